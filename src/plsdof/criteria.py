@@ -1,0 +1,221 @@
+"""Noise level, information criteria and rules of choice: pure functions of arrays.
+
+Arrays run over models, simplest first. ``rss`` is the residual sum of squares, ``dof`` the
+Degrees of Freedom including the one of the intercept, ``n`` the number of observations, ``noise``
+the noise variance, one number or one per model. A value that is not defined is nan, and nan never
+wins a choice.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from plsdof._validation import Array, as_choice
+from plsdof.errors import NotAvailableError
+
+NOISE_KINDS = ("jacobian", "dof", "naive")
+DOF_KINDS = ("exact", "naive", "clipped")
+RULES = ("first-minimum", "global-minimum")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fits:
+    """What the criteria look at: one entry per model, simplest model first."""
+
+    rss: Array
+    dof: Array
+    noise: Array
+    n: float
+    total: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """A chosen model and the scores behind the choice.
+
+    Attributes
+    ----------
+    index : int
+        Row of the path.
+    parameter : float
+        Number of components, or alpha for ridge regression.
+    scores : (K,) array
+        Criterion for every model; nan where it is not defined.
+    criterion, rule, dof, noise : str
+        How the choice was made.
+    message : str
+        The choice in words, with anything unusual about it.
+    """
+
+    index: int
+    parameter: float
+    scores: Array
+    criterion: str
+    rule: str
+    dof: str
+    noise: str
+    message: str
+
+    @property
+    def n_components(self) -> int:
+        """Number of components chosen."""
+        if float(self.parameter) != int(self.parameter):
+            raise NotAvailableError(
+                f"This choice is the penalty {self.parameter:g}, not a number of components; "
+                "read .parameter or .index."
+            )
+        return int(self.parameter)
+
+
+def noise_from_jacobian(rss: Array, residual_trace: Array) -> Array:
+    """Return sigma_*^2 = RSS / trace((I - H)(I - H)'), eq. (sigmastar) of the paper.
+
+    ``residual_trace`` is sum (1 - f)^2 + n - 1 - r, which is exact for PLS because I - 2TT' is a
+    reflection. nan where it is zero (no residual is left to estimate a variance from).
+    """
+    return _ratio(rss, residual_trace)
+
+
+def noise_from_dof(rss: Array, dof: Array, n: float) -> Array:
+    """Return sigma^2 = RSS / (n - DoF), eq. (sigma) of the paper; nan where DoF >= n."""
+    return _ratio(rss, n - np.asarray(dof))
+
+
+def aic(rss: Array, dof: Array, n: float, noise: Array) -> Array:
+    """Akaike's criterion on the paper's scale, RSS/n + 2 DoF/n sigma^2."""
+    return np.asarray(rss / n + 2.0 * dof / n * noise)
+
+
+def bic(rss: Array, dof: Array, n: float, noise: Array) -> Array:
+    """Schwarz's criterion on the paper's scale, RSS/n + log(n) DoF/n sigma^2.
+
+    Examples
+    --------
+    >>> bic(np.array([100.0, 10.0]), np.array([1.0, 3.0]), 10, np.array([1.0, 1.0])).round(3)
+    array([10.23 ,  1.691])
+    """
+    return np.asarray(rss / n + np.log(n) * dof / n * noise)
+
+
+def cp(rss: Array, dof: Array, n: float, noise: Array) -> Array:
+    """Mallows' C_p = RSS/sigma^2 - n + 2 DoF, with one sigma^2 for all models."""
+    return _ratio(rss, noise) - n + 2.0 * dof
+
+
+def gcv(rss: Array, dof: Array, n: float) -> Array:
+    """Return (RSS/n) / (1 - DoF/n)^2, generalised cross-validation; nan where DoF >= n."""
+    share = np.where(dof < n, 1.0 - dof / n, np.nan)
+    return np.asarray(rss / n / share**2)
+
+
+def aicc(rss: Array, dof: Array, n: float) -> Array:
+    """Corrected AIC, log(RSS/n) + 1 + 2 (DoF + 1) / (n - DoF - 2).
+
+    Hurvich, Simonoff & Tsai (1998); nan where DoF >= n - 2.
+    """
+    spare = np.where(dof < n - 2.0, n - dof - 2.0, np.nan)
+    return _log(rss / n) + 1.0 + 2.0 * (dof + 1.0) / spare
+
+
+def gmdl(rss: Array, dof: Array, n: float, total: float) -> Array:
+    """Generalised minimum description length of Hansen & Yu (2001).
+
+    The intercept is in every model and is coded out: n' = n - 1, k = DoF - 1, ``total`` is the
+    sum of squares of the centred response. With S = RSS/(n' - k) and F = (total - RSS)/(k S),
+
+        gmdl = n'/2 log S + k/2 log F + log n'          if R^2 >= k/n'
+        gmdl = n'/2 log(total/n') + 1/2 log n'          otherwise (also for the empty model)
+
+    It needs no noise variance. nan where DoF >= n or DoF < 1.
+    """
+    n_left, k = n - 1.0, np.asarray(dof) - 1.0
+    S = _ratio(rss, n_left - k)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        F = (total - rss) / (k * S)
+        coded = n_left / 2 * _log(S) + k / 2 * np.log(F) + np.log(n_left)
+        null = n_left / 2 * _log(np.asarray(total / n_left)) + 0.5 * np.log(n_left)
+        explains = (total - rss) * n_left >= k * total
+        score = np.where((k > 0) & explains, coded, null)
+    return np.where((k >= 0) & (k < n_left), score, np.nan)
+
+
+CRITERIA: dict[str, Callable[[Fits], Array]] = {
+    "aic": lambda fits: aic(fits.rss, fits.dof, fits.n, fits.noise),
+    "bic": lambda fits: bic(fits.rss, fits.dof, fits.n, fits.noise),
+    "gmdl": lambda fits: gmdl(fits.rss, fits.dof, fits.n, fits.total),
+    "aicc": lambda fits: aicc(fits.rss, fits.dof, fits.n),
+    "cp": lambda fits: cp(fits.rss, fits.dof, fits.n, fits.noise),
+    "gcv": lambda fits: gcv(fits.rss, fits.dof, fits.n),
+}
+
+
+def score(name: str, fits: Fits) -> Array:
+    """Evaluate a criterion by name; nan wherever its Degrees of Freedom or noise are."""
+    as_choice(name, "criterion", tuple(CRITERIA))
+    with np.errstate(invalid="ignore"):
+        values = CRITERIA[name](fits)
+    return np.where(np.isfinite(fits.dof), values, np.nan)
+
+
+def first_minimum(scores: npt.ArrayLike) -> int:
+    """Return the first index whose successor scores higher (the last one if there is none).
+
+    Undefined scores (nan) are skipped.
+
+    Examples
+    --------
+    >>> first_minimum([5.0, 3.0, 4.0, 1.0])
+    1
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    defined = _defined(values)
+    rises = np.flatnonzero(np.diff(values[defined]) > 0)
+    return int(defined[rises[0]] if len(rises) else defined[-1])
+
+
+def global_minimum(scores: npt.ArrayLike) -> int:
+    """Return the index of the smallest score, the first one among equals; nan are skipped."""
+    values = np.asarray(scores, dtype=np.float64)
+    defined = _defined(values)
+    return int(defined[np.argmin(values[defined])])
+
+
+def one_standard_error(mean: npt.ArrayLike, std_error: npt.ArrayLike) -> int:
+    """Return the first model whose mean is within one standard error of the smallest mean.
+
+    The standard error is that of the best model (Breiman et al., 1984).
+    """
+    values = np.asarray(mean, dtype=np.float64)
+    best = global_minimum(values)
+    limit = values[best] + float(np.asarray(std_error, dtype=np.float64)[best])
+    with np.errstate(invalid="ignore"):
+        return int(np.argmax(values <= limit))
+
+
+def choose(scores: npt.ArrayLike, rule: str) -> int:
+    """Apply a rule of choice by name."""
+    as_choice(rule, "rule", RULES)
+    return first_minimum(scores) if rule == "first-minimum" else global_minimum(scores)
+
+
+def _defined(values: Array) -> npt.NDArray[np.intp]:
+    defined = np.flatnonzero(~np.isnan(values))
+    if not len(defined):
+        raise NotAvailableError(
+            "The criterion is not defined for any model (too many Degrees of Freedom for the "
+            "number of observations, or no noise level); use cross-validation, or give noise=."
+        )
+    return defined
+
+
+def _ratio(numerator: Array, denominator: Array) -> Array:
+    """Divide, nan where the denominator is not positive."""
+    positive = np.asarray(denominator) > 0
+    return np.asarray(numerator / np.where(positive, denominator, np.nan))
+
+
+def _log(values: Array) -> Array:
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(values))

@@ -1,0 +1,42 @@
+"""Exceptions and warnings.
+
+Every message says what came in, what is allowed, and what to do about it.
+"""
+
+
+class PlsdofError(Exception):
+    """Base class of all errors raised on purpose by this package."""
+
+
+class InvalidInputError(PlsdofError, ValueError):
+    """The data or an option cannot be used as given."""
+
+
+class RankExhaustedError(PlsdofError, ValueError):
+    """More components were asked for than the data support, with ``strict=True``."""
+
+
+class NotAvailableError(PlsdofError, ValueError):
+    """The quantity is not defined for this result, or was not kept."""
+
+
+class MissingExtraError(PlsdofError, ImportError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(
+            f"{purpose} needs the package {package!r}, which is not installed; "
+            f"install it with: pip install 'plsdof[{extra}]'"
+        )
+
+
+class PlsdofWarning(UserWarning):
+    """Base class of all warnings of this package."""
+
+
+class ConstantColumnWarning(PlsdofWarning):
+    """Some columns of X do not vary; they are kept with a zero coefficient."""
+
+
+class RankExhaustedWarning(PlsdofWarning):
+    """The path is shorter than asked for because the data support no more components."""

@@ -1,0 +1,302 @@
+"""Regression methods as filters on the spectrum.
+
+A method is a function that takes a `Spectrum` and returns a `Filter`. With rotated coordinates
+z = U'y the fit is zhat = f * z; a method that looks at y also returns rotated scores T, and the
+Jacobian of every method is
+
+    d zhat / d z = diag(f) + 2 T T' diag(1 - f)
+
+with an empty T for methods that are linear in y (ridge, principal components, least squares).
+"""
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from plsdof._validation import Array, read_only
+from plsdof.krylov import Bidiagonalization, golub_kahan
+from plsdof.spectrum import Spectrum
+
+_EPS = float(np.finfo(np.float64).eps)
+# The largest deviation over this many perturbed copies, times the safety factor, estimates
+# the error of the Degrees of Freedom.
+_COPIES = 2
+_SAFETY = 4.0
+# Components whose Degrees of Freedom are less certain than this are not returned.
+SUPPORTED_ERROR = 1e-6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filter:
+    """One regression method on one spectrum, for all model sizes at once.
+
+    Attributes
+    ----------
+    factors : (K, r) array
+        f, one row per model.
+    residuals : (K, r) array
+        phi = 1 - f, kept apart because each loses digits where the other does not.
+    scores : (r, k) array
+        Orthonormal rotated scores; model number m uses the first m columns. (r, 0) for methods
+        that are linear in y.
+    dof : (K,) array
+        1 + sum f + 2 sum (1 - f) h with h_i = sum_j T_ij^2 (trace of the Jacobian of the fit).
+    dof_error : (K,) array
+        Estimated absolute error of ``dof``.
+    naive_dof : (K,) array
+        What counting parameters gives: number of components + 1.
+    message : str
+        Why the path ends where it does; empty if it has all models asked for.
+    """
+
+    factors: Array
+    residuals: Array
+    scores: Array
+    dof: Array
+    dof_error: Array
+    naive_dof: Array
+    message: str = ""
+
+    def jacobian(self, index: int) -> Array:
+        """Return d zhat / d z in rotated coordinates, (r, r)."""
+        T = self.scores[:, :index]
+        feedback: Array = 2 * T @ (T.T * self.residuals[index])
+        return np.diag(self.factors[index]) + feedback
+
+
+@dataclass(frozen=True, kw_only=True)
+class PLSFilter(Filter):
+    """Filter of Partial Least Squares, with its Lanczos decomposition.
+
+    ``weights`` (r, k) are W, ``diagonal`` and ``superdiagonal`` (k,) are those of L, and
+    ``loadings`` (k,) are T'z.
+    """
+
+    weights: Array
+    diagonal: Array
+    superdiagonal: Array
+    loadings: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Nodes:
+    """Distinct eigenvalues of a spectrum: what the Krylov recursion can tell apart."""
+
+    eigenvalues: Array
+    eigenvalue_error: Array
+    z: Array
+    z_error: Array
+    excited: npt.NDArray[np.bool_]
+    multiplicity: Array
+    member: npt.NDArray[np.intp]  # node of each eigenvalue
+    share: Array  # z of each eigenvalue relative to z of its node
+
+
+def pls_filter(spectrum: Spectrum, max_components: int | None = None) -> PLSFilter:
+    """Partial Least Squares, 0..M components.
+
+    M is the smallest of ``max_components``, the number of distinct eigenvalues that y excites
+    (the dimension of the Krylov space), and the last size whose Degrees of Freedom are certain
+    to about six digits. The error estimate is the largest change over copies of the spectrum
+    that are perturbed by as much as the decomposition may be off, times a safety factor, plus
+    what eigenvalues below the resolution of the solver could contribute.
+
+    Cost: O(r M^2) time, O(r M) memory.
+    """
+    nodes = _distinct_nodes(spectrum)
+    dimension = int(np.count_nonzero(nodes.excited))
+    wanted = dimension if max_components is None else min(max_components, dimension)
+    run = golub_kahan(*_perturbed(nodes), nodes.excited, wanted)
+    h = _running_leverage(run, nodes.excited)
+    dofs = _trace(run, h, nodes.multiplicity)
+    error = _dof_error(run, h, dofs, nodes, spectrum.unresolved)
+    size = 1 + _supported(dofs[0], error)
+    expand = nodes.member
+    return PLSFilter(
+        factors=read_only(run.factors[0, :size][:, expand]),
+        residuals=read_only(run.residuals[0, :size][:, expand]),
+        scores=read_only((run.scores[0, : size - 1][:, expand] * nodes.share).T),
+        dof=read_only(dofs[0, :size]),
+        dof_error=read_only(error[:size]),
+        naive_dof=read_only(1.0 + np.arange(size)),
+        weights=read_only((run.weights[0, : size - 1][:, expand] * nodes.share).T),
+        diagonal=read_only(run.diagonal[0, : size - 1]),
+        superdiagonal=read_only(run.superdiagonal[0, : size - 1]),
+        loadings=read_only(run.loadings[0, : size - 1] * np.linalg.norm(spectrum.z)),
+        message=_why_ended(size - 1, dimension, max_components),
+    )
+
+
+def pcr_filter(spectrum: Spectrum, max_components: int | None = None) -> Filter:
+    """Principal components regression: f_i = 1 for the m largest eigenvalues, DoF = m + 1."""
+    r = spectrum.rank
+    size = 1 + (r if max_components is None else min(max_components, r))
+    kept = np.arange(r) < np.arange(size)[:, None]
+    ended = max_components is not None and max_components > r
+    message = f"X has rank {r}, so there are only {r} principal components." if ended else ""
+    naive = 1.0 + np.arange(size, dtype=np.float64)
+    return _linear_filter(kept.astype(np.float64), np.zeros(size), naive, message)
+
+
+def supervised_pcr_filter(spectrum: Spectrum, max_components: int | None = None) -> Filter:
+    """Principal components in the order of their squared correlation with y.
+
+    Which components are kept then depends on y, and the fit jumps where the order changes, so
+    the trace of its derivative is no longer unbiased for the Degrees of Freedom: they exceed
+    m + 1 by an amount that depends on the unknown mean. They are reported as nan.
+    """
+    plain = pcr_filter(spectrum, max_components)
+    rank_of = np.empty(spectrum.rank, dtype=np.intp)
+    rank_of[np.argsort(-np.abs(spectrum.z), kind="stable")] = np.arange(spectrum.rank)
+    factors = plain.factors[:, rank_of]
+    unknown = np.full(len(factors), np.nan)
+    unknown[0] = 1.0
+    # With every component kept there is no choice left, and the fit is least squares.
+    if len(factors) == spectrum.rank + 1:
+        unknown[-1] = spectrum.rank + 1.0
+    return Filter(
+        factors=read_only(factors),
+        residuals=read_only(1.0 - factors),
+        scores=plain.scores,
+        dof=read_only(unknown),
+        dof_error=read_only(np.where(np.isnan(unknown), np.nan, 0.0)),
+        naive_dof=plain.naive_dof,
+        message=plain.message,
+    )
+
+
+def ridge_filter(spectrum: Spectrum, alphas: Array) -> Filter:
+    """Ridge regression: f_i = lambda_i / (lambda_i + alpha), DoF = 1 + sum f."""
+    lam = spectrum.eigenvalues
+    denominator = lam + alphas[:, None]
+    factors = lam / denominator
+    slope = alphas[:, None] / denominator**2
+    # Eigenvalues below the floor of the solver could add at most floor / alpha each.
+    error = slope @ spectrum.eigenvalue_error
+    error += spectrum.unresolved * spectrum.floor / (spectrum.floor + alphas)
+    return _linear_filter(factors, error, 1.0 + factors.sum(axis=1), "")
+
+
+def _linear_filter(factors: Array, error: Array, naive: Array, message: str) -> Filter:
+    return Filter(
+        factors=read_only(factors),
+        residuals=read_only(1.0 - factors),
+        scores=read_only(np.zeros((factors.shape[1], 0))),
+        dof=read_only(1.0 + factors.sum(axis=1)),
+        dof_error=read_only(error + _EPS * (1.0 + factors.sum(axis=1))),
+        naive_dof=read_only(naive),
+        message=message,
+    )
+
+
+def _distinct_nodes(spectrum: Spectrum) -> _Nodes:
+    """Merge eigenvalues that cannot be told apart, mark those that y does not excite.
+
+    Works in units where the largest eigenvalue and |z| are one. If the solver left eigenvalues
+    unresolved, a last node of multiplicity zero stands at its floor, to see what the filter
+    would do there.
+    """
+    lam, z = spectrum.eigenvalues, spectrum.z
+    unit = lam[0] if len(lam) else 1.0
+    norm = float(np.linalg.norm(z)) or 1.0
+    lam, lam_error = lam / unit, spectrum.eigenvalue_error / unit
+    z, z_error = z / norm, spectrum.z_error / norm
+    gap = lam[:-1] - lam[1:] > _SAFETY * (lam_error[:-1] + lam_error[1:])
+    first = np.flatnonzero(np.concatenate([np.ones(min(len(lam), 1), dtype=bool), gap]))
+    member = np.zeros(len(lam), dtype=np.intp)
+    member[first[1:]] = 1
+    member = np.cumsum(member)
+    node_z = np.sqrt(np.bincount(member, weights=z**2, minlength=len(first)))
+    node_z_error = np.sqrt(np.bincount(member, weights=z_error**2, minlength=len(first)))
+    excited = node_z > _SAFETY * node_z_error
+    share = np.divide(z, node_z[member], out=np.zeros_like(z), where=excited[member])
+    nodes = _Nodes(
+        eigenvalues=lam[first],
+        eigenvalue_error=lam_error[first],
+        z=node_z,
+        z_error=node_z_error,
+        excited=excited,
+        multiplicity=np.bincount(member, minlength=len(first)).astype(np.float64),
+        member=member,
+        share=share,
+    )
+    return _with_probe(nodes, spectrum.floor / unit) if spectrum.unresolved else nodes
+
+
+def _with_probe(nodes: _Nodes, eigenvalue: float) -> _Nodes:
+    """Add a last node that counts for nothing, to see what the filter does there."""
+    zero = [0.0]
+    return replace(
+        nodes,
+        eigenvalues=np.append(nodes.eigenvalues, eigenvalue),
+        eigenvalue_error=np.append(nodes.eigenvalue_error, zero),
+        z=np.append(nodes.z, zero),
+        z_error=np.append(nodes.z_error, zero),
+        excited=np.append(nodes.excited, np.array([False])),
+        multiplicity=np.append(nodes.multiplicity, zero),
+    )
+
+
+def _perturbed(nodes: _Nodes) -> tuple[Array, Array]:
+    """Return the nodes and, below them, copies shifted by the error in random directions."""
+    signs = _signs(len(nodes.z))
+    lam = nodes.eigenvalues + signs[0] * nodes.eigenvalue_error
+    # An eigenvalue at the edge of the numerical rank must stay positive.
+    return np.maximum(lam, nodes.eigenvalues / 2), nodes.z + signs[1] * nodes.z_error
+
+
+@lru_cache(maxsize=8)
+def _signs(size: int) -> Array:
+    """Return zeros for the spectrum itself and random signs for its copies."""
+    signs = np.zeros((2, 1 + _COPIES, size))
+    signs[:, 1:] = np.random.default_rng(2011).choice([-1.0, 1.0], (2, _COPIES, size))
+    return read_only(signs)
+
+
+def _running_leverage(run: Bidiagonalization, excited: npt.NDArray[np.bool_]) -> Array:
+    """Return h for m = 0..k, zero on nodes that y does not excite: (B, k + 1, g)."""
+    squares = np.where(excited, run.scores, 0.0) ** 2
+    return np.concatenate([np.zeros_like(run.residuals[:, :1]), np.cumsum(squares, axis=1)], axis=1)
+
+
+def _trace(run: Bidiagonalization, h: Array, multiplicity: Array) -> Array:
+    with np.errstate(invalid="ignore", over="ignore"):
+        weighted = (1.0 - run.residuals) * multiplicity + 2.0 * run.residuals * h
+        return np.asarray(1.0 + weighted.sum(axis=2))
+
+
+def _dof_error(
+    run: Bidiagonalization, h: Array, dofs: Array, nodes: _Nodes, unresolved: int
+) -> Array:
+    phi = run.residuals[0]
+    with np.errstate(invalid="ignore", over="ignore"):
+        deviation = np.abs(dofs[1:] - dofs[0]).max(axis=0)
+        rounding = _EPS * (1.0 + (nodes.multiplicity + np.abs(phi) * (1 + 2 * h[0])).sum(axis=1))
+        missed = unresolved * np.abs(run.factors[0, :, -1]) if unresolved else 0.0
+        return np.asarray(_SAFETY * (deviation + rounding) + missed)
+
+
+def _supported(dof: Array, error: Array) -> int:
+    """Return the last model size before the first one that is too uncertain."""
+    with np.errstate(invalid="ignore"):
+        bad = ~(error <= SUPPORTED_ERROR * np.maximum(1.0, np.abs(dof)))
+    return int(np.argmax(bad)) - 1 if bad.any() else len(dof) - 1
+
+
+def _why_ended(size: int, dimension: int, max_components: int | None) -> str:
+    wanted = dimension if max_components is None else max_components
+    if size >= wanted:
+        return ""
+    if dimension == 0:
+        return "y does not vary along any direction of X, so there is no component."
+    if size >= dimension:
+        return (
+            f"y excites {dimension} distinct eigenvalue(s) of XX', so component {dimension} "
+            "completes the least-squares fit and there is no further one."
+        )
+    return (
+        f"from component {size + 1} on, rounding in the data's decomposition changes the Degrees "
+        f"of Freedom by more than {SUPPORTED_ERROR:g} relative."
+    )

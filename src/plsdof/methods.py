@@ -1,0 +1,303 @@
+"""The methods: a path class and a function from data to it for PLS, PCR and ridge."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, TypeVar
+
+import numpy as np
+import scipy.linalg
+
+from plsdof._validation import Array, as_choice, as_count, as_positive, read_only
+from plsdof.errors import RankExhaustedError, RankExhaustedWarning
+from plsdof.filters import (
+    Filter,
+    PLSFilter,
+    pcr_filter,
+    pls_filter,
+    ridge_filter,
+    supervised_pcr_filter,
+)
+from plsdof.path import Integers, Path
+from plsdof.spectrum import SOLVERS, Spectrum, decompose
+from plsdof.standardize import standardize
+
+PathType = TypeVar("PathType", bound=Path)
+
+# solver="auto" keeps the Gram matrix only if the estimated errors are below these.
+_AUTO_DOF_ERROR = 1e-10
+_AUTO_COEF_ERROR = 1e-10
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ComponentPath(Path):
+    """A path over the number of components 0, 1, ..., M."""
+
+    @property
+    def n_components(self) -> Integers:
+        """Numbers of components 0, 1, ..., M."""
+        return np.arange(len(self.dof))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PCRPath(ComponentPath):
+    """Principal components regression for 0..M components."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PLSPath(ComponentPath):
+    """Partial Least Squares for 0..M components, with scores, weights and loadings.
+
+    Scores, weights, loadings and rotations follow scikit-learn's PLSRegression (signs aside).
+    """
+
+    filter: PLSFilter
+
+    @cached_property
+    def x_weights(self) -> Array:
+        """Orthonormal weight vectors W in standardised units. Shape (p, M)."""
+        return read_only(self.decomposition.to_features(self.filter.weights))
+
+    @cached_property
+    def x_scores(self) -> Array:
+        """Orthogonal scores of the training rows, ``X @ x_rotations``. Shape (n_rows, M)."""
+        return read_only(self._to_rows(self.filter.scores * self.filter.diagonal))
+
+    @cached_property
+    def x_loadings(self) -> Array:
+        """Loadings P = X't / (t't), standardised units. Shape (p, M)."""
+        S = self.decomposition.singular_values[:, None]
+        return read_only(
+            self.decomposition.to_features(S * self.filter.scores / self.filter.diagonal)
+        )
+
+    @cached_property
+    def x_rotations(self) -> Array:
+        """R = W (P'W)^{-1}: scores are standardised X times R. Shape (p, M)."""
+        return read_only(self.decomposition.to_features(self._rotated_rotations()))
+
+    @cached_property
+    def y_loadings(self) -> Array:
+        """Coefficients of y on the scores. Shape (M,)."""
+        return read_only(self.filter.loadings / self.filter.diagonal)
+
+    def transform(self, X_new: Any) -> Array:
+        """Return the scores of new rows on all components. Shape (n_new, M)."""
+        X = self.check_new_rows(X_new)
+        return ((X - self.units.x_mean) / self.units.x_scale) @ self.x_rotations
+
+    def _rotated_rotations(self) -> Array:
+        # X W = T L, so T diag(L) = X (W L^{-1} diag(L)); L is upper bidiagonal.
+        f = self.filter
+        M = len(f.diagonal)
+        if M == 0:
+            return f.weights
+        banded = np.zeros((2, M))
+        banded[0] = f.diagonal
+        banded[1, :-1] = f.superdiagonal[:-1]
+        solved: Array = scipy.linalg.solve_banded((1, 0), banded, f.weights.T, check_finite=False)
+        return solved.T * f.diagonal
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class RidgePath(Path):
+    """Ridge regression, one model per penalty in ``alphas``."""
+
+    alphas: Array
+
+    @property
+    def parameters(self) -> Array:
+        """The penalties, in the order given."""
+        return self.alphas
+
+    def _simplest_first(self) -> Integers:
+        return np.argsort(-self.alphas, kind="stable")
+
+    def _label(self, index: int) -> str:
+        return f"alpha = {self.alphas[index]:g}"
+
+
+def pls_path(
+    X: Any,
+    y: Any,
+    max_components: int | None = None,
+    *,
+    scale: bool = True,
+    sample_weight: Any = None,
+    solver: str = "auto",
+    strict: bool = False,
+) -> PLSPath:
+    r"""Fit Partial Least Squares with 0, 1, ..., M components, with exact Degrees of Freedom.
+
+    With the filter factors f and rotated orthonormal scores T of m components,
+
+        DoF(m) = 1 + sum_i f_i + 2 sum_i (1 - f_i) h_i,     h_i = sum_{j <= m} T_ij^2,
+
+    the trace of d yhat_m / d y (Kraemer & Sugiyama 2011, eq. (dof)), in closed form.
+
+    Parameters
+    ----------
+    X : (n, p) array or data frame
+        Predictors, one row per observation.
+    y : (n,) array
+        Response.
+    max_components : int, optional
+        Largest model wanted; by default all that the data support.
+    scale : bool
+        Scale the columns of X to unit variance (divisor n - 1).
+    sample_weight : (n,) array, optional
+        Weights; integer weights mean repeated rows.
+    solver : {"auto", "svd", "gram"}
+        "svd" is the most accurate; "gram" works on the smaller of X'X and XX' and is faster;
+        "auto" takes "gram" if its estimated error is negligible, else "svd".
+    strict : bool
+        Raise `RankExhaustedError` instead of warning when ``max_components`` is not reached.
+
+    Returns
+    -------
+    PLSPath
+        Frozen; arrays over models have M + 1 rows and start at the empty model.
+
+    Notes
+    -----
+    Cost: one decomposition of X plus O(r M^2) time; memory O(np + rM).
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(30, 4))
+    >>> y = X @ [1.0, 2.0, 0.0, -1.0] + rng.normal(size=30)
+    >>> path = pls_path(X, y)
+    >>> path.dof.round(2)
+    array([1.  , 5.12, 4.76, 4.96, 5.  ])
+    >>> path.select("bic").n_components
+    2
+    """
+    make = partial(pls_filter, max_components=_optional_count(max_components))
+    return _fit(X, y, make, PLSPath, scale, sample_weight, solver, strict, max_components)
+
+
+def pcr_path(
+    X: Any,
+    y: Any,
+    max_components: int | None = None,
+    *,
+    order: str = "variance",
+    scale: bool = True,
+    sample_weight: Any = None,
+    solver: str = "auto",
+    strict: bool = False,
+) -> PCRPath:
+    """Fit principal components regression with 0..M components; DoF = m + 1.
+
+    Parameters are those of `pls_path`, and
+
+    Parameters
+    ----------
+    order : {"variance", "correlation"}
+        Take the components with the largest variance first, or those with the largest squared
+        correlation with y. The second looks at y to choose, so its Degrees of Freedom are not
+        m + 1; no exact formula is known, and they are reported as nan (criteria are then
+        undefined too: use cross-validation).
+
+    Examples
+    --------
+    >>> path = pcr_path([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 4.0]], [1.0, 2.0, 3.0, 5.0])
+    >>> path.dof
+    array([1., 2., 3.])
+    """
+    as_choice(order, "order", ("variance", "correlation"))
+    rule = pcr_filter if order == "variance" else supervised_pcr_filter
+    make = partial(rule, max_components=_optional_count(max_components))
+    return _fit(X, y, make, PCRPath, scale, sample_weight, solver, strict, max_components)
+
+
+def ridge_path(
+    X: Any,
+    y: Any,
+    alphas: Any = None,
+    *,
+    scale: bool = True,
+    sample_weight: Any = None,
+    solver: str = "auto",
+) -> RidgePath:
+    """Fit ridge regression for a list of penalties; DoF = 1 + sum lambda / (lambda + alpha).
+
+    The penalty is on the paper's scale: the coefficients of the standardised predictors (divisor
+    n - 1) solve (X'X + alpha I) b = X'y.
+
+    Parameters
+    ----------
+    alphas : array of float, optional
+        Penalties > 0, one model each, in this order. By default 50 values from 1e-4 to 1e4
+        times n, largest (simplest model) first.
+    X, y, scale, sample_weight, solver
+        As for `pls_path`.
+
+    Examples
+    --------
+    >>> path = ridge_path([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0], alphas=[2.0, 1e-9])
+    >>> path.dof.round(6)
+    array([1.5, 2. ])
+    """
+    if alphas is None:
+        alphas = np.logspace(4, -4, 50) * len(np.asarray(y))
+    penalties = read_only(as_positive(alphas, "alphas"))
+    make = partial(ridge_filter, alphas=penalties)
+    return _fit(X, y, make, partial(RidgePath, alphas=penalties), scale, sample_weight, solver)
+
+
+def _optional_count(max_components: int | None) -> int | None:
+    return None if max_components is None else as_count(max_components, "max_components")
+
+
+def _fit(
+    X: Any,
+    y: Any,
+    make_filter: Callable[[Spectrum], Filter],
+    make_path: Callable[..., PathType],
+    scale: bool,
+    sample_weight: Any,
+    solver: str,
+    strict: bool = False,
+    asked: int | None = None,
+) -> PathType:
+    as_choice(solver, "solver", SOLVERS)
+    data = standardize(X, y, scale=scale, sample_weight=sample_weight)
+    for attempt in ("gram", "svd") if solver == "auto" else (solver,):
+        decomposition = decompose(data, attempt)
+        spectrum = decomposition.spectrum(data.y, data.units.n)
+        path = make_path(
+            units=data.units,
+            decomposition=decomposition,
+            spectrum=spectrum,
+            filter=make_filter(spectrum),
+        )
+        if solver == "auto" and _is_accurate(path, asked):
+            break
+    _report_end(path, strict, asked)
+    return path
+
+
+def _is_accurate(path: Path, asked: int | None) -> bool:
+    """Whether the a-posteriori check supports the path from the Gram matrix."""
+    complete = path.spectrum.unresolved == 0 or (asked is not None and len(path.dof) > asked)
+    dof_error = path.dof_error / np.maximum(1.0, np.abs(path.dof))
+    return bool(
+        complete
+        and not path.message
+        and np.all(np.nan_to_num(dof_error) <= _AUTO_DOF_ERROR)
+        and np.all(path.coef_error <= _AUTO_COEF_ERROR)
+    )
+
+
+def _report_end(path: Path, strict: bool, asked: int | None) -> None:
+    size = len(path.dof) - 1
+    if not path.message or (asked is None and size > 0):
+        return
+    wanted = "components" if asked is None else f"{asked} components"
+    text = f"{wanted} asked for, {size} supported: {path.message}"
+    if strict:
+        raise RankExhaustedError(text)
+    warnings.warn(text, RankExhaustedWarning, stacklevel=4)

@@ -1,0 +1,199 @@
+"""Centring, scaling and weighting of the data.
+
+The paper's convention: columns of X centred and scaled to unit variance with divisor n - 1,
+y centred. With sample weights w the mean is weighted, n becomes sum(w), and the rows of the
+centred data are multiplied by sqrt(w), so that ordinary inner products become weighted ones.
+Integer weights then mean the same as repeated rows.
+"""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plsdof._validation import (
+    Array,
+    _shortened,
+    as_matrix,
+    as_response,
+    as_weights,
+    feature_names,
+    read_only,
+)
+from plsdof.errors import ConstantColumnWarning, InvalidInputError
+
+# A column whose spread is within this many roundings of its largest entry does not vary.
+_CONSTANT_ULPS = 4 * float(np.finfo(np.float64).eps)
+# Beyond these magnitudes squares may leave the range of float64.
+_LARGE, _SMALL = 1e140, 1e-140
+
+
+@dataclass(frozen=True, kw_only=True)
+class Units:
+    """What is needed to go from standardised data back to the original units.
+
+    Attributes
+    ----------
+    n : float
+        Number of observations: rows, or the sum of the weights.
+    x_mean, x_scale : (p,) arrays
+        ``(x - x_mean) / x_scale`` is the standardised predictor. Constant columns have scale 1.
+    y_mean : float
+    row_scale : (n_rows,) array or None
+        Square roots of the weights; None without weights.
+    names : tuple of str or None
+        Column names, when X came as a data frame.
+    """
+
+    n: float
+    x_mean: Array
+    x_scale: Array
+    y_mean: float
+    row_scale: Array | None = None
+    names: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standardized:
+    """Centred and scaled ``X`` and centred ``y``, rows multiplied by ``units.row_scale``."""
+
+    X: Array
+    y: Array
+    units: Units
+
+
+def standardize(X: Any, y: Any, *, scale: bool = True, sample_weight: Any = None) -> Standardized:
+    """Centre X and y, scale X to unit variance (divisor n - 1), apply weights.
+
+    Rows with zero weight are left out. Cost: O(np) time, one copy of X.
+
+    Examples
+    --------
+    >>> data = standardize([[1.0, 10.0], [2.0, 30.0], [3.0, 20.0]], [1.0, 2.0, 6.0])
+    >>> data.units.x_mean, data.units.x_scale, data.units.y_mean
+    (array([ 2., 20.]), array([ 1., 10.]), 3.0)
+    """
+    names = feature_names(X)
+    X = as_matrix(X, min_rows=2)
+    y = as_response(y, len(X))
+    weights = as_weights(sample_weight, len(X))
+    if weights is not None:
+        X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
+        _require_enough(weights)
+    n = float(len(X)) if weights is None else float(weights.sum())
+    columns = _centre_columns(X, weights, n, scale)
+    y_centred, y_mean = _centre_response(y, weights)
+    _warn_constant(columns.constant, names)
+    row_scale = None
+    if weights is not None:
+        row_scale = read_only(np.sqrt(weights))
+        columns.values[...] *= row_scale[:, None]
+        y_centred *= row_scale
+    units = Units(
+        n=n,
+        x_mean=read_only(columns.mean),
+        x_scale=read_only(columns.scale),
+        y_mean=y_mean,
+        row_scale=row_scale,
+        names=names,
+    )
+    return Standardized(X=read_only(columns.values), y=read_only(y_centred), units=units)
+
+
+def _require_enough(weights: Array) -> None:
+    if len(weights) < 2:
+        raise InvalidInputError(
+            f"sample_weight is positive for {len(weights)} row(s); at least 2 are needed."
+        )
+    if weights.sum() <= 1:
+        raise InvalidInputError(
+            f"sample_weight sums to {weights.sum():.3g}; weights count as repeated rows, so the "
+            "sum plays the role of n and must exceed 1. For relative weights use "
+            "sample_weight / sample_weight.mean()."
+        )
+
+
+def _mean(values: Array, weights: Array | None) -> Array:
+    if weights is None:
+        return np.asarray(values.mean(axis=0))
+    return np.asarray(weights @ values / weights.sum())
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Columns:
+    values: Array
+    mean: Array
+    scale: Array
+    constant: npt.NDArray[np.bool_]
+
+
+def _centre_columns(X: Array, weights: Array | None, n: float, scale: bool) -> _Columns:
+    highest, lowest = X.max(axis=0), X.min(axis=0)
+    magnitude = np.maximum(np.abs(highest), np.abs(lowest))
+    half_spread = highest / 2 - lowest / 2  # the spread itself may overflow
+    constant = half_spread <= _CONSTANT_ULPS / 2 * magnitude
+    # Powers of two bring extreme columns to order one without rounding.
+    extreme = (magnitude > _LARGE) | ((magnitude < _SMALL) & (magnitude > 0))
+    exponent = np.where(extreme & scale, np.frexp(magnitude)[1], 0)
+    centred = np.ldexp(X, -exponent) if exponent.any() else X.copy(order="K")
+    if not scale and np.any(extreme & ~constant):
+        raise InvalidInputError(
+            f"X reaches {magnitude.max():.1e} in absolute value (smallest column: "
+            f"{magnitude[magnitude > 0].min():.1e}); without scaling the squares leave the range "
+            "of 64-bit floats. Use scale=True or change the units."
+        )
+    x_mean = _mean(centred, weights)
+    centred -= x_mean
+    # A second pass removes what rounding of a large mean has left.
+    remainder = _mean(centred, weights)
+    centred -= remainder
+    x_mean = x_mean + remainder
+    x_scale = np.ones(X.shape[1])
+    if scale:
+        x_scale = _standard_deviation(centred, weights, n)
+        x_scale[constant] = 1.0
+        centred /= x_scale
+    centred[:, constant] = 0.0
+    return _Columns(
+        values=centred,
+        mean=np.ldexp(x_mean, exponent),
+        scale=np.ldexp(x_scale, exponent),
+        constant=constant,
+    )
+
+
+def _standard_deviation(centred: Array, weights: Array | None, n: float) -> Array:
+    if weights is None:
+        squares = np.einsum("ij,ij->j", centred, centred)
+    else:
+        squares = np.einsum("i,ij,ij->j", weights, centred, centred)
+    return np.asarray(np.sqrt(squares / (n - 1.0)))
+
+
+def _centre_response(y: Array, weights: Array | None) -> tuple[Array, float]:
+    magnitude = float(np.abs(y).max())
+    if y.max() / 2 - y.min() / 2 <= _CONSTANT_ULPS / 2 * magnitude:
+        return np.zeros_like(y), float(y[0])
+    if magnitude > _LARGE or magnitude < _SMALL:
+        raise InvalidInputError(
+            f"y has entries of magnitude {magnitude:.1e}, whose squares leave the range of "
+            "64-bit floats; change the unit of y (multiply it by a constant)."
+        )
+    mean = float(_mean(y, weights))
+    centred = y - mean
+    remainder = float(_mean(centred, weights))
+    return centred - remainder, mean + remainder
+
+
+def _warn_constant(constant: npt.NDArray[np.bool_], names: tuple[str, ...] | None) -> None:
+    if not constant.any():
+        return
+    labels = [names[i] if names else str(i) for i in np.flatnonzero(constant)]
+    warnings.warn(
+        f"{len(labels)} column(s) of X do not vary: {_shortened(labels)}. "
+        "They are kept with a zero coefficient.",
+        ConstantColumnWarning,
+        stacklevel=4,
+    )
