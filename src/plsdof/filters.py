@@ -114,16 +114,17 @@ def pls_filter(spectrum: Spectrum, max_components: int | None = None) -> PLSFilt
     error = _dof_error(run, h, dofs, nodes, spectrum.unresolved)
     size = 1 + _supported(dofs[0], error)
     expand = nodes.member
+    largest = np.sqrt(spectrum.eigenvalues[0]) if spectrum.rank else 1.0
     return PLSFilter(
-        factors=read_only(run.factors[0, :size][:, expand]),
-        residuals=read_only(run.residuals[0, :size][:, expand]),
-        scores=read_only((run.scores[0, : size - 1][:, expand] * nodes.share).T),
+        factors=read_only(run.factors[0, :size].take(expand, axis=1)),
+        residuals=read_only(run.residuals[0, :size].take(expand, axis=1)),
+        scores=read_only((run.scores[0, : size - 1].take(expand, axis=1) * nodes.share).T),
         dof=read_only(dofs[0, :size]),
         dof_error=read_only(error[:size]),
         naive_dof=read_only(1.0 + np.arange(size)),
-        weights=read_only((run.weights[0, : size - 1][:, expand] * nodes.share).T),
-        diagonal=read_only(run.diagonal[0, : size - 1]),
-        superdiagonal=read_only(run.superdiagonal[0, : size - 1]),
+        weights=read_only((run.weights[0, : size - 1].take(expand, axis=1) * nodes.share).T),
+        diagonal=read_only(run.diagonal[0, : size - 1] * largest),
+        superdiagonal=read_only(run.superdiagonal[0, : size - 1] * largest),
         loadings=read_only(run.loadings[0, : size - 1] * np.linalg.norm(spectrum.z)),
         message=_why_ended(size - 1, dimension, max_components),
     )
@@ -286,11 +287,11 @@ def _supported(dof: Array, error: Array) -> int:
 
 
 def _why_ended(size: int, dimension: int, max_components: int | None) -> str:
+    if dimension == 0 and max_components != 0:
+        return "y does not vary along any direction of X, so there is no component."
     wanted = dimension if max_components is None else max_components
     if size >= wanted:
         return ""
-    if dimension == 0:
-        return "y does not vary along any direction of X, so there is no component."
     if size >= dimension:
         return (
             f"y excites {dimension} distinct eigenvalue(s) of XX', so component {dimension} "

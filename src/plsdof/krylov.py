@@ -93,7 +93,7 @@ def golub_kahan(
     gradient = S * start
     T = np.empty((batch, steps, g))
     W = np.empty((batch, steps + 1, g))
-    alphas, betas = np.empty((2, batch, steps))
+    bidiagonal: list[Array] = []
     # Running into exact zeros or overflow leaves non-finite entries, which are cut off below.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         first_gamma = _norm(gradient, inner_weight)
@@ -102,13 +102,18 @@ def golub_kahan(
         for j in range(steps):
             t = S * W[:, j]
             if j:
-                t = _orthogonalized(t - beta * T[:, j - 1], T[:, :j], inner_weight)
+                t -= beta * T[:, j - 1]
+                _orthogonalize(t, T[:, :j], inner_weight)
             alpha = _norm(t, inner_weight)
             t = np.divide(t, alpha, out=T[:, j])
-            w = _orthogonalized(S * t - alpha * W[:, j], W[:, : j + 1], inner_weight)
+            w = S * t
+            w -= alpha * W[:, j]
+            _orthogonalize(w, W[:, : j + 1], inner_weight)
             beta = _norm(w, inner_weight)
             np.divide(w, beta, out=W[:, j + 1])
-            alphas[:, j], betas[:, j] = alpha[:, 0], beta[:, 0]
+            bidiagonal += alpha, beta
+        entries = np.concatenate([*bidiagonal, np.empty((batch, 0))], axis=1)
+        alphas, betas = entries[:, 0::2], entries[:, 1::2]
         gammas = first_gamma * np.cumprod(-betas / alphas, axis=1)
         loadings = np.concatenate([first_gamma, gammas[:, :-1]], axis=1) / alphas
         f = np.cumsum(loadings[:, :, None] * T / start[:, None], axis=1)
@@ -144,8 +149,7 @@ def _norm(v: Array, inner_weight: Array | None) -> Array:
     return norm[:, None]
 
 
-def _orthogonalized(v: Array, basis: Array, inner_weight: Array | None) -> Array:
-    """Remove from v what it has along the rows of basis."""
+def _orthogonalize(v: Array, basis: Array, inner_weight: Array | None) -> None:
+    """Remove from v, in place, what it has along the rows of basis."""
     weighted = v if inner_weight is None else v * inner_weight
-    rest: Array = v - np.vecmat(np.matvec(basis, weighted), basis)
-    return rest
+    v -= np.vecmat(np.matvec(basis, weighted), basis)

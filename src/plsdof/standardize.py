@@ -39,7 +39,8 @@ class Units:
     n : float
         Number of observations: rows, or the sum of the weights.
     x_mean, x_scale : (p,) arrays
-        ``(x - x_mean) / x_scale`` is the standardised predictor. Constant columns have scale 1.
+        ``(x - x_mean) / x_scale`` is the standardised predictor. The scale of a constant column is
+        infinite, which makes it and its coefficient zero.
     y_mean : float
     row_scale : (n_rows,) array or None
         Square roots of the weights; None without weights.
@@ -136,8 +137,9 @@ def _centre_columns(X: Array, weights: Array | None, n: float, scale: bool) -> _
     constant = half_spread <= _CONSTANT_ULPS / 2 * magnitude
     # Powers of two bring extreme columns to order one without rounding.
     extreme = (magnitude > _LARGE) | ((magnitude < _SMALL) & (magnitude > 0))
-    exponent = np.where(extreme & scale, np.frexp(magnitude)[1], 0)
-    centred = np.ldexp(X, -exponent) if exponent.any() else X.copy(order="K")
+    rescue = scale and bool(extreme.any())
+    exponent = np.where(extreme, np.frexp(magnitude)[1], 0) if rescue else 0
+    centred = np.ldexp(X, -exponent) if rescue else X.copy(order="K")
     if not scale and np.any(extreme & ~constant):
         raise InvalidInputError(
             f"X reaches {magnitude.max():.1e} in absolute value (smallest column: "
@@ -150,12 +152,10 @@ def _centre_columns(X: Array, weights: Array | None, n: float, scale: bool) -> _
     remainder = _mean(centred, weights)
     centred -= remainder
     x_mean = x_mean + remainder
-    x_scale = np.ones(X.shape[1])
-    if scale:
-        x_scale = _standard_deviation(centred, weights, n)
-        x_scale[constant] = 1.0
+    x_scale = _standard_deviation(centred, weights, n) if scale else np.ones(X.shape[1])
+    x_scale[constant] = np.inf  # takes a constant column out, whatever it is divided into
+    if scale or constant.any():
         centred /= x_scale
-    centred[:, constant] = 0.0
     return _Columns(
         values=centred,
         mean=np.ldexp(x_mean, exponent),
