@@ -286,6 +286,21 @@ def test_the_empty_model_has_zero_t2_and_the_whole_row_as_residual():
             function(path, 0)
 
 
+@pytest.mark.parametrize("solver", ["svd", "gram"])
+def test_selectivity_of_a_variable_that_is_the_target_component_is_infinite(solver):
+    x = np.random.default_rng(12).normal(size=30)
+    x -= x.mean()
+    other = np.random.default_rng(13).normal(size=(30, 2))
+    other -= other.mean(axis=0)
+    other -= np.outer(x, x @ other) / (x @ x)
+    path = pls_path(np.column_stack([other, x, -3 * x]), x + 0.5 * other[:, 0] ** 2, 1)
+    target = pls_path(np.column_stack([other, x, -3 * x]), x, 1, solver=solver)
+    ratio = chemometrics.selectivity_ratio(target, 1)
+    assert np.all(ratio[2:] == np.inf)
+    np.testing.assert_allclose(ratio[:2], 0, atol=1e-25)
+    assert np.isfinite(chemometrics.selectivity_ratio(path, 1)).all()
+
+
 def test_single_predictor_is_explained_completely():
     x = np.array([[1.0], [2.0], [4.0], [5.0], [9.0]])
     path = pls_path(x, [1.0, 2.5, 3.0, 6.0, 8.0])
@@ -337,10 +352,10 @@ def test_results_are_frozen_and_read_only():
         t2.limit = 3.0
 
 
-@pytest.mark.parametrize("level", [0, 1, 1.5, np.nan, "0.95", True, None])
+@pytest.mark.parametrize("level", [0, 1, 1.5, np.nan, "high", True, None])
 def test_level_outside_the_unit_interval_is_refused(level):
     path = pls_path(*DATA["tall"], 2)
-    with pytest.raises(InvalidInputError, match="level must be a number between 0 and 1"):
+    with pytest.raises(InvalidInputError, match="level must be between 0 and 1"):
         chemometrics.hotelling_t2(path, 1, level=level)
 
 
@@ -401,6 +416,12 @@ def test_jackson_mudholkar_is_continuous_where_its_exponent_vanishes():
     assert limit(low) == pytest.approx(limit(low * (1 + 1e-4)), rel=1e-3)
 
 
+def test_jackson_mudholkar_has_an_exponential_form_where_its_exponent_is_zero():
+    eigenvalues = np.append(4.0, np.ones(8))  # theta = 12, 24, 72: h0 is exactly zero
+    expected = 12 * np.exp(stats.norm.ppf(0.95) * np.sqrt(48) / 12 - 24 / 144)
+    assert chemometrics._jackson_mudholkar(eigenvalues, 0.95).value == pytest.approx(expected)
+
+
 def test_a_dominating_residual_direction_is_reported():
     eigenvalues = np.append(1.0, np.full(100, 0.02))
     caution = chemometrics._jackson_mudholkar(eigenvalues, 0.95)
@@ -445,6 +466,16 @@ def test_each_kind_of_outlier_is_flagged_by_its_own_diagnostic():
     np.testing.assert_array_equal(np.flatnonzero(table.leverage.flags), [1])
     np.testing.assert_array_equal(np.flatnonzero(table.studentized.flags), [3])
     np.testing.assert_array_equal(table.n_flags, [0, 2, 1, 1])
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_responses_are_flagged_on_both_sides(sign):
+    X, y = DATA["tall"]
+    y = y.copy()
+    y[17] += sign * 8.0
+    result = chemometrics.outliers(pls_path(X, y, 3), 2, y, level=0.999).studentized
+    np.testing.assert_array_equal(np.flatnonzero(result.flags), [17])
+    assert np.sign(result.values[17]) == sign
 
 
 def test_table_repeats_its_parts_and_explains_them():

@@ -39,6 +39,7 @@ def made_result(fold_errors, **changes):
     F, K = errors.shape
     fields = {
         "parameters": np.arange(K, dtype=float),
+        "parameter_name": "n_components",
         "simplest_first": np.arange(K),
         "folds": tuple(Fold(test=np.array([i]), n_rows=F) for i in range(F)),
         "fold_sizes": np.ones(F, dtype=int),
@@ -433,6 +434,15 @@ def test_constant_columns_of_single_folds_give_one_warning(problem):
     assert len(record) == 1
 
 
+def test_warnings_turned_into_errors_still_speak_for_all_folds(problem):
+    X, y = problem
+    X = np.column_stack([X, np.arange(47) == 3, np.arange(47) == 4])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ConstantColumnWarning, match="In 2 of 5 folds: 1 column"):
+            cross_validate(X, y, cv=5, max_components=2)
+
+
 def test_warnings_of_two_kinds_become_one():
     X, y = make_problem(12, 30, seed=0)
     X[:, 0] = 1.0
@@ -485,6 +495,18 @@ def test_one_standard_error_rule_takes_the_simplest_model_close_to_the_best():
 def test_one_standard_error_rule_needs_two_folds():
     with pytest.raises(NotAvailableError, match="at least two folds"):
         made_result([[2, 1]]).select(rule="one-standard-error")
+    once = np.array([[0.1, 0.2, 0.9], [0.2, 0.3, np.nan]])
+    result = made_result(np.ones((2, 3)), fold_correlations=once)
+    assert result.select("pearson").index == 2
+    with pytest.raises(NotAvailableError, match="two folds in which pearson is defined"):
+        result.select("pearson", "one-standard-error")
+
+
+def test_correlation_of_one_weighted_row_is_undefined():
+    predictions, observed = np.array([[0.1, 0.7, 0.2]]), np.array([0.3, 0.1, 0.2])
+    for ranks in (False, True):
+        weights = np.array([0.0, 0.0, 1.0])
+        assert np.isnan(cross_validation.correlations(predictions, observed, weights, ranks=ranks))
 
 
 def test_ridge_rules_take_a_large_penalty_for_the_simpler_model(problem):

@@ -1,5 +1,6 @@
 """The paper's two algorithms against the closed form, R, and central differences."""
 
+import tracemalloc
 from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
@@ -186,8 +187,45 @@ def test_krylov_loses_all_digits_on_spectra_and_lanczos_does_not():
     assert krylov.condition[9:].min() > 1e14
     assert np.abs(lanczos.dof - path.dof).max() < 1e-7
     # The scores are not to blame.
-    np.testing.assert_allclose(krylov.scores.T @ krylov.scores, np.eye(15), atol=1e-12)
     np.testing.assert_allclose(krylov.rss, path.rss, rtol=1e-6)
+
+
+def test_krylov_scores_stay_orthonormal_to_the_last_component():
+    X, y = make_spectra()
+    T = paper.krylov(X, y, 49).scores
+    np.testing.assert_allclose(T.T @ T, np.eye(49), atol=1e-13)
+
+
+def test_lanczos_stops_when_the_weights_are_rounding_errors():
+    X, y = make_spectra()
+    path = pls_path(X, y, 49, solver="svd")
+    assert len(path.dof) == 50
+    with pytest.warns(RankExhaustedWarning, match="rounding errors in S"):
+        result = paper.lanczos(X, y, 49)
+    size = len(result.dof)
+    assert 20 < size < 50
+    np.testing.assert_allclose(result.dof, path.dof[:size], rtol=1e-6)
+
+
+def test_condition_is_that_of_the_krylov_vectors_scaled_to_unit_length(problem):
+    X, y = problem
+    Z = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    vectors = [y - y.mean()]
+    for _ in range(3):
+        vectors.append(Z @ (Z.T @ vectors[-1]))
+    basis = np.array(vectors[1:]).T
+    expected = [np.linalg.cond((basis / np.linalg.norm(basis, axis=0))[:, :m]) for m in (1, 2, 3)]
+    np.testing.assert_allclose(paper.krylov(X, y, 3).condition, [1.0, *expected], rtol=1e-6)
+
+
+@pytest.mark.parametrize("algorithm", [paper.lanczos, paper.krylov])
+def test_many_predictors_need_no_square_matrix_of_them(algorithm):
+    X, y = np.random.default_rng(1).normal(size=(6, 2000)), np.arange(6.0) ** 2
+    tracemalloc.start()
+    algorithm(X, y, 3)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2000 * 2000 * 8 / 5
 
 
 def test_krylov_is_wrong_from_component_seven_on_the_cookie_data(reference):

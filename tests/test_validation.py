@@ -45,7 +45,7 @@ def test_unusable_data_say_what_is_wrong(X, y, match):
 
 def test_text_columns_of_a_frame_are_named():
     frame = pd.DataFrame({"a": Y, "label <b>": list("uvwxyz")})
-    with pytest.raises(InvalidInputError, match="column.*'label <b>'.*Drop text columns"):
+    with pytest.raises(InvalidInputError, match=r"column.*'label <b>'.*Drop text columns"):
         pls_path(frame, Y)
 
 
@@ -58,7 +58,7 @@ def test_text_columns_of_a_frame_are_named():
         ({"solver": "qr"}, "'auto', 'svd', 'gram'; got 'qr'"),
         ({"sample_weight": [1, 2]}, "one entry per row"),
         ({"sample_weight": -np.ones(6)}, "not negative"),
-        ({"sample_weight": np.zeros(6)}, "0 row"),
+        ({"sample_weight": np.zeros(6)}, "zero for all but 0 row"),
         ({"sample_weight": np.full(6, 0.1)}, "sums to 0.6"),
     ],
 )

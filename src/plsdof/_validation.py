@@ -113,6 +113,17 @@ def as_choice(value: Any, name: str, allowed: Sequence[str]) -> str:
     return value
 
 
+def as_fraction(value: Any, name: str) -> float:
+    """Return ``value`` as a number strictly between 0 and 1."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not 0 < number < 1:
+        raise InvalidInputError(f"{name} must be between 0 and 1, such as 0.95; got {value!r}.")
+    return number
+
+
 def as_positive(values: Any, name: str) -> Array:
     """Return a vector of finite positive numbers."""
     array = np.atleast_1d(_as_float(values, name))

@@ -41,6 +41,8 @@ class Selection:
         Row of the path.
     parameter : float
         Number of components, or alpha for ridge regression.
+    parameter_name : str
+        "n_components" or "alpha".
     scores : (K,) array
         Criterion for every model; nan where it is not defined.
     criterion, rule, dof, noise : str
@@ -51,6 +53,7 @@ class Selection:
 
     index: int
     parameter: float
+    parameter_name: str
     scores: Array
     criterion: str
     rule: str
@@ -61,10 +64,10 @@ class Selection:
     @property
     def n_components(self) -> int:
         """Number of components chosen."""
-        if float(self.parameter) != int(self.parameter):
+        if self.parameter_name != "n_components":
             raise NotAvailableError(
-                f"This choice is the penalty {self.parameter:g}, not a number of components; "
-                "read .parameter or .index."
+                f"This choice is {self.parameter_name} = {self.parameter:g}, not a number of "
+                "components; read .parameter or .index."
             )
         return int(self.parameter)
 
@@ -189,9 +192,13 @@ def one_standard_error(mean: npt.ArrayLike, std_error: npt.ArrayLike) -> int:
     """
     values = np.asarray(mean, dtype=np.float64)
     best = global_minimum(values)
-    limit = values[best] + float(np.asarray(std_error, dtype=np.float64)[best])
+    spread = float(np.asarray(std_error, dtype=np.float64)[best])
+    if np.isnan(spread):
+        raise NotAvailableError(
+            "The best model has no standard error (a single fold?); use another rule or more folds."
+        )
     with np.errstate(invalid="ignore"):
-        return int(np.argmax(values <= limit))
+        return int(np.argmax(values <= values[best] + spread))
 
 
 def choose(scores: npt.ArrayLike, rule: str) -> int:

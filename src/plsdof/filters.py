@@ -271,12 +271,17 @@ def _trace(run: Bidiagonalization, h: Array, multiplicity: Array) -> Array:
 def _dof_error(
     run: Bidiagonalization, h: Array, dofs: Array, nodes: _Nodes, unresolved: int
 ) -> Array:
-    phi = run.residuals[0]
+    phi = np.abs(run.residuals[0])
     with np.errstate(invalid="ignore", over="ignore"):
         deviation = np.abs(dofs[1:] - dofs[0]).max(axis=0)
-        rounding = _EPS * (1.0 + (nodes.multiplicity + np.abs(phi) * (1 + 2 * h[0])).sum(axis=1))
+        size = 1.0 + (nodes.multiplicity + phi * (1 + 2 * h[0])).sum(axis=1)
+        # A z_i below its error may not be zero: it would have this leverage.
+        doubt = np.where(nodes.excited, 0.0, nodes.z_error) ** 2
+        leak = np.zeros_like(phi)
+        np.cumsum(run.scores[0] ** 2 * doubt, axis=0, out=leak[1:])
+        doubted = leak.sum(axis=1) * size + 2 * (phi * leak).sum(axis=1)
         missed = unresolved * np.abs(run.factors[0, :, -1]) if unresolved else 0.0
-        return np.asarray(_SAFETY * (deviation + rounding) + missed)
+        return np.asarray(_SAFETY * (deviation + doubted + _EPS * size) + missed)
 
 
 def _supported(dof: Array, error: Array) -> int:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 import scipy.linalg
 
-from plsdof._validation import Array, as_choice, as_count, as_positive, read_only
+from plsdof._validation import Array, as_choice, as_count, as_positive, as_weights, read_only
 from plsdof.errors import RankExhaustedError, RankExhaustedWarning
 from plsdof.filters import (
     Filter,
@@ -62,7 +62,7 @@ class PLSPath(ComponentPath):
     @cached_property
     def x_scores(self) -> Array:
         """Orthogonal scores of the training rows, ``X @ x_rotations``. Shape (n_rows, M)."""
-        return read_only(self._to_rows(self.filter.scores * self.filter.diagonal))
+        return read_only(self.to_rows(self.filter.scores * self.filter.diagonal))
 
     @cached_property
     def x_loadings(self) -> Array:
@@ -111,10 +111,17 @@ class RidgePath(Path):
         """The penalties, in the order given."""
         return self.alphas
 
-    def _simplest_first(self) -> Integers:
+    @property
+    def parameter_name(self) -> str:
+        """Models differ in "alpha"."""
+        return "alpha"
+
+    def simplest_first(self) -> Integers:
+        """Return the rows from the largest penalty to the smallest."""
         return np.argsort(-self.alphas, kind="stable")
 
-    def _label(self, index: int) -> str:
+    def label(self, index: int) -> str:
+        """Return the penalty of a row, in words."""
         return f"alpha = {self.alphas[index]:g}"
 
 
@@ -175,7 +182,7 @@ def pls_path(
     2
     """
     make = partial(pls_filter, max_components=_optional_count(max_components))
-    return _fit(X, y, make, PLSPath, scale, sample_weight, solver, strict, max_components)
+    return _fit(X, y, make, PLSPath.build, scale, sample_weight, solver, strict, max_components)
 
 
 def pcr_path(
@@ -210,7 +217,7 @@ def pcr_path(
     as_choice(order, "order", ("variance", "correlation"))
     rule = pcr_filter if order == "variance" else supervised_pcr_filter
     make = partial(rule, max_components=_optional_count(max_components))
-    return _fit(X, y, make, PCRPath, scale, sample_weight, solver, strict, max_components)
+    return _fit(X, y, make, PCRPath.build, scale, sample_weight, solver, strict, max_components)
 
 
 def ridge_path(
@@ -242,10 +249,18 @@ def ridge_path(
     array([1.5, 2. ])
     """
     if alphas is None:
-        alphas = np.logspace(4, -4, 50) * len(np.asarray(y))
+        weights = as_weights(sample_weight, len(y))
+        n = len(y) if weights is None else weights.sum()
+        alphas = default_alphas(n or 1.0)  # no weight at all is refused later
     penalties = read_only(as_positive(alphas, "alphas"))
     make = partial(ridge_filter, alphas=penalties)
-    return _fit(X, y, make, partial(RidgePath, alphas=penalties), scale, sample_weight, solver)
+    build = partial(RidgePath.build, alphas=penalties)
+    return _fit(X, y, make, build, scale, sample_weight, solver)
+
+
+def default_alphas(n: float) -> Array:
+    """Return 50 penalties from 1e4 n to 1e-4 n, n the number of rows or the sum of the weights."""
+    return np.logspace(4, -4, 50) * n
 
 
 def _optional_count(max_components: int | None) -> int | None:
@@ -256,7 +271,7 @@ def _fit(
     X: Any,
     y: Any,
     make_filter: Callable[[Spectrum], Filter],
-    make_path: Callable[..., PathType],
+    build: Callable[..., PathType],
     scale: bool,
     sample_weight: Any,
     solver: str,
@@ -266,14 +281,7 @@ def _fit(
     as_choice(solver, "solver", SOLVERS)
     data = standardize(X, y, scale=scale, sample_weight=sample_weight)
     for attempt in ("gram", "svd") if solver == "auto" else (solver,):
-        decomposition = decompose(data, attempt)
-        spectrum = decomposition.spectrum(data.y, data.units.n)
-        path = make_path(
-            units=data.units,
-            decomposition=decomposition,
-            spectrum=spectrum,
-            filter=make_filter(spectrum),
-        )
+        path = build(data, decompose(data, attempt), make_filter)
         if solver == "auto" and _is_accurate(path, asked):
             break
     _report_end(path, strict, asked)

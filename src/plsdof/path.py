@@ -1,19 +1,28 @@
 """Regression paths: every model size of one method on one data set, at once."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from plsdof import criteria
-from plsdof._validation import Array, as_choice, as_count, as_matrix, feature_names, read_only
+from plsdof._validation import (
+    Array,
+    as_choice,
+    as_count,
+    as_matrix,
+    as_response,
+    feature_names,
+    read_only,
+)
 from plsdof.criteria import DOF_KINDS, NOISE_KINDS, Fits, Selection
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.filters import Filter
 from plsdof.spectrum import Decomposition, Spectrum
-from plsdof.standardize import Units
+from plsdof.standardize import Standardized, Units, centre_response
 
 Noise = str | float | None
 Integers = npt.NDArray[np.intp]
@@ -35,17 +44,44 @@ class Path:
         Eigenvalues and rotated response.
     filter : Filter
         Filter factors, Degrees of Freedom and their errors.
+    make_filter : callable
+        The method: from a spectrum to a filter.
     """
 
     units: Units
     decomposition: Decomposition
     spectrum: Spectrum
     filter: Filter
+    make_filter: Callable[[Spectrum], Filter]
+
+    @classmethod
+    def build(
+        cls,
+        data: Standardized,
+        decomposition: Decomposition,
+        make_filter: Callable[[Spectrum], Filter],
+        **further: Any,
+    ) -> Self:
+        """Combine standardised data, a decomposition of its predictors and a method."""
+        spectrum = decomposition.spectrum(data.y, data.units.n)
+        return cls(
+            units=data.units,
+            decomposition=decomposition,
+            spectrum=spectrum,
+            filter=make_filter(spectrum),
+            make_filter=make_filter,
+            **further,
+        )
 
     @property
     def parameters(self) -> Array:
         """What tells the models apart: numbers of components, or alphas. Shape (K,)."""
         return read_only(np.arange(len(self.dof)))
+
+    @property
+    def parameter_name(self) -> str:
+        """What `parameters` holds: "n_components" or "alpha"."""
+        return "n_components"
 
     @property
     def solver(self) -> str:
@@ -98,7 +134,7 @@ class Path:
     def fitted(self) -> Array:
         """Fitted values of the training rows with positive weight. Shape (K, n_rows)."""
         rotated = self.filter.factors * self.spectrum.z
-        return read_only(self.units.y_mean + self._to_rows(rotated.T).T)
+        return read_only(self.units.y_mean + self.to_rows(rotated.T).T)
 
     @cached_property
     def coef_error(self) -> Array:
@@ -111,6 +147,10 @@ class Path:
         error = np.linalg.norm(factors * (np.abs(spectrum.z) * relative + spectrum.z_error), axis=1)
         size = np.linalg.norm(factors * spectrum.z, axis=1)
         return read_only(np.divide(error, size, out=np.zeros_like(size), where=size > 0))
+
+    def label(self, index: int) -> str:
+        """Return what a row of the path is, in words."""
+        return f"{int(self.parameters[index])} component(s)"
 
     def predict(self, X_new: Any) -> Array:
         """Predict new rows with every model. Shape (K, n_new)."""
@@ -152,6 +192,12 @@ class Path:
         values = self._dof(dof if kind == "dof" else "naive")
         return criteria.noise_from_dof(self.rss, values, self.spectrum.n)
 
+    def noise_at(self, m: int, noise: Noise = None) -> float:
+        """Return the noise variance of one model, by kind ("jacobian" by default) or as given."""
+        if noise is None or isinstance(noise, str):
+            return float(self.noise_variance(noise or "jacobian")[self.index(m)])
+        return _as_variance(noise)
+
     def criterion(self, name: str, dof: str = "exact", noise: Noise = None) -> Array:
         """Evaluate an information criterion for every model. Shape (K,).
 
@@ -192,13 +238,14 @@ class Path:
         estimate, but no basis for a penalty) and undefined scores are never chosen.
         """
         scores = self.criterion(criterion, dof, noise)
-        order = self._simplest_first()
+        order = self.simplest_first()
         implausible = self._dof(dof) < 1.0 - 1e-9
         eligible = np.where(implausible, np.nan, scores)
         index = int(order[criteria.choose(eligible[order], rule)])
         return Selection(
             index=index,
             parameter=float(self.parameters[index]),
+            parameter_name=self.parameter_name,
             scores=read_only(scores),
             criterion=criterion,
             rule=rule,
@@ -207,13 +254,27 @@ class Path:
             message=self._explain(index, scores, implausible, f"{rule} of {criterion}"),
         )
 
+    def refit(self, y: Any) -> Self:
+        """Fit the same method to another response of the same rows, without decomposing X again.
+
+        Zero-weight rows have no place in ``y``. Cost: O(n r + r M^2) time.
+        """
+        response = centre_response(as_response(y, self.units.n_rows), self.units.row_scale)
+        spectrum = self.decomposition.spectrum(response.values, self.units.n)
+        return replace(
+            self,
+            units=replace(self.units, y_mean=response.mean),
+            spectrum=spectrum,
+            filter=self.make_filter(spectrum),
+        )
+
     def jacobian(self, m: int) -> Array:
         """Return d yhat_m / d y = 11'/n + U (diag(f) + 2TT' diag(1-f)) U'. Shape (n, n).
 
         With sample weights w the first term is 1w'/sum(w).
         """
         U = self._rows_of_basis()
-        inner = self._to_rows(self.filter.jacobian(self._index(m)))
+        inner = self.to_rows(self.filter.jacobian(self.index(m)))
         weight = self.units.row_scale
         if weight is None:
             return 1.0 / self.spectrum.n + inner @ U.T
@@ -222,7 +283,7 @@ class Path:
     def leverage(self, m: int) -> Array:
         """Return the diagonal of `jacobian`, without forming it. Shape (n_rows,)."""
         U = self._rows_of_basis()
-        inner = self._to_rows(self.filter.jacobian(self._index(m)))
+        inner = self.to_rows(self.filter.jacobian(self.index(m)))
         diagonal: Array = 1.0 / self.spectrum.n + np.einsum("ij,ij->i", inner, U)
         weight = self.units.row_scale
         return diagonal if weight is None else weight**2 * diagonal
@@ -234,20 +295,38 @@ class Path:
 
     def coef_factor(self, m: int) -> Array:
         """Return A (p, r) with cov(beta_m) = sigma^2 A A', in original units."""
-        inner = self.filter.jacobian(self._index(m))
+        inner = self.filter.jacobian(self.index(m))
         rotated = inner / self.decomposition.singular_values[:, None]
         return self.decomposition.to_features(rotated) / self.units.x_scale[:, None]
 
     def coef_covariance(self, m: int, *, noise: Noise = None) -> Array:
         """Estimate the covariance of the coefficients, sigma^2 (d beta/dy)(d beta/dy)'. (p, p)."""
         A = self.coef_factor(m)
-        return self._noise_at(m, noise) * (A @ A.T)
+        return self.noise_at(m, noise) * (A @ A.T)
 
     def coef_std_error(self, m: int, *, noise: Noise = None) -> Array:
         """Standard errors of the coefficients, without a p x p matrix. Shape (p,)."""
         A = self.coef_factor(m)
         squares: Array = np.einsum("ij,ij->i", A, A)
-        return np.sqrt(self._noise_at(m, noise) * squares)
+        return np.sqrt(self.noise_at(m, noise) * squares)
+
+    def to_rows(self, rotated: Array) -> Array:
+        """Go from rotated coordinates (r, k) to training rows (n_rows, k), weights removed."""
+        rows = self.decomposition.to_samples(rotated)
+        return rows if self.units.row_scale is None else rows / self.units.row_scale[:, None]
+
+    def simplest_first(self) -> Integers:
+        """Return the rows of the path from the simplest model to the richest."""
+        return np.arange(len(self.dof))
+
+    def index(self, m: int) -> int:
+        """Check a row of the path and return it."""
+        index = as_count(m, "m")
+        if index >= len(self.dof):
+            raise InvalidInputError(
+                f"m must be in 0..{len(self.dof) - 1}; got {m}. {self.message}".rstrip()
+            )
+        return index
 
     def __repr__(self) -> str:
         return (
@@ -255,13 +334,10 @@ class Path:
             f"p={len(self.units.x_mean)}, rank={self.spectrum.rank}, solver={self.solver!r})"
         )
 
-    def _simplest_first(self) -> Integers:
-        return np.arange(len(self.dof))
-
     def _explain(
         self, index: int, scores: Array, implausible: npt.NDArray[np.bool_], how: str
     ) -> str:
-        text = f"{how} at {self._label(index)} ({self.dof[index]:.2f} Degrees of Freedom)."
+        text = f"{how} at {self.label(index)} ({self.dof[index]:.2f} Degrees of Freedom)."
         undefined = int(np.isnan(scores).sum())
         if undefined:
             text += f" Not defined for {undefined} model(s) with too many Degrees of Freedom."
@@ -271,23 +347,8 @@ class Path:
             )
         return text
 
-    def _label(self, index: int) -> str:
-        return f"{int(self.parameters[index])} component(s)"
-
-    def _to_rows(self, rotated: Array) -> Array:
-        rows = self.decomposition.to_samples(rotated)
-        return rows if self.units.row_scale is None else rows / self.units.row_scale[:, None]
-
     def _rows_of_basis(self) -> Array:
-        return self._to_rows(np.eye(self.spectrum.rank))
-
-    def _index(self, m: int) -> int:
-        index = as_count(m, "m")
-        if index >= len(self.dof):
-            raise InvalidInputError(
-                f"m must be in 0..{len(self.dof) - 1}; got {m}. {self.message}".rstrip()
-            )
-        return index
+        return self.to_rows(np.eye(self.spectrum.rank))
 
     def _dof(self, kind: str) -> Array:
         if kind == "naive":
@@ -306,11 +367,6 @@ class Path:
             values = self.noise_variance(noise, dof="clipped" if dof == "clipped" else "exact")
             return np.full_like(values, values[-1]) if name == "cp" else values
         return np.full(len(self.rss), _as_variance(noise))
-
-    def _noise_at(self, m: int, noise: Noise) -> float:
-        if noise is None or isinstance(noise, str):
-            return float(self.noise_variance(noise or "jacobian")[self._index(m)])
-        return _as_variance(noise)
 
     def _least_squares_noise(self) -> float:
         spare = self.spectrum.residual_dimension

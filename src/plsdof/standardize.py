@@ -38,6 +38,8 @@ class Units:
     ----------
     n : float
         Number of observations: rows, or the sum of the weights.
+    n_rows : int
+        Number of rows with positive weight.
     x_mean, x_scale : (p,) arrays
         ``(x - x_mean) / x_scale`` is the standardised predictor. The scale of a constant column is
         infinite, which makes it and its coefficient zero.
@@ -49,6 +51,7 @@ class Units:
     """
 
     n: float
+    n_rows: int
     x_mean: Array
     x_scale: Array
     y_mean: float
@@ -84,29 +87,29 @@ def standardize(X: Any, y: Any, *, scale: bool = True, sample_weight: Any = None
         X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
         _require_enough(weights)
     n = float(len(X)) if weights is None else float(weights.sum())
-    columns = _centre_columns(X, weights, n, scale)
-    y_centred, y_mean = _centre_response(y, weights)
+    columns = centre_columns(X, weights, n, scale)
     _warn_constant(columns.constant, names)
-    row_scale = None
-    if weights is not None:
-        row_scale = read_only(np.sqrt(weights))
+    row_scale = None if weights is None else read_only(np.sqrt(weights))
+    if row_scale is not None:
         columns.values[...] *= row_scale[:, None]
-        y_centred *= row_scale
+    response = centre_response(y, row_scale)
     units = Units(
         n=n,
+        n_rows=len(X),
         x_mean=read_only(columns.mean),
         x_scale=read_only(columns.scale),
-        y_mean=y_mean,
+        y_mean=response.mean,
         row_scale=row_scale,
         names=names,
     )
-    return Standardized(X=read_only(columns.values), y=read_only(y_centred), units=units)
+    return Standardized(X=read_only(columns.values), y=response.values, units=units)
 
 
 def _require_enough(weights: Array) -> None:
     if len(weights) < 2:
         raise InvalidInputError(
-            f"sample_weight is positive for {len(weights)} row(s); at least 2 are needed."
+            f"sample_weight is zero for all but {len(weights)} row(s); at least 2 rows must have "
+            "a positive weight."
         )
     if weights.sum() <= 1:
         raise InvalidInputError(
@@ -123,14 +126,17 @@ def _mean(values: Array, weights: Array | None) -> Array:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Columns:
+class Columns:
+    """Centred (and scaled) columns, and what was done to them."""
+
     values: Array
     mean: Array
     scale: Array
     constant: npt.NDArray[np.bool_]
 
 
-def _centre_columns(X: Array, weights: Array | None, n: float, scale: bool) -> _Columns:
+def centre_columns(X: Array, weights: Array | None, n: float, scale: bool) -> Columns:
+    """Centre the columns and, if asked, scale them to unit variance (divisor n - 1)."""
     highest, lowest = X.max(axis=0), X.min(axis=0)
     magnitude = np.maximum(np.abs(highest), np.abs(lowest))
     half_spread = highest / 2 - lowest / 2  # the spread itself may overflow
@@ -156,7 +162,7 @@ def _centre_columns(X: Array, weights: Array | None, n: float, scale: bool) -> _
     x_scale[constant] = np.inf  # takes a constant column out, whatever it is divided into
     if scale or constant.any():
         centred /= x_scale
-    return _Columns(
+    return Columns(
         values=centred,
         mean=np.ldexp(x_mean, exponent),
         scale=np.ldexp(x_scale, exponent),
@@ -172,19 +178,31 @@ def _standard_deviation(centred: Array, weights: Array | None, n: float) -> Arra
     return np.asarray(np.sqrt(squares / (n - 1.0)))
 
 
-def _centre_response(y: Array, weights: Array | None) -> tuple[Array, float]:
+@dataclass(frozen=True, kw_only=True)
+class Response:
+    """Centred response, multiplied by the square roots of the weights, and its mean."""
+
+    values: Array
+    mean: float
+
+
+def centre_response(y: Array, row_scale: Array | None = None) -> Response:
+    """Centre a response by its (weighted) mean and weight its rows."""
     magnitude = float(np.abs(y).max())
     if y.max() / 2 - y.min() / 2 <= _CONSTANT_ULPS / 2 * magnitude:
-        return np.zeros_like(y), float(y[0])
+        return Response(values=read_only(np.zeros_like(y)), mean=float(y[0]))
     if magnitude > _LARGE or magnitude < _SMALL:
         raise InvalidInputError(
             f"y has entries of magnitude {magnitude:.1e}, whose squares leave the range of "
             "64-bit floats; change the unit of y (multiply it by a constant)."
         )
+    weights = None if row_scale is None else row_scale**2
     mean = float(_mean(y, weights))
     centred = y - mean
     remainder = float(_mean(centred, weights))
-    return centred - remainder, mean + remainder
+    centred -= remainder
+    values = centred if row_scale is None else centred * row_scale
+    return Response(values=read_only(values), mean=mean + remainder)
 
 
 def _warn_constant(constant: npt.NDArray[np.bool_], names: tuple[str, ...] | None) -> None:
@@ -195,5 +213,5 @@ def _warn_constant(constant: npt.NDArray[np.bool_], names: tuple[str, ...] | Non
         f"{len(labels)} column(s) of X do not vary: {_shortened(labels)}. "
         "They are kept with a zero coefficient.",
         ConstantColumnWarning,
-        stacklevel=4,
+        stacklevel=5,
     )
