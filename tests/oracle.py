@@ -19,7 +19,9 @@ def exact_dof(eigenvalues, z, max_components, bits=3000):
         lam = [flint.arb(float(v)) for v in eigenvalues]
         weights = [flint.arb(float(v)) ** 2 for v in z]
         moments, traces = _moments(lam, weights, 3 * max_components + 1)
-        return np.array([1.0] + [_dof(moments, traces, m) for m in range(1, max_components + 1)])
+        return np.array(
+            [1.0] + [dof_from_moments(moments, traces, m) for m in range(1, max_components + 1)]
+        )
     finally:
         flint.ctx.prec = before
 
@@ -34,7 +36,8 @@ def _moments(lam, weights, highest):
     return moments, traces
 
 
-def _dof(moments, traces, m):
+def dof_from_moments(moments, traces, m):
+    """Return DoF(m) from mu_0..mu_3m and tau_0..tau_m, or fail if the balls are too wide."""
     hankel = flint.arb_mat([[moments[a + b] for b in range(1, m + 1)] for a in range(1, m + 1)])
     inverse = hankel.inv()
     c = inverse * flint.arb_mat([[moments[a]] for a in range(1, m + 1)])

@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from conftest import make_problem
+from oracle import exact_dof
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LinearRegression, Ridge
@@ -75,6 +76,23 @@ def test_empty_model_is_the_mean():
     assert np.all(path.coef[0] == 0)
     assert path.intercept[0] == pytest.approx(y.mean())
     assert path.rss[0] == pytest.approx(np.sum((y - y.mean()) ** 2))
+
+
+def test_directions_that_y_does_not_excite_are_found_in_data():
+    rng = np.random.default_rng(0)
+    for trial in range(40):
+        U, _ = np.linalg.qr(np.column_stack([np.ones(30), rng.normal(size=(30, 6))]))
+        V, _ = np.linalg.qr(rng.normal(size=(6, 6)))
+        S = np.sort(10 ** rng.uniform(-3, 0, 6))[::-1]
+        if trial % 2:
+            S[2] = S[1]
+        z = rng.normal(size=6)
+        z[rng.integers(0, 6, 2)] = 0.0
+        path = pls_path((U[:, 1:] * S) @ V.T, U[:, 1:] @ z, scale=False, solver="svd")
+        assert len(path.dof) - 1 <= len(np.unique(S[z != 0]))
+        expected = exact_dof(S**2, z, len(path.dof) - 1)
+        error = np.abs(path.dof - expected)
+        assert np.all(error <= path.dof_error + 1e-6 * np.maximum(1, np.abs(expected)))
 
 
 @pytest.mark.parametrize(("n", "p"), SHAPES)

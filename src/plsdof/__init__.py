@@ -1,16 +1,63 @@
 """Exact Degrees of Freedom, model selection and inference for Partial Least Squares."""
 
+from typing import Any
+
+from plsdof import criteria, inference, paper
+from plsdof.chemometrics import explained_variance, selectivity_ratio, selectivity_ratio_test, vip
+from plsdof.collinearity import dof_lower_bound, mean_absolute_correlation
+from plsdof.comparison import Comparison, compare_paths
+from plsdof.criteria import Selection
+from plsdof.cross_validation import cross_validate
 from plsdof.methods import PCRPath, PLSPath, RidgePath, pcr_path, pls_path, ridge_path
+from plsdof.monitoring import hotelling_t2, q_residuals
 from plsdof.path import Path
+from plsdof.randomization import randomization_test
+from plsdof.resampling import jackknife, residual_bootstrap
 
 __version__ = "0.1.0"
 
+_ESTIMATORS = ("PCRegressor", "PLSRegressor", "RidgeRegressor")
+
 __all__ = [
+    "Comparison",
     "PCRPath",
+    "PCRegressor",
     "PLSPath",
+    "PLSRegressor",
     "Path",
     "RidgePath",
+    "RidgeRegressor",
+    "Selection",
+    "compare_paths",
+    "criteria",
+    "cross_validate",
+    "dof_lower_bound",
+    "explained_variance",
+    "hotelling_t2",
+    "inference",
+    "jackknife",
+    "mean_absolute_correlation",
+    "paper",
     "pcr_path",
     "pls_path",
+    "q_residuals",
+    "randomization_test",
+    "residual_bootstrap",
     "ridge_path",
+    "selectivity_ratio",
+    "selectivity_ratio_test",
+    "vip",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # The estimators need scikit-learn, the rest does not.
+    if name in _ESTIMATORS:
+        from plsdof import estimators
+
+        return getattr(estimators, name)
+    raise AttributeError(f"module 'plsdof' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

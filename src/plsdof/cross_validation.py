@@ -1,4 +1,4 @@
-"""Cross-validation of any path: errors and correlations of all model sizes, and a choice.
+"""Cross-validation of any path: one fit per fold, scored on the rows left out.
 
 For every fold the path is fitted once to the training rows, which standardises them anew, and
 all its models predict the test rows. The error of a model is the mean over folds of the fold's
@@ -11,46 +11,23 @@ from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
-import scipy.stats
 
 from plsdof._validation import (
     Array,
-    as_choice,
-    as_count,
     as_matrix,
     as_positive,
     as_response,
     as_weights,
     read_only,
 )
-from plsdof.criteria import Selection, global_minimum, one_standard_error
-from plsdof.errors import InvalidInputError, NotAvailableError
-from plsdof.folds import Fold, Integers, as_generator, for_each_fold, group_codes, make_folds
+from plsdof.cross_validated import CrossValidation, correlations
+from plsdof.errors import InvalidInputError
+from plsdof.folds import Fold, Integers, group_codes, make_folds
 from plsdof.methods import default_alphas, pcr_path, pls_path, ridge_path
+from plsdof.parallel import for_each_fold
 from plsdof.path import Path
 
 PATHS = ("pls", "pcr", "ridge")
-# What models can be compared by, and where it is kept.
-MEASURES = {
-    "error": "mean_error",
-    "pearson": "mean_correlation",
-    "spearman": "mean_rank_correlation",
-    "pooled-pearson": "pooled_correlation",
-    "pooled-spearman": "pooled_rank_correlation",
-}
-_FOLD_VALUES = {
-    "error": "fold_errors",
-    "pearson": "fold_correlations",
-    "spearman": "fold_rank_correlations",
-}
-RULES = ("minimum", "one-standard-error", "randomization")
-# Predictions whose spread is within this many roundings of their size do not vary.
-_CONSTANT_ULPS = 4 * float(np.finfo(np.float64).eps)
-# Mean squared errors closer than this, relative to the smallest, count as equal.
-_EQUAL_ERRORS = 1e-10
-# Random signs held in memory at once: 8 MB.
-_SIGNS_AT_ONCE = 1_000_000
 
 
 class Predictor(Protocol):
@@ -62,241 +39,6 @@ class Predictor(Protocol):
 
     def predict(self, X_new: Any) -> Array:
         """Predict new rows with every model. Shape (K, n_new)."""
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class CrossValidation:
-    """Errors, correlations and predictions of every model on rows it was not fitted to.
-
-    F folds (those of all repeats), K models in the order of ``parameters``.
-
-    Attributes
-    ----------
-    parameters : (K,) array
-        Numbers of components, or alphas.
-    parameter_name : str
-        "n_components" or "alpha".
-    simplest_first : (K,) array of int
-        Rows of ``parameters`` from the simplest model to the richest.
-    folds : tuple of Fold
-        Which rows were fitted and which predicted.
-    fold_sizes : (F,) array
-        Number of test rows.
-    fold_errors : (F, K) array
-        (Weighted) mean squared error of the test rows.
-    fold_correlations, fold_rank_correlations : (F, K) arrays
-        Pearson's and Spearman's correlation of prediction and response over the test rows; nan
-        where one of them does not vary, so always for the empty model and for leave-one-out.
-    y : (n,) array
-        The response.
-    predictions : (repeats, K, n) array or None
-        Out-of-fold predictions, nan for rows that were not tested; None if they were not kept.
-    sample_weight : (n,) array or None
-    groups : (n,) array of int or None
-        Groups numbered in order of appearance.
-    message : str
-        Why there are fewer models than asked for; empty if there are not.
-    """
-
-    parameters: Array
-    parameter_name: str
-    simplest_first: Integers
-    folds: tuple[Fold, ...]
-    fold_sizes: Integers
-    fold_errors: Array
-    fold_correlations: Array
-    fold_rank_correlations: Array
-    y: Array
-    predictions: Array | None
-    sample_weight: Array | None
-    groups: Integers | None
-    message: str
-
-    @property
-    def mean_error(self) -> Array:
-        """Mean over folds of `fold_errors`. Shape (K,)."""
-        return _mean(self.fold_errors)
-
-    @property
-    def std_error(self) -> Array:
-        """Standard error of `mean_error`: standard deviation over folds / sqrt(folds). (K,).
-
-        With repeats, folds is the number of folds of one repeat: repeats split the same rows
-        again and so do not make the data larger.
-        """
-        return self._standard_error(self.fold_errors)
-
-    @property
-    def mean_correlation(self) -> Array:
-        """Mean over the folds where it is defined of `fold_correlations`. Shape (K,)."""
-        return _mean(self.fold_correlations)
-
-    @property
-    def mean_rank_correlation(self) -> Array:
-        """Mean over the folds where it is defined of `fold_rank_correlations`. Shape (K,)."""
-        return _mean(self.fold_rank_correlations)
-
-    @property
-    def pooled_correlation(self) -> Array:
-        """Pearson's correlation over all tested rows at once, averaged over repeats. (K,).
-
-        Defined for leave-one-out too. That of the empty model is negative: leaving out a large
-        response lowers the mean of the others.
-        """
-        return self._pooled(ranks=False)
-
-    @property
-    def pooled_rank_correlation(self) -> Array:
-        """Spearman's correlation over all tested rows at once, averaged over repeats. (K,)."""
-        return self._pooled(ranks=True)
-
-    def scores(self, by: str = "error") -> Array:
-        """Return what `select` compares: an error to minimise or a correlation to maximise."""
-        return np.asarray(getattr(self, MEASURES[as_choice(by, "by", tuple(MEASURES))]))
-
-    def select(
-        self,
-        by: str = "error",
-        rule: str = "minimum",
-        *,
-        level: float = 0.1,
-        n_permutations: int = 999,
-        random_state: Any = 0,
-    ) -> Selection:
-        """Choose a model.
-
-        Parameters
-        ----------
-        by : {"error", "pearson", "spearman", "pooled-pearson", "pooled-spearman"}
-            Smallest mean squared error or largest correlation; the first three are means over
-            folds, the others take all tested rows together (for leave-one-out).
-        rule : {"minimum", "one-standard-error", "randomization"}
-            The best model (the simplest among equals); the simplest one within one standard error
-            of it (Breiman et al. 1984); or the simplest one that `randomization_test` does not
-            find worse.
-        level, n_permutations, random_state
-            Of the randomization test. Software differs in its ``level``, from 0.01 to 0.1; a
-            smaller one gives smaller models.
-
-        Returns
-        -------
-        Selection
-            ``scores`` is ``self.scores(by)``; ``dof`` and ``noise`` are "not used".
-        """
-        scores, order = self.scores(by), self.simplest_first
-        _require_defined(scores, by)
-        loss = (scores if by == "error" else -scores)[order]
-        note = ""
-        if as_choice(rule, "rule", RULES) == "minimum":
-            position = global_minimum(loss)
-        elif rule == "one-standard-error":
-            position = one_standard_error(loss, self._spread(by, global_minimum(loss)))
-        else:
-            p_values = self._p_values(by, level, n_permutations, random_state)
-            position = int(np.argmax(p_values > level))
-            note = f" p = {p_values[position]:.3g} at level {level:g}."
-        index = int(order[position])
-        return Selection(
-            index=index,
-            parameter=float(self.parameters[index]),
-            parameter_name=self.parameter_name,
-            scores=read_only(scores),
-            criterion=f"cv-{by}",
-            rule=rule,
-            dof="not used",
-            noise="not used",
-            message=f"{rule} of cross-validated {by} at parameter {self.parameters[index]:g} "
-            f"(score {scores[index]:.4g}).{note}",
-        )
-
-    def row_losses(self) -> Array:
-        """Return each row's share of the mean squared error, averaged over repeats. (rows, K).
-
-        Rows that were never tested are left out; with groups there is one share per group.
-        """
-        losses: Array = _mean((self._kept_predictions() - self.y) ** 2).T
-        tested = ~np.isnan(losses).all(axis=1)
-        weights = np.ones(len(losses)) if self.sample_weight is None else self.sample_weight
-        losses = losses[tested] * (weights[tested] / weights[tested].sum())[:, None]
-        if self.groups is None:
-            return losses
-        _, member = np.unique(self.groups[tested], return_inverse=True)
-        summed = np.zeros((int(member.max()) + 1, losses.shape[1]))
-        np.add.at(summed, member, losses)
-        return summed
-
-    def __repr__(self) -> str:
-        return (
-            f"CrossValidation({len(self.parameters)} models, {len(self.folds)} folds, "
-            f"n={len(self.y)}, repeats={self._repeats()})"
-        )
-
-    def _repeats(self) -> int:
-        return self.folds[-1].repeat + 1
-
-    def _standard_error(self, fold_values: Array) -> Array:
-        counted = np.count_nonzero(~np.isnan(fold_values), axis=0)
-        centred = fold_values - _mean(fold_values)
-        spare = np.where(counted > 1, counted - 1.0, np.nan)
-        variance = np.nansum(centred**2, axis=0) / spare
-        return np.asarray(np.sqrt(variance * self._repeats() / np.maximum(counted, 1)))
-
-    def _spread(self, by: str, best: int) -> Array:
-        """Return standard errors over folds, simplest model first."""
-        if by not in _FOLD_VALUES:
-            raise NotAvailableError(
-                f"A standard error over folds is not defined for by={by!r}; use by='error' with "
-                "rule='one-standard-error', or another rule."
-            )
-        values = self._standard_error(getattr(self, _FOLD_VALUES[by]))[self.simplest_first]
-        if np.isnan(values[best]):
-            raise NotAvailableError(
-                f"A standard error needs at least two folds in which {by} is defined; the best "
-                "model has one. Use rule='minimum', or more folds."
-            )
-        return values
-
-    def _p_values(self, by: str, level: float, n_permutations: int, random_state: Any) -> Array:
-        """Return p-values against the best model, simplest model first."""
-        if by != "error":
-            raise NotAvailableError(
-                f"The randomization test compares squared errors, not {by}; use by='error'."
-            )
-        if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
-            raise InvalidInputError(f"level must be a number between 0 and 1; got {level!r}.")
-        test = randomization_test(self, n_permutations=n_permutations, random_state=random_state)
-        return test.p_values[self.simplest_first]
-
-    def _pooled(self, *, ranks: bool) -> Array:
-        values = []
-        for predictions in self._kept_predictions():
-            rows = ~np.isnan(predictions).all(axis=0)
-            weights = None if self.sample_weight is None else self.sample_weight[rows]
-            values.append(correlations(predictions[:, rows], self.y[rows], weights, ranks=ranks))
-        return _mean(np.array(values))
-
-    def _kept_predictions(self) -> Array:
-        if self.predictions is None:
-            raise NotAvailableError(
-                "Out-of-fold predictions were not kept; call cross_validate with "
-                "keep_predictions=True."
-            )
-        return self.predictions
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class RandomizationTest:
-    """Test of every model against the one with the smallest cross-validated error.
-
-    ``differences`` (K,) are the mean differences of the squared errors, ``p_values`` (K,) the
-    probabilities of one at least as large if both models were equally good, ``reference`` the
-    row of the best model, ``n_permutations`` the number of random sign patterns.
-    """
-
-    differences: Array
-    p_values: Array
-    reference: int
-    n_permutations: int
 
 
 def cross_validate(
@@ -400,98 +142,6 @@ def cross_validate(
         groups=None if groups is None else _frozen(group_codes(groups, len(X))),
         message=_why_cut(scored, size, max_components),
     )
-
-
-def randomization_test(
-    result: CrossValidation, *, n_permutations: int = 999, random_state: Any = 0
-) -> RandomizationTest:
-    """Test whether models predict worse than the best one, after van der Voet (1994).
-
-    With d_i the difference of the squared out-of-fold residuals of a model and of the model with
-    the smallest error, the statistic is mean(d). If both predict equally well the two residuals
-    of a row could be exchanged, which turns the sign of d_i; the p-value is the share
-
-        (1 + #{mean(s * d) >= mean(d)}) / (1 + n_permutations)
-
-    over random signs s, one-sided, the data themselves counted in.
-
-    Parameters
-    ----------
-    result : CrossValidation
-        With its predictions. Repeats are averaged within rows first; rows of one group share a
-        sign, since they are not independent; weights multiply d.
-    n_permutations : int
-        Number of random sign patterns, shared by all models.
-    random_state : int or numpy Generator
-        The default makes the test reproducible.
-
-    Notes
-    -----
-    Cost: O(n K) per pattern, in blocks of at most 8 MB.
-
-    References
-    ----------
-    H. van der Voet (1994), Comparing the predictive accuracy of models using a simple
-    randomization test, Chemometrics and Intelligent Laboratory Systems 25, 313-323.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(40, 5))
-    >>> y = X @ [1.0, 2.0, 0.0, -1.0, 0.0] + rng.normal(size=40)
-    >>> test = randomization_test(cross_validate(X, y, max_components=2))
-    >>> test.reference, test.p_values.round(3)
-    (2, array([0.001, 0.285, 1.   ]))
-    """
-    count = as_count(n_permutations, "n_permutations", minimum=1)
-    rng = as_generator(random_state)
-    best = result.select().index
-    losses = result.row_losses()
-    d = losses - losses[:, [best]]
-    observed = d.sum(axis=0)
-    bar = observed - _EQUAL_ERRORS * losses[:, best].sum()
-    reached = np.ones(len(observed))
-    block = max(1, _SIGNS_AT_ONCE // len(d))
-    for start in range(0, count, block):
-        shape = (min(block, count - start), len(d))
-        signs = 2.0 * rng.integers(0, 2, size=shape, dtype=np.int8) - 1.0
-        reached += np.count_nonzero(signs @ d >= bar, axis=0)
-    return RandomizationTest(
-        differences=read_only(observed),
-        p_values=read_only(reached / (1.0 + count)),
-        reference=best,
-        n_permutations=count,
-    )
-
-
-def correlations(
-    predictions: Array, observed: Array, weights: Array | None = None, *, ranks: bool = False
-) -> Array:
-    """Correlate each row of (K, t) predictions with (t,) observations. Shape (K,).
-
-    Pearson's (weighted) correlation, or Spearman's, for which weights only tell which rows count.
-    nan where predictions or observations do not vary.
-
-    Examples
-    --------
-    >>> correlations(np.array([[1.0, 2.0, 9.0], [5.0, 5.0, 5.0]]), np.array([1.0, 3.0, 4.0]))
-    array([0.82603319,        nan])
-    """
-    if weights is not None:
-        counts = weights > 0
-        predictions, observed, weights = predictions[:, counts], observed[counts], weights[counts]
-    if len(observed) < 2:
-        return np.full(len(predictions), np.nan)
-    defined = _varies(predictions) & _varies(observed)
-    if ranks:
-        predictions = scipy.stats.rankdata(predictions, axis=1)
-        observed, weights = scipy.stats.rankdata(observed), None
-    share = np.ones(len(observed)) if weights is None else weights / weights.sum()
-    centred = predictions - np.average(predictions, axis=1, weights=share)[:, None]
-    target = observed - np.average(observed, weights=share)
-    size = np.sqrt(centred**2 @ share) * np.sqrt(target**2 @ share)
-    values = np.divide((centred * share) @ target, size, where=defined, out=np.zeros_like(size))
-    return np.where(defined, np.clip(values, -1.0, 1.0), np.nan)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -610,26 +260,3 @@ def _mean_square(residuals: Array, weights: Array | None) -> Array:
         return np.asarray(np.mean(residuals**2, axis=1))
     total = weights.sum()
     return np.asarray(residuals**2 @ weights / (total if total > 0 else np.nan))
-
-
-def _mean(values: Array) -> Array:
-    """Average over the first axis what is defined; nan where nothing is."""
-    defined = ~np.isnan(values)
-    counted = defined.sum(axis=0)
-    total = np.where(defined, values, 0.0).sum(axis=0)
-    return np.asarray(total / np.where(counted > 0, counted, np.nan))
-
-
-def _varies(values: Array) -> npt.NDArray[np.bool_]:
-    """Whether entries along the last axis differ by more than rounding."""
-    spread = values.max(axis=-1) - values.min(axis=-1)
-    return np.asarray(spread > _CONSTANT_ULPS * np.abs(values).max(axis=-1))
-
-
-def _require_defined(scores: Array, by: str) -> None:
-    if np.isnan(scores).all():
-        advice = "" if by.startswith("pooled") else f" Use fewer folds, or by='pooled-{by}'."
-        raise NotAvailableError(
-            f"{by} is undefined for every model: a correlation needs at least two test rows per "
-            f"fold, and predictions that vary.{advice if by != 'error' else ''}"
-        )

@@ -9,21 +9,21 @@ Jacobian of every method is
 with an empty T for methods that are linear in y (ridge, principal components, least squares).
 """
 
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from plsdof._validation import Array, read_only
 from plsdof.krylov import Bidiagonalization, golub_kahan
+from plsdof.nodes import Nodes, distinct_nodes, perturbed_copies
 from plsdof.spectrum import Spectrum
 
 _EPS = float(np.finfo(np.float64).eps)
 # The largest deviation over this many perturbed copies, times the safety factor, estimates
 # the error of the Degrees of Freedom.
-_COPIES = 2
-_SAFETY = 4.0
+_COPIES = 3
+_SAFETY = 8.0
 # Components whose Degrees of Freedom are less certain than this are not returned.
 SUPPORTED_ERROR = 1e-6
 
@@ -80,20 +80,6 @@ class PLSFilter(Filter):
     loadings: Array
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Nodes:
-    """Distinct eigenvalues of a spectrum: what the Krylov recursion can tell apart."""
-
-    eigenvalues: Array
-    eigenvalue_error: Array
-    z: Array
-    z_error: Array
-    excited: npt.NDArray[np.bool_]
-    multiplicity: Array
-    member: npt.NDArray[np.intp]  # node of each eigenvalue
-    share: Array  # z of each eigenvalue relative to z of its node
-
-
 def pls_filter(spectrum: Spectrum, max_components: int | None = None) -> PLSFilter:
     """Partial Least Squares, 0..M components.
 
@@ -105,10 +91,10 @@ def pls_filter(spectrum: Spectrum, max_components: int | None = None) -> PLSFilt
 
     Cost: O(r M^2) time, O(r M) memory.
     """
-    nodes = _distinct_nodes(spectrum)
+    nodes = distinct_nodes(spectrum)
     dimension = int(np.count_nonzero(nodes.excited))
     wanted = dimension if max_components is None else min(max_components, dimension)
-    run = golub_kahan(*_perturbed(nodes), nodes.excited, wanted)
+    run = golub_kahan(*perturbed_copies(nodes, _COPIES), nodes.excited, wanted)
     h = _running_leverage(run, nodes.excited)
     dofs = _trace(run, h, nodes.multiplicity)
     error = _dof_error(run, h, dofs, nodes, spectrum.unresolved)
@@ -192,70 +178,6 @@ def _linear_filter(factors: Array, error: Array, naive: Array, message: str) -> 
     )
 
 
-def _distinct_nodes(spectrum: Spectrum) -> _Nodes:
-    """Merge eigenvalues that cannot be told apart, mark those that y does not excite.
-
-    Works in units where the largest eigenvalue and |z| are one. If the solver left eigenvalues
-    unresolved, a last node of multiplicity zero stands at its floor, to see what the filter
-    would do there.
-    """
-    lam, z = spectrum.eigenvalues, spectrum.z
-    unit = lam[0] if len(lam) else 1.0
-    norm = float(np.linalg.norm(z)) or 1.0
-    lam, lam_error = lam / unit, spectrum.eigenvalue_error / unit
-    z, z_error = z / norm, spectrum.z_error / norm
-    gap = lam[:-1] - lam[1:] > _SAFETY * (lam_error[:-1] + lam_error[1:])
-    first = np.flatnonzero(np.concatenate([np.ones(min(len(lam), 1), dtype=bool), gap]))
-    member = np.zeros(len(lam), dtype=np.intp)
-    member[first[1:]] = 1
-    member = np.cumsum(member)
-    node_z = np.sqrt(np.bincount(member, weights=z**2, minlength=len(first)))
-    node_z_error = np.sqrt(np.bincount(member, weights=z_error**2, minlength=len(first)))
-    excited = node_z > _SAFETY * node_z_error
-    share = np.divide(z, node_z[member], out=np.zeros_like(z), where=excited[member])
-    nodes = _Nodes(
-        eigenvalues=lam[first],
-        eigenvalue_error=lam_error[first],
-        z=node_z,
-        z_error=node_z_error,
-        excited=excited,
-        multiplicity=np.bincount(member, minlength=len(first)).astype(np.float64),
-        member=member,
-        share=share,
-    )
-    return _with_probe(nodes, spectrum.floor / unit) if spectrum.unresolved else nodes
-
-
-def _with_probe(nodes: _Nodes, eigenvalue: float) -> _Nodes:
-    """Add a last node that counts for nothing, to see what the filter does there."""
-    zero = [0.0]
-    return replace(
-        nodes,
-        eigenvalues=np.append(nodes.eigenvalues, eigenvalue),
-        eigenvalue_error=np.append(nodes.eigenvalue_error, zero),
-        z=np.append(nodes.z, zero),
-        z_error=np.append(nodes.z_error, zero),
-        excited=np.append(nodes.excited, np.array([False])),
-        multiplicity=np.append(nodes.multiplicity, zero),
-    )
-
-
-def _perturbed(nodes: _Nodes) -> tuple[Array, Array]:
-    """Return the nodes and, below them, copies shifted by the error in random directions."""
-    signs = _signs(len(nodes.z))
-    lam = nodes.eigenvalues + signs[0] * nodes.eigenvalue_error
-    # An eigenvalue at the edge of the numerical rank must stay positive.
-    return np.maximum(lam, nodes.eigenvalues / 2), nodes.z + signs[1] * nodes.z_error
-
-
-@lru_cache(maxsize=8)
-def _signs(size: int) -> Array:
-    """Return zeros for the spectrum itself and random signs for its copies."""
-    signs = np.zeros((2, 1 + _COPIES, size))
-    signs[:, 1:] = np.random.default_rng(2011).choice([-1.0, 1.0], (2, _COPIES, size))
-    return read_only(signs)
-
-
 def _running_leverage(run: Bidiagonalization, excited: npt.NDArray[np.bool_]) -> Array:
     """Return h for m = 0..k, zero on nodes that y does not excite: (B, k + 1, g)."""
     squares = np.where(excited, run.scores, 0.0) ** 2
@@ -269,14 +191,14 @@ def _trace(run: Bidiagonalization, h: Array, multiplicity: Array) -> Array:
 
 
 def _dof_error(
-    run: Bidiagonalization, h: Array, dofs: Array, nodes: _Nodes, unresolved: int
+    run: Bidiagonalization, h: Array, dofs: Array, nodes: Nodes, unresolved: int
 ) -> Array:
     phi = np.abs(run.residuals[0])
     with np.errstate(invalid="ignore", over="ignore"):
         deviation = np.abs(dofs[1:] - dofs[0]).max(axis=0)
         size = 1.0 + (nodes.multiplicity + phi * (1 + 2 * h[0])).sum(axis=1)
         # A z_i below its error may not be zero: it would have this leverage.
-        doubt = np.where(nodes.excited, 0.0, nodes.z_error) ** 2
+        doubt = np.where(nodes.excited, 0.0, nodes.z_doubt) ** 2
         leak = np.zeros_like(phi)
         np.cumsum(run.scores[0] ** 2 * doubt, axis=0, out=leak[1:])
         doubted = leak.sum(axis=1) * size + 2 * (phi * leak).sum(axis=1)

@@ -1,26 +1,21 @@
-"""Folds: splitting rows into training and test parts, and running work on every split.
+"""Folds: splitting rows into training and test parts.
 
-Shared by cross-validation, the jackknife and the bootstrap: `make_folds` says which rows, and
-`for_each_fold` runs a function on each of them, one after the other or in parallel.
+Shared by cross-validation, the jackknife and the bootstrap; `plsdof.parallel.for_each_fold` runs
+a function on each of them.
 """
 
 import heapq
-import warnings
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from plsdof._validation import as_count
-from plsdof.errors import InvalidInputError, MissingExtraError, PlsdofWarning
+from plsdof.errors import InvalidInputError
 
 Integers = npt.NDArray[np.intp]
-Result = TypeVar("Result")
-Caught = list[tuple[type[Warning], str]]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -133,45 +128,6 @@ def as_generator(random_state: Any) -> np.random.Generator:
             f"random_state must be a whole number >= 0, a numpy Generator or None; "
             f"got {random_state!r}."
         ) from error
-
-
-def for_each_fold(
-    work: Callable[[Fold], Result],
-    folds: Sequence[Fold],
-    *,
-    n_jobs: int | None = None,
-    progress: bool = False,
-    description: str = "Folds",
-) -> list[Result]:
-    """Return ``[work(fold) for fold in folds]``, in this order.
-
-    To be called from a public function: what the folds warn about is put into one warning, which
-    points at the caller of that function. Results do not depend on ``n_jobs``, but for rounding
-    where a threaded linear algebra library adds up in another order.
-
-    Parameters
-    ----------
-    work : callable
-        Takes a `Fold`. Must be picklable (by cloudpickle) with ``n_jobs``.
-    n_jobs : int, optional
-        None or 1: a plain loop. Otherwise that many processes, each with one thread for linear
-        algebra so that they do not compete; -1 for all processors. Needs joblib.
-    progress : bool
-        Show a bar on stderr. Needs rich.
-
-    Examples
-    --------
-    >>> folds = make_folds(np.zeros((7, 1)), np.zeros(7), 3)
-    >>> for_each_fold(lambda fold: len(fold.train), folds)
-    [4, 5, 5]
-    """
-    results, caught = [], []
-    outcomes = _outcomes(partial(_recorded, work), folds, _as_jobs(n_jobs))
-    for result, notes in _shown(outcomes, len(folds), description) if progress else outcomes:
-        results.append(result)
-        caught.append(notes)
-    _warn_once(caught)
-    return results
 
 
 def _dealt_folds(
@@ -296,62 +252,3 @@ def _require_training_rows(folds: Sequence[Fold]) -> None:
                 f"fold {number} leaves {rows} row(s) to fit on; at least 2 are needed. Use more "
                 "rows, or more folds."
             )
-
-
-def _as_jobs(n_jobs: int | None) -> int:
-    if n_jobs is None:
-        return 1
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
-        raise InvalidInputError(
-            f"n_jobs must be None, a number of processes >= 1, or -1 for all processors; "
-            f"got {n_jobs!r}."
-        )
-    return int(n_jobs)
-
-
-def _outcomes(
-    work: Callable[[Fold], tuple[Result, Caught]], folds: Sequence[Fold], n_jobs: int
-) -> Iterable[tuple[Result, Caught]]:
-    if n_jobs == 1:
-        return map(work, folds)
-    try:
-        import joblib
-    except ImportError as error:
-        raise MissingExtraError("joblib", "sklearn", "n_jobs other than 1") from error
-    with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
-        run = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
-    outcomes: Iterable[tuple[Result, Caught]] = run(joblib.delayed(work)(fold) for fold in folds)
-    return outcomes
-
-
-def _recorded(work: Callable[[Fold], Result], fold: Fold) -> tuple[Result, Caught]:
-    """Do the work and hand its warnings over, across processes too."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", PlsdofWarning)
-        result = work(fold)
-    return result, [(note.category, str(note.message)) for note in caught]
-
-
-def _shown(outcomes: Iterable[Result], total: int, description: str) -> Iterator[Result]:
-    try:
-        from rich.console import Console
-        from rich.progress import Progress
-    except ImportError as error:
-        raise MissingExtraError("rich", "cli", "A progress bar") from error
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        yield from bar.track(outcomes, total=total, description=description)
-
-
-def _warn_once(caught: Sequence[Caught]) -> None:
-    """Issue one warning of ours for all folds, and each distinct warning of others once."""
-    everything = list(dict.fromkeys(note for notes in caught for note in notes))
-    ours = {kind: text for kind, text in reversed(everything) if issubclass(kind, PlsdofWarning)}
-    for kind, text in everything:
-        if kind not in ours:
-            warnings.warn(text, kind, stacklevel=4)
-    if not ours:
-        return
-    folds = Counter(kind for notes in caught for kind in {kind for kind, _ in notes})
-    parts = [f"In {folds[kind]} of {len(caught)} folds: {text}" for kind, text in ours.items()]
-    category = next(iter(ours)) if len(ours) == 1 else PlsdofWarning
-    warnings.warn(" ".join(parts), category, stacklevel=4)

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 
 from plsdof._validation import Array, as_choice, read_only
-from plsdof.errors import NotAvailableError
+from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.standardize import Standardized
 
 SOLVERS = ("auto", "svd", "gram")
@@ -18,6 +18,9 @@ _EPS = float(np.finfo(np.float64).eps)
 _QR_RATIO = 2.0
 # Backward errors of LAPACK's decompositions, in units of eps times the largest value.
 _BACKWARD = 2.0
+# A matrix with eigenvalues below minus this share of the largest is no Gram matrix.
+_INDEFINITE = 1e-6
+_SAFETY = 4.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +43,9 @@ class Spectrum:
         Number of further eigenvalues that may be non-zero but lie below ``floor``.
     floor : float
         Eigenvalues below this one cannot be told from zero.
+    computed_basis : bool
+        Whether the basis comes from a decomposition in floating point, which mixes directions
+        whose eigenvalues are close; False if the numbers above are taken as given.
     """
 
     eigenvalues: Array
@@ -50,6 +56,7 @@ class Spectrum:
     z_error: Array
     unresolved: int = 0
     floor: float = 0.0
+    computed_basis: bool = True
 
     @classmethod
     def exact(cls, eigenvalues: Array, z: Array, *, n: float, outside: float = 0.0) -> "Spectrum":
@@ -64,6 +71,7 @@ class Spectrum:
             outside=float(outside),
             eigenvalue_error=read_only(_EPS * eigenvalues[order]),
             z_error=read_only(_EPS * np.abs(z[order])),
+            computed_basis=False,
         )
 
     @property
@@ -182,6 +190,66 @@ def decompose(data: Standardized, solver: str = "svd") -> Decomposition:
     """
     as_choice(solver, "solver", ("svd", "gram"))
     return _by_svd(data.X) if solver == "svd" else _by_gram(data.X)
+
+
+def from_gram(
+    gram: Array, *, error: float = 0.0, max_rank: int | None = None, row_scale: Array | None = None
+) -> Decomposition:
+    """Decompose a centred Gram (kernel) matrix G = U diag(lambda) U' that comes without X.
+
+    The features are then the columns of the kernel itself: with ``right = row_scale * U / S`` the
+    coefficients ``right (f z / S)`` multiply the centred kernel values between a new row and the
+    training rows (dual coefficients).
+
+    Parameters
+    ----------
+    gram : (n_rows, n_rows) array
+        Symmetric, positive semi-definite, rows and columns centred, both multiplied by
+        ``row_scale``.
+    error : float
+        How far ``gram`` may be off, as a spectral norm. Negative eigenvalues tell as well, and the
+        larger of the two counts; eigenvalues below it (or below n eps lambda_1) are unresolved.
+    max_rank : int, optional
+        What the rank is known not to exceed; n_rows - 1 by default.
+    row_scale : (n_rows,) array, optional
+        Square roots of the weights.
+
+    Notes
+    -----
+    Cost: O(n^3) time, O(n^2) memory.
+
+    Examples
+    --------
+    >>> rows = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 2.0], [0.0, -2.0]])
+    >>> from_gram(rows @ rows.T, max_rank=2).eigenvalues.round(12)
+    array([8., 2.])
+    """
+    n_rows = len(gram)
+    limit = n_rows - 1 if max_rank is None else min(max_rank, n_rows - 1)
+    eigenvalues, vectors = np.linalg.eigh(gram)
+    largest, lowest = max(float(eigenvalues[-1]), 0.0), float(eigenvalues[0])
+    if -lowest > max(_INDEFINITE * largest, _SAFETY * error):
+        raise InvalidInputError(
+            f"The kernel matrix must be positive semi-definite; after centring its eigenvalues "
+            f"run from {lowest:.3g} to {largest:.3g}. Use another kernel or other parameters."
+        )
+    error = max(error, -lowest) + _BACKWARD * _EPS * largest
+    floor = max(n_rows * _EPS * largest, error)
+    r = min(int(np.count_nonzero(eigenvalues > floor)), limit)
+    kept = np.arange(n_rows - 1, n_rows - 1 - r, -1)
+    eigenvalues, left = eigenvalues[kept], vectors[:, kept]
+    right = left / np.sqrt(eigenvalues)
+    return Decomposition(
+        eigenvalues=read_only(eigenvalues),
+        eigenvalue_error=read_only(np.full(r, error)),
+        z_amplification=read_only(np.ones(r)),
+        left=read_only(left),
+        right=read_only(right if row_scale is None else right * row_scale[:, None]),
+        X=None,
+        unresolved=limit - r,
+        floor=floor,
+        solver="gram",
+    )
 
 
 def _by_svd(X: Array) -> Decomposition:

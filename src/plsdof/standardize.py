@@ -143,15 +143,15 @@ def centre_columns(X: Array, weights: Array | None, n: float, scale: bool) -> Co
     constant = half_spread <= _CONSTANT_ULPS / 2 * magnitude
     # Powers of two bring extreme columns to order one without rounding.
     extreme = (magnitude > _LARGE) | ((magnitude < _SMALL) & (magnitude > 0))
-    rescue = scale and bool(extreme.any())
-    exponent = np.where(extreme, np.frexp(magnitude)[1], 0) if rescue else 0
-    centred = np.ldexp(X, -exponent) if rescue else X.copy(order="K")
     if not scale and np.any(extreme & ~constant):
         raise InvalidInputError(
             f"X reaches {magnitude.max():.1e} in absolute value (smallest column: "
             f"{magnitude[magnitude > 0].min():.1e}); without scaling the squares leave the range "
             "of 64-bit floats. Use scale=True or change the units."
         )
+    rescue = bool(extreme.any())
+    exponent = np.where(extreme, np.frexp(magnitude)[1], 0) if rescue else 0
+    centred = np.ldexp(X, -exponent) if rescue else X.copy(order="K")
     x_mean = _mean(centred, weights)
     centred -= x_mean
     # A second pass removes what rounding of a large mean has left.

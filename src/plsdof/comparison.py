@@ -1,0 +1,189 @@
+"""Different regression methods on the common scale of Degrees of Freedom."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plsdof._validation import Array, as_choice, as_matrix, as_response, read_only
+from plsdof.criteria import CRITERIA
+from plsdof.cross_validation import cross_validate
+from plsdof.errors import InvalidInputError, MissingExtraError, NotAvailableError
+from plsdof.methods import default_alphas, pcr_path, pls_path, ridge_path
+from plsdof.path import Path
+
+METHODS = ("pls", "pcr", "ridge")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """One row per model of every method.
+
+    Attributes
+    ----------
+    method : (K,) array of str
+    parameter : (K,) array
+        Number of components, or alpha.
+    dof : (K,) array
+    train_error : (K,) array
+        RSS / n.
+    cv_error : (K,) array
+        Cross-validated mean squared error; nan where it was not asked for or not supported.
+    criteria : dict of (K,) arrays
+        Information criteria by name; nan where undefined.
+    paths : dict of Path
+        The paths behind the rows.
+    """
+
+    method: npt.NDArray[np.str_]
+    parameter: Array
+    dof: Array
+    train_error: Array
+    cv_error: Array
+    criteria: dict[str, Array]
+    paths: dict[str, Path]
+
+    def columns(self) -> dict[str, Any]:
+        """Return the table as a dictionary of columns."""
+        return {
+            "method": self.method,
+            "parameter": self.parameter,
+            "dof": self.dof,
+            "train_error": self.train_error,
+            "cv_error": self.cv_error,
+            **self.criteria,
+        }
+
+    def to_frame(self) -> Any:
+        """Return the table as a pandas data frame."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingExtraError("pandas", "frame", "A data frame") from error
+        return pd.DataFrame(self.columns())
+
+    def nearest(self, dof: float) -> dict[str, int]:
+        """Return, for each method, the row whose Degrees of Freedom are nearest to ``dof``."""
+        found = {}
+        for name in self.paths:
+            rows = np.flatnonzero(self.method == name)
+            distance = np.abs(self.dof[rows] - dof)
+            if np.all(np.isnan(distance)):
+                raise NotAvailableError(f"The Degrees of Freedom of {name!r} are not known.")
+            found[name] = int(rows[np.nanargmin(distance)])
+        return found
+
+    def best(self, by: str = "cv_error") -> dict[str, int]:
+        """Return, for each method, the row with the smallest value of a column."""
+        columns = self.columns()
+        as_choice(by, "by", ("train_error", "cv_error", *self.criteria))
+        found = {}
+        for name in self.paths:
+            rows = np.flatnonzero(self.method == name)
+            values = columns[by][rows]
+            if np.all(np.isnan(values)):
+                raise NotAvailableError(f"{by!r} is not known for {name!r}; ask for it (cv=...).")
+            found[name] = int(rows[np.nanargmin(values)])
+        return found
+
+
+def compare_paths(
+    X: Any,
+    y: Any,
+    methods: Sequence[str] | Mapping[str, Callable[..., Path]] = METHODS,
+    *,
+    max_components: int | None = None,
+    alphas: Any = None,
+    criteria: Sequence[str] = ("aic", "bic"),
+    cv: Any = None,
+    random_state: int | None = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Comparison:
+    """Put PLS, PCR, ridge and more into one table with their Degrees of Freedom.
+
+    Parameters
+    ----------
+    X, y : arrays
+    methods : names among "pls", "pcr", "ridge", or mapping from a name to a callable
+        A callable takes (X, y) and returns a `Path`.
+    max_components, alphas
+        For the named methods.
+    criteria : names of information criteria to evaluate
+    cv : int, splitter or pairs, optional
+        Folds for the cross-validated error, the same for all methods; none by default.
+    random_state, n_jobs, progress
+        As in `cross_validate`.
+
+    Examples
+    --------
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True)
+    >>> table = compare_paths(X, y, ["pls", "pcr"])
+    >>> table.dof[list(table.nearest(6.6).values())].round(2)
+    array([6.46, 7.  ])
+    """
+    X = as_matrix(X, min_rows=2)
+    y = as_response(y, len(X))
+    for name in criteria:
+        as_choice(name, "criteria", tuple(CRITERIA))
+    fits = _as_callables(methods, len(X), max_components, alphas)
+    paths = {name: fit(X, y) for name, fit in fits.items()}
+    validate = partial(
+        cross_validate, X, y, cv=cv, random_state=random_state, n_jobs=n_jobs, progress=progress
+    )
+    errors = [
+        np.full(len(path.dof), np.nan) if cv is None else _padded(validate(fits[name]), path)
+        for name, path in paths.items()
+    ]
+    return Comparison(
+        method=np.concatenate([[name] * len(path.dof) for name, path in paths.items()]),
+        parameter=_stacked(path.parameters for path in paths.values()),
+        dof=_stacked(path.dof for path in paths.values()),
+        train_error=_stacked(path.rss / path.spectrum.n for path in paths.values()),
+        cv_error=_stacked(errors),
+        criteria={
+            name: _stacked(_criterion(path, name) for path in paths.values()) for name in criteria
+        },
+        paths=paths,
+    )
+
+
+def _as_callables(
+    methods: Any, n: int, max_components: int | None, alphas: Any
+) -> dict[str, Callable[..., Path]]:
+    if isinstance(methods, Mapping):
+        return dict(methods)
+    if isinstance(methods, str) or not all(name in METHODS for name in methods):
+        raise InvalidInputError(
+            f"methods must be a list of names among {METHODS}, or a mapping from a name to a "
+            f"callable (X, y) -> path; got {methods!r}."
+        )
+    penalties = default_alphas(float(n)) if alphas is None else alphas
+    known: dict[str, Callable[..., Path]] = {
+        "pls": partial(pls_path, max_components=max_components),
+        "pcr": partial(pcr_path, max_components=max_components),
+        "ridge": partial(ridge_path, alphas=penalties),
+    }
+    return {name: known[name] for name in methods}
+
+
+def _padded(result: Any, path: Path) -> Array:
+    """Give models that not every fold supports the error nan."""
+    values = np.full(len(path.dof), np.nan)
+    values[: len(result.mean_error)] = result.mean_error
+    return values
+
+
+def _criterion(path: Path, name: str) -> Array:
+    try:
+        return path.criterion(name)
+    except NotAvailableError:  # cp without a noise level
+        return np.full(len(path.dof), np.nan)
+
+
+def _stacked(parts: Any) -> Array:
+    return read_only(np.concatenate(list(parts)))

@@ -1,0 +1,94 @@
+"""One number per row or variable and the limit that flags it: what all diagnostics share."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plsdof._validation import Array, read_only
+from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.methods import PLSPath
+
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diagnostic:
+    """One number per row (or variable), with the limit above which it is flagged.
+
+    Attributes
+    ----------
+    name : str
+    values : (k,) array
+    limit : float
+        nan where no limit is defined; ``message`` says why, and nothing is flagged.
+    flags : (k,) bool array
+        Whether the value (for studentised residuals its size) is above the limit.
+    level : float or None
+        Probability of staying below the limit, None for a rule of thumb.
+    method : str
+        How the limit was made.
+    message : str
+        Why something is undefined, or what to be careful about; empty if nothing is.
+    """
+
+    name: str
+    values: Array
+    limit: float
+    flags: Flags
+    level: float | None
+    method: str
+    message: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limit:
+    """Where values become unusual, and how that was found; nan with a reason if it was not."""
+
+    value: float
+    method: str
+    message: str = ""
+
+
+def diagnose(
+    name: str, values: Array, limit: Limit, level: float | None, note: str = ""
+) -> Diagnostic:
+    """Compare values, or the sizes of studentised residuals, with their limit."""
+    flags = np.abs(values) > limit.value if name == "studentized" else values > limit.value
+    flags.flags.writeable = False
+    return Diagnostic(
+        name=name,
+        values=read_only(values),
+        limit=float(limit.value),
+        flags=flags,
+        level=level,
+        method=limit.method,
+        message=f"{limit.message} {note}".strip(),
+    )
+
+
+def as_pls_path(path: Any) -> PLSPath:
+    """Return ``path`` if it is one of PLS."""
+    if not isinstance(path, PLSPath):
+        raise InvalidInputError(
+            f"path must be a PLSPath, as made by pls_path; got {type(path).__name__}."
+        )
+    return path
+
+
+def as_components(path: Any, m: int, *, minimum: int = 0) -> int:
+    """Return ``m`` if the path has a model of that size, with at least ``minimum`` components."""
+    index = as_pls_path(path).index(m)
+    if index < minimum:
+        raise NotAvailableError(
+            "The model without components (m = 0) uses no variable, so variables have no "
+            "importance in it; ask for m >= 1."
+        )
+    return index
+
+
+def squared_rows(rows: Array) -> Array:
+    """Return the squared length of every row."""
+    squares: Array = np.einsum("ij,ij->i", rows, rows)
+    return squares

@@ -1,0 +1,188 @@
+"""scikit-learn's conventions, to the letter."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from conftest import make_problem
+from sklearn.base import clone
+from sklearn.feature_selection import SelectFromModel
+from sklearn.inspection import permutation_importance
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from plsdof import pls_path
+from plsdof.errors import InvalidInputError, RankExhaustedWarning
+from plsdof.estimators import PCRegressor, PLSRegressor, RidgeRegressor
+
+ESTIMATORS = [
+    PLSRegressor(),
+    PLSRegressor(n_components=1),
+    PLSRegressor(n_components="cv", cv=3),
+    PCRegressor(),
+    RidgeRegressor(),
+    RidgeRegressor(alpha=1.0),
+    RidgeRegressor(alpha="cv", cv=3),
+]
+CHECKS = [
+    pytest.param(estimator, check, id=f"{estimator}-{check.func.__name__}")
+    for each in ESTIMATORS
+    for estimator, check in estimator_checks_generator(each)
+    # Needs an environment variable set before scipy is imported; scikit-learn skips it otherwise.
+    if "array_api" not in check.func.__name__
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("estimator", "check"), CHECKS)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+def test_attributes_describe_the_chosen_model():
+    X, y = make_problem(50, 6, seed=1, decay=1)
+    model = PLSRegressor("bic").fit(X, y)
+    path = pls_path(X, y)
+    m = path.select("bic").n_components
+    assert model.n_components_ == m
+    assert model.dof_ == pytest.approx(path.dof[m])
+    assert model.noise_std_ == pytest.approx(np.sqrt(path.noise_variance()[m]))
+    np.testing.assert_allclose(model.coef_, path.coef[m])
+    assert model.coef_.shape == (6,)
+    assert isinstance(model.intercept_, float)
+    np.testing.assert_allclose(model.predict(X), path.fitted[m])
+    assert model.score(X, y) == pytest.approx(1 - path.rss[m] / path.rss[0])
+
+
+@pytest.mark.parametrize("n_components", ["aic", "gmdl", "aicc", "cp", "gcv", "cv", 0, 3])
+def test_every_way_of_choosing(n_components):
+    X, y = make_problem(50, 6, seed=2, decay=1)
+    model = PLSRegressor(n_components).fit(X, y)
+    assert 0 <= model.n_components_ <= 6
+    if isinstance(n_components, int):
+        assert model.n_components_ == n_components
+        assert model.selection_ is None
+    else:
+        assert model.selection_.n_components == model.n_components_
+
+
+def test_cross_validated_choice_uses_the_given_folds():
+    X, y = make_problem(50, 6, seed=3, decay=1)
+    model = PLSRegressor("cv", cv=KFold(5, shuffle=True, random_state=0)).fit(X, y)
+    assert len(model.cv_results_.folds) == 5
+    assert model.n_components_ == model.cv_results_.select().n_components
+    simple = PLSRegressor("cv", cv=5, rule="one-standard-error").fit(X, y)
+    assert simple.n_components_ <= PLSRegressor("cv", cv=5).fit(X, y).n_components_
+
+
+def test_wrong_options_are_refused():
+    X, y = make_problem(20, 3)
+    for estimator, match in [
+        (PLSRegressor("dic"), "n_components must be one of"),
+        (PLSRegressor(-1), "n_components must be >= 0"),
+        (PLSRegressor(1.5), "whole number"),
+        (PLSRegressor(max_components=0.5), "max_components must be a whole number"),
+        (PLSRegressor(rule="best"), "rule must be one of"),
+        (RidgeRegressor("dic"), "alpha must be one of"),
+        (RidgeRegressor(-1.0), "finite and > 0"),
+    ]:
+        with pytest.raises(InvalidInputError, match=match):
+            estimator.fit(X, y)
+
+
+def test_more_components_than_supported_warns_once_and_uses_what_is_there():
+    X, y = make_problem(20, 3)
+    with pytest.warns(RankExhaustedWarning, match="5 components asked for, 3 supported"):
+        model = PLSRegressor(5).fit(X, y)
+    assert model.n_components_ == 3
+    PLSRegressor("bic", max_components=50).fit(X, y)  # a limit of a search: no warning
+
+
+def test_sample_weight_equals_repeated_rows_with_exact_dof():
+    X, y = make_problem(25, 4, seed=4)
+    weights = np.random.default_rng(0).integers(0, 4, 25)
+    rows = np.repeat(np.arange(25), weights)
+    for estimator in (PLSRegressor(), PCRegressor(), RidgeRegressor()):
+        weighted = clone(estimator).fit(X, y, sample_weight=weights)
+        repeated = clone(estimator).fit(X[rows], y[rows])
+        assert weighted.dof_ == pytest.approx(repeated.dof_, rel=1e-9)
+        assert weighted.noise_std_ == pytest.approx(repeated.noise_std_, rel=1e-9)
+        np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-8)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_frames_in_names_out(frame):
+    X, y = make_problem(30, 3, seed=5)
+    table = frame(dict(zip(["a", "b", "c"], X.T, strict=True)))
+    model = PLSRegressor(2).fit(table, y)
+    assert list(model.feature_names_in_) == ["a", "b", "c"]
+    limits = model.conf_int()
+    assert list(limits.index) == ["a", "b", "c"]
+    assert np.all(limits["lower"] < model.coef_)
+    assert np.all(limits["upper"] > model.coef_)
+    assert list(model.get_feature_names_out()) == ["plsregressor0", "plsregressor1"]
+    kind = "pandas" if frame is pd.DataFrame else "polars"
+    scores = model.set_output(transform=kind).transform(table)
+    assert list(scores.columns) == ["plsregressor0", "plsregressor1"]
+    assert "a " in str(model.summary())
+
+
+def test_intervals_without_a_frame_are_arrays():
+    X, y = make_problem(30, 3, seed=6)
+    model = PLSRegressor(2).fit(X, y)
+    limits = model.conf_int(0.8)
+    assert limits.shape == (3, 2)
+    assert np.all(np.diff(limits) < np.diff(model.conf_int(0.95)))
+    new = model.predict_interval(X[:4])
+    mean = model.predict_interval(X[:4], kind="mean")
+    assert new.shape == (4, 2)
+    assert np.all(np.diff(mean) < np.diff(new))
+    inside = (new[:, 0] < model.predict(X[:4])) & (model.predict(X[:4]) < new[:, 1])
+    assert inside.all()
+
+
+def test_works_in_the_tools_of_scikit_learn():
+    X, y = make_problem(40, 6, seed=7, decay=1)
+    pipeline = make_pipeline(StandardScaler(), PLSRegressor())
+    assert np.mean(cross_val_score(pipeline, X, y, cv=4)) > 0
+    search = GridSearchCV(PLSRegressor(), {"n_components": [1, 2, "bic"]}, cv=3).fit(X, y)
+    assert search.best_params_["n_components"] in (1, 2, "bic")
+    assert SelectFromModel(PLSRegressor()).fit(X, y).transform(X).shape[1] < 6
+    importance = permutation_importance(PLSRegressor().fit(X, y), X, y, n_repeats=2, random_state=0)
+    assert importance.importances_mean.shape == (6,)
+    as_features = make_pipeline(PLSRegressor(2), RidgeRegressor()).fit(X, y)
+    assert as_features.score(X, y) > 0
+    copy = pickle.loads(pickle.dumps(search.best_estimator_))
+    np.testing.assert_array_equal(copy.predict(X), search.predict(X))
+
+
+def test_transform_gives_the_scores_only():
+    X, y = make_problem(30, 5, seed=8)
+    model = PLSRegressor(3).fit(X, y)
+    np.testing.assert_allclose(model.transform(X), model.path_.x_scores[:, :3], atol=1e-10)
+
+
+def test_summary_shows_what_a_statistician_expects():
+    X, y = make_problem(40, 3, seed=9)
+    summary = PLSRegressor("bic").fit(X, y).summary()
+    text = str(summary)
+    for word in ("observations", "Degrees of Freedom", "noise std", "R^2", "criterion (bic)"):
+        assert word in text
+    for word in ("coef", "std err", "p", "lower", "upper", "intercept", "x2"):
+        assert word in text
+    assert summary.table.shape == (4, 6)
+    wide = PLSRegressor(2).fit(*make_problem(30, 200, seed=9)).summary()
+    assert "more features; these have the largest |t|" in str(wide)
+    assert len(str(wide).splitlines()) < 60
+
+
+def test_constant_response_predicts_the_constant():
+    X, _ = make_problem(20, 3)
+    model = PLSRegressor().fit(X, np.full(20, 3.0))
+    assert model.n_components_ == 0
+    np.testing.assert_array_equal(model.predict(X), 3.0)
+    assert model.dof_ == 1.0

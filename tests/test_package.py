@@ -1,0 +1,96 @@
+"""What the package promises as a whole."""
+
+import ast
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import make_problem
+
+import plsdof
+
+SOURCE = Path(plsdof.__file__).parent
+OPTIONAL = {"sklearn", "pandas", "polars", "matplotlib", "statsmodels", "joblib", "rich", "typer"}
+
+
+def test_every_public_name_is_there():
+    for name in plsdof.__all__:
+        assert hasattr(plsdof, name), name
+        assert name in dir(plsdof)
+    with pytest.raises(AttributeError, match="no attribute 'PLSRegresor'"):
+        plsdof.PLSRegresor  # noqa: B018
+
+
+def test_versions_agree():
+    assert plsdof.__version__ == version("plsdof")
+
+
+def test_the_core_needs_numpy_and_scipy_only():
+    code = f"""
+import sys
+class Block:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {OPTIONAL!r}:
+            raise ImportError(name)
+sys.meta_path.insert(0, Block())
+import numpy as np, plsdof
+X = np.random.default_rng(0).normal(size=(30, 4)); y = X[:, 0] + X[:, 1] ** 2
+path = plsdof.pls_path(X, y)
+print(path.select("bic").n_components, plsdof.cross_validate(X, y).select().n_components)
+try:
+    plsdof.PLSRegressor
+except ImportError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "pip install 'plsdof[sklearn]'" in done.stdout
+
+
+def test_the_contract_of_names_holds():
+    X, y = make_problem(20, 4, seed=0)
+    path = plsdof.pls_path(X, y, max_components=None, scale=True, sample_weight=None, solver="auto")
+    M = path.n_components[-1]
+    for name in ("n_components", "dof", "dof_error", "rss", "intercept"):
+        assert getattr(path, name).shape == (M + 1,)
+    assert path.coef.shape == (M + 1, 4)
+    assert path.predict(X).shape == (M + 1, 20)
+    assert path.noise_variance(kind="jacobian").shape == (M + 1,)
+    assert path.criterion("bic", dof="exact", noise=None).shape == (M + 1,)
+    assert isinstance(path.select("bic").n_components, int)
+    assert path.jacobian(1).shape == (20, 20)
+    assert path.coef_jacobian(1).shape == (4, 20)
+    assert path.coef_covariance(1).shape == (4, 4)
+    assert path.coef_std_error(1).shape == (4,)
+    model = plsdof.PLSRegressor(n_components="bic").fit(X, y)
+    assert isinstance(model.n_components_, int)
+    assert isinstance(model.dof_, float)
+    assert isinstance(model.noise_std_, float)
+    assert model.conf_int(level=0.95).shape == (4, 2)
+    assert np.shape(model.predict_interval(X, level=0.95)) == (20, 2)
+
+
+def imports_of(module):
+    tree = ast.parse((SOURCE / f"{module}.py").read_text())
+    for node in tree.body:  # module level only
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("plsdof"):
+            yield node.module
+
+
+def test_layers_import_only_from_above():
+    order = [
+        "errors",
+        "_validation",
+        "standardize",
+        "spectrum",
+        "krylov",
+        "filters",
+        "criteria",
+        "path",
+        "methods",
+    ]
+    for position, module in enumerate(order):
+        allowed = {"plsdof", *(f"plsdof.{name}" for name in order[:position])}
+        assert set(imports_of(module)) <= allowed, module
