@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test slow lint bench clean
+.PHONY: demo test slow browser lint docs bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/plsdof demo
@@ -19,7 +19,11 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
 bench: $(VENV)/.test
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/core.py
 
 clean:
@@ -36,6 +40,10 @@ $(VENV)/.test: pyproject.toml | $(VENV)
 
 $(VENV)/.lint: pyproject.toml | $(VENV)
 	$(BIN)/python -m pip install --quiet --editable '.[test,lint]'
+	touch $@
+
+$(VENV)/.docs: pyproject.toml | $(VENV)
+	$(BIN)/python -m pip install --quiet --editable '.[all,docs]'
 	touch $@
 
 $(VENV):

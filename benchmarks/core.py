@@ -1,11 +1,13 @@
 """Time of a whole path relative to the bare decomposition it rests on.
 
-Run with ``python benchmarks/core.py``. Every ratio comes from one run: the two sides are timed
-in turn, round after round, and the medians are compared.
+Run with ``python benchmarks/core.py [table.md]``. Every ratio comes from one run: the two sides are
+timed in turn, round after round, and the medians are compared.
 """
 
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import scipy.linalg
@@ -46,7 +48,11 @@ def gram(X: np.ndarray) -> None:
 
 
 def main() -> None:
-    print(f"{'n x p':>12} {'m':>3}  {'svd ms':>8} {'path/svd':>8}  {'gram ms':>8} {'path/gram':>9}")
+    """Print a Markdown table; write it to a file if one is named."""
+    lines = [
+        "| n x p | m | bare SVD, ms | path / SVD | bare Gram + eigh, ms | path / Gram |",
+        "|---|---|---|---|---|---|",
+    ]
     for n, p, m in SHAPES:
         X, y = data(n, p)
         Z = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
@@ -57,10 +63,13 @@ def main() -> None:
         bare, by_gram = medians(
             lambda Z=Z: gram(Z), lambda X=X, y=y, m=m: whole_path(X, y, m, "gram")
         )
-        print(
-            f"{n:>5} x {p:>4} {m:>3}  {1e3 * svd:8.2f} {by_svd / svd:8.2f}  "
-            f"{1e3 * bare:8.2f} {by_gram / bare:9.2f}"
+        lines.append(
+            f"| {n} x {p} | {m} | {1e3 * svd:.2f} | {by_svd / svd:.2f} | {1e3 * bare:.2f} | "
+            f"{by_gram / bare:.2f} |"
         )
+        print(lines[-1], flush=True)
+    if len(sys.argv) > 1:
+        Path(sys.argv[1]).write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 """Coverage of 95% intervals for the expected coefficients, in three designs.
 
-Run with ``python benchmarks/coverage.py [draws]``. Design: n = 60 rows, p = 20 Gaussian predictors
-with correlation rho^|i-j| (low 0, medium 0.7, high 0.99), fixed over draws; smooth coefficients;
-noise with var(X beta) / sigma^2 = 9. What is covered is E[beta_m], the mean of the estimate with m
-components, which the draws themselves supply; coverage is averaged over the 20 coefficients.
+Run with ``python benchmarks/coverage.py [draws [picture.png]]``. Design: n = 60 rows, p = 20
+Gaussian predictors with correlation rho^|i-j| (low 0, medium 0.7, high 0.99), fixed over draws;
+smooth coefficients; noise with var(X beta) / sigma^2 = 9. What is covered is E[beta_m], the mean of
+the estimate with m components, which the draws themselves supply; coverage is averaged over the 20
+coefficients.
 """
 
 import sys
@@ -82,8 +83,34 @@ def coverage(result: dict, kind: str) -> np.ndarray:
     return np.nanmean(inside, axis=(1, 2))
 
 
+def draw(shares: dict[str, dict[str, np.ndarray]], file: str) -> None:
+    """Plot coverage against the number of components, one panel per design."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    looks = {
+        "true": ("true sigma", "#000000", "o-"),
+        "estimated": ("estimated sigma", "#0072B2", "s-"),
+        "bootstrap": ("residual bootstrap", "#E69F00", "^--"),
+        "naive": ("scores taken as given", "#D55E00", "x:"),
+    }
+    figure, axes = plt.subplots(1, 3, figsize=(10, 3.4), sharey=True, layout="constrained")
+    for ax, (name, by_kind) in zip(axes, shares.items(), strict=True):
+        ax.axhspan(0.93, 0.97, color="0.9", zorder=0)
+        for kind, (label, colour, style) in looks.items():
+            ax.plot(COMPONENTS, by_kind[kind], style, color=colour, label=label)
+        ax.set(title=f"{name} collinearity", xlabel="components", ylim=(0, 1.02))
+        ax.set_xticks(COMPONENTS)
+    axes[0].set_ylabel("coverage of nominal 95% intervals")
+    axes[0].legend(loc="lower left", bbox_to_anchor=(0.25, 0.05), fontsize=8)
+    figure.savefig(file, dpi=120)
+
+
 def main() -> None:
     draws = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    by_design = {}
     print(f"{draws} draws; bootstrap: 100 resamples on a tenth of them\n")
     print(
         f"{'collinearity':<13}{'m':>3}  {'true sigma':>10}  {'estimated':>9}  "
@@ -94,12 +121,15 @@ def main() -> None:
         shares = {
             kind: coverage(result, kind) for kind in ("true", "estimated", "bootstrap", "naive")
         }
+        by_design[name] = shares
         for k, m in enumerate(COMPONENTS):
             print(
                 f"{name:<13}{m:>3}  {shares['true'][k]:>10.3f}  {shares['estimated'][k]:>9.3f}  "
                 f"{shares['bootstrap'][k]:>9.3f}  {shares['naive'][k]:>6.3f}  "
                 f"{result['dof'][k].mean():5.2f}"
             )
+    if len(sys.argv) > 2:
+        draw(by_design, sys.argv[2])
 
 
 if __name__ == "__main__":

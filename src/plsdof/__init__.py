@@ -6,6 +6,7 @@ from plsdof import criteria, inference, paper
 from plsdof.chemometrics import explained_variance, selectivity_ratio, selectivity_ratio_test, vip
 from plsdof.collinearity import dof_lower_bound, mean_absolute_correlation
 from plsdof.comparison import Comparison, compare_paths
+from plsdof.complexity import DegreesOfFreedom, degrees_of_freedom
 from plsdof.criteria import Selection
 from plsdof.cross_validation import cross_validate
 from plsdof.methods import PCRPath, PLSPath, RidgePath, pcr_path, pls_path, ridge_path
@@ -20,6 +21,7 @@ _ESTIMATORS = ("PCRegressor", "PLSRegressor", "RidgeRegressor")
 
 __all__ = [
     "Comparison",
+    "DegreesOfFreedom",
     "PCRPath",
     "PCRegressor",
     "PLSPath",
@@ -31,6 +33,7 @@ __all__ = [
     "compare_paths",
     "criteria",
     "cross_validate",
+    "degrees_of_freedom",
     "dof_lower_bound",
     "explained_variance",
     "hotelling_t2",

@@ -1,0 +1,49 @@
+"""Sphinx configuration; `make docs` builds, and the pages read, without network."""
+
+from docutils import nodes
+from latex2mathml.converter import convert
+
+import plsdof
+
+project = "plsdof"
+author = "The plsdof founders"
+copyright = "2026, the plsdof founders"
+release = plsdof.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_gallery.gen_gallery",
+]
+myst_enable_extensions = ["dollarmath", "amsmath", "deflist"]
+numpydoc_show_class_members = False
+autosummary_generate = True
+exclude_patterns = ["_build"]
+html_theme = "furo"
+html_title = "plsdof"
+html_math_renderer = "mathml"
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r".*\.py",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_memory": False,
+}
+
+
+def _inline_formula(translator, node):
+    translator.body.append(convert(node.astext()))
+    raise nodes.SkipNode
+
+
+def _displayed_formula(translator, node):
+    translator.body.append(f'<div class="math">{convert(node.astext(), display="block")}</div>')
+    raise nodes.SkipNode
+
+
+def setup(app):
+    """Typeset formulas as MathML, which browsers show by themselves."""
+    app.add_html_math_renderer("mathml", (_inline_formula, None), (_displayed_formula, None))

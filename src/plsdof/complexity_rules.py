@@ -1,0 +1,252 @@
+"""Exact Degrees of Freedom of fitted regressors: one rule per scikit-learn class.
+
+A rule takes a fitted model with what it was fitted on, and gives an `Exact`.
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from plsdof._validation import Array
+from plsdof.errors import NotAvailableError, PlsdofWarning
+from plsdof.methods import pls_path
+from plsdof.path import Path
+
+_LINEAR = "The fit is linear in y and the Degrees of Freedom are the trace of its smoother matrix: "
+_STEIN = "Trace of the derivative of the fit at this y, unbiased under Gaussian noise: "
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exact:
+    """Degrees of Freedom from a formula.
+
+    Attributes
+    ----------
+    value : float
+    how : str
+        The formula and what it assumes.
+    chosen : str
+        What the model has chosen by looking at y, which the formula takes as given; empty if
+        nothing.
+    """
+
+    value: float
+    how: str
+    chosen: str = ""
+
+
+Rule = Callable[[Any, Any, Array], Exact]
+
+
+def exact_dof_of_path(path: Path, index: int) -> Exact:
+    """Return the Degrees of Freedom of one model of a path."""
+    value = float(path.dof[index])
+    name = type(path).__name__
+    if not np.isfinite(value):
+        raise NotAvailableError(
+            f"the components of this {name} were ordered by looking at y, for which no exact rule "
+            "is known"
+        )
+    return Exact(value=value, how=f"{_STEIN}closed form of {name} for {path.label(index)}.")
+
+
+def _least_squares(model: Any, X: Any, y: Array) -> Exact:  # noqa: ARG001
+    if model.positive:
+        return _active_set(model, X, penalty=0.0)
+    intercept = int(model.fit_intercept)
+    rank = getattr(model, "rank_", None)
+    if rank is None:  # sparse X
+        rank = _shrunken_rank(_dense(X), 0.0, centre=model.fit_intercept)
+    return Exact(
+        value=float(rank + intercept),
+        how=f"{_LINEAR}rank {int(rank)} of the predictors{_plus_intercept(model)}.",
+    )
+
+
+def _ridge(model: Any, X: Any, y: Array) -> Exact:  # noqa: ARG001
+    alpha = _one_number(model.alpha)
+    if model.positive:
+        return _active_set(model, X, penalty=alpha)
+    return _ridge_with(alpha, model, X)
+
+
+def _ridge_cv(model: Any, X: Any, y: Array) -> Exact:  # noqa: ARG001
+    alpha = _one_number(model.alpha_)
+    return replace(_ridge_with(alpha, model, X), chosen=f"alpha = {alpha:g}")
+
+
+def _ridge_with(alpha: float, model: Any, X: Any) -> Exact:
+    shrunken = _shrunken_rank(_dense(X), alpha, centre=model.fit_intercept)
+    return Exact(
+        value=shrunken + int(model.fit_intercept),
+        how=f"{_LINEAR}sum of s^2 / (s^2 + {alpha:g}) over the singular values s of the "
+        f"predictors{_plus_intercept(model)}.",
+    )
+
+
+def _lasso(model: Any, X: Any, y: Array) -> Exact:
+    """Zou, Hastie & Tibshirani (2007), Tibshirani & Taylor (2012): the active set as if fixed."""
+    alpha = float(getattr(model, "alpha_", getattr(model, "alpha", np.nan)))
+    l1_ratio = float(getattr(model, "l1_ratio_", getattr(model, "l1_ratio", 1.0)))
+    # scikit-learn divides the squared error by 2 n, so its ridge part is n times as strong.
+    penalty = 0.0 if l1_ratio == 1.0 else len(y) * alpha * (1.0 - l1_ratio)
+    return _active_set(model, X, penalty=penalty)
+
+
+def _lasso_cv(model: Any, X: Any, y: Array) -> Exact:
+    chosen = f"alpha = {float(model.alpha_):g}"
+    if hasattr(model, "l1_ratio_"):
+        chosen += f", l1_ratio = {float(model.l1_ratio_):g}"
+    return replace(_lasso(model, X, y), chosen=chosen)
+
+
+def _lasso_lars(model: Any, X: Any, y: Array) -> Exact:
+    _require_complete_lars(model)
+    return _lasso(model, X, y)
+
+
+def _lasso_lars_chosen(model: Any, X: Any, y: Array) -> Exact:
+    _require_complete_lars(model)
+    return _lasso_cv(model, X, y)
+
+
+def _require_complete_lars(model: Any) -> None:
+    # A path that was cut off ends at a knot whose place depends on y; with positive=True it is
+    # not the lasso's for small penalties; jitter changes y.
+    cut_off = int(np.max(model.n_iter_)) >= model.max_iter
+    if cut_off or model.positive or getattr(model, "jitter", None) is not None:
+        raise NotAvailableError(
+            f"the exact rule for {type(model).__name__} holds with positive=False, jitter=None "
+            "and a path that was not cut off by max_iter"
+        )
+
+
+def _active_set(model: Any, X: Any, *, penalty: float) -> Exact:
+    active = np.ravel(model.coef_) != 0
+    value = _shrunken_rank(_dense(X)[:, active], penalty, centre=model.fit_intercept)
+    what = "rank" if penalty == 0 else f"sum of s^2 / (s^2 + {penalty:g}), s the singular values,"
+    return Exact(
+        value=value + int(model.fit_intercept),
+        how=f"{_STEIN}{what} of the {int(active.sum())} predictors with a non-zero coefficient"
+        f"{_plus_intercept(model)}. The set of non-zeros is as accurate as the solver.",
+    )
+
+
+def _kernel_ridge(model: Any, X: Any, y: Array) -> Exact:  # noqa: ARG001
+    from sklearn.metrics.pairwise import pairwise_kernels
+
+    options = model.kernel_params or {}
+    if not callable(model.kernel):
+        options = {"gamma": model.gamma, "degree": model.degree, "coef0": model.coef0}
+    K = pairwise_kernels(X, metric=model.kernel, filter_params=True, **options)
+    alpha = _one_number(model.alpha)
+    eigenvalues = np.linalg.eigvalsh(K)
+    if alpha == 0:
+        value = float(np.linalg.matrix_rank(K, hermitian=True))
+    else:
+        value = float(np.sum(eigenvalues / (eigenvalues + alpha)))
+    return Exact(value=value, how=f"{_LINEAR}trace of K (K + {alpha:g} I)^-1, without intercept.")
+
+
+def _gaussian_process(model: Any, X: Any, y: Array) -> Exact:  # noqa: ARG001
+    # Between two samples a white-noise kernel is zero, so this is not the matrix of the fit.
+    K = model.kernel_(model.X_train_, model.X_train_)
+    H = scipy.linalg.cho_solve((model.L_, True), K)
+    value = float(np.trace(H))
+    how = "trace of K (K + noise)^-1"
+    if model.normalize_y:
+        # yhat = ybar + H (y - ybar); the scale of y cancels.
+        value += 1.0 - float(H.sum()) / len(y)
+        how += " with the mean of y put back"
+    fixed = model.optimizer is None or model.kernel_.n_dims == 0
+    return Exact(value=value, how=f"{_LINEAR}{how}.", chosen="" if fixed else f"{model.kernel_}")
+
+
+def _nearest_neighbours(model: Any, X: Any, y: Array) -> Exact:
+    distances, rows = model.kneighbors(X)
+    return _own_weights(model.weights, distances, rows, len(y))
+
+
+def _radius_neighbours(model: Any, X: Any, y: Array) -> Exact:
+    distances, rows = model.radius_neighbors(X)
+    return _own_weights(model.weights, distances, rows, len(y))
+
+
+def _own_weights(kind: Any, distances: Any, rows: Any, n: int) -> Exact:
+    given = kind(distances) if callable(kind) else None
+    value = 0.0
+    for i in range(n):
+        weights = _neighbour_weights(kind, distances[i]) if given is None else given[i]
+        value += float(np.sum(weights[rows[i] == i]) / np.sum(weights))
+    return Exact(value=value, how=f"{_LINEAR}the weights of the rows in their own predictions.")
+
+
+def _neighbour_weights(kind: str | None, distances: Array) -> Array:
+    if kind != "distance":
+        return np.ones(len(distances))
+    coincident = distances == 0
+    return coincident.astype(np.float64) if coincident.any() else 1.0 / distances
+
+
+def _constant(model: Any, X: Any, y: Array) -> Exact:  # noqa: ARG001
+    if model.strategy == "constant":
+        return Exact(value=0.0, how="The fit is a constant that does not depend on y.")
+    return Exact(
+        value=1.0,
+        how=f"The {model.strategy} of y as fit: it moves with y, so its derivatives add up to 1.",
+    )
+
+
+def _partial_least_squares(model: Any, X: Any, y: Array) -> Exact:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PlsdofWarning)  # the fit itself has warned
+        path = pls_path(_dense(X), y, model.n_components, scale=model.scale)
+    return exact_dof_of_path(path, len(path.dof) - 1)
+
+
+def _shrunken_rank(X: Array, penalty: float, *, centre: bool) -> float:
+    """Sum of s^2 / (s^2 + penalty) over the singular values s of X; the rank without penalty."""
+    if X.shape[1] == 0:
+        return 0.0
+    if centre:
+        X = X - X.mean(axis=0)
+    if penalty == 0:
+        return float(np.linalg.matrix_rank(X))
+    squares = np.linalg.svd(X, compute_uv=False) ** 2
+    return float(np.sum(squares / (squares + penalty)))
+
+
+def _dense(X: Any) -> Array:
+    return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+
+
+def _one_number(value: Any) -> float:
+    return float(np.ravel(value)[0])
+
+
+def _plus_intercept(model: Any) -> str:
+    return ", and 1 for the intercept" if model.fit_intercept else ", without intercept"
+
+
+RULES: dict[str, Rule] = {
+    "DummyRegressor": _constant,
+    "ElasticNet": _lasso,
+    "ElasticNetCV": _lasso_cv,
+    "GaussianProcessRegressor": _gaussian_process,
+    "KNeighborsRegressor": _nearest_neighbours,
+    "KernelRidge": _kernel_ridge,
+    "Lasso": _lasso,
+    "LassoCV": _lasso_cv,
+    "LassoLars": _lasso_lars,
+    "LassoLarsCV": _lasso_lars_chosen,
+    "LassoLarsIC": _lasso_lars_chosen,
+    "LinearRegression": _least_squares,
+    "PLSRegression": _partial_least_squares,
+    "RadiusNeighborsRegressor": _radius_neighbours,
+    "Ridge": _ridge,
+    "RidgeCV": _ridge_cv,
+}
