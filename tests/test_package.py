@@ -86,6 +86,7 @@ def test_layers_import_only_from_above():
         "standardize",
         "spectrum",
         "krylov",
+        "nodes",
         "filters",
         "criteria",
         "path",

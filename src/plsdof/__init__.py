@@ -1,5 +1,6 @@
 """Exact Degrees of Freedom, model selection and inference for Partial Least Squares."""
 
+from importlib import import_module
 from typing import Any
 
 from plsdof import criteria, inference, paper
@@ -9,24 +10,37 @@ from plsdof.comparison import Comparison, compare_paths
 from plsdof.complexity import DegreesOfFreedom, degrees_of_freedom
 from plsdof.criteria import Selection
 from plsdof.cross_validation import cross_validate
+from plsdof.kernel import KernelPLSPath, kernel_pls_path, select_kernel
 from plsdof.methods import PCRPath, PLSPath, RidgePath, pcr_path, pls_path, ridge_path
 from plsdof.monitoring import hotelling_t2, q_residuals
+from plsdof.multiresponse import pls2_path, pls_paths
 from plsdof.path import Path
+from plsdof.penalized import PenalizedPLSPath, penalized_pls_path, select_strength
 from plsdof.randomization import randomization_test
 from plsdof.resampling import jackknife, residual_bootstrap
 
 __version__ = "0.1.0"
 
-_ESTIMATORS = ("PCRegressor", "PLSRegressor", "RidgeRegressor")
+_ESTIMATORS = {
+    "KernelPLSRegressor": "flexible_estimators",
+    "PCRegressor": "estimators",
+    "PLSRegressor": "estimators",
+    "PenalizedPLSRegressor": "flexible_estimators",
+    "RidgeRegressor": "estimators",
+}
 
 __all__ = [
     "Comparison",
     "DegreesOfFreedom",
+    "KernelPLSPath",
+    "KernelPLSRegressor",
     "PCRPath",
     "PCRegressor",
     "PLSPath",
     "PLSRegressor",
     "Path",
+    "PenalizedPLSPath",
+    "PenalizedPLSRegressor",
     "RidgePath",
     "RidgeRegressor",
     "Selection",
@@ -39,14 +53,20 @@ __all__ = [
     "hotelling_t2",
     "inference",
     "jackknife",
+    "kernel_pls_path",
     "mean_absolute_correlation",
     "paper",
     "pcr_path",
+    "penalized_pls_path",
+    "pls2_path",
     "pls_path",
+    "pls_paths",
     "q_residuals",
     "randomization_test",
     "residual_bootstrap",
     "ridge_path",
+    "select_kernel",
+    "select_strength",
     "selectivity_ratio",
     "selectivity_ratio_test",
     "vip",
@@ -56,9 +76,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     # The estimators need scikit-learn, the rest does not.
     if name in _ESTIMATORS:
-        from plsdof import estimators
-
-        return getattr(estimators, name)
+        return getattr(import_module(f"plsdof.{_ESTIMATORS[name]}"), name)
     raise AttributeError(f"module 'plsdof' has no attribute {name!r}")
 
 

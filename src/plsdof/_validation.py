@@ -50,6 +50,24 @@ def as_matrix(X: Any, name: str = "X", *, min_rows: int = 1) -> Array:
     return array
 
 
+def as_new_rows(X_new: Any, p: int, known: tuple[str, ...] | None) -> Array:
+    """Return new rows as an array, after comparing columns with those of the training data."""
+    names = feature_names(X_new)
+    array = as_matrix(X_new, "X_new")
+    if array.shape[1] != p:
+        raise InvalidInputError(
+            f"X_new has {array.shape[1]} column(s), but the model was fitted on {p}."
+        )
+    if names is not None and known is not None and names != known:
+        first = next(i for i in range(p) if names[i] != known[i])
+        raise InvalidInputError(
+            f"X_new has other columns than the training data: column {first} is "
+            f"{names[first][:60]!r} instead of {known[first][:60]!r}. Give the same columns in the "
+            "same order."
+        )
+    return array
+
+
 def as_response(y: Any, n_rows: int, name: str = "y") -> Array:
     """Return ``y`` as a finite float64 vector with one entry per row of X."""
     array = _as_float(y, name)
@@ -187,7 +205,7 @@ def _where_not_numeric(values: Any) -> str:
             np.asarray(column, dtype=np.float64)
         except (TypeError, ValueError):
             text.append(label)
-    return f"column(s) {_shortened(text)} " if text else "it "
+    return f"column(s) {shortened(text)} " if text else "it "
 
 
 def _require_finite_columns(array: Array, names: tuple[str, ...] | None, name: str) -> None:
@@ -203,10 +221,10 @@ def _require_finite_columns(array: Array, names: tuple[str, ...] | None, name: s
     labels = [names[i] if names else str(i) for i in columns]
     raise InvalidInputError(
         f"{name} contains {int(bad.sum())} value(s) that are NaN or infinity, in column(s) "
-        f"{_shortened(labels)}; drop these rows or columns, or fill the values in before fitting."
+        f"{shortened(labels)}; drop these rows or columns, or fill the values in before fitting."
     )
 
 
-def _shortened(labels: Sequence[str], most: int = 5) -> str:
+def shortened(labels: Sequence[str], most: int = 5) -> str:
     shown = ", ".join(repr(label[:60]) for label in labels[:most])
     return shown + (f" and {len(labels) - most} more" if len(labels) > most else "")

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from plsdof._validation import Array, _shortened, as_matrix, feature_names
+from plsdof._validation import Array, shortened, as_matrix, feature_names
 from plsdof.errors import ConstantColumnWarning, InvalidInputError
 from plsdof.standardize import Columns, centre_columns
 
@@ -98,7 +98,7 @@ def mean_absolute_correlation(X: Any) -> float:
         names = feature_names(X)
         labels = [names[i] if names else str(i) for i in np.flatnonzero(columns.constant)]
         warnings.warn(
-            f"{len(labels)} column(s) of X do not vary: {_shortened(labels)}. They have no "
+            f"{len(labels)} column(s) of X do not vary: {shortened(labels)}. They have no "
             "correlation with the others and are left out of the mean.",
             ConstantColumnWarning,
             stacklevel=2,

@@ -69,8 +69,12 @@ def diagnose(
 
 
 def as_pls_path(path: Any) -> PLSPath:
-    """Return ``path`` if it is one of PLS."""
-    if not isinstance(path, PLSPath):
+    """Return ``path`` if it is one of plain PLS.
+
+    Penalised and kernel PLS are refused: their weights are not orthonormal in the predictors, and
+    what is defined through the singular vectors of X would silently be something else.
+    """
+    if type(path) is not PLSPath:
         raise InvalidInputError(
             f"path must be a PLSPath, as made by pls_path; got {type(path).__name__}."
         )

@@ -71,7 +71,7 @@ class _PathRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Predict with the chosen model. Shape (n_new,)."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        return np.asarray(X @ self.coef_ + self.intercept_)
+        return np.asarray(self.path_.check_new_rows(X) @ self.coef_ + self.intercept_)
 
     def predict_interval(
         self,

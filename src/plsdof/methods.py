@@ -181,7 +181,7 @@ def pls_path(
     >>> path.select("bic").n_components
     2
     """
-    make = partial(pls_filter, max_components=_optional_count(max_components))
+    make = partial(pls_filter, max_components=optional_count(max_components))
     return _fit(X, y, make, PLSPath.build, scale, sample_weight, solver, strict, max_components)
 
 
@@ -216,7 +216,7 @@ def pcr_path(
     """
     as_choice(order, "order", ("variance", "correlation"))
     rule = pcr_filter if order == "variance" else supervised_pcr_filter
-    make = partial(rule, max_components=_optional_count(max_components))
+    make = partial(rule, max_components=optional_count(max_components))
     return _fit(X, y, make, PCRPath.build, scale, sample_weight, solver, strict, max_components)
 
 
@@ -263,7 +263,8 @@ def default_alphas(n: float) -> Array:
     return np.logspace(4, -4, 50) * n
 
 
-def _optional_count(max_components: int | None) -> int | None:
+def optional_count(max_components: int | None) -> int | None:
+    """Check a number of components that may be left out."""
     return None if max_components is None else as_count(max_components, "max_components")
 
 
@@ -282,13 +283,13 @@ def _fit(
     data = standardize(X, y, scale=scale, sample_weight=sample_weight)
     for attempt in ("gram", "svd") if solver == "auto" else (solver,):
         path = build(data, decompose(data, attempt), make_filter)
-        if solver == "auto" and _is_accurate(path, asked):
+        if solver == "auto" and is_accurate(path, asked):
             break
-    _report_end(path, strict, asked)
+    report_end(path, strict, asked)
     return path
 
 
-def _is_accurate(path: Path, asked: int | None) -> bool:
+def is_accurate(path: Path, asked: int | None) -> bool:
     """Whether the a-posteriori check supports the path from the Gram matrix."""
     complete = path.spectrum.unresolved == 0 or (asked is not None and len(path.dof) > asked)
     dof_error = path.dof_error / np.maximum(1.0, np.abs(path.dof))
@@ -300,7 +301,8 @@ def _is_accurate(path: Path, asked: int | None) -> bool:
     )
 
 
-def _report_end(path: Path, strict: bool, asked: int | None) -> None:
+def report_end(path: Path, strict: bool, asked: int | None) -> None:
+    """Warn, or raise if ``strict``, where a path is shorter than asked for."""
     size = len(path.dof) - 1
     if not path.message or (asked is None and size > 0):
         return

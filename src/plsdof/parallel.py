@@ -48,7 +48,7 @@ def for_each_fold(
     """
     results, caught = [], []
     outcomes = _outcomes(partial(_recorded, work), folds, _as_jobs(n_jobs))
-    for result, notes in _shown(outcomes, len(folds), description) if progress else outcomes:
+    for result, notes in with_progress(outcomes, len(folds), description) if progress else outcomes:
         results.append(result)
         caught.append(notes)
     _warn_once(caught)
@@ -89,7 +89,8 @@ def _recorded(work: Callable[[Fold], Result], fold: Fold) -> tuple[Result, Caugh
     return result, [(note.category, str(note.message)) for note in caught]
 
 
-def _shown(outcomes: Iterable[Result], total: int, description: str) -> Iterator[Result]:
+def with_progress(outcomes: Iterable[Result], total: int, description: str) -> Iterator[Result]:
+    """Pass things on one by one while a bar on stderr counts them; needs rich."""
     try:
         from rich.console import Console
         from rich.progress import Progress

@@ -13,9 +13,8 @@ from plsdof._validation import (
     Array,
     as_choice,
     as_count,
-    as_matrix,
+    as_new_rows,
     as_response,
-    feature_names,
     read_only,
 )
 from plsdof.criteria import DOF_KINDS, NOISE_KINDS, Fits, Selection
@@ -157,22 +156,8 @@ class Path:
         return self.intercept[:, None] + self.coef @ self.check_new_rows(X_new).T
 
     def check_new_rows(self, X_new: Any) -> Array:
-        """Return new rows as an array, after comparing columns with those of the training data."""
-        names, known = feature_names(X_new), self.units.names
-        array = as_matrix(X_new, "X_new")
-        p = len(self.units.x_mean)
-        if array.shape[1] != p:
-            raise InvalidInputError(
-                f"X_new has {array.shape[1]} column(s), but the model was fitted on {p}."
-            )
-        if names is not None and known is not None and names != known:
-            first = next(i for i in range(p) if names[i] != known[i])
-            raise InvalidInputError(
-                f"X_new has other columns than the training data: column {first} is "
-                f"{names[first][:60]!r} instead of {known[first][:60]!r}. Give the same columns "
-                "in the same order."
-            )
-        return array
+        """Return new rows as the matrix that `coef` multiplies, after checking their columns."""
+        return as_new_rows(X_new, len(self.units.x_mean), self.units.names)
 
     def noise_variance(self, kind: str = "jacobian", *, dof: str = "exact") -> Array:
         """Estimate the noise variance from every model. Shape (K,).

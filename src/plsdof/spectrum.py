@@ -6,6 +6,7 @@ Notation: X = U S V' (thin, on the numerical rank r), lambda = S^2, z = U'y.
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import scipy.linalg
 
 from plsdof._validation import Array, as_choice, read_only
@@ -21,6 +22,8 @@ _BACKWARD = 2.0
 # A matrix with eigenvalues below minus this share of the largest is no Gram matrix.
 _INDEFINITE = 1e-6
 _SAFETY = 4.0
+# Eigenvalues that may be zero are at least this share of their error, to divide by.
+_TINY = 1e-3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,7 +211,7 @@ def from_gram(
         ``row_scale``.
     error : float
         How far ``gram`` may be off, as a spectral norm. Negative eigenvalues tell as well, and the
-        larger of the two counts; eigenvalues below it (or below n eps lambda_1) are unresolved.
+        larger of the two counts.
     max_rank : int, optional
         What the rank is known not to exceed; n_rows - 1 by default.
     row_scale : (n_rows,) array, optional
@@ -216,6 +219,10 @@ def from_gram(
 
     Notes
     -----
+    Eigenvalues that cannot be told from zero are kept, with their mean as common value and an
+    unknown share of y (``z_amplification``): they do not take part in the choice of components,
+    but dual coefficients f z / lambda do not vanish with lambda, and new rows see that.
+
     Cost: O(n^3) time, O(n^2) memory.
 
     Examples
@@ -226,30 +233,58 @@ def from_gram(
     """
     n_rows = len(gram)
     limit = n_rows - 1 if max_rank is None else min(max_rank, n_rows - 1)
-    eigenvalues, vectors = np.linalg.eigh(gram)
-    largest, lowest = max(float(eigenvalues[-1]), 0.0), float(eigenvalues[0])
+    # Centring left the mean with eigenvalue zero; lift it out, or it mixes with the small ones.
+    mean = np.ones(n_rows) if row_scale is None else row_scale
+    lift = 2 * float(np.linalg.norm(gram)) / float(mean @ mean)
+    eigenvalues, vectors = np.linalg.eigh(gram + lift * np.outer(mean, mean))
+    eigenvalues, vectors = eigenvalues[-2::-1], vectors[:, -2::-1]
+    largest, lowest = max(float(eigenvalues[0]), 0.0), float(eigenvalues[-1])
     if -lowest > max(_INDEFINITE * largest, _SAFETY * error):
         raise InvalidInputError(
             f"The kernel matrix must be positive semi-definite; after centring its eigenvalues "
             f"run from {lowest:.3g} to {largest:.3g}. Use another kernel or other parameters."
         )
-    error = max(error, -lowest) + _BACKWARD * _EPS * largest
-    floor = max(n_rows * _EPS * largest, error)
-    r = min(int(np.count_nonzero(eigenvalues > floor)), limit)
-    kept = np.arange(n_rows - 1, n_rows - 1 - r, -1)
-    eigenvalues, left = eigenvalues[kept], vectors[:, kept]
+    error = max(error, -lowest) + 2 * _BACKWARD * _EPS * largest
+    eigenvalues, left = eigenvalues[:limit], vectors[:, :limit]
+    resolved = _resolved(eigenvalues, max(n_rows * _EPS * largest, 2 * _SAFETY * error), error)
+    r = int(np.count_nonzero(resolved))
+    eigenvalues = _pooled(eigenvalues, resolved, error)
     right = left / np.sqrt(eigenvalues)
     return Decomposition(
         eigenvalues=read_only(eigenvalues),
-        eigenvalue_error=read_only(np.full(r, error)),
-        z_amplification=read_only(np.ones(r)),
+        # Errors of the unresolved eigenvalues do not add up in their mean.
+        eigenvalue_error=read_only(np.where(resolved, error, error / np.sqrt(limit - r or 1))),
+        z_amplification=read_only(np.where(resolved, 1.0, 1.0 / (_BACKWARD * _EPS))),
         left=read_only(left),
         right=read_only(right if row_scale is None else right * row_scale[:, None]),
         X=None,
-        unresolved=limit - r,
-        floor=floor,
+        unresolved=0,
+        floor=0.0,
         solver="gram",
     )
+
+
+def _resolved(eigenvalues: Array, floor: float, error: float) -> npt.NDArray[np.bool_]:
+    """Return which eigenvalues lie above the floor, and clearly above the mean of the others."""
+    resolved = eigenvalues > floor
+    while not resolved.all():
+        mean = eigenvalues[~resolved].mean()
+        above = resolved & (eigenvalues > mean + 2 * _SAFETY * error)
+        if np.array_equal(above, resolved):
+            break
+        resolved = above
+    return resolved
+
+
+def _pooled(eigenvalues: Array, resolved: npt.NDArray[np.bool_], error: float) -> Array:
+    """Give eigenvalues that cannot be told apart, or from zero, their mean."""
+    if error <= 0:  # nothing but zeros
+        return np.ones_like(eigenvalues)
+    separate = -np.diff(eigenvalues, prepend=np.inf) > 2 * _SAFETY * error
+    separate = np.where(resolved, separate, np.diff(resolved, prepend=True))
+    member = np.cumsum(separate) - 1
+    mean: Array = np.bincount(member, weights=eigenvalues) / np.bincount(member)
+    return np.maximum(mean, _TINY * error).take(member)
 
 
 def _by_svd(X: Array) -> Decomposition:

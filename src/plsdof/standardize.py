@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from plsdof._validation import (
     Array,
-    _shortened,
+    shortened,
     as_matrix,
     as_response,
     as_weights,
@@ -210,7 +210,7 @@ def _warn_constant(constant: npt.NDArray[np.bool_], names: tuple[str, ...] | Non
         return
     labels = [names[i] if names else str(i) for i in np.flatnonzero(constant)]
     warnings.warn(
-        f"{len(labels)} column(s) of X do not vary: {_shortened(labels)}. "
+        f"{len(labels)} column(s) of X do not vary: {shortened(labels)}. "
         "They are kept with a zero coefficient.",
         ConstantColumnWarning,
         stacklevel=5,

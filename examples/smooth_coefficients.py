@@ -1,0 +1,40 @@
+"""
+Smooth coefficient curves for spectra
+=====================================
+
+Penalised PLS puts a price on the roughness of the coefficient curve. The Degrees of Freedom stay
+exact, so the strength of the penalty and the number of components can be chosen together.
+"""
+
+import matplotlib.pyplot as plt
+
+from plsdof import pls_path
+from plsdof.datasets import load_gasoline
+from plsdof.inference import simultaneous_band
+from plsdof.penalized import penalized_pls_path, select_strength
+
+# %%
+# Sixty gasoline samples, 401 wavelengths, octane number. The joint choice by BIC:
+data = load_gasoline()
+X, y = data.data, data.target
+choice = select_strength(X, y, strengths=[1.0, 10.0, 100.0, 1e3, 1e4], max_components=8)
+print(choice.message)
+
+# %%
+# Plain and penalised coefficients of the same number of components, with simultaneous 95% bands.
+m = choice.n_components
+paths = {
+    "plain PLS": pls_path(X, y, m, scale=False),
+    f"penalised, strength {choice.value:g}": penalized_pls_path(
+        X, y, strength=choice.value, max_components=m
+    ),
+}
+figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), sharey=True, layout="constrained")
+for ax, (name, path) in zip(axes, paths.items(), strict=True):
+    band = simultaneous_band(path, m)
+    ax.axhline(0, color="0.6", linewidth=0.8)
+    ax.fill_between(data.wavelengths, band.lower, band.upper, color="#56B4E9", alpha=0.4)
+    ax.plot(data.wavelengths, path.coef[m], color="#0072B2")
+    ax.set(title=f"{name}: {m} components, {path.dof[m]:.1f} DoF", xlabel="wavelength (nm)")
+axes[0].set_ylabel("coefficient")
+plt.show()

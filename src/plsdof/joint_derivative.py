@@ -1,0 +1,294 @@
+"""PLS2 in rotated coordinates, with its derivative carried along (forward differentiation).
+
+Notation: X = U S V', Z = U'Y (r x q), T (k x r) orthonormal scores in rows, F = Z - T'TZ what the
+components leave. A *tangent* is the derivative of a quantity in each of B directions, stacked
+along a first axis. No spectral filter describes PLS2 for q > 1: its components are not in one
+Krylov space.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from plsdof._validation import Array, read_only
+from plsdof.filters import SUPPORTED_ERROR
+from plsdof.spectrum import Spectrum
+
+ALGORITHMS = ("nipals", "simpls")
+_EPS = float(np.finfo(np.float64).eps)
+# As in `filters`: largest deviation over perturbed copies, times a safety factor.
+_COPIES = 2
+_SAFETY = 4.0
+# Two singular values closer than this, relatively, count as one.
+_EQUAL = 1e-10
+# Numbers held at once by the tangents of one block of directions: 64 MB.
+_BLOCK_ENTRIES = 8_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointFit:
+    """PLS2 fits for m = 0..M in rotated coordinates.
+
+    Attributes
+    ----------
+    fitted, residuals : (M + 1, r, q) arrays
+    traces : (M + 1, q) array
+        Sums over i of d zhat_ij / d z_ij, without intercepts.
+    error : (M + 1,) array
+        Estimated absolute error of the sums of the rows of ``traces``.
+    message : str
+        Why there are fewer components than asked for; empty if there are not.
+    """
+
+    fitted: Array
+    residuals: Array
+    traces: Array
+    error: Array
+    message: str
+
+
+@dataclass(frozen=True)
+class _Moving:
+    """A quantity and its tangent in B directions, shape (B, *value.shape)."""
+
+    value: Array
+    tangent: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Run:
+    fitted: Array
+    residuals: Array
+    traces: Array
+    message: str
+
+
+def joint_fit(
+    spectra: Sequence[Spectrum], max_components: int | None, algorithm: str, *, scaled: bool
+) -> JointFit:
+    """Fit PLS2 and differentiate it, with 0..M components.
+
+    Parameters
+    ----------
+    spectra : sequence of Spectrum
+        One per response, of the same X.
+    max_components : int or None
+    algorithm : {"nipals", "simpls"}
+    scaled : bool
+        Whether the responses were divided by their standard deviations, which then move too.
+
+    Notes
+    -----
+    Cost: O(r^2 q M (q + M)) time, three times over for the error; bounded memory.
+    """
+    rank = spectra[0].rank
+    wanted = rank if max_components is None else max_components
+    copies = [
+        _run(S, Z, min(wanted, rank), algorithm, spectra[0].n if scaled else None)
+        for S, Z in _with_copies(spectra)
+    ]
+    main = copies[0]
+    error = _error(copies)
+    dof = len(spectra) + main.traces.sum(axis=1)
+    bad = ~(error <= SUPPORTED_ERROR * np.maximum(1.0, np.abs(dof)))
+    size = int(np.argmax(bad)) if bad.any() else len(bad)
+    return JointFit(
+        fitted=read_only(main.fitted[:size]),
+        residuals=read_only(main.residuals[:size]),
+        traces=read_only(main.traces[:size]),
+        error=read_only(error[:size]),
+        message=_why_ended(size - 1, wanted, main, rank),
+    )
+
+
+def _with_copies(spectra: Sequence[Spectrum]) -> list[tuple[Array, Array]]:
+    """Return (S, Z) and copies shifted by their errors in random directions."""
+    lam, lam_error = spectra[0].eigenvalues, spectra[0].eigenvalue_error
+    Z = np.column_stack([one.z for one in spectra])
+    Z_error = np.column_stack([one.z_error for one in spectra])
+    rng = np.random.default_rng(2011)
+    pairs = [(np.sqrt(lam), Z)]
+    for _ in range(_COPIES):
+        shifted = lam + rng.choice([-1.0, 1.0], lam.shape) * lam_error
+        moved = Z + rng.choice([-1.0, 1.0], Z.shape) * Z_error
+        pairs.append((np.sqrt(np.maximum(shifted, lam / 2)), moved))
+    return pairs
+
+
+def _error(copies: Sequence[_Run]) -> Array:
+    """Return the error estimate of the sums of traces; infinite where a copy ended earlier."""
+    main = copies[0]
+    error = np.zeros(len(main.traces))
+    for copy in copies[1:]:
+        common = min(len(main.traces), len(copy.traces))
+        deviation = (copy.traces[:common] - main.traces[:common]).sum(axis=1)
+        error[:common] = np.maximum(error[:common], np.abs(deviation))
+        error[common:] = np.inf
+    size = float(main.residuals[0].size) + np.abs(main.traces).sum(axis=1)
+    return np.asarray(_SAFETY * (error + _EPS * size))
+
+
+def _why_ended(size: int, wanted: int, run: _Run, rank: int) -> str:
+    if size >= min(wanted, rank):
+        return f"X has rank {rank}, so there is no further component." if wanted > size else ""
+    if size < len(run.traces) - 1:
+        return (
+            f"from component {size + 1} on, rounding in the data's decomposition changes the "
+            f"Degrees of Freedom by more than {SUPPORTED_ERROR:g} relative."
+        )
+    return run.message
+
+
+def _run(S: Array, Z: Array, steps: int, algorithm: str, n_scaled: float | None) -> _Run:
+    """Fit, and sum up the derivatives of all r q directions, block by block."""
+    r, q = Z.shape
+    fits = _values(S, Z, steps, algorithm)
+    steps = len(fits.fitted) - 1
+    traces = np.zeros((steps + 1, q))
+    block = max(1, _BLOCK_ENTRIES // max(1, 2 * r * (q + steps)))
+    for start in range(0, r * q, block):
+        rows, columns = np.divmod(np.arange(start, min(start + block, r * q)), q)
+        each = np.arange(len(rows))
+        moving = _Moving(Z, _tangent(Z, rows, columns, n_scaled))
+        for m, step in enumerate(_components(S, moving, steps, algorithm), start=1):
+            change = (moving.tangent - step.residual.tangent)[each, rows, columns]
+            if n_scaled is not None:
+                # The scale that multiplies the fit moves with the response, too.
+                change += fits.fitted[m, rows, columns] * Z[rows, columns] / (n_scaled - 1.0)
+            traces[m] += np.bincount(columns, weights=change, minlength=q)
+    return replace(fits, traces=traces)
+
+
+def _values(S: Array, Z: Array, steps: int, algorithm: str) -> _Run:
+    """Fit without derivatives, as many components as there are."""
+    fitted, residuals, message = [np.zeros_like(Z)], [Z], ""
+    still = _Moving(Z, np.zeros((0, *Z.shape)))
+    try:
+        for step in _components(S, still, steps, algorithm):
+            score = step.score.value
+            fitted.append(fitted[-1] + np.outer(score, score @ residuals[-1]))
+            residuals.append(step.residual.value)
+    except _EndedError as end:
+        message = str(end)
+    return _Run(
+        fitted=np.array(fitted),
+        residuals=np.array(residuals),
+        traces=np.zeros((len(fitted), Z.shape[1])),
+        message=message,
+    )
+
+
+def _tangent(
+    Z: Array, rows: npt.NDArray[np.intp], columns: npt.NDArray[np.intp], n_scaled: float | None
+) -> Array:
+    """Return the derivative of Z in the directions of its entries (rows, columns). (B, r, q)."""
+    tangent = np.zeros((len(rows), *Z.shape))
+    each = np.arange(len(rows))
+    tangent[each, rows, columns] = 1.0
+    if n_scaled is not None:
+        # d (y/s) = dy/s - y ds/s^2 with ds = y'dy / ((n - 1) s), in units where s = 1.
+        shares = Z[rows, columns] / (n_scaled - 1.0)
+        tangent[each, :, columns] -= Z.T[columns] * shares[:, None]
+    return tangent
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Step:
+    score: _Moving
+    residual: _Moving
+
+
+class _EndedError(Exception):
+    """There is no next component; the message says why."""
+
+
+def _components(S: Array, Z: _Moving, steps: int, algorithm: str) -> Iterator[_Step]:
+    """Run PLS2 and carry the tangents along.
+
+    The weight vector is w = A c, c the dominant right singular vector of A, with A = diag(S) F
+    for "nipals" and A = X'Y without its part along earlier loadings for "simpls".
+    """
+    residual, cross = Z, _scaled(S, Z)
+    scores, loadings = _Basis(steps, Z), _Basis(steps, Z)
+    first = float(np.linalg.norm(cross.value))
+    for _ in range(steps):
+        weight = _dominant(cross, first)
+        score = scores.append(_scaled(S, weight))
+        residual = _deflated(residual, score)
+        yield _Step(score=score, residual=residual)
+        if algorithm == "nipals":
+            cross = _scaled(S, residual)
+        else:
+            cross = _deflated(cross, loadings.append(_scaled(S, score)))
+
+
+def _scaled(S: Array, quantity: _Moving) -> _Moving:
+    """Multiply rows by the singular values."""
+    factor = S if quantity.value.ndim == 1 else S[:, None]
+    return _Moving(factor * quantity.value, factor * quantity.tangent)
+
+
+def _dominant(A: _Moving, first: float) -> _Moving:
+    """Return w = A c with c the dominant right singular vector of A.
+
+    With A = P diag(s) C', c = C_1 and p = P_1,
+
+        dc = sum_{j > 1} C_j (s_1 C_j' dA' p + s_j P_j' dA c) / (s_1^2 - s_j^2)
+
+    and what of dc lies outside the rows of A does not move w.
+    """
+    P, s, C_t = np.linalg.svd(A.value, full_matrices=False)
+    if not s[0] > A.value.shape[0] * _EPS * first:
+        raise _EndedError("the responses have no covariance with X left.")
+    if len(s) > 1 and s[0] - s[1] <= _EQUAL * s[0]:
+        raise _EndedError(
+            "two singular values of the deflated X'Y coincide, where the next component is not "
+            "unique and the fit not differentiable."
+        )
+    c = C_t[0]
+    from_left = P[:, 0] @ A.tangent  # dA' p, (B, q)
+    from_right = A.tangent @ c  # dA c, (B, r)
+    moved = (s[0] * (from_left @ C_t[1:].T) + s[1:] * (from_right @ P[:, 1:])) / (
+        s[0] ** 2 - s[1:] ** 2
+    )
+    return _Moving(A.value @ c, from_right + (moved * s[1:]) @ P[:, 1:].T)
+
+
+def _deflated(M: _Moving, g: _Moving) -> _Moving:
+    """Return M - g g'M for a unit vector g."""
+    along = g.value @ M.value
+    d_along = g.tangent @ M.value + g.value @ M.tangent
+    return _Moving(
+        M.value - np.outer(g.value, along),
+        M.tangent - g.tangent[:, :, None] * along - g.value[:, None] * d_along[:, None, :],
+    )
+
+
+class _Basis:
+    """Orthonormal vectors that move, one after the other."""
+
+    def __init__(self, most: int, like: _Moving) -> None:
+        directions, r = like.tangent.shape[:2]
+        self._value = np.zeros((most, r))
+        self._tangent = np.zeros((directions, most, r))
+        self._size = 0
+
+    def append(self, vector: _Moving) -> _Moving:
+        """Orthonormalise a vector against the basis (twice) and add it."""
+        Q, d_Q = self._value[: self._size], self._tangent[:, : self._size]
+        v, d_v = vector.value, vector.tangent
+        for _ in range(2):
+            along = Q @ v
+            d_along = d_Q @ v + d_v @ Q.T
+            v, d_v = v - along @ Q, d_v - along @ d_Q - d_along @ Q
+        length = float(np.linalg.norm(v))
+        if not length > _EPS * float(np.linalg.norm(vector.value)):
+            raise _EndedError("X has no further direction.")
+        v = v / length
+        d_v = d_v / length
+        d_v -= np.outer(d_v @ v, v)
+        self._value[self._size], self._tangent[:, self._size] = v, d_v
+        self._size += 1
+        return _Moving(v, d_v)
