@@ -21,6 +21,8 @@ myst_enable_extensions = ["dollarmath", "amsmath", "deflist"]
 numpydoc_show_class_members = False
 autosummary_generate = True
 exclude_patterns = ["_build"]
+# Inherited docstrings point into scikit-learn's own documentation.
+suppress_warnings = ["ref.ref"]
 html_theme = "furo"
 html_title = "plsdof"
 html_math_renderer = "mathml"
@@ -44,6 +46,17 @@ def _displayed_formula(translator, node):
     raise nodes.SkipNode
 
 
+def _escape_bars(app, what, name, obj, options, lines):  # noqa: ARG001
+    """Keep |x| in a formula from being read as a substitution."""
+    for i, line in enumerate(lines):
+        if not line.lstrip().startswith((">>>", "...")):
+            parts = line.split("``")  # every second part is literal
+            parts[::2] = [part.replace("|", r"\|") for part in parts[::2]]
+            lines[i] = "``".join(parts)
+
+
 def setup(app):
     """Typeset formulas as MathML, which browsers show by themselves."""
     app.add_html_math_renderer("mathml", (_inline_formula, None), (_displayed_formula, None))
+    # After numpydoc, which reads the docstrings first.
+    app.connect("autodoc-process-docstring", _escape_bars, priority=900)
