@@ -14,6 +14,12 @@ test: $(VENV)/.test
 slow: $(VENV)/.test
 	$(BIN)/python -m pytest -m slow
 
+# Installs Debian's Chromium, so it wants root on a Debian machine.
+browser: $(VENV)/.test
+	apt-get install -y --no-install-recommends chromium chromium-driver fonts-dejavu-core
+	$(BIN)/python -m pip install --quiet --editable '.[test,browser]'
+	$(BIN)/python -m pytest -m browser tests/browser
+
 lint: $(VENV)/.lint
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from plsdof._validation import Array, shortened, as_matrix, feature_names
+from plsdof._validation import Array, as_matrix, feature_names, shortened
 from plsdof.errors import ConstantColumnWarning, InvalidInputError
 from plsdof.standardize import Columns, centre_columns
 

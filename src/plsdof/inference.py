@@ -236,9 +236,9 @@ def _reference_df(path: Path, m: int, distribution: str) -> float:
     if distribution == "normal":
         return float("inf")
     df = path.spectrum.n - float(path.dof[m])
-    if not df > 0:
+    if not df >= 1:
         raise NotAvailableError(
-            f"The t distribution needs n > DoF; here n = {path.spectrum.n:g} and DoF = "
+            f"The t distribution needs n - DoF >= 1; here n = {path.spectrum.n:g} and DoF = "
             f"{path.dof[m]:.1f}. Use distribution='normal' or a smaller model."
         )
     return df

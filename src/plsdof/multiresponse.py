@@ -17,13 +17,13 @@ import numpy.typing as npt
 from plsdof import criteria
 from plsdof._validation import (
     Array,
-    shortened,
     as_choice,
     as_matrix,
     as_new_rows,
     as_weights,
     feature_names,
     read_only,
+    shortened,
 )
 from plsdof.errors import RankExhaustedError, RankExhaustedWarning
 from plsdof.filters import pls_filter

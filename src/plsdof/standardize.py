@@ -15,12 +15,12 @@ import numpy.typing as npt
 
 from plsdof._validation import (
     Array,
-    shortened,
     as_matrix,
     as_response,
     as_weights,
     feature_names,
     read_only,
+    shortened,
 )
 from plsdof.errors import ConstantColumnWarning, InvalidInputError
 

@@ -1,0 +1,91 @@
+"""The command ``plsdof``: one module per command.
+
+Exit codes: 0 done; 1 an unexpected error, with a traceback; 2 wrong usage or input that cannot be
+used, with one line that says why; 130 interrupted by Ctrl-C.
+
+    plsdof fit TABLE --response COLUMN     choose a model, print it, keep it, report it
+    plsdof predict MODEL TABLE             predictions and intervals for new rows
+    plsdof compare TABLE --response COLUMN PLS, PCR and ridge on the scale of Degrees of Freedom
+    plsdof reproduce                       the paper's table and figures
+    plsdof demo, plsdof datasets           the main job on a shipped data set; the data sets
+"""
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from plsdof import __version__
+from plsdof.errors import MissingExtraError, PlsdofError
+
+try:
+    import rich  # noqa: F401
+    import typer
+except ImportError as error:
+    raise MissingExtraError("typer", "cli", "The command line") from error
+
+from plsdof.cli.compare import compare
+from plsdof.cli.datasets import datasets
+from plsdof.cli.demo import demo
+from plsdof.cli.fit import fit
+from plsdof.cli.predict import predict
+from plsdof.cli.reproduce import reproduce
+from plsdof.cli.terminal import complain, tolerate_any_character
+
+__all__ = ["app", "main"]
+
+INTERRUPTED = 130
+BAD_INPUT = 2
+
+app = typer.Typer(
+    help="Degrees of Freedom, model selection and intervals for Partial Least Squares.",
+    epilog="Exit codes: 0 done, 1 unexpected error, 2 bad input or usage, 130 interrupted.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"plsdof {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Degrees of Freedom, model selection and intervals for Partial Least Squares."""
+
+
+def _add(command: Callable[..., None]) -> None:
+    """Add a command whose errors become one line and an exit code."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **options: Any) -> None:
+        try:
+            command(*args, **options)
+        except PlsdofError as error:
+            complain(str(error))
+            raise typer.Exit(BAD_INPUT) from error
+        except KeyboardInterrupt as interrupt:
+            hint = str(interrupt)  # a command may say how to go on
+            typer.echo(f"\nInterrupted.{' ' if hint else ''}{hint}", err=True)
+            raise typer.Exit(INTERRUPTED) from interrupt
+
+    app.command()(run)
+
+
+for _command in (fit, predict, compare, reproduce, demo, datasets):
+    _add(_command)
+
+
+def main() -> None:
+    """Run the command line."""
+    tolerate_any_character(sys.stdout, sys.stderr)
+    app()

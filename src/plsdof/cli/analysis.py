@@ -1,0 +1,232 @@
+"""What ``plsdof fit`` computes: a path, cross-validation, a choice, and inference for it."""
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from plsdof._validation import Array, as_choice, as_count, as_fraction, read_only
+from plsdof.cli.options import CHOICES, DEFAULT_COMPONENTS, METHODS
+from plsdof.cli.problem import Problem
+from plsdof.criteria import DOF_KINDS, Selection
+from plsdof.cross_validated import CrossValidation
+from plsdof.cross_validation import cross_validate
+from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.inference import (
+    CoefficientInference,
+    Interval,
+    coefficient_inference,
+    noise_interval,
+)
+from plsdof.methods import pcr_path, pls_path, ridge_path
+from plsdof.path import Path
+
+_DEFAULT_FOLDS = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What to compute, as asked for on the command line; checked once.
+
+    Attributes
+    ----------
+    method, criterion, dof : str
+    rule : str or None
+    components, max_components, folds : int or None
+    scale : bool
+    level : float
+    """
+
+    method: str = "pls"
+    criterion: str = "bic"
+    rule: str | None = None
+    dof: str = "exact"
+    components: int | None = None
+    max_components: int | None = None
+    folds: int | None = None
+    scale: bool = True
+    level: float = 0.95
+
+    def checked(self) -> "Plan":
+        """Refuse what cannot be done before a long computation starts."""
+        as_choice(self.method, "--method", METHODS)
+        as_choice(self.criterion, "--criterion", CHOICES)
+        as_choice(self.dof, "--dof", DOF_KINDS)
+        as_fraction(self.level, "--level")
+        for name, minimum in (("components", 0), ("max_components", 1), ("folds", 2)):
+            value = getattr(self, name)
+            if value is not None:
+                option = {"folds": "--cv"}.get(name, f"--{name.replace('_', '-')}")
+                as_count(value, option, minimum=minimum)
+        if self.method == "ridge" and (self.components or self.max_components) is not None:
+            raise InvalidInputError(
+                "--components and --max-components are for pls and pcr; ridge has none."
+            )
+        if self.criterion == "cv" and self.folds is None:
+            return replace(self, folds=_DEFAULT_FOLDS)
+        return self
+
+    @property
+    def noise(self) -> str:
+        """Kind of noise variance that goes with the Degrees of Freedom."""
+        return "naive" if self.dof == "naive" else "jacobian"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Analysis:
+    """Everything there is to say about one fit.
+
+    Attributes
+    ----------
+    plan : Plan
+    path : Path
+    selection : Selection
+        ``scores`` has one entry per model of the path.
+    cv : CrossValidation or None
+    inference : CoefficientInference or None
+        None where the data leave no noise level or no t distribution.
+    sigma : Interval or None
+        Interval of the noise variance, None where it is not defined.
+    notes : tuple of str
+    """
+
+    plan: Plan
+    path: Path
+    selection: Selection
+    cv: CrossValidation | None
+    inference: CoefficientInference | None
+    sigma: Interval | None
+    notes: tuple[str, ...]
+
+    @property
+    def index(self) -> int:
+        """Row of the chosen model."""
+        return self.selection.index
+
+    @property
+    def cv_error(self) -> Array | None:
+        """Cross-validated mean squared error of every model, nan where unknown."""
+        return None if self.cv is None else _padded(self.cv.mean_error, self.path)
+
+    @property
+    def cv_std_error(self) -> Array | None:
+        """Standard error of `cv_error`."""
+        return None if self.cv is None else _padded(self.cv.std_error, self.path)
+
+    @property
+    def r_squared(self) -> float:
+        """Share of the variance of the response that the chosen model explains."""
+        total = self.path.spectrum.total
+        return float(1 - self.path.rss[self.index] / total) if total > 0 else float("nan")
+
+
+def analyse(problem: Problem, plan: Plan) -> Analysis:
+    """Fit, cross-validate if asked to, choose, infer; collect warnings as notes."""
+    plan = plan.checked()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        path = _fit(problem, plan)
+        cv = None if plan.folds is None else _cross_validate(problem, plan, path)
+        selection = _select(path, cv, plan)
+        inference, reason = _infer(path, selection.index, plan)
+        sigma = _sigma(path, selection.index, plan)
+    notes = [str(one.message) for one in caught]
+    notes += [] if cv is None else [cv.message]
+    notes += [reason, _at_the_edge(path, selection, plan)]
+    return Analysis(
+        plan=plan,
+        path=path,
+        selection=selection,
+        cv=cv,
+        inference=inference,
+        sigma=sigma,
+        notes=tuple(dict.fromkeys(text for text in notes if text)),
+    )
+
+
+def default_components(n: int, p: int, limit: int | None = None) -> int:
+    """Return the largest model to look at: ``limit``, 30 by default, if the table has as many."""
+    return max(1, min(limit or DEFAULT_COMPONENTS, n - 1, p))
+
+
+def _fit(problem: Problem, plan: Plan) -> Path:
+    if plan.method == "ridge":
+        return ridge_path(problem.X, problem.y, scale=plan.scale)
+    fit: Any = pls_path if plan.method == "pls" else pcr_path
+    most = plan.max_components or default_components(*problem.X.shape)
+    most = most if plan.components is None else max(most, plan.components)
+    path: Path = fit(problem.X, problem.y, most, scale=plan.scale)
+    if plan.components is not None and plan.components >= len(path.dof):
+        raise InvalidInputError(
+            f"--components {plan.components}: the table supports {len(path.dof) - 1} at most. "
+            f"{path.message}"
+        )
+    return path
+
+
+def _cross_validate(problem: Problem, plan: Plan, path: Path) -> CrossValidation:
+    assert plan.folds is not None
+    limits: dict[str, Any] = {}
+    if plan.method != "ridge":
+        # A fold cannot support more components than it has training rows less one.
+        n = len(problem.y)
+        limits["max_components"] = max(1, min(len(path.dof) - 1, n - -(-n // plan.folds) - 1))
+    return cross_validate(
+        problem.X, problem.y, plan.method, cv=plan.folds, scale=plan.scale, **limits
+    )
+
+
+def _select(path: Path, cv: CrossValidation | None, plan: Plan) -> Selection:
+    if plan.criterion == "cv":
+        assert cv is not None
+        chosen = cv.select(rule=plan.rule or "minimum")
+        chosen = replace(chosen, scores=_padded(chosen.scores, path))
+    else:
+        usual = "global-minimum" if plan.method == "pcr" else "first-minimum"
+        chosen = path.select(plan.criterion, plan.dof, rule=plan.rule or usual)
+    if plan.components is None:
+        return chosen
+    return replace(
+        chosen,
+        index=plan.components,
+        parameter=float(plan.components),
+        rule="given",
+        message=f"{plan.components} components asked for "
+        f"({path.dof[plan.components]:.2f} Degrees of Freedom).",
+    )
+
+
+def _infer(path: Path, index: int, plan: Plan) -> tuple[CoefficientInference | None, str]:
+    try:
+        return coefficient_inference(path, index, level=plan.level, noise=plan.noise), ""
+    except NotAvailableError as error:
+        return None, f"No intervals: {error}"
+
+
+def _sigma(path: Path, index: int, plan: Plan) -> Interval | None:
+    if plan.noise != "jacobian":
+        return None
+    try:
+        interval = noise_interval(path, index, level=plan.level)
+    except NotAvailableError:
+        return None
+    return interval
+
+
+def _at_the_edge(path: Path, selection: Selection, plan: Plan) -> str:
+    last = int(path.simplest_first()[-1])
+    if selection.index != last or selection.rule == "given" or len(path.dof) < 3:
+        return ""
+    if plan.method == "ridge":
+        return "The smallest penalty was chosen; least squares may do as well."
+    if path.message or last >= min(path.spectrum.rank, path.spectrum.n - 1):
+        return ""
+    return "The largest model was chosen; allow larger ones with --max-components."
+
+
+def _padded(values: Array, path: Path) -> Array:
+    """Give models that not every fold supports the value nan."""
+    padded = np.full(len(path.dof), np.nan)
+    padded[: len(values)] = values
+    return read_only(padded)

@@ -1,0 +1,192 @@
+"""``plsdof compare``."""
+
+import warnings
+from functools import partial
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+from plsdof._validation import as_choice, as_count
+from plsdof.cli import options
+from plsdof.cli.analysis import default_components
+from plsdof.cli.fit_tables import criterion_name, heading
+from plsdof.cli.machine import print_json, records
+from plsdof.cli.problem import Problem, read_problem
+from plsdof.cli.terminal import add_row, console, fixed, note, number, remark, table, waiting
+from plsdof.comparison import Comparison, compare_paths
+from plsdof.criteria import CRITERIA
+from plsdof.errors import NotAvailableError
+from plsdof.methods import default_alphas, pcr_path, pls_path, ridge_path
+
+_NAMES = {"pls": "PLS", "pcr": "PCR", "ridge": "ridge"}
+_MOST_COMPONENTS = 10
+
+
+def compare(
+    file: options.File,
+    response: options.Response,
+    features: options.Features = None,
+    exclude: options.Exclude = None,
+    drop_missing: options.DropMissing = False,
+    sheet: options.Sheet = None,
+    criterion: options.Criterion = "bic",
+    max_components: options.MaxComponents = None,
+    no_scale: options.NoScale = False,
+    cv: options.Folds = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+) -> None:
+    """Compare PLS, PCR and ridge regression on the scale of their Degrees of Freedom."""
+    as_choice(criterion, "--criterion", options.CHOICES)
+    cv = 10 if criterion == "cv" and cv is None else cv
+    if cv is not None:
+        as_count(cv, "--cv", minimum=2)
+    with waiting("Reading the table", quiet=quiet):
+        problem = read_problem(
+            str(file),
+            response,
+            features=features or (),
+            exclude=exclude or (),
+            drop_missing=drop_missing,
+            sheet=sheet,
+        )
+    with waiting("Comparing", quiet=quiet), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        compared = compare_methods(
+            problem, scale=not no_scale, folds=cv, max_components=max_components
+        )
+    notes = list(dict.fromkeys([*problem.notes, *(str(one.message) for one in caught)]))
+    chosen = choose(compared, criterion)
+    if as_json:
+        print_json("compare", _content(problem, compared, chosen, criterion, notes))
+    elif not quiet:
+        screen = console()
+        screen.print(heading(problem), style="bold")
+        screen.print()
+        screen.print(_best_table(compared, chosen, criterion))
+        screen.print()
+        screen.print(_scale_table(compared, chosen, verbose))
+        screen.print()
+        remark(screen, "In words", _in_words(compared, chosen))
+        note(screen, notes)
+
+
+def compare_methods(
+    problem: Problem, *, scale: bool, folds: int | None, max_components: int | None
+) -> Comparison:
+    """Fit PLS, PCR and ridge to a problem, all with the same scaling and folds."""
+    rows, p = problem.X.shape
+    usable = rows if folds is None else rows - -(-rows // folds)
+    most = default_components(usable, p, max_components)
+    methods: dict[str, Any] = {
+        "pls": partial(pls_path, max_components=most, scale=scale),
+        "pcr": partial(pcr_path, max_components=most, scale=scale),
+        "ridge": partial(ridge_path, alphas=default_alphas(float(rows)), scale=scale),
+    }
+    return compare_paths(problem.X, problem.y, methods, criteria=tuple(CRITERIA), cv=folds)
+
+
+def choose(compared: Comparison, criterion: str) -> dict[str, int]:
+    """Return the chosen row of each method."""
+    if criterion == "cv":
+        return compared.best("cv_error")
+    chosen = {}
+    for name, path in compared.paths.items():
+        # Principal components do not come in the order of their use for the response.
+        rule = "global-minimum" if name == "pcr" else "first-minimum"
+        start = int(np.flatnonzero(compared.method == name)[0])
+        chosen[name] = start + path.select(criterion, rule=rule).index
+    return chosen
+
+
+def _best_table(compared: Comparison, chosen: dict[str, int], criterion: str) -> Table:
+    with_cv = not np.all(np.isnan(compared.cv_error))
+    by = "" if criterion == "cv" else criterion
+    headings = ["method", "model", "DoF", "error"]
+    headings += [criterion_name(by)] if by else []
+    headings += ["CV error"] if with_cv else []
+    made = table(f"Chosen by {criterion_name(criterion)}", headings, text_columns=2)
+    for name, row in chosen.items():
+        cells = [_NAMES[name], _label(compared, name, row), fixed(compared.dof[row])]
+        cells.append(number(compared.train_error[row]))
+        cells += [number(compared.criteria[by][row])] if by else []
+        cells += [number(compared.cv_error[row])] if with_cv else []
+        add_row(made, cells)
+    return made
+
+
+def _label(compared: Comparison, name: str, row: int) -> str:
+    value = compared.parameter[row]
+    if compared.paths[name].parameter_name == "alpha":
+        return f"alpha = {value:.3g}"
+    return f"{value:.0f} component{'' if value == 1 else 's'}"
+
+
+def _scale_table(compared: Comparison, chosen: dict[str, int], verbose: bool) -> Table:
+    """For each PLS model, the PCR and ridge models that cost about as much."""
+    with_cv = not np.all(np.isnan(compared.cv_error))
+    error = compared.cv_error if with_cv else compared.train_error
+    what = "cross-validated" if with_cv else "training"
+    made = table(
+        f"Mean squared {what} error at equal Degrees of Freedom",
+        ("PLS m", "DoF", "error", "PCR m", "DoF", "error", "ridge alpha", "DoF", "error"),
+    )
+    rows = np.flatnonzero(compared.method == "pls")
+    last = max(_MOST_COMPONENTS, int(chosen["pls"] - rows[0]) + 2)
+    shown = rows if verbose else rows[: last + 1]
+    for row in shown:
+        try:
+            near = compared.nearest(float(compared.dof[row])) | {"pls": int(row)}
+        except NotAvailableError:
+            continue
+        cells = [
+            cell
+            for name in ("pls", "pcr", "ridge")
+            for cell in (
+                f"{compared.parameter[near[name]]:.3g}",
+                fixed(compared.dof[near[name]], 1),
+                number(error[near[name]]),
+            )
+        ]
+        add_row(made, cells, chosen=row == chosen["pls"])
+    if len(shown) < len(rows):
+        made.caption = f"{len(shown)} of {len(rows)} PLS models; --verbose shows all"
+        made.caption_justify = "left"
+    return made
+
+
+def _in_words(compared: Comparison, chosen: dict[str, int]) -> str:
+    with_cv = not np.all(np.isnan(compared.cv_error))
+    costs = {name: compared.dof[row] for name, row in chosen.items()}
+    lean = min(costs, key=lambda name: costs[name])
+    text = ", ".join(f"{_NAMES[name]} {value:.1f}" for name, value in costs.items())
+    sentence = f"Degrees of Freedom used: {text}; {_NAMES[lean]} is the most economical."
+    if with_cv:
+        errors = {name: compared.cv_error[row] for name, row in chosen.items()}
+        best = min(errors, key=lambda name: errors[name])
+        sentence += f" The smallest cross-validated error is that of {_NAMES[best]}."
+    else:
+        sentence += " Add --cv 10 for errors on rows the models have not seen."
+    return sentence
+
+
+def _content(
+    problem: Problem,
+    compared: Comparison,
+    chosen: dict[str, int],
+    criterion: str,
+    notes: list[str],
+) -> dict[str, Any]:
+    return {
+        "file": problem.source,
+        "response": problem.response,
+        "n": len(problem.y),
+        "p": len(problem.names),
+        "rows_dropped": problem.dropped,
+        "criterion": criterion,
+        "models": records(compared.columns()),
+        "chosen": chosen,
+        "notes": notes,
+    }

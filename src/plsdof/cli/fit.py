@@ -1,0 +1,267 @@
+"""``plsdof fit``."""
+
+import io
+import shlex
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plsdof.atomic import atomic_write, check_writable
+from plsdof.cli import options
+from plsdof.cli.analysis import Analysis, Plan, analyse
+from plsdof.cli.fit_tables import noise_sentence, show_fit, why
+from plsdof.cli.machine import print_json, records
+from plsdof.cli.problem import Problem, read_problem
+from plsdof.cli.terminal import console, remark, waiting
+from plsdof.errors import InvalidInputError
+
+
+def fit(
+    file: options.File,
+    response: options.Response,
+    features: options.Features = None,
+    exclude: options.Exclude = None,
+    drop_missing: options.DropMissing = False,
+    sheet: options.Sheet = None,
+    method: options.Method = "pls",
+    criterion: options.Criterion = "bic",
+    rule: options.Rule = None,
+    max_components: options.MaxComponents = None,
+    components: options.Components = None,
+    dof: options.DofKind = "exact",
+    no_scale: options.NoScale = False,
+    cv: options.Folds = None,
+    level: options.Level = 0.95,
+    as_json: options.AsJson = False,
+    report: options.Report = None,
+    plot: options.Plot = None,
+    model: options.ModelOut = None,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+) -> None:
+    """Fit a table, choose the number of components, and print the model with intervals."""
+    plan = Plan(
+        method=method,
+        criterion=criterion,
+        rule=rule,
+        dof=dof,
+        components=components,
+        max_components=max_components,
+        folds=cv,
+        scale=not no_scale,
+        level=level,
+    ).checked()
+    _check_outputs(file, {"--report": report, "--plot": plot, "--model": model})
+    with waiting("Reading the table", quiet=quiet):
+        problem = read_problem(
+            str(file),
+            response,
+            features=features or (),
+            exclude=exclude or (),
+            drop_missing=drop_missing,
+            sheet=sheet,
+        )
+    with waiting("Fitting", quiet=quiet):
+        analysis = analyse(problem, plan)
+    with waiting("Writing", quiet=quiet), warnings.catch_warnings():
+        # About the models it compares with, and characters a font lacks: the fit has its notes.
+        warnings.simplefilter("ignore")
+        written = _write(problem, analysis, report=report, plot=plot, model=model)
+    if as_json:
+        print_json("fit", {**to_content(problem, analysis), "written": written})
+    elif not quiet:
+        screen = console()
+        show_fit(screen, problem, analysis, verbose=verbose)
+        if written:
+            screen.print()
+        for what, where in written.items():
+            remark(screen, f"Wrote the {what}", where)
+
+
+def to_content(problem: Problem, analysis: Analysis) -> dict[str, Any]:
+    """Return everything that the tables give, and more, for machines."""
+    plan, path, chosen = analysis.plan, analysis.path, analysis.selection
+    rows, p = problem.X.shape
+    return {
+        "file": problem.source,
+        "response": problem.response,
+        "method": plan.method,
+        "scale": plan.scale,
+        "n": rows,
+        "p": p,
+        "rank": path.spectrum.rank,
+        "rows_dropped": problem.dropped,
+        "wavelengths": problem.wavelengths,
+        "path": records(_path_columns(analysis)),
+        "choice": {
+            "index": chosen.index,
+            "parameter_name": chosen.parameter_name,
+            "parameter": _parameters(analysis)[chosen.index],
+            "criterion": chosen.criterion,
+            "rule": chosen.rule,
+            "dof_kind": plan.dof,
+            "dof": path.dof[chosen.index],
+            "message": chosen.message,
+            "words": f"{why(analysis)} {noise_sentence(analysis)}",
+        },
+        "r_squared": analysis.r_squared,
+        "sigma": _sigma(analysis),
+        "intercept": _intercept(analysis),
+        "coefficients": records(_coefficients(problem, analysis)),
+        "notes": [*problem.notes, *analysis.notes],
+    }
+
+
+def _path_columns(analysis: Analysis) -> dict[str, Any]:
+    path, chosen = analysis.path, analysis.selection
+    columns: dict[str, Any] = {
+        path.parameter_name: _parameters(analysis),
+        "dof": path.dof,
+        "dof_error": path.dof_error,
+        "naive_dof": path.naive_dof,
+        "rss": path.rss,
+        "sigma": np.sqrt(path.noise_variance(analysis.plan.noise)),
+        chosen.criterion: chosen.scores,
+    }
+    if analysis.cv_error is not None:
+        columns |= {"cv_error": analysis.cv_error, "cv_std_error": analysis.cv_std_error}
+    return columns
+
+
+def _parameters(analysis: Analysis) -> Any:
+    """Return numbers of components as whole numbers, penalties as they are."""
+    values = analysis.path.parameters
+    return values if analysis.path.parameter_name == "alpha" else values.astype(int)
+
+
+def _sigma(analysis: Analysis) -> dict[str, Any]:
+    variance = analysis.path.noise_at(analysis.index, analysis.plan.noise)
+    limits: Any = (None, None)
+    if analysis.sigma is not None:
+        limits = np.sqrt([analysis.sigma.lower[0], analysis.sigma.upper[0]])
+    return {
+        "value": float(np.sqrt(variance)),
+        "lower": limits[0],
+        "upper": limits[1],
+        "level": analysis.plan.level,
+        "kind": analysis.plan.noise,
+    }
+
+
+def _intercept(analysis: Analysis) -> dict[str, Any]:
+    result = analysis.inference
+    return {
+        "value": float(analysis.path.intercept[analysis.index]),
+        "std_error": None if result is None else result.intercept_std_error,
+    }
+
+
+def _coefficients(problem: Problem, analysis: Analysis) -> dict[str, Any]:
+    columns: dict[str, Any] = {"name": problem.names, "coef": analysis.path.coef[analysis.index]}
+    result = analysis.inference
+    if result is not None:
+        columns |= {
+            "std_error": result.std_error,
+            "t": result.statistic,
+            "p_value": result.p_value,
+            "lower": result.lower,
+            "upper": result.upper,
+        }
+    return columns
+
+
+def _check_outputs(file: Path, outputs: dict[str, Path | None]) -> None:
+    """Refuse output files that cannot be written, before a long computation."""
+    wanted = {option: path for option, path in outputs.items() if path is not None}
+    seen = {file.resolve(): "the table"}
+    for option, path in wanted.items():
+        check_writable(path)
+        if path.resolve() in seen:
+            raise InvalidInputError(
+                f"{option} {path} would overwrite {seen[path.resolve()]}; choose another name."
+            )
+        seen[path.resolve()] = f"the file of {option}"
+    if "--plot" in wanted and wanted["--plot"].suffix.lower()[1:] not in options.PLOT_FORMATS:
+        raise InvalidInputError(
+            f"--plot {wanted['--plot']}: the name must end in .png, .svg or .pdf."
+        )
+
+
+def _write(
+    problem: Problem,
+    analysis: Analysis,
+    *,
+    report: Path | None,
+    plot: Path | None,
+    model: Path | None,
+) -> dict[str, str]:
+    """Write what is asked for; return what was written where."""
+    if report is not None:
+        _write_report(problem, analysis, report)
+    if plot is not None:
+        _write_plot(problem, analysis, plot)
+    if model is not None:
+        _write_model(problem, analysis, model)
+    files = {"report": report, "plot": plot, "model": model}
+    return {what: str(path) for what, path in files.items() if path is not None}
+
+
+def _write_report(problem: Problem, analysis: Analysis, file: Path) -> None:
+    from plsdof.cli.compare import compare_methods
+    from plsdof.report import write_report
+
+    plan = analysis.plan
+    write_report(
+        file,
+        analysis.path,
+        analysis.selection,
+        X=problem.X,
+        y=problem.y,
+        response=problem.response,
+        source=problem.source,
+        command=shlex.join(["plsdof", *sys.argv[1:]]),
+        cv=analysis.cv,
+        comparison=compare_methods(
+            problem,
+            scale=plan.scale,
+            folds=plan.folds,
+            max_components=plan.max_components,
+        ),
+        level=plan.level,
+    )
+
+
+def _write_plot(problem: Problem, analysis: Analysis, file: Path) -> None:
+    from plsdof.plotting import overview_figure
+
+    figure = overview_figure(
+        analysis.path,
+        analysis.selection,
+        y=problem.y,
+        cv=analysis.cv,
+        response=problem.response,
+        level=analysis.plan.level,
+    )
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format=file.suffix.lower()[1:])
+    with atomic_write(file) as stream:
+        stream.write(drawn.getvalue())
+
+
+def _write_model(problem: Problem, analysis: Analysis, file: Path) -> None:
+    from plsdof.model_file import save_model
+    from plsdof.portable_model import detach
+
+    source = {"file": problem.source, "rows": len(problem.y), "dropped": problem.dropped}
+    kept = detach(
+        analysis.path,
+        analysis.selection,
+        names=problem.names,
+        response=problem.response,
+        source=source,
+        noise=analysis.plan.noise,
+    )
+    save_model(kept, file)

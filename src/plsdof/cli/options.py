@@ -1,0 +1,210 @@
+"""Options that several commands share."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from plsdof.criteria import CRITERIA, DOF_KINDS
+
+METHODS = ("pls", "pcr", "ridge")
+CHOICES = (*CRITERIA, "cv")
+RULES = (
+    "first-minimum",
+    "global-minimum",
+    "minimum",
+    "one-standard-error",
+    "randomization",
+)
+PLOT_FORMATS = ("png", "svg", "pdf")
+DEFAULT_COMPONENTS = 30
+
+
+def _completing(words: tuple[str, ...]) -> Callable[[str], list[str]]:
+    def complete(incomplete: str) -> list[str]:
+        return [word for word in words if word.startswith(incomplete)]
+
+    return complete
+
+
+_TABLE = "Columns of the table"
+_MODEL = "Model"
+_OUTPUT = "Output"
+
+File = Annotated[
+    Path, typer.Argument(metavar="TABLE", help="CSV, TSV, Parquet or Excel (.xlsx) file.")
+]
+Response = Annotated[
+    str,
+    typer.Option(
+        "--response",
+        "-r",
+        metavar="COLUMN",
+        help="Column to be predicted.",
+        rich_help_panel=_TABLE,
+        show_default=False,
+    ),
+]
+Features = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--features",
+        "-f",
+        metavar="CHOICE",
+        help="Predictors: a name, a range such as 1100:1300 or a:f, a pattern such as 'nir*', or "
+        "re:EXPRESSION. May be repeated.",
+        show_default="all numeric columns",
+        rich_help_panel=_TABLE,
+    ),
+]
+Exclude = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--exclude",
+        "-x",
+        metavar="CHOICE",
+        help="Columns to leave out, chosen in the same way. May be repeated.",
+        rich_help_panel=_TABLE,
+        show_default=False,
+    ),
+]
+DropMissing = Annotated[
+    bool,
+    typer.Option(
+        "--drop-missing",
+        help="Drop rows with missing values, and say how many.",
+        rich_help_panel=_TABLE,
+    ),
+]
+Sheet = Annotated[
+    str | None,
+    typer.Option(
+        help="Sheet of an Excel file.",
+        metavar="NAME",
+        show_default="first",
+        rich_help_panel=_TABLE,
+    ),
+]
+Criterion = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help=f"How to choose a model: {', '.join(CHOICES)} (cross-validation).",
+        autocompletion=_completing(CHOICES),
+        rich_help_panel=_MODEL,
+    ),
+]
+Rule = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RULE",
+        help="first-minimum or global-minimum of the criterion; minimum, one-standard-error or "
+        "randomization for cv.",
+        show_default="first-minimum; global-minimum for pcr; minimum for cv",
+        autocompletion=_completing(RULES),
+        rich_help_panel=_MODEL,
+    ),
+]
+Method = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help=f"Regression method: {', '.join(METHODS)}.",
+        autocompletion=_completing(METHODS),
+        rich_help_panel=_MODEL,
+    ),
+]
+Components = Annotated[
+    int | None,
+    typer.Option(
+        metavar="M",
+        help="Keep this many components instead of choosing (pls and pcr).",
+        show_default=False,
+        rich_help_panel=_MODEL,
+    ),
+]
+MaxComponents = Annotated[
+    int | None,
+    typer.Option(
+        metavar="M",
+        help="Largest model to look at (pls and pcr).",
+        show_default="30, or what the table supports",
+        rich_help_panel=_MODEL,
+    ),
+]
+NoScale = Annotated[
+    bool,
+    typer.Option(
+        "--no-scale",
+        help="Do not scale the predictors to unit variance.",
+        rich_help_panel=_MODEL,
+    ),
+]
+Folds = Annotated[
+    int | None,
+    typer.Option(
+        "--cv",
+        metavar="K",
+        help="Add K-fold cross-validation; row i is in fold i modulo K.",
+        show_default=False,
+        rich_help_panel=_MODEL,
+    ),
+]
+DofKind = Annotated[
+    str,
+    typer.Option(
+        "--dof",
+        metavar="KIND",
+        help=f"Degrees of Freedom in the criterion: {', '.join(DOF_KINDS)}.",
+        autocompletion=_completing(DOF_KINDS),
+        rich_help_panel=_MODEL,
+    ),
+]
+Level = Annotated[
+    float, typer.Option(metavar="P", help="Level of the intervals.", rich_help_panel=_MODEL)
+]
+AsJson = Annotated[
+    bool,
+    typer.Option(
+        "--json", help="Print JSON: all that the tables give, and more.", rich_help_panel=_OUTPUT
+    ),
+]
+Report = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.html",
+        help="Write a report for the browser.",
+        show_default=False,
+        rich_help_panel=_OUTPUT,
+    ),
+]
+Plot = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.png|svg|pdf",
+        help="Draw an overview.",
+        show_default=False,
+        rich_help_panel=_OUTPUT,
+    ),
+]
+ModelOut = Annotated[
+    Path | None,
+    typer.Option(
+        "--model",
+        metavar="FILE.json",
+        help="Keep the model for `plsdof predict`.",
+        show_default=False,
+        rich_help_panel=_OUTPUT,
+    ),
+]
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=_OUTPUT),
+]
+Verbose = Annotated[
+    bool,
+    typer.Option(
+        "--verbose", "-v", help="Print everything: all rows of all tables.", rich_help_panel=_OUTPUT
+    ),
+]

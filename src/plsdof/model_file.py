@@ -1,0 +1,252 @@
+r"""A fitted model as a JSON file: all that predictions and their intervals need, and no code.
+
+The file is one JSON object (UTF-8; numbers are decimals that read back to the same 64-bit float):
+
+=================  ============================================================================
+format, version    "plsdof-model" and 1; a reader refuses what it does not know
+package, created   what wrote the file, and when (UTC, ISO 8601)
+source             where the training data came from (file, rows, dropped)
+response, names    name of the response; names of the p predictors in order
+method             "pls", "pcr" or "ridge"
+parameter_name     "n_components" or "alpha"
+parameter          its value
+choice             how the model was chosen (criterion, rule, dof, message)
+n, dof             number of observations; Degrees of Freedom of the model
+coef, intercept    p coefficients and the intercept, in original units
+x_mean, x_scale    p means and p scales; a scale is null where the column does not vary
+y_mean             mean of the response
+noise_variance     sigma^2, or null if the data leave nothing to estimate it from
+df                 n - dof, degrees of freedom of the t distribution, or null if not positive
+factor             rows (k), columns (p) and values: a matrix G, row after row, as base64 of
+                   little-endian 64-bit floats
+sha256             checksum of everything else: of the object without this entry, keys sorted,
+                   no white space, non-ASCII characters as \uXXXX
+=================  ============================================================================
+
+With u = (x - x_mean) / x_scale, 0 where the scale is null, the prediction for a new row x is
+
+    y_mean + coef'(x - x_mean) = intercept + coef'x
+
+Its variance is sigma^2 (1/n + |G u|^2), that of a new observation sigma^2 (1 + 1/n + |G u|^2), and
+the intervals use t with ``df`` degrees of freedom. G'G = D A A' D, where A is `Path.coef_factor`
+and D the scales, so these are the intervals of `plsdof.inference.prediction_interval`. The rows
+of G that are zero up to rounding are left out: k = m for PCR, k <= min(n - 1, p) in general, so
+that the factor is never larger than the training data.
+
+Size: 10.7 k p bytes for the factor and about 100 p for the rest; 0.3 MB for 60 rows of 401
+wavelengths, 64 MB for 2,000 x 3,000.
+"""
+
+import base64
+import binascii
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from plsdof._validation import Array, read_only
+from plsdof.atomic import atomic_write
+from plsdof.errors import InvalidInputError
+from plsdof.portable_model import PortableModel
+
+FORMAT = "plsdof-model"
+VERSION = 1
+_TEXTS = ("response", "method", "parameter_name", "package", "created")
+_NUMBERS = ("intercept", "y_mean", "n", "dof", "parameter")
+_MAYBE_NUMBERS = ("noise_variance", "df")
+_VECTORS = ("coef", "x_mean")
+_MAPPINGS = ("choice", "source")
+
+
+def save_model(model: PortableModel, file: str | os.PathLike[str]) -> None:
+    """Write a model to a JSON file, complete or not at all."""
+    content = to_content(model)
+    content["sha256"] = checksum(content)
+    lines = (f" {json.dumps(key)}: {json.dumps(content[key], allow_nan=False)}" for key in content)
+    with atomic_write(file) as stream:
+        stream.write(("{\n" + ",\n".join(lines) + "\n}\n").encode())
+
+
+def load_model(file: str | os.PathLike[str]) -> PortableModel:
+    """Read a model from a JSON file.
+
+    Raises
+    ------
+    InvalidInputError
+        With the reason: the file cannot be read, is no model file, has an unknown version, is
+        truncated, or was changed after it was written.
+    """
+    source = os.fspath(file)
+    try:
+        return from_content(_parsed(_raw(Path(source))))
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{source}: {error}") from error
+
+
+def checksum(content: dict[str, Any]) -> str:
+    """Return the SHA-256 of a model file's content without its entry "sha256".
+
+    Examples
+    --------
+    >>> checksum({"b": 1.5, "a": "µ"}) == checksum({"a": "µ", "b": 1.5, "sha256": "old"})
+    True
+    """
+    rest = {key: value for key, value in content.items() if key != "sha256"}
+    canonical = json.dumps(rest, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def to_content(model: PortableModel) -> dict[str, Any]:
+    """Return a model as the content of a model file, without checksum."""
+    content: dict[str, Any] = {"format": FORMAT, "version": VERSION, **vars(model)}
+    for key, value in content.items():
+        if isinstance(value, float) and not np.isfinite(value):
+            content[key] = None
+        elif isinstance(value, np.ndarray) and value.ndim == 1:
+            content[key] = [entry if np.isfinite(entry) else None for entry in value.tolist()]
+    content["names"] = list(model.names)
+    content["factor"] = _packed(model.factor)
+    # What people look for comes first.
+    return dict(sorted(content.items(), key=lambda entry: isinstance(entry[1], list | dict)))
+
+
+def from_content(content: dict[str, Any]) -> PortableModel:
+    """Check the content of a model file and return the model."""
+    _require_format(content)
+    _require_checksum(content)
+    known = {"format", "version", "sha256", *PortableModel.__dataclass_fields__}
+    absent = sorted(known - set(content))
+    if absent:
+        raise InvalidInputError(f"the model file lacks {', '.join(absent)}.")
+    names = content["names"]
+    if not (isinstance(names, list) and names and all(isinstance(one, str) for one in names)):
+        _refuse("names", "a list of names")
+    return PortableModel(names=tuple(names), **_fields(content, len(names)))
+
+
+def _fields(content: dict[str, Any], p: int) -> dict[str, Any]:
+    fields: dict[str, Any] = {key: _text(content, key) for key in _TEXTS}
+    fields |= {key: _mapping(content, key) for key in _MAPPINGS}
+    fields |= {key: _vector(content, key, p) for key in _VECTORS}
+    fields |= {key: _number(content, key) for key in _NUMBERS}
+    for key in _MAYBE_NUMBERS:
+        fields[key] = np.nan if content[key] is None else _number(content, key)
+    fields["x_scale"] = _scale(content, p)
+    fields["factor"] = _unpacked(content["factor"], p)
+    for key in ("n", "noise_variance", "df"):
+        if fields[key] < 0 or (key != "noise_variance" and fields[key] == 0):
+            _refuse(key, "positive")
+    return fields
+
+
+def _raw(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = "it is a folder" if path.is_dir() else getattr(error, "strerror", None) or error
+        raise InvalidInputError(f"the model file could not be read: {reason}.") from error
+
+
+def _parsed(raw: bytes) -> dict[str, Any]:
+    try:
+        content = json.loads(raw.decode("utf-8"), parse_constant=_no_constant)
+    except UnicodeDecodeError as error:
+        raise InvalidInputError("this is not a model file (not even text).") from error
+    except (ValueError, RecursionError) as error:
+        started = raw.lstrip().startswith(b"{") and b'"format"' in raw[:200]
+        kind = "the model file is truncated or damaged" if started else "this is not a model file"
+        raise InvalidInputError(f"{kind}: no valid JSON ({error}).") from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise InvalidInputError(
+            f"this is not a model file: it lacks the entry format = {FORMAT!r}. Make one with "
+            "`plsdof fit ... --model FILE`."
+        )
+    return content
+
+
+def _no_constant(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON number")
+
+
+def _require_format(content: dict[str, Any]) -> None:
+    version = content.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        _refuse("version", f"a whole number up to {VERSION}")
+    if version > VERSION:
+        raise InvalidInputError(
+            f"the model file has version {version}, this package reads up to {VERSION}; upgrade "
+            "plsdof."
+        )
+
+
+def _require_checksum(content: dict[str, Any]) -> None:
+    if content.get("sha256") != checksum(content):
+        raise InvalidInputError(
+            "the model file was changed after it was written (its checksum does not match); fit "
+            "the model again."
+        )
+
+
+def _packed(factor: Array) -> dict[str, Any]:
+    values = base64.b64encode(factor.astype("<f8").tobytes()).decode("ascii")
+    return {"rows": factor.shape[0], "columns": factor.shape[1], "values": values}
+
+
+def _unpacked(packed: Any, p: int) -> Array:
+    try:
+        shape = (int(packed["rows"]), int(packed["columns"]))
+        raw = base64.b64decode(packed["values"], validate=True)
+    except (TypeError, KeyError, ValueError, binascii.Error):
+        _refuse("factor", "rows, columns and base64 values")
+    if shape[0] < 0 or shape[1] != p or len(raw) != 8 * shape[0] * p:
+        _refuse("factor", f"a matrix with {p} columns")
+    factor = np.frombuffer(raw, dtype="<f8").reshape(shape)
+    if not np.all(np.isfinite(factor)):
+        _refuse("factor", "finite")
+    return read_only(factor)
+
+
+def _scale(content: dict[str, Any], p: int) -> Array:
+    """Return the scales; null, a column that does not vary, becomes infinity."""
+    values = content["x_scale"]
+    given = [1.0 if entry is None else entry for entry in values or ()]
+    scale = _vector({"x_scale": given}, "x_scale", p)
+    if not np.all(scale > 0):
+        _refuse("x_scale", "positive or null")
+    return read_only(np.where([entry is None for entry in values], np.inf, scale))
+
+
+def _vector(content: dict[str, Any], key: str, p: int) -> Array:
+    values = content[key]
+    if not isinstance(values, list) or len(values) != p:
+        _refuse(key, f"a list of {p} numbers")
+    return read_only(np.array([_finite(value, key) for value in values]))
+
+
+def _number(content: dict[str, Any], key: str) -> float:
+    return _finite(content[key], key)
+
+
+def _finite(value: Any, key: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e308:
+        _refuse(key, "finite number(s)")
+    return float(value)
+
+
+def _text(content: dict[str, Any], key: str) -> str:
+    if not isinstance(content[key], str):
+        _refuse(key, "a text")
+    return str(content[key])
+
+
+def _mapping(content: dict[str, Any], key: str) -> dict[str, Any]:
+    if not isinstance(content[key], dict):
+        _refuse(key, "an object")
+    return dict(content[key])
+
+
+def _refuse(key: str, allowed: str) -> NoReturn:
+    raise InvalidInputError(f"the entry {key!r} of the model file must be {allowed}.")

@@ -1,0 +1,205 @@
+"""Coefficients of one model with confidence intervals."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from plsdof._validation import Array, as_choice
+from plsdof.errors import NotAvailableError
+from plsdof.inference import CoefficientInference, coefficient_inference
+from plsdof.path import Noise, Path
+from plsdof.plotting.curves import fitted_path
+from plsdof.plotting.features import FeatureAxis, feature_axis
+from plsdof.plotting.style import BLUE, GREY, axes_or_new, plain, show_legend
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Up to this many predictors each has a line of its own with its name.
+MOST_NAMED = 40
+PER = ("unit", "standard-deviation")
+
+
+@dataclass(kw_only=True, eq=False)
+class CoefficientDisplay:
+    """Coefficients with confidence intervals: a curve over wavelengths, or a line per name.
+
+    Attributes
+    ----------
+    coef : (p,) array
+    lower, upper : (p,) arrays or None
+        Limits of the intervals; None where they are not defined, and ``reason`` says why.
+    features : FeatureAxis
+    level : float
+    per : {"unit", "standard-deviation"}
+        Change of the response per unit, or per standard deviation, of a predictor.
+    reason : str
+    ax_, figure_, line_ : matplotlib objects
+    band_ : matplotlib object or None
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import make_spectra
+    >>> X, y = make_spectra(as_frame=True, random_state=0, return_X_y=True)
+    >>> CoefficientDisplay.from_path(pls_path(X, y, 5), 3).ax_.get_xlabel()
+    'wavelength (nm)'
+    """
+
+    coef: Array
+    lower: Array | None
+    upper: Array | None
+    features: FeatureAxis
+    level: float = 0.95
+    per: str = "unit"
+    reason: str = ""
+    ax_: "Axes" = field(init=False, repr=False)
+    figure_: "Figure" = field(init=False, repr=False)
+    line_: Any = field(init=False, repr=False)
+    band_: Any = field(init=False, repr=False)
+
+    @classmethod
+    def from_path(
+        cls,
+        path: Path,
+        m: int,
+        *,
+        level: float = 0.95,
+        noise: Noise = None,
+        per: str = "unit",
+        names: Sequence[str] | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the coefficients of row ``m`` of a path.
+
+        Parameters
+        ----------
+        path, m, level, noise
+            As for `plsdof.inference.coefficient_inference`.
+        per : {"unit", "standard-deviation"}
+            The second makes predictors in different units comparable; it needs a path with
+            ``scale=True``.
+        names : sequence of str, optional
+            Names of the predictors; by default those of the path.
+        """
+        as_choice(per, "per", PER)
+        coef = path.coef[path.index(m)]
+        result, reason = inference_or_reason(path, m, level=level, noise=noise)
+        factor = scale_of(path) if per == "standard-deviation" else np.ones(len(coef))
+        names = path.feature_names if names is None else names
+        display = cls(
+            coef=coef * factor,
+            lower=None if result is None else result.lower * factor,
+            upper=None if result is None else result.upper * factor,
+            features=feature_axis(names, len(coef)),
+            level=level,
+            per=per,
+            reason=reason,
+        )
+        return display.plot(ax, **kwargs)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, *, level: float = 0.95, ax: Any = None, **kwargs: Any
+    ) -> Self:
+        """Draw the coefficients that a fitted estimator predicts with."""
+        reason = inference_or_reason(fitted_path(estimator), estimator.index_, level=level)[1]
+        limits = None if reason else np.asarray(estimator.conf_int(level)).T
+        names = getattr(estimator, "feature_names_in_", None)
+        display = cls(
+            coef=estimator.coef_,
+            lower=None if limits is None else limits[0],
+            upper=None if limits is None else limits[1],
+            features=feature_axis(names, len(estimator.coef_)),
+            level=level,
+            reason=reason,
+        )
+        return display.plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw on ``ax``, or on new axes; ``kwargs`` go to the line."""
+        self.ax_ = axes_or_new(ax)
+        self.figure_ = self.ax_.figure  # type: ignore[assignment]
+        if self.features.is_numeric or len(self.coef) > MOST_NAMED:
+            self._draw_curve(kwargs)
+        else:
+            self._draw_named(kwargs)
+        if self.reason:
+            self.ax_.set_title(self.reason.partition(",")[0].partition(" and")[0], fontsize="small")
+        return self
+
+    def _draw_curve(self, style: dict[str, Any]) -> None:
+        order, ax = self.features.order, self.ax_
+        x = self.features.positions[order]
+        self.band_ = None
+        if self.lower is not None and self.upper is not None:
+            label = f"{100 * self.level:g}% interval"
+            low, high = self.lower[order], self.upper[order]
+            self.band_ = ax.fill_between(x, low, high, label=label, color=BLUE, alpha=0.25, lw=0)
+        defaults: dict[str, Any] = {"color": BLUE, "linewidth": 1.2, "label": "coefficient"}
+        (self.line_,) = ax.plot(x, self.coef[order], **defaults | style)
+        ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=0)
+        ax.set_xlabel(self.features.title)
+        ax.set_ylabel(self._title())
+        ax.margins(x=0.01)
+        show_legend(ax)
+
+    def _draw_named(self, style: dict[str, Any]) -> None:
+        ax, places = self.ax_, np.arange(len(self.coef))
+        self.band_ = None
+        if self.lower is not None and self.upper is not None:
+            self.band_ = ax.hlines(places, self.lower, self.upper, color=BLUE, linewidth=2)
+        defaults: dict[str, Any] = {
+            "color": BLUE,
+            "marker": "o",
+            "linestyle": "none",
+            "markersize": 4,
+        }
+        (self.line_,) = ax.plot(self.coef, places, **defaults | style)
+        ax.axvline(0.0, color=GREY, linewidth=0.8, zorder=0)
+        ax.set_yticks(places, [plain(name, 22) for name in self.features.names], fontsize="small")
+        ax.set_ylim(len(self.coef) - 0.5, -0.5)
+        ax.set_xlabel(self._title(interval=self.band_ is not None))
+
+    def _title(self, *, interval: bool = False) -> str:
+        unit = "standard deviation" if self.per == "standard-deviation" else "unit"
+        note = f", {100 * self.level:g}% interval" if interval else ""
+        return f"coefficient (response per {unit}{note})"
+
+
+def inference_or_reason(
+    path: Path, m: int, *, level: float, noise: Noise = None
+) -> tuple[CoefficientInference | None, str]:
+    """Return intervals for the coefficients of a model, or why there are none worth showing.
+
+    With less than one observation beyond the Degrees of Freedom the t distribution has no use:
+    its limits are astronomical if they exist.
+    """
+    dof, n = float(path.dof[m]), path.spectrum.n
+    try:
+        if n - dof >= 1:
+            return coefficient_inference(path, m, level=level, noise=noise), ""
+    except NotAvailableError:
+        pass
+    if np.isnan(dof):
+        return None, "No intervals: the Degrees of Freedom of this model are not known."
+    return None, (
+        f"No intervals: this model uses {dof:.1f} Degrees of Freedom and there are {n:g} "
+        "observations, so nothing is left to judge the uncertainty by. Take a smaller model."
+    )
+
+
+def scale_of(path: Path) -> Array:
+    """Return the standard deviations the predictors were divided by; 0 for constant columns."""
+    scale = path.units.x_scale
+    varying = scale[np.isfinite(scale)]
+    if varying.size and np.all(varying == 1):
+        raise NotAvailableError(
+            "per='standard-deviation' needs a path fitted with scale=True; this one keeps the "
+            "units of the predictors. Use per='unit'."
+        )
+    return np.where(np.isfinite(scale), scale, 0.0)

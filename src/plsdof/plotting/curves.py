@@ -1,0 +1,259 @@
+"""Curves over the models of a path: Degrees of Freedom, criteria and cross-validated errors."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from plsdof._validation import Array
+from plsdof.criteria import Selection
+from plsdof.cross_validated import CrossValidation
+from plsdof.errors import InvalidInputError
+from plsdof.path import Noise, Path
+from plsdof.plotting.style import (
+    BLUE,
+    GREY,
+    VERMILLION,
+    axes_or_new,
+    criterion_title,
+    mark_chosen,
+    show_legend,
+    show_models,
+    spans_decades,
+    sparse_markers,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+
+@dataclass(kw_only=True, eq=False)
+class DoFDisplay:
+    """Degrees of Freedom of every model, with the line that only counts components.
+
+    Attributes
+    ----------
+    parameters, dof, naive_dof : (K,) arrays
+        Models from the simplest to the richest.
+    parameter_name : str
+        "n_components" or "alpha".
+    chosen : float or None
+        Parameter of the chosen model.
+    n : float or None
+        Number of observations, drawn where the Degrees of Freedom come near.
+    ax_, figure_, line_ : matplotlib objects
+    naive_line_, chosen_line_ : matplotlib lines or None
+        None where they would say nothing new.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import load_ozone
+    >>> path = pls_path(*load_ozone(return_X_y=True))
+    >>> display = DoFDisplay.from_path(path, path.select("bic"))
+    >>> display.ax_.get_ylabel()
+    'Degrees of Freedom'
+    """
+
+    parameters: Array
+    dof: Array
+    naive_dof: Array
+    parameter_name: str = "n_components"
+    chosen: float | None = None
+    n: float | None = None
+    ax_: "Axes" = field(init=False, repr=False)
+    figure_: "Figure" = field(init=False, repr=False)
+    line_: "Line2D" = field(init=False, repr=False)
+    naive_line_: "Line2D | None" = field(init=False, repr=False)
+    chosen_line_: "Line2D | None" = field(init=False, repr=False)
+
+    @classmethod
+    def from_path(
+        cls, path: Path, selection: Selection | None = None, *, ax: Any = None, **kwargs: Any
+    ) -> Self:
+        """Draw the Degrees of Freedom of a path; ``kwargs`` go to the line."""
+        order = path.simplest_first()
+        display = cls(
+            parameters=path.parameters[order],
+            dof=path.dof[order],
+            naive_dof=path.naive_dof[order],
+            parameter_name=path.parameter_name,
+            chosen=None if selection is None else selection.parameter,
+            n=path.spectrum.n,
+        )
+        return display.plot(ax, **kwargs)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw the Degrees of Freedom of a fitted estimator's path."""
+        return cls.from_path(fitted_path(estimator), estimator.selection_, ax=ax, **kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw on ``ax``, or on new axes; ``kwargs`` go to the line."""
+        self.ax_ = axes_or_new(ax)
+        self.figure_ = self.ax_.figure  # type: ignore[assignment]
+        style = {"color": BLUE, "label": "exact"} | sparse_markers(self.dof) | kwargs
+        (self.line_,) = self.ax_.plot(self.parameters, self.dof, **style)
+        self.naive_line_ = self._draw_naive()
+        self._draw_limit()
+        self.chosen_line_ = mark_chosen(self.ax_, self.chosen, self.parameter_name)
+        show_models(self.ax_, self.parameter_name)
+        self.ax_.set_ylabel("Degrees of Freedom")
+        show_legend(self.ax_)
+        return self
+
+    def _draw_naive(self) -> "Line2D | None":
+        if np.allclose(self.dof, self.naive_dof):
+            return None
+        style = sparse_markers(self.dof) | {"color": VERMILLION, "linestyle": "--", "marker": "s"}
+        label = "naive: number of components + 1"
+        (line,) = self.ax_.plot(self.parameters, self.naive_dof, label=label, **style)
+        return line
+
+    def _draw_limit(self) -> None:
+        if self.n is not None and np.nanmax(self.dof, initial=-np.inf) > 0.8 * self.n:
+            text = f"n = {self.n:g}: intervals need less"
+            self.ax_.axhline(self.n, color=GREY, linewidth=1, label=text)
+
+
+@dataclass(kw_only=True, eq=False)
+class CriterionDisplay:
+    """An information criterion, or a cross-validated error, of every model.
+
+    Attributes
+    ----------
+    parameters, scores : (K,) arrays
+        Models from the simplest to the richest; nan where the criterion is not defined.
+    std_error : (K,) array or None
+        Standard error of the scores, drawn as a band.
+    criterion : str
+        "bic", ..., or "cv-error", ...
+    parameter_name : str
+    chosen : float or None
+    ax_, figure_, line_ : matplotlib objects
+    band_, chosen_line_ : matplotlib objects or None
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import load_ozone
+    >>> path = pls_path(*load_ozone(return_X_y=True))
+    >>> CriterionDisplay.from_path(path, criterion="aic").ax_.get_ylabel()
+    'AIC (response²)'
+    """
+
+    parameters: Array
+    scores: Array
+    criterion: str = "bic"
+    std_error: Array | None = None
+    parameter_name: str = "n_components"
+    chosen: float | None = None
+    ax_: "Axes" = field(init=False, repr=False)
+    figure_: "Figure" = field(init=False, repr=False)
+    line_: "Line2D" = field(init=False, repr=False)
+    band_: Any = field(init=False, repr=False)
+    chosen_line_: "Line2D | None" = field(init=False, repr=False)
+
+    @classmethod
+    def from_path(
+        cls,
+        path: Path,
+        selection: Selection | None = None,
+        *,
+        criterion: str = "bic",
+        dof: str = "exact",
+        noise: Noise = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the scores behind a selection, or those of a criterion by name."""
+        if selection is not None:
+            criterion, scores = selection.criterion, padded(selection.scores, len(path.dof))
+        else:
+            scores = path.criterion(criterion, dof, noise)
+        order = path.simplest_first()
+        display = cls(
+            parameters=path.parameters[order],
+            scores=scores[order],
+            criterion=criterion,
+            parameter_name=path.parameter_name,
+            chosen=None if selection is None else selection.parameter,
+        )
+        return display.plot(ax, **kwargs)
+
+    @classmethod
+    def from_cross_validation(
+        cls,
+        cv: CrossValidation,
+        selection: Selection | None = None,
+        *,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the mean error over folds with its standard error."""
+        order = cv.simplest_first
+        display = cls(
+            parameters=cv.parameters[order],
+            scores=cv.mean_error[order],
+            std_error=cv.std_error[order],
+            criterion="cv-error",
+            parameter_name=cv.parameter_name,
+            chosen=None if selection is None else selection.parameter,
+        )
+        return display.plot(ax, **kwargs)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw what a fitted estimator chose its model by (BIC if its size was given)."""
+        path = fitted_path(estimator)
+        if hasattr(estimator, "cv_results_"):
+            cv = estimator.cv_results_
+            return cls.from_cross_validation(cv, estimator.selection_, ax=ax, **kwargs)
+        return cls.from_path(path, estimator.selection_, ax=ax, **kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw on ``ax``, or on new axes; ``kwargs`` go to the line."""
+        self.ax_ = axes_or_new(ax)
+        self.figure_ = self.ax_.figure  # type: ignore[assignment]
+        style = {"color": BLUE} | sparse_markers(self.scores) | kwargs
+        (self.line_,) = self.ax_.plot(self.parameters, self.scores, **style)
+        self.band_ = self._draw_band()
+        self.chosen_line_ = mark_chosen(self.ax_, self.chosen, self.parameter_name)
+        show_models(self.ax_, self.parameter_name)
+        self.ax_.set_ylabel(criterion_title(self.criterion))
+        if spans_decades(self.scores):
+            self.ax_.set_yscale("log")
+        if self.ax_.get_legend_handles_labels()[0]:
+            show_legend(self.ax_)
+        return self
+
+    def _draw_band(self) -> Any:
+        if self.std_error is None:
+            return None
+        low, high = self.scores - self.std_error, self.scores + self.std_error
+        # A logarithmic axis has no place for zero.
+        low = np.where(low > 0, low, np.nanmin(self.scores, initial=np.inf) / 10)
+        color, label = self.line_.get_color(), "± 1 standard error"
+        return self.ax_.fill_between(
+            self.parameters, low, high, color=color, alpha=0.2, linewidth=0, label=label
+        )
+
+
+def fitted_path(estimator: Any) -> Path:
+    """Return the path of a fitted estimator of this package."""
+    path = getattr(estimator, "path_", None)
+    if not isinstance(path, Path):
+        raise InvalidInputError(
+            f"estimator must be a fitted PLSRegressor, PCRegressor or RidgeRegressor; got "
+            f"{type(estimator).__name__} without path_. Call its fit first."
+        )
+    return path
+
+
+def padded(scores: Array, size: int) -> Array:
+    """Fill up scores that not all models have (cross-validation stops early) with nan."""
+    values = np.full(size, np.nan)
+    values[: len(scores)] = scores
+    return values

@@ -1,0 +1,186 @@
+"""What a report is about: a path, the choice on it, and the data, checked to belong together."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plsdof._validation import Array, as_fraction, as_response, feature_names
+from plsdof.comparison import Comparison
+from plsdof.criteria import Selection
+from plsdof.cross_validated import CrossValidation
+from plsdof.errors import InvalidInputError
+from plsdof.methods import PLSPath
+from plsdof.path import Integers, Path
+from plsdof.plotting.curves import padded
+from plsdof.plotting.features import FeatureAxis, feature_axis
+
+# How much goes into one file: about 2 MB of numbers at most.
+MOST_MODELS = 60
+MOST_ROWS = 500
+MOST_FEATURES = 2000
+MOST_COEFFICIENTS = 60_000
+# Multiplications spent on the models of the slider: seconds, half a minute at most.
+_MOST_WORK = 3e11
+_FEWEST_MODELS = 5
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Subject:
+    """A path with everything the report says about it; models are counted simplest first."""
+
+    path: Path
+    selection: Selection
+    features: Array
+    y: Array
+    names: tuple[str, ...] | None
+    response: str
+    source: str
+    cv: CrossValidation | None
+    comparison: Comparison | None
+    level: float
+
+    @cached_property
+    def order(self) -> Integers:
+        """Rows of the path, simplest model first."""
+        return self.path.simplest_first()
+
+    @cached_property
+    def chosen(self) -> int:
+        """Place of the chosen model in `order`."""
+        return int(np.flatnonzero(self.order == self.selection.index)[0])
+
+    @cached_property
+    def axis(self) -> FeatureAxis:
+        """Names and positions of the predictors."""
+        return feature_axis(self.names, self.features.shape[1])
+
+    @cached_property
+    def effect_scale(self) -> Array:
+        """What coefficients are multiplied by in the picture: 1 for spectra, else deviations."""
+        if self.axis.is_numeric:
+            return np.ones(self.features.shape[1])
+        return np.asarray(self.features.std(axis=0, ddof=1))
+
+    @property
+    def pls_path(self) -> PLSPath | None:
+        """The path if it is one of plain PLS, which T^2, Q and studentised residuals need."""
+        return self.path if type(self.path) is PLSPath else None
+
+    @cached_property
+    def cv_error(self) -> Array:
+        """Cross-validated mean squared errors in the order of the path; nan where unknown."""
+        return self._from_cv("mean_error")
+
+    @cached_property
+    def cv_std_error(self) -> Array:
+        """Standard errors of `cv_error`."""
+        return self._from_cv("std_error")
+
+    @cached_property
+    def shown(self) -> range:
+        """Places of the models on the slider: all, or as many as fit, around the chosen one."""
+        total = len(self.order)
+        most = min(total, MOST_MODELS, max(_FEWEST_MODELS, self._affordable()))
+        start = max(0, min(self.chosen - most // 2, total - most))
+        return range(start, start + most)
+
+    @cached_property
+    def shown_features(self) -> npt.NDArray[np.intp]:
+        """Predictors that are drawn, from left to right: all, or evenly spaced ones."""
+        most = min(MOST_FEATURES, MOST_COEFFICIENTS // max(1, len(self.shown)))
+        order = self.axis.order
+        return order[evenly_spaced(len(order), most)]
+
+    def _from_cv(self, name: str) -> Array:
+        values = [] if self.cv is None else getattr(self.cv, name)
+        return padded(np.asarray(values), len(self.path.dof))
+
+    def _affordable(self) -> int:
+        n, p = self.features.shape
+        return int(_MOST_WORK / ((p + 8.0 * n) * max(1.0, self.path.spectrum.rank) ** 2))
+
+
+def evenly_spaced(total: int, most: int) -> npt.NDArray[np.intp]:
+    """Return all of 0..total-1, or ``most`` of them.
+
+    Examples
+    --------
+    >>> evenly_spaced(3, 5), evenly_spaced(9, 3)
+    (array([0, 1, 2]), array([0, 4, 8]))
+    """
+    if total <= most:
+        return np.arange(total)
+    return np.linspace(0, total - 1, most).round().astype(np.intp)
+
+
+def make_subject(
+    path: Path,
+    selection: Selection,
+    *,
+    X: Any,
+    y: Any,
+    response: str,
+    source: str,
+    cv: CrossValidation | None,
+    comparison: Comparison | None,
+    level: float,
+) -> Subject:
+    """Check that path, choice, data and cross-validation belong together."""
+    features = path.check_new_rows(X)
+    y = as_response(y, len(features))
+    index = path.index(selection.index)
+    if path.parameters[index] != selection.parameter:
+        raise InvalidInputError(
+            f"selection is row {index} with {selection.parameter_name} = {selection.parameter:g}, "
+            f"but that row of the path has {path.parameters[index]:g}; give a selection made from "
+            "this path."
+        )
+    _require_training_rows(path, index, features, y)
+    _require_same_models(path, cv)
+    return Subject(
+        path=path,
+        selection=selection,
+        features=features,
+        y=y,
+        names=path.feature_names or feature_names(X),
+        response=response,
+        source=source,
+        cv=cv,
+        comparison=comparison,
+        level=as_fraction(level, "level"),
+    )
+
+
+def _require_training_rows(path: Path, index: int, features: Array, y: Array) -> None:
+    if len(y) != path.units.n_rows:
+        raise InvalidInputError(
+            f"X has {len(y)} row(s), but the path was fitted on {path.units.n_rows} (rows with "
+            "weight 0 do not count); give exactly these rows."
+        )
+    fitted = path.intercept[index] + features @ path.coef[index]
+    weight = 1.0 if path.units.row_scale is None else path.units.row_scale
+    size = 1e-6 * np.sqrt(path.spectrum.total) + 1e-9 * float(np.abs(y).max())
+    rss = float(np.sum((weight * (y - path.fitted[index])) ** 2))
+    same_y = np.isclose(rss, path.rss[index], rtol=1e-6, atol=size**2)
+    if not same_y or np.linalg.norm(fitted - path.fitted[index]) > size:
+        what = "X" if same_y else "y"
+        raise InvalidInputError(
+            f"{what} is not the data the path was fitted on: its fitted values, or residuals, "
+            "differ from those of the path. Give the training rows in their order."
+        )
+
+
+def _require_same_models(path: Path, cv: CrossValidation | None) -> None:
+    if cv is None:
+        return
+    size = min(len(cv.parameters), len(path.parameters))
+    if cv.parameter_name != path.parameter_name or not np.allclose(
+        cv.parameters[:size], path.parameters[:size]
+    ):
+        raise InvalidInputError(
+            "cv describes other models than the path; cross-validate the same method with the "
+            "same numbers of components or alphas."
+        )

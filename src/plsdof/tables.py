@@ -1,0 +1,356 @@
+"""Tables from files: CSV and its relatives, Parquet, Excel; always with a reason if it fails."""
+
+import io
+import os
+import warnings
+import zipfile
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plsdof._validation import Array
+from plsdof.columns import find_column, shortened
+from plsdof.errors import InvalidInputError, MissingExtraError, PlsdofError
+from plsdof.sniffing import (
+    Layout,
+    column_names,
+    first_ragged_line,
+    sniff,
+    with_plain_line_ends,
+)
+
+# Files that are recognised by their first bytes, whatever they are called.
+_PARQUET, _ZIP = b"PAR1", b"PK\x03\x04"
+_REFUSED = {
+    b"\xd0\xcf\x11\xe0": "an old Excel file (.xls) or a protected one; save it as .xlsx or CSV.",
+    b"\x1f\x8b": "compressed with gzip; decompress it first.",
+    b"BZh": "compressed with bzip2; decompress it first.",
+    b"\xfd7zXZ": "compressed with xz; decompress it first.",
+    b"\x28\xb5\x2f\xfd": "compressed with zstd; decompress it first.",
+    b"%PDF": "a PDF document, not a table.",
+    b"\x89PNG": "a picture, not a table.",
+    b"\x89HDF": "an HDF5 file; save the table as CSV or Parquet.",
+}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Table:
+    """A table read from a file.
+
+    Attributes
+    ----------
+    source : str
+        Name of the file as given.
+    frame : pandas.DataFrame
+        One column per entry of ``names``.
+    names : tuple of str
+    described : str
+        How it was read, in words.
+    left_out : tuple of str
+        Columns that were left out because they are empty and have no name, or number the rows.
+    """
+
+    source: str
+    frame: Any
+    names: tuple[str, ...]
+    described: str
+    left_out: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    @cached_property
+    def numeric(self) -> frozenset[str]:
+        """Columns that were read as numbers throughout."""
+        dtypes = zip(self.names, self.frame.dtypes, strict=True)
+        return frozenset(name for name, dtype in dtypes if _is_numeric(dtype))
+
+    def is_text(self, name: str) -> bool:
+        """Whether a column has values and none of them is a number."""
+        if name in self.numeric:
+            return False
+        column = self.frame[name]
+        known = column.notna()
+        return bool(known.any() and not (_as_numbers(column)[known].notna()).any())
+
+    def example(self, name: str) -> str:
+        """Return the first value of a column, for a message."""
+        values = self.frame[name].dropna()
+        return shortened(str(values.iloc[0])) if len(values) else "nothing"
+
+    def numbers(self, names: tuple[str, ...]) -> Array:
+        """Return some columns as an array, nan where a value is missing. Shape (rows, columns)."""
+        chosen = self.frame[list(names)]
+        if not self.numeric.issuperset(names):
+            pandas = _pandas()
+            chosen = pandas.DataFrame({name: self._converted(name) for name in names})
+        # Missing values of nullable columns (Parquet) become nan as well.
+        return np.ascontiguousarray(chosen.to_numpy(dtype=np.float64, na_value=np.nan))
+
+    def with_names(self, X: Array, names: tuple[str, ...]) -> Any:
+        """Return an array as a data frame with the names of its columns (no copy)."""
+        return _pandas().DataFrame(X, columns=list(names), copy=False)
+
+    def _converted(self, name: str) -> Any:
+        column = self.frame[name]
+        if name in self.numeric:
+            return column
+        numbers = _as_numbers(column)
+        wrong = np.flatnonzero((column.notna() & numbers.isna()).to_numpy())
+        if len(wrong):
+            value = shortened(str(column.iloc[wrong[0]]))
+            raise InvalidInputError(
+                f"column {shortened(name)} is not numeric: {len(wrong)} of {len(column)} values "
+                f"cannot be read as numbers, the first one is {value} in row {wrong[0] + 1}. "
+                "Correct the file or leave the column out."
+            )
+        return numbers
+
+
+def read_table(file: str | os.PathLike[str], *, sheet: str | None = None) -> Table:
+    r"""Read a table with one line of column names.
+
+    What the file is, its first bytes tell, not its name: Parquet, Excel (.xlsx), or text. For
+    text see `plsdof.sniffing.sniff`: separator ``, ; tab |`` or white space, decimal point or
+    comma, UTF-8, UTF-16 or Latin-1.
+
+    Parameters
+    ----------
+    file : path
+    sheet : str, optional
+        Name of the sheet of an Excel file; the first one by default.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    InvalidInputError
+        With the file and the reason in one line, whatever is wrong with the file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "fat.csv"
+    ...     _ = file.write_text("fat;1100;1102\n1,5;0,25;0,5\n")
+    ...     table = read_table(file)
+    >>> table.names, table.numbers(("fat", "1102")).tolist()
+    (('fat', '1100', '1102'), [[1.5, 0.5]])
+    """
+    source = os.fspath(file)
+    content = _content(Path(source))
+    try:
+        table = _parsed(content, source, sheet)
+        if not len(table):
+            raise InvalidInputError("there is a header but no row below it.")
+    except MissingExtraError:
+        raise
+    except PlsdofError as error:
+        raise InvalidInputError(f"{shortened_path(source)}: {error}") from error
+    return table
+
+
+def shortened_path(source: str) -> str:
+    """Return a file name for a message, cut at the front if it is long."""
+    return source if len(source) <= 120 else "…" + source[-119:]
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        reason = "it is a folder" if path.is_dir() else (error.strerror or str(error)).lower()
+        raise InvalidInputError(
+            f"{shortened_path(str(path))}: the file could not be read: {reason}."
+        ) from error
+    except ValueError as error:  # a NUL byte in the name
+        raise InvalidInputError(f"{str(path)!r} is not the name of a file.") from error
+
+
+def _parsed(content: bytes, source: str, sheet: str | None) -> Table:
+    for start, what in _REFUSED.items():
+        if content.startswith(start):
+            raise InvalidInputError(f"the file is {what}")
+    if content.startswith(_ZIP):
+        return _from_excel(content, source, sheet)
+    if sheet is not None:
+        raise InvalidInputError("--sheet is for Excel files; this is none.")
+    if content.startswith(_PARQUET):
+        return _from_parquet(content, source)
+    return _from_text(content, source)
+
+
+def _from_text(content: bytes, source: str) -> Table:
+    layout = sniff(content)
+    frame = _read_csv(content, layout)
+    if len(frame) and frame.iloc[:, -1].isna().any():
+        ragged = first_ragged_line(content, layout)
+        if ragged:
+            raise InvalidInputError(f"{ragged}; every row must have all columns.")
+    table = Table(source=source, frame=frame, names=layout.names, described=layout.described)
+    return _without_unnamed(table, layout.unnamed)
+
+
+def _read_csv(content: bytes, layout: Layout) -> Any:
+    pandas = _pandas()
+    content, encoding = with_plain_line_ends(content, layout.encoding)
+    with warnings.catch_warnings():
+        # Rows that are longer than the header are an error, not a reason to lose data.
+        warnings.simplefilter("error", pandas.errors.ParserWarning)
+        try:
+            return pandas.read_csv(
+                io.BytesIO(content),
+                sep=layout.separator,
+                decimal=layout.decimal,
+                encoding=encoding,
+                header=0,
+                names=list(layout.names),
+                index_col=False,
+                engine="c",
+                low_memory=False,
+                skipinitialspace=True,
+                **_exact(pandas),
+            )
+        except pandas.errors.ParserWarning as error:
+            raise InvalidInputError(
+                f"rows have more fields than the header, which has {len(layout.names)}."
+            ) from error
+        except Exception as error:  # whatever a damaged file makes the parser raise
+            raise _unreadable(error) from error
+
+
+def _exact(pandas: Any) -> dict[str, str]:
+    """Ask for correctly rounded numbers where that is not the default (pandas before 3.1)."""
+    major, minor = map(int, pandas.__version__.split(".")[:2])
+    return {"float_precision": "round_trip"} if (major, minor) < (3, 1) else {}
+
+
+def _from_parquet(content: bytes, source: str) -> Table:
+    pandas = _pandas()
+    try:
+        frame = pandas.read_parquet(io.BytesIO(content))
+    except ImportError as error:
+        raise MissingExtraError("pyarrow", "files", "Reading Parquet files") from error
+    except Exception as error:  # whatever a damaged file makes the parser raise
+        raise _unreadable(error) from error
+    names, _ = column_names([_spelled(name) for name in frame.columns])
+    return Table(
+        source=source,
+        frame=frame.reset_index(drop=True).set_axis(list(names), axis=1),
+        names=names,
+        described="Parquet",
+    )
+
+
+def _from_excel(content: bytes, source: str, sheet: str | None) -> Table:
+    pandas = _pandas()
+    _require_workbook(content)
+    try:
+        with pandas.ExcelFile(io.BytesIO(content), engine="openpyxl") as book:
+            names = list(map(str, book.sheet_names))
+            chosen = names[0] if sheet is None else find_column(sheet, names, "sheet")
+            cells = pandas.read_excel(book, sheet_name=chosen, header=None)
+    except ImportError as error:
+        raise MissingExtraError("openpyxl", "files", "Reading Excel files") from error
+    except PlsdofError:
+        raise
+    except Exception as error:  # whatever a damaged file makes the parser raise
+        raise _unreadable(error) from error
+    return _from_cells(cells, source, f"Excel, sheet {shortened(chosen)}")
+
+
+def _require_workbook(content: bytes) -> None:
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            if "xl/workbook.xml" in archive.namelist():
+                return
+    except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
+        raise InvalidInputError("the file is a damaged Excel file or zip archive.") from error
+    raise InvalidInputError(
+        "the file is a zip archive without an Excel workbook; unpack it, or save the table as "
+        ".xlsx or CSV."
+    )
+
+
+def _from_cells(cells: Any, source: str, described: str) -> Table:
+    """Make a table of cells whose first row holds the names (pandas would rename repeated ones)."""
+    if not len(cells):
+        raise InvalidInputError("the sheet is empty.")
+    header = [
+        "" if missing else name
+        for name, missing in zip(map(_spelled, cells.iloc[0]), cells.iloc[0].isna(), strict=True)
+    ]
+    names, unnamed = column_names(header)
+    body = cells.iloc[1:].dropna(how="all").reset_index(drop=True).infer_objects()
+    table = Table(
+        source=source,
+        frame=body.set_axis(list(names), axis=1),
+        names=names,
+        described=described,
+    )
+    return _without_unnamed(table, unnamed)
+
+
+def _without_unnamed(table: Table, unnamed: tuple[str, ...]) -> Table:
+    """Leave out columns without a name that are empty, or hold row numbers or row names."""
+    gone = tuple(name for name in unnamed if _is_margin(table, name))
+    if not gone:
+        return table
+    names = tuple(name for name in table.names if name not in gone)
+    return replace(table, frame=table.frame[list(names)], names=names, left_out=gone)
+
+
+def _is_margin(table: Table, name: str) -> bool:
+    column = table.frame[name]
+    if column.isna().all():
+        return True
+    if name != table.names[0]:
+        return False
+    return table.is_text(name) or (name in table.numeric and _counts_rows(column))
+
+
+def _counts_rows(column: Any) -> bool:
+    if column.isna().any():
+        return False
+    values: npt.NDArray[Any] = column.to_numpy(dtype=np.float64)
+    return bool(values[0] in (0.0, 1.0) and np.all(np.diff(values) == 1.0))
+
+
+def _is_numeric(dtype: Any) -> bool:
+    return bool(_pandas().api.types.is_numeric_dtype(dtype)) and dtype.kind != "c"
+
+
+def _as_numbers(column: Any) -> Any:
+    """Convert what looks like a number; dates and time spans do not."""
+    pandas = _pandas()
+    if column.dtype.kind in "mM":
+        return pandas.Series(np.nan, index=column.index)
+    return pandas.to_numeric(column.astype("object").map(_undated), errors="coerce")
+
+
+def _undated(value: Any) -> Any:
+    return value if isinstance(value, str | int | float | np.number) else str(value)
+
+
+def _spelled(name: Any) -> str:
+    """Spell a column name that is a number (Excel) without a needless .0."""
+    return f"{name:.0f}" if isinstance(name, float) and name.is_integer() else str(name)
+
+
+def _unreadable(error: Exception) -> InvalidInputError:
+    reason = " ".join(str(error).split()).removeprefix("Error tokenizing data. C error: ")
+    return InvalidInputError(f"the file could not be read: {reason[:200] or type(error).__name__}.")
+
+
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ImportError as error:
+        raise MissingExtraError("pandas", "files", "Reading tables") from error
+    return pandas

@@ -1,0 +1,365 @@
+"""The report in a real browser: headless Chromium opens it from disk and uses it."""
+
+import json
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from plsdof import compare_paths, cross_validate, pls_path, ridge_path
+from plsdof.datasets import load_ozone, make_spectra
+from plsdof.report import write_report
+
+pytestmark = pytest.mark.browser
+
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+PAGES = ("ozone", "spectra", "ridge", "hostile")
+WIDTHS = (1280, 390)
+HOSTILE = [
+    "<script>window.hacked = 1</script>",
+    "</script><script>window.hacked = 2</script>",
+    '"\' onmouseover="window.hacked = 3',
+    "<img src=x onerror=window.hacked=4>",
+    '<a href="javascript:window.hacked=5">click</a>',
+    "\u202egnp.exe\u2066\u200f",
+    "w" * 10_000,
+    "two\nlines\x00nul",
+    "%{y}<br>${window.hacked = 6}",
+]
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    if not (CHROMIUM and DRIVER):
+        pytest.skip("chromium and chromium-driver are not installed; run `make browser`")
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reports")
+    return {name: make_page(folder, name) for name in PAGES}
+
+
+def make_page(folder, name):
+    file = folder / f"{name}.html"
+    if name == "ozone":
+        X, y = load_ozone(return_X_y=True, as_frame=True)
+        path, cv = pls_path(X, y), cross_validate(X, y)
+        compared = compare_paths(X, y, cv=5)
+        options = {"response": "ozone", "source": "ozone.csv", "command": "plsdof demo"}
+        write_report(
+            file, path, path.select("bic"), X=X, y=y, cv=cv, comparison=compared, **options
+        )
+    elif name == "spectra":
+        X, y = make_spectra(random_state=0, as_frame=True, return_X_y=True)
+        path, cv = pls_path(X, y), cross_validate(X, y)
+        compared = compare_paths(X, y)
+        write_report(file, path, path.select("gmdl"), X=X, y=y, cv=cv, comparison=compared)
+    elif name == "ridge":
+        X, y = load_ozone(return_X_y=True)
+        path = ridge_path(X, y)
+        write_report(file, path, path.select("gcv"), X=X, y=y)
+    else:
+        rng = np.random.default_rng(0)
+        X = pd.DataFrame(rng.normal(size=(40, len(HOSTILE))), columns=HOSTILE)
+        y = X.to_numpy() @ rng.normal(size=len(HOSTILE)) + rng.normal(size=40)
+        path, everything = pls_path(X, y), " ".join(HOSTILE)
+        file = folder / "<script>window.hacked = 7<\u202e\"'&%.html"
+        options = {"response": HOSTILE[0], "source": everything, "command": everything}
+        compared = compare_paths(X, y, dict.fromkeys(HOSTILE[:5], pls_path), cv=4)
+        write_report(file, path, path.select("aic"), X=X, y=y, comparison=compared, **options)
+    return file
+
+
+def open_page(browser, file, width=1280, height=900):
+    browser.get("about:blank")
+    for kind in ("browser", "performance"):
+        browser.get_log(kind)
+    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.get(file.as_uri())
+    wait_until_drawn(browser)
+    return browser.execute_script("return JSON.parse(document.getElementById('data').textContent)")
+
+
+def wait_until_drawn(browser):
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    script = "return document.documentElement.dataset.complete === 'true'"
+    WebDriverWait(browser, 20, 0.05).until(lambda driver: driver.execute_script(script))
+
+
+def press(browser, key, times=1):
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+
+    slider = browser.find_element(By.ID, "model")
+    for _ in range(times):
+        slider.send_keys(getattr(Keys, key))
+    wait_until_drawn(browser)
+    return int(slider.get_attribute("value"))
+
+
+def value_at(data, where):
+    for key in where.split("."):
+        data = data[int(key)] if isinstance(data, list) else data[key]
+    return data
+
+
+def assert_numbers_equal_data(browser, data):
+    script = (
+        "return [...document.querySelectorAll('[data-number]')]"
+        ".map((one) => [one.dataset.number, one.textContent])"
+    )
+    shown = browser.execute_script(script)
+    assert len(shown) > 50
+    for where, text in shown:
+        value = value_at(data, where)
+        assert text == "not defined" if value is None else float(text) == value, where
+
+
+def assert_quiet(browser, file):
+    assert browser.get_log("browser") == []
+    loaded = browser.execute_script(
+        "return performance.getEntriesByType('resource').map((one) => one.name)"
+    )
+    assert [one for one in loaded if not one.startswith("data:")] == []
+    messages = [json.loads(one["message"])["message"] for one in browser.get_log("performance")]
+    asked = {
+        message["params"]["request"]["url"]
+        for message in messages
+        if message["method"] == "Network.requestWillBeSent"
+    }
+    assert {one for one in asked if not one.startswith("data:")} <= {file.as_uri(), "about:blank"}
+    assert file.as_uri() in asked
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", PAGES)
+def test_moving_the_slider_by_keyboard_shows_the_numbers_of_the_data(browser, files, name, width):
+    data = open_page(browser, files[name], width)
+    assert_numbers_equal_data(browser, data)
+    last = len(data["details"]) - 1
+    start = data["chosen"] - data["first"]
+    assert press(browser, "ARROW_RIGHT") == min(start + 1, last)
+    for key, place in (("END", last), ("HOME", 0), ("ARROW_RIGHT", 1)):
+        assert press(browser, key) == place
+        assert_numbers_equal_data(browser, data)
+        words = data["models"]["words"][data["first"] + place]
+        summary = browser.execute_script("return document.getElementById('summary').textContent")
+        assert summary.startswith(words)
+        spoken = "return document.getElementById('model').getAttribute('aria-valuetext')"
+        assert browser.execute_script(spoken) == words
+        hidden = browser.execute_script("return document.getElementById('reason').hidden")
+        assert hidden == (data["details"][place]["reason"] == "")
+    assert_quiet(browser, files[name])
+    assert browser.execute_script("return typeof window.hacked") == "undefined"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_pictures_draw_the_data_of_the_model_on_the_slider(browser, files, name):
+    data = open_page(browser, files[name])
+    place = press(browser, "ARROW_LEFT")
+    one = data["details"][place]
+
+    def traces(chart):
+        return browser.execute_script(
+            f"return document.getElementById('chart-{chart}').data.map((t) => [t.x, t.y])"
+        )
+
+    coefficients = traces("coefficients")[-1]
+    assert coefficients[0 if data["features"]["layout"] == "names" else 1] == one["coef"]
+    assert traces("dof")[0] == [data["models"]["parameter"], data["models"]["dof"]]
+    assert traces("dof")[-1][1] == [data["models"]["dof"][data["first"] + place]]
+    groups = traces("residuals")
+    assert sorted(groups[0][1] + groups[1][1]) == sorted(one["rows"]["residual"])
+    if name != "ridge":
+        inside, beyond = traces("distance")
+        flags = np.array(one["rows"]["flags"]) & 3
+        assert beyond[1] == np.array(one["rows"]["q"])[flags > 0].tolist()
+        assert len(inside[1]) + len(beyond[1]) == len(flags)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_sticks_out_of_the_page(browser, files, name, width):
+    open_page(browser, files[name], width)
+    script = """
+    const wide = document.documentElement.clientWidth, out = [];
+    if (document.documentElement.scrollWidth > wide) out.push("page");
+    for (const one of document.querySelectorAll("main *, header *")) {
+      if (one.closest(".scroll, svg, noscript, .skip, pre")) continue;
+      const box = one.getBoundingClientRect();
+      if (box.right > wide + 1 || box.left < -1) out.push(one.tagName + " " + one.className);
+    }
+    for (const svg of document.querySelectorAll(".chart .main-svg")) {
+      const frame = svg.getBoundingClientRect();
+      for (const text of svg.querySelectorAll("text")) {
+        const box = text.getBoundingClientRect();
+        if (box.width && (box.left < frame.left - 2 || box.right > frame.right + 2))
+          out.push(svg.closest(".chart").id + ": " + text.textContent);
+      }
+    }
+    return out;
+    """
+    assert browser.execute_script(script) == []
+
+
+@pytest.mark.parametrize("name", ["ozone", "hostile"])
+def test_text_on_screen_has_the_contrast_of_wcag_aa(browser, files, name):
+    open_page(browser, files[name])
+    script = """
+    const rgb = (text) => text.match(/[\\d.]+/g).map(Number);
+    const light = (c) => c.slice(0, 3).map((v) => v / 255)
+      .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+      .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+    const paper = (one) => {
+      for (; one; one = one.parentElement) {
+        const color = rgb(getComputedStyle(one).backgroundColor);
+        if (color.length === 3 || color[3] > 0) return color;
+      }
+      return [255, 255, 255];
+    };
+    const found = [];
+    for (const one of document.querySelectorAll("body *")) {
+      const own = [...one.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+      if (!own || !one.getClientRects().length) continue;
+      const style = getComputedStyle(one), inside = one.closest("svg");
+      const ink = light(rgb(inside ? style.fill : style.color));
+      const back = light(paper(inside ? inside.parentElement : one));
+      const ratio = (Math.max(ink, back) + 0.05) / (Math.min(ink, back) + 0.05);
+      found.push([ratio, one.tagName + ": " + one.textContent.slice(0, 40)]);
+    }
+    return found;
+    """
+    found = browser.execute_script(script)
+    assert len(found) > 100
+    assert [one for one in found if one[0] < 4.5] == []
+
+
+def test_names_in_pictures_are_plain_text(browser, files):
+    data = open_page(browser, files["hostile"])
+    script = (
+        "return [...document.querySelectorAll('#chart-coefficients .ytick text')]"
+        ".map((one) => one.textContent)"
+    )
+    # SVG text shows a space where a name has a line break or several spaces.
+    assert browser.execute_script(script) == data["features"]["names"]
+    links = "return document.querySelectorAll('.chart a, .chart [onmouseover]').length"
+    assert browser.execute_script(links) == 0
+    legend = (
+        "return [...document.querySelectorAll('#chart-comparison .legendtext')]"
+        ".map((one) => one.textContent)"
+    )
+    names = [one["name"] for one in data["comparison"]["methods"]]
+    assert browser.execute_script(legend) == names
+
+
+def test_all_controls_are_reached_by_the_tab_key(browser, files):
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    open_page(browser, files["ozone"])
+    reached = []
+    for _ in range(10):
+        ActionChains(browser).send_keys(Keys.TAB).perform()
+        reached.append(browser.execute_script("return document.activeElement.id"))
+        outline = "return getComputedStyle(document.activeElement).outlineStyle"
+        assert browser.execute_script(outline) == "solid"
+    assert [one for one in reached if one][:4] == ["less", "model", "more", "back"]
+
+
+def test_buttons_step_and_return_to_the_chosen_model(browser, files):
+    from selenium.webdriver.common.by import By
+
+    data = open_page(browser, files["ozone"])
+    slider = browser.find_element(By.ID, "model")
+    for button, place in (("more", 3), ("more", 4), ("less", 3), ("back", data["chosen"])):
+        browser.find_element(By.ID, button).click()
+        assert int(slider.get_attribute("value")) == place
+    wait_until_drawn(browser)
+    assert_numbers_equal_data(browser, data)
+
+
+@pytest.mark.parametrize("name", ["ozone", "spectra"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_pictures_and_tables_fit_on_paper_and_return_to_the_screen(browser, files, name, width):
+    open_page(browser, files[name], width)
+    widths = "return [...document.querySelectorAll('.chart')].map((c) => c.layout.width || 0)"
+    browser.execute_script("window.dispatchEvent(new Event('beforeprint'))")
+    printed = browser.execute_script(widths)
+    assert len(printed) == 8
+    assert set(printed) == {320, 660}
+    paper = {"width": 680, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", paper)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    cut = """
+    return [...document.querySelectorAll("table, .main-svg")].filter((one) =>
+      one.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
+      .map((one) => one.tagName + " " + one.id)
+    """
+    assert browser.execute_script(cut) == []
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    browser.execute_script("window.dispatchEvent(new Event('afterprint'))")
+    on_screen = "return document.querySelector('#chart-dof .main-svg').getBoundingClientRect()"
+    assert browser.execute_script(on_screen)["width"] <= 680
+    page = browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
+    assert len(page["data"]) > 10_000
+    assert browser.get_log("browser") == []
+
+
+@pytest.mark.parametrize("name", ["ozone", "spectra"])
+def test_a_report_opens_within_two_seconds(browser, files, name):
+    # A new tab is a new process: nothing is left of earlier visits.
+    times = []
+    for _ in range(3):
+        browser.switch_to.new_window("tab")
+        open_page(browser, files[name])
+        times.append(
+            browser.execute_script("return performance.getEntriesByName('ready')[0].startTime")
+        )
+        browser.close()
+        browser.switch_to.window(browser.window_handles[0])
+    assert min(times) < 2000, times
+
+
+def test_without_scripts_the_numbers_are_still_there(browser, files):
+    data = json.loads(
+        files["ozone"]
+        .read_text(encoding="utf-8")
+        .partition('id="data">')[2]
+        .partition("</script")[0]
+    )
+    browser.get("about:blank")
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        browser.get(files["ozone"].as_uri())
+        text = browser.execute_cdp_cmd(
+            "DOM.getOuterHTML",
+            {"nodeId": browser.execute_cdp_cmd("DOM.getDocument", {})["root"]["nodeId"]},
+        )["outerHTML"]
+    finally:
+        browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    assert "need JavaScript" in text
+    chosen = data["chosen"]
+    assert f'data-number="models.dof.{chosen}">{data["models"]["dof"][chosen]}<' in text
