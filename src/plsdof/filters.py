@@ -197,13 +197,17 @@ def _dof_error(
     with np.errstate(invalid="ignore", over="ignore"):
         deviation = np.abs(dofs[1:] - dofs[0]).max(axis=0)
         size = 1.0 + (nodes.multiplicity + phi * (1 + 2 * h[0])).sum(axis=1)
-        # A z_i below its error may not be zero: it would have this leverage.
-        doubt = np.where(nodes.excited, 0.0, nodes.z_doubt) ** 2
-        leak = np.zeros_like(phi)
-        np.cumsum(run.scores[0] ** 2 * doubt, axis=0, out=leak[1:])
-        doubted = leak.sum(axis=1) * size + 2 * (phi * leak).sum(axis=1)
+        doubted = _doubt(run, phi, size, nodes) if not nodes.excited.all() else 0.0
         missed = unresolved * np.abs(run.factors[0, :, -1]) if unresolved else 0.0
         return np.asarray(_SAFETY * (deviation + doubted + _EPS * size) + missed)
+
+
+def _doubt(run: Bidiagonalization, phi: Array, size: Array, nodes: Nodes) -> Array:
+    """Return what a z below its error would change, were it not zero: it would have leverage."""
+    leak = np.zeros_like(phi)
+    possible = np.where(nodes.excited, 0.0, nodes.z_doubt) ** 2
+    np.cumsum(run.scores[0] ** 2 * possible, axis=0, out=leak[1:])
+    return np.asarray(leak.sum(axis=1) * size + 2 * (phi * leak).sum(axis=1))
 
 
 def _supported(dof: Array, error: Array) -> int:

@@ -19,7 +19,7 @@ Integers = npt.NDArray[np.intp]
 # Eigenvalues, and z from zero, are told apart beyond this multiple of their errors.
 _RESOLUTION = 4.0
 # Mixing falls off with the distance of eigenvalues: this many neighbours on each side matter.
-_NEIGHBOURS = 16
+_NEIGHBOURS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
