@@ -81,7 +81,9 @@ def make_page(folder, name):
         write_report(file, path, path.select("gcv"), X=X, y=y)
     else:
         rng = np.random.default_rng(0)
-        X = pd.DataFrame(rng.normal(size=(40, len(HOSTILE))), columns=HOSTILE)
+        X = pd.DataFrame(
+            rng.normal(size=(40, len(HOSTILE))), columns=pd.Index(HOSTILE, dtype=object)
+        )
         y = X.to_numpy() @ rng.normal(size=len(HOSTILE)) + rng.normal(size=40)
         path, everything = pls_path(X, y), " ".join(HOSTILE)
         file = folder / "<script>window.hacked = 7<\u202e\"'&%.html"
