@@ -5,6 +5,8 @@ from functools import partial
 import numpy as np
 import pytest
 from conftest import make_problem
+from sklearn.linear_model import LinearRegression
+from sklearn.tree import DecisionTreeRegressor
 
 from plsdof import compare_paths, cross_validate, pcr_path, pls_path, ridge_path
 from plsdof.errors import InvalidInputError, NotAvailableError
@@ -59,7 +61,27 @@ def test_any_path_can_take_part(problem):
     table = compare_paths(X, y, methods, cv=4)
     assert list(table.paths) == ["three", "raw"]
     assert np.sum(table.method == "three") == 4
-    assert table.to_frame().shape == (11, 7)
+    assert table.to_frame().shape == (11, 8)
+
+
+def test_any_regressor_takes_part_with_its_degrees_of_freedom(problem):
+    X, y = problem
+    methods = {
+        "pls": pls_path,
+        "ols": LinearRegression(),
+        "tree": DecisionTreeRegressor(max_depth=2),
+    }
+    table = compare_paths(X, y, methods, cv=4)
+    rows = {name: int(np.flatnonzero(table.method == name)[-1]) for name in methods}
+    assert table.dof[rows["ols"]] == pytest.approx(7.0)
+    assert table.train_error[rows["ols"]] == pytest.approx(table.train_error[rows["pls"]])
+    assert table.cv_error[rows["ols"]] == pytest.approx(table.cv_error[rows["pls"]])
+    bic = table.criteria["bic"]
+    assert bic[rows["ols"]] == pytest.approx(bic[rows["pls"]])
+    assert table.dof_std_error[rows["tree"]] > 0
+    assert table.dof_std_error[rows["ols"]] == 0
+    assert set(table.nearest(7.0)) == set(methods)
+    assert list(table.paths) == ["pls"]
 
 
 def test_what_is_not_known_is_said(problem):

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._validation import Array, as_choice, as_matrix, as_response, read_only
-from plsdof.criteria import CRITERIA
+from plsdof.complexity import degrees_of_freedom
+from plsdof.criteria import CRITERIA, Fits, noise_from_dof, score
 from plsdof.cross_validation import cross_validate
 from plsdof.errors import InvalidInputError, MissingExtraError, NotAvailableError
 from plsdof.methods import default_alphas, pcr_path, pls_path, ridge_path
@@ -28,6 +29,8 @@ class Comparison:
     parameter : (K,) array
         Number of components, or alpha.
     dof : (K,) array
+    dof_std_error : (K,) array
+        Standard error of ``dof``: zero unless it is a Monte Carlo estimate.
     train_error : (K,) array
         RSS / n.
     cv_error : (K,) array
@@ -35,12 +38,13 @@ class Comparison:
     criteria : dict of (K,) arrays
         Information criteria by name; nan where undefined.
     paths : dict of Path
-        The paths behind the rows.
+        The paths behind the rows; single regressors have none.
     """
 
     method: npt.NDArray[np.str_]
     parameter: Array
     dof: Array
+    dof_std_error: Array
     train_error: Array
     cv_error: Array
     criteria: dict[str, Array]
@@ -52,6 +56,7 @@ class Comparison:
             "method": self.method,
             "parameter": self.parameter,
             "dof": self.dof,
+            "dof_std_error": self.dof_std_error,
             "train_error": self.train_error,
             "cv_error": self.cv_error,
             **self.criteria,
@@ -68,7 +73,7 @@ class Comparison:
     def nearest(self, dof: float) -> dict[str, int]:
         """Return, for each method, the row whose Degrees of Freedom are nearest to ``dof``."""
         found = {}
-        for name in self.paths:
+        for name in dict.fromkeys(self.method.tolist()):
             rows = np.flatnonzero(self.method == name)
             distance = np.abs(self.dof[rows] - dof)
             if np.all(np.isnan(distance)):
@@ -81,7 +86,7 @@ class Comparison:
         columns = self.columns()
         as_choice(by, "by", ("train_error", "cv_error", *self.criteria))
         found = {}
-        for name in self.paths:
+        for name in dict.fromkeys(self.method.tolist()):
             rows = np.flatnonzero(self.method == name)
             values = columns[by][rows]
             if np.all(np.isnan(values)):
@@ -93,7 +98,7 @@ class Comparison:
 def compare_paths(
     X: Any,
     y: Any,
-    methods: Sequence[str] | Mapping[str, Callable[..., Path]] = METHODS,
+    methods: Sequence[str] | Mapping[str, Any] = METHODS,
     *,
     max_components: int | None = None,
     alphas: Any = None,
@@ -108,8 +113,9 @@ def compare_paths(
     Parameters
     ----------
     X, y : arrays
-    methods : names among "pls", "pcr", "ridge", or mapping from a name to a callable
-        A callable takes (X, y) and returns a `Path`.
+    methods : names among "pls", "pcr", "ridge", or mapping from a name to a method
+        A method is a callable that takes (X, y) and returns a `Path`, or any scikit-learn
+        regressor, which becomes one row with its `degrees_of_freedom`.
     max_components, alphas
         For the named methods.
     criteria : names of information criteria to evaluate
@@ -130,37 +136,78 @@ def compare_paths(
     y = as_response(y, len(X))
     for name in criteria:
         as_choice(name, "criteria", tuple(CRITERIA))
-    fits = _as_callables(methods, len(X), max_components, alphas)
-    paths = {name: fit(X, y) for name, fit in fits.items()}
+    known = _as_methods(methods, len(X), max_components, alphas)
     validate = partial(
         cross_validate, X, y, cv=cv, random_state=random_state, n_jobs=n_jobs, progress=progress
     )
-    errors = [
-        np.full(len(path.dof), np.nan) if cv is None else _padded(validate(fits[name]), path)
-        for name, path in paths.items()
-    ]
+    paths, blocks = {}, []
+    for name, method in known.items():
+        if hasattr(method, "predict"):
+            block = _regressor_rows(method, X, y, criteria)
+            fit = partial(_Fitted, method)
+        else:
+            paths[name] = method(X, y)
+            block = _path_rows(paths[name], criteria)
+            fit = method
+        size = len(block["dof"])
+        block["cv_error"] = np.full(size, np.nan) if cv is None else _padded(validate(fit), size)
+        blocks.append({"method": np.full(size, name), **block})
+    merged = {key: np.concatenate([block[key] for block in blocks]) for key in blocks[0]}
     return Comparison(
-        method=np.concatenate([[name] * len(path.dof) for name, path in paths.items()]),
-        parameter=_stacked(path.parameters for path in paths.values()),
-        dof=_stacked(path.dof for path in paths.values()),
-        train_error=_stacked(path.rss / path.spectrum.n for path in paths.values()),
-        cv_error=_stacked(errors),
-        criteria={
-            name: _stacked(_criterion(path, name) for path in paths.values()) for name in criteria
-        },
+        method=merged.pop("method"),
+        criteria={name: read_only(merged.pop(name)) for name in criteria},
         paths=paths,
+        **{key: read_only(values) for key, values in merged.items()},
     )
 
 
-def _as_callables(
-    methods: Any, n: int, max_components: int | None, alphas: Any
-) -> dict[str, Callable[..., Path]]:
+class _Fitted:
+    """A fitted regressor as the only model of a path, for `cross_validate`."""
+
+    parameters = np.zeros(1)
+
+    def __init__(self, estimator: Any, X: Array, y: Array) -> None:
+        from sklearn.base import clone
+
+        self.model = clone(estimator).fit(X, y)
+
+    def predict(self, X_new: Any) -> Array:
+        return np.asarray(self.model.predict(X_new), dtype=np.float64).reshape(1, -1)
+
+
+def _path_rows(path: Path, criteria: Sequence[str]) -> dict[str, Any]:
+    return {
+        "parameter": path.parameters,
+        "dof": path.dof,
+        "dof_std_error": np.zeros(len(path.dof)),
+        "train_error": path.rss / path.spectrum.n,
+        **{name: _criterion(path, name) for name in criteria},
+    }
+
+
+def _regressor_rows(estimator: Any, X: Array, y: Array, criteria: Sequence[str]) -> dict[str, Any]:
+    found = degrees_of_freedom(estimator, X, y)
+    n = float(len(y))
+    rss, dof = np.array([found.rss]), np.array([found.value])
+    total = float(np.sum((y - y.mean()) ** 2))
+    fits = Fits(rss=rss, dof=dof, noise=noise_from_dof(rss, dof, n), n=n, total=total)
+    return {
+        "parameter": np.array([np.nan]),
+        "dof": dof,
+        "dof_std_error": np.array([found.std_error]),
+        "train_error": rss / n,
+        # cp needs a noise level that does not depend on the model.
+        **{k: score(k, fits) if k != "cp" else np.array([np.nan]) for k in criteria},
+    }
+
+
+def _as_methods(methods: Any, n: int, max_components: int | None, alphas: Any) -> dict[str, Any]:
     if isinstance(methods, Mapping):
         return dict(methods)
     if isinstance(methods, str) or not all(name in METHODS for name in methods):
         raise InvalidInputError(
             f"methods must be a list of names among {METHODS}, or a mapping from a name to a "
-            f"callable (X, y) -> path; got {methods!r}."
+            f"callable (X, y) -> path or to a regressor; got {methods!r}."
         )
     penalties = default_alphas(float(n)) if alphas is None else alphas
     known: dict[str, Callable[..., Path]] = {
@@ -171,9 +218,9 @@ def _as_callables(
     return {name: known[name] for name in methods}
 
 
-def _padded(result: Any, path: Path) -> Array:
+def _padded(result: Any, size: int) -> Array:
     """Give models that not every fold supports the error nan."""
-    values = np.full(len(path.dof), np.nan)
+    values = np.full(size, np.nan)
     values[: len(result.mean_error)] = result.mean_error
     return values
 
@@ -183,7 +230,3 @@ def _criterion(path: Path, name: str) -> Array:
         return path.criterion(name)
     except NotAvailableError:  # cp without a noise level
         return np.full(len(path.dof), np.nan)
-
-
-def _stacked(parts: Any) -> Array:
-    return read_only(np.concatenate(list(parts)))
