@@ -23,7 +23,7 @@ _EPS = float(np.finfo(np.float64).eps)
 # The largest deviation over this many perturbed copies, times the safety factor, estimates
 # the error of the Degrees of Freedom.
 _COPIES = 3
-_SAFETY = 8.0
+_SAFETY = 12.0
 # Components whose Degrees of Freedom are less certain than this are not returned.
 SUPPORTED_ERROR = 1e-6
 
