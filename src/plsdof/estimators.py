@@ -253,7 +253,8 @@ class PLSRegressor(_ScoresMixin, _ComponentRegressor):
         Folds for "cv".
     solver : {"auto", "svd", "gram"}
     random_state : int, optional
-        Random folds for "cv"; by default row i is in fold i mod cv.
+        Random folds for "cv" with a number of folds; by default row i is in fold i mod cv. A
+        splitter brings its own.
     n_jobs : int, optional
         Parallel folds for "cv".
 
