@@ -18,8 +18,8 @@ from plsdof.errors import (
     RankExhaustedWarning,
 )
 from plsdof.kernel import kernel_pls_path, select_kernel
+from plsdof.kernel_decomposition import from_gram
 from plsdof.kernel_functions import as_kernel
-from plsdof.spectrum import from_gram
 
 STEP = 1e-5
 

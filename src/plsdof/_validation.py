@@ -68,6 +68,19 @@ def as_new_rows(X_new: Any, p: int, known: tuple[str, ...] | None) -> Array:
     return array
 
 
+def as_sparse_rows(X_new: Any, p: int) -> Any:
+    """Return new rows in compressed sparse row format, after counting their columns."""
+    rows = X_new.tocsr()
+    if rows.ndim != 2 or rows.shape[1] != p:
+        raise InvalidInputError(
+            f"X_new must have two dimensions and {p} column(s), as the model was fitted on; got "
+            f"shape {rows.shape}."
+        )
+    if not np.all(np.isfinite(rows.data)):
+        raise InvalidInputError("X_new contains NaN or infinite values; remove or fill them in.")
+    return rows
+
+
 def as_response(y: Any, n_rows: int, name: str = "y") -> Array:
     """Return ``y`` as a finite float64 vector with one entry per row of X."""
     array = _as_float(y, name)

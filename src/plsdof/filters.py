@@ -9,7 +9,7 @@ Jacobian of every method is
 with an empty T for methods that are linear in y (ridge, principal components, least squares).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from plsdof._validation import Array, read_only
 from plsdof.krylov import Bidiagonalization, golub_kahan
 from plsdof.nodes import Nodes, distinct_nodes, perturbed_copies
-from plsdof.spectrum import Spectrum
+from plsdof.spectrum import Counted, Spectrum
 
 _EPS = float(np.finfo(np.float64).eps)
 # The largest deviation over this many perturbed copies, times the safety factor, estimates
@@ -45,6 +45,11 @@ class Filter:
         1 + sum f + 2 sum (1 - f) h with h_i = sum_j T_ij^2 (trace of the Jacobian of the fit).
     dof_error : (K,) array
         Estimated absolute error of ``dof``.
+    dof_std_error : (K,) array
+        Standard error of ``dof`` where the trace was estimated by random probes, else zero.
+    residual_trace : (K,) array
+        trace (I - H)(I - H)' = n - 1 - sum f (2 - f), which the residual sum of squares is
+        divided by to estimate the noise variance.
     naive_dof : (K,) array
         What counting parameters gives: number of components + 1.
     message : str
@@ -56,6 +61,8 @@ class Filter:
     scores: Array
     dof: Array
     dof_error: Array
+    dof_std_error: Array
+    residual_trace: Array
     naive_dof: Array
     message: str = ""
 
@@ -97,16 +104,21 @@ def pls_filter(spectrum: Spectrum, max_components: int | None = None) -> PLSFilt
     run = golub_kahan(*perturbed_copies(nodes, _COPIES), nodes.excited, wanted)
     h = _running_leverage(run, nodes.excited)
     dofs = _trace(run, h, nodes.multiplicity)
+    residual_trace = _counted_squares(run, nodes.multiplicity, spectrum)
+    correction = _correction(run, nodes, spectrum)
+    dofs += correction.factors
     error = _dof_error(run, h, dofs, nodes, spectrum.unresolved)
     size = 1 + _supported(dofs[0], error)
     expand = nodes.member
-    largest = np.sqrt(spectrum.eigenvalues[0]) if spectrum.rank else 1.0
+    largest = np.sqrt(spectrum.eigenvalues[0]) if len(spectrum.eigenvalues) else 1.0
     return PLSFilter(
         factors=read_only(run.factors[0, :size].take(expand, axis=1)),
         residuals=read_only(run.residuals[0, :size].take(expand, axis=1)),
         scores=read_only((run.scores[0, : size - 1].take(expand, axis=1) * nodes.share).T),
         dof=read_only(dofs[0, :size]),
         dof_error=read_only(error[:size]),
+        dof_std_error=read_only(_with_rounding(correction.std_error, error)[:size]),
+        residual_trace=read_only((residual_trace - correction.squares)[:size]),
         naive_dof=read_only(1.0 + np.arange(size)),
         weights=read_only((run.weights[0, : size - 1].take(expand, axis=1) * nodes.share).T),
         diagonal=read_only(run.diagonal[0, : size - 1] * largest),
@@ -114,6 +126,21 @@ def pls_filter(spectrum: Spectrum, max_components: int | None = None) -> PLSFilt
         loadings=read_only(run.loadings[0, : size - 1] * np.linalg.norm(spectrum.z)),
         message=_why_ended(size - 1, dimension, max_components),
     )
+
+
+def factors_at(spectrum: Spectrum, eigenvalues: Array, max_components: int) -> Array:
+    """Evaluate the filter of Partial Least Squares anywhere: (K, c) factors at c eigenvalues.
+
+    K - 1 is ``max_components``, or less where the Krylov space is exhausted. Cost: O(c M^2).
+    """
+    nothing = np.zeros(len(eigenvalues))
+    there = Counted(
+        eigenvalues=eigenvalues, eigenvalue_error=nothing, weights=nothing, dimension=0.0
+    )
+    nodes = distinct_nodes(replace(spectrum, counted=there, unresolved=0))
+    run = golub_kahan(nodes.eigenvalues[None], nodes.z[None], nodes.excited, max_components)
+    factors: Array = run.factors[0, :, len(nodes.mixing) :]
+    return factors
 
 
 def pcr_filter(spectrum: Spectrum, max_components: int | None = None) -> Filter:
@@ -124,7 +151,7 @@ def pcr_filter(spectrum: Spectrum, max_components: int | None = None) -> Filter:
     ended = max_components is not None and max_components > r
     message = f"X has rank {r}, so there are only {r} principal components." if ended else ""
     naive = 1.0 + np.arange(size, dtype=np.float64)
-    return _linear_filter(kept.astype(np.float64), np.zeros(size), naive, message)
+    return _linear_filter(spectrum, kept.astype(np.float64), np.zeros(size), naive, message)
 
 
 def supervised_pcr_filter(spectrum: Spectrum, max_components: int | None = None) -> Filter:
@@ -149,6 +176,8 @@ def supervised_pcr_filter(spectrum: Spectrum, max_components: int | None = None)
         scores=plain.scores,
         dof=read_only(unknown),
         dof_error=read_only(np.where(np.isnan(unknown), np.nan, 0.0)),
+        dof_std_error=plain.dof_std_error,
+        residual_trace=_residual_trace(spectrum, 1.0 - factors),
         naive_dof=plain.naive_dof,
         message=plain.message,
     )
@@ -163,19 +192,27 @@ def ridge_filter(spectrum: Spectrum, alphas: Array) -> Filter:
     # Eigenvalues below the floor of the solver could add at most floor / alpha each.
     error = slope @ spectrum.eigenvalue_error
     error += spectrum.unresolved * spectrum.floor / (spectrum.floor + alphas)
-    return _linear_filter(factors, error, 1.0 + factors.sum(axis=1), "")
+    return _linear_filter(spectrum, factors, error, 1.0 + factors.sum(axis=1), "")
 
 
-def _linear_filter(factors: Array, error: Array, naive: Array, message: str) -> Filter:
+def _linear_filter(
+    spectrum: Spectrum, factors: Array, error: Array, naive: Array, message: str
+) -> Filter:
     return Filter(
         factors=read_only(factors),
         residuals=read_only(1.0 - factors),
         scores=read_only(np.zeros((factors.shape[1], 0))),
         dof=read_only(1.0 + factors.sum(axis=1)),
         dof_error=read_only(error + _EPS * (1.0 + factors.sum(axis=1))),
+        dof_std_error=read_only(np.zeros(len(factors))),
+        residual_trace=_residual_trace(spectrum, 1.0 - factors),
         naive_dof=read_only(naive),
         message=message,
     )
+
+
+def _residual_trace(spectrum: Spectrum, residuals: Array) -> Array:
+    return read_only(np.sum(residuals**2, axis=1) + spectrum.residual_dimension)
 
 
 def _running_leverage(run: Bidiagonalization, excited: npt.NDArray[np.bool_]) -> Array:
@@ -188,6 +225,45 @@ def _trace(run: Bidiagonalization, h: Array, multiplicity: Array) -> Array:
     with np.errstate(invalid="ignore", over="ignore"):
         weighted = (1.0 - run.residuals) * multiplicity + 2.0 * run.residuals * h
         return np.asarray(1.0 + weighted.sum(axis=2))
+
+
+def _counted_squares(run: Bidiagonalization, multiplicity: Array, spectrum: Spectrum) -> Array:
+    """Return sum phi^2 over all counted directions, and one for each direction outside X."""
+    uncounted = spectrum.residual_dimension
+    if spectrum.counted is not None:
+        uncounted += spectrum.counted.dimension - multiplicity.sum()
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.asarray(run.residuals[0] ** 2 @ multiplicity + uncounted)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Correction:
+    """What estimated traces add to plain sums of f and f (2 - f), one entry per model."""
+
+    factors: Array
+    squares: Array
+    std_error: Array
+
+
+def _correction(run: Bidiagonalization, nodes: Nodes, spectrum: Spectrum) -> _Correction:
+    if spectrum.counted is None:
+        zero = np.zeros(run.residuals.shape[1])
+        return _Correction(factors=zero, squares=zero, std_error=zero)
+    first = len(nodes.mixing)
+    phi = run.residuals[0, :, first : first + len(spectrum.counted.weights)]
+    with np.errstate(invalid="ignore", over="ignore"):
+        f, squares = 1.0 - phi, 1.0 - phi**2
+        estimate, std_error = spectrum.counted.total(f)
+        return _Correction(
+            factors=estimate - f @ spectrum.counted.weights,
+            squares=spectrum.counted.total(squares)[0] - squares @ spectrum.counted.weights,
+            std_error=std_error,
+        )
+
+
+def _with_rounding(std_error: Array, error: Array) -> Array:
+    """Add the error of rounding, which is what is left where a trace needs no sampling."""
+    return np.where(std_error > 0, np.hypot(std_error, error), 0.0)
 
 
 def _dof_error(

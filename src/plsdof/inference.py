@@ -205,8 +205,8 @@ def noise_interval(path: Path, m: int, *, level: float = 0.95) -> Interval:
     missing) makes the interval too high.
     """
     estimate = _variance(path, m, "jacobian")
-    spare = path.spectrum.residual_dimension
-    weights = path.filter.residuals[m] ** 2
+    spare = path.complete().spectrum.residual_dimension
+    weights = path.complete().filter.residuals[m] ** 2
     nu = (weights.sum() + spare) ** 2 / (np.sum(weights**2) + spare)
     tail = (1 - as_fraction(level, "level")) / 2
     lower, upper = estimate * nu / scipy.stats.chi2.ppf([1 - tail, tail], nu)

@@ -18,6 +18,7 @@ from plsdof._validation import Array, as_choice, as_matrix, as_positive, as_weig
 from plsdof.errors import ConstantColumnWarning
 from plsdof.filters import pls_filter
 from plsdof.joint_selection import JointSelection, select_jointly
+from plsdof.kernel_decomposition import from_gram
 from plsdof.kernel_functions import (
     ORIGIN_FREE,
     WITH_GAMMA,
@@ -30,7 +31,6 @@ from plsdof.kernel_functions import (
 )
 from plsdof.methods import PLSPath, optional_count, report_end
 from plsdof.path import Noise
-from plsdof.spectrum import from_gram
 from plsdof.standardize import Standardized, standardize
 
 _EPS = float(np.finfo(np.float64).eps)

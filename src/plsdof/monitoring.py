@@ -6,7 +6,9 @@ T the rotated orthonormal scores of m components. In this basis PLS splits X int
     X = (U T)(V S T)' + E,      E = U B V',      B = (I - TT') S,
 
 so training rows need products of size r only; a new row x has the scores x V S^{-1} T.
-With weights, n is their sum, as if every row were repeated that often.
+With weights, n is their sum, as if every row were repeated that often. Paths of penalised PLS are
+taken as well, with X = U F Q' for orthonormal Q and F in the place of S (`plsdof.predictors`);
+those of kernel PLS have scores, hence T^2, but no residuals in the predictors.
 """
 
 from typing import Any
@@ -15,8 +17,9 @@ import numpy as np
 from scipy.special import betaincinv, fdtri, gammaincinv, ndtri
 
 from plsdof._validation import Array, as_choice, as_fraction
-from plsdof.diagnostic import Diagnostic, Limit, as_components, diagnose, squared_rows
+from plsdof.diagnostic import Diagnostic, Limit, diagnose, squared_rows
 from plsdof.methods import PLSPath
+from plsdof.predictors import as_predictor_path, as_score_path, row_factor, times_predictors
 
 Q_LIMITS = ("jackson-mudholkar", "box", "moments")
 
@@ -48,7 +51,7 @@ def hotelling_t2(path: PLSPath, m: int, X_new: Any = None, level: float = 0.95) 
     >>> result.values.round(2), round(result.limit, 2), result.flags.any()
     (array([0.98, 0.52, 0.52, 0.98]), 2.03, np.False_)
     """
-    m, level = as_components(path, m), as_fraction(level, "level")
+    m, level = as_score_path(path).index(m), as_fraction(level, "level")
     training = X_new is None
     T = path.filter.scores[:, :m]
     scores = path.to_rows(T) if training else _new_scores(path, m, _standardized(path, X_new))
@@ -98,7 +101,8 @@ def q_residuals(
     >>> q_residuals(path, 1).values.round(3)
     array([0.157, 0.298, 0.298, 0.157])
     """
-    m, level = as_components(path, m), as_fraction(level, "level")
+    path = as_predictor_path(path, "Q").complete()
+    m, level = path.index(m), as_fraction(level, "level")
     as_choice(limit, "limit", Q_LIMITS)
     B = _residual_factor(path, m)
     new = X_new is not None
@@ -118,17 +122,16 @@ def _new_scores(path: PLSPath, m: int, rows: Array) -> Array:
 
 def _new_q(path: PLSPath, m: int, X_new: Any) -> Array:
     rows = _standardized(path, X_new)
-    rotated = path.filter.scores[:, :m] * path.decomposition.singular_values[:, None]
-    rows -= _new_scores(path, m, rows) @ path.decomposition.to_features(rotated).T
-    return squared_rows(rows)
+    loadings = times_predictors(path, path.filter.scores[:, :m])
+    return squared_rows(rows - _new_scores(path, m, rows) @ loadings.T)
 
 
 def _residual_factor(path: PLSPath, m: int) -> Array:
-    """Return B = (I - TT') S, exactly zero where m components leave only rounding of X."""
-    S, T = path.decomposition.singular_values, path.filter.scores[:, :m]
-    B = np.diag(S) - T @ (T.T * S)
-    # The same floor as for the numerical rank of X.
-    floor = max(path.spectrum.n, len(path.units.x_mean)) * _EPS * S.max(initial=0.0)
+    """Return B = (I - TT') F, exactly zero where m components leave only rounding of X."""
+    F, T = row_factor(path), path.filter.scores[:, :m]
+    B = F - T @ (T.T @ F)
+    # About the floor of the numerical rank of X.
+    floor = max(path.spectrum.n, len(path.units.x_mean)) * _EPS * np.linalg.norm(F)
     return B if np.linalg.norm(B) > floor else np.zeros_like(B)
 
 

@@ -28,18 +28,21 @@ class Nodes:
 
     Attributes
     ----------
+    The first b nodes belong to the basis; further ones are only counted in traces.
+
     eigenvalues, eigenvalue_error : (g,) arrays
     z, z_error : (g,) arrays
         Norm of z over the eigenvalues merged into a node, and its own error.
-    mixing : (g, k) array
+    mixing : (b, k) array
         Angles by which a node may be turned towards its neighbours, with opposite signs for the
-        two nodes of a pair; zero for a basis taken as given. One row less if there is a probe.
-    neighbour : (g, k) array of int
+        two nodes of a pair; zero for a basis taken as given.
+    neighbour : (b, k) array of int
         Which these neighbours are.
     z_doubt : (g,) array
         Total uncertainty of z: its own error, and what mixing brings in.
     excited : (g,) bool array
     multiplicity : (g,) array
+        What a node weighs in the trace over all directions.
     member : (r,) array of int
         Node of each eigenvalue of the spectrum.
     share : (r,) array
@@ -62,10 +65,11 @@ class Nodes:
 def distinct_nodes(spectrum: Spectrum) -> Nodes:
     """Merge eigenvalues that cannot be told apart, mark those that y does not excite.
 
-    If the solver left eigenvalues unresolved, a last node of multiplicity zero stands at its
-    floor, to see what a filter would do there. Cost: O(r) time and memory.
+    Nodes that are counted beyond the basis follow as they are. If the solver left eigenvalues
+    unresolved, a last node of multiplicity zero stands at its floor, to see what a filter would
+    do there. Cost: O(r) time and memory.
     """
-    unit = spectrum.eigenvalues[0] if spectrum.rank else 1.0
+    unit = spectrum.eigenvalues[0] if len(spectrum.eigenvalues) else 1.0
     norm = float(np.linalg.norm(spectrum.z)) or 1.0
     lam, lam_error = spectrum.eigenvalues / unit, spectrum.eigenvalue_error / unit
     z = spectrum.z / norm
@@ -91,11 +95,19 @@ def distinct_nodes(spectrum: Spectrum) -> Nodes:
         neighbour=neighbour,
         z_doubt=z_doubt,
         excited=excited,
-        multiplicity=np.bincount(member, minlength=g).astype(np.float64),
+        multiplicity=np.bincount(member, spectrum.multiplicity, g).astype(np.float64),
         member=member,
         share=np.divide(z, node_z[member], out=np.zeros_like(z), where=excited[member]),
     )
-    return _with_probe(nodes, spectrum.floor / unit) if spectrum.unresolved else nodes
+    counted = spectrum.counted
+    if counted is not None:
+        nodes = _with_unexcited(
+            nodes, counted.eigenvalues / unit, counted.eigenvalue_error / unit, counted.weights
+        )
+    if spectrum.unresolved:
+        probe, nothing = np.array([spectrum.floor / unit]), np.zeros(1)
+        nodes = _with_unexcited(nodes, probe, nothing, nothing)
+    return nodes
 
 
 def perturbed_copies(nodes: Nodes, copies: int) -> tuple[Array, Array]:
@@ -104,13 +116,11 @@ def perturbed_copies(nodes: Nodes, copies: int) -> tuple[Array, Array]:
     Both are (1 + copies, g). Eigenvalues and z are shifted by their errors, and z is turned by
     the mixing angles, with random signs.
     """
-    g = len(nodes.mixing)  # the probe, if any, is the node after that
-    signs = _signs(copies, g)
-    lam = np.tile(nodes.eigenvalues, (1 + copies, 1))
-    z = np.tile(nodes.z, (1 + copies, 1))
-    lam[:, :g] += signs.shifts[0] * nodes.eigenvalue_error[:g]
-    z[:, :g] += signs.shifts[1] * nodes.z_error[:g]
-    z[:, :g] += np.sum(signs.turns * (nodes.mixing * nodes.z[nodes.neighbour]), axis=2)
+    b = len(nodes.mixing)
+    signs = _signs(copies, b, len(nodes.z))
+    lam = nodes.eigenvalues + signs.shifts[0] * nodes.eigenvalue_error
+    z = nodes.z + signs.shifts[1] * nodes.z_error
+    z[:, :b] += np.sum(signs.turns * (nodes.mixing * nodes.z[nodes.neighbour]), axis=2)
     # An eigenvalue at the edge of the numerical rank must stay positive.
     return np.maximum(lam, nodes.eigenvalues / 2), z
 
@@ -122,14 +132,14 @@ class _Signs:
 
 
 @lru_cache(maxsize=4)
-def _signs(copies: int, g: int) -> _Signs:
+def _signs(copies: int, b: int, g: int) -> _Signs:
     """Return zeros for the nodes themselves and random signs for their copies."""
     rng = np.random.default_rng(2011)
     shifts = np.zeros((2, 1 + copies, g))
     shifts[:, 1:] = rng.choice([-1.0, 1.0], (2, copies, g))
-    of_pair = rng.choice([-1.0, 1.0], (copies, g, _NEIGHBOURS + 1))
-    neighbour = _neighbours(g)
-    here = np.arange(g)[:, None]
+    of_pair = rng.choice([-1.0, 1.0], (copies, b, _NEIGHBOURS + 1))
+    neighbour = _neighbours(b)
+    here = np.arange(b)[:, None]
     # One sign for both nodes of a pair: their mixing angles are opposite already.
     low, distance = np.minimum(here, neighbour), np.abs(here - neighbour)
     turns = np.concatenate([np.zeros((1, *neighbour.shape)), of_pair[:, low, distance]])
@@ -157,16 +167,16 @@ def _root_sum_squares(values: Array, member: Integers, g: int) -> Array:
     return np.sqrt(np.bincount(member, weights=values**2, minlength=g))
 
 
-def _with_probe(nodes: Nodes, eigenvalue: float) -> Nodes:
-    """Add a last node that counts for nothing, to see what a filter does there."""
-    zero = [0.0]
+def _with_unexcited(nodes: Nodes, eigenvalues: Array, error: Array, weights: Array) -> Nodes:
+    """Add nodes that y does not excite, to see what a filter does there."""
+    zero = np.zeros(len(eigenvalues))
     return replace(
         nodes,
-        eigenvalues=np.append(nodes.eigenvalues, eigenvalue),
-        eigenvalue_error=np.append(nodes.eigenvalue_error, zero),
-        z=np.append(nodes.z, zero),
-        z_error=np.append(nodes.z_error, zero),
-        z_doubt=np.append(nodes.z_doubt, zero),
-        excited=np.append(nodes.excited, np.array([False])),
-        multiplicity=np.append(nodes.multiplicity, zero),
+        eigenvalues=np.concatenate([nodes.eigenvalues, eigenvalues]),
+        eigenvalue_error=np.concatenate([nodes.eigenvalue_error, error]),
+        z=np.concatenate([nodes.z, zero]),
+        z_error=np.concatenate([nodes.z_error, zero]),
+        z_doubt=np.concatenate([nodes.z_doubt, zero]),
+        excited=np.concatenate([nodes.excited, zero.astype(bool)]),
+        multiplicity=np.concatenate([nodes.multiplicity, weights]),
     )

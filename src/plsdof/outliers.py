@@ -121,7 +121,7 @@ def outliers(
     >>> np.flatnonzero(table.studentized.flags)
     array([7])
     """
-    m, level = as_components(path, m), as_fraction(level, "level")
+    m, level, path = as_components(path, m), as_fraction(level, "level"), path.complete()
     as_choice(studentize, "studentize", STUDENTIZE)
     factor = float(as_positive(leverage_factor, "leverage_factor")[0])
     leverage = _leverage(path, m, X_new, factor)

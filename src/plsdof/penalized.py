@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from plsdof._validation import Array, as_choice, as_count, as_matrix, read_only
+from plsdof.decomposition import SOLVERS, Decomposition, decompose
 from plsdof.errors import ConstantColumnWarning, InvalidInputError
 from plsdof.filters import pls_filter
 from plsdof.joint_selection import JointSelection, select_jointly
-from plsdof.methods import PLSPath, is_accurate, optional_count, report_end
+from plsdof.methods import PLSPath, optional_count, report_end
 from plsdof.path import Noise
 from plsdof.penalties import (
     Metric,
@@ -25,7 +26,7 @@ from plsdof.penalties import (
     difference_metric,
     matrix_metric,
 )
-from plsdof.spectrum import SOLVERS, Decomposition, decompose
+from plsdof.routes import is_accurate
 from plsdof.standardize import Standardized, standardize
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from plsdof._validation import Array, as_count
+from plsdof.decomposition import decompose
 from plsdof.errors import InvalidInputError, RankExhaustedWarning
 from plsdof.filters import pls_filter
-from plsdof.spectrum import decompose
 from plsdof.standardize import Standardized, standardize
 
 

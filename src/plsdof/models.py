@@ -1,0 +1,276 @@
+"""All models of a path: how complex they are, how noisy the data, and which one to choose."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from plsdof import criteria
+from plsdof._validation import (
+    Array,
+    as_choice,
+    as_count,
+    read_only,
+)
+from plsdof.criteria import DOF_KINDS, NOISE_KINDS, Fits, Selection
+from plsdof.decomposition import Decomposition
+from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.filters import Filter
+from plsdof.spectrum import Spectrum
+from plsdof.standardize import Units
+
+Noise = str | float | None
+Integers = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Models:
+    """All models of one regression method, from the simplest to the richest.
+
+    Arrays over models have one row per model. `Path` adds coefficients and derivatives.
+
+    Attributes
+    ----------
+    units : Units
+        Means, scales and weights that lead back to the original units.
+    decomposition : Decomposition
+        Singular vectors of the standardised predictors.
+    spectrum : Spectrum
+        Eigenvalues and rotated response.
+    filter : Filter
+        Filter factors, Degrees of Freedom and their errors.
+    make_filter : callable
+        The method: from a spectrum to a filter.
+    full : callable or None
+        Makes the same path in a basis of all directions of X, if ``decomposition`` does not hold
+        them all; see `complete`.
+    """
+
+    units: Units
+    decomposition: Decomposition
+    spectrum: Spectrum
+    filter: Filter
+    make_filter: Callable[[Spectrum], Filter]
+    full: Callable[[], "Models"] | None = None
+
+    def complete(self) -> Self:
+        """Return this path in a basis of all directions of X, in which Jacobians can be formed.
+
+        Numbers that both have agree within their errors. Cost: one decomposition, the first time.
+        """
+        return self if self.full is None else self._complete
+
+    @cached_property
+    def _complete(self) -> Self:
+        assert self.full is not None
+        path = self.full()
+        assert isinstance(path, type(self))
+        return path
+
+    @property
+    def parameters(self) -> Array:
+        """What tells the models apart: numbers of components, or alphas. Shape (K,)."""
+        return read_only(np.arange(len(self.dof)))
+
+    @property
+    def parameter_name(self) -> str:
+        """What `parameters` holds: "n_components" or "alpha"."""
+        return "n_components"
+
+    @property
+    def solver(self) -> str:
+        """How X was decomposed: "svd" or "gram"."""
+        return self.decomposition.solver
+
+    @property
+    def message(self) -> str:
+        """Why the path is shorter than asked for; empty if it is not."""
+        return self.filter.message
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Column names of X, if it was a data frame."""
+        return self.units.names
+
+    @property
+    def dof(self) -> Array:
+        """Degrees of Freedom, trace of d yhat / d y; exact and never clipped. Shape (K,)."""
+        return self.filter.dof
+
+    @property
+    def dof_error(self) -> Array:
+        """Estimated absolute rounding error of `dof`. Shape (K,)."""
+        return self.filter.dof_error
+
+    @property
+    def dof_std_error(self) -> Array:
+        """Standard error of `dof`: zero unless random probes estimated it. Shape (K,)."""
+        return self.filter.dof_std_error
+
+    @property
+    def naive_dof(self) -> Array:
+        """Number of components + 1 (for ridge the same as `dof`). Shape (K,)."""
+        return self.filter.naive_dof
+
+    @cached_property
+    def rss(self) -> Array:
+        """Residual sums of squares ``|phi * z|^2 + |y_perp|^2``. Shape (K,)."""
+        left_over = self.filter.residuals * self.spectrum.z
+        return read_only(np.einsum("ki,ki->k", left_over, left_over) + self.spectrum.outside)
+
+    def label(self, index: int) -> str:
+        """Return what a row of the path is, in words."""
+        return f"{int(self.parameters[index])} component(s)"
+
+    def noise_variance(self, kind: str = "jacobian", *, dof: str = "exact") -> Array:
+        """Estimate the noise variance from every model. Shape (K,).
+
+        Parameters
+        ----------
+        kind : {"jacobian", "dof", "naive"}
+            RSS / (sum (1-f)^2 + n - 1 - r), RSS / (n - DoF), or RSS / (n - m - 1); theory in the
+            documentation of `criteria`. nan where the denominator is not positive.
+        dof : {"exact", "clipped"}
+            Degrees of Freedom for kind "dof".
+        """
+        as_choice(kind, "noise", NOISE_KINDS)
+        if kind == "jacobian":
+            return criteria.noise_from_jacobian(self.rss, self.filter.residual_trace)
+        values = self._dof(dof if kind == "dof" else "naive")
+        return criteria.noise_from_dof(self.rss, values, self.spectrum.n)
+
+    def noise_at(self, m: int, noise: Noise = None) -> float:
+        """Return the noise variance of one model, by kind ("jacobian" by default) or as given."""
+        if noise is None or isinstance(noise, str):
+            return float(self.noise_variance(noise or "jacobian")[self.index(m)])
+        return _as_variance(noise)
+
+    def criterion(self, name: str, dof: str = "exact", noise: Noise = None) -> Array:
+        """Evaluate an information criterion for every model. Shape (K,).
+
+        Parameters
+        ----------
+        name : {"bic", "aic", "gmdl", "aicc", "cp", "gcv"}
+        dof : {"exact", "naive", "clipped"}
+            "clipped" limits the exact value to min(n - 1, p + 1), as the R package does.
+        noise : {"jacobian", "dof", "naive"} or float, optional
+            Noise variance for aic, bic and cp. None means "jacobian" with exact and "naive" with
+            naive Degrees of Freedom, evaluated at each model; for cp, which needs one value for
+            all models, the variance left by least squares. A float is used as given.
+        """
+        as_choice(dof, "dof", DOF_KINDS)
+        as_choice(name, "criterion", tuple(criteria.CRITERIA))
+        values = self._noise_for(name, dof, noise)
+        fits = Fits(
+            rss=self.rss,
+            dof=self._dof(dof),
+            noise=values,
+            n=self.spectrum.n,
+            total=self.spectrum.total,
+        )
+        return criteria.score(name, fits)
+
+    def select(
+        self,
+        criterion: str = "bic",
+        dof: str = "exact",
+        noise: Noise = None,
+        rule: str = "first-minimum",
+    ) -> Selection:
+        """Choose a model by an information criterion.
+
+        The default rule takes the first local minimum, going from the simplest model to richer
+        ones; the global minimum is misled by models that nearly interpolate the data. Models
+        with fewer Degrees of Freedom than the intercept alone (a genuine value of an unbiased
+        estimate, but no basis for a penalty) and undefined scores are never chosen.
+        """
+        scores = self.criterion(criterion, dof, noise)
+        order = self.simplest_first()
+        implausible = self._dof(dof) < 1.0 - 1e-9
+        eligible = np.where(implausible, np.nan, scores)
+        index = int(order[criteria.choose(eligible[order], rule)])
+        return Selection(
+            index=index,
+            parameter=float(self.parameters[index]),
+            parameter_name=self.parameter_name,
+            scores=read_only(scores),
+            criterion=criterion,
+            rule=rule,
+            dof=dof,
+            noise=_noise_label(dof, noise),
+            message=self._explain(index, scores, implausible, f"{rule} of {criterion}"),
+        )
+
+    def simplest_first(self) -> Integers:
+        """Return the rows of the path from the simplest model to the richest."""
+        return np.arange(len(self.dof))
+
+    def index(self, m: int) -> int:
+        """Check a row of the path and return it."""
+        index = as_count(m, "m")
+        if index >= len(self.dof):
+            raise InvalidInputError(
+                f"m must be in 0..{len(self.dof) - 1}; got {m}. {self.message}".rstrip()
+            )
+        return index
+
+    def _explain(
+        self, index: int, scores: Array, implausible: npt.NDArray[np.bool_], how: str
+    ) -> str:
+        text = f"{how} at {self.label(index)} ({self.dof[index]:.2f} Degrees of Freedom)."
+        undefined = int(np.isnan(scores).sum())
+        if undefined:
+            text += f" Not defined for {undefined} model(s) with too many Degrees of Freedom."
+        if implausible.any():
+            text += (
+                f" {int(implausible.sum())} model(s) with less than 1 Degree of Freedom skipped."
+            )
+        return text
+
+    def _dof(self, kind: str) -> Array:
+        if kind == "naive":
+            return self.naive_dof
+        if kind == "exact":
+            return self.dof
+        limit = min(self.spectrum.n - 1.0, len(self.units.x_mean) + 1.0)
+        return np.minimum(self.dof, limit)
+
+    def _noise_for(self, name: str, dof: str, noise: Noise) -> Array:
+        if name == "cp" and noise is None:
+            return np.full(len(self.rss), self._least_squares_noise())
+        if noise is None:
+            noise = "naive" if dof == "naive" else "jacobian"
+        if isinstance(noise, str):
+            values = self.noise_variance(noise, dof="clipped" if dof == "clipped" else "exact")
+            return np.full_like(values, values[-1]) if name == "cp" else values
+        return np.full(len(self.rss), _as_variance(noise))
+
+    def _least_squares_noise(self) -> float:
+        spectrum = self.complete().spectrum
+        spare = spectrum.residual_dimension
+        if spare <= 0:
+            raise NotAvailableError(
+                "cp needs a noise variance that does not depend on the model; with as many "
+                "directions in X as observations least squares leaves none. Give noise=<variance>."
+            )
+        return spectrum.outside / spare
+
+
+def _as_variance(noise: Any) -> float:
+    if isinstance(noise, bool) or not isinstance(noise, int | float | np.number):
+        raise InvalidInputError(
+            f"noise must be one of {', '.join(map(repr, NOISE_KINDS))}, a variance > 0, or None; "
+            f"got {noise!r}."
+        )
+    if not (np.isfinite(noise) and noise > 0):
+        raise InvalidInputError(f"noise must be a finite variance > 0; got {noise!r}.")
+    return float(noise)
+
+
+def _noise_label(dof: str, noise: Noise) -> str:
+    if noise is None:
+        return "naive" if dof == "naive" else "jacobian"
+    return noise if isinstance(noise, str) else f"{float(noise):g}"
