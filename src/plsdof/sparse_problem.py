@@ -1,0 +1,278 @@
+r"""Sparse predictors, standardised without being filled.
+
+Standardised predictors are a sparse matrix minus one of rank one,
+
+    X_std = A - r m',    A = diag(r) (X - 1 c') diag(1/s),    m_j = (mean_j - c_j) / s_j,
+
+with r the square roots of the weights and s the column scales. The shifts c are zero except where
+a mean is large against the standard deviation: there, the difference of the two terms would lose
+digits, so the column itself is shifted and its zeros become stored values. A column with mean^2
+above ``_SHIFT`` variances has fewer than one zero in ``_SHIFT + 1`` entries (by weight), so that
+this adds at most a quarter to what is stored.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+from scipy.sparse import csc_array, csr_array
+
+from plsdof._validation import (
+    Array,
+    shortened,
+)
+from plsdof.errors import InvalidInputError
+from plsdof.operator_problem import Integers, Mask, Problem, Rows
+from plsdof.standardize import (
+    _CONSTANT_ULPS,
+    _LARGE,
+    _SMALL,
+)
+
+# Columns whose squared mean exceeds this many variances are shifted.
+_SHIFT = 4.0
+
+# Sparse columns are standardised in blocks of about this many entries.
+_ENTRIES = 2**22
+
+# Dense blocks of rows have at most this many entries.
+DENSE = 2**22
+
+# Products run over blocks of at least this many rows.
+_MIN_ROWS = 2**16
+
+# A multiplication in a sparse product takes about as long as this many in a dense one.
+_SPARSE_COST = 100.0
+
+
+def sparse_problem(X: Any, rows: Rows, divisors: Array | None, side: str) -> Problem:
+    """Standardise a sparse matrix, block by block of its columns."""
+    matrix = csc_array(X)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    parts = [
+        _standard_columns(
+            _checked(matrix[:, chosen], chosen.start)[rows.kept],
+            rows,
+            None if divisors is None else divisors[chosen],
+        )
+        for chosen in _column_blocks(matrix.indptr)
+    ]
+    A = scipy.sparse.hstack([part.values for part in parts], format="csc")
+    offset = np.concatenate([part.offset for part in parts])
+    factor = (
+        _Centred.of(A.tocsr(), rows.root, offset)
+        if side == "features"
+        else _Centred.of(A.T, offset, rows.root)
+    )
+    return Problem(
+        factor=factor,
+        x_mean=np.concatenate([part.mean for part in parts]),
+        x_scale=np.concatenate([part.scale for part in parts]),
+        trace=float(sum(part.squares.sum() for part in parts)),
+    )
+
+
+def _column_blocks(indptr: Any) -> Iterator[slice]:
+    """Cut the columns into blocks of about ``_ENTRIES`` entries; an empty column counts as one."""
+    load = np.asarray(indptr[1:], dtype=np.int64) + np.arange(1, len(indptr))
+    cuts = np.searchsorted(load, np.arange(_ENTRIES, load[-1], _ENTRIES))
+    edges = np.unique(np.concatenate([[0], cuts, [len(load)]]))
+    for first, last in pairwise(edges):
+        yield slice(int(first), int(last))
+
+
+def _checked(block: Any, first: int) -> Any:
+    """Return a block of columns as float64, after looking for NaN and infinity."""
+    block = block.astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(block.data))
+    if len(bad) == 0:
+        return block
+    columns = first + np.searchsorted(block.indptr, bad, side="right") - 1
+    raise InvalidInputError(
+        f"X contains {len(bad)} value(s) that are NaN or infinity, the first in row "
+        f"{block.indices[bad[0]]}, column {columns[0]} (columns: "
+        f"{shortened([str(column) for column in np.unique(columns)])}); drop these rows or "
+        "columns, or fill the values in before fitting."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Columns:
+    """Some columns of A, with the mean they still have (``offset``) and their sums of squares."""
+
+    values: "csc_array[np.float64]"
+    offset: Array
+    mean: Array
+    scale: Array
+    squares: Array
+
+
+def _standard_columns(block: Any, rows: Rows, divisors: Array | None) -> _Columns:
+    extent = _extent(block, rescue=divisors is None)
+    if extent.exponent.any():
+        block.data = np.ldexp(block.data, -extent.exponent[_column_of(block)])
+    mean, squares = _moments(block, rows)
+    stored = np.diff(block.indptr)
+    shifted = ~extent.constant & (rows.n * mean**2 > _SHIFT * squares)
+    # With extreme weights there may be many zeros; shifting may not double what is stored.
+    shifted &= 2 * stored >= rows.count
+    shift = np.where(shifted, mean, 0.0)
+    if shifted.any():
+        block = _shifted(block, shift, shifted)
+        mean, squares = _moments(block, rows)
+    divisor = np.sqrt(squares / (rows.n - 1.0)) if divisors is None else divisors
+    divisor = np.where(extent.constant, np.inf, divisor)
+    block.data /= divisor[_column_of(block)]
+    block.data *= rows.root[block.indices]
+    return _Columns(
+        values=block,
+        offset=mean / divisor,
+        mean=np.ldexp(shift + mean, extent.exponent),
+        scale=np.ldexp(divisor, extent.exponent),
+        squares=squares / divisor**2,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Extent:
+    """Which columns do not vary, and powers of two that bring extreme ones to order one."""
+
+    constant: Mask
+    exponent: npt.NDArray[np.int_]
+
+
+def _extent(block: Any, *, rescue: bool) -> _Extent:
+    highest, lowest = (np.ravel(end.toarray()) for end in (block.max(axis=0), block.min(axis=0)))
+    magnitude = np.maximum(np.abs(highest), np.abs(lowest))
+    constant = highest / 2 - lowest / 2 <= _CONSTANT_ULPS / 2 * magnitude
+    extreme = (magnitude > _LARGE) | ((magnitude < _SMALL) & (magnitude > 0))
+    if not rescue and np.any(extreme & ~constant):
+        raise InvalidInputError(
+            f"X has columns whose largest absolute value is {magnitude[extreme][0]:.1e}; without "
+            "scaling the squares leave the range of 64-bit floats. Use scale=True or change the "
+            "units."
+        )
+    return _Extent(constant=constant, exponent=np.where(extreme, np.frexp(magnitude)[1], 0))
+
+
+def _column_of(block: Any) -> Integers:
+    return np.repeat(np.arange(block.shape[1]), np.diff(block.indptr))
+
+
+def _moments(block: Any, rows: Rows) -> tuple[Array, Array]:
+    """Return weighted means and sums of squares about them, in two passes over what is stored.
+
+    A mean is added up to some roundings of it; where that matters, the column gets shifted by it
+    and comes here once more.
+    """
+    column, stored = _column_of(block), np.diff(block.indptr)
+    weight = rows.weights[block.indices]
+    add = partial(np.bincount, column, minlength=block.shape[1])
+    zeros = np.where(stored == rows.count, 0.0, rows.n - add(weight))
+    mean = add(weight * block.data) / rows.n
+    squares = add(weight * (block.data - mean[column]) ** 2) + zeros * mean**2
+    return mean, squares
+
+
+def _shifted(block: Any, shift: Array, shifted: Mask) -> Any:
+    """Subtract ``shift`` from some columns, whose zeros are stored from then on."""
+    n_rows = block.shape[0]
+    dense = block[:, np.flatnonzero(shifted)].toarray() - shift[shifted]
+    stored = np.diff(block.indptr)
+    indptr = np.concatenate([[0], np.cumsum(np.where(shifted, n_rows, stored))])
+    new, old = np.repeat(shifted, np.diff(indptr)), np.repeat(shifted, stored)
+    data, indices = np.empty(len(new)), np.empty(len(new), dtype=block.indices.dtype)
+    data[~new], indices[~new] = block.data[~old], block.indices[~old]
+    data[new], indices[new] = dense.T.ravel(), np.tile(np.arange(n_rows), dense.shape[1])
+    return csc_array((data, indices, indptr), shape=block.shape)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Centred:
+    """C = B - left right' with sparse B; ``blocks`` are (first row, rows) of it."""
+
+    B: "csr_array[np.float64]"
+    blocks: tuple[tuple[int, "csr_array[np.float64]"], ...]
+    left: Array
+    right: Array
+
+    @classmethod
+    def of(cls, B: Any, left: Array, right: Array) -> "_Centred":
+        # A block of rows gives a product of the width of B, which should be the smaller part.
+        height = max(_MIN_ROWS, 2 * B.shape[1])
+        blocks = tuple(
+            (first, _row_block(B, first, min(first + height, B.shape[0])))
+            for first in range(0, B.shape[0], height)
+        )
+        return cls(B=B, blocks=blocks, left=left, right=right)
+
+    def _parts(self, v: Array) -> Iterator[tuple[slice, Any, Array]]:
+        v = np.ascontiguousarray(v)
+        mean = self.right @ v
+        for first, block in self.blocks:
+            here = slice(first, first + block.shape[0])
+            yield here, block, block @ v - np.multiply.outer(self.left[here], mean)
+
+    def product(self, v: Array) -> Array:
+        result = np.empty((len(self.left), v.shape[1]))
+        for here, _, part in self._parts(v):
+            result[here] = part
+        return result
+
+    def transposed(self, u: Array) -> Array:
+        result = -np.multiply.outer(self.right, self.left @ u)
+        for first, block in self.blocks:
+            result += block.T @ np.ascontiguousarray(u[first : first + block.shape[0]])
+        return result
+
+    def times(self, v: Array) -> Array:
+        result, mean = np.zeros(v.shape), np.zeros(v.shape[1])
+        for here, block, part in self._parts(v):
+            result += block.T @ part
+            mean += self.left[here] @ part
+        result -= np.multiply.outer(self.right, mean)
+        return result
+
+    def matrix(self) -> Array:
+        stored = np.diff(self.B.indptr).astype(np.float64)
+        sparse_work = _SPARSE_COST * float(stored @ stored)
+        dense_work = float(len(self.left)) * len(self.right) ** 2
+        return self._matrix_sparse() if sparse_work < dense_work else self._matrix_dense()
+
+    def _matrix_sparse(self) -> Array:
+        """B'B - h right' - right h' with h = B'left - |left|^2 / 2 right."""
+        transposed = self.B.T.tocsr()
+        result: Array = (transposed @ self.B).toarray()
+        h = transposed @ self.left - (self.left @ self.left) / 2 * self.right
+        for i in range(len(h)):
+            result[i] -= h[i] * self.right + self.right[i] * h
+        return result
+
+    def _matrix_dense(self) -> Array:
+        rows, d = self.B.shape
+        result = np.zeros((d, d))
+        height = max(DENSE // d, 1)
+        for first in range(0, rows, height):
+            last = min(first + height, rows)
+            part = _row_block(self.B, first, last).toarray()
+            part -= np.multiply.outer(self.left[first:last], self.right)
+            result += part.T @ part
+        return result
+
+
+def _row_block(B: Any, first: int, last: int) -> "csr_array[np.float64]":
+    """Return rows of a CSR matrix without copying them."""
+    if first == 0 and last == B.shape[0]:
+        return csr_array(B)
+    start, stop = B.indptr[first], B.indptr[last]
+    indptr = B.indptr[first : last + 1] - start
+    return csr_array(
+        (B.data[start:stop], B.indices[start:stop], indptr), shape=(last - first, B.shape[1])
+    )
