@@ -1,0 +1,229 @@
+"""Dask arrays and dataframes brought into one form: arrays whose chunks match by rows."""
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from plsdof._validation import Array, shortened
+from plsdof.errors import InvalidInputError, MissingExtraError
+
+# Partitions of X and y are matched by number, so dask must not merge those of either.
+_KEEP_PARTITIONS = {"optimization.tune.active": False}
+# Tasks can be repeated one by one when a worker is lost; a shuffle would start all over.
+_RECHUNK_BY_TASKS = {"array.rechunk.method": "tasks"}
+
+
+def dask_module(name: str = "dask") -> Any:
+    """Import dask, or a part of it, or say which extra is missing."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise MissingExtraError("dask", "large", "Work on dask arrays and dataframes") from error
+
+
+def _is_dask(value: Any) -> bool:
+    return hasattr(value, "__dask_graph__") and hasattr(value, "to_delayed")
+
+
+def is_frame(value: Any) -> bool:
+    """Whether something is a dask dataframe."""
+    return _is_dask(value) and hasattr(value, "columns") and value.ndim == 2
+
+
+def opened_frame(X: Any, y: Any, weights: Any) -> tuple[Any, Any, Any, tuple[str, ...]]:
+    """Turn a dataframe into an array, and the columns named as y and weights into vectors."""
+    labels = [_named_column(value, X) for value in (y, weights)]
+    dropped = [label for label in labels if label is not None]
+    kept = [label for label in X.columns if label not in dropped]
+    names = tuple(str(label) for label in kept)
+    _require_numeric(dict(zip(map(str, X.columns), X.dtypes, strict=True)), "X")
+    partitions = _partitions(X)
+    y, weights = (
+        value if label is None else _stacked([part[label] for part in partitions], str(label))
+        for value, label in zip((y, weights), labels, strict=True)
+    )
+    tables = [part.drop(columns=dropped) for part in partitions] if dropped else partitions
+    return _stacked(tables, "X", names), y, weights, names
+
+
+def _named_column(value: Any, X: Any) -> Any:
+    if not isinstance(value, str):
+        return None
+    found = [label for label in X.columns if str(label) == value]
+    if len(found) != 1:
+        raise InvalidInputError(
+            f"{value!r} must be the name of one column of X, but {len(found)} are called so; the "
+            f"columns are {shortened([str(label) for label in X.columns])}."
+        )
+    return found[0]
+
+
+def opened_vector(values: Any, name: str) -> Any:
+    """Return a dask vector as an array; what is in memory has to wait until n is known."""
+    if isinstance(values, str):
+        raise InvalidInputError(
+            f"{name} is {values!r}, but X is no dataframe with such a column; give the values."
+        )
+    if not _is_dask(values):
+        return values
+    if is_frame(values) and len(values.columns) == 1:
+        values = values[values.columns[0]]
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise InvalidInputError(
+            f"{name} must have one value per row of X; got a {type(values).__name__} of "
+            f"{values.ndim} dimensions. For several responses call the function once per column."
+        )
+    _require_numeric({name: values.dtype}, name)
+    return values if hasattr(values, "chunks") else _stacked(_partitions(values), name)
+
+
+def _partitions(frame: Any) -> Sequence[Any]:
+    with dask_module().config.set(_KEEP_PARTITIONS):
+        partitions: Sequence[Any] = frame.to_delayed()
+    if len(partitions) != frame.npartitions:  # older releases know no such setting
+        partitions = [frame.partitions[i].to_delayed()[0] for i in range(frame.npartitions)]
+    return partitions
+
+
+def _stacked(partitions: Sequence[Any], name: str, names: tuple[str, ...] | None = None) -> Any:
+    """Return pandas partitions of unknown length as one array."""
+    array, delayed = dask_module("dask.array"), dask_module().delayed
+    read, once = delayed(numbers_of), delayed(names, traverse=False)
+    shape = (np.nan,) if names is None else (np.nan, len(names))
+    blocks = [
+        array.from_delayed(read(part, f"{name} in chunk {i}", once), shape, dtype=np.float64)
+        for i, part in enumerate(partitions)
+    ]
+    return array.concatenate(blocks, allow_unknown_chunksizes=True)
+
+
+def require_table(X: Any) -> None:
+    """Refuse what is not a dask array of two dimensions."""
+    if not _is_dask(X) or not hasattr(X, "chunks"):
+        raise InvalidInputError(
+            f"X must be a dask array or dataframe; got {type(X).__name__}. Cut an array that is "
+            "in memory, or mapped into it, with dask.array.from_array(X, chunks=...)."
+        )
+    if X.ndim != 2 or np.isnan(X.shape[1]) or 0 in X.shape:
+        raise InvalidInputError(
+            "X must have two dimensions (rows, columns), at least one of each, and a known number "
+            f"of columns; got shape {X.shape}. X.compute_chunk_sizes() finds unknown sizes."
+        )
+    _require_numeric({"X": X.dtype}, "X")
+
+
+def _require_numeric(types: dict[str, Any], name: str) -> None:
+    # Objects may be numbers: the workers will see.
+    text = [
+        label for label, kind in types.items() if kind.kind not in "biuf" and str(kind) != "object"
+    ]
+    if text:
+        found = ", ".join(sorted({str(types[label]) for label in text}))
+        raise InvalidInputError(
+            f"{name} must be numeric; {shortened(text)} is of type {found}. Drop such columns or "
+            "turn them into numbers first."
+        )
+
+
+def _has_rows(array: Any) -> bool:
+    """Tell whether the number of rows of every chunk is known."""
+    return not np.isnan(array.chunks[0]).any()
+
+
+def row_counts(X: Any, vectors: Sequence[Any], given: Any) -> tuple[int, ...]:
+    """Return the numbers of rows of the chunks of X, from whoever knows them."""
+    for array in (X, *filter(_is_dask, vectors)):
+        if _has_rows(array) and array.numblocks[0] == X.numblocks[0]:
+            rows: tuple[int, ...] = array.chunks[0]
+            return rows
+    # Of a dataframe the index is enough, which spares dask most of the reading.
+    chunks = _partitions(given.index) if is_frame(given) else X.to_delayed()[:, 0]
+    counts = dask_module().compute(*map(dask_module().delayed(len), chunks))
+    if not any(counts):
+        raise InvalidInputError("X has no rows; check how it was filtered.")
+    return tuple(counts)
+
+
+def settled(array: Any, rows: tuple[int, ...], name: str) -> Any:
+    """Return an array with the given numbers of rows, which are checked when it is read."""
+    if not _is_dask(array) or _has_rows(array):
+        return array
+    if array.numblocks[0] != len(rows):
+        raise InvalidInputError(
+            f"{name} has {array.numblocks[0]} partitions of unknown length but X has {len(rows)} "
+            "partitions; cut both alike, or find the lengths with compute_chunk_sizes()."
+        )
+    counts = dask_module("dask.array").from_array(np.array(rows), chunks=1)
+    if array.ndim == 2:
+        counts = counts[:, None]
+    chunks = (rows, *array.chunks[1:])
+    return array.map_blocks(_with_rows, counts, name, chunks=chunks, meta=array._meta)
+
+
+def _with_rows(chunk: Any, expected: Any, name: str, block_id: tuple[int, ...]) -> Any:
+    if len(chunk) != expected.item():
+        raise InvalidInputError(
+            f"{name} has {len(chunk)} rows in chunk {block_id[0]}, where {expected.item()} were "
+            "expected: the chunks of X, y and sample_weight differ. Take all of them from one "
+            "dataframe, or turn them into arrays by .values and compute_chunk_sizes()."
+        )
+    return chunk
+
+
+def merged_chunks(X: Any, axis: int) -> Any:
+    """Merge what is cut along the other axis as well."""
+    if X.numblocks[1 - axis] == 1:
+        return X
+    limit = dask_module("dask.utils").parse_bytes(dask_module().config.get("array.chunk-size"))
+    most = max(1, limit // (8 * X.shape[1 - axis]))
+    with dask_module().config.set(_RECHUNK_BY_TASKS):
+        fits = max(X.chunks[axis]) <= most
+        return X.rechunk({1 - axis: -1} if fits else {axis: most, 1 - axis: -1})
+
+
+def like_rows(values: Any, X: Any, name: str, check: Callable[[Any, int], Any]) -> Any:
+    """Return y or the weights as a dask array that is cut like the rows of X."""
+    n, rows = X.shape[0], X.chunks[0]
+    if not _is_dask(values):
+        values = check(values, n)
+        if values is None:
+            return None
+        return dask_module("dask.array").from_array(values, chunks=(rows,), name=False)
+    if values.shape[0] != n:
+        raise InvalidInputError(
+            f"{name} has {values.shape[0]} entries but X has {n} rows; both must describe the "
+            "same observations."
+        )
+    return values.rechunk((rows,))
+
+
+def numbers_of(
+    chunk: Any, source: str, names: Sequence[str] | None = None, column: int = 0
+) -> Array:
+    """Return a copy as float64, with NaN for what is missing or masked."""
+    try:
+        if hasattr(chunk, "iloc"):
+            return np.array(chunk.to_numpy(dtype=np.float64, na_value=np.nan))
+        if isinstance(chunk, np.ma.MaskedArray):
+            return np.asarray(np.ma.filled(chunk.astype(np.float64), np.nan))
+        return np.array(chunk, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        text = [] if chunk.ndim < 2 else [j for j in range(chunk.shape[1]) if _is_text(chunk, j)]
+        labels = [names[column + j] if names else str(column + j) for j in text]
+        raise InvalidInputError(
+            f"{source} must be numeric; {'column(s) ' if text else 'it'}{shortened(labels)} could "
+            f"not be read as numbers ({error}). Drop text columns or encode them first."
+        ) from error
+
+
+def _is_text(chunk: Any, column: int) -> bool:
+    values = chunk.iloc[:, column] if hasattr(chunk, "iloc") else chunk[:, column]
+    try:
+        np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return True
+    return False
