@@ -28,9 +28,14 @@ lint: $(VENV)/.lint
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
-bench: $(VENV)/.test
+# About half an hour; the second part writes 4 GB to SCRATCH and deletes them.
+SCRATCH ?= /tmp
+bench: $(VENV)/.bench
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/core.py
+	$(BIN)/python benchmarks/peers.py --out docs/figures
+	$(BIN)/python benchmarks/scale.py --scratch $(SCRATCH) --out docs/figures
+	$(BIN)/python benchmarks/growth.py --out docs
 
 clean:
 	rm -rf $(VENV) .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
@@ -42,6 +47,10 @@ $(VENV)/.demo: pyproject.toml | $(VENV)
 
 $(VENV)/.test: pyproject.toml | $(VENV)
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	touch $@
+
+$(VENV)/.bench: pyproject.toml | $(VENV)
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	touch $@
 
 $(VENV)/.lint: pyproject.toml | $(VENV)

@@ -11,7 +11,16 @@ from plsdof.complexity import DegreesOfFreedom, degrees_of_freedom
 from plsdof.criteria import Selection
 from plsdof.cross_validation import cross_validate
 from plsdof.kernel import KernelPLSPath, kernel_pls_path, select_kernel
-from plsdof.methods import PCRPath, PLSPath, RidgePath, pcr_path, pls_path, ridge_path
+from plsdof.methods import (
+    PCRPath,
+    PLSPath,
+    RidgePath,
+    pcr_path,
+    pls_path,
+    pls_path_from,
+    ridge_path,
+)
+from plsdof.moments import Moments
 from plsdof.monitoring import hotelling_t2, q_residuals
 from plsdof.multiresponse import pls2_path, pls_paths
 from plsdof.path import Path
@@ -34,6 +43,7 @@ __all__ = [
     "DegreesOfFreedom",
     "KernelPLSPath",
     "KernelPLSRegressor",
+    "Moments",
     "PCRPath",
     "PCRegressor",
     "PLSPath",
@@ -60,6 +70,7 @@ __all__ = [
     "penalized_pls_path",
     "pls2_path",
     "pls_path",
+    "pls_path_from",
     "pls_paths",
     "q_residuals",
     "randomization_test",

@@ -1,33 +1,38 @@
 """The methods: a path class and a function from data to it for PLS, PCR and ridge."""
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 
 from plsdof._validation import Array, as_choice, as_count, as_positive, as_weights, read_only
+from plsdof.blocks import Blocks
+from plsdof.decomposition import SOLVERS
 from plsdof.errors import RankExhaustedError, RankExhaustedWarning
 from plsdof.filters import (
-    Filter,
     PLSFilter,
     pcr_filter,
     pls_filter,
     ridge_filter,
     supervised_pcr_filter,
 )
+from plsdof.gram import Gram
+from plsdof.large import large_gram, refuse_svd, sampling_of, source_gram
+from plsdof.moments import Moments
 from plsdof.path import Integers, Path
-from plsdof.spectrum import SOLVERS, Spectrum, decompose
+from plsdof.routes import (
+    Method,
+    PathType,
+    first_accurate,
+    gram_route,
+    krylov_routes,
+    whole_gram_route,
+    whole_routes,
+)
 from plsdof.standardize import standardize
-
-PathType = TypeVar("PathType", bound=Path)
-
-# solver="auto" keeps the Gram matrix only if the estimated errors are below these.
-_AUTO_DOF_ERROR = 1e-10
-_AUTO_COEF_ERROR = 1e-10
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -134,6 +139,9 @@ def pls_path(
     sample_weight: Any = None,
     solver: str = "auto",
     strict: bool = False,
+    tolerance: float = 0.01,
+    random_state: Any = 0,
+    progress: bool = False,
 ) -> PLSPath:
     r"""Fit Partial Least Squares with 0, 1, ..., M components, with exact Degrees of Freedom.
 
@@ -146,11 +154,14 @@ def pls_path(
     Parameters
     ----------
     X : (n, p) array or data frame
-        Predictors, one row per observation.
+        Predictors, one row per observation. Also a scipy sparse matrix or LinearOperator, a
+        np.memmap or zarr array, a dask array or data frame: these are never put into one dense
+        array (see the notes).
     y : (n,) array
         Response.
     max_components : int, optional
-        Largest model wanted; by default all that the data support.
+        Largest model wanted; by default all that the data support. A small number is much
+        faster, because no singular vectors are needed.
     scale : bool
         Scale the columns of X to unit variance (divisor n - 1).
     sample_weight : (n,) array, optional
@@ -160,6 +171,13 @@ def pls_path(
         "auto" takes "gram" if its estimated error is negligible, else "svd".
     strict : bool
         Raise `RankExhaustedError` instead of warning when ``max_components`` is not reached.
+    tolerance : float
+        Relative standard error of the Degrees of Freedom to be reached where they have to be
+        estimated (``path.dof_std_error``).
+    random_state : int, numpy Generator or None
+        For these estimates.
+    progress : bool
+        Show bars on stderr while large data are read and probed (needs rich).
 
     Returns
     -------
@@ -168,7 +186,14 @@ def pls_path(
 
     Notes
     -----
-    Cost: one decomposition of X plus O(r M^2) time; memory O(np + rM).
+    Cost: one decomposition of X plus O(r M^2) time; memory O(np + rM). With few components
+    (about min(n, p) / 4 or less) the eigenvalues of the smaller Gram matrix and 2M + 2 products
+    with it take the place of the decomposition.
+
+    Large data come down to the smaller one of X'X and XX', formed in one or two passes if its
+    order is at most 5,000; results then agree with those in memory up to rounding, but solver
+    "svd" is not available as a fallback. Beyond that, products with X are all that is needed, and
+    the Degrees of Freedom have a standard error.
 
     Examples
     --------
@@ -181,8 +206,58 @@ def pls_path(
     >>> path.select("bic").n_components
     2
     """
-    make = partial(pls_filter, max_components=optional_count(max_components))
-    return _fit(X, y, make, PLSPath.build, scale, sample_weight, solver, strict, max_components)
+    method = partial(pls_filter, max_components=optional_count(max_components))
+    as_choice(solver, "solver", SOLVERS)
+    gram = large_gram(X, y, scale=scale, sample_weight=sample_weight, progress=progress)
+    if gram is None:
+        data = standardize(X, y, scale=scale, sample_weight=sample_weight)
+        routes = krylov_routes(PLSPath, data, method, solver, max_components)
+        path = first_accurate(routes, max_components)
+    else:
+        refuse_svd(solver)
+        with sampling_of(gram, max_components, tolerance, random_state, progress) as sampling:
+            path = gram_route(PLSPath, gram, method, max_components, sampling)
+    report_end(path, strict, max_components, stacklevel=3)
+    return path
+
+
+def pls_path_from(
+    source: Moments | Blocks | Gram,
+    max_components: int | None = None,
+    *,
+    scale: bool = True,
+    strict: bool = False,
+    tolerance: float = 0.01,
+    random_state: Any = 0,
+    progress: bool = False,
+) -> PLSPath:
+    """Fit Partial Least Squares to data that hold their own response.
+
+    Parameters
+    ----------
+    source : Moments or Blocks
+        Moments that were collected piece by piece, or a table in blocks, as `file_blocks` makes
+        of files.
+    max_components, scale, strict, tolerance, random_state, progress
+        As for `pls_path`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> moments = Moments.empty()
+    >>> for day in range(5):
+    ...     X = rng.normal(size=(30, 4))
+    ...     y = X @ [1.0, 2.0, 0.0, -1.0] + rng.normal(size=30)
+    ...     moments = moments.partial_fit(X, y)
+    >>> pls_path_from(moments, 3).select("bic").n_components
+    3
+    """
+    method = partial(pls_filter, max_components=optional_count(max_components))
+    gram = source_gram(source, scale=scale)
+    with sampling_of(gram, max_components, tolerance, random_state, progress) as sampling:
+        path = gram_route(PLSPath, gram, method, max_components, sampling)
+    report_end(path, strict, max_components, stacklevel=3)
+    return path
 
 
 def pcr_path(
@@ -216,8 +291,11 @@ def pcr_path(
     """
     as_choice(order, "order", ("variance", "correlation"))
     rule = pcr_filter if order == "variance" else supervised_pcr_filter
-    make = partial(rule, max_components=optional_count(max_components))
-    return _fit(X, y, make, PCRPath.build, scale, sample_weight, solver, strict, max_components)
+    method = partial(rule, max_components=optional_count(max_components))
+    as_choice(solver, "solver", SOLVERS)
+    path = _whole(PCRPath, X, y, method, solver, scale, sample_weight, max_components)
+    report_end(path, strict, max_components, stacklevel=3)
+    return path
 
 
 def ridge_path(
@@ -253,9 +331,9 @@ def ridge_path(
         n = len(y) if weights is None else weights.sum()
         alphas = default_alphas(n or 1.0)  # no weight at all is refused later
     penalties = read_only(as_positive(alphas, "alphas"))
-    make = partial(ridge_filter, alphas=penalties)
-    build = partial(RidgePath.build, alphas=penalties)
-    return _fit(X, y, make, build, scale, sample_weight, solver)
+    method = partial(ridge_filter, alphas=penalties)
+    as_choice(solver, "solver", SOLVERS)
+    return _whole(RidgePath, X, y, method, solver, scale, sample_weight, None, alphas=penalties)
 
 
 def default_alphas(n: float) -> Array:
@@ -268,40 +346,26 @@ def optional_count(max_components: int | None) -> int | None:
     return None if max_components is None else as_count(max_components, "max_components")
 
 
-def _fit(
+def _whole(
+    kind: type[PathType],
     X: Any,
     y: Any,
-    make_filter: Callable[[Spectrum], Filter],
-    build: Callable[..., PathType],
+    method: Method,
+    solver: str,
     scale: bool,
     sample_weight: Any,
-    solver: str,
-    strict: bool = False,
-    asked: int | None = None,
+    asked: int | None,
+    **further: Any,
 ) -> PathType:
-    as_choice(solver, "solver", SOLVERS)
-    data = standardize(X, y, scale=scale, sample_weight=sample_weight)
-    for attempt in ("gram", "svd") if solver == "auto" else (solver,):
-        path = build(data, decompose(data, attempt), make_filter)
-        if solver == "auto" and is_accurate(path, asked):
-            break
-    report_end(path, strict, asked)
-    return path
+    gram = large_gram(X, y, scale=scale, sample_weight=sample_weight)
+    if gram is None:
+        data = standardize(X, y, scale=scale, sample_weight=sample_weight)
+        return first_accurate(whole_routes(kind, data, method, solver, **further), asked)
+    refuse_svd(solver)
+    return whole_gram_route(kind, gram, method, **further)
 
 
-def is_accurate(path: Path, asked: int | None) -> bool:
-    """Whether the a-posteriori check supports the path from the Gram matrix."""
-    complete = path.spectrum.unresolved == 0 or (asked is not None and len(path.dof) > asked)
-    dof_error = path.dof_error / np.maximum(1.0, np.abs(path.dof))
-    return bool(
-        complete
-        and not path.message
-        and np.all(np.nan_to_num(dof_error) <= _AUTO_DOF_ERROR)
-        and np.all(path.coef_error <= _AUTO_COEF_ERROR)
-    )
-
-
-def report_end(path: Path, strict: bool, asked: int | None) -> None:
+def report_end(path: Path, strict: bool, asked: int | None, stacklevel: int = 4) -> None:
     """Warn, or raise if ``strict``, where a path is shorter than asked for."""
     size = len(path.dof) - 1
     if not path.message or (asked is None and size > 0):
@@ -310,4 +374,4 @@ def report_end(path: Path, strict: bool, asked: int | None) -> None:
     text = f"{wanted} asked for, {size} supported: {path.message}"
     if strict:
         raise RankExhaustedError(text)
-    warnings.warn(text, RankExhaustedWarning, stacklevel=4)
+    warnings.warn(text, RankExhaustedWarning, stacklevel=stacklevel)
