@@ -1,0 +1,280 @@
+"""Who takes part: from (X, y) to a chosen number of components and a model that predicts.
+
+All centre and scale the columns (divisor n - 1) inside each fold, try 1..M components, use the
+same five folds where they can be told which (plskit draws its own five) and take the smallest
+cross-validated error; then they fit the chosen model to all rows. Each call follows the public
+documentation of its package.
+"""
+
+import functools
+import importlib
+import importlib.metadata
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from r_contestants import r_pls, r_plsdof, r_version
+from regimes import FOLDS, Choice, Problem
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contestant:
+    """One way to a model.
+
+    Attributes
+    ----------
+    key, title : str
+        Name on the command line, and in tables.
+    kind : str
+        "ours", "peer" or "floor".
+    run : callable
+        From a problem and a number of threads to a `Choice`; to None for a floor.
+    modules : tuple of str
+        Imported before the clock starts.
+    package : str
+        Distribution whose version is reported; "" for numpy.
+    call : str
+        What is called, for the reader of the table.
+    version : callable
+        Version of the package, or None if it is not there.
+    random : bool
+        Whether the choice depends on how the rows are cut into folds.
+    many_processes : bool
+        Whether more than one thread means more processes, whose memory is not seen.
+    """
+
+    key: str
+    title: str
+    kind: str
+    run: Callable[[Problem, int], Choice | None]
+    modules: tuple[str, ...]
+    package: str
+    call: str
+    version: Callable[[str], str | None]
+    random: bool = True
+    many_processes: bool = False
+
+
+def installed_version(package: str) -> str | None:
+    """Return the version of an installed distribution, None if it is not there."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def plsdof_bic(problem: Problem, _: int) -> Choice:
+    from plsdof import pls_path
+
+    path = pls_path(problem.X, problem.y, max_components=problem.max_components)
+    m = path.select("bic").n_components
+    coef, intercept = path.coef[m], path.intercept[m]
+    _ = path.dof, path.noise_variance()
+    return Choice(n_components=m, predict=lambda X: X @ coef + intercept)
+
+
+def plsdof_cv(problem: Problem, _: int) -> Choice:
+    from plsdof import cross_validate, pls_path
+
+    M = problem.max_components
+    result = cross_validate(problem.X, problem.y, cv=_pairs(problem), max_components=M)
+    m = result.select().n_components
+    path = pls_path(problem.X, problem.y, max_components=max(m, 1))
+    coef, intercept = path.coef[m], path.intercept[m]
+    return Choice(n_components=m, predict=lambda X: X @ coef + intercept)
+
+
+def scikit_learn(problem: Problem, threads: int) -> Choice:
+    from sklearn.cross_decomposition import PLSRegression
+    from sklearn.model_selection import GridSearchCV
+
+    search = GridSearchCV(
+        PLSRegression(scale=True),
+        {"n_components": list(range(1, problem.max_components + 1))},
+        scoring="neg_mean_squared_error",
+        cv=_pairs(problem),
+        n_jobs=threads,
+    ).fit(problem.X, problem.y)
+    return Choice(
+        n_components=int(search.best_params_["n_components"]),
+        predict=lambda X: search.predict(X).ravel(),
+    )
+
+
+def fast_ikpls(problem: Problem, _: int, n_jobs: int = 1) -> Choice:
+    import ikpls.fast_cross_validation.numpy
+    import ikpls.numpy
+
+    # Its documentation: algorithm 1 for fewer rows than columns, algorithm 2 for more.
+    n, p = problem.X.shape
+    options = {"algorithm": 1 if n < p else 2, "ddof": 1}
+    errors = ikpls.fast_cross_validation.numpy.PLS(**options).cross_validate(
+        problem.X,
+        problem.y,
+        A=problem.max_components,
+        folds=problem.folds,
+        metric_function=_mean_square,
+        n_jobs=n_jobs,
+        verbose=0,
+    )
+    m = 1 + int(np.argmin(np.mean(list(errors.values()), axis=0)))
+    model = ikpls.numpy.PLS(**options).fit(problem.X, problem.y, A=m)
+    return Choice(n_components=m, predict=lambda X: np.ravel(model.predict(X, n_components=m)))
+
+
+def ikpls_jobs(problem: Problem, threads: int) -> Choice:
+    return fast_ikpls(problem, threads, n_jobs=threads)
+
+
+def plskit_optimal(problem: Problem, _: int) -> Choice:
+    import plskit
+
+    model = plskit.pls1_fit(
+        problem.X,
+        problem.y,
+        k="optimal",
+        k_max=problem.max_components,
+        find_k_args={"selector": "r2_max", "args": {"n_folds": FOLDS}},
+        seed=problem.seed,
+    )
+    return Choice(
+        n_components=int(model.k_used), predict=lambda X: plskit.pls1_predict(model, X_new=X)
+    )
+
+
+def process_improve(problem: Problem, _: int) -> Choice:
+    from process_improve.multivariate import PLS
+    from sklearn.model_selection import PredefinedSplit
+
+    y = problem.y[:, None]
+    m = PLS.select_n_components(
+        problem.X,
+        y,
+        max_components=problem.max_components,
+        cv=PredefinedSplit(problem.folds),
+        selection_rule="min",
+    ).n_components
+    model = PLS(n_components=m).fit(problem.X, y)
+    return Choice(n_components=int(m), predict=lambda X: np.ravel(model.predict(X)))
+
+
+def gram_eigenvalues(problem: Problem, _: int) -> None:
+    X = problem.X
+    np.linalg.eigvalsh(X @ X.T if len(X) <= X.shape[1] else X.T @ X)
+
+
+def singular_values(problem: Problem, _: int) -> None:
+    np.linalg.svd(problem.X, compute_uv=False)
+
+
+def thin_svd(problem: Problem, _: int) -> None:
+    np.linalg.svd(problem.X, full_matrices=False)
+
+
+def _pairs(problem: Problem) -> list[tuple[np.ndarray, np.ndarray]]:
+    inside = [problem.folds == fold for fold in range(FOLDS)]
+    return [(np.flatnonzero(~test), np.flatnonzero(test)) for test in inside]
+
+
+def _mean_square(y: np.ndarray, predictions: np.ndarray) -> np.ndarray:
+    return np.mean((predictions - y) ** 2, axis=(1, 2))
+
+
+def _contestant(key: str, run: Callable, package: str, call: str, **further: object) -> Contestant:
+    options = {"title": key, "kind": "peer", "modules": (), "version": installed_version}
+    return Contestant(key=key, run=run, package=package, call=call, **(options | further))
+
+
+_floor = functools.partial(
+    _contestant, package="numpy", kind="floor", modules=("numpy.linalg",), random=False
+)
+
+CONTESTANTS = (
+    _contestant(
+        "plsdof",
+        plsdof_bic,
+        "plsdof",
+        'pls_path(X, y, max_components=M).select("bic"), coef, dof, noise_variance()',
+        title="plsdof, BIC",
+        kind="ours",
+        modules=("plsdof",),
+        random=False,
+    ),
+    _contestant(
+        "plsdof-cv",
+        plsdof_cv,
+        "plsdof",
+        "cross_validate(X, y, cv=folds, max_components=M).select(), pls_path",
+        title="plsdof, cross-validation",
+        kind="ours",
+        modules=("plsdof",),
+    ),
+    _contestant(
+        "scikit-learn",
+        scikit_learn,
+        "scikit-learn",
+        'GridSearchCV(PLSRegression(), scoring="neg_mean_squared_error", cv=folds, n_jobs=threads)',
+        modules=("sklearn.cross_decomposition", "sklearn.model_selection"),
+        many_processes=True,
+    ),
+    _contestant(
+        "ikpls",
+        fast_ikpls,
+        "ikpls",
+        "fast_cross_validation.numpy.PLS(algorithm, ddof=1).cross_validate(n_jobs=1), numpy.PLS",
+        modules=("ikpls.fast_cross_validation.numpy", "ikpls.numpy"),
+    ),
+    _contestant(
+        "ikpls-jobs",
+        ikpls_jobs,
+        "ikpls",
+        "the same with n_jobs=threads (only with more than one thread)",
+        title="ikpls, n_jobs",
+        modules=("ikpls.fast_cross_validation.numpy", "ikpls.numpy"),
+        many_processes=True,
+    ),
+    _contestant(
+        "plskit",
+        plskit_optimal,
+        "plskit",
+        'pls1_fit(X, y, k="optimal", k_max=M, find_k_args={"selector": "r2_max", '
+        '"args": {"n_folds": 5}})',
+        modules=("plskit",),
+    ),
+    _contestant(
+        "process-improve",
+        process_improve,
+        "process-improve",
+        'PLS.select_n_components(X, y, max_components=M, cv=folds, selection_rule="min"), PLS.fit',
+        modules=("process_improve.multivariate", "sklearn.model_selection"),
+    ),
+    _contestant(
+        "r-plsdof",
+        r_plsdof,
+        "plsdof",
+        'pls.ic(X, y, m = M, criterion = "bic")',
+        title="R plsdof",
+        version=r_version,
+        random=False,
+    ),
+    _contestant(
+        "r-pls",
+        r_pls,
+        "pls",
+        'plsr(y ~ X, ncomp = M, scale = TRUE, validation = "CV", segments = folds), MSEP',
+        title="R pls",
+        version=r_version,
+    ),
+    _floor("gram", gram_eigenvalues, call="eigvalsh(X @ X.T or X.T @ X)", title="Gram + eigvalsh"),
+    _floor("svd-values", singular_values, call="svd(X, compute_uv=False)", title="SVD, values"),
+    _floor("svd-thin", thin_svd, call="svd(X, full_matrices=False)", title="SVD, thin"),
+)
+BY_KEY = {contestant.key: contestant for contestant in CONTESTANTS}
+OURS, FLOOR = "plsdof", "gram"
+
+
+def load(contestant: Contestant) -> None:
+    """Import what the contestant needs."""
+    for module in contestant.modules:
+        importlib.import_module(module)

@@ -1,0 +1,346 @@
+"""Routes from data to a path: how they are run, and what each should cost in time and memory.
+
+Costs are counts of these kinds of work, in units whose rates `growth.py` measures:
+
+product       n p^2 of a symmetric product X'X
+eigenvalues   d^3, for the eigenvalues of a matrix of order d; "vectors" with its eigenvectors
+memory        bytes read or written
+recursion     operations of a product with four tall bases
+transposed    stored values whose order is changed from rows to columns
+sparse        stored values times (vectors + 1: reading the index costs as much as one vector)
+squares       multiply-adds of the sparse product X'X
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+PER_ROW = 20  # stored values per row of sparse data
+PROBES = 8  # a loose tolerance makes do with the first batch
+Terms = dict[str, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """Rows, columns and components."""
+
+    n: int
+    p: int
+    M: int = 10
+
+    @property
+    def d(self) -> int:
+        """Order of the smaller Gram matrix."""
+        return min(self.n, self.p)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Axis:
+    """``points`` sizes from ``at`` with one number doubled up to ``largest``."""
+
+    name: str
+    at: Size
+    largest: int
+    points: int = 6
+
+    def sizes(self) -> list[Size]:
+        steps = range(self.points - 1, -1, -1)
+        return [replace(self.at, **{self.name: self.largest >> step}) for step in steps]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Route:
+    """A way from data to a path: what it is called, how it runs, and what it should cost."""
+
+    title: str
+    data: Callable[[Size, Path], tuple[Any, np.ndarray]]
+    fit: Callable[[Any, np.ndarray, int], object]
+    cost: Callable[[Size], Terms]
+    axes: tuple[Axis, ...]
+    memory: Callable[[Size], float] | None = None
+
+
+def dense_data(size: Size, _: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Ten latent factors and noise."""
+    rng = np.random.default_rng(0)
+    T = rng.standard_normal((size.n, 10))
+    X = rng.standard_normal((size.n, size.p))
+    X += T @ rng.standard_normal((10, size.p))
+    return X, T.sum(axis=1) + rng.standard_normal(size.n)
+
+
+def standard_data(size: Size, folder: Path) -> tuple[np.ndarray, np.ndarray]:
+    X, y = dense_data(size, folder)
+    return (X - X.mean(axis=0)) / X.std(axis=0, ddof=1), y
+
+
+def mapped_data(size: Size, folder: Path) -> tuple[np.memmap, np.ndarray]:
+    X, y = dense_data(size, folder)
+    X.tofile(folder / "X.bin")
+    return np.memmap(folder / "X.bin", dtype=np.float64, mode="r", shape=X.shape), y
+
+
+def sparse_data(size: Size, _: Path) -> tuple[scipy.sparse.csr_array, np.ndarray]:
+    rng = np.random.default_rng(1)
+    stored = size.n * PER_ROW
+    indices = rng.integers(0, size.p, stored, dtype=np.int32)
+    pointers = np.arange(0, stored + 1, PER_ROW, dtype=np.int32)
+    values = rng.standard_normal(stored)
+    X = scipy.sparse.csr_array((values, indices, pointers), shape=(size.n, size.p))
+    X.sum_duplicates()
+    return X, X @ rng.standard_normal(size.p) + rng.standard_normal(size.n)
+
+
+def bare(X: np.ndarray, _: np.ndarray, __: int) -> np.ndarray:
+    """The floor: the smaller Gram matrix of standardised data, and its eigenvalues."""
+    return np.linalg.eigvalsh(X @ X.T if len(X) <= X.shape[1] else X.T @ X)
+
+
+def few(X: Any, y: np.ndarray, M: int) -> Any:
+    from plsdof import pls_path
+
+    return whole(pls_path(X, y, max_components=M))
+
+
+def every(X: Any, y: np.ndarray, _: int) -> Any:
+    from plsdof import pls_path
+
+    return whole(pls_path(X, y, solver="gram"))
+
+
+def products_only(X: Any, y: np.ndarray, M: int) -> Any:
+    """As if the Gram matrix were too large to be formed, with the smallest number of probes."""
+    from plsdof import pls_path_from
+    from plsdof.large import large_gram
+
+    return whole(pls_path_from(large_gram(X, y, limit=1), M, tolerance=10.0))
+
+
+def whole(path: Any) -> Any:
+    """Touch what is computed when it is asked for."""
+    _ = path.coef, path.intercept, path.rss, path.dof, path.noise_variance()
+    return path
+
+
+def passes(M: int, probes: int = PROBES) -> int:
+    """Passes over data whose Gram matrix is not formed: means, Lanczos steps, probes by eights."""
+    return 1 + (2 * M + 2) + (M + 1) * -(-probes // 8)
+
+
+def sparse_products(M: int, probes: int = PROBES) -> int:
+    """Vectors that are multiplied with X and X', and one more in every product."""
+    return (2 * M + 2) * (1 + 1) + (M + 1) * (8 + 1) * -(-probes // 8)
+
+
+def added(*terms: Terms) -> Terms:
+    """Add costs."""
+    return {name: sum(one.get(name, 0.0) for one in terms) for one in terms for name in one}
+
+
+def lanczos_cost(s: Size) -> Terms:
+    """Two full orthogonalisations in each of 2M + 2 steps."""
+    return {"memory": 16.0 * s.d * (2 * s.M + 2) ** 2}
+
+
+def formed_cost(s: Size) -> Terms:
+    """Eigenvalues, 2M + 2 products, and four copies of the recursion on all eigenvalues."""
+    products = {"memory": 8.0 * s.d**2 * (2 * s.M + 2)}
+    nodes = {"eigenvalues": float(s.d**3), "recursion": 16.0 * s.d * s.M**2}
+    return added(lanczos_cost(s), products, nodes)
+
+
+def gram_cost(s: Size) -> Terms:
+    return {"product": float(s.n) * s.p * s.d}
+
+
+def bare_cost(s: Size) -> Terms:
+    return added(gram_cost(s), {"eigenvalues": float(s.d**3)})
+
+
+def few_cost(s: Size) -> Terms:
+    """Standardising reads or writes X fourteen times."""
+    return added({"memory": 112.0 * s.n * s.p}, gram_cost(s), formed_cost(s))
+
+
+def every_cost(s: Size) -> Terms:
+    """M = d, and some forty passes over four copies of d x d filters."""
+    filters = {"vectors": float(s.d**3), "recursion": 16.0 * s.d**3, "memory": 1280.0 * s.d**2}
+    return added({"memory": 112.0 * s.n * s.p}, gram_cost(s), filters)
+
+
+def sparse_cost(s: Size) -> Terms:
+    """Standardising takes about seven times as long as going from rows to columns."""
+    return {"transposed": 7.0 * s.n * PER_ROW}
+
+
+def sparse_formed_cost(s: Size) -> Terms:
+    squares = {"squares": float(s.n) * PER_ROW**2, "memory": 100.0 * s.d**2}
+    return added(sparse_cost(s), squares, formed_cost(s))
+
+
+def sparse_products_cost(s: Size) -> Terms:
+    products = {"sparse": 2.0 * s.n * PER_ROW * sparse_products(s.M)}
+    probing = {"memory": 8.0 * 12 * PROBES * s.d * (s.M + 1)}
+    return added(sparse_cost(s), products, lanczos_cost(s), probing)
+
+
+def stream_formed_cost(s: Size) -> Terms:
+    """Moments read or write a block ten times."""
+    return added({"memory": 80.0 * s.n * s.p}, gram_cost(s), formed_cost(s))
+
+
+def stream_products_cost(s: Size) -> Terms:
+    """A pass copies a block, centres it and multiplies twice: it reads or writes it six times."""
+    moved = {"memory": 48.0 * s.n * s.p * passes(s.M) + 96.0 * PROBES * s.d * (s.M + 1)}
+    return added(moved, lanczos_cost(s))
+
+
+def recursion_memory(d: int, M: int) -> float:
+    """Scores, weights and filters of four copies, and what is made of them: 30 arrays g x M.
+
+    The nodes are d eigenvalues and those of the Krylov space.
+    """
+    return 240.0 * min(d + 2 * M + 2, 2 * d) * M
+
+
+def formed_memory(s: Size) -> float:
+    """The matrix and a copy for LAPACK, or what the recursion takes after that."""
+    return max(16.0 * s.d**2, recursion_memory(s.d, s.M))
+
+
+def few_memory(s: Size) -> float:
+    """One copy of X."""
+    return 8.0 * s.n * s.p + formed_memory(s)
+
+
+def every_memory(s: Size) -> float:
+    """One copy of X, and the recursion with as many components as nodes."""
+    return 8.0 * s.n * s.p + 240.0 * s.d**2
+
+
+def sparse_memory(s: Size) -> float:
+    """Four copies of X, by rows or columns, 12 bytes a value, until it is standardised."""
+    return 48.0 * s.n * PER_ROW
+
+
+def sparse_formed_memory(s: Size) -> float:
+    return sparse_memory(s) + formed_memory(s)
+
+
+def vectors_memory(s: Size) -> float:
+    """The basis of the Krylov space, and six arrays like a batch of probes."""
+    return 8.0 * s.d * (2 * s.M + 2 + 6 * 8)
+
+
+def sparse_products_memory(s: Size) -> float:
+    """Products of a block of rows with a batch of probes, three times."""
+    rows = min(s.n, max(2**16, 2 * s.p))
+    return sparse_memory(s) + vectors_memory(s) + 3.0 * 8 * 8 * rows
+
+
+def blocks_memory(s: Size) -> float:
+    """A block that is worked on, one that is read, and the pages of the file it is read from."""
+    from plsdof.block_sources import block_length
+
+    step = block_length(s.p)
+    return 8.0 * s.p * min(s.n, step) * (3 if s.n > step else 2)
+
+
+def stream_formed_memory(s: Size) -> float:
+    """Products so far, those of a block, and their sum."""
+    return blocks_memory(s) + max(24.0 * s.d**2, recursion_memory(s.d, s.M))
+
+
+def stream_products_memory(s: Size) -> float:
+    return blocks_memory(s) + vectors_memory(s)
+
+
+def along(n: Axis, p: Axis, M: Axis | None = None) -> tuple[Axis, ...]:
+    return (n, p) if M is None else (n, p, M)
+
+
+DENSE = along(
+    Axis(name="n", at=Size(n=0, p=200), largest=64_000),
+    Axis(name="p", at=Size(n=4000, p=0), largest=2000, points=5),
+    Axis(name="M", at=Size(n=4000, p=800), largest=160),
+)
+ROUTES = {
+    "floor": Route(
+        title="floor: Gram + eigvalsh",
+        data=standard_data,
+        fit=bare,
+        cost=bare_cost,
+        axes=DENSE[:2],
+    ),
+    "dense": Route(
+        title="dense, few components",
+        data=dense_data,
+        fit=few,
+        cost=few_cost,
+        memory=few_memory,
+        axes=DENSE,
+    ),
+    "dense-all": Route(
+        title="dense, all components (gram)",
+        data=dense_data,
+        fit=every,
+        cost=every_cost,
+        memory=every_memory,
+        axes=along(
+            Axis(name="n", at=Size(n=0, p=100), largest=64_000),
+            Axis(name="p", at=Size(n=2000, p=0), largest=640, points=5),
+        ),
+    ),
+    "sparse-formed": Route(
+        title="sparse, matrix formed",
+        data=sparse_data,
+        fit=few,
+        cost=sparse_formed_cost,
+        memory=sparse_formed_memory,
+        axes=along(
+            Axis(name="n", at=Size(n=0, p=1000), largest=256_000),
+            Axis(name="p", at=Size(n=16_000, p=0), largest=2000, points=4),
+            Axis(name="M", at=Size(n=16_000, p=800), largest=160),
+        ),
+    ),
+    "sparse-products": Route(
+        title="sparse, products only",
+        data=sparse_data,
+        fit=products_only,
+        cost=sparse_products_cost,
+        memory=sparse_products_memory,
+        axes=along(
+            Axis(name="n", at=Size(n=0, p=2000), largest=256_000),
+            Axis(name="p", at=Size(n=64_000, p=0), largest=32_000),
+            Axis(name="M", at=Size(n=32_000, p=4000), largest=64, points=5),
+        ),
+    ),
+    "stream-formed": Route(
+        title="streamed, matrix formed",
+        data=mapped_data,
+        fit=few,
+        cost=stream_formed_cost,
+        memory=stream_formed_memory,
+        axes=along(
+            Axis(name="n", at=Size(n=0, p=200), largest=128_000),
+            Axis(name="p", at=Size(n=8000, p=0), largest=2000, points=5),
+            Axis(name="M", at=Size(n=8000, p=800), largest=160),
+        ),
+    ),
+    "stream-products": Route(
+        title="streamed, products only",
+        data=mapped_data,
+        fit=products_only,
+        cost=stream_products_cost,
+        memory=stream_products_memory,
+        axes=along(
+            Axis(name="n", at=Size(n=0, p=200), largest=64_000),
+            Axis(name="p", at=Size(n=8000, p=0), largest=2000, points=5),
+            Axis(name="M", at=Size(n=8000, p=400), largest=40, points=4),
+        ),
+    ),
+}

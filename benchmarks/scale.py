@@ -1,0 +1,266 @@
+"""Data that do not fit, or only just: a large file, and a large sparse matrix.
+
+    python benchmarks/scale.py --scratch DIR [--out DIR] [--quick] [--only file|sparse]
+
+(a) A file of 1,000,000 x 500 float64 (4 GB, made in DIR and deleted at the end): `pls_path` on a
+    memory map of it, against a bare chunked X'X over the same file that reads into one buffer.
+    "cold" evicts the file from the page cache before each run, "warm" reads it from there.
+(b) A sparse matrix of 1,000,000 x 100,000 with 10^7 stored values, made in memory: `pls_path` with
+    10 components and the standard error of its Degrees of Freedom.
+
+Every run is a process of its own. Peak memory is VmHWM, which counts pages of a mapped file while
+they are resident, although the system may take them back at any time; the peak of RssAnon, sampled
+every 10 ms, leaves them out. The promise is held against VmHWM. ``--quick`` divides the numbers of
+rows (and the columns of the sparse matrix) by 100. The exit status is 0 whatever the numbers say,
+unless the harness itself fails.
+"""
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import memory
+import numpy as np
+from findings import Check
+from scale_tasks import FULL, QUICK, Size, make_file
+
+FILE_MEMORY, FILE_RATIO = 1.5e9, 1.5
+SPARSE_MEMORY, SPARSE_ERROR = 4e9, 0.01
+# Up to here the exact Degrees of Freedom of a dense copy are cheap.
+DENSE_COLUMNS = 2000
+
+
+def run_child(task: str, folder: Path, size: Size, limit: float) -> dict[str, Any]:
+    """Run a task in a process of its own and return its answer, memory and error included."""
+    order = json.dumps({"task": task, "folder": str(folder), "size": asdict(size)})
+    child = subprocess.Popen(
+        [sys.executable, str(Path(__file__).with_name("scale_tasks.py")), order],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    anonymous, until = 0.0, time.monotonic() + limit
+    while child.poll() is None:
+        anonymous = max(anonymous, memory.status("RssAnon", str(child.pid)) or 0.0)
+        try:
+            child.wait(0.01)
+        except subprocess.TimeoutExpired:
+            if time.monotonic() > until:
+                child.kill()
+                child.communicate()
+                return {"status": f"over the limit of {limit:g} s", "anonymous": anonymous}
+    output, errors = child.communicate()
+    if child.returncode != 0:
+        last = (errors.strip().splitlines() or ["no message"])[-1]
+        return {"status": f"failed: {last:.300}", "anonymous": anonymous}
+    return {"status": "ok", "anonymous": anonymous, **json.loads(output.splitlines()[-1])}
+
+
+def measure_file(folder: Path, size: Size, limit: float) -> dict[str, Any]:
+    """Time both tasks on one file, in turns, cold and warm."""
+    started = time.perf_counter()
+    make_file(folder, size)
+    print(
+        f"made {size.rows:,} x {size.columns} in {time.perf_counter() - started:.1f} s", flush=True
+    )
+    found: dict[str, Any] = {}
+    try:
+        for state in ("cold", "warm"):
+            for _ in range(size.repeats):
+                for task in ("gram", "mapped"):
+                    if state == "cold":
+                        evict(folder / "X.bin")
+                    answer = run_child(task, folder, size, limit)
+                    found.setdefault(f"{task}, {state}", []).append(answer)
+                    print(f"{task}, {state}: {_words(answer)}", flush=True)
+    finally:
+        (folder / "X.bin").unlink(missing_ok=True)
+        (folder / "y.npy").unlink(missing_ok=True)
+    return found
+
+
+def measure_sparse(folder: Path, size: Size, limit: float) -> dict[str, Any]:
+    """Run the sparse task, and its dense twin where there can be one."""
+    tasks = ("sparse", "dense") if size.sparse_columns <= DENSE_COLUMNS else ("sparse",)
+    found = {}
+    for task in tasks:
+        found[task] = [run_child(task, folder, size, limit)]
+        print(f"{task}: {_words(found[task][0])}", flush=True)
+    return found
+
+
+def evict(file: Path) -> None:
+    """Ask the system to forget what it holds of a file in memory."""
+    if hasattr(os, "posix_fadvise"):
+        descriptor = os.open(file, os.O_RDONLY)
+        try:
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(descriptor)
+
+
+def check_file(found: dict[str, Any]) -> list[Check]:
+    """Hold the promises about the file against the measurements."""
+    mapped = [one for name, runs in found.items() if name.startswith("mapped") for one in runs]
+    peaks = [one["peak"] for one in mapped if one["status"] == "ok"]
+    failed = sorted({one["status"] for one in mapped if one["status"] != "ok"})
+    ratios = {state: _file_ratio(found, state) for state in ("cold", "warm")}
+    lines = [
+        f"{state}: {'no time' if ratio is None else f'{ratio:.2f} x'}"
+        for state, ratio in ratios.items()
+    ]
+    fast = all(ratio is not None and ratio <= FILE_RATIO for ratio in ratios.values())
+    small = bool(peaks) and not failed and max(peaks) <= FILE_MEMORY
+    shown = [f"VmHWM {max(peaks) / 1e9:.2f} GB"] if peaks else []
+    return [
+        Check(
+            promise=f"file: at most {FILE_RATIO} x a bare chunked X'X",
+            holds=fast,
+            details=(*lines, *failed),
+        ),
+        Check(
+            promise=f"file: at most {FILE_MEMORY / 1e9} GB resident",
+            holds=small,
+            details=(*shown, *failed),
+        ),
+    ]
+
+
+def _file_ratio(found: dict[str, Any], state: str) -> float | None:
+    times = {}
+    for task in ("gram", "mapped"):
+        runs = [one["seconds"] for one in found[f"{task}, {state}"] if one["status"] == "ok"]
+        if not runs:
+            return None
+        times[task] = statistics.median(runs)
+    return times["mapped"] / times["gram"]
+
+
+def check_sparse(found: dict[str, Any]) -> list[Check]:
+    """Hold the promises about the sparse matrix against the measurements."""
+    answer = found["sparse"][0]
+    ok = answer["status"] == "ok"
+    errors = relative_errors(answer) if ok else None
+    known = errors is not None
+    checks = [
+        Check(
+            promise=f"sparse: under {SPARSE_MEMORY / 1e9:g} GB resident",
+            holds=ok and answer["peak"] < SPARSE_MEMORY,
+            details=(f"VmHWM {answer['peak'] / 1e9:.2f} GB" if ok else answer["status"],),
+        ),
+        Check(
+            promise=f"sparse: standard error of the DoF at most {SPARSE_ERROR:.0%}",
+            holds=known and max(errors) <= SPARSE_ERROR,
+            details=(f"largest {max(errors):.2%}" if known else _no_errors(answer),),
+        ),
+    ]
+    dense = found.get("dense", [{"status": "not run"}])[0]
+    return [*checks, check_dense(answer, dense)] if ok and dense["status"] == "ok" else checks
+
+
+def _no_errors(answer: dict[str, Any]) -> str:
+    return "no standard error reported" if answer["status"] == "ok" else answer["status"]
+
+
+def relative_errors(answer: dict[str, Any]) -> list[float] | None:
+    """Return standard error / DoF for every model but the empty one."""
+    if answer.get("dof_std_error") is None:
+        return None
+    return [e / d for e, d in zip(answer["dof_std_error"][1:], answer["dof"][1:], strict=True)]
+
+
+def check_dense(answer: dict[str, Any], dense: dict[str, Any]) -> Check:
+    """Compare the Degrees of Freedom with those of the dense copy."""
+    dof, exact = np.array(answer["dof"]), np.array(dense["dof"])
+    allowed = 4 * np.array(answer["dof_std_error"] or 0.0) + 1e-8 * np.abs(exact)
+    gap = np.abs(dof - exact)
+    return Check(
+        promise="sparse: DoF of the dense path within 4 standard errors and 1e-8",
+        holds=bool(np.all(gap <= allowed)),
+        details=(f"largest gap {gap.max():.1e}",),
+    )
+
+
+def markdown(found: dict[str, Any], checks: Sequence[Check], size: Size) -> str:
+    """Return two tables and the checks."""
+    lines = [
+        f"File of {size.rows:,} x {size.columns} float64, {size.max_components} components; "
+        f"sparse {size.sparse_rows:,} x {size.sparse_columns:,}, {size.per_row} values a row, "
+        f"{size.sparse_components} components."
+        + ("" if size == FULL else " The promises below are about the full size."),
+        "",
+        "| run | median s | VmHWM, GB | RssAnon, GB | runs |",
+        "|---|---|---|---|---|",
+    ]
+    lines += [_table_line(name, runs) for name, runs in found.items()]
+    for answer in found.get("sparse", []):
+        if answer["status"] == "ok":
+            lines += ["", *_dof_table(answer)]
+    return "\n".join([*lines, "", "```text", *map(str, checks), "```", ""])
+
+
+def _table_line(name: str, runs: Sequence[dict[str, Any]]) -> str:
+    ok = [one for one in runs if one["status"] == "ok"]
+    if not ok:
+        return f"| {name} | {runs[0]['status'].replace('|', '/')} | - | - | {len(runs)} |"
+    seconds = statistics.median(one["seconds"] for one in ok)
+    peak, anonymous = (max(one[key] or 0 for one in ok) / 1e9 for key in ("peak", "anonymous"))
+    return f"| {name} | {seconds:.2f} | {peak:.2f} | {anonymous:.2f} | {len(ok)} |"
+
+
+def _dof_table(answer: dict[str, Any]) -> list[str]:
+    errors = answer["dof_std_error"] or [float("nan")] * len(answer["dof"])
+    lines = ["| m | DoF | standard error | relative |", "|---|---|---|---|"]
+    for m, (dof, error) in enumerate(zip(answer["dof"], errors, strict=True)):
+        lines.append(f"| {m} | {dof:,.2f} | {error:.2g} | {error / dof:.2%} |")
+    return lines
+
+
+def _words(answer: dict[str, Any]) -> str:
+    if answer["status"] != "ok":
+        return str(answer["status"])
+    peak = "" if answer["peak"] is None else f", VmHWM {answer['peak'] / 1e9:.2f} GB"
+    return f"{answer['seconds']:.2f} s{peak}"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure, print, and write scale.md and scale.json if a folder is named."""
+    options = _options(arguments)
+    size, found, checks = QUICK if options.quick else FULL, {}, []
+    if options.only in (None, "file"):
+        options.scratch.mkdir(parents=True, exist_ok=True)
+        found |= measure_file(options.scratch, size, options.limit)
+        checks += check_file(found)
+    if options.only in (None, "sparse"):
+        found |= measure_sparse(options.scratch, size, options.limit)
+        checks += check_sparse(found)
+    text = markdown(found, checks, size)
+    print(text)
+    if options.out:
+        options.out.mkdir(parents=True, exist_ok=True)
+        (options.out / "scale.md").write_text(text)
+        content = {"size": asdict(size), "python": platform.python_version(), "runs": found}
+        (options.out / "scale.json").write_text(json.dumps(content, indent=1) + "\n")
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--scratch", type=Path, default=Path(), help="folder for the large file")
+    parser.add_argument("--out", type=Path, help="folder for scale.md and scale.json")
+    parser.add_argument("--quick", action="store_true", help="1/100 of the size")
+    parser.add_argument("--only", choices=["file", "sparse"])
+    parser.add_argument("--limit", type=float, default=1800.0, help="seconds for one run")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    main()
