@@ -1,4 +1,4 @@
-"""Degrees of Freedom of any regressor: formulas against derivatives, draws against formulas."""
+"""Degrees of Freedom of any regressor: what the results say, and how they are obtained."""
 
 import numpy as np
 import pandas as pd
@@ -6,41 +6,32 @@ import pytest
 import scipy.sparse
 from conftest import make_problem
 from numpy.testing import assert_array_equal
+from regressors import CHOOSING, FIXED_BY_CHOICE, LINEAR, TIGHT, N, P, make_data, scaled
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.cluster import KMeans
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
-from sklearn.cross_decomposition import PLSRegression
 from sklearn.decomposition import PCA
-from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.feature_selection import SelectKBest, f_regression
 from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+from sklearn.gaussian_process.kernels import RBF
 from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import Nystroem
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import (
-    ElasticNet,
-    ElasticNetCV,
     Lasso,
-    LassoCV,
     LassoLars,
-    LassoLarsIC,
     LinearRegression,
     LogisticRegression,
     PoissonRegressor,
     Ridge,
-    RidgeCV,
 )
-from sklearn.model_selection import GridSearchCV
-from sklearn.neighbors import KNeighborsRegressor, RadiusNeighborsRegressor
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
-from sklearn.pipeline import FeatureUnion, make_pipeline, make_union
+from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
     OneHotEncoder,
-    PolynomialFeatures,
-    SplineTransformer,
     StandardScaler,
 )
 from sklearn.svm import SVR
@@ -49,126 +40,12 @@ from sklearn.tree import DecisionTreeRegressor
 from plsdof import pcr_path, pls_path, ridge_path
 from plsdof.complexity import degrees_of_freedom
 from plsdof.errors import InvalidInputError, NotAvailableError
-from plsdof.estimators import PCRegressor, PLSRegressor, RidgeRegressor
 from plsdof.monte_carlo import monte_carlo_dof
-
-N, P = 24, 5
 
 
 @pytest.fixture(scope="module")
 def data():
-    rng = np.random.default_rng(7)
-    X = rng.normal(size=(N, P)) + rng.normal(size=(N, 1))
-    y = 3.0 + X @ [1.0, 0.5, 0.0, 0.0, -1.0] + np.sin(2 * X[:, 0]) + 0.4 * rng.normal(size=N)
-    return X, y
-
-
-def triangle(distances):
-    """Weights of a triangular kernel, for one array or an array of arrays."""
-    if distances.dtype == object:
-        return np.array([1.0 - d / 5 for d in distances], dtype=object)
-    return 1.0 / (1.0 + distances)
-
-
-def scaled(*steps):
-    return make_pipeline(StandardScaler(), *steps)
-
-
-TIGHT = {"tol": 1e-12, "max_iter": 200_000}
-LINEAR = {
-    "least squares": LinearRegression(),
-    "least squares without intercept": LinearRegression(fit_intercept=False),
-    "ridge": Ridge(3.0),
-    "ridge without intercept": Ridge(3.0, fit_intercept=False),
-    "ridge without penalty": Ridge(0.0),
-    "kernel ridge, rbf": KernelRidge(alpha=0.3, kernel="rbf", gamma=0.1),
-    "kernel ridge, linear": KernelRidge(alpha=2.0),
-    "kernel ridge, polynomial": KernelRidge(alpha=2.0, kernel="poly", degree=2, coef0=0.5),
-    "kernel ridge, callable": KernelRidge(alpha=0.5, kernel=np.dot),
-    "nearest neighbours": KNeighborsRegressor(4),
-    "nearest neighbours by callable": KNeighborsRegressor(4, weights=triangle),
-    "radius neighbours": RadiusNeighborsRegressor(1.5),
-    "radius neighbours by callable": RadiusNeighborsRegressor(1.5, weights=triangle),
-    "Gaussian process": GaussianProcessRegressor(RBF(2.0), alpha=0.3, optimizer=None),
-    "Gaussian process, one noise per row": GaussianProcessRegressor(
-        RBF(2.0, "fixed"), alpha=np.linspace(0.1, 1, N)
-    ),
-    "Gaussian process with white kernel": GaussianProcessRegressor(
-        RBF(2.0) + WhiteKernel(0.5), optimizer=None
-    ),
-    "Gaussian process of normalised y": GaussianProcessRegressor(
-        RBF(2.0), alpha=0.3, optimizer=None, normalize_y=True
-    ),
-    "mean": DummyRegressor(),
-    "constant": DummyRegressor(strategy="constant", constant=2.0),
-    "principal components": scaled(PCA(3), LinearRegression()),
-    "splines": make_pipeline(SplineTransformer(3, degree=1), LinearRegression()),
-    "splines with ridge": make_pipeline(SplineTransformer(6), Ridge(0.5)),
-    "polynomials with kernel ridge": scaled(PolynomialFeatures(2), KernelRidge(alpha=2.0)),
-    "kernel approximation": scaled(Nystroem(n_components=8, random_state=1), Ridge(0.1)),
-    "union of transformers": make_pipeline(
-        make_union(StandardScaler(), PCA(2)), "passthrough", Ridge(1.0)
-    ),
-    "columns apart": make_pipeline(
-        ColumnTransformer([("curve", SplineTransformer(3), [0]), ("rest", "passthrough", [1, 2])]),
-        LinearRegression(),
-    ),
-}
-SMOOTH = {
-    "lasso": Lasso(0.1, **TIGHT),
-    "lasso without intercept": Lasso(0.2, fit_intercept=False, **TIGHT),
-    "positive lasso": Lasso(0.1, positive=True, **TIGHT),
-    "lasso by least angles": LassoLars(0.1),
-    "elastic net": ElasticNet(0.3, l1_ratio=0.4, **TIGHT),
-    "elastic net without intercept": ElasticNet(0.3, fit_intercept=False, **TIGHT),
-    "scaled lasso": scaled(Lasso(0.1, **TIGHT)),
-    "positive least squares": LinearRegression(positive=True),
-    "positive ridge": Ridge(1.0, positive=True, **TIGHT),
-    "median": DummyRegressor(strategy="median"),
-    "quantile": DummyRegressor(strategy="quantile", quantile=0.3),
-    "PLS of scikit-learn": PLSRegression(2),
-    "PLS of scikit-learn, not scaled": PLSRegression(3, scale=False),
-    "PLS in a pipeline": make_pipeline(PolynomialFeatures(2), PLSRegression(2)),
-    "our PLS": PLSRegressor(2),
-    "our PCR": PCRegressor(3),
-    "our ridge": RidgeRegressor(4.0),
-    "distance weights": KNeighborsRegressor(4, weights="distance"),
-}
-ALL = {**LINEAR, **SMOOTH}
-
-
-def trace_by_central_differences(estimator, X, y, step=1e-5):
-    """The sum of d yhat_i / d y_i, one row at a time; knows nothing about formulas."""
-    total = 0.0
-    for i in range(len(y)):
-        bump = np.zeros(len(y))
-        bump[i] = step
-        up = clone(estimator).fit(X, y + bump).predict(X).ravel()[i]
-        down = clone(estimator).fit(X, y - bump).predict(X).ravel()[i]
-        total += (up - down) / (2 * step)
-    return total
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_a_formula_equals_central_differences_of_the_fit(name, data):
-    result = degrees_of_freedom(ALL[name], *data)
-    assert result.method == "exact"
-    assert result.std_error == 0
-    assert result.draws.size == 0
-    assert result.value == pytest.approx(
-        trace_by_central_differences(ALL[name], *data), abs=2e-5, rel=1e-5
-    )
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_a_formula_equals_its_monte_carlo_within_three_standard_errors(name, data):
-    X, y = data
-    exact = degrees_of_freedom(ALL[name], X, y).value
-    # A small step: what is not linear in y is then measured at y itself.
-    drawn = degrees_of_freedom(ALL[name], X, y, "monte-carlo", noise=0.1, step=1e-4, n_draws=16)
-    assert drawn.method == "monte-carlo"
-    assert drawn.std_error < 2.0
-    assert abs(drawn.value - exact) <= 3 * drawn.std_error + 1e-6
+    return make_data()
 
 
 @pytest.mark.parametrize("name", LINEAR)
@@ -264,24 +141,6 @@ def test_random_features_are_said_to_be_given(data):
     assert "drew at random" not in degrees_of_freedom(scaled(PCA(2), Ridge()), *data).message
 
 
-CHOOSING = {
-    "lasso": (LassoCV(cv=3, alphas=20), "alpha ="),
-    "scaled lasso": (scaled(LassoCV(cv=3, alphas=20)), "alpha ="),
-    "elastic net": (ElasticNetCV(cv=3, alphas=5, l1_ratio=[0.2, 0.8]), "l1_ratio ="),
-    "ridge": (RidgeCV(np.logspace(-2, 3, 10)), "alpha ="),
-    "least angles": (LassoLarsIC("bic"), "alpha ="),
-    "search": (
-        GridSearchCV(KNeighborsRegressor(), {"n_neighbors": [2, 5, 9]}, cv=3),
-        "n_neighbors =",
-    ),
-    "Gaussian process": (
-        GaussianProcessRegressor(RBF(2.0), alpha=0.3, normalize_y=True),
-        "RBF(length_scale=",
-    ),
-    "our PLS": (PLSRegressor("bic"), "component(s)"),
-}
-
-
 @pytest.mark.parametrize("name", CHOOSING)
 def test_a_choice_by_y_is_counted_by_default_and_taken_as_given_by_exact(name, data):
     model, chosen = CHOOSING[name]
@@ -294,19 +153,6 @@ def test_a_choice_by_y_is_counted_by_default_and_taken_as_given_by_exact(name, d
     assert counted.conditional == given.value
     assert chosen in counted.message
     assert len(counted.draws) == 4
-
-
-FIXED_BY_CHOICE = {
-    "lasso": lambda m: Lasso(m.alpha_),
-    "elastic net": lambda m: ElasticNet(m.alpha_, l1_ratio=m.l1_ratio_),
-    "ridge": lambda m: Ridge(m.alpha_),
-    "least angles": lambda m: LassoLars(m.alpha_),
-    "search": lambda m: m.best_estimator_,
-    "our PLS": lambda m: PLSRegressor(m.n_components_),
-    "Gaussian process": lambda m: GaussianProcessRegressor(
-        m.kernel_, alpha=0.3, optimizer=None, normalize_y=True
-    ),
-}
 
 
 @pytest.mark.parametrize("name", FIXED_BY_CHOICE)

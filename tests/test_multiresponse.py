@@ -1,4 +1,4 @@
-"""Several responses: shared decompositions, and PLS2 with its derivative."""
+"""PLS2: fit, derivative, criteria for all responses together, scores."""
 
 from dataclasses import FrozenInstanceError
 
@@ -6,127 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import make_problem
+from responses import ALGORITHMS, STEP, make_responses, nipals, scaled, traces
 from sklearn.cross_decomposition import PLSRegression
 
-from plsdof import joint_derivative, multiresponse, pls_path
+from plsdof import joint_derivative, pls_path
 from plsdof.errors import InvalidInputError, RankExhaustedError, RankExhaustedWarning
-from plsdof.multiresponse import pls2_path, pls_paths
-
-STEP = 1e-5
-
-
-def make_responses(n, p, q, seed=0, decay=0.3):
-    rng = np.random.default_rng(seed)
-    X, _ = make_problem(n, p, seed=seed, decay=decay)
-    return X, X @ rng.normal(size=(p, q)) * np.arange(1, q + 1) + rng.normal(size=(n, q)) + 5.0
-
-
-def nipals(X, Y, m):
-    """Fit of PLS2 with deflation of X and Y by the scores, in original coordinates."""
-    left, residual = X - X.mean(axis=0), Y - Y.mean(axis=0)
-    for _ in range(m):
-        w = np.linalg.svd(left.T @ residual)[0][:, 0]
-        t = left @ w
-        t /= np.linalg.norm(t)
-        left, residual = left - np.outer(t, t @ left), residual - np.outer(t, t @ residual)
-    return Y - residual
-
-
-def simpls(X, Y, m):
-    """Fit of de Jong's SIMPLS: deflation of X'Y by the loadings."""
-    centred, response = X - X.mean(axis=0), Y - Y.mean(axis=0)
-    cross, V, fitted = centred.T @ response, [], np.zeros_like(Y) + Y.mean(axis=0)
-    for _ in range(m):
-        r = np.linalg.svd(cross)[0][:, 0]
-        t = centred @ r
-        t /= np.linalg.norm(t)
-        v = centred.T @ t
-        for other in V:
-            v -= other * (other @ v)
-        v /= np.linalg.norm(v)
-        V.append(v)
-        cross = cross - np.outer(v, v @ cross)
-        fitted += np.outer(t, t @ response)
-    return fitted
-
-
-ALGORITHMS = {"nipals": nipals, "simpls": simpls}
-
-
-def traces(fit, Y):
-    """Sums of d yhat_ij / d y_ij over i by central differences, one per response."""
-    total = np.zeros(Y.shape[1])
-    for i, j in np.ndindex(Y.shape):
-        step = np.zeros_like(Y)
-        step[i, j] = STEP
-        total[j] += (fit(Y + step) - fit(Y - step))[i, j] / (2 * STEP)
-    return total
-
-
-def scaled(X):
-    return (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("solver", ["auto", "svd", "gram"])
-def test_columns_equal_single_paths_and_share_one_decomposition(weighted, solver):
-    X, Y = make_responses(20, 5, 3)
-    weights = np.array([0.0, 1.0, 2.0, 3.5] * 5) if weighted else None
-    paths = pls_paths(X, Y, sample_weight=weights, solver=solver)
-    assert len(paths) == 3
-    for j, path in enumerate(paths):
-        single = pls_path(X, Y[:, j], sample_weight=weights, solver=solver)
-        np.testing.assert_allclose(path.dof, single.dof, rtol=1e-10)
-        np.testing.assert_allclose(path.coef, single.coef, rtol=1e-8, atol=1e-9)
-        np.testing.assert_allclose(path.intercept, single.intercept, rtol=1e-8)
-        assert path.decomposition is paths[0].decomposition
-
-
-def test_x_is_decomposed_once_for_many_responses(monkeypatch):
-    calls = []
-
-    def counted(data, solver):
-        calls.append(solver)
-        return decompose(data, solver)
-
-    decompose = multiresponse.decompose
-    monkeypatch.setattr(multiresponse, "decompose", counted)
-    X, Y = make_responses(30, 5, 40)
-    assert len(pls_paths(X, Y)) == 40
-    assert calls == ["gram"]
-
-
-def test_one_response_that_needs_the_svd_takes_all_of_them_there():
-    X, Y = make_responses(30, 8, 2, decay=0.0)
-    hard, _ = make_responses(30, 8, 2, decay=6.0)
-    assert {path.solver for path in pls_paths(X, Y)} == {"gram"}
-    # The first response lives on the leading direction and would be content with "gram".
-    leading = np.linalg.svd(scaled(hard))[0][:, 0]
-    easy = pls_paths(hard, leading, 1)
-    assert [path.solver for path in easy] == ["gram"]
-    both = np.column_stack([leading, Y[:, 0]])
-    with pytest.warns(RankExhaustedWarning):
-        assert {path.solver for path in pls_paths(hard, both, 8)} == {"svd"}
-
-
-def test_names_of_responses_are_kept():
-    X, Y = make_responses(20, 4, 2)
-    paths = pls_paths(X, pd.DataFrame(Y, columns=["fat", "water"]), 2)
-    assert paths.names == ("fat", "water")
-    assert paths["water"] is paths[1]
-    assert "'fat', 'water'" in repr(paths)
-    with pytest.raises(KeyError, match="'sugar' is no response; there are 'fat', 'water'"):
-        paths["sugar"]
-    assert pls_paths(X, Y, 2).names == ("0", "1")
-    assert pls_paths(X, Y[:, 0], 2).names == ("0",)
-
-
-def test_every_response_reports_that_it_ends_early():
-    X, Y = make_responses(20, 4, 2)
-    with pytest.warns(RankExhaustedWarning, match="9 components asked for, 4 supported"):
-        pls_paths(X, Y, 9)
-    with pytest.raises(RankExhaustedError, match="4 supported"):
-        pls_paths(X, Y, 9, strict=True)
+from plsdof.multiresponse import pls2_path
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -299,3 +184,169 @@ def test_unusable_input_is_refused(change, message):
     X, Y = make_responses(12, 4, 2)
     with pytest.raises(InvalidInputError, match=message):
         pls2_path(**{"X": X, "Y": Y, **change})
+
+
+def derivative(fit, Y):
+    """Sums over rows of d yhat_ij / d y_ik by central differences, at [j, k]."""
+    total = np.zeros((Y.shape[1], Y.shape[1]))
+    for i, k in np.ndindex(Y.shape):
+        step = np.zeros_like(Y)
+        step[i, k] = STEP
+        total[:, k] += (fit(Y + step) - fit(Y - step))[i] / (2 * STEP)
+    return total
+
+
+@pytest.mark.parametrize("scale_response", [False, True])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_derivatives_by_other_responses_equal_central_differences(algorithm, scale_response):
+    X, Y = make_responses(12, 4, 3, seed=12)
+    options = {"algorithm": algorithm, "scale_response": scale_response}
+    path = pls2_path(X, Y, 3, **options)
+
+    def fit(responses):
+        spread = responses.std(axis=0, ddof=1) if scale_response else 1.0
+        return ALGORITHMS[algorithm](scaled(X), responses / spread, 2) * spread
+
+    expected = derivative(fit, Y)
+    assert np.abs(expected - np.diag(np.diag(expected))).max() > 0.1
+    np.testing.assert_allclose(path.dof_matrix[2], expected, atol=1e-6)
+    np.testing.assert_array_equal(path.dof_matrix[0], np.eye(3))
+
+
+def test_noise_covariance_is_that_of_the_residuals_and_has_the_variances_on_its_diagonal():
+    X, Y = make_responses(30, 5, 3, seed=13)
+    weights = np.random.default_rng(0).integers(1, 4, 30)
+    for w in (None, weights):
+        path = pls2_path(X, Y, 3, sample_weight=w, scale_response=True)
+        covariance = path.noise_covariance()
+        np.testing.assert_allclose(
+            np.diagonal(covariance, axis1=1, axis2=2), path.noise_variance(), rtol=1e-12
+        )
+        E = (Y - path.fitted[2]) * (1.0 if w is None else np.sqrt(w)[:, None])
+        root = np.sqrt(path.units.n - path.dof_by_response[2])
+        np.testing.assert_allclose(covariance[2], E.T @ E / np.outer(root, root), rtol=1e-8)
+        assert np.linalg.eigvalsh(covariance[2])[0] > 0
+
+
+@pytest.mark.parametrize("name", ["aic", "bic", "gcv"])
+def test_for_one_response_the_criteria_are_those_of_a_path(name):
+    X, Y = make_responses(30, 6, 1, seed=14)
+    joint, path = pls2_path(X, Y), pls_path(X, Y[:, 0])
+    for noise in ("independent", "correlated"):
+        np.testing.assert_allclose(
+            joint.criterion(name, noise), path.criterion(name, noise="dof"), rtol=1e-8
+        )
+    expected = path.select(name, noise="dof")
+    chosen = joint.select(name)
+    assert (chosen.n_components, chosen.rule) == (expected.n_components, "first-minimum")
+
+
+def test_the_joint_criterion_is_the_sum_over_responses():
+    X, Y = make_responses(40, 6, 3, seed=15)
+    path, n = pls2_path(X, Y), 40.0
+    rss, dof, variance = path.rss, path.dof_by_response, path.noise_variance()
+    aic = np.sum(rss / n + 2 / n * variance * dof, axis=1)
+    np.testing.assert_allclose(path.criterion("aic"), aic, rtol=1e-12)
+    gcv = np.sum(rss / n / (1 - dof / n) ** 2, axis=1)
+    np.testing.assert_allclose(path.criterion("gcv"), gcv, rtol=1e-12)
+    penalty = np.einsum("mjk,mjk->m", path.noise_covariance(), path.dof_matrix)
+    correlated = rss.sum(axis=1) / n + np.log(n) / n * penalty
+    np.testing.assert_allclose(path.criterion("bic", "correlated"), correlated, rtol=1e-12)
+
+
+def test_with_equal_noise_the_penalty_is_the_joint_degrees_of_freedom():
+    X, Y = make_responses(40, 6, 3, seed=16)
+    same = np.tile(Y[:, :1], 3) + np.random.default_rng(0).normal(size=(40, 3))
+    path = pls2_path(X, same)
+    penalty = (path.criterion("aic") - path.rss.sum(axis=1) / 40) * 20
+    pooled = path.rss.sum(axis=1) / (3 * 40 - path.dof)
+    np.testing.assert_allclose(penalty, pooled * path.dof, rtol=0.1)
+
+
+@pytest.mark.parametrize("noise", ["independent", "correlated"])
+def test_units_of_scaled_responses_do_not_matter(noise):
+    X, Y = make_responses(30, 6, 3, seed=17)
+    one = pls2_path(X, Y, scale_response=True)
+    other = pls2_path(X, Y * [1.0, 1e3, 1e-2] + 7.0, scale_response=True)
+    np.testing.assert_allclose(
+        other.criterion("bic", noise), one.criterion("bic", noise), rtol=1e-8
+    )
+    np.testing.assert_allclose(other.dof, one.dof, rtol=1e-8)
+
+
+def test_undefined_criteria_are_never_chosen():
+    X, Y = make_responses(8, 12, 2, seed=18)
+    path = pls2_path(X, Y)
+    undefined = np.any(path.dof_by_response >= 8, axis=1)
+    assert undefined.any()
+    scores = path.criterion("gcv")
+    np.testing.assert_array_equal(np.isnan(scores), undefined)
+    assert not undefined[path.select("gcv", rule="global-minimum").index]
+
+
+def test_the_choice_is_near_the_best_number_of_components():
+    rng = np.random.default_rng(19)
+    latent = rng.normal(size=(300, 3))
+    X = latent @ rng.normal(size=(3, 20)) + 0.3 * rng.normal(size=(300, 20))
+    Y = latent @ rng.normal(size=(3, 4)) + 0.5 * rng.normal(size=(300, 4))
+    path = pls2_path(X[:60], Y[:60], 10)
+    errors = np.mean((path.predict(X[60:]) - Y[60:]) ** 2, axis=(1, 2))
+    for name in ("aic", "bic", "gcv"):
+        assert errors[path.select(name).index] < 1.05 * errors.min()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rho", [0.0, 0.9])
+def test_the_penalty_is_unbiased_for_correlated_noise(rho):
+    X, Y = make_responses(30, 6, 3, seed=20)
+    mean = X @ np.linalg.lstsq(X, Y, rcond=None)[0] / 3
+    covariance = rho + (1 - rho) * np.eye(3)
+    rng = np.random.default_rng(0)
+    differences, own = [], []
+    for _ in range(1500):
+        E = rng.normal(size=Y.shape) @ np.linalg.cholesky(covariance).T
+        path = pls2_path(X, mean + E, 3)
+        penalty = np.einsum("mjk,jk->m", path.dof_matrix, covariance)
+        differences.append(np.einsum("mij,ij->m", path.fitted - mean, E) - penalty)
+        own.append(path.dof - penalty)
+    std_error = np.std(differences, axis=0) / np.sqrt(len(differences))
+    assert np.all(np.abs(np.mean(differences, axis=0)) < 3.5 * std_error)
+    # The trace alone is the penalty of independent noise only.
+    if rho == 0:
+        np.testing.assert_allclose(own, 0.0, atol=1e-9)
+    else:
+        assert np.abs(np.mean(own, axis=0))[1] > 5 * std_error[1]
+
+
+def test_scores_are_those_of_scikit_learn():
+    X, Y = make_responses(25, 6, 3, seed=21)
+    path = pls2_path(X, Y, 4)
+    book = PLSRegression(4, scale=False, tol=1e-15, max_iter=5000).fit(scaled(X), Y)
+    signs = np.sign(np.sum(book.x_scores_ * path.x_scores, axis=0))
+    np.testing.assert_allclose(path.x_scores * signs, book.x_scores_, atol=1e-5)
+    new = (X[:5] + 1.0 - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    np.testing.assert_allclose(path.transform(X[:5] + 1.0) * signs, book.transform(new), atol=1e-5)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_new_rows_have_the_scores_that_training_rows_have(algorithm):
+    X, Y = make_responses(20, 5, 2, seed=22)
+    weights = np.random.default_rng(0).integers(1, 4, 20)
+    path = pls2_path(X, Y, 3, algorithm=algorithm, sample_weight=weights)
+    np.testing.assert_allclose(path.transform(X), path.x_scores, atol=1e-9)
+    gram = path.x_scores.T @ (weights[:, None] * path.x_scores)
+    np.testing.assert_allclose(gram, np.diag(np.diag(gram)), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda path: path.criterion("gmdl"), "criterion must be one of 'aic', 'bic', 'gcv'"),
+        (lambda path: path.select("bic", "white"), "noise must be one of 'independent'"),
+        (lambda path: path.select("bic", rule="best"), "rule must be one of"),
+        (lambda path: path.index(9), r"m must be in 0\.\.4; got 9"),
+    ],
+)
+def test_unusable_questions_are_refused(call, message):
+    with pytest.raises(InvalidInputError, match=message):
+        call(pls2_path(*make_responses(12, 4, 2)))

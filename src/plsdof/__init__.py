@@ -6,10 +6,12 @@ from typing import Any
 from plsdof import criteria, inference, paper
 from plsdof.chemometrics import explained_variance, selectivity_ratio, selectivity_ratio_test, vip
 from plsdof.collinearity import dof_lower_bound, mean_absolute_correlation
+from plsdof.columnwise import pcr_paths, pls_paths, ridge_paths
 from plsdof.comparison import Comparison, compare_paths
 from plsdof.complexity import DegreesOfFreedom, degrees_of_freedom
 from plsdof.criteria import Selection
 from plsdof.cross_validation import cross_validate
+from plsdof.file_blocks import file_blocks
 from plsdof.kernel import KernelPLSPath, kernel_pls_path, select_kernel
 from plsdof.methods import (
     PCRPath,
@@ -22,7 +24,7 @@ from plsdof.methods import (
 )
 from plsdof.moments import Moments
 from plsdof.monitoring import hotelling_t2, q_residuals
-from plsdof.multiresponse import pls2_path, pls_paths
+from plsdof.multiresponse import pls2_path
 from plsdof.path import Path
 from plsdof.penalized import PenalizedPLSPath, penalized_pls_path, select_strength
 from plsdof.randomization import randomization_test
@@ -33,6 +35,7 @@ __version__ = "0.1.0"
 _ESTIMATORS = {
     "KernelPLSRegressor": "flexible_estimators",
     "PCRegressor": "estimators",
+    "PLS2Regressor": "joint_estimator",
     "PLSRegressor": "estimators",
     "PenalizedPLSRegressor": "flexible_estimators",
     "RidgeRegressor": "estimators",
@@ -46,6 +49,7 @@ __all__ = [
     "Moments",
     "PCRPath",
     "PCRegressor",
+    "PLS2Regressor",
     "PLSPath",
     "PLSRegressor",
     "Path",
@@ -60,6 +64,7 @@ __all__ = [
     "degrees_of_freedom",
     "dof_lower_bound",
     "explained_variance",
+    "file_blocks",
     "hotelling_t2",
     "inference",
     "jackknife",
@@ -67,6 +72,7 @@ __all__ = [
     "mean_absolute_correlation",
     "paper",
     "pcr_path",
+    "pcr_paths",
     "penalized_pls_path",
     "pls2_path",
     "pls_path",
@@ -76,6 +82,7 @@ __all__ = [
     "randomization_test",
     "residual_bootstrap",
     "ridge_path",
+    "ridge_paths",
     "select_kernel",
     "select_strength",
     "selectivity_ratio",

@@ -1,8 +1,11 @@
 """Chemometrics: what the components explain and which variables matter.
 
-Notation: X = U S V' are the standardised predictors (rows times the square roots of the weights),
-T the rotated orthonormal scores of m components. With weights, n is their sum, as if every row
-were repeated that often. Rows that stand out: `plsdof.monitoring` and `plsdof.outliers`.
+Notation: X are the standardised predictors (rows times the square roots of the weights), T the
+rotated orthonormal scores of m components. With weights, n is their sum, as if every row were
+repeated that often. Rows that stand out: `plsdof.monitoring` and `plsdof.outliers`.
+
+Paths of penalised PLS are taken as well: they have weights, scores and loadings of the same
+predictors. Kernel PLS has no predictors to speak of; only `explained_variance` takes its paths.
 """
 
 from dataclasses import dataclass
@@ -11,15 +14,15 @@ import numpy as np
 from scipy.special import fdtri
 
 from plsdof._validation import Array, as_fraction, read_only
-from plsdof.diagnostic import (
-    Diagnostic,
-    Limit,
-    as_components,
-    as_pls_path,
-    diagnose,
-    squared_rows,
-)
+from plsdof.diagnostic import Diagnostic, Limit, diagnose, squared_rows
 from plsdof.methods import PLSPath
+from plsdof.predictors import (
+    as_predictor_path,
+    as_score_path,
+    at_least_one,
+    row_factor,
+    times_predictors,
+)
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -38,7 +41,8 @@ def explained_variance(path: PLSPath) -> ExplainedVariance:
     """Return which fractions of the variance of X and y each component explains.
 
     With orthonormal scores t_j, component j explains |X't_j|^2 / |X|^2 of X and
-    (y't_j)^2 / |y|^2 of y. The fractions of X need not decrease. Cost: O(r M) time.
+    (y't_j)^2 / |y|^2 of y. The fractions of X need not decrease. For kernel PLS X are the
+    features of the kernel. Cost: O(r^2 M) time, for penalised PLS O(p r^2).
 
     Examples
     --------
@@ -47,9 +51,9 @@ def explained_variance(path: PLSPath) -> ExplainedVariance:
     >>> explained_variance(path).x.round(3), explained_variance(path).y_cumulative.round(3)
     (array([0.848, 0.152]), array([0.836, 0.971]))
     """
-    f = as_pls_path(path).filter
-    eigenvalues = path.spectrum.eigenvalues
-    x = eigenvalues @ f.scores**2 / (eigenvalues.sum() or 1.0)
+    path = as_score_path(path).complete()
+    f, F = path.filter, row_factor(path)
+    x = squared_rows(f.scores.T @ F) / (np.sum(F**2) or 1.0)
     y = f.loadings**2 / (path.spectrum.total or 1.0)
     return ExplainedVariance(
         x=read_only(x),
@@ -64,8 +68,9 @@ def vip(path: PLSPath, m: int) -> Array:
 
         VIP_k = sqrt( p sum_j s_j w_kj^2 / sum_j s_j ),    s_j = (y't_j)^2,  j = 1..m,
 
-    with weight vectors w_j of length one. The mean of the squares over all p columns (constant
-    ones included, with VIP 0) is 1, hence the rule of thumb "important if above 1".
+    with weight vectors w_j of length one (those of penalised PLS, of length one in the metric of
+    the penalty, are brought to it). The mean of the squares over all p columns (constant ones
+    included, with VIP 0) is 1, hence the rule of thumb "important if above 1".
     Cost: O(p m) time once the weights are there.
 
     References
@@ -80,11 +85,11 @@ def vip(path: PLSPath, m: int) -> Array:
     >>> vip(path, 1).round(3)
     array([1.184, 0.773])
     """
-    m = as_components(path, m, minimum=1)
+    m = at_least_one(as_predictor_path(path, "Variable importance"), m)
     explained = path.filter.loadings[:m] ** 2
-    weights = path.x_weights[:, :m]
-    squares: Array = len(weights) * (weights**2 @ (explained / explained.sum()))
-    return np.sqrt(squares)
+    squares = path.x_weights[:, :m] ** 2
+    shares = squares / squares.sum(axis=0)
+    return np.asarray(np.sqrt(len(shares) * (shares @ (explained / explained.sum()))))
 
 
 def selectivity_ratio(path: PLSPath, m: int) -> Array:
@@ -108,15 +113,14 @@ def selectivity_ratio(path: PLSPath, m: int) -> Array:
     >>> selectivity_ratio(path, 1).round(3)
     array([10.028,  3.698])
     """
-    m = as_components(path, m, minimum=1)
-    S = path.decomposition.singular_values
-    fit = path.filter.factors[m] * path.spectrum.z
+    path = as_predictor_path(path, "The selectivity ratio").complete()
+    fit = path.filter.factors[at_least_one(path, m)] * path.spectrum.z
     u = fit / np.linalg.norm(fit)
-    explained = path.decomposition.to_features((S * u)[:, None])[:, 0] ** 2
-    rest = path.decomposition.to_features(np.diag(S) - np.outer(S * u, u))
+    explained = times_predictors(path, u[:, None])[:, 0] ** 2
+    rest = times_predictors(path, np.eye(len(u)) - np.outer(u, u))
     residual = squared_rows(rest)
     # Subtracting u leaves rounding of size eps |x_k| where nothing should be left.
-    residual[residual <= (len(S) * _EPS) ** 2 * (explained + residual)] = 0.0
+    residual[residual <= (len(u) * _EPS) ** 2 * (explained + residual)] = 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
         return explained / residual
 

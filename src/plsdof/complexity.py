@@ -1,26 +1,17 @@
 """Degrees of Freedom of any regressor: exact where a formula is known, Monte Carlo otherwise."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from plsdof._validation import Array, as_choice, as_matrix, as_positive, as_response, read_only
-from plsdof.complexity_exact import exact_dof
-from plsdof.complexity_rules import Exact, exact_dof_of_path
+from plsdof._validation import Array, as_choice, as_positive, read_only
+from plsdof.complexity_problem import Problem, estimator_problem, path_problem
+from plsdof.complexity_rules import Exact
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.folds import as_generator
-from plsdof.monte_carlo import Fit, MonteCarlo, monte_carlo_dof
+from plsdof.monte_carlo import MonteCarlo, monte_carlo_dof
 from plsdof.path import Path
-from plsdof.refitting import (
-    cross_validated_noise,
-    fit_regressor,
-    fitted_values,
-    linear_basis,
-    refitted,
-)
 
 METHODS = ("auto", "exact", "monte-carlo")
 
@@ -72,21 +63,6 @@ class DegreesOfFreedom:
         return f"{self.name}: {self.value:.4g}{spread} Degrees of Freedom ({self.method})"
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Problem:
-    """A fit, whatever made it: how to repeat it, and what is known about it."""
-
-    name: str
-    n: float
-    rss: float
-    exact: Callable[[], Exact]
-    fit: Fit
-    y: Array | None
-    basis: Callable[[], Array | None]
-    estimate_noise: Callable[[], float]
-    noise_source: str
-
-
 def degrees_of_freedom(
     estimator: Any,
     X: Any = None,
@@ -94,6 +70,7 @@ def degrees_of_freedom(
     method: str = "auto",
     *,
     model: int | None = None,
+    sample_weight: Any = None,
     n_draws: int = 100,
     noise: float | None = None,
     step: float | None = None,
@@ -123,6 +100,9 @@ def degrees_of_freedom(
         perturbs y; "auto" takes a formula if there is one for the whole fit.
     model : int, optional
         Row of the path: number of components, or place in ``alphas``.
+    sample_weight : (n,) array, optional
+        Weights for ``fit``; integer weights mean repeated rows wherever the regressor takes them
+        so. A pipeline uses them in its last step only. A path has its own already.
     n_draws : int
         Pairs of perturbations for Monte Carlo.
     noise : float, optional
@@ -146,7 +126,8 @@ def degrees_of_freedom(
     Raises
     ------
     InvalidInputError
-        If the estimator is no regressor or cannot be fitted to (X, y), or an option is invalid.
+        If the estimator is no regressor or cannot be fitted to (X, y), if it takes no weights
+        but is given some, or an option is invalid.
     NotAvailableError
         With ``method="exact"`` where no formula is known.
 
@@ -167,6 +148,11 @@ def degrees_of_freedom(
     jump, such as trees, have derivative zero nearly everywhere, and only perturbations of the
     size of the noise show how the splits follow it; hence the finite step. For them, and to a
     lesser extent for all that is not linear in y, the result belongs to that size.
+
+    *Weights*: the Degrees of Freedom are still the trace of d yhat / d y, over rows with a
+    positive weight. With integer weights that is also the trace for the repeated rows, each
+    with a response of its own. ``n`` is the sum of the weights and ``rss`` the weighted sum of
+    squares. Monte Carlo takes the noise variance of a row as proportional to 1 / weight.
 
     Cost: one fit and a decomposition, or 2 ``n_draws`` + 6 fits.
 
@@ -191,9 +177,10 @@ def degrees_of_freedom(
     as_choice(method, "method", METHODS)
     rng = as_generator(random_state)
     if isinstance(estimator, Path):
-        problem = _path_problem(estimator, model, y)
+        problem = path_problem(estimator, model, y, sample_weight)
     else:
-        problem = _estimator_problem(estimator, X, y, model, int(rng.integers(2**31 - 1)))
+        seed = int(rng.integers(2**31 - 1))
+        problem = estimator_problem(estimator, X, y, model, sample_weight, seed)
     exact, reason = _exact_or_reason(problem) if method != "monte-carlo" else (None, "")
     if method == "exact" and exact is None:
         raise NotAvailableError(
@@ -204,7 +191,7 @@ def degrees_of_freedom(
     scale, source = _perturbation(problem, noise, step)
     estimate = monte_carlo_dof(
         problem.fit,
-        _response(problem),
+        problem.perturbed(),
         step=scale,
         n_draws=n_draws,
         rng=rng,
@@ -215,61 +202,19 @@ def degrees_of_freedom(
     return _from_draws(problem, estimate, source, exact, reason)
 
 
-def _path_problem(path: Path, model: int | None, y: Any) -> _Problem:
-    if model is None:
-        raise InvalidInputError(
-            f"A path holds {len(path.dof)} models; say which with model=0..{len(path.dof) - 1}."
-        )
-    index = path.index(model)
-    return _Problem(
-        name=f"{type(path).__name__} with {path.label(index)}",
-        n=path.spectrum.n,
-        rss=float(path.rss[index]),
-        exact=partial(exact_dof_of_path, path, index),
-        fit=partial(refitted, path, index),
-        y=None if y is None else as_response(y, path.units.n_rows),
-        basis=lambda: linear_basis(path.to_rows(np.eye(path.spectrum.rank))),
-        estimate_noise=partial(path.noise_at, index),
-        noise_source="the path's estimate",
-    )
-
-
-def _estimator_problem(estimator: Any, X: Any, y: Any, model: int | None, seed: int) -> _Problem:
-    if model is not None:
-        raise InvalidInputError(f"model={model!r} is for paths; an estimator has one model.")
-    if X is None or y is None:
-        raise InvalidInputError("X and y are needed: the estimator is fitted to them.")
-    if not hasattr(X, "shape"):
-        X = as_matrix(X)
-    response = as_response(y, X.shape[0])
-    fitted = fit_regressor(estimator, X, response, seed)
-    residuals = response - fitted.values
-    return _Problem(
-        name=type(estimator).__name__,
-        n=float(len(response)),
-        rss=float(residuals @ residuals),
-        exact=partial(exact_dof, fitted.model, X, response),
-        fit=partial(fitted_values, estimator, X),
-        y=response,
-        basis=partial(linear_basis, X),
-        estimate_noise=partial(cross_validated_noise, estimator, X, response, seed),
-        noise_source="5-fold cross-validation",
-    )
-
-
-def _exact_or_reason(problem: _Problem) -> tuple[Exact | None, str]:
+def _exact_or_reason(problem: Problem) -> tuple[Exact | None, str]:
     try:
         return problem.exact(), ""
     except NotAvailableError as error:
         return None, str(error)
 
 
-def _perturbation(problem: _Problem, noise: float | None, step: float | None) -> tuple[float, str]:
+def _perturbation(problem: Problem, noise: float | None, step: float | None) -> tuple[float, str]:
     """Return the standard deviation of the perturbations, and in words where it is from."""
     fraction = DEFAULT_STEP if step is None else _positive(step, "step")
     source = problem.noise_source if noise is None else "as given"
     variance = problem.estimate_noise() if noise is None else _positive(noise, "noise")
-    size = float(np.max(np.abs(_response(problem))))
+    size = float(np.max(np.abs(problem.perturbed())))
     scale = fraction * float(np.sqrt(variance))
     # Below this, rounding of y + perturbation shows in the third digit of a draw.
     if not scale > 1e-12 * size:
@@ -278,7 +223,8 @@ def _perturbation(problem: _Problem, noise: float | None, step: float | None) ->
             f"({source}) and |y| up to {size:.3g}: too small to be seen. Give noise=<variance>, "
             "or a larger step."
         )
-    return scale, f"{scale:.4g} = {fraction:g} x the noise's ({source})"
+    per_row = ", over the root of a row's weight" if problem.weighted else ""
+    return scale, f"{scale:.4g} = {fraction:g} x the noise's ({source}){per_row}"
 
 
 def _positive(value: Any, name: str) -> float:
@@ -288,13 +234,7 @@ def _positive(value: Any, name: str) -> float:
     return float(numbers[0])
 
 
-def _response(problem: _Problem) -> Array:
-    if problem.y is None:
-        raise InvalidInputError("Monte Carlo perturbs y, which a path does not keep; give y.")
-    return problem.y
-
-
-def _from_formula(problem: _Problem, exact: Exact) -> DegreesOfFreedom:
+def _from_formula(problem: Problem, exact: Exact) -> DegreesOfFreedom:
     given = f" Given {exact.chosen}, chosen by looking at y; the choice is not counted."
     return DegreesOfFreedom(
         value=exact.value,
@@ -308,7 +248,7 @@ def _from_formula(problem: _Problem, exact: Exact) -> DegreesOfFreedom:
 
 
 def _from_draws(
-    problem: _Problem, estimate: MonteCarlo, source: str, exact: Exact | None, reason: str
+    problem: Problem, estimate: MonteCarlo, source: str, exact: Exact | None, reason: str
 ) -> DegreesOfFreedom:
     parts = [
         f"Monte Carlo (Ye 1998; Efron 2004) over {len(estimate.draws)} antithetic perturbations "

@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from plsdof._validation import Array
-from plsdof.complexity_rules import RULES, Exact, Rule, exact_dof_of_path
+from plsdof.complexity_rules import RULES, Exact, Rule, Training, exact_dof_of_path
 from plsdof.errors import NotAvailableError
+from plsdof.multiresponse import PLS2Path
 from plsdof.path import Path
 
 # Transformers that never look at y and treat the training rows as any others. Those that draw
@@ -49,7 +50,7 @@ _BLIND_TRANSFORMERS = _RANDOM_TRANSFORMERS | {
 }
 
 
-def exact_dof(model: Any, X: Any, y: Array) -> Exact:
+def exact_dof(model: Any, X: Any, y: Array, weights: Array | None = None) -> Exact:
     """Return the exact Degrees of Freedom of a model fitted to (X, y).
 
     Parameters
@@ -58,6 +59,8 @@ def exact_dof(model: Any, X: Any, y: Array) -> Exact:
     X : (n, p) array, sparse matrix or data frame
         What the model was fitted on.
     y : (n,) array
+    weights : (n,) array, optional
+        The ``sample_weight`` it was fitted with; of the last step, for a pipeline.
 
     Raises
     ------
@@ -75,13 +78,17 @@ def exact_dof(model: Any, X: Any, y: Array) -> Exact:
     >>> exact_dof(KNeighborsRegressor(3).fit(X, y), X, y).value
     4.0
     """
+    return _exact(model, Training(X=X, y=y, weights=weights))
+
+
+def _exact(model: Any, data: Training) -> Exact:
     package, name = _class_of(model)
-    if package == "plsdof" and isinstance(getattr(model, "path_", None), Path):
+    if package == "plsdof" and isinstance(getattr(model, "path_", None), Path | PLS2Path):
         return _our_estimator(model)
     rule = _ALL_RULES.get(name) if package == "sklearn" else None
     if rule is None:
         raise NotAvailableError(f"no exact rule is known for {name}")
-    return rule(model, X, y)
+    return rule(model, data)
 
 
 def _class_of(model: Any) -> tuple[str, str]:
@@ -95,11 +102,11 @@ def _our_estimator(model: Any) -> Exact:
     return replace(exact, chosen=model.path_.label(model.index_))
 
 
-def _pipeline(model: Any, X: Any, y: Array) -> Exact:
+def _pipeline(model: Any, data: Training) -> Exact:
     transformers = [step for _, step in model.steps[:-1]]
     random = _require_blind(transformers)
-    features = model[:-1].transform(X) if transformers else X
-    exact = exact_dof(model.steps[-1][1], features, y)
+    features = model[:-1].transform(data.X) if transformers else data.X
+    exact = _exact(model.steps[-1][1], replace(data, X=features))
     how = "The transformers do not look at y" + (", given what they drew at random" * random)
     return replace(exact, how=f"{how}. {exact.how}")
 
@@ -127,8 +134,8 @@ _CONTAINERS = {
 }
 
 
-def _search(model: Any, X: Any, y: Array) -> Exact:
-    exact = exact_dof(model.best_estimator_, X, y)
+def _search(model: Any, data: Training) -> Exact:
+    exact = _exact(model.best_estimator_, data)
     chosen = ", ".join(f"{name} = {value}" for name, value in model.best_params_.items())
     return replace(exact, chosen="; ".join(filter(None, (chosen, exact.chosen))))
 

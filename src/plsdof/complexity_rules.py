@@ -1,6 +1,8 @@
 """Exact Degrees of Freedom of fitted regressors: one rule per scikit-learn class.
 
-A rule takes a fitted model with what it was fitted on, and gives an `Exact`.
+A rule takes a fitted model with what it was fitted on, and gives an `Exact`. Weights w enter a
+least-squares fit as the roots of w that multiply the rows; the trace of d yhat / d y does not
+change by that.
 """
 
 import warnings
@@ -14,6 +16,7 @@ import scipy.linalg
 from plsdof._validation import Array
 from plsdof.errors import NotAvailableError, PlsdofWarning
 from plsdof.methods import pls_path
+from plsdof.multiresponse import PLS2Path
 from plsdof.path import Path
 
 _LINEAR = "The fit is linear in y and the Degrees of Freedom are the trace of its smoother matrix: "
@@ -39,10 +42,24 @@ class Exact:
     chosen: str = ""
 
 
-Rule = Callable[[Any, Any, Array], Exact]
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Training:
+    """What a model was fitted on; ``weights`` is None if every row has weight one."""
+
+    X: Any
+    y: Array
+    weights: Array | None = None
+
+    def predictors(self) -> Array:
+        """Return X as a dense array."""
+        X = self.X
+        return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
 
 
-def exact_dof_of_path(path: Path, index: int) -> Exact:
+Rule = Callable[[Any, Training], Exact]
+
+
+def exact_dof_of_path(path: Path | PLS2Path, index: int) -> Exact:
     """Return the Degrees of Freedom of one model of a path."""
     value = float(path.dof[index])
     name = type(path).__name__
@@ -54,33 +71,33 @@ def exact_dof_of_path(path: Path, index: int) -> Exact:
     return Exact(value=value, how=f"{_STEIN}closed form of {name} for {path.label(index)}.")
 
 
-def _least_squares(model: Any, X: Any, y: Array) -> Exact:  # noqa: ARG001
+def _least_squares(model: Any, data: Training) -> Exact:
     if model.positive:
-        return _active_set(model, X, penalty=0.0)
+        return _active_set(model, data, penalty=0.0)
     intercept = int(model.fit_intercept)
     rank = getattr(model, "rank_", None)
     if rank is None:  # sparse X
-        rank = _shrunken_rank(_dense(X), 0.0, centre=model.fit_intercept)
+        rank = _shrunken_rank(data.predictors(), 0.0, model.fit_intercept, data.weights)
     return Exact(
         value=float(rank + intercept),
         how=f"{_LINEAR}rank {int(rank)} of the predictors{_plus_intercept(model)}.",
     )
 
 
-def _ridge(model: Any, X: Any, y: Array) -> Exact:  # noqa: ARG001
+def _ridge(model: Any, data: Training) -> Exact:
     alpha = _one_number(model.alpha)
     if model.positive:
-        return _active_set(model, X, penalty=alpha)
-    return _ridge_with(alpha, model, X)
+        return _active_set(model, data, penalty=alpha)
+    return _ridge_with(alpha, model, data)
 
 
-def _ridge_cv(model: Any, X: Any, y: Array) -> Exact:  # noqa: ARG001
+def _ridge_cv(model: Any, data: Training) -> Exact:
     alpha = _one_number(model.alpha_)
-    return replace(_ridge_with(alpha, model, X), chosen=f"alpha = {alpha:g}")
+    return replace(_ridge_with(alpha, model, data), chosen=f"alpha = {alpha:g}")
 
 
-def _ridge_with(alpha: float, model: Any, X: Any) -> Exact:
-    shrunken = _shrunken_rank(_dense(X), alpha, centre=model.fit_intercept)
+def _ridge_with(alpha: float, model: Any, data: Training) -> Exact:
+    shrunken = _shrunken_rank(data.predictors(), alpha, model.fit_intercept, data.weights)
     return Exact(
         value=shrunken + int(model.fit_intercept),
         how=f"{_LINEAR}sum of s^2 / (s^2 + {alpha:g}) over the singular values s of the "
@@ -88,30 +105,32 @@ def _ridge_with(alpha: float, model: Any, X: Any) -> Exact:
     )
 
 
-def _lasso(model: Any, X: Any, y: Array) -> Exact:
+def _lasso(model: Any, data: Training) -> Exact:
     """Zou, Hastie & Tibshirani (2007), Tibshirani & Taylor (2012): the active set as if fixed."""
     alpha = float(getattr(model, "alpha_", getattr(model, "alpha", np.nan)))
     l1_ratio = float(getattr(model, "l1_ratio_", getattr(model, "l1_ratio", 1.0)))
-    # scikit-learn divides the squared error by 2 n, so its ridge part is n times as strong.
-    penalty = 0.0 if l1_ratio == 1.0 else len(y) * alpha * (1.0 - l1_ratio)
-    return _active_set(model, X, penalty=penalty)
+    # scikit-learn divides the squared error by 2 n, n the sum of the weights, so its ridge part
+    # is n times as strong.
+    n = len(data.y) if data.weights is None else float(data.weights.sum())
+    penalty = 0.0 if l1_ratio == 1.0 else n * alpha * (1.0 - l1_ratio)
+    return _active_set(model, data, penalty=penalty)
 
 
-def _lasso_cv(model: Any, X: Any, y: Array) -> Exact:
+def _lasso_cv(model: Any, data: Training) -> Exact:
     chosen = f"alpha = {float(model.alpha_):g}"
     if hasattr(model, "l1_ratio_"):
         chosen += f", l1_ratio = {float(model.l1_ratio_):g}"
-    return replace(_lasso(model, X, y), chosen=chosen)
+    return replace(_lasso(model, data), chosen=chosen)
 
 
-def _lasso_lars(model: Any, X: Any, y: Array) -> Exact:
+def _lasso_lars(model: Any, data: Training) -> Exact:
     _require_complete_lars(model)
-    return _lasso(model, X, y)
+    return _lasso(model, data)
 
 
-def _lasso_lars_chosen(model: Any, X: Any, y: Array) -> Exact:
+def _lasso_lars_chosen(model: Any, data: Training) -> Exact:
     _require_complete_lars(model)
-    return _lasso_cv(model, X, y)
+    return _lasso_cv(model, data)
 
 
 def _require_complete_lars(model: Any) -> None:
@@ -125,9 +144,10 @@ def _require_complete_lars(model: Any) -> None:
         )
 
 
-def _active_set(model: Any, X: Any, *, penalty: float) -> Exact:
+def _active_set(model: Any, data: Training, *, penalty: float) -> Exact:
     active = np.ravel(model.coef_) != 0
-    value = _shrunken_rank(_dense(X)[:, active], penalty, centre=model.fit_intercept)
+    columns = data.predictors()[:, active]
+    value = _shrunken_rank(columns, penalty, model.fit_intercept, data.weights)
     what = "rank" if penalty == 0 else f"sum of s^2 / (s^2 + {penalty:g}), s the singular values,"
     return Exact(
         value=value + int(model.fit_intercept),
@@ -136,13 +156,15 @@ def _active_set(model: Any, X: Any, *, penalty: float) -> Exact:
     )
 
 
-def _kernel_ridge(model: Any, X: Any, y: Array) -> Exact:  # noqa: ARG001
+def _kernel_ridge(model: Any, data: Training) -> Exact:
     from sklearn.metrics.pairwise import pairwise_kernels
 
     options = model.kernel_params or {}
     if not callable(model.kernel):
         options = {"gamma": model.gamma, "degree": model.degree, "coef0": model.coef0}
-    K = pairwise_kernels(X, metric=model.kernel, filter_params=True, **options)
+    K = pairwise_kernels(data.X, metric=model.kernel, filter_params=True, **options)
+    if data.weights is not None:
+        K = K * np.sqrt(np.outer(data.weights, data.weights))
     alpha = _one_number(model.alpha)
     eigenvalues = np.linalg.eigvalsh(K)
     if alpha == 0:
@@ -152,7 +174,7 @@ def _kernel_ridge(model: Any, X: Any, y: Array) -> Exact:  # noqa: ARG001
     return Exact(value=value, how=f"{_LINEAR}trace of K (K + {alpha:g} I)^-1, without intercept.")
 
 
-def _gaussian_process(model: Any, X: Any, y: Array) -> Exact:  # noqa: ARG001
+def _gaussian_process(model: Any, data: Training) -> Exact:
     # Between two samples a white-noise kernel is zero, so this is not the matrix of the fit.
     K = model.kernel_(model.X_train_, model.X_train_)
     H = scipy.linalg.cho_solve((model.L_, True), K)
@@ -160,20 +182,20 @@ def _gaussian_process(model: Any, X: Any, y: Array) -> Exact:  # noqa: ARG001
     how = "trace of K (K + noise)^-1"
     if model.normalize_y:
         # yhat = ybar + H (y - ybar); the scale of y cancels.
-        value += 1.0 - float(H.sum()) / len(y)
+        value += 1.0 - float(H.sum()) / len(data.y)
         how += " with the mean of y put back"
     fixed = model.optimizer is None or model.kernel_.n_dims == 0
     return Exact(value=value, how=f"{_LINEAR}{how}.", chosen="" if fixed else f"{model.kernel_}")
 
 
-def _nearest_neighbours(model: Any, X: Any, y: Array) -> Exact:
-    distances, rows = model.kneighbors(X)
-    return _own_weights(model.weights, distances, rows, len(y))
+def _nearest_neighbours(model: Any, data: Training) -> Exact:
+    distances, rows = model.kneighbors(data.X)
+    return _own_weights(model.weights, distances, rows, len(data.y))
 
 
-def _radius_neighbours(model: Any, X: Any, y: Array) -> Exact:
-    distances, rows = model.radius_neighbors(X)
-    return _own_weights(model.weights, distances, rows, len(y))
+def _radius_neighbours(model: Any, data: Training) -> Exact:
+    distances, rows = model.radius_neighbors(data.X)
+    return _own_weights(model.weights, distances, rows, len(data.y))
 
 
 def _own_weights(kind: Any, distances: Any, rows: Any, n: int) -> Exact:
@@ -192,7 +214,7 @@ def _neighbour_weights(kind: str | None, distances: Array) -> Array:
     return coincident.astype(np.float64) if coincident.any() else 1.0 / distances
 
 
-def _constant(model: Any, X: Any, y: Array) -> Exact:  # noqa: ARG001
+def _constant(model: Any, data: Training) -> Exact:  # noqa: ARG001
     if model.strategy == "constant":
         return Exact(value=0.0, how="The fit is a constant that does not depend on y.")
     return Exact(
@@ -201,27 +223,25 @@ def _constant(model: Any, X: Any, y: Array) -> Exact:  # noqa: ARG001
     )
 
 
-def _partial_least_squares(model: Any, X: Any, y: Array) -> Exact:
+def _partial_least_squares(model: Any, data: Training) -> Exact:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PlsdofWarning)  # the fit itself has warned
-        path = pls_path(_dense(X), y, model.n_components, scale=model.scale)
+        path = pls_path(data.predictors(), data.y, model.n_components, scale=model.scale)
     return exact_dof_of_path(path, len(path.dof) - 1)
 
 
-def _shrunken_rank(X: Array, penalty: float, *, centre: bool) -> float:
+def _shrunken_rank(X: Array, penalty: float, centre: bool, weights: Array | None) -> float:
     """Sum of s^2 / (s^2 + penalty) over the singular values s of X; the rank without penalty."""
     if X.shape[1] == 0:
         return 0.0
     if centre:
-        X = X - X.mean(axis=0)
+        X = X - np.average(X, axis=0, weights=weights)
+    if weights is not None:
+        X = X * np.sqrt(weights)[:, None]
     if penalty == 0:
         return float(np.linalg.matrix_rank(X))
     squares = np.linalg.svd(X, compute_uv=False) ** 2
     return float(np.sum(squares / (squares + penalty)))
-
-
-def _dense(X: Any) -> Array:
-    return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
 
 
 def _one_number(value: Any) -> float:

@@ -1,173 +1,16 @@
-"""scikit-learn estimators: thin shells around the paths."""
+"""scikit-learn estimators for PLS, PCR and ridge: thin shells around the paths."""
 
-import warnings
-from functools import partial
-from typing import Any, Self
+from typing import Any
 
-import numpy as np
-
-try:
-    from sklearn.base import (
-        BaseEstimator,
-        ClassNamePrefixFeaturesOutMixin,
-        RegressorMixin,
-        TransformerMixin,
-    )
-    from sklearn.utils.validation import check_is_fitted, validate_data
-except ImportError as error:
-    from plsdof.errors import MissingExtraError
-
-    raise MissingExtraError("scikit-learn", "sklearn", "The estimators") from error
-
-from plsdof import inference
-from plsdof._validation import Array, as_choice, as_count, as_weights
-from plsdof.criteria import CRITERIA, Selection
-from plsdof.cross_validation import cross_validate
-from plsdof.errors import RankExhaustedWarning
+from plsdof.columnwise import pcr_paths, pls_paths, ridge_paths
 from plsdof.methods import default_alphas, pcr_path, pls_path, ridge_path
 from plsdof.path import Noise, Path
-from plsdof.summary import Summary, summarize
+from plsdof.path_regressor import ComponentRegressor, PathRegressor
+from plsdof.response_regressor import ScoresMixin
 
 
-class _PathRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Fit a path, choose a model on it, answer questions about that model.
-
-    A subclass says how to fit (`_path_function`), which parameter is chosen (`_choice`) and how a
-    fixed value of it becomes a row of the path (`_fixed_index`).
-    """
-
-    path_: Any
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit all models and choose one.
-
-        Parameters
-        ----------
-        X : (n, p) array or data frame
-        y : (n,) array
-        sample_weight : (n,) array, optional
-            Weights; integer weights mean repeated rows, with exact Degrees of Freedom.
-        """
-        X, y = validate_data(
-            self, X, y, y_numeric=True, dtype=np.float64, ensure_min_samples=2, copy=False
-        )
-        weights = as_weights(sample_weight, len(X))
-        make = self._path_function(y, weights)
-        with warnings.catch_warnings():
-            if isinstance(self._choice(), str):
-                # The largest size is then only a limit to the search.
-                warnings.simplefilter("ignore", RankExhaustedWarning)
-            self.path_ = make(X, y, sample_weight=weights)
-            self.selection_ = self._select(X, y, weights, make)
-        index = self._fixed_index() if self.selection_ is None else self.selection_.index
-        self.index_ = index
-        self.coef_: Array = np.array(self.path_.coef[index])
-        self.intercept_ = float(self.path_.intercept[index])
-        self.dof_ = float(self.path_.dof[index])
-        self.noise_std_ = float(np.sqrt(self.path_.noise_at(index, self._noise())))
-        return self
-
-    def predict(self, X: Any) -> Array:
-        """Predict with the chosen model. Shape (n_new,)."""
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
-        return np.asarray(self.path_.check_new_rows(X) @ self.coef_ + self.intercept_)
-
-    def predict_interval(
-        self,
-        X: Any,
-        level: float = 0.95,
-        *,
-        kind: str = "observation",
-        distribution: str = "t",
-    ) -> Array:
-        """Lower and upper limits for a new observation, or the mean, at each row. (n_new, 2)."""
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
-        interval = inference.prediction_interval(
-            self.path_,
-            self.index_,
-            X,
-            level=level,
-            kind=kind,
-            noise=self._noise(),
-            distribution=distribution,
-        )
-        return np.column_stack([interval.lower, interval.upper])
-
-    def conf_int(self, level: float = 0.95, *, distribution: str = "t") -> Any:
-        """Confidence intervals of the coefficients, (p, 2).
-
-        A pandas data frame with one named row per feature if the model was fitted on a data frame
-        (and pandas is installed), an array otherwise.
-        """
-        result = self._inference(level, distribution, "none")
-        limits = np.column_stack([result.lower, result.upper])
-        names = getattr(self, "feature_names_in_", None)
-        return limits if names is None else _named(limits, names)
-
-    def summary(
-        self, level: float = 0.95, *, distribution: str = "t", adjust: str = "none"
-    ) -> Summary:
-        """Return a table of coefficients, standard errors, tests and intervals; print it."""
-        result = self._inference(level, distribution, adjust)
-        names = getattr(self, "feature_names_in_", None)
-        return summarize(self.path_, self.index_, result, self.selection_, names)
-
-    def _inference(
-        self, level: float, distribution: str, adjust: str
-    ) -> inference.CoefficientInference:
-        check_is_fitted(self)
-        return inference.coefficient_inference(
-            self.path_,
-            self.index_,
-            level=level,
-            noise=self._noise(),
-            distribution=distribution,
-            adjust=adjust,
-        )
-
-    def _select(self, X: Array, y: Array, weights: Array | None, make: Any) -> Selection | None:
-        choice = self._choice()
-        if not isinstance(choice, str):
-            return None
-        as_choice(choice, self._choice_name, (*CRITERIA, "cv"))
-        if choice == "cv":
-            self.cv_results_ = cross_validate(
-                X,
-                y,
-                make,
-                cv=self.cv,
-                sample_weight=weights,
-                random_state=self.random_state if isinstance(self.cv, int) else None,
-                n_jobs=self.n_jobs,
-            )
-            return self.cv_results_.select(rule=self.rule or "minimum")
-        path: Path = self.path_
-        return path.select(choice, self.dof, self.noise, self.rule or self._default_rule)
-
-    def _noise(self) -> Noise:
-        if self.noise is None:
-            return "naive" if self.dof == "naive" else "jacobian"
-        noise: Noise = self.noise
-        return noise
-
-    # What a subclass provides.
-    _choice_name = "n_components"
-    _default_rule = "first-minimum"
-
-    def _choice(self) -> Any:
-        return getattr(self, self._choice_name)
-
-    def _fixed_index(self) -> int:
-        raise NotImplementedError
-
-    def _path_function(self, y: Array, weights: Array | None) -> Any:
-        raise NotImplementedError
-
-
-class _ComponentRegressor(_PathRegressor):
-    """A regressor that chooses a number of components."""
+class _LinearComponents(ComponentRegressor):
+    """What PLS and PCR have in common."""
 
     def __init__(
         self,
@@ -194,43 +37,11 @@ class _ComponentRegressor(_PathRegressor):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @property
-    def n_components_(self) -> int:
-        """Number of components of the chosen model."""
-        check_is_fitted(self)
-        return self.index_
-
-    def _fixed_index(self) -> int:
-        # Fewer than asked for where the data support no more (with a warning).
-        return len(self.path_.dof) - 1
-
-    def _path_function(self, y: Array, weights: Array | None) -> Any:  # noqa: ARG002
-        name = "max_components" if isinstance(self.n_components, str) else "n_components"
-        largest = as_count(getattr(self, name), name)
-        return partial(self._fit_path, max_components=largest, scale=self.scale, solver=self.solver)
-
-    # What a subclass provides.
-    _fit_path: Any
+    def _options(self, n: float) -> dict[str, Any]:
+        return {**super()._options(n), "scale": self.scale, "solver": self.solver}
 
 
-class _ScoresMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: ignore[misc]
-    """Scores of the chosen components, with names, for pipelines."""
-
-    path_: Any
-    index_: int
-
-    def transform(self, X: Any) -> Array:
-        """Return the scores of the chosen components. Shape (n_new, n_components_)."""
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
-        return np.asarray(self.path_.transform(X)[:, : self.index_])
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.index_
-
-
-class PLSRegressor(_ScoresMixin, _ComponentRegressor):
+class PLSRegressor(ScoresMixin, _LinearComponents):
     """Partial Least Squares with the number of components chosen by exact Degrees of Freedom.
 
     Parameters
@@ -270,6 +81,17 @@ class PLSRegressor(_ScoresMixin, _ComponentRegressor):
         All models.
     selection_ : Selection or None
         The choice in words and numbers; None for a fixed number.
+    cv_results_ : CrossValidation or None
+        Errors of all folds, for "cv".
+    response_names_ : tuple of str or None
+        Name of a series y, or of the columns of a data frame.
+
+    Notes
+    -----
+    A y of shape (n, q) means q models, one per column, each with its own number of components and
+    Degrees of Freedom, on one decomposition of X. `predict` then has shape (n_new, q), ``coef_``
+    (q, p), the numbers above become (q,) arrays, ``selection_`` and ``cv_results_`` tuples, and
+    ``paths_`` holds the paths. For components shared by all responses see `PLS2Regressor`.
 
     Examples
     --------
@@ -278,12 +100,16 @@ class PLSRegressor(_ScoresMixin, _ComponentRegressor):
     >>> model = PLSRegressor().fit(X, y)
     >>> model.n_components_, round(model.dof_, 2), round(model.noise_std_, 2)
     (2, 6.46, 4.6)
+    >>> two = PLSRegressor().fit(X[:, 2:], X[:, :2])
+    >>> two.coef_.shape, two.n_components_.shape
+    ((2, 10), (2,))
     """
 
     _fit_path = staticmethod(pls_path)
+    _fit_paths = staticmethod(pls_paths)
 
 
-class PCRegressor(_ComponentRegressor):
+class PCRegressor(_LinearComponents):
     """Principal components regression; parameters and attributes as `PLSRegressor`.
 
     The order of principal components does not look at y, so that the useful ones need not come
@@ -299,10 +125,11 @@ class PCRegressor(_ComponentRegressor):
     """
 
     _fit_path = staticmethod(pcr_path)
+    _fit_paths = staticmethod(pcr_paths)
     _default_rule = "global-minimum"
 
 
-class RidgeRegressor(_PathRegressor):
+class RidgeRegressor(PathRegressor):
     """Ridge regression with the penalty chosen by its Degrees of Freedom.
 
     Parameters
@@ -317,7 +144,7 @@ class RidgeRegressor(_PathRegressor):
     Attributes
     ----------
     alpha_ : float
-        The penalty of the chosen model. Others as for `PLSRegressor`.
+        The penalty of the chosen model. Others as for `PLSRegressor`, also for several responses.
 
     Examples
     --------
@@ -329,6 +156,8 @@ class RidgeRegressor(_PathRegressor):
     """
 
     _choice_name = "alpha"
+    _fit_path = staticmethod(ridge_path)
+    _fit_paths = staticmethod(ridge_paths)
 
     def __init__(
         self,
@@ -356,26 +185,16 @@ class RidgeRegressor(_PathRegressor):
         self.n_jobs = n_jobs
 
     @property
-    def alpha_(self) -> float:
-        """Penalty of the chosen model."""
-        check_is_fitted(self)
-        return float(self.path_.parameters[self.index_])
+    def alpha_(self) -> Any:
+        """Penalty of the chosen model; (q,) array if y had columns."""
+        return self._one_or_array([float(path.parameters[i]) for path, i in self._chosen()])
 
-    def _fixed_index(self) -> int:
+    def _fixed_index(self, path: Path) -> int:  # noqa: ARG002
         return 0
 
-    def _path_function(self, y: Array, weights: Array | None) -> Any:
+    def _options(self, n: float) -> dict[str, Any]:
         alphas = self.alphas if isinstance(self.alpha, str) else [self.alpha]
         if alphas is None:
             # One list for the whole fit: the folds of a cross-validation must not differ.
-            n = len(y) if weights is None else weights.sum()
             alphas = default_alphas(n or 1.0)  # no weight at all is refused later
-        return partial(ridge_path, alphas=alphas, scale=self.scale, solver=self.solver)
-
-
-def _named(limits: Array, names: Any) -> Any:
-    try:
-        import pandas as pd
-    except ImportError:
-        return limits
-    return pd.DataFrame(limits, index=list(names), columns=["lower", "upper"])
+        return {"alphas": alphas, "scale": self.scale, "solver": self.solver}

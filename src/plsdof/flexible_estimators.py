@@ -9,76 +9,23 @@ import numpy as np
 try:
     from sklearn.pipeline import Pipeline, make_pipeline
     from sklearn.preprocessing import SplineTransformer
-    from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as error:
     from plsdof.errors import MissingExtraError
 
     raise MissingExtraError("scikit-learn", "sklearn", "The estimators") from error
 
-from plsdof._validation import Array, as_count
-from plsdof.criteria import Selection
+from plsdof._validation import Array
+from plsdof.columnwise import refit_columns
 from plsdof.errors import NotAvailableError
-from plsdof.estimators import _ComponentRegressor, _ScoresMixin
-from plsdof.joint_selection import JointSelection, select_jointly
+from plsdof.joint_regressor import JointRegressor
 from plsdof.kernel import kernel_pls_path
 from plsdof.kernel_functions import KernelFunction
-from plsdof.path import Noise, Path
+from plsdof.path import Noise
 from plsdof.penalized import penalized_pls_path
+from plsdof.positive_part import PositivePart, positive_kernel
 
 
-class _JointRegressor(_ScoresMixin, _ComponentRegressor):
-    """A regressor with one more parameter, which may be a list of values to choose from.
-
-    A subclass says which parameter that is (`_joint_name`), how to fit (`_fit_path`) and with
-    which further options (`_options`).
-    """
-
-    def _path_function(self, y: Array, weights: Array | None) -> Any:  # noqa: ARG002
-        name = "max_components" if isinstance(self.n_components, str) else "n_components"
-        largest = as_count(getattr(self, name), name)
-        make = partial(self._fit_path, max_components=largest, **self._options())
-        value = getattr(self, self._joint_name)
-        self.joint_selection_: JointSelection | None = None
-        if np.ndim(value) == 0:
-            return partial(make, **{self._joint_name: value})
-        return partial(self._jointly_chosen, make=make, values=value)
-
-    def _jointly_chosen(
-        self, X: Array, y: Array, *, sample_weight: Any, make: Any, values: Any
-    ) -> Path:
-        by = self.n_components if isinstance(self.n_components, str) else "bic"
-        self.joint_selection_ = select_jointly(
-            X,
-            y,
-            make,
-            np.asarray(values, dtype=np.float64),
-            parameter_name=self._joint_name,
-            by=by,
-            fixed=by != self.n_components,
-            dof=self.dof,
-            noise=self.noise,
-            rule=self.rule,
-            cv=self.cv,
-            random_state=self.random_state if isinstance(self.cv, int) else None,
-            sample_weight=sample_weight,
-            n_jobs=self.n_jobs,
-        )
-        return self.joint_selection_.path
-
-    def _select(self, X: Array, y: Array, weights: Array | None, make: Any) -> Selection | None:
-        if self.joint_selection_ is not None:
-            return self.joint_selection_.selection
-        selection: Selection | None = super()._select(X, y, weights, make)
-        return selection
-
-    # What a subclass provides.
-    _joint_name: str
-
-    def _options(self) -> dict[str, Any]:
-        raise NotImplementedError
-
-
-class KernelPLSRegressor(_JointRegressor):
+class KernelPLSRegressor(JointRegressor):
     """Kernel Partial Least Squares; components and width chosen by exact Degrees of Freedom.
 
     Parameters
@@ -108,12 +55,22 @@ class KernelPLSRegressor(_JointRegressor):
     dof_, noise_std_ : float
         Degrees of Freedom and noise standard deviation of the chosen model.
     dual_coef_ : (n_rows,) array
-        One coefficient per training row with positive weight, for kernel values.
+        One coefficient per training row with positive weight, for kernel values. Shape
+        (n_rows, q), as in scikit-learn's KernelRidge, if y had columns.
     intercept_ : float
     path_ : KernelPLSPath
     selection_ : Selection or None
     joint_selection_ : JointSelection or None
         Scores of all widths and numbers of components, when several widths were given.
+
+    Notes
+    -----
+    Several responses as for `PLSRegressor`; each has its own width if several were given.
+
+    Sums of kernels, roundings and measured similarities may make a given kernel matrix
+    indefinite. Beyond rounding its negative eigenvalues are set to zero with an
+    `IndefiniteKernelWarning`, see `plsdof.positive_part`; `kernel_pls_path` refuses such a
+    matrix.
 
     Examples
     --------
@@ -127,6 +84,7 @@ class KernelPLSRegressor(_JointRegressor):
 
     _joint_name = "gamma"
     _fit_path = staticmethod(kernel_pls_path)
+    _fit_paths = staticmethod(partial(refit_columns, kernel_pls_path))
 
     def __init__(
         self,
@@ -166,35 +124,47 @@ class KernelPLSRegressor(_JointRegressor):
         ----------
         X : (n, p) array or data frame
             Or the (n, n) kernel matrix for kernel "precomputed".
-        y : (n,) array
+        y : (n,) or (n, q) array, series or data frame
         sample_weight : (n,) array, optional
             Weights; integer weights mean repeated rows, with exact Degrees of Freedom.
         """
         super().fit(X, y, sample_weight)
         # There are no coefficients per feature.
-        self.dual_coef_ = self.coef_
+        self.dual_coef_ = self.coef_.T
         del self.coef_
         return self
 
     def predict(self, X: Any) -> Array:
-        """Predict with the chosen model. Shape (n_new,)."""
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
-        return np.asarray(self.path_.check_new_rows(X) @ self.dual_coef_ + self.intercept_)
+        """Predict with the chosen model. Shape (n_new,), or (n_new, q) if y had columns."""
+        X = self._new_rows(X)
+        if self.gamma_ is None or np.ndim(self.gamma_) == 0 or len(set(self.gamma_)) == 1:
+            values = self.paths_[0].check_new_rows(X)
+            return np.asarray(values @ self.dual_coef_ + self.intercept_)
+        columns = [path.check_new_rows(X) @ path.coef[index] for path, index in self._chosen()]
+        return np.asarray(np.column_stack(columns) + self.intercept_)
 
     @property
-    def gamma_(self) -> float | None:
-        """Inverse width of the chosen model."""
-        check_is_fitted(self)
-        width: float | None = self.path_.kernel.gamma
-        return width
+    def gamma_(self) -> Any:
+        """Inverse width of the chosen model; (q,) array if y had columns."""
+        widths = [path.kernel.gamma for path, _ in self._chosen()]
+        return None if widths[0] is None else self._one_or_array(widths)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
-    def _options(self) -> dict[str, Any]:
+    def _fit_models(self, X: Array, Y: Array, weights: Array | None) -> Any:
+        self._positive_part: PositivePart | None = None
+        if self.kernel == "precomputed":
+            X, self._positive_part = positive_kernel(X, weights)
+        return super()._fit_models(X, Y, weights)
+
+    def _new_rows(self, X: Any) -> Array:
+        rows = super()._new_rows(X)
+        return rows if self._positive_part is None else self._positive_part(rows)
+
+    def _method_options(self) -> dict[str, Any]:
         return {
             "kernel": self.kernel,
             "degree": self.degree,
@@ -202,15 +172,14 @@ class KernelPLSRegressor(_JointRegressor):
             "scale": self.scale,
         }
 
-    def _select(self, X: Array, y: Array, weights: Array | None, make: Any) -> Selection | None:
-        if self.kernel == "precomputed" and self.n_components == "cv":
+    def _cross_validated(self, X: Array, y: Array, weights: Array | None, make: Any) -> Any:
+        if self.kernel == "precomputed":
             # The folds cut rows only; as numbers of rows they still find their kernel values.
-            numbers = np.arange(len(X), dtype=np.float64)[:, None]
             make = partial(make, kernel=_Lookup(gram=X), scale=False)
-            return super()._select(numbers, y, weights, make)
-        return super()._select(X, y, weights, make)
+            X = np.arange(len(X), dtype=np.float64)[:, None]
+        return super()._cross_validated(X, y, weights, make)
 
-    def _inference(self, level: float, distribution: str, adjust: str) -> Any:  # noqa: ARG002
+    def _inference(self, *_: Any) -> Any:
         raise NotAvailableError(
             "A kernel model has no coefficients per feature, so there are no intervals or tests "
             "for them; use predict_interval for the fit."
@@ -227,7 +196,7 @@ class _Lookup:
         return self.gram[np.ix_(A[:, 0].astype(np.intp), B[:, 0].astype(np.intp))]
 
 
-class PenalizedPLSRegressor(_JointRegressor):
+class PenalizedPLSRegressor(JointRegressor):
     """Penalised Partial Least Squares: smooth coefficients, and additive spline models.
 
     Parameters
@@ -271,6 +240,7 @@ class PenalizedPLSRegressor(_JointRegressor):
 
     _joint_name = "strength"
     _fit_path = staticmethod(penalized_pls_path)
+    _fit_paths = staticmethod(partial(refit_columns, penalized_pls_path))
 
     def __init__(
         self,
@@ -306,12 +276,11 @@ class PenalizedPLSRegressor(_JointRegressor):
         self.n_jobs = n_jobs
 
     @property
-    def strength_(self) -> float:
-        """Strength of the chosen model."""
-        check_is_fitted(self)
-        return float(self.path_.strength)
+    def strength_(self) -> Any:
+        """Strength of the chosen model; (q,) array if y had columns."""
+        return self._one_or_array([float(path.strength) for path, _ in self._chosen()])
 
-    def _options(self) -> dict[str, Any]:
+    def _method_options(self) -> dict[str, Any]:
         return {
             "penalty": self.penalty,
             "order": self.order,

@@ -34,10 +34,14 @@ class JointFit:
     Attributes
     ----------
     fitted, residuals : (M + 1, r, q) arrays
-    traces : (M + 1, q) array
-        Sums over i of d zhat_ij / d z_ij, without intercepts.
+    traces : (M + 1, q, q) array
+        ``traces[:, j, k]`` are the sums over i of d zhat_ij / d z_ik, without intercepts.
     error : (M + 1,) array
-        Estimated absolute error of the sums of the rows of ``traces``.
+        Estimated absolute error of the traces of ``traces``.
+    scores : (r, M) array
+        Orthonormal.
+    lengths : (M,) array
+        Of the scores for weight vectors of length one.
     message : str
         Why there are fewer components than asked for; empty if there are not.
     """
@@ -46,6 +50,8 @@ class JointFit:
     residuals: Array
     traces: Array
     error: Array
+    scores: Array
+    lengths: Array
     message: str
 
 
@@ -62,6 +68,8 @@ class _Run:
     fitted: Array
     residuals: Array
     traces: Array
+    scores: Array
+    lengths: Array
     message: str
 
 
@@ -91,7 +99,7 @@ def joint_fit(
     ]
     main = copies[0]
     error = _error(copies)
-    dof = len(spectra) + main.traces.sum(axis=1)
+    dof = len(spectra) + _total(main)
     bad = ~(error <= SUPPORTED_ERROR * np.maximum(1.0, np.abs(dof)))
     size = int(np.argmax(bad)) if bad.any() else len(bad)
     return JointFit(
@@ -99,6 +107,8 @@ def joint_fit(
         residuals=read_only(main.residuals[:size]),
         traces=read_only(main.traces[:size]),
         error=read_only(error[:size]),
+        scores=read_only(main.scores[: size - 1].T),
+        lengths=read_only(main.lengths[: size - 1]),
         message=_why_ended(size - 1, wanted, main, rank),
     )
 
@@ -117,16 +127,22 @@ def _with_copies(spectra: Sequence[Spectrum]) -> list[tuple[Array, Array]]:
     return pairs
 
 
+def _total(run: _Run) -> Array:
+    """Return the trace of d vec(Zhat) / d vec(Z) for every number of components."""
+    return np.asarray(np.trace(run.traces, axis1=1, axis2=2))
+
+
 def _error(copies: Sequence[_Run]) -> Array:
     """Return the error estimate of the sums of traces; infinite where a copy ended earlier."""
     main = copies[0]
-    error = np.zeros(len(main.traces))
+    total, error = _total(main), np.zeros(len(main.traces))
     for copy in copies[1:]:
         common = min(len(main.traces), len(copy.traces))
-        deviation = (copy.traces[:common] - main.traces[:common]).sum(axis=1)
+        deviation = _total(copy)[:common] - total[:common]
         error[:common] = np.maximum(error[:common], np.abs(deviation))
         error[common:] = np.inf
-    size = float(main.residuals[0].size) + np.abs(main.traces).sum(axis=1)
+    own = np.diagonal(main.traces, axis1=1, axis2=2)
+    size = float(main.residuals[0].size) + np.abs(own).sum(axis=1)
     return np.asarray(_SAFETY * (error + _EPS * size))
 
 
@@ -146,36 +162,42 @@ def _run(S: Array, Z: Array, steps: int, algorithm: str, n_scaled: float | None)
     r, q = Z.shape
     fits = _values(S, Z, steps, algorithm)
     steps = len(fits.fitted) - 1
-    traces = np.zeros((steps + 1, q))
+    traces = np.zeros((steps + 1, q, q))
     block = max(1, _BLOCK_ENTRIES // max(1, 2 * r * (q + steps)))
     for start in range(0, r * q, block):
         rows, columns = np.divmod(np.arange(start, min(start + block, r * q)), q)
-        each = np.arange(len(rows))
+        each, responses = np.arange(len(rows)), np.eye(q)[columns]
         moving = _Moving(Z, _tangent(Z, rows, columns, n_scaled))
         for m, step in enumerate(_components(S, moving, steps, algorithm), start=1):
-            change = (moving.tangent - step.residual.tangent)[each, rows, columns]
+            change = (moving.tangent - step.residual.tangent)[each, rows]
             if n_scaled is not None:
                 # The scale that multiplies the fit moves with the response, too.
-                change += fits.fitted[m, rows, columns] * Z[rows, columns] / (n_scaled - 1.0)
-            traces[m] += np.bincount(columns, weights=change, minlength=q)
+                shares = Z[rows, columns] / (n_scaled - 1.0)
+                change[each, columns] += fits.fitted[m, rows, columns] * shares
+            traces[m] += change.T @ responses
     return replace(fits, traces=traces)
 
 
 def _values(S: Array, Z: Array, steps: int, algorithm: str) -> _Run:
     """Fit without derivatives, as many components as there are."""
     fitted, residuals, message = [np.zeros_like(Z)], [Z], ""
+    scores, lengths = [], []
     still = _Moving(Z, np.zeros((0, *Z.shape)))
     try:
         for step in _components(S, still, steps, algorithm):
             score = step.score.value
             fitted.append(fitted[-1] + np.outer(score, score @ residuals[-1]))
             residuals.append(step.residual.value)
+            scores.append(score)
+            lengths.append(step.length)
     except _EndedError as end:
         message = str(end)
     return _Run(
         fitted=np.array(fitted),
         residuals=np.array(residuals),
-        traces=np.zeros((len(fitted), Z.shape[1])),
+        traces=np.zeros((len(fitted), Z.shape[1], Z.shape[1])),
+        scores=np.array(scores).reshape(-1, len(Z)),
+        lengths=np.array(lengths),
         message=message,
     )
 
@@ -198,6 +220,7 @@ def _tangent(
 class _Step:
     score: _Moving
     residual: _Moving
+    length: float
 
 
 class _EndedError(Exception):
@@ -215,9 +238,11 @@ def _components(S: Array, Z: _Moving, steps: int, algorithm: str) -> Iterator[_S
     first = float(np.linalg.norm(cross.value))
     for _ in range(steps):
         weight = _dominant(cross, first)
-        score = scores.append(_scaled(S, weight))
+        raw = _scaled(S, weight)
+        score = scores.append(raw)
         residual = _deflated(residual, score)
-        yield _Step(score=score, residual=residual)
+        length = float(score.value @ raw.value) / float(np.linalg.norm(weight.value))
+        yield _Step(score=score, residual=residual, length=length)
         if algorithm == "nipals":
             cross = _scaled(S, residual)
         else:

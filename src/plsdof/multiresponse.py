@@ -1,68 +1,33 @@
-"""Several responses: PLS1 for every column on one decomposition, and PLS2 for all of them at once.
+"""PLS2: one set of components for several responses, with exact Degrees of Freedom.
 
-PLS1 column by column is the plain meaning of several responses: one path each, sharing the
-decomposition of X. PLS2 chooses components for all responses together, so that the fit of one
-response depends on the others; `plsdof.joint_derivative` differentiates it.
+The components are chosen for all responses together, so that the fit of one response depends on
+the others; `plsdof.joint_derivative` differentiates it. PLS1 column by column, the plain meaning
+of several responses, is in `plsdof.columnwise`.
 """
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from plsdof import criteria
-from plsdof._validation import (
-    Array,
-    as_choice,
-    as_matrix,
-    as_new_rows,
-    as_weights,
-    feature_names,
-    read_only,
-    shortened,
-)
-from plsdof.errors import RankExhaustedError, RankExhaustedWarning
-from plsdof.filters import pls_filter
+from plsdof._validation import Array, as_choice, as_count, as_new_rows, read_only
+from plsdof.columnwise import ResponsePaths, as_responses, kept_rows, pls_paths
+from plsdof.criteria import Fits, Selection
+from plsdof.decomposition import Decomposition, decompose
+from plsdof.errors import InvalidInputError, RankExhaustedError, RankExhaustedWarning
 from plsdof.joint_derivative import ALGORITHMS, JointFit, joint_fit
-from plsdof.methods import PLSPath, is_accurate, optional_count, report_end
-from plsdof.spectrum import SOLVERS, Decomposition, decompose
-from plsdof.standardize import Standardized, Units, centre_response, standardize
+from plsdof.methods import optional_count
+from plsdof.standardize import Units, centre_response, standardize
 
+__all__ = ["PLS2Path", "ResponsePaths", "pls2_path", "pls_paths"]
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ResponsePaths:
-    """One path per response; ``paths[j]`` and ``paths["name"]`` are `PLSPath` objects.
-
-    Attributes
-    ----------
-    paths : tuple of PLSPath
-        In the order of the columns of Y. They share one decomposition of X.
-    names : tuple of str
-        Column names of Y; "0", "1", ... if it had none.
-    """
-
-    paths: tuple[PLSPath, ...]
-    names: tuple[str, ...]
-
-    def __getitem__(self, key: int | str) -> PLSPath:
-        if isinstance(key, str):
-            if key not in self.names:
-                raise KeyError(f"{key!r} is no response; there are {shortened(self.names, 10)}.")
-            key = self.names.index(key)
-        return self.paths[key]
-
-    def __iter__(self) -> Iterator[PLSPath]:
-        return iter(self.paths)
-
-    def __len__(self) -> int:
-        return len(self.paths)
-
-    def __repr__(self) -> str:
-        return f"ResponsePaths({len(self)} responses: {shortened(self.names)})"
+# Criteria whose sum over responses estimates one number, the total squared error of prediction.
+JOINT_CRITERIA = ("aic", "bic", "gcv")
+NOISE_MODELS = ("independent", "correlated")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -79,8 +44,8 @@ class PLS2Path:
         Fits in rotated coordinates and their derivatives.
     y_mean, y_scale : (q,) arrays
         ``(y - y_mean) / y_scale`` is what was fitted.
-    outside : (q,) array
-        Squared norm of what no linear function of X reaches.
+    outside : (q, q) array
+        Cross-products of what no linear function of X reaches.
     names : tuple of str
         Column names of Y; "0", "1", ... if it had none.
     algorithm : str
@@ -109,7 +74,13 @@ class PLS2Path:
     @property
     def dof_by_response(self) -> Array:
         """Sums of d yhat_ij / d y_ij over rows i, one column per response. (M + 1, q)."""
-        return read_only(1.0 + self.fit.traces)
+        return read_only(np.diagonal(self.dof_matrix, axis1=1, axis2=2))
+
+    @property
+    def dof_matrix(self) -> Array:
+        """Sums of d yhat_ij / d y_ik over rows i, at [:, j, k]. Shape (M + 1, q, q)."""
+        units = self.y_scale[:, None] / self.y_scale
+        return read_only(np.eye(len(self.names)) + self.fit.traces * units)
 
     @property
     def dof_error(self) -> Array:
@@ -129,8 +100,7 @@ class PLS2Path:
     @cached_property
     def rss(self) -> Array:
         """Residual sums of squares in original units. Shape (M + 1, q)."""
-        inside: Array = np.einsum("mij,mij->mj", self.fit.residuals, self.fit.residuals)
-        return read_only(inside * self.y_scale**2 + self.outside)
+        return read_only(np.diagonal(self._residual_products, axis1=1, axis2=2))
 
     @cached_property
     def coef(self) -> Array:
@@ -157,70 +127,115 @@ class PLS2Path:
         new = as_new_rows(X_new, len(self.units.x_mean), self.units.names)
         return self.intercept[:, None, :] + new @ self.coef
 
+    @cached_property
+    def x_scores(self) -> Array:
+        """Orthogonal scores of the training rows, ``X @ x_rotations``. Shape (n_rows, M)."""
+        rows = self.decomposition.to_samples(self.fit.scores * self.fit.lengths)
+        scale = self.units.row_scale
+        return read_only(rows if scale is None else rows / scale[:, None])
+
+    @cached_property
+    def x_rotations(self) -> Array:
+        """From standardised X to the scores. Shape (p, M)."""
+        S = self.decomposition.singular_values[:, None]
+        return read_only(self.decomposition.to_features(self.fit.scores * self.fit.lengths / S))
+
+    def transform(self, X_new: Any) -> Array:
+        """Return the scores of new rows on all components. Shape (n_new, M)."""
+        new = as_new_rows(X_new, len(self.units.x_mean), self.units.names)
+        return ((new - self.units.x_mean) / self.units.x_scale) @ self.x_rotations
+
     def noise_variance(self) -> Array:
         """RSS_j / (n - DoF_j) of every response; nan where DoF_j >= n. Shape (M + 1, q)."""
         return criteria.noise_from_dof(self.rss, self.dof_by_response, self.units.n)
+
+    def noise_covariance(self) -> Array:
+        """Estimate the covariance of the noise of the responses. Shape (M + 1, q, q).
+
+        E'E over the roots of (n - DoF_j) (n - DoF_k), E the residuals, which is never indefinite
+        and has `noise_variance` on its diagonal; nan where that is.
+        """
+        spare = self.units.n - self.dof_by_response
+        root = np.sqrt(np.where(spare > 0, spare, np.nan))
+        return read_only(self._residual_products / (root[:, :, None] * root[:, None, :]))
+
+    def criterion(self, name: str, noise: str = "independent") -> Array:
+        """Evaluate a criterion for all responses together. Shape (M + 1,).
+
+        With W_j one over the squared ``y_scale`` (1 unless responses were scaled),
+
+            aic = sum_j W_j (RSS_j / n + 2 / n sigma_j^2 DoF_j),       bic: log(n) for 2,
+            gcv = sum_j W_j (RSS_j / n) / (1 - DoF_j / n)^2,
+
+        estimates of the total squared error of prediction, sum_j W_j |mu_j - muhat_j|^2 / n plus
+        noise. For responses with the same noise variance the penalty of aic is
+        2 / n sigma^2 DoF with the joint ``dof``. For one response they are the criteria of
+        `Path.criterion` with noise "dof".
+
+        Parameters
+        ----------
+        name : {"aic", "bic", "gcv"}
+        noise : {"independent", "correlated"}
+            Whether the noise of different responses in the same row is independent. If not,
+            sigma_j^2 DoF_j, which stands for sum_i cov(yhat_ij, y_ij), is by Stein's lemma
+            sum_k Sigma_jk D_jk with Sigma = `noise_covariance` and D = `dof_matrix`.
+        """
+        as_choice(name, "criterion", JOINT_CRITERIA)
+        as_choice(noise, "noise", NOISE_MODELS)
+        dof, variance = self.dof_by_response, self.noise_variance()
+        if noise == "correlated":
+            covariance = np.sum(self.noise_covariance() * self.dof_matrix, axis=2)
+            # Without any noise there is nothing that could be correlated.
+            dof = np.divide(covariance, variance, out=dof.copy(), where=variance > 0)
+        fits = Fits(rss=self.rss, dof=dof, noise=variance, n=self.units.n, total=np.nan)
+        return np.asarray(np.sum(criteria.score(name, fits) / self.y_scale**2, axis=1))
+
+    def select(
+        self, criterion: str = "bic", noise: str = "independent", rule: str = "first-minimum"
+    ) -> Selection:
+        """Choose one number of components for all responses; see `criterion`.
+
+        Rules, and what is never chosen, as for `Path.select`.
+        """
+        scores = self.criterion(criterion, noise)
+        implausible = self.dof < len(self.names) - 1e-9
+        index = criteria.choose(np.where(implausible, np.nan, scores), rule)
+        return Selection(
+            index=index,
+            parameter=float(index),
+            parameter_name="n_components",
+            scores=read_only(scores),
+            criterion=criterion,
+            rule=rule,
+            dof="exact",
+            noise=noise,
+            message=f"{rule} of {criterion} over {len(self.names)} response(s) at "
+            f"{self.label(index)} ({self.dof[index]:.2f} Degrees of Freedom).",
+        )
+
+    def label(self, index: int) -> str:
+        """Return what a row of the path is, in words."""
+        return f"{index} component(s)"
+
+    def index(self, m: int) -> int:
+        """Check a row of the path and return it."""
+        index = as_count(m, "m")
+        if index >= len(self.dof):
+            raise InvalidInputError(
+                f"m must be in 0..{len(self.dof) - 1}; got {m}. {self.message}".rstrip()
+            )
+        return index
+
+    @cached_property
+    def _residual_products(self) -> Array:
+        inside: Array = np.einsum("mij,mik->mjk", self.fit.residuals, self.fit.residuals)
+        return inside * np.outer(self.y_scale, self.y_scale) + self.outside
 
     def __repr__(self) -> str:
         return (
             f"PLS2Path({len(self.dof)} models, n={self.units.n:g}, p={len(self.units.x_mean)}, "
             f"{len(self.names)} responses, algorithm={self.algorithm!r})"
         )
-
-
-def pls_paths(
-    X: Any,
-    Y: Any,
-    max_components: int | None = None,
-    *,
-    scale: bool = True,
-    sample_weight: Any = None,
-    solver: str = "auto",
-    strict: bool = False,
-) -> ResponsePaths:
-    """Fit PLS1 to every column of Y, decomposing X once.
-
-    Every response has its own components and its own exact Degrees of Freedom, as if
-    `pls_path` had been called for it alone.
-
-    Parameters
-    ----------
-    X : (n, p) array or data frame
-    Y : (n, q) array or data frame, or (n,) array
-        One response per column; names of a data frame are kept.
-    max_components, scale, sample_weight, solver, strict
-        As for `pls_path`.
-
-    Returns
-    -------
-    ResponsePaths
-
-    Notes
-    -----
-    Cost: one decomposition of X, plus O(n r + r M^2) time per response.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(30, 4))
-    >>> Y = X[:, :2] + rng.normal(size=(30, 2))
-    >>> paths = pls_paths(X, Y)
-    >>> [path.select("bic").n_components for path in paths]
-    [1, 2]
-    """
-    as_choice(solver, "solver", SOLVERS)
-    names, responses = _as_responses(Y)
-    data = _standardized(X, responses, scale, sample_weight)
-    kept = _kept(responses, sample_weight)
-    make = partial(pls_filter, max_components=optional_count(max_components))
-    for attempt in ("gram", "svd") if solver == "auto" else (solver,):
-        first = PLSPath.build(data, decompose(data, attempt), make)
-        paths = (first, *(first.refit(y) for y in kept.T[1:]))
-        if solver == "auto" and all(is_accurate(path, max_components) for path in paths):
-            break
-    for path in paths:
-        report_end(path, strict, max_components)
-    return ResponsePaths(paths=paths, names=names)
 
 
 def pls2_path(
@@ -290,22 +305,24 @@ def pls2_path(
     """
     as_choice(algorithm, "algorithm", ALGORITHMS)
     asked = optional_count(max_components)
-    names, responses = _as_responses(Y)
-    data = _standardized(X, responses, scale, sample_weight)
-    centred = [centre_response(y, data.units.row_scale) for y in _kept(responses, sample_weight).T]
+    names, responses = as_responses(Y)
+    data = standardize(X, responses[:, 0], scale=scale, sample_weight=sample_weight)
+    kept = kept_rows(responses, sample_weight)
+    centred = [centre_response(y, data.units.row_scale) for y in kept.T]
     values = np.column_stack([one.values for one in centred])
     spread = np.sqrt(np.einsum("ij,ij->j", values, values) / (data.units.n - 1.0))
     y_scale = np.where(spread > 0, spread, 1.0) if scale_response else np.ones(len(names))
     decomposition = decompose(data, "svd")
     spectra = [decomposition.spectrum(column, data.units.n) for column in (values / y_scale).T]
     fit = joint_fit(spectra, asked, algorithm, scaled=scale_response)
+    beyond = _outside(decomposition, values, data.units.n)
     path = PLS2Path(
         units=data.units,
         decomposition=decomposition,
         fit=fit,
         y_mean=read_only([one.mean for one in centred]),
         y_scale=read_only(y_scale),
-        outside=read_only([one.outside for one in spectra] * y_scale**2),
+        outside=read_only(beyond.T @ beyond),
         names=names,
         algorithm=algorithm,
     )
@@ -313,23 +330,12 @@ def pls2_path(
     return path
 
 
-def _as_responses(Y: Any) -> tuple[tuple[str, ...], Array]:
-    """Return names and values of the responses, (n, q)."""
-    names = feature_names(Y)
-    if names is None and np.ndim(Y) == 1:
-        Y = np.asarray(Y)[:, None]
-    values = as_matrix(Y, "Y", min_rows=2)
-    return names or tuple(map(str, range(values.shape[1]))), values
-
-
-def _standardized(X: Any, responses: Array, scale: bool, sample_weight: Any) -> Standardized:
-    return standardize(X, responses[:, 0], scale=scale, sample_weight=sample_weight)
-
-
-def _kept(responses: Array, sample_weight: Any) -> Array:
-    """Leave out rows without weight."""
-    weights = as_weights(sample_weight, len(responses))
-    return responses if weights is None else responses[weights > 0]
+def _outside(decomposition: Decomposition, values: Array, n: float) -> Array:
+    """Return what of the centred responses no linear function of X reaches. Shape (n_rows, q)."""
+    if n - 1.0 <= len(decomposition.eigenvalues):  # then X reaches everything, up to rounding
+        return np.zeros_like(values)
+    rotated = np.column_stack([decomposition.rotate(column) for column in values.T])
+    return values - decomposition.to_samples(rotated)
 
 
 def _report(path: PLS2Path, asked: int | None, strict: bool) -> None:

@@ -1,0 +1,267 @@
+"""What the estimators share: one path per response, a model chosen on it, answers about it."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+
+from plsdof import inference
+from plsdof._validation import Array, as_choice, as_count, as_weights, shortened
+from plsdof.criteria import CRITERIA, Selection
+from plsdof.cross_validation import cross_validate
+from plsdof.errors import InvalidInputError, RankExhaustedWarning
+from plsdof.named_output import (
+    name_coefficients,
+    name_predictions,
+    name_rows,
+    row_labels,
+)
+from plsdof.path import Noise, Path
+from plsdof.response_regressor import ResponseRegressor
+from plsdof.summary import Summary, summarize
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ChosenModel:
+    """The model of one response: a row of a path, and how it was chosen."""
+
+    path: Any
+    index: int
+    selection: Selection | None = None
+    joint_selection: Any = None
+    cv_results: Any = None
+
+
+class PathRegressor(ResponseRegressor):
+    """Fit a path, choose a model on it, answer questions about that model.
+
+    With several responses every column of y has a path and a choice of its own, and attributes
+    have one entry per column. A subclass says how to fit one response (`_fit_path`) and several
+    (`_fit_paths`), with which `_options`, which parameter is chosen (`_choice_name`) and how a
+    fixed value of it becomes a row of the path (`_fixed_index`).
+    """
+
+    paths_: tuple[Any, ...]
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit all models and choose one.
+
+        Parameters
+        ----------
+        X : (n, p) array or data frame
+        y : (n,) or (n, q) array, series or data frame
+            Several columns are fitted one by one, on one decomposition of X.
+        sample_weight : (n,) array, optional
+            Weights; integer weights mean repeated rows, with exact Degrees of Freedom.
+        """
+        X, Y = self._training_data(X, y)
+        with warnings.catch_warnings():
+            if isinstance(self._choice(), str):
+                # The largest size is then only a limit to the search.
+                warnings.simplefilter("ignore", RankExhaustedWarning)
+            models = self._fit_models(X, Y, as_weights(sample_weight, len(X)))
+        self._publish(models)
+        return self
+
+    @property
+    def path_(self) -> Any:
+        """The path of the only response; with several responses see ``paths_``."""
+        chosen = self._chosen()
+        if len(chosen) > 1:
+            raise AttributeError(
+                f"There are {len(chosen)} responses, each with a path of its own: see paths_."
+            )
+        return chosen[0][0]
+
+    def predict_interval(
+        self,
+        X: Any,
+        level: float = 0.95,
+        *,
+        kind: str = "observation",
+        distribution: str = "t",
+    ) -> Any:
+        """Lower and upper limits for a new observation, or the mean, at each row. (n_new, 2).
+
+        If y had columns (n_new, q, 2), or, if these had names (and pandas is installed), a data
+        frame with columns (name, "lower") and (name, "upper").
+        """
+        rows = self._new_rows(X)
+        intervals = [
+            inference.prediction_interval(
+                path,
+                index,
+                rows,
+                level=level,
+                kind=kind,
+                noise=self._noise(),
+                distribution=distribution,
+            )
+            for path, index in self._chosen()
+        ]
+        limits = np.stack([np.column_stack([one.lower, one.upper]) for one in intervals], axis=1)
+        if self._one_response:
+            return limits[:, 0]
+        return name_predictions(limits, self.response_names_, row_labels(X))
+
+    def conf_int(self, level: float = 0.95, *, distribution: str = "t") -> Any:
+        """Confidence intervals of the coefficients, (p, 2).
+
+        A pandas data frame with one named row per feature if the model was fitted on a data frame
+        (and pandas is installed), an array otherwise. If y had columns (q, p, 2), or a data frame
+        with rows (response, feature).
+        """
+        results = [self._inference(level, distribution, "none", *one) for one in self._chosen()]
+        limits = np.stack([np.column_stack([one.lower, one.upper]) for one in results])
+        features = getattr(self, "feature_names_in_", None)
+        if self._one_response:
+            return name_rows(limits[0], features)
+        return name_coefficients(limits, self.response_names_, features)
+
+    def summary(
+        self,
+        level: float = 0.95,
+        *,
+        distribution: str = "t",
+        adjust: str = "none",
+        response: int | str | None = None,
+    ) -> Summary:
+        """Return a table of coefficients, standard errors, tests and intervals; print it.
+
+        With several responses ``response`` says which, by number or name.
+        """
+        chosen = self._chosen()
+        number = self._response_number(response, len(chosen))
+        path, index = chosen[number]
+        result = self._inference(level, distribution, adjust, path, index)
+        names = getattr(self, "feature_names_in_", None)
+        summary = summarize(path, index, result, self._selections[number], names)
+        if self.response_names_ is None and self._one_response:
+            return summary
+        label = self.response_names_[number] if self.response_names_ else f"y{number}"
+        return replace(summary, facts={"response": label, **summary.facts})
+
+    def _fit_models(self, X: Array, Y: Array, weights: Array | None) -> list[ChosenModel]:
+        """Fit the paths of all responses and choose a model on each."""
+        options = self._options(len(X) if weights is None else float(weights.sum()))
+        make = partial(self._fit_path, **options)
+        if Y.shape[1] == 1:
+            paths = (make(X, Y[:, 0], sample_weight=weights),)
+        else:
+            paths = self._fit_paths(X, Y, sample_weight=weights, **options)
+        return [self._choose(X, y, weights, make, path) for path, y in zip(paths, Y.T, strict=True)]
+
+    def _choose(
+        self, X: Array, y: Array, weights: Array | None, make: Any, path: Path
+    ) -> ChosenModel:
+        choice = self._choice()
+        if not isinstance(choice, str):
+            return ChosenModel(path=path, index=self._fixed_index(path))
+        as_choice(choice, self._choice_name, (*CRITERIA, "cv"))
+        if choice == "cv":
+            results = self._cross_validated(X, y, weights, make)
+            selection = results.select(rule=self.rule or "minimum")
+        else:
+            results = None
+            rule = self.rule or self._default_rule
+            selection = path.select(choice, self.dof, self.noise, rule)
+        return ChosenModel(
+            path=path, index=selection.index, selection=selection, cv_results=results
+        )
+
+    def _cross_validated(self, X: Array, y: Array, weights: Array | None, make: Any) -> Any:
+        return cross_validate(
+            X,
+            y,
+            make,
+            cv=self.cv,
+            sample_weight=weights,
+            random_state=self.random_state if isinstance(self.cv, int) else None,
+            n_jobs=self.n_jobs,
+        )
+
+    def _publish(self, models: Sequence[ChosenModel]) -> None:
+        """Set the attributes: values for one response, one entry per column for several."""
+        pairs = [(one.path, one.index) for one in models]
+        self.paths_ = tuple(one.path for one in models)
+        self._selections = tuple(one.selection for one in models)
+        self.index_ = self._one_or_array([one.index for one in models])
+        self.coef_ = self._one_or_array([np.array(path.coef[i]) for path, i in pairs])
+        self.intercept_ = self._one_or_array([float(path.intercept[i]) for path, i in pairs])
+        self.dof_ = self._one_or_array([float(path.dof[i]) for path, i in pairs])
+        variances = [path.noise_at(i, self._noise()) for path, i in pairs]
+        self.noise_std_ = self._one_or_array([float(np.sqrt(value)) for value in variances])
+        self.selection_ = self._one_or_tuple(self._selections)
+        self.cv_results_ = self._one_or_tuple([one.cv_results for one in models])
+
+    def _chosen(self) -> list[tuple[Any, int]]:
+        self._require_fitted()
+        indices = np.atleast_1d(self.index_).tolist()
+        return list(zip(self.paths_, indices, strict=True))
+
+    def _response_number(self, response: int | str | None, count: int) -> int:
+        if response is None and count == 1:
+            return 0
+        names = self.response_names_ or tuple(f"y{i}" for i in range(count))
+        if isinstance(response, str) and response in names:
+            return names.index(response)
+        if isinstance(response, int) and 0 <= response < count:
+            return response
+        raise InvalidInputError(
+            f"response must be a number in 0..{count - 1} or one of {shortened(names, 10)}; got "
+            f"{response!r}."
+        )
+
+    def _inference(
+        self, level: float, distribution: str, adjust: str, path: Path, index: int
+    ) -> inference.CoefficientInference:
+        return inference.coefficient_inference(
+            path,
+            index,
+            level=level,
+            noise=self._noise(),
+            distribution=distribution,
+            adjust=adjust,
+        )
+
+    def _noise(self) -> Noise:
+        if self.noise is None:
+            return "naive" if self.dof == "naive" else "jacobian"
+        noise: Noise = self.noise
+        return noise
+
+    def _choice(self) -> Any:
+        return getattr(self, self._choice_name)
+
+    # What a subclass provides.
+    _choice_name = "n_components"
+    _default_rule = "first-minimum"
+    _fit_path: Any
+    _fit_paths: Any
+
+    def _fixed_index(self, path: Path) -> int:
+        raise NotImplementedError
+
+    def _options(self, n: float) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+class ComponentRegressor(PathRegressor):
+    """A regressor that chooses a number of components."""
+
+    @property
+    def n_components_(self) -> Any:
+        """Number of components of the chosen model; (q,) array if y had columns."""
+        self._require_fitted()
+        return self.index_
+
+    def _fixed_index(self, path: Path) -> int:
+        # Fewer than asked for where the data support no more (with a warning).
+        return len(path.dof) - 1
+
+    def _options(self, n: float) -> dict[str, Any]:  # noqa: ARG002
+        name = "max_components" if isinstance(self.n_components, str) else "n_components"
+        return {"max_components": as_count(getattr(self, name), name)}

@@ -1,0 +1,94 @@
+"""What all estimators share: one response or several columns of them, and linear prediction."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+try:
+    from sklearn.base import (
+        BaseEstimator,
+        ClassNamePrefixFeaturesOutMixin,
+        RegressorMixin,
+        TransformerMixin,
+    )
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError as error:
+    from plsdof.errors import MissingExtraError
+
+    raise MissingExtraError("scikit-learn", "sklearn", "The estimators") from error
+
+from plsdof._validation import Array, as_matrix
+from plsdof.named_output import response_names
+
+
+class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """A regressor for y of shape (n,) or (n, q).
+
+    As in scikit-learn's linear models, attributes and predictions of a y with columns have one
+    entry per column, also if there is one column only.
+    """
+
+    coef_: Array
+    intercept_: Any
+    index_: Any
+
+    def predict(self, X: Any) -> Array:
+        """Predict with the chosen model. Shape (n_new,), or (n_new, q) if y had columns."""
+        rows = self._new_rows(X)
+        return np.asarray(rows @ self.coef_.T + self.intercept_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _training_data(self, X: Any, y: Any) -> tuple[Array, Array]:
+        """Check the data, note what y looks like, and return X (n, p) and Y (n, q)."""
+        names = response_names(y)
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            y_numeric=True,
+            multi_output=True,
+            dtype=np.float64,
+            ensure_min_samples=2,
+            copy=False,
+        )
+        self._one_response = y.ndim == 1
+        self.response_names_ = names
+        return X, as_matrix(y[:, None] if y.ndim == 1 else y, "y")
+
+    def _require_fitted(self) -> None:
+        check_is_fitted(self)
+
+    def _new_rows(self, X: Any) -> Array:
+        self._require_fitted()
+        return np.asarray(validate_data(self, X, reset=False, dtype=np.float64))
+
+    def _one_or_array(self, values: Sequence[Any]) -> Any:
+        """Return the only value of a single response, an array of all otherwise."""
+        return values[0] if self._one_response else np.array(values)
+
+    def _one_or_tuple(self, values: Sequence[Any]) -> Any:
+        """Return the only value, or all; None if there are none."""
+        if all(value is None for value in values):
+            return None
+        return values[0] if self._one_response else tuple(values)
+
+
+class ScoresMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: ignore[misc]
+    """Scores of the chosen components, with names, for pipelines."""
+
+    def transform(self, X: Any) -> Array:
+        """Return the scores of the chosen components. Shape (n_new, n_components_).
+
+        With a model per response those of the first one come first.
+        """
+        rows, chosen = self._new_rows(X), self._chosen()
+        return np.hstack([path.transform(rows)[:, :index] for path, index in chosen])
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(np.sum(self.index_))
