@@ -227,11 +227,11 @@ def markdown(content: dict[str, Any]) -> str:
     cut = " Sizes were cut (`--quick`)." if content["quick"] else ""
     head = (
         f"Python {content['python']}, numpy {content['numpy']}, {content['threads']} thread(s) for "
-        f"linear algebra.{cut} Rates in 10⁹ per second: {speed['product']} multiply-adds of X'X, "
-        f"{speed['eigenvalues']} d³ for eigenvalues and {speed['vectors']} with vectors, "
+        f"linear algebra.{cut} Rates in 10⁹ per second: {speed['product']} np² of X'X, "
+        f"{speed['eigenvalues']} d³ for eigenvalues, {speed['vectors']} d³ with vectors, "
         f"{speed['memory']} bytes of memory, {speed['recursion']} operations of the recursion; "
-        f"sparse: {speed['transposed']} values transposed, {speed['sparse']} value-vectors, "
-        f"{speed['squares']} multiply-adds of X'X."
+        f"sparse: {speed['transposed']} values reordered, {speed['sparse']} values × (vectors + 1),"
+        f" {speed['squares']} multiply-adds of X'X."
     )
     times, peaks = series_table(content["series"]), peak_table(content["peaks"])
     return "\n".join(
