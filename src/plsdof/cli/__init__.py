@@ -3,7 +3,8 @@
 Exit codes: 0 done; 1 an unexpected error, with a traceback; 2 wrong usage or input that cannot be
 used, with one line that says why; 130 interrupted by Ctrl-C.
 
-    plsdof fit TABLE --response COLUMN     choose a model, print it, keep it, report it
+    plsdof fit TABLE --response COLUMN     choose a model, print it, keep it, report it; the table
+                                           may be a folder, or larger than memory
     plsdof predict MODEL TABLE             predictions and intervals for new rows
     plsdof compare TABLE --response COLUMN PLS, PCR and ridge on the scale of Degrees of Freedom
     plsdof reproduce                       the paper's table and figures

@@ -8,7 +8,8 @@ import numpy as np
 
 from plsdof._validation import Array, as_choice, as_count, as_fraction, read_only
 from plsdof.cli.options import CHOICES, DEFAULT_COMPONENTS, METHODS
-from plsdof.cli.problem import Problem
+from plsdof.cli.problem import TableProblem
+from plsdof.cli.streamed import StreamedProblem
 from plsdof.criteria import DOF_KINDS, Selection
 from plsdof.cross_validated import CrossValidation
 from plsdof.cross_validation import cross_validate
@@ -19,7 +20,7 @@ from plsdof.inference import (
     coefficient_inference,
     noise_interval,
 )
-from plsdof.methods import pcr_path, pls_path, ridge_path
+from plsdof.methods import pcr_path, pls_path, pls_path_from, ridge_path
 from plsdof.path import Path
 
 _DEFAULT_FOLDS = 10
@@ -121,7 +122,7 @@ class Analysis:
         return float(1 - self.path.rss[self.index] / total) if total > 0 else float("nan")
 
 
-def analyse(problem: Problem, plan: Plan) -> Analysis:
+def analyse(problem: TableProblem | StreamedProblem, plan: Plan) -> Analysis:
     """Fit, cross-validate if asked to, choose, infer; collect warnings as notes."""
     plan = plan.checked()
     with warnings.catch_warnings(record=True) as caught:
@@ -129,7 +130,7 @@ def analyse(problem: Problem, plan: Plan) -> Analysis:
         path = _fit(problem, plan)
         cv = None if plan.folds is None else _cross_validate(problem, plan, path)
         selection = _select(path, cv, plan)
-        inference, reason = _infer(path, selection.index, plan)
+        inference, reason = _infer(problem, path, selection.index, plan)
         sigma = _sigma(path, selection.index, plan)
     notes = [str(one.message) for one in caught]
     notes += [] if cv is None else [cv.message]
@@ -150,13 +151,17 @@ def default_components(n: int, p: int, limit: int | None = None) -> int:
     return max(1, min(limit or DEFAULT_COMPONENTS, n - 1, p))
 
 
-def _fit(problem: Problem, plan: Plan) -> Path:
-    if plan.method == "ridge":
-        return ridge_path(problem.X, problem.y, scale=plan.scale)
-    fit: Any = pls_path if plan.method == "pls" else pcr_path
-    most = plan.max_components or default_components(*problem.X.shape)
+def _fit(problem: TableProblem | StreamedProblem, plan: Plan) -> Path:
+    most = plan.max_components or default_components(*problem.shape)
     most = most if plan.components is None else max(most, plan.components)
-    path: Path = fit(problem.X, problem.y, most, scale=plan.scale)
+    path: Path
+    if isinstance(problem, StreamedProblem):
+        path = pls_path_from(problem.gram, most)
+    elif plan.method == "ridge":
+        return ridge_path(problem.X, problem.y, scale=plan.scale)
+    else:
+        fit: Any = pls_path if plan.method == "pls" else pcr_path
+        path = fit(problem.X, problem.y, most, scale=plan.scale)
     if plan.components is not None and plan.components >= len(path.dof):
         raise InvalidInputError(
             f"--components {plan.components}: the table supports {len(path.dof) - 1} at most. "
@@ -165,8 +170,11 @@ def _fit(problem: Problem, plan: Plan) -> Path:
     return path
 
 
-def _cross_validate(problem: Problem, plan: Plan, path: Path) -> CrossValidation:
+def _cross_validate(
+    problem: TableProblem | StreamedProblem, plan: Plan, path: Path
+) -> CrossValidation:
     assert plan.folds is not None
+    assert isinstance(problem, TableProblem)  # or it was refused
     limits: dict[str, Any] = {}
     if plan.method != "ridge":
         # A fold cannot support more components than it has training rows less one.
@@ -197,7 +205,11 @@ def _select(path: Path, cv: CrossValidation | None, plan: Plan) -> Selection:
     )
 
 
-def _infer(path: Path, index: int, plan: Plan) -> tuple[CoefficientInference | None, str]:
+def _infer(
+    problem: TableProblem | StreamedProblem, path: Path, index: int, plan: Plan
+) -> tuple[CoefficientInference | None, str]:
+    if isinstance(problem, StreamedProblem) and not problem.has_intervals:
+        return None, f"No intervals: {problem.why_no_intervals}"
     try:
         return coefficient_inference(path, index, level=plan.level, noise=plan.noise), ""
     except NotAvailableError as error:

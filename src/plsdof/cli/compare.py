@@ -12,7 +12,7 @@ from plsdof.cli import options
 from plsdof.cli.analysis import default_components
 from plsdof.cli.fit_tables import criterion_name, heading
 from plsdof.cli.machine import print_json, records
-from plsdof.cli.problem import Problem, read_problem
+from plsdof.cli.problem import TableProblem, read_problem
 from plsdof.cli.terminal import add_row, console, fixed, note, number, remark, table, waiting
 from plsdof.comparison import Comparison, compare_paths
 from plsdof.criteria import CRITERIA
@@ -74,10 +74,10 @@ def compare(
 
 
 def compare_methods(
-    problem: Problem, *, scale: bool, folds: int | None, max_components: int | None
+    problem: TableProblem, *, scale: bool, folds: int | None, max_components: int | None
 ) -> Comparison:
     """Fit PLS, PCR and ridge to a problem, all with the same scaling and folds."""
-    rows, p = problem.X.shape
+    rows, p = problem.shape
     usable = rows if folds is None else rows - -(-rows // folds)
     most = default_components(usable, p, max_components)
     methods: dict[str, Any] = {
@@ -173,7 +173,7 @@ def _in_words(compared: Comparison, chosen: dict[str, int]) -> str:
 
 
 def _content(
-    problem: Problem,
+    problem: TableProblem,
     compared: Comparison,
     chosen: dict[str, int],
     criterion: str,

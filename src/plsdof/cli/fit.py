@@ -4,6 +4,7 @@ import io
 import shlex
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +15,26 @@ from plsdof.cli import options
 from plsdof.cli.analysis import Analysis, Plan, analyse
 from plsdof.cli.fit_tables import noise_sentence, show_fit, why
 from plsdof.cli.machine import print_json, records
-from plsdof.cli.problem import Problem, read_problem
+from plsdof.cli.problem import Problem, TableProblem, read_problem
+from plsdof.cli.streamed import (
+    StreamedProblem,
+    is_streamed,
+    read_streamed,
+    refuse_streamed,
+    without_factor,
+)
 from plsdof.cli.terminal import console, remark, waiting
 from plsdof.errors import InvalidInputError
 
 
 def fit(
-    file: options.File,
+    file: options.FileOrFolder,
     response: options.Response,
     features: options.Features = None,
     exclude: options.Exclude = None,
     drop_missing: options.DropMissing = False,
     sheet: options.Sheet = None,
+    in_memory: options.InMemory = None,
     method: options.Method = "pls",
     criterion: options.Criterion = "bic",
     rule: options.Rule = None,
@@ -55,18 +64,21 @@ def fit(
         level=level,
     ).checked()
     _check_outputs(file, {"--report": report, "--plot": plot, "--model": model})
-    with waiting("Reading the table", quiet=quiet):
-        problem = read_problem(
-            str(file),
-            response,
-            features=features or (),
-            exclude=exclude or (),
-            drop_missing=drop_missing,
-            sheet=sheet,
-        )
-    with waiting("Fitting", quiet=quiet):
+    columns: dict[str, Any] = {"features": features or (), "exclude": exclude or ()}
+    rows: dict[str, Any] = {"drop_missing": drop_missing, "sheet": sheet}
+    problem: TableProblem | StreamedProblem
+    if is_streamed(file, in_memory):
+        _refuse_streamed(file, plan, {**rows, "report": report, "plot": plot})
+        shown = not quiet and sys.stderr.isatty()
+        problem = read_streamed(file, response, **columns, scale=plan.scale, progress=shown)
+    else:
+        with waiting("Reading the table", quiet=quiet):
+            problem = read_problem(str(file), response, **columns, **rows)
+    # A pass over the files has a bar of its own.
+    passes = isinstance(problem, StreamedProblem) and problem.is_read_again
+    with waiting("Fitting", quiet=quiet or passes):
         analysis = analyse(problem, plan)
-    with waiting("Writing", quiet=quiet), warnings.catch_warnings():
+    with waiting("Writing", quiet=quiet or passes), warnings.catch_warnings():
         # About the models it compares with, and characters a font lacks: the fit has its notes.
         warnings.simplefilter("ignore")
         written = _write(problem, analysis, report=report, plot=plot, model=model)
@@ -84,7 +96,7 @@ def fit(
 def to_content(problem: Problem, analysis: Analysis) -> dict[str, Any]:
     """Return everything that the tables give, and more, for machines."""
     plan, path, chosen = analysis.plan, analysis.path, analysis.selection
-    rows, p = problem.X.shape
+    rows, p = problem.shape
     return {
         "file": problem.source,
         "response": problem.response,
@@ -94,6 +106,7 @@ def to_content(problem: Problem, analysis: Analysis) -> dict[str, Any]:
         "p": p,
         "rank": path.spectrum.rank,
         "rows_dropped": problem.dropped,
+        "streamed": isinstance(problem, StreamedProblem),
         "wavelengths": problem.wavelengths,
         "path": records(_path_columns(analysis)),
         "choice": {
@@ -121,6 +134,7 @@ def _path_columns(analysis: Analysis) -> dict[str, Any]:
         path.parameter_name: _parameters(analysis),
         "dof": path.dof,
         "dof_error": path.dof_error,
+        **({"dof_std_error": path.dof_std_error} if path.dof_std_error.any() else {}),
         "naive_dof": path.naive_dof,
         "rss": path.rss,
         "sigma": np.sqrt(path.noise_variance(analysis.plan.noise)),
@@ -173,12 +187,29 @@ def _coefficients(problem: Problem, analysis: Analysis) -> dict[str, Any]:
     return columns
 
 
+def _refuse_streamed(file: Path, plan: Plan, wanted: dict[str, Any]) -> None:
+    """Refuse what needs the table in memory, before it is read."""
+    refuse_streamed(
+        file,
+        {
+            "--cv": plan.folds is not None and plan.criterion != "cv",
+            "--criterion cv": plan.criterion == "cv",
+            f"--method {plan.method}": plan.method != "pls",
+            **{f"--{name.replace('_', '-')}": bool(value) for name, value in wanted.items()},
+        },
+    )
+
+
 def _check_outputs(file: Path, outputs: dict[str, Path | None]) -> None:
     """Refuse output files that cannot be written, before a long computation."""
     wanted = {option: path for option, path in outputs.items() if path is not None}
     seen = {file.resolve(): "the table"}
     for option, path in wanted.items():
         check_writable(path)
+        if file.is_dir() and path.resolve().parent == file.resolve():
+            raise InvalidInputError(
+                f"{option} {path} would become part of the table in {file}; choose another folder."
+            )
         if path.resolve() in seen:
             raise InvalidInputError(
                 f"{option} {path} would overwrite {seen[path.resolve()]}; choose another name."
@@ -191,7 +222,7 @@ def _check_outputs(file: Path, outputs: dict[str, Path | None]) -> None:
 
 
 def _write(
-    problem: Problem,
+    problem: TableProblem | StreamedProblem,
     analysis: Analysis,
     *,
     report: Path | None,
@@ -199,9 +230,9 @@ def _write(
     model: Path | None,
 ) -> dict[str, str]:
     """Write what is asked for; return what was written where."""
-    if report is not None:
+    if isinstance(problem, TableProblem) and report is not None:
         _write_report(problem, analysis, report)
-    if plot is not None:
+    if isinstance(problem, TableProblem) and plot is not None:
         _write_plot(problem, analysis, plot)
     if model is not None:
         _write_model(problem, analysis, model)
@@ -209,7 +240,7 @@ def _write(
     return {what: str(path) for what, path in files.items() if path is not None}
 
 
-def _write_report(problem: Problem, analysis: Analysis, file: Path) -> None:
+def _write_report(problem: TableProblem, analysis: Analysis, file: Path) -> None:
     from plsdof.cli.compare import compare_methods
     from plsdof.report import write_report
 
@@ -234,7 +265,7 @@ def _write_report(problem: Problem, analysis: Analysis, file: Path) -> None:
     )
 
 
-def _write_plot(problem: Problem, analysis: Analysis, file: Path) -> None:
+def _write_plot(problem: TableProblem, analysis: Analysis, file: Path) -> None:
     from plsdof.plotting import overview_figure
 
     figure = overview_figure(
@@ -251,17 +282,18 @@ def _write_plot(problem: Problem, analysis: Analysis, file: Path) -> None:
         stream.write(drawn.getvalue())
 
 
-def _write_model(problem: Problem, analysis: Analysis, file: Path) -> None:
+def _write_model(problem: TableProblem | StreamedProblem, analysis: Analysis, file: Path) -> None:
     from plsdof.model_file import save_model
     from plsdof.portable_model import detach
 
-    source = {"file": problem.source, "rows": len(problem.y), "dropped": problem.dropped}
+    source = {"file": problem.source, "rows": problem.shape[0], "dropped": problem.dropped}
+    bare = isinstance(problem, StreamedProblem) and not problem.has_intervals
     kept = detach(
-        analysis.path,
+        without_factor(analysis.path) if bare else analysis.path,
         analysis.selection,
         names=problem.names,
         response=problem.response,
         source=source,
         noise=analysis.plan.noise,
     )
-    save_model(kept, file)
+    save_model(replace(kept, df=np.nan) if bare else kept, file)

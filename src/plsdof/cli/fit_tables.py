@@ -59,6 +59,9 @@ def why(analysis: Analysis) -> str:
     what = "1 component" if what == "1 components" else what
     dof, naive = path.dof[chosen.index], path.naive_dof[chosen.index]
     cost = f" It uses {dof:.2f} Degrees of Freedom"
+    std_error = path.dof_std_error[chosen.index]
+    if std_error > 0:
+        cost += f" (standard error {number(float(std_error), 2)})"
     if abs(dof - naive) > 0.01:
         cost += f", not the {naive:.0f} that counting components gives"
     if _is_empty(analysis):
@@ -125,19 +128,21 @@ def shown_rows(order: Sequence[int], chosen: int, *, evenly: bool, verbose: bool
 
 def heading(problem: Problem) -> str:
     """Say what is predicted from what."""
-    rows, p = problem.X.shape
+    rows, p = problem.shape
     axis = problem.wavelengths
     what = plural(p, "predictor")
     if axis is not None:
         what = f"{plural(p, 'wavelength')} ({axis[0]:g} to {axis[-1]:g})"
-    source = safe(FilePath(problem.source).name, 40)
+    source = safe(FilePath(problem.source).name or problem.source, 40)
     return f"{safe(problem.response, 40)} from {what}; {plural(rows, 'row')} of {source}"
 
 
 def _path_table(analysis: Analysis, verbose: bool) -> Table:
     path, chosen = analysis.path, analysis.selection
     ridge = path.parameter_name == "alpha"
-    headings = ["alpha" if ridge else "m", "DoF", "RSS", "sigma"]
+    headings = ["alpha" if ridge else "m", "DoF"]
+    headings += ["+- se"] if path.dof_std_error.any() else []
+    headings += ["RSS", "sigma"]
     by_cv = chosen.criterion.startswith("cv")
     headings += [] if by_cv else [criterion_name(chosen.criterion)]
     headings += [] if analysis.cv is None else ["CV error", "+- se"]
@@ -161,6 +166,7 @@ def _path_table(analysis: Analysis, verbose: bool) -> Table:
 def _path_columns(analysis: Analysis, path: Path, by_cv: bool) -> list[list[str]]:
     sigma = np.sqrt(path.noise_variance(analysis.plan.noise))
     columns = [[fixed(one) for one in path.dof]]
+    columns += [_numbers(path.dof_std_error, 2)] if path.dof_std_error.any() else []
     columns += [_numbers(values) for values in (path.rss, sigma)]
     if not by_cv:
         columns.append(_numbers(analysis.selection.scores))

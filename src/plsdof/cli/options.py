@@ -35,6 +35,13 @@ _OUTPUT = "Output"
 File = Annotated[
     Path, typer.Argument(metavar="TABLE", help="CSV, TSV, Parquet or Excel (.xlsx) file.")
 ]
+FileOrFolder = Annotated[
+    Path,
+    typer.Argument(
+        metavar="TABLE",
+        help="CSV, TSV, Parquet or Excel (.xlsx) file, or a folder of CSV or Parquet files.",
+    ),
+]
 Response = Annotated[
     str,
     typer.Option(
@@ -83,6 +90,16 @@ Sheet = Annotated[
         help="Sheet of an Excel file.",
         metavar="NAME",
         show_default="first",
+        rich_help_panel=_TABLE,
+    ),
+]
+InMemory = Annotated[
+    bool | None,
+    typer.Option(
+        "--in-memory/--streamed",
+        metavar=" ",  # not <bool>: a flag takes no value
+        help="Read the table as a whole, or piece by piece in bounded memory.",
+        show_default="streamed for folders, and files above 1 GB (Parquet: 500 MB)",
         rich_help_panel=_TABLE,
     ),
 ]

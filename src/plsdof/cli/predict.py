@@ -135,7 +135,9 @@ def predict_table(
         columns["observed"] = observed
     columns |= _spread(_predicted(model, X[complete], level), complete)
     if not model.has_intervals:
-        notes += ("The model has no noise level, so there are no intervals.",)
+        left_out = np.isfinite(model.noise_variance) and model.n > model.dof
+        reason = "was kept without what intervals need" if left_out else "has no noise level"
+        notes += (f"The model {reason}; there are none.",)
     difference = columns["prediction"] - (np.nan if observed is None else observed)
     difference = difference[~np.isnan(difference)]
     known = len(difference) > 0

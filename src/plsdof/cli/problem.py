@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from plsdof._validation import Array
+from plsdof.cli.folder import read_folder
 from plsdof.columns import choose_columns, find_column, header_number, shortened, wavelengths
 from plsdof.errors import InvalidInputError
 from plsdof.tables import Table, read_table, shortened_path
@@ -16,13 +18,12 @@ _MOST_LISTED = 8
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Problem:
-    """A regression problem read from a file.
+    """What is known of a regression problem, however its table is read.
 
     Attributes
     ----------
-    X : pandas.DataFrame
-        Predictors, without missing values.
-    y : (n,) array
+    shape : tuple of int
+        Numbers of rows and of predictors.
     names : tuple of str
     response, source, described : str
         Name of the response, the file, and how it was read.
@@ -32,8 +33,7 @@ class Problem:
         What the user should know about the choice of columns and rows.
     """
 
-    X: Any
-    y: Array
+    shape: tuple[int, int]
     names: tuple[str, ...]
     response: str
     source: str
@@ -47,6 +47,21 @@ class Problem:
         return wavelengths(self.names)
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TableProblem(Problem):
+    """A regression problem whose table is in memory.
+
+    Attributes
+    ----------
+    X : pandas.DataFrame
+        Predictors, without missing values.
+    y : (n,) array
+    """
+
+    X: Any
+    y: Array
+
+
 def read_problem(
     file: str,
     response: str,
@@ -55,9 +70,9 @@ def read_problem(
     exclude: Sequence[str] = (),
     drop_missing: bool = False,
     sheet: str | None = None,
-) -> Problem:
+) -> TableProblem:
     """Read a table and take response and predictors out of it."""
-    table = read_table(file, sheet=sheet)
+    table = (read_folder if Path(file).is_dir() else read_table)(file, sheet=sheet)
     target = _response(table, response)
     names, notes = _predictors(table, target, features, exclude)
     y = _numbers(table, (target,))[:, 0]
@@ -77,9 +92,10 @@ def read_problem(
         raise InvalidInputError(
             _in(table, f"{shortened(target)} is {y[0]:g} in all rows; there is nothing to predict.")
         )
-    return Problem(
+    return TableProblem(
         X=table.with_names(X, names),
         y=y,
+        shape=(len(y), len(names)),
         names=names,
         response=target,
         source=table.source,
@@ -103,8 +119,7 @@ def _predictors(
     table: Table, response: str, features: Sequence[str], exclude: Sequence[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the chosen columns, and what to say about those left out."""
-    if response in features:
-        raise InvalidInputError(f"{shortened(response)} is the response, not a predictor.")
+    require_no_response(response, features)
     try:
         names = choose_columns(table.names, features, exclude)
     except InvalidInputError as error:
@@ -122,6 +137,12 @@ def _predictors(
     if not names:
         raise InvalidInputError(_in(table, "no predictor is left; choose others with --features."))
     return names, notes
+
+
+def require_no_response(response: str, features: Sequence[str]) -> None:
+    """Refuse the response among the predictors that were asked for by name."""
+    if response in features:
+        raise InvalidInputError(f"{shortened(response)} is the response, not a predictor.")
 
 
 def _numbers(table: Table, names: tuple[str, ...]) -> Array:
