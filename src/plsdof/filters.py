@@ -9,15 +9,15 @@ Jacobian of every method is
 with an empty T for methods that are linear in y (ridge, principal components, least squares).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from plsdof._validation import Array, read_only
-from plsdof.krylov import Bidiagonalization, golub_kahan
+from plsdof.krylov import Bidiagonalization, golub_kahan, residuals_at
 from plsdof.nodes import Nodes, distinct_nodes, perturbed_copies
-from plsdof.spectrum import Counted, Spectrum
+from plsdof.spectrum import Spectrum
 
 _EPS = float(np.finfo(np.float64).eps)
 # The largest deviation over this many perturbed copies, times the safety factor, estimates
@@ -101,13 +101,14 @@ def pls_filter(spectrum: Spectrum, max_components: int | None = None) -> PLSFilt
     nodes = distinct_nodes(spectrum)
     dimension = int(np.count_nonzero(nodes.excited))
     wanted = dimension if max_components is None else min(max_components, dimension)
-    run = golub_kahan(*perturbed_copies(nodes, _COPIES), nodes.excited, wanted)
+    copies = perturbed_copies(nodes, _COPIES)
+    run = golub_kahan(copies.eigenvalues, copies.z, nodes.excited, wanted)
+    outer = residuals_at(run, copies.outer)
     h = _running_leverage(run, nodes.excited)
-    dofs = _trace(run, h, nodes.multiplicity)
-    residual_trace = _counted_squares(run, nodes.multiplicity, spectrum)
-    correction = _correction(run, nodes, spectrum)
-    dofs += correction.factors
-    error = _dof_error(run, h, dofs, nodes, spectrum.unresolved)
+    sums = _outer_sums(run.residuals[0], outer, nodes, spectrum)
+    dofs = _trace(run, h, nodes.multiplicity) + sums.factors
+    missed = spectrum.unresolved * np.abs(1.0 - outer[0, :, -1:].sum(axis=1))
+    error = _dof_error(run, h, dofs, nodes) + missed
     size = 1 + _supported(dofs[0], error)
     expand = nodes.member
     largest = np.sqrt(spectrum.eigenvalues[0]) if len(spectrum.eigenvalues) else 1.0
@@ -117,8 +118,8 @@ def pls_filter(spectrum: Spectrum, max_components: int | None = None) -> PLSFilt
         scores=read_only((run.scores[0, : size - 1].take(expand, axis=1) * nodes.share).T),
         dof=read_only(dofs[0, :size]),
         dof_error=read_only(error[:size]),
-        dof_std_error=read_only(_with_rounding(correction.std_error, error)[:size]),
-        residual_trace=read_only((residual_trace - correction.squares)[:size]),
+        dof_std_error=read_only(_with_rounding(sums.std_error, error)[:size]),
+        residual_trace=read_only(sums.squares[:size]),
         naive_dof=read_only(1.0 + np.arange(size)),
         weights=read_only((run.weights[0, : size - 1].take(expand, axis=1) * nodes.share).T),
         diagonal=read_only(run.diagonal[0, : size - 1] * largest),
@@ -131,16 +132,12 @@ def pls_filter(spectrum: Spectrum, max_components: int | None = None) -> PLSFilt
 def factors_at(spectrum: Spectrum, eigenvalues: Array, max_components: int) -> Array:
     """Evaluate the filter of Partial Least Squares anywhere: (K, c) factors at c eigenvalues.
 
-    K - 1 is ``max_components``, or less where the Krylov space is exhausted. Cost: O(c M^2).
+    K - 1 is ``max_components``, or less where the Krylov space is exhausted. Cost: O(c M).
     """
-    nothing = np.zeros(len(eigenvalues))
-    there = Counted(
-        eigenvalues=eigenvalues, eigenvalue_error=nothing, weights=nothing, dimension=0.0
-    )
-    nodes = distinct_nodes(replace(spectrum, counted=there, unresolved=0))
+    nodes = distinct_nodes(spectrum)
     run = golub_kahan(nodes.eigenvalues[None], nodes.z[None], nodes.excited, max_components)
-    factors: Array = run.factors[0, :, len(nodes.mixing) :]
-    return factors
+    residuals: Array = residuals_at(run, eigenvalues[None] / spectrum.eigenvalues[0])[0]
+    return 1.0 - residuals
 
 
 def pcr_filter(spectrum: Spectrum, max_components: int | None = None) -> Filter:
@@ -227,38 +224,34 @@ def _trace(run: Bidiagonalization, h: Array, multiplicity: Array) -> Array:
         return np.asarray(1.0 + weighted.sum(axis=2))
 
 
-def _counted_squares(run: Bidiagonalization, multiplicity: Array, spectrum: Spectrum) -> Array:
-    """Return sum phi^2 over all counted directions, and one for each direction outside X."""
-    uncounted = spectrum.residual_dimension
-    if spectrum.counted is not None:
-        uncounted += spectrum.counted.dimension - multiplicity.sum()
-    with np.errstate(invalid="ignore", over="ignore"):
-        return np.asarray(run.residuals[0] ** 2 @ multiplicity + uncounted)
-
-
 @dataclass(frozen=True, kw_only=True)
-class _Correction:
-    """What estimated traces add to plain sums of f and f (2 - f), one entry per model."""
+class _OuterSums:
+    """Sums of f over what is counted beyond the basis (B, K), with standard errors (K,).
+
+    ``squares`` (K,) is trace (I - H)(I - H)', the sum of phi^2 over all directions of the samples.
+    """
 
     factors: Array
     squares: Array
     std_error: Array
 
 
-def _correction(run: Bidiagonalization, nodes: Nodes, spectrum: Spectrum) -> _Correction:
-    if spectrum.counted is None:
-        zero = np.zeros(run.residuals.shape[1])
-        return _Correction(factors=zero, squares=zero, std_error=zero)
-    first = len(nodes.mixing)
-    phi = run.residuals[0, :, first : first + len(spectrum.counted.weights)]
+def _outer_sums(inner: Array, phi: Array, nodes: Nodes, spectrum: Spectrum) -> _OuterSums:
+    counted, weights = spectrum.counted, nodes.outer.weights
     with np.errstate(invalid="ignore", over="ignore"):
-        f, squares = 1.0 - phi, 1.0 - phi**2
-        estimate, std_error = spectrum.counted.total(f)
-        return _Correction(
-            factors=estimate - f @ spectrum.counted.weights,
-            squares=spectrum.counted.total(squares)[0] - squares @ spectrum.counted.weights,
-            std_error=std_error,
-        )
+        factors = (1.0 - phi) @ weights
+        squares = inner**2 @ nodes.multiplicity + phi[0] ** 2 @ weights
+        squares += spectrum.residual_dimension
+        std_error = np.zeros(len(squares))
+        if counted is not None:
+            # Estimates are more than plain weighted sums.
+            f = 1.0 - phi[0, :, : len(counted.weights)]
+            estimate, std_error = counted.total(f)
+            factors = factors + (estimate - f @ counted.weights)
+            explained = f * (2.0 - f)
+            squares -= counted.total(explained)[0] - explained @ counted.weights
+            squares += counted.dimension - weights.sum() - nodes.multiplicity.sum()
+    return _OuterSums(factors=factors, squares=squares, std_error=std_error)
 
 
 def _with_rounding(std_error: Array, error: Array) -> Array:
@@ -266,16 +259,14 @@ def _with_rounding(std_error: Array, error: Array) -> Array:
     return np.where(std_error > 0, np.hypot(std_error, error), 0.0)
 
 
-def _dof_error(
-    run: Bidiagonalization, h: Array, dofs: Array, nodes: Nodes, unresolved: int
-) -> Array:
+def _dof_error(run: Bidiagonalization, h: Array, dofs: Array, nodes: Nodes) -> Array:
     phi = np.abs(run.residuals[0])
     with np.errstate(invalid="ignore", over="ignore"):
         deviation = np.abs(dofs[1:] - dofs[0]).max(axis=0)
         size = 1.0 + (nodes.multiplicity + phi * (1 + 2 * h[0])).sum(axis=1)
+        size += np.abs(nodes.outer.weights).sum()
         doubted = _doubt(run, phi, size, nodes) if not nodes.excited.all() else 0.0
-        missed = unresolved * np.abs(run.factors[0, :, -1]) if unresolved else 0.0
-        return np.asarray(_SAFETY * (deviation + doubted + _EPS * size) + missed)
+        return np.asarray(_SAFETY * (deviation + doubted + _EPS * size))
 
 
 def _doubt(run: Bidiagonalization, phi: Array, size: Array, nodes: Nodes) -> Array:

@@ -135,6 +135,30 @@ def golub_kahan(
     )
 
 
+def residuals_at(run: Bidiagonalization, eigenvalues: Array) -> Array:
+    r"""Evaluate the residual filter anywhere: (B, k + 1, c) values at (B, c) eigenvalues.
+
+    With s_j = c_j t_j / z, what component j adds to the filter factor, the recursions above read
+
+        s_j   = (lambda phi_{j-1} + beta_{j-1}^2 s_{j-1}) / alpha_j^2
+        phi_j = phi_{j-1} - s_j
+
+    They need no orthogonalisation, but are no good at eigenvalues that the recursion has found:
+    these take part in it. Cost: O(B c k).
+    """
+    batch, steps = run.diagonal.shape
+    phi = np.ones((batch, steps + 1, eigenvalues.shape[1]))
+    added = np.zeros_like(eigenvalues)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for j in range(steps):
+            if j:
+                added *= run.superdiagonal[:, j - 1, None] ** 2
+            added += eigenvalues * phi[:, j]
+            added /= run.diagonal[:, j, None] ** 2
+            np.subtract(phi[:, j], added, out=phi[:, j + 1])
+    return phi
+
+
 def _steps_made(alphas: Array, betas: Array) -> int:
     """Return the number of steps before a zero on the bidiagonal ends the recursion."""
     usable = np.all(alphas > 0, axis=0)

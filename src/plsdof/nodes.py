@@ -5,7 +5,7 @@ the rotated matrix shifts eigenvalue i by e_ii and turns direction i towards j b
 e_ij / (lambda_i - lambda_j), with |e_ij| about (e_i + e_j) / 2 for eigenvalue errors e_i.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -23,20 +23,27 @@ _NEIGHBOURS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
+class Outer:
+    """Eigenvalues outside the basis: only counted, or looked at (weight zero). (c,) arrays."""
+
+    eigenvalues: Array
+    eigenvalue_error: Array
+    weights: Array
+
+
+@dataclass(frozen=True, kw_only=True)
 class Nodes:
     """Distinct eigenvalues of a spectrum, in units where the largest and |z| are one.
 
     Attributes
     ----------
-    The first b nodes belong to the basis; further ones are only counted in traces.
-
     eigenvalues, eigenvalue_error : (g,) arrays
     z, z_error : (g,) arrays
         Norm of z over the eigenvalues merged into a node, and its own error.
-    mixing : (b, k) array
+    mixing : (g, k) array
         Angles by which a node may be turned towards its neighbours, with opposite signs for the
         two nodes of a pair; zero for a basis taken as given.
-    neighbour : (b, k) array of int
+    neighbour : (g, k) array of int
         Which these neighbours are.
     z_doubt : (g,) array
         Total uncertainty of z: its own error, and what mixing brings in.
@@ -47,6 +54,9 @@ class Nodes:
         Node of each eigenvalue of the spectrum.
     share : (r,) array
         z of each eigenvalue relative to z of its node.
+    outer : Outer
+        What is counted beyond the basis; if the solver left eigenvalues unresolved, a last one of
+        weight zero at its floor, to see what a filter would do there.
     """
 
     eigenvalues: Array
@@ -60,14 +70,13 @@ class Nodes:
     multiplicity: Array
     member: Integers
     share: Array
+    outer: Outer
 
 
 def distinct_nodes(spectrum: Spectrum) -> Nodes:
     """Merge eigenvalues that cannot be told apart, mark those that y does not excite.
 
-    Nodes that are counted beyond the basis follow as they are. If the solver left eigenvalues
-    unresolved, a last node of multiplicity zero stands at its floor, to see what a filter would
-    do there. Cost: O(r) time and memory.
+    Cost: O(r) time and memory.
     """
     unit = spectrum.eigenvalues[0] if len(spectrum.eigenvalues) else 1.0
     norm = float(np.linalg.norm(spectrum.z)) or 1.0
@@ -86,7 +95,7 @@ def distinct_nodes(spectrum: Spectrum) -> Nodes:
     brought_in = np.sqrt(np.sum((mixing * node_z[neighbour]) ** 2, axis=1))
     z_doubt = node_z_error + brought_in
     excited = node_z > _RESOLUTION * z_doubt
-    nodes = Nodes(
+    return Nodes(
         eigenvalues=lam[starts],
         eigenvalue_error=lam_error[starts],
         z=node_z,
@@ -98,31 +107,45 @@ def distinct_nodes(spectrum: Spectrum) -> Nodes:
         multiplicity=np.bincount(member, spectrum.multiplicity, g).astype(np.float64),
         member=member,
         share=np.divide(z, node_z[member], out=np.zeros_like(z), where=excited[member]),
+        outer=_outer(spectrum, unit),
     )
-    counted = spectrum.counted
-    if counted is not None:
-        nodes = _with_unexcited(
-            nodes, counted.eigenvalues / unit, counted.eigenvalue_error / unit, counted.weights
-        )
-    if spectrum.unresolved:
-        probe, nothing = np.array([spectrum.floor / unit]), np.zeros(1)
-        nodes = _with_unexcited(nodes, probe, nothing, nothing)
-    return nodes
 
 
-def perturbed_copies(nodes: Nodes, copies: int) -> tuple[Array, Array]:
-    """Return eigenvalues and z of the nodes and, below them, of randomly perturbed copies.
+def _outer(spectrum: Spectrum, unit: float) -> Outer:
+    counted, floor = spectrum.counted, np.full(int(spectrum.unresolved > 0), spectrum.floor)
+    if counted is None:
+        nothing = np.zeros(len(floor))
+        return Outer(eigenvalues=floor / unit, eigenvalue_error=nothing, weights=nothing)
+    return Outer(
+        eigenvalues=np.concatenate([counted.eigenvalues, floor]) / unit,
+        eigenvalue_error=np.concatenate([counted.eigenvalue_error, 0 * floor]) / unit,
+        weights=np.concatenate([counted.weights, 0 * floor]),
+    )
 
-    Both are (1 + copies, g). Eigenvalues and z are shifted by their errors, and z is turned by
-    the mixing angles, with random signs.
-    """
-    b = len(nodes.mixing)
-    signs = _signs(copies, b, len(nodes.z))
+
+@dataclass(frozen=True, kw_only=True)
+class Copies:
+    """Nodes and, below them, randomly perturbed copies: (1 + copies, g), outer (1 + copies, c)."""
+
+    eigenvalues: Array
+    z: Array
+    outer: Array
+
+
+def perturbed_copies(nodes: Nodes, copies: int) -> Copies:
+    """Shift eigenvalues and z by their errors, turn z by the mixing angles, with random signs."""
+    signs = _signs(copies, len(nodes.z))
     lam = nodes.eigenvalues + signs.shifts[0] * nodes.eigenvalue_error
     z = nodes.z + signs.shifts[1] * nodes.z_error
-    z[:, :b] += np.sum(signs.turns * (nodes.mixing * nodes.z[nodes.neighbour]), axis=2)
-    # An eigenvalue at the edge of the numerical rank must stay positive.
-    return np.maximum(lam, nodes.eigenvalues / 2), z
+    z += np.sum(signs.turns * (nodes.mixing * nodes.z[nodes.neighbour]), axis=2)
+    outer = nodes.outer
+    shifted = outer.eigenvalues + _shifts(copies, len(outer.weights)) * outer.eigenvalue_error
+    return Copies(
+        # An eigenvalue at the edge of the numerical rank must stay positive.
+        eigenvalues=np.maximum(lam, nodes.eigenvalues / 2),
+        z=z,
+        outer=np.maximum(shifted, outer.eigenvalues / 2),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,14 +155,21 @@ class _Signs:
 
 
 @lru_cache(maxsize=4)
-def _signs(copies: int, b: int, g: int) -> _Signs:
+def _shifts(copies: int, c: int) -> Array:
+    """Return a row of zeros, and random signs below."""
+    rng = np.random.default_rng(2012)
+    return read_only(np.concatenate([np.zeros((1, c)), rng.choice([-1.0, 1.0], (copies, c))]))
+
+
+@lru_cache(maxsize=4)
+def _signs(copies: int, g: int) -> _Signs:
     """Return zeros for the nodes themselves and random signs for their copies."""
     rng = np.random.default_rng(2011)
     shifts = np.zeros((2, 1 + copies, g))
     shifts[:, 1:] = rng.choice([-1.0, 1.0], (2, copies, g))
-    of_pair = rng.choice([-1.0, 1.0], (copies, b, _NEIGHBOURS + 1))
-    neighbour = _neighbours(b)
-    here = np.arange(b)[:, None]
+    of_pair = rng.choice([-1.0, 1.0], (copies, g, _NEIGHBOURS + 1))
+    neighbour = _neighbours(g)
+    here = np.arange(g)[:, None]
     # One sign for both nodes of a pair: their mixing angles are opposite already.
     low, distance = np.minimum(here, neighbour), np.abs(here - neighbour)
     turns = np.concatenate([np.zeros((1, *neighbour.shape)), of_pair[:, low, distance]])
@@ -165,18 +195,3 @@ def _mixing(lam: Array, error: Array, neighbour: Integers) -> Array:
 
 def _root_sum_squares(values: Array, member: Integers, g: int) -> Array:
     return np.sqrt(np.bincount(member, weights=values**2, minlength=g))
-
-
-def _with_unexcited(nodes: Nodes, eigenvalues: Array, error: Array, weights: Array) -> Nodes:
-    """Add nodes that y does not excite, to see what a filter does there."""
-    zero = np.zeros(len(eigenvalues))
-    return replace(
-        nodes,
-        eigenvalues=np.concatenate([nodes.eigenvalues, eigenvalues]),
-        eigenvalue_error=np.concatenate([nodes.eigenvalue_error, error]),
-        z=np.concatenate([nodes.z, zero]),
-        z_error=np.concatenate([nodes.z_error, zero]),
-        z_doubt=np.concatenate([nodes.z_doubt, zero]),
-        excited=np.concatenate([nodes.excited, zero.astype(bool)]),
-        multiplicity=np.concatenate([nodes.multiplicity, weights]),
-    )
