@@ -26,6 +26,8 @@ from plsdof.errors import ConstantColumnWarning, InvalidInputError
 
 # A column whose spread is within this many roundings of its largest entry does not vary.
 _CONSTANT_ULPS = 4 * float(np.finfo(np.float64).eps)
+# Numbers that fit the cache of one core, with room for a result.
+_CACHED = 2**17
 # Beyond these magnitudes squares may leave the range of float64.
 _LARGE, _SMALL = 1e140, 1e-140
 
@@ -136,8 +138,12 @@ class Columns:
 
 
 def centre_columns(X: Array, weights: Array | None, n: float, scale: bool) -> Columns:
-    """Centre the columns and, if asked, scale them to unit variance (divisor n - 1)."""
-    highest, lowest = X.max(axis=0), X.min(axis=0)
+    """Centre the columns and, if asked, scale them to unit variance (divisor n - 1).
+
+    Three passes over X, in blocks of rows that stay in the cache.
+    """
+    blocks = _row_blocks(X)
+    highest, lowest, total = _extent(X, weights, blocks)
     magnitude = np.maximum(np.abs(highest), np.abs(lowest))
     half_spread = highest / 2 - lowest / 2  # the spread itself may overflow
     constant = half_spread <= _CONSTANT_ULPS / 2 * magnitude
@@ -151,31 +157,61 @@ def centre_columns(X: Array, weights: Array | None, n: float, scale: bool) -> Co
         )
     rescue = bool(extreme.any())
     exponent = np.where(extreme, np.frexp(magnitude)[1], 0) if rescue else 0
-    centred = np.ldexp(X, -exponent) if rescue else X.copy(order="K")
-    x_mean = _mean(centred, weights)
-    centred -= x_mean
-    # A second pass removes what rounding of a large mean has left.
-    remainder = _mean(centred, weights)
-    centred -= remainder
-    x_mean = x_mean + remainder
-    x_scale = _standard_deviation(centred, weights, n) if scale else np.ones(X.shape[1])
+    values = np.ldexp(X, -exponent) if rescue else X
+    if rescue:
+        total = _extent(values, weights, blocks)[2]
+    x_mean = total / n
+    centred = np.empty_like(X)
+    remainder, squares = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    for rows in blocks:
+        part = np.subtract(values[rows], x_mean, out=centred[rows])
+        remainder += _weighted_sum(part, weights, rows)
+        squares += _weighted_squares(part, weights, rows)
+    # What rounding of a large mean has left is taken off as well.
+    remainder /= n
+    squares -= n * remainder**2
+    x_scale = np.sqrt(np.maximum(squares, 0.0) / (n - 1.0)) if scale else np.ones(X.shape[1])
     x_scale[constant] = np.inf  # takes a constant column out, whatever it is divided into
-    if scale or constant.any():
-        centred /= x_scale
+    for rows in blocks:
+        part = centred[rows]
+        part -= remainder
+        if scale or constant.any():
+            part /= x_scale
     return Columns(
         values=centred,
-        mean=np.ldexp(x_mean, exponent),
+        mean=np.ldexp(x_mean + remainder, exponent),
         scale=np.ldexp(x_scale, exponent),
         constant=constant,
     )
 
 
-def _standard_deviation(centred: Array, weights: Array | None, n: float) -> Array:
+def _extent(X: Array, weights: Array | None, blocks: list[slice]) -> tuple[Array, Array, Array]:
+    """Return the largest and smallest value and the weighted sum of every column."""
+    highest, lowest = X[0].copy(), X[0].copy()
+    total = np.zeros(X.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):  # sums of extreme values, not used then
+        for rows in blocks:
+            part = X[rows]
+            np.maximum(highest, part.max(axis=0), out=highest)
+            np.minimum(lowest, part.min(axis=0), out=lowest)
+            total += _weighted_sum(part, weights, rows)
+    return highest, lowest, total
+
+
+def _row_blocks(X: Array) -> list[slice]:
+    """Cut rows into blocks that fit the cache; rows of other layouts are not together anyway."""
+    step = max(_CACHED // X.shape[1], 1) if X.flags.c_contiguous else len(X)
+    return [slice(start, start + step) for start in range(0, len(X), step)]
+
+
+def _weighted_sum(part: Array, weights: Array | None, rows: slice) -> Array:
+    return np.asarray(part.sum(axis=0) if weights is None else weights[rows] @ part)
+
+
+def _weighted_squares(part: Array, weights: Array | None, rows: slice) -> Array:
     if weights is None:
-        squares = np.einsum("ij,ij->j", centred, centred)
-    else:
-        squares = np.einsum("i,ij,ij->j", weights, centred, centred)
-    return np.asarray(np.sqrt(squares / (n - 1.0)))
+        return np.asarray(np.einsum("ij,ij->j", part, part))
+    return np.asarray(np.einsum("i,ij,ij->j", weights[rows], part, part))
 
 
 @dataclass(frozen=True, kw_only=True)
