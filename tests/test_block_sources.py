@@ -13,7 +13,7 @@ from conftest import make_problem
 from plsdof.block_gram import block_gram
 from plsdof.block_sources import ArrayBlocks, ahead, block_length, open_blocks, require_finite
 from plsdof.errors import InvalidInputError
-from plsdof.moments import block_sums, merge_sums
+from plsdof.sums import block_sums, merge_sums
 
 
 def collected(blocks):

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, NotAvailableError
-from plsdof.moments import Moments, merge_sums
+from plsdof.moments import Moments
 from plsdof.standardize import standardize
+from plsdof.sums import merge_sums
 
 
 def exact_scatter(X, y, weights):

@@ -99,6 +99,7 @@ def test_layers_import_only_from_above():
         "sampled_trace",
         "routes",
         "blocks",
+        "sums",
         "moments",
         "block_sources",
         "block_gram",

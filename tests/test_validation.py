@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
@@ -30,7 +29,6 @@ Y = np.array([1.0, 3, 2, 5, 4, 9])
         (GOOD, np.column_stack([Y, Y]), "once per column"),
         (GOOD, [1.0, 2, 3, 4, 5, np.nan], "y contains 1 value"),
         (GOOD + 1j, Y, "complex"),
-        (scipy.sparse.csr_array(GOOD), Y, "sparse"),
         ([["a", "b"]] * 6, Y, "must be numeric"),
         ([[1.0, 2.0], [1.0]], [1.0, 2.0], "numeric table"),
         (GOOD, list("abcdef"), "y must be numeric"),

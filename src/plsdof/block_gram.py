@@ -14,15 +14,21 @@ import numpy as np
 from plsdof._validation import Array, as_count, read_only
 from plsdof.blocks import Block, Blocks
 from plsdof.gram import Gram
-from plsdof.moments import (
+from plsdof.standardize import (
+    Response,
+    Units,
+    centre_columns,
+    centre_response,
+    require_enough,
+    warn_constant_columns,
+)
+from plsdof.sums import (
     Sums,
     block_sums,
     gram_from_sums,
     merge_sums,
     scale_sums,
-    warn_constant,
 )
-from plsdof.standardize import Response, Units, _require_enough, centre_columns, centre_response
 
 # Largest order of a Gram matrix that is formed.
 LIMIT = 5000
@@ -71,7 +77,7 @@ def block_gram(blocks: Blocks, *, scale: bool = True, limit: int = LIMIT) -> Gra
     """
     limit = as_count(limit, "limit")
     gram = (_from_rows if blocks.axis == 0 else _from_columns)(blocks, scale, limit)
-    warn_constant(gram.units, stacklevel=5)
+    warn_constant_columns(np.isinf(gram.units.x_scale), gram.units.names, stacklevel=5)
     return gram
 
 
@@ -214,7 +220,7 @@ def _column_part(block: Block, *, scale: bool, limit: int) -> _ColumnPart:
     X, y, weights = _weighed(block)
     n = float(len(X)) if weights is None else float(weights.sum())
     if weights is not None:
-        _require_enough(weights)
+        require_enough(weights)
     columns = centre_columns(X, weights, n, scale)
     row_scale = None if weights is None else read_only(np.sqrt(weights))
     values = columns.values

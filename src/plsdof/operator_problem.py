@@ -12,7 +12,7 @@ from plsdof._validation import (
     read_only,
 )
 from plsdof.standardize import (
-    _require_enough,
+    require_enough,
 )
 
 Mask = npt.NDArray[np.bool_]
@@ -37,7 +37,7 @@ class Rows:
             return cls(total=total, kept=slice(None), weights=np.ones(total), row_scale=None)
         kept = np.flatnonzero(weights > 0)
         weights = weights[kept]
-        _require_enough(weights)
+        require_enough(weights)
         row_scale = read_only(np.sqrt(weights))
         some = kept if len(kept) < total else slice(None)
         return cls(total=total, kept=some, weights=weights, row_scale=row_scale)

@@ -22,8 +22,8 @@ from plsdof.sparse_problem import sparse_problem
 from plsdof.standardize import (
     Response,
     Units,
-    _warn_constant,
     centre_response,
+    warn_constant_columns,
 )
 
 
@@ -81,7 +81,7 @@ def operator_gram(
     side = "samples" if rows.count <= p else "features"
     make = sparse_problem if scipy.sparse.issparse(X) else partial(operator_problem, limit=limit)
     problem = make(X, rows, divisors, side)
-    _warn_constant(np.isinf(problem.x_scale), None)
+    warn_constant_columns(np.isinf(problem.x_scale), None)
     response = centre_response(y[rows.kept], rows.row_scale)
     units = Units(
         n=rows.n,

@@ -29,9 +29,9 @@ from plsdof._validation import (
 from plsdof.errors import InvalidInputError
 from plsdof.operator_problem import Integers, Mask, Problem, Rows
 from plsdof.standardize import (
-    _CONSTANT_ULPS,
-    _LARGE,
-    _SMALL,
+    CONSTANT_ULPS,
+    LARGE,
+    SMALL,
 )
 
 # Columns whose squared mean exceeds this many variances are shifted.
@@ -151,8 +151,8 @@ class _Extent:
 def _extent(block: Any, *, rescue: bool) -> _Extent:
     highest, lowest = (np.ravel(end.toarray()) for end in (block.max(axis=0), block.min(axis=0)))
     magnitude = np.maximum(np.abs(highest), np.abs(lowest))
-    constant = highest / 2 - lowest / 2 <= _CONSTANT_ULPS / 2 * magnitude
-    extreme = (magnitude > _LARGE) | ((magnitude < _SMALL) & (magnitude > 0))
+    constant = highest / 2 - lowest / 2 <= CONSTANT_ULPS / 2 * magnitude
+    extreme = (magnitude > LARGE) | ((magnitude < SMALL) & (magnitude > 0))
     if not rescue and np.any(extreme & ~constant):
         raise InvalidInputError(
             f"X has columns whose largest absolute value is {magnitude[extreme][0]:.1e}; without "

@@ -25,11 +25,11 @@ from plsdof._validation import (
 from plsdof.errors import ConstantColumnWarning, InvalidInputError
 
 # A column whose spread is within this many roundings of its largest entry does not vary.
-_CONSTANT_ULPS = 4 * float(np.finfo(np.float64).eps)
+CONSTANT_ULPS = 4 * float(np.finfo(np.float64).eps)
 # Numbers that fit the cache of one core, with room for a result.
 _CACHED = 2**17
 # Beyond these magnitudes squares may leave the range of float64.
-_LARGE, _SMALL = 1e140, 1e-140
+LARGE, SMALL = 1e140, 1e-140
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,10 +87,10 @@ def standardize(X: Any, y: Any, *, scale: bool = True, sample_weight: Any = None
     weights = as_weights(sample_weight, len(X))
     if weights is not None:
         X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
-        _require_enough(weights)
+        require_enough(weights)
     n = float(len(X)) if weights is None else float(weights.sum())
     columns = centre_columns(X, weights, n, scale)
-    _warn_constant(columns.constant, names)
+    warn_constant_columns(columns.constant, names)
     row_scale = None if weights is None else read_only(np.sqrt(weights))
     if row_scale is not None:
         columns.values[...] *= row_scale[:, None]
@@ -107,7 +107,8 @@ def standardize(X: Any, y: Any, *, scale: bool = True, sample_weight: Any = None
     return Standardized(X=read_only(columns.values), y=response.values, units=units)
 
 
-def _require_enough(weights: Array) -> None:
+def require_enough(weights: Array) -> None:
+    """Refuse weights that leave too little to fit."""
     if len(weights) < 2:
         raise InvalidInputError(
             f"sample_weight is zero for all but {len(weights)} row(s); at least 2 rows must have "
@@ -146,9 +147,9 @@ def centre_columns(X: Array, weights: Array | None, n: float, scale: bool) -> Co
     highest, lowest, total = _extent(X, weights, blocks)
     magnitude = np.maximum(np.abs(highest), np.abs(lowest))
     half_spread = highest / 2 - lowest / 2  # the spread itself may overflow
-    constant = half_spread <= _CONSTANT_ULPS / 2 * magnitude
+    constant = half_spread <= CONSTANT_ULPS / 2 * magnitude
     # Powers of two bring extreme columns to order one without rounding.
-    extreme = (magnitude > _LARGE) | ((magnitude < _SMALL) & (magnitude > 0))
+    extreme = (magnitude > LARGE) | ((magnitude < SMALL) & (magnitude > 0))
     if not scale and np.any(extreme & ~constant):
         raise InvalidInputError(
             f"X reaches {magnitude.max():.1e} in absolute value (smallest column: "
@@ -225,9 +226,9 @@ class Response:
 def centre_response(y: Array, row_scale: Array | None = None) -> Response:
     """Centre a response by its (weighted) mean and weight its rows."""
     magnitude = float(np.abs(y).max())
-    if y.max() / 2 - y.min() / 2 <= _CONSTANT_ULPS / 2 * magnitude:
+    if y.max() / 2 - y.min() / 2 <= CONSTANT_ULPS / 2 * magnitude:
         return Response(values=read_only(np.zeros_like(y)), mean=float(y[0]))
-    if magnitude > _LARGE or magnitude < _SMALL:
+    if magnitude > LARGE or magnitude < SMALL:
         raise InvalidInputError(
             f"y has entries of magnitude {magnitude:.1e}, whose squares leave the range of "
             "64-bit floats; change the unit of y (multiply it by a constant)."
@@ -241,7 +242,10 @@ def centre_response(y: Array, row_scale: Array | None = None) -> Response:
     return Response(values=read_only(values), mean=mean + remainder)
 
 
-def _warn_constant(constant: npt.NDArray[np.bool_], names: tuple[str, ...] | None) -> None:
+def warn_constant_columns(
+    constant: npt.NDArray[np.bool_], names: tuple[str, ...] | None, stacklevel: int = 5
+) -> None:
+    """Name the columns that do not vary, in one warning."""
     if not constant.any():
         return
     labels = [names[i] if names else str(i) for i in np.flatnonzero(constant)]
@@ -249,5 +253,5 @@ def _warn_constant(constant: npt.NDArray[np.bool_], names: tuple[str, ...] | Non
         f"{len(labels)} column(s) of X do not vary: {shortened(labels)}. "
         "They are kept with a zero coefficient.",
         ConstantColumnWarning,
-        stacklevel=5,
+        stacklevel=stacklevel,
     )

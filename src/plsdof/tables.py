@@ -24,8 +24,8 @@ from plsdof.sniffing import (
 )
 
 # Files that are recognised by their first bytes, whatever they are called.
-_PARQUET, _ZIP = b"PAR1", b"PK\x03\x04"
-_REFUSED = {
+PARQUET, ZIP = b"PAR1", b"PK\x03\x04"
+REFUSED = {
     b"\xd0\xcf\x11\xe0": "an old Excel file (.xls) or a protected one; save it as .xlsx or CSV.",
     b"\x1f\x8b": "compressed with gzip; decompress it first.",
     b"BZh": "compressed with bzip2; decompress it first.",
@@ -174,14 +174,14 @@ def _content(path: Path) -> bytes:
 
 
 def _parsed(content: bytes, source: str, sheet: str | None) -> Table:
-    for start, what in _REFUSED.items():
+    for start, what in REFUSED.items():
         if content.startswith(start):
             raise InvalidInputError(f"the file is {what}")
-    if content.startswith(_ZIP):
+    if content.startswith(ZIP):
         return _from_excel(content, source, sheet)
     if sheet is not None:
         raise InvalidInputError("--sheet is for Excel files; this is none.")
-    if content.startswith(_PARQUET):
+    if content.startswith(PARQUET):
         return _from_parquet(content, source)
     return _from_text(content, source)
 
