@@ -94,6 +94,7 @@ def test_layers_import_only_from_above():
         "criteria",
         "models",
         "path",
+        "path_types",
         "quadrature",
         "probes",
         "sampled_trace",

@@ -10,7 +10,7 @@ from plsdof import pls_path
 from plsdof.errors import NotAvailableError
 from plsdof.filters import pls_filter
 from plsdof.gram import dense_gram
-from plsdof.methods import PLSPath
+from plsdof.path_types import PLSPath
 from plsdof.routes import gram_route
 from plsdof.sampled_trace import Sampling
 from plsdof.standardize import standardize

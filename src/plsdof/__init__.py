@@ -13,19 +13,12 @@ from plsdof.criteria import Selection
 from plsdof.cross_validation import cross_validate
 from plsdof.file_blocks import file_blocks
 from plsdof.kernel import KernelPLSPath, kernel_pls_path, select_kernel
-from plsdof.methods import (
-    PCRPath,
-    PLSPath,
-    RidgePath,
-    pcr_path,
-    pls_path,
-    pls_path_from,
-    ridge_path,
-)
+from plsdof.methods import pcr_path, pls_path, pls_path_from, ridge_path
 from plsdof.moments import Moments
 from plsdof.monitoring import hotelling_t2, q_residuals
 from plsdof.multiresponse import pls2_path
 from plsdof.path import Path
+from plsdof.path_types import PCRPath, PLSPath, RidgePath
 from plsdof.penalized import PenalizedPLSPath, penalized_pls_path, select_strength
 from plsdof.randomization import randomization_test
 from plsdof.resampling import jackknife, residual_bootstrap

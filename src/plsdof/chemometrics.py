@@ -15,7 +15,7 @@ from scipy.special import fdtri
 
 from plsdof._validation import Array, as_fraction, read_only
 from plsdof.diagnostic import Diagnostic, Limit, diagnose, squared_rows
-from plsdof.methods import PLSPath
+from plsdof.path_types import PLSPath
 from plsdof.predictors import (
     as_predictor_path,
     as_score_path,

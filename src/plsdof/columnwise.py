@@ -26,15 +26,9 @@ from plsdof._validation import (
 from plsdof.decomposition import SOLVERS
 from plsdof.errors import RankExhaustedWarning
 from plsdof.filters import pcr_filter, pls_filter, ridge_filter
-from plsdof.methods import (
-    PCRPath,
-    PLSPath,
-    RidgePath,
-    default_alphas,
-    optional_count,
-    report_end,
-)
+from plsdof.methods import default_alphas, optional_count, report_end
 from plsdof.path import Path
+from plsdof.path_types import PCRPath, PLSPath, RidgePath
 from plsdof.routes import Method, is_accurate, whole_routes
 from plsdof.standardize import standardize
 

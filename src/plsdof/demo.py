@@ -8,7 +8,8 @@ from plsdof.criteria import Selection
 from plsdof.cross_validation import cross_validate
 from plsdof.datasets import load_ozone
 from plsdof.inference import coefficient_inference, noise_interval
-from plsdof.methods import PLSPath, pls_path
+from plsdof.methods import pls_path
+from plsdof.path_types import PLSPath
 
 
 def show_demo(console: Any) -> None:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from plsdof._validation import Array, read_only
 from plsdof.errors import InvalidInputError, NotAvailableError
-from plsdof.methods import PLSPath
+from plsdof.path_types import PLSPath
 
 Flags = npt.NDArray[np.bool_]
 

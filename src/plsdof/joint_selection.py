@@ -144,7 +144,7 @@ def select_jointly(
         choices = [path.select(by, dof, noise, rule or "first-minimum") for path in paths]
         if fixed:
             choices = [_at_the_end(*pair) for pair in zip(paths, choices, strict=True)]
-        best = global_minimum([one.scores[one.index] for one in choices])
+        best = _first_smallest(choices)
         scores = _padded([one.scores for one in choices], _width(paths))
         return _result(paths, values, parameter_name, scores, best, choices[best])
     rows = as_matrix(X)
@@ -273,6 +273,18 @@ def _result(
 
 def _width(paths: Sequence[Path]) -> int:
     return max(len(path.dof) for path in paths)
+
+
+def _first_smallest(choices: list[Selection]) -> int:
+    """Return the path with the smallest score, the first one among equals.
+
+    Paths that interpolate the data all score zero up to rounding, which must not decide.
+    """
+    chosen = np.array([one.scores[one.index] for one in choices])
+    unit = np.nanmax(np.abs([one.scores[0] for one in choices]), initial=0.0)
+    smallest = chosen[global_minimum(chosen)]
+    with np.errstate(invalid="ignore"):
+        return int(np.argmax(chosen <= smallest + _EQUAL * unit))
 
 
 def _padded(rows: Sequence[Array], width: int) -> Array:

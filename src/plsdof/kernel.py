@@ -29,8 +29,9 @@ from plsdof.kernel_functions import (
     as_kernel,
     require_symmetric,
 )
-from plsdof.methods import PLSPath, optional_count, report_end
+from plsdof.methods import optional_count, report_end
 from plsdof.path import Noise
+from plsdof.path_types import PLSPath
 from plsdof.standardize import Standardized, standardize
 
 _EPS = float(np.finfo(np.float64).eps)

@@ -18,7 +18,7 @@ from scipy.special import betaincinv, fdtri, gammaincinv, ndtri
 
 from plsdof._validation import Array, as_choice, as_fraction
 from plsdof.diagnostic import Diagnostic, Limit, diagnose, squared_rows
-from plsdof.methods import PLSPath
+from plsdof.path_types import PLSPath
 from plsdof.predictors import as_predictor_path, as_score_path, row_factor, times_predictors
 
 Q_LIMITS = ("jackson-mudholkar", "box", "moments")

@@ -13,7 +13,7 @@ import numpy as np
 from plsdof._validation import Array
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.kernel import KernelPLSPath
-from plsdof.methods import PLSPath
+from plsdof.path_types import PLSPath
 
 
 def as_score_path(path: Any) -> PLSPath:

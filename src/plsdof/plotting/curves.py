@@ -208,8 +208,8 @@ class CriterionDisplay:
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
         """Draw what a fitted estimator chose its model by (BIC if its size was given)."""
         path = fitted_path(estimator)
-        if hasattr(estimator, "cv_results_"):
-            cv = estimator.cv_results_
+        cv = getattr(estimator, "cv_results_", None)
+        if cv is not None:
             return cls.from_cross_validation(cv, estimator.selection_, ax=ax, **kwargs)
         return cls.from_path(path, estimator.selection_, ax=ax, **kwargs)
 

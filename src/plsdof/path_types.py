@@ -1,0 +1,109 @@
+"""The paths of the methods: PLS with its scores and loadings, principal components, ridge."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from plsdof._validation import Array, read_only
+from plsdof.filters import (
+    PLSFilter,
+)
+from plsdof.path import Integers, Path
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ComponentPath(Path):
+    """A path over the number of components 0, 1, ..., M."""
+
+    @property
+    def n_components(self) -> Integers:
+        """Numbers of components 0, 1, ..., M."""
+        return np.arange(len(self.dof))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PCRPath(ComponentPath):
+    """Principal components regression for 0..M components."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PLSPath(ComponentPath):
+    """Partial Least Squares for 0..M components, with scores, weights and loadings.
+
+    Scores, weights, loadings and rotations follow scikit-learn's PLSRegression (signs aside).
+    """
+
+    filter: PLSFilter
+
+    @cached_property
+    def x_weights(self) -> Array:
+        """Orthonormal weight vectors W in standardised units. Shape (p, M)."""
+        return read_only(self.decomposition.to_features(self.filter.weights))
+
+    @cached_property
+    def x_scores(self) -> Array:
+        """Orthogonal scores of the training rows, ``X @ x_rotations``. Shape (n_rows, M)."""
+        return read_only(self.to_rows(self.filter.scores * self.filter.diagonal))
+
+    @cached_property
+    def x_loadings(self) -> Array:
+        """Loadings P = X't / (t't), standardised units. Shape (p, M)."""
+        S = self.decomposition.singular_values[:, None]
+        return read_only(
+            self.decomposition.to_features(S * self.filter.scores / self.filter.diagonal)
+        )
+
+    @cached_property
+    def x_rotations(self) -> Array:
+        """R = W (P'W)^{-1}: scores are standardised X times R. Shape (p, M)."""
+        return read_only(self.decomposition.to_features(self._rotated_rotations()))
+
+    @cached_property
+    def y_loadings(self) -> Array:
+        """Coefficients of y on the scores. Shape (M,)."""
+        return read_only(self.filter.loadings / self.filter.diagonal)
+
+    def transform(self, X_new: Any) -> Array:
+        """Return the scores of new rows on all components. Shape (n_new, M)."""
+        X = self.check_new_rows(X_new)
+        return ((X - self.units.x_mean) / self.units.x_scale) @ self.x_rotations
+
+    def _rotated_rotations(self) -> Array:
+        # X W = T L, so T diag(L) = X (W L^{-1} diag(L)); L is upper bidiagonal.
+        f = self.filter
+        M = len(f.diagonal)
+        if M == 0:
+            return f.weights
+        banded = np.zeros((2, M))
+        banded[0] = f.diagonal
+        banded[1, :-1] = f.superdiagonal[:-1]
+        solved: Array = scipy.linalg.solve_banded((1, 0), banded, f.weights.T, check_finite=False)
+        return solved.T * f.diagonal
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class RidgePath(Path):
+    """Ridge regression, one model per penalty in ``alphas``."""
+
+    alphas: Array
+
+    @property
+    def parameters(self) -> Array:
+        """The penalties, in the order given."""
+        return self.alphas
+
+    @property
+    def parameter_name(self) -> str:
+        """Models differ in "alpha"."""
+        return "alpha"
+
+    def simplest_first(self) -> Integers:
+        """Return the rows from the largest penalty to the smallest."""
+        return np.argsort(-self.alphas, kind="stable")
+
+    def label(self, index: int) -> str:
+        """Return the penalty of a row, in words."""
+        return f"alpha = {self.alphas[index]:g}"
