@@ -10,7 +10,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from plsdof import pcr_path, pls_path, ridge_path
 from plsdof.cross_validation import cross_validate
-from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
+from plsdof.fold_scores import score_folds
+from plsdof.folds import make_folds
+from plsdof.parallel import for_each_fold
 from plsdof.randomization import randomization_test
 
 
@@ -99,6 +102,43 @@ def test_ridge_equals_scikit_learn(problem):
     assert_allclose(result.fold_errors, -np.array(expected).T, rtol=1e-10)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_scores_of_uneven_folds_with_ties_equal_those_of_scipy(weighted):
+    from scipy.stats import pearsonr, spearmanr
+
+    rng = np.random.default_rng(4)
+    sizes = np.array([5, 9, 1, 5, 2])
+    predictions = rng.integers(0, 4, (3, 22)).astype(float)
+    predictions[1, 5:14] = 2.0  # does not vary in fold 1
+    observed = rng.integers(0, 5, 22).astype(float)
+    weights = rng.uniform(0.5, 2.0, 22) if weighted else None
+    scores = score_folds(predictions, observed, weights, sizes)
+    for i, end in enumerate(np.cumsum(sizes)):
+        rows = slice(end - sizes[i], end)
+        w = None if weights is None else weights[rows]
+        for k, yhat in enumerate(predictions[:, rows]):
+            target = observed[rows]
+            assert_allclose(scores.errors[i, k], np.average((yhat - target) ** 2, weights=w))
+            if np.ptp(yhat) == 0 or np.ptp(target) == 0:
+                assert np.isnan(scores.correlations[i, k])
+                assert np.isnan(scores.rank_correlations[i, k])
+                continue
+            expected = spearmanr(yhat, target).statistic
+            assert_allclose(scores.rank_correlations[i, k], expected, atol=1e-14)
+            if w is None:
+                expected = pearsonr(yhat, target).statistic
+                assert_allclose(scores.correlations[i, k], expected, atol=1e-14)
+    assert np.isnan(scores.correlations[[1, 2], [1, 0]]).all()
+
+
+def test_folds_whose_result_is_known_are_not_worked_on(problem):
+    folds = make_folds(*problem, 4)
+    done = [None, ("known", [(UserWarning, "seen")]), None, ("known", [])]
+    with pytest.warns(UserWarning, match="^seen$"):
+        results = for_each_fold(lambda fold: len(fold.test), folds, done=done)
+    assert results == [12, "known", 12, "known"]
+
+
 def test_scale_is_passed_on(problem):
     X, y = problem
     result = cross_validate(X, y, cv=4, max_components=2, scale=False)
@@ -176,8 +216,8 @@ def test_data_frames_give_the_same_result(problem):
     expected = cross_validate(X, y, cv=3).fold_errors
     as_pandas = cross_validate(pd.DataFrame(X, columns=names), pd.Series(y), cv=3)
     as_polars = cross_validate(pl.DataFrame(X, schema=names), pl.Series(y), cv=3)
-    assert_array_equal(as_pandas.fold_errors, expected)
-    assert_array_equal(as_polars.fold_errors, expected)
+    assert_allclose(as_pandas.fold_errors, expected, rtol=1e-12)
+    assert_allclose(as_polars.fold_errors, expected, rtol=1e-12)
 
 
 def test_leave_one_out_errors_equal_the_hat_matrix_shortcut():
@@ -195,6 +235,14 @@ def test_sizes_are_cut_to_what_all_folds_support():
     assert_array_equal(result.parameters, np.arange(6))  # 6 rows support 5 components
     assert "2 of 8 models are left out because fold 0 supports 6 only" in result.message
     assert cross_validate(X, y, cv=3).message == ""
+
+
+def test_constant_response_leaves_the_empty_model():
+    X, _ = make_problem(15, 3, seed=0)
+    with pytest.warns(RankExhaustedWarning, match="In 3 of 3 folds: 2 components asked for, 0"):
+        result = cross_validate(X, np.full(15, 0.1), cv=3, max_components=2)
+    assert_array_equal(result.parameters, [0.0])
+    assert_allclose(result.mean_error, 0.0, atol=1e-30)
 
 
 def test_constant_response_works_without_warnings():
@@ -243,6 +291,7 @@ def test_ridge_default_penalties_are_common_to_all_folds(problem):
         ({"path": "lasso"}, "path must be one of 'pls', 'pcr', 'ridge' or a callable"),
         ({"path": 3}, "path must be one of 'pls', 'pcr', 'ridge' or a callable"),
         ({"alphas": [1.0]}, "alphas does not apply to path='pls'"),
+        ({"max_components": -1}, "max_components must be >= 0; got -1"),
         ({"path": "ridge", "max_components": 3}, "max_components does not apply to path='ridge'"),
         ({"path": "ridge", "alphas": [-1.0]}, "alphas must be finite and > 0"),
         ({"path": pls_path, "max_components": 3}, "max_components does not apply to a callable"),

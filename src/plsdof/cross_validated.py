@@ -4,12 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import scipy.stats
 
 from plsdof._validation import Array, as_choice, as_count, read_only
 from plsdof.criteria import Selection, global_minimum, one_standard_error
 from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.fold_scores import correlations
 from plsdof.folds import Fold, Integers, as_generator
 
 # What models can be compared by, and where it is kept.
@@ -26,8 +25,6 @@ _FOLD_VALUES = {
     "spearman": "fold_rank_correlations",
 }
 RULES = ("minimum", "one-standard-error", "randomization")
-# Predictions whose spread is within this many roundings of their size do not vary.
-_CONSTANT_ULPS = 4 * float(np.finfo(np.float64).eps)
 # Differences of two losses that are apart by less than this share of the losses are equal.
 _EQUAL_LOSSES = 1e-10
 # Random signs held in memory at once: 8 MB.
@@ -256,36 +253,6 @@ class CrossValidation:
         return self.predictions
 
 
-def correlations(
-    predictions: Array, observed: Array, weights: Array | None = None, *, ranks: bool = False
-) -> Array:
-    """Correlate each row of (K, t) predictions with (t,) observations. Shape (K,).
-
-    Pearson's (weighted) correlation, or Spearman's, for which weights only tell which rows count.
-    nan where predictions or observations do not vary.
-
-    Examples
-    --------
-    >>> correlations(np.array([[1.0, 2.0, 9.0], [5.0, 5.0, 5.0]]), np.array([1.0, 3.0, 4.0]))
-    array([0.82603319,        nan])
-    """
-    if weights is not None:
-        counts = weights > 0
-        predictions, observed, weights = predictions[:, counts], observed[counts], weights[counts]
-    if len(observed) < 2:
-        return np.full(len(predictions), np.nan)
-    defined = _varies(predictions) & _varies(observed)
-    if ranks:
-        predictions = scipy.stats.rankdata(predictions, axis=1)
-        observed, weights = scipy.stats.rankdata(observed), None
-    share = np.ones(len(observed)) if weights is None else weights / weights.sum()
-    centred = predictions - np.average(predictions, axis=1, weights=share)[:, None]
-    target = observed - np.average(observed, weights=share)
-    size = np.sqrt(centred**2 @ share) * np.sqrt(target**2 @ share)
-    values = np.divide((centred * share) @ target, size, where=defined, out=np.zeros_like(size))
-    return np.where(defined, np.clip(values, -1.0, 1.0), np.nan)
-
-
 def sign_flip_p_values(losses: Array, best: int, n_permutations: int, random_state: Any) -> Array:
     """Test each column of (rows, K) losses against column ``best``, by random signs. (K,).
 
@@ -326,12 +293,6 @@ def _mean(values: Array) -> Array:
     counted = defined.sum(axis=0)
     total = np.where(defined, values, 0.0).sum(axis=0)
     return np.asarray(total / np.where(counted > 0, counted, np.nan))
-
-
-def _varies(values: Array) -> npt.NDArray[np.bool_]:
-    """Whether entries along the last axis differ by more than rounding."""
-    spread = values.max(axis=-1) - values.min(axis=-1)
-    return np.asarray(spread > _CONSTANT_ULPS * np.abs(values).max(axis=-1))
 
 
 def _require_defined(scores: Array, by: str) -> None:

@@ -1,4 +1,4 @@
-"""Cross-validation of any path: one fit per fold, scored on the rows left out.
+"""Cross-validation of any path: one fit per fold, fits on the rows left out.
 
 For every fold the path is fitted once to the training rows, which standardises them anew, and
 all its models predict the test rows. The error of a model is the mean over folds of the fold's
@@ -6,39 +6,30 @@ mean squared error.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from plsdof._validation import (
     Array,
+    as_count,
     as_matrix,
     as_positive,
     as_response,
     as_weights,
     read_only,
 )
-from plsdof.cross_validated import CrossValidation, correlations
+from plsdof.cross_validated import CrossValidation
 from plsdof.errors import InvalidInputError
+from plsdof.fold_fits import FoldFit
+from plsdof.fold_fitters import FastPLS, Predictor, Refit
+from plsdof.fold_scores import score_folds
 from plsdof.folds import Fold, Integers, group_codes, make_folds
 from plsdof.methods import default_alphas, pcr_path, pls_path, ridge_path
 from plsdof.parallel import for_each_fold
-from plsdof.path import Path
 
 PATHS = ("pls", "pcr", "ridge")
-
-
-class Predictor(Protocol):
-    """What a callable ``path`` has to return: all models of one fit."""
-
-    @property
-    def parameters(self) -> Array:
-        """What tells the models apart, simplest model first. Shape (K,)."""
-
-    def predict(self, X_new: Any) -> Array:
-        """Predict new rows with every model. Shape (K, n_new)."""
 
 
 def cross_validate(
@@ -86,7 +77,8 @@ def cross_validate(
     sample_weight : (n,) array, optional
         Used in the fits and in the errors. Rank correlations only leave out rows of weight zero.
     n_jobs : int, optional
-        Number of processes (needs joblib); None or 1 for a plain loop.
+        Number of processes (needs joblib) for folds that are fitted one by one; None or 1 for a
+        plain loop.
     progress : bool
         Show a progress bar (needs rich).
     keep_predictions : bool
@@ -100,7 +92,10 @@ def cross_validate(
 
     Notes
     -----
-    Cost: one fit and O(K p t) for the predictions of t test rows, per fold.
+    Cost: one fit and O(K p t) for the predictions of t test rows, per fold. With "pls" all folds
+    are fitted together, without a decomposition: O(F M n p) time for M components of F folds, or
+    O(n p^2 + F M p^2) for tall data. That gives predictions only where rounding errors leave them
+    certain to about 1e-10; other folds are fitted one by one.
 
     Examples
     --------
@@ -118,76 +113,53 @@ def cross_validate(
     X = as_matrix(X, min_rows=2)
     y = as_response(y, len(X))
     weights = as_weights(sample_weight, len(X))
-    n = float(len(X)) if weights is None else float(weights.sum())
-    fit = _fitter(path, n, max_components=max_components, alphas=alphas, scale=scale)
+    fitter = _fitter(path, X, y, weights, max_components=max_components, alphas=alphas, scale=scale)
     folds = make_folds(X, y, cv, groups, repeats=repeats, random_state=random_state)
-    work = partial(_fit_and_score, X=X, y=y, weights=weights, fit=fit)
-    scored = for_each_fold(
-        work, folds, n_jobs=n_jobs, progress=progress, description="Cross-validation"
+    fits = for_each_fold(
+        fitter.fit,
+        folds,
+        done=fitter.fit_together(folds),
+        n_jobs=n_jobs,
+        progress=progress,
+        description="Cross-validation",
     )
-    size = _common_size(scored)
-    order = scored[0].simplest_first
+    size = _common_size(fits)
+    order = fits[0].simplest_first
+    rows = np.concatenate([fold.test for fold in folds])
+    sizes = np.array([len(fold.test) for fold in folds])
+    predictions = np.concatenate([fit.predictions[:size] for fit in fits], axis=1)
+    scores = score_folds(predictions, y[rows], None if weights is None else weights[rows], sizes)
     return CrossValidation(
-        parameters=read_only(scored[0].parameters[:size]),
-        parameter_name=scored[0].parameter_name,
+        parameters=read_only(fits[0].parameters[:size]),
+        parameter_name=fits[0].parameter_name,
         simplest_first=_frozen(order[order < size]),
         folds=folds,
-        fold_sizes=_frozen(np.array([len(fold.test) for fold in folds])),
-        fold_errors=read_only([one.errors[:size] for one in scored]),
-        fold_correlations=read_only([one.correlations[:size] for one in scored]),
-        fold_rank_correlations=read_only([one.rank_correlations[:size] for one in scored]),
+        fold_sizes=_frozen(sizes),
+        fold_errors=read_only(scores.errors),
+        fold_correlations=read_only(scores.correlations),
+        fold_rank_correlations=read_only(scores.rank_correlations),
         y=read_only(y.copy()),
-        predictions=_assemble(folds, scored, size) if keep_predictions else None,
+        predictions=_by_row(folds, predictions, rows) if keep_predictions else None,
         sample_weight=None if weights is None else read_only(weights.copy()),
         groups=None if groups is None else _frozen(group_codes(groups, len(X))),
-        message=_why_cut(scored, size, max_components),
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class _FoldScores:
-    parameters: Array
-    parameter_name: str
-    simplest_first: Integers
-    predictions: Array
-    errors: Array
-    correlations: Array
-    rank_correlations: Array
-    message: str
-
-
-def _fit_and_score(
-    fold: Fold, *, X: Array, y: Array, weights: Array | None, fit: Callable[..., Predictor]
-) -> _FoldScores:
-    train, test = fold.train, fold.test
-    weighted = {} if weights is None else {"sample_weight": weights[train]}
-    path = fit(X[train], y[train], **weighted)
-    parameters = np.asarray(path.parameters, dtype=np.float64)
-    predictions = np.asarray(path.predict(X[test]), dtype=np.float64)
-    if predictions.shape != (len(parameters), len(test)):
-        raise InvalidInputError(
-            f"path.predict must return one row per model and one column per new row, shape "
-            f"{(len(parameters), len(test))}; got shape {predictions.shape}."
-        )
-    w = None if weights is None else weights[test]
-    return _FoldScores(
-        parameters=parameters,
-        parameter_name=path.parameter_name if isinstance(path, Path) else "n_components",
-        simplest_first=_simplest_first(path, len(parameters)),
-        predictions=predictions,
-        errors=_mean_square(predictions - y[test], w),
-        correlations=correlations(predictions, y[test], w),
-        rank_correlations=correlations(predictions, y[test], w, ranks=True),
-        message=getattr(path, "message", ""),
+        message=_why_cut(fits, size, max_components),
     )
 
 
 def _fitter(
-    path: str | Callable[..., Predictor], n: float, max_components: Any, alphas: Any, scale: bool
-) -> Callable[..., Predictor]:
+    path: str | Callable[..., Predictor],
+    X: Array,
+    y: Array,
+    weights: Array | None,
+    *,
+    max_components: Any,
+    alphas: Any,
+    scale: bool,
+) -> Refit:
+    refit = partial(Refit, X=X, y=y, weights=weights)
     if callable(path):
         _refuse(path, max_components=max_components, alphas=alphas, scale=None if scale else False)
-        return path
+        return refit(path=path)
     if not isinstance(path, str) or path not in PATHS:
         words = ", ".join(map(repr, PATHS))
         raise InvalidInputError(
@@ -196,11 +168,22 @@ def _fitter(
     if path == "ridge":
         _refuse(path, max_components=max_components)
         # The default of ridge_path, on the n of all rows so that the folds have it in common.
+        n = float(len(X)) if weights is None else float(weights.sum())
         alphas = default_alphas(n) if alphas is None else as_positive(alphas, "alphas")
-        return partial(ridge_path, alphas=alphas, scale=scale)
+        return refit(path=partial(ridge_path, alphas=alphas, scale=scale))
     _refuse(path, alphas=alphas)
-    fit = pls_path if path == "pls" else pcr_path
-    return partial(fit, max_components=max_components, scale=scale)
+    if max_components is not None:
+        max_components = as_count(max_components, "max_components")
+    if path == "pcr":
+        return refit(path=partial(pcr_path, max_components=max_components, scale=scale))
+    return FastPLS(
+        X=X,
+        y=y,
+        weights=weights,
+        path=partial(pls_path, max_components=max_components, scale=scale),
+        max_components=max_components,
+        scale=scale,
+    )
 
 
 def _refuse(path: Any, **options: Any) -> None:
@@ -213,15 +196,10 @@ def _refuse(path: Any, **options: Any) -> None:
             )
 
 
-def _simplest_first(path: Predictor, size: int) -> Integers:
-    order: Integers = path.simplest_first() if isinstance(path, Path) else np.arange(size)
-    return order
-
-
-def _common_size(scored: Sequence[_FoldScores]) -> int:
-    size = min(len(one.parameters) for one in scored)
-    first = scored[0].parameters[:size]
-    for number, one in enumerate(scored):
+def _common_size(fits: Sequence[FoldFit]) -> int:
+    size = min(len(one.parameters) for one in fits)
+    first = fits[0].parameters[:size]
+    for number, one in enumerate(fits):
         if not np.array_equal(one.parameters[:size], first):
             raise InvalidInputError(
                 f"The path has other parameters in fold {number} than in fold 0; all folds must "
@@ -230,33 +208,27 @@ def _common_size(scored: Sequence[_FoldScores]) -> int:
     return size
 
 
-def _why_cut(scored: Sequence[_FoldScores], size: int, max_components: int | None) -> str:
-    wanted = max(len(one.parameters) for one in scored)
+def _why_cut(fits: Sequence[FoldFit], size: int, max_components: int | None) -> str:
+    wanted = max(len(one.parameters) for one in fits)
     if max_components is not None:
         wanted = max_components + 1
     if size == wanted:
         return ""
-    number = next(i for i, one in enumerate(scored) if len(one.parameters) == size)
+    number = next(i for i, one in enumerate(fits) if len(one.parameters) == size)
     return (
         f"{wanted - size} of {wanted} models are left out because fold {number} supports {size} "
-        f"only. {scored[number].message}"
+        f"only. {fits[number].message}"
     ).rstrip()
 
 
-def _assemble(folds: Sequence[Fold], scored: Sequence[_FoldScores], size: int) -> Array:
-    predictions = np.full((folds[-1].repeat + 1, size, folds[0].n_rows), np.nan)
-    for fold, one in zip(folds, scored, strict=True):
-        predictions[fold.repeat][:, fold.test] = one.predictions[:size]
-    return read_only(predictions)
+def _by_row(folds: Sequence[Fold], predictions: Array, rows: Integers) -> Array:
+    """Put predictions of test rows, fold after fold, where their rows are. (repeats, K, n)."""
+    repeat = np.repeat([fold.repeat for fold in folds], [len(fold.test) for fold in folds])
+    result = np.full((folds[-1].repeat + 1, len(predictions), folds[0].n_rows), np.nan)
+    result[repeat, :, rows] = predictions.T
+    return read_only(result)
 
 
 def _frozen(integers: Integers) -> Integers:
     integers.flags.writeable = False
     return integers
-
-
-def _mean_square(residuals: Array, weights: Array | None) -> Array:
-    if weights is None:
-        return np.asarray(np.mean(residuals**2, axis=1))
-    total = weights.sum()
-    return np.asarray(residuals**2 @ weights / (total if total > 0 else np.nan))

@@ -4,7 +4,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -13,12 +13,14 @@ from plsdof.folds import Fold
 
 Result = TypeVar("Result")
 Caught = list[tuple[type[Warning], str]]
+Outcome: TypeAlias = tuple[Result, Caught]
 
 
 def for_each_fold(
     work: Callable[[Fold], Result],
     folds: Sequence[Fold],
     *,
+    done: Sequence[Outcome[Result] | None] | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
     description: str = "Folds",
@@ -33,6 +35,9 @@ def for_each_fold(
     ----------
     work : callable
         Takes a `Fold`. Must be picklable (by cloudpickle) with ``n_jobs``.
+    done : sequence, optional
+        One item per fold: None, or the result and its warnings (pairs of category and text) where
+        they are known already and no work is left.
     n_jobs : int, optional
         None or 1: a plain loop. Otherwise that many processes, each with one thread for linear
         algebra so that they do not compete; -1 for all processors. Needs joblib.
@@ -47,7 +52,10 @@ def for_each_fold(
     [4, 5, 5]
     """
     results, caught = [], []
-    outcomes = _outcomes(partial(_recorded, work), folds, _as_jobs(n_jobs))
+    known = [None] * len(folds) if done is None else done
+    todo = [fold for fold, outcome in zip(folds, known, strict=True) if outcome is None]
+    made = _outcomes(partial(_recorded, work), todo, _as_jobs(n_jobs))
+    outcomes = _completed(known, iter(made))
     for result, notes in with_progress(outcomes, len(folds), description) if progress else outcomes:
         results.append(result)
         caught.append(notes)
@@ -67,21 +75,32 @@ def _as_jobs(n_jobs: int | None) -> int:
 
 
 def _outcomes(
-    work: Callable[[Fold], tuple[Result, Caught]], folds: Sequence[Fold], n_jobs: int
-) -> Iterable[tuple[Result, Caught]]:
+    work: Callable[[Fold], Outcome[Result]], folds: Sequence[Fold], n_jobs: int
+) -> Iterable[Outcome[Result]]:
     if n_jobs == 1:
         return map(work, folds)
     try:
         import joblib
     except ImportError as error:
         raise MissingExtraError("joblib", "sklearn", "n_jobs other than 1") from error
+    if not folds:
+        return ()
     with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
         run = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
-    outcomes: Iterable[tuple[Result, Caught]] = run(joblib.delayed(work)(fold) for fold in folds)
+    outcomes: Iterable[Outcome[Result]] = run(joblib.delayed(work)(fold) for fold in folds)
     return outcomes
 
 
-def _recorded(work: Callable[[Fold], Result], fold: Fold) -> tuple[Result, Caught]:
+def _completed(
+    known: Sequence[Outcome[Result] | None], made: Iterator[Outcome[Result]]
+) -> Iterator[Outcome[Result]]:
+    """Fill the gaps in what is known with what is made."""
+    for outcome in known:
+        yield next(made) if outcome is None else outcome
+    next(made, None)  # nothing is left; joblib closes its generator when it is asked
+
+
+def _recorded(work: Callable[[Fold], Result], fold: Fold) -> Outcome[Result]:
     """Do the work and hand its warnings over, across processes too."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PlsdofWarning)
