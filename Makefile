@@ -8,11 +8,12 @@ BIN := $(VENV)/bin
 demo: $(VENV)/.demo
 	$(BIN)/plsdof demo
 
+# One process per core, each with one thread for linear algebra.
 test: $(VENV)/.test
-	$(BIN)/python -m pytest --cov --cov-report=term
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --cov --cov-report=term
 
 slow: $(VENV)/.test
-	$(BIN)/python -m pytest -m slow
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m slow
 
 # Installs Debian's Chromium, so it wants root on a Debian machine.
 browser: $(VENV)/.test
