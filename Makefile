@@ -10,10 +10,10 @@ demo: $(VENV)/.demo
 
 # One process per core, each with one thread for linear algebra.
 test: $(VENV)/.test
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --cov --cov-report=term
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --cov --cov-report=term
 
 slow: $(VENV)/.test
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m slow
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n logical -m slow
 
 # Installs Debian's Chromium, so it wants root on a Debian machine.
 browser: $(VENV)/.test
