@@ -202,3 +202,34 @@ def test_bidiagonalization_reproduces_the_matrix_on_its_space():
     np.testing.assert_allclose(run.weights @ run.weights.T, np.eye(8), atol=1e-13)
     gram = run.weights @ A.T @ A @ run.weights.T
     np.testing.assert_allclose(run.bidiagonal.T @ run.bidiagonal, gram, atol=1e-11)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_predictors_of_low_rank_do_not_cost_digits(seed):
+    """y then has a part that no direction of X reaches, and Lanczos finds a node near zero."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-3, 4, (64, 26)) @ rng.integers(-2, 3, (26, 104)).astype(float)
+    y = rng.normal(size=64)
+    fast, slow = pls_path(X, y, 12), pls_path(X, y, 12, solver="svd")
+    spread = np.std(y)
+    np.testing.assert_allclose(fast.predict(X), slow.predict(X), atol=1e-9 * spread)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_tiny_singular_values_do_not_cost_digits_of_predictions(seed):
+    rng = np.random.default_rng(seed)
+    U, V = (np.linalg.qr(rng.normal(size=(size, 50)))[0] for size in (55, 65))
+    X = (U * np.logspace(0, -9, 50)) @ V.T
+    y = rng.normal(size=55)
+    fast = pls_path(X, y, 12, scale=False)
+    slow = pls_path(X, y, 12, scale=False, solver="svd")
+    size = min(len(fast.dof), len(slow.dof))
+    np.testing.assert_allclose(fast.predict(X)[:size], slow.predict(X)[:size], atol=1e-8)
+
+
+def test_large_means_do_not_cost_digits_of_predictions():
+    rng = np.random.default_rng(0)
+    X = rng.integers(-1000, 1000, (60, 5)).astype(float)
+    y = X @ np.arange(5.0) + rng.normal(size=60)
+    moved = pls_path(X + 2.0**40, y).predict(X + 2.0**40)
+    np.testing.assert_allclose(moved, pls_path(X, y).predict(X), atol=3e-7 * np.std(y))

@@ -8,7 +8,7 @@ import pytest
 from conftest import make_problem
 from numpy.testing import assert_allclose, assert_array_equal
 
-from plsdof import pcr_path, pls_path, ridge_path
+from plsdof import cross_validation, pcr_path, pls_path, ridge_path
 from plsdof.cross_validation import cross_validate
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
 from plsdof.fold_scores import score_folds
@@ -329,3 +329,32 @@ def test_callable_must_predict_one_row_per_model(problem):
 
     with pytest.raises(InvalidInputError, match=r"shape \(2, 16\); got shape \(16,\)"):
         cross_validate(*problem, fit, 3)
+
+
+def test_a_partial_of_pls_path_is_as_fast_as_its_name_and_other_solvers_are_refitted(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 8))
+    y = X[:, 0] + rng.normal(size=60)
+    fitted = []
+
+    class Watched(cross_validation.Refit):
+        def fit(self, fold):
+            fitted.append(fold)
+            return super().fit(fold)
+
+    class WatchedFast(cross_validation.FastPLS, Watched):
+        pass
+
+    monkeypatch.setattr(cross_validation, "Refit", Watched)
+    monkeypatch.setattr(cross_validation, "FastPLS", WatchedFast)
+    named = cross_validation.cross_validate(X, y, "pls", 5, max_components=4)
+    quick = cross_validation.cross_validate(
+        X, y, partial(pls_path, max_components=4, solver="auto"), 5
+    )
+    assert not fitted
+    np.testing.assert_array_equal(quick.fold_errors, named.fold_errors)
+    slow = cross_validation.cross_validate(
+        X, y, partial(pls_path, max_components=4, solver="svd"), 5
+    )
+    assert len(fitted) == 5
+    np.testing.assert_allclose(slow.fold_errors, named.fold_errors, rtol=1e-9)

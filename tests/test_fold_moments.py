@@ -137,9 +137,9 @@ def test_repeats_share_the_moments_of_all_rows(monkeypatch):
     summed = []
     moments = fold_moments._moments
 
-    def counted(problem, block, rows):
+    def counted(problem, rows, out=None):
         summed.append(len(rows))
-        return moments(problem, block, rows)
+        return moments(problem, rows, out)
 
     monkeypatch.setattr(fold_moments, "_moments", counted)
     problem = problem_of(X, y, max_components=3)

@@ -159,7 +159,8 @@ def _fitter(
     refit = partial(Refit, X=X, y=y, weights=weights)
     if callable(path):
         _refuse(path, max_components=max_components, alphas=alphas, scale=None if scale else False)
-        return refit(path=path)
+        options = _plain_pls(path)
+        return refit(path=path) if options is None else _fitter("pls", X, y, weights, **options)
     if not isinstance(path, str) or path not in PATHS:
         words = ", ".join(map(repr, PATHS))
         raise InvalidInputError(
@@ -184,6 +185,16 @@ def _fitter(
         max_components=max_components,
         scale=scale,
     )
+
+
+def _plain_pls(path: Callable[..., Predictor]) -> dict[str, Any] | None:
+    """Return the options of ``partial(pls_path, ...)`` that is the same as "pls", else None."""
+    if not isinstance(path, partial) or path.func is not pls_path or path.args:
+        return None
+    options = {"max_components": None, "scale": True, **path.keywords}
+    if options.pop("solver", "auto") != "auto" or set(options) != {"max_components", "scale"}:
+        return None
+    return {**options, "alphas": None}
 
 
 def _refuse(path: Any, **options: Any) -> None:

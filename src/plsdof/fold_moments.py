@@ -40,7 +40,7 @@ def fits_from_moments(problem: FoldProblem, folds: Sequence[Fold]) -> list[Outco
     their own, rather than all but the test rows, are not fitted.
 
     Cost: O(n p^2) time for the moments and O(F M p^2) for M components of F folds; memory for a
-    copy of X and a limited number of p x p matrices.
+    limited number of p x p matrices.
 
     Examples
     --------
@@ -68,13 +68,13 @@ def _in_batches(problem: FoldProblem, folds: Sequence[Fold]) -> list[Outcome[Fol
     whole: Array | None = None
     for start in range(0, len(folds), size):
         batch = folds[start : start + size]
-        blocks = [_extended_rows(problem, fold.test) for fold in batch]
-        pairs = zip(blocks, batch, strict=True)
-        parts = np.array([_moments(problem, block, fold.test) for block, fold in pairs])
+        parts = np.empty((len(batch), p + 2, p + 2))
+        for part, fold in zip(parts, batch, strict=True):
+            _moments(problem, fold.test, out=part)
         if whole is None:
             whole = _whole(problem, batch, parts)
         scatter = np.subtract(whole, parts, out=parts)
-        results += _fit_batch(problem, batch, blocks, whole, scatter)
+        results += _fit_batch(problem, batch, whole, scatter)
     return results
 
 
@@ -88,11 +88,12 @@ def _extended_rows(problem: FoldProblem, rows: Integers) -> Array:
     return block
 
 
-def _moments(problem: FoldProblem, block: Array, rows: Integers) -> Array:
+def _moments(problem: FoldProblem, rows: Integers, out: Array | None = None) -> Array:
     """Return sums of squares and products of extended rows. Shape (p + 2, p + 2)."""
+    block = _extended_rows(problem, rows)
     if problem.weights is not None:
-        block = block * np.sqrt(problem.weights[rows])[:, None]
-    return block.T @ block
+        block *= np.sqrt(problem.weights[rows])[:, None]
+    return np.matmul(block.T, block, out=out)
 
 
 def _whole(problem: FoldProblem, folds: Sequence[Fold], parts: Array) -> Array:
@@ -103,14 +104,13 @@ def _whole(problem: FoldProblem, folds: Sequence[Fold], parts: Array) -> Array:
         return np.asarray(parts.sum(axis=0))
     whole = np.zeros((p + 2, p + 2))
     for rows in np.array_split(np.arange(n), -(-n * p // _AT_ONCE)):
-        whole += _moments(problem, _extended_rows(problem, rows), rows)
+        whole += _moments(problem, rows)
     return whole
 
 
 def _fit_batch(
     problem: FoldProblem,
     folds: Sequence[Fold],
-    blocks: Sequence[Array],
     whole: Array,
     scatter: Array,
 ) -> list[Outcome[FoldFit] | None]:
@@ -118,7 +118,7 @@ def _fit_batch(
     scaled = scale_columns(problem, folds, moments)
     if not scaled.trusted.any():
         return [None] * len(folds)
-    run = _recursion(blocks, whole, scatter, moments, scaled)
+    run = _recursion(problem, folds, whole, scatter, moments, scaled)
     return guarded_fits(problem, folds, moments, scaled, run)
 
 
@@ -168,7 +168,12 @@ class _Products:
 
 
 def _recursion(
-    blocks: Sequence[Array], whole: Array, scatter: Array, moments: TrainingMoments, scaled: Scaling
+    problem: FoldProblem,
+    folds: Sequence[Fold],
+    whole: Array,
+    scatter: Array,
+    moments: TrainingMoments,
+    scaled: Scaling,
 ) -> Recursion:
     # Notation: arrays (F, 2, ...), the second axis for the copy and the perturbed one. Directions
     # r with scores t = X r, and loadings X't; number 0 is the response, of unit length.
@@ -201,7 +206,10 @@ def _recursion(
         change[:, j - 1] = np.sqrt(np.abs(moved))
         if not scaled.certain(change).any():
             break
-    scores = [b @ r[:, 1:].reshape(-1, q).T for b, r in zip(blocks, R, strict=True)]
+    scores = [
+        _extended_rows(problem, fold.test) @ r[:, 1:].reshape(-1, q).T
+        for fold, r in zip(folds, R, strict=True)
+    ]
     return Recursion(
         test_scores=np.concatenate(scores).reshape(-1, 2, M),
         loadings=L[:, :, 1:, p],

@@ -15,13 +15,15 @@ from plsdof._validation import (
     as_sparse_rows,
     read_only,
 )
-from plsdof.decomposition import Decomposition
+from plsdof.decomposition import BACKWARD, Decomposition
 from plsdof.filters import Filter
 from plsdof.models import Integers, Models, Noise
 from plsdof.spectrum import Spectrum
 from plsdof.standardize import Standardized, Units, centre_response
 
 __all__ = ["Integers", "Noise", "Path"]
+
+_EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -84,12 +86,22 @@ class Path(Models):
     def coef_error(self) -> Array:
         """Estimated relative error of `coef` due to the decomposition, to first order. (K,).
 
-        Only the part that the singular values and z contribute directly.
+        What singular values and z contribute directly; what is lost where features are only
+        reached through X, by the quotient of the singular values; and what eigenvalues below the
+        resolution of a Gram matrix could contribute.
         """
-        spectrum, factors = self.spectrum, self.filter.factors / self.decomposition.singular_values
+        spectrum, S = self.spectrum, self.decomposition.singular_values
+        if not len(S):
+            return read_only(np.zeros(len(self.dof)))
+        rotated = self.filter.factors / S
         relative = spectrum.eigenvalue_error / (2 * spectrum.eigenvalues)
-        error = np.linalg.norm(factors * (np.abs(spectrum.z) * relative + spectrum.z_error), axis=1)
-        size = np.linalg.norm(factors * spectrum.z, axis=1)
+        error = _norms(rotated * (np.abs(spectrum.z) * relative + spectrum.z_error))
+        if self.decomposition.right is None:
+            error += BACKWARD * _EPS * S[0] * _norms(rotated * spectrum.z / S)
+        if spectrum.unresolved:
+            slope = np.abs(self.filter.factors[:, -1]) / spectrum.eigenvalues[-1]
+            error += slope * np.sqrt(spectrum.floor * spectrum.outside)
+        size = _norms(rotated * spectrum.z)
         return read_only(np.divide(error, size, out=np.zeros_like(size), where=size > 0))
 
     def predict(self, X_new: Any) -> Array:
@@ -101,7 +113,9 @@ class Path(Models):
             rows = as_sparse_rows(X_new, len(self.units.x_mean))
             values: Array = np.asarray(rows @ self.coef.T).T
             return self.intercept[:, None] + values
-        return self.intercept[:, None] + self.coef @ self.check_new_rows(X_new).T
+        # Not intercept + coef @ X, which loses digits where means are large.
+        rows = self.check_new_rows(X_new) - self.units.x_mean
+        return self.units.y_mean + self.coef @ rows.T
 
     def check_new_rows(self, X_new: Any) -> Array:
         """Return new rows as the matrix that `coef` multiplies, after checking their columns."""
@@ -183,3 +197,7 @@ class Path(Models):
         """Return U and U (d zhat / d z), one row per sample, weights removed."""
         path = self.complete()
         return self.rows_of_basis(), path.to_rows(path.filter.jacobian(path.index(m)))
+
+
+def _norms(rows: Array) -> Array:
+    return np.asarray(np.linalg.norm(rows, axis=1))
