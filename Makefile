@@ -34,8 +34,8 @@ SCRATCH ?= /tmp
 bench: $(VENV)/.bench
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/core.py
-	$(BIN)/python benchmarks/peers.py --out docs/figures
-	$(BIN)/python benchmarks/scale.py --scratch $(SCRATCH) --out docs/figures
+	$(BIN)/python benchmarks/peers.py --out docs/measured
+	$(BIN)/python benchmarks/scale.py --scratch $(SCRATCH) --out docs/measured
 	$(BIN)/python benchmarks/growth.py --out docs
 
 clean:

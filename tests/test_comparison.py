@@ -94,3 +94,16 @@ def test_what_is_not_known_is_said(problem):
         compare_paths(X, y).best("cv_error")
     unknown = compare_paths(X, y, {"s": partial(pcr_path, max_components=3, order="correlation")})
     assert unknown.nearest(9.0) == {"s": 0}
+
+
+def test_integer_weights_compare_like_repeated_rows(problem):
+    X, y = problem
+    weights = np.random.default_rng(0).integers(1, 4, len(y))
+    methods = {"pls": partial(pls_path, max_components=3), "ols": LinearRegression()}
+    ours = compare_paths(X, y, methods, sample_weight=weights)
+    theirs = compare_paths(np.repeat(X, weights, axis=0), np.repeat(y, weights), methods)
+    np.testing.assert_allclose(ours.dof, theirs.dof, rtol=1e-9)
+    np.testing.assert_allclose(ours.train_error, theirs.train_error, rtol=1e-9)
+    np.testing.assert_allclose(ours.criteria["bic"], theirs.criteria["bic"], rtol=1e-9)
+    scored = compare_paths(X, y, methods, sample_weight=weights, cv=4)
+    assert np.all(np.isfinite(scored.cv_error))

@@ -145,6 +145,16 @@ def test_jackknife_of_the_full_model_agrees_with_its_definition():
     np.testing.assert_allclose(jackknife(X, y, 3, cv=5).replicates.shape, (5, 3))
 
 
+def test_weighted_jackknife_leaves_out_repeated_rows_together():
+    X, y = make_problem(15, 3, seed=12)
+    weights = np.random.default_rng(1).integers(1, 4, 15)
+    rows = np.repeat(np.arange(15), weights)
+    pairs = [(np.flatnonzero(rows != i), np.flatnonzero(rows == i)) for i in range(15)]
+    repeated = jackknife(X[rows], y[rows], 2, cv=pairs)
+    weighted = jackknife(X, y, 2, sample_weight=weights)
+    np.testing.assert_allclose(weighted.std_error, repeated.std_error, rtol=1e-8)
+
+
 def test_bootstrap_refuses_weights():
     X, y = make_problem(10, 3)
     with pytest.raises(NotAvailableError, match="unweighted"):

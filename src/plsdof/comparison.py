@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._validation import Array, as_choice, as_matrix, as_response, read_only
+from plsdof._validation import Array, as_choice, as_matrix, as_response, as_weights, read_only
 from plsdof.complexity import degrees_of_freedom
 from plsdof.criteria import CRITERIA, Fits, noise_from_dof, score
 from plsdof.cross_validation import cross_validate
@@ -104,6 +104,7 @@ def compare_paths(
     alphas: Any = None,
     criteria: Sequence[str] = ("aic", "bic"),
     cv: Any = None,
+    sample_weight: Any = None,
     random_state: int | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
@@ -121,6 +122,8 @@ def compare_paths(
     criteria : names of information criteria to evaluate
     cv : int, splitter or pairs, optional
         Folds for the cross-validated error, the same for all methods; none by default.
+    sample_weight : (n,) array, optional
+        Weights, integers meaning repeated rows, for fits, errors and criteria alike.
     random_state, n_jobs, progress
         As in `cross_validate`.
 
@@ -136,17 +139,27 @@ def compare_paths(
     y = as_response(y, len(X))
     for name in criteria:
         as_choice(name, "criteria", tuple(CRITERIA))
-    known = _as_methods(methods, len(X), max_components, alphas)
+    weights = as_weights(sample_weight, len(X))
+    weighted = {} if weights is None else {"sample_weight": weights}
+    n = float(len(X)) if weights is None else float(weights.sum())
+    known = _as_methods(methods, n, max_components, alphas)
     validate = partial(
-        cross_validate, X, y, cv=cv, random_state=random_state, n_jobs=n_jobs, progress=progress
+        cross_validate,
+        X,
+        y,
+        cv=cv,
+        sample_weight=weights,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        progress=progress,
     )
     paths, blocks = {}, []
     for name, method in known.items():
         if hasattr(method, "predict"):
-            block = _regressor_rows(method, X, y, criteria)
+            block = _regressor_rows(method, X, y, weights, criteria)
             fit = partial(_Fitted, method)
         else:
-            paths[name] = method(X, y)
+            paths[name] = method(X, y, **weighted)
             block = _path_rows(paths[name], criteria)
             fit = method
         size = len(block["dof"])
@@ -166,10 +179,10 @@ class _Fitted:
 
     parameters = np.zeros(1)
 
-    def __init__(self, estimator: Any, X: Array, y: Array) -> None:
+    def __init__(self, estimator: Any, X: Array, y: Array, **weighted: Array) -> None:
         from sklearn.base import clone
 
-        self.model = clone(estimator).fit(X, y)
+        self.model = clone(estimator).fit(X, y, **weighted)
 
     def predict(self, X_new: Any) -> Array:
         return np.asarray(self.model.predict(X_new), dtype=np.float64).reshape(1, -1)
@@ -179,17 +192,20 @@ def _path_rows(path: Path, criteria: Sequence[str]) -> dict[str, Any]:
     return {
         "parameter": path.parameters,
         "dof": path.dof,
-        "dof_std_error": np.zeros(len(path.dof)),
+        "dof_std_error": path.dof_std_error,
         "train_error": path.rss / path.spectrum.n,
         **{name: _criterion(path, name) for name in criteria},
     }
 
 
-def _regressor_rows(estimator: Any, X: Array, y: Array, criteria: Sequence[str]) -> dict[str, Any]:
-    found = degrees_of_freedom(estimator, X, y)
-    n = float(len(y))
+def _regressor_rows(
+    estimator: Any, X: Array, y: Array, weights: Array | None, criteria: Sequence[str]
+) -> dict[str, Any]:
+    found = degrees_of_freedom(estimator, X, y, sample_weight=weights)
+    w = np.ones(len(y)) if weights is None else weights
+    n = float(w.sum())
     rss, dof = np.array([found.rss]), np.array([found.value])
-    total = float(np.sum((y - y.mean()) ** 2))
+    total = float(w @ (y - w @ y / n) ** 2)
     fits = Fits(rss=rss, dof=dof, noise=noise_from_dof(rss, dof, n), n=n, total=total)
     return {
         "parameter": np.array([np.nan]),
@@ -201,7 +217,7 @@ def _regressor_rows(estimator: Any, X: Array, y: Array, criteria: Sequence[str])
     }
 
 
-def _as_methods(methods: Any, n: int, max_components: int | None, alphas: Any) -> dict[str, Any]:
+def _as_methods(methods: Any, n: float, max_components: int | None, alphas: Any) -> dict[str, Any]:
     if isinstance(methods, Mapping):
         return dict(methods)
     if isinstance(methods, str) or not all(name in METHODS for name in methods):
@@ -209,7 +225,7 @@ def _as_methods(methods: Any, n: int, max_components: int | None, alphas: Any) -
             f"methods must be a list of names among {METHODS}, or a mapping from a name to a "
             f"callable (X, y) -> path or to a regressor; got {methods!r}."
         )
-    penalties = default_alphas(float(n)) if alphas is None else alphas
+    penalties = default_alphas(n) if alphas is None else alphas
     known: dict[str, Callable[..., Path]] = {
         "pls": partial(pls_path, max_components=max_components),
         "pcr": partial(pcr_path, max_components=max_components),

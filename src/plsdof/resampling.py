@@ -6,7 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from plsdof._validation import Array, as_count, as_fraction, as_matrix, as_response, read_only
+from plsdof._validation import (
+    Array,
+    as_count,
+    as_fraction,
+    as_matrix,
+    as_response,
+    as_weights,
+    read_only,
+)
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.folds import Fold, make_folds
 from plsdof.methods import pls_path
@@ -46,6 +54,7 @@ def jackknife(
     *,
     path: Any = pls_path,
     cv: Any = None,
+    sample_weight: Any = None,
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> Resampled:
@@ -62,6 +71,9 @@ def jackknife(
         ``path(X, y)`` returns a `Path`; `pls_path` by default, fitted up to m components.
     cv : int, splitter or pairs, optional
         Folds as in `cross_validate`; leave-one-out by default.
+    sample_weight : (n,) array, optional
+        Weights of the rows in the fits. A fold is left out whole, so that a row of weight two
+        counts as two rows that belong together.
     n_jobs, progress
         As in `cross_validate`.
 
@@ -76,7 +88,8 @@ def jackknife(
     folds = make_folds(X, y, len(X) if cv is None else cv)
     if len(folds) < 2:
         raise InvalidInputError(f"The jackknife needs at least 2 folds; got {len(folds)}.")
-    work = partial(_coef_without, X=X, y=y, fit=fit, m=m)
+    weights = as_weights(sample_weight, len(X))
+    work = partial(_coef_without, X=X, y=y, weights=weights, fit=fit, m=m)
     replicates = np.array(
         for_each_fold(work, folds, n_jobs=n_jobs, progress=progress, description="Jackknife")
     )
@@ -144,6 +157,7 @@ def residual_bootstrap(
     )
 
 
-def _coef_without(fold: Fold, X: Array, y: Array, fit: Any, m: int) -> Array:
-    path: Path = fit(X[fold.train], y[fold.train])
+def _coef_without(fold: Fold, X: Array, y: Array, weights: Array | None, fit: Any, m: int) -> Array:
+    weighted = {} if weights is None else {"sample_weight": weights[fold.train]}
+    path: Path = fit(X[fold.train], y[fold.train], **weighted)
     return np.asarray(path.coef[path.index(m)])
