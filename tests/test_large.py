@@ -165,3 +165,12 @@ def test_a_singular_value_decomposition_is_refused(source, data):
 def test_other_sources_are_refused_with_a_hint():
     with pytest.raises(InvalidInputError, match=r"use pls_path\(X, y\)"):
         pls_path_from(np.ones((3, 2)))
+
+
+def test_streamed_predictors_of_low_rank_do_not_cost_digits(tmp_path):
+    rng = np.random.default_rng(1)
+    X = rng.integers(-3, 4, (64, 26)) @ rng.integers(-2, 3, (26, 304)).astype(float)
+    y = rng.normal(size=64)
+    exact = pls_path(X, y, 12, solver="svd")
+    path = pls_path(mapped(X, tmp_path), y, 12)
+    np.testing.assert_allclose(path.predict(X), exact.predict(X), atol=1e-9 * np.std(y))

@@ -71,7 +71,7 @@ def compress_gram(
 
     Notes
     -----
-    Cost: 3/2 n_components products with G; with a formed matrix of order d, its eigenvalues
+    Cost: 2 n_components + 2 products with G; with a formed matrix of order d, its eigenvalues
     (O(d^3), a fraction of what vectors cost).
     """
     run = lanczos(gram.times, gram.response, krylov_steps(n_components))
@@ -116,8 +116,8 @@ def all_eigenvalues(gram: Gram, run: "Tridiagonalization") -> tuple[Counted, int
 def compress_svd(data: Standardized, n_components: int) -> Compressed:
     """Compress a problem without squaring X: its triangular factor, and Golub-Kahan on that.
 
-    Cost: a QR decomposition without Q, singular values without vectors, 3 n_components products
-    with a triangular matrix of order min(n, p).
+    Cost: a QR decomposition without Q, singular values without vectors, 4 n_components + 4
+    products with a triangular matrix of order min(n, p).
     """
     X, y = data.X, data.y
     tall = X.shape[0] >= X.shape[1]
