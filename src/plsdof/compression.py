@@ -202,7 +202,7 @@ class Tridiagonalization:
 
 
 def lanczos(times: Map, start: Array, steps: int) -> Tridiagonalization:
-    """Tridiagonalise a symmetric matrix from a start, with full reorthogonalisation, twice.
+    """Tridiagonalise a symmetric matrix from a start, with full reorthogonalisation.
 
     Stops when the space is exhausted. Cost: ``steps`` products, O(d steps^2) time,
     O(d steps) memory.
@@ -212,14 +212,15 @@ def lanczos(times: Map, start: Array, steps: int) -> Tridiagonalization:
     basis = np.empty((steps, len(start)))
     basis[0] = start / (norm or 1.0)
     J = np.zeros((steps, steps))
-    largest = 0.0
+    largest = beta = 0.0
     for j in range(steps):
         new = times(basis[j][:, None])[:, 0]
-        coordinates = basis[: j + 1] @ new
-        new -= coordinates @ basis[: j + 1]
+        if j:
+            new -= beta * basis[j - 1]
+        J[j, j] = basis[j] @ new
+        new -= J[j, j] * basis[j]
         new -= (basis[: j + 1] @ new) @ basis[: j + 1]
         beta = math.sqrt(new @ new)
-        J[j, j] = coordinates[j]
         largest = max(largest, J[j, j])
         if j + 1 == steps or beta <= _EXHAUSTED * largest:
             steps = j + 1
@@ -251,14 +252,17 @@ def bidiagonalize(A: Array, start: Array, steps: int) -> _Bidiagonal:
     beta = 0.0
     for j in range(steps):
         t = A @ W[j]
-        _orthogonalize(t, T[:j])
+        if j:
+            t -= beta * T[j - 1]
+            t -= (T[:j] @ t) @ T[:j]
         B[j, j] = np.linalg.norm(t)
         if B[j, j] <= _EXHAUSTED * B.max():
             steps, beta = j, 0.0
             break
         T[j] = t / B[j, j]
         w = A.T @ T[j]
-        _orthogonalize(w, W[: j + 1])
+        w -= B[j, j] * W[j]
+        w -= (W[: j + 1] @ w) @ W[: j + 1]
         beta = float(np.linalg.norm(w))
         if j + 1 == steps or beta <= _EXHAUSTED * B.max():
             steps = j + 1
@@ -271,11 +275,6 @@ def bidiagonalize(A: Array, start: Array, steps: int) -> _Bidiagonal:
         norm=norm,
         remainder=beta,
     )
-
-
-def _orthogonalize(v: Array, rows: Array) -> None:
-    for _ in range(2):
-        v -= (rows @ v) @ rows
 
 
 @dataclass(frozen=True, kw_only=True)
