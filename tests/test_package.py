@@ -97,6 +97,7 @@ def test_layers_import_only_from_above():
         "path_types",
         "quadrature",
         "probes",
+        "probing",
         "sampled_trace",
         "routes",
         "blocks",

@@ -368,3 +368,9 @@ def test_no_large_square_matrix_is_formed_on_wide_data():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 8 * X.nbytes  # p x p would be 200 times X
+
+
+def test_coefficients_whose_squares_overflow_have_an_error_estimate_too():
+    path = pls_path([[0.0], [1e-77], [3e-77]], [0.0, 1e77, 2e77], scale=False)
+    assert np.linalg.norm(path.coef[1] / 1e150) > 1
+    assert 0 < path.coef_error[1] < 1e-12

@@ -7,13 +7,11 @@ from plsdof.probes import (
     MINIMUM,
     Probes,
     TraceEstimate,
-    enough,
     estimate_trace,
     joined,
-    probe_until,
-    probes_wanted,
     random_probes,
 )
+from plsdof.probing import enough, probe_until, probes_wanted
 from plsdof.quadrature import deflate, lanczos_quadrature
 
 ORDER = 300

@@ -109,3 +109,8 @@ def test_only_documented_errors_leave_the_library(X, data):
     assert np.all(np.isfinite(path.rss))
     assert np.all(path.rss >= 0)
     assert path.dof[0] == 1
+
+
+def test_divisors_are_refused_for_data_in_memory():
+    with pytest.raises(InvalidInputError, match="scale must be True or False; got ndarray"):
+        pls_path(GOOD, Y, scale=np.ones(GOOD.shape[1]))

@@ -13,7 +13,7 @@ import numpy as np
 
 from plsdof._validation import Array, as_count, read_only
 from plsdof.blocks import Block, Blocks
-from plsdof.gram import Gram
+from plsdof.gram import FORMED, Gram
 from plsdof.standardize import (
     Response,
     Units,
@@ -30,11 +30,8 @@ from plsdof.sums import (
     scale_sums,
 )
 
-# Largest order of a Gram matrix that is formed.
-LIMIT = 5000
 
-
-def block_gram(blocks: Blocks, *, scale: bool = True, limit: int = LIMIT) -> Gram:
+def block_gram(blocks: Blocks, *, scale: bool = True, limit: int = FORMED) -> Gram:
     """Return the Gram matrix of standardised data that come in blocks.
 
     Parameters

@@ -21,11 +21,11 @@ from functools import cached_property, lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._validation import Array, read_only, shortened
+from plsdof._validation import Array, read_only
 from plsdof.errors import ConstantColumnWarning
 from plsdof.folds import Fold, Integers
 from plsdof.parallel import Outcome
-from plsdof.standardize import centre_columns
+from plsdof.standardize import centre_columns, constant_columns_text
 
 Mask = npt.NDArray[np.bool_]
 
@@ -296,11 +296,7 @@ def _notes(constant: Mask) -> list[tuple[type[Warning], str]]:
     labels = [str(column) for column in np.flatnonzero(constant)]
     if not labels:
         return []
-    text = (
-        f"{len(labels)} column(s) of X do not vary: {shortened(labels)}. "
-        "They are kept with a zero coefficient."
-    )
-    return [(ConstantColumnWarning, text)]
+    return [(ConstantColumnWarning, constant_columns_text(labels))]
 
 
 @lru_cache(maxsize=8)

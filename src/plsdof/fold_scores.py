@@ -12,9 +12,7 @@ import numpy.typing as npt
 
 from plsdof._validation import Array
 from plsdof.folds import Integers
-
-# Predictions whose spread is within this many roundings of their size do not vary.
-_CONSTANT_ULPS = 4 * float(np.finfo(np.float64).eps)
+from plsdof.standardize import CONSTANT_ULPS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +124,7 @@ def _vary(values: Array, sizes: Integers) -> npt.NDArray[np.bool_]:
     highest = np.maximum.reduceat(values, _starts(sizes), axis=-1)
     lowest = np.minimum.reduceat(values, _starts(sizes), axis=-1)
     largest = np.maximum(np.abs(highest), np.abs(lowest))
-    return np.asarray(highest - lowest > _CONSTANT_ULPS * largest)
+    return np.asarray(highest - lowest > CONSTANT_ULPS * largest)
 
 
 def _ranks(values: Array, sizes: Integers) -> Array:

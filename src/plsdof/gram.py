@@ -16,6 +16,8 @@ from plsdof.errors import NotAvailableError
 from plsdof.standardize import Standardized, Units
 
 Map = Callable[[Array], Array]
+# Matrices up to this order are formed, and their eigenvalues computed.
+FORMED = 5000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

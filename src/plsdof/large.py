@@ -12,13 +12,10 @@ from plsdof.block_gram import block_gram
 from plsdof.block_sources import open_blocks
 from plsdof.errors import InvalidInputError, MissingExtraError, NotAvailableError
 from plsdof.folds import as_generator
-from plsdof.gram import Gram
+from plsdof.gram import FORMED, Gram
 from plsdof.moments import Moments
 from plsdof.operators import operator_gram
 from plsdof.sampled_trace import Sampling
-
-# Gram matrices up to this order are formed, and their eigenvalues computed.
-FORMED = 5000
 
 
 def large_gram(

@@ -15,7 +15,7 @@ from plsdof._validation import (
     read_only,
 )
 from plsdof.errors import InvalidInputError
-from plsdof.gram import Gram, Map, formed
+from plsdof.gram import FORMED, Gram, Map, formed
 from plsdof.implicit_problem import operator_problem
 from plsdof.operator_problem import Problem, Rows
 from plsdof.sparse_problem import sparse_problem
@@ -33,7 +33,7 @@ def operator_gram(
     *,
     scale: bool | npt.ArrayLike = True,
     sample_weight: Any = None,
-    limit: int = 5000,
+    limit: int = FORMED,
 ) -> Gram:
     """Return the Gram matrix of sparse or implicit predictors, on the smaller side.
 

@@ -200,4 +200,7 @@ class Path(Models):
 
 
 def _norms(rows: Array) -> Array:
-    return np.asarray(np.linalg.norm(rows, axis=1))
+    """Return the lengths of rows whose squares may leave the range of floats."""
+    largest = np.abs(rows).max(axis=1, initial=0.0)
+    unit = np.where(largest > 0, largest, 1.0)
+    return np.asarray(largest * np.linalg.norm(rows / unit[:, None], axis=1))

@@ -15,7 +15,8 @@ from plsdof._validation import Array, read_only
 from plsdof.compression import Tridiagonalization, krylov_nodes
 from plsdof.filters import factors_at, pls_filter
 from plsdof.gram import Gram
-from plsdof.probes import Probes, estimate_trace, probe_until
+from plsdof.probes import Probes, estimate_trace
+from plsdof.probing import probe_until
 from plsdof.quadrature import Deflation
 from plsdof.spectrum import Counted, Spectrum
 

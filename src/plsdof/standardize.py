@@ -81,6 +81,11 @@ def standardize(X: Any, y: Any, *, scale: bool = True, sample_weight: Any = None
     >>> data.units.x_mean, data.units.x_scale, data.units.y_mean
     (array([ 2., 20.]), array([ 1., 10.]), 3.0)
     """
+    if not isinstance(scale, bool | np.bool_):
+        raise InvalidInputError(
+            f"scale must be True or False; got {type(scale).__name__}. Divisors of one's own are "
+            "for linear operators only; divide the columns of X before."
+        )
     names = feature_names(X)
     X = as_matrix(X, min_rows=2)
     y = as_response(y, len(X))
@@ -249,9 +254,12 @@ def warn_constant_columns(
     if not constant.any():
         return
     labels = [names[i] if names else str(i) for i in np.flatnonzero(constant)]
-    warnings.warn(
+    warnings.warn(constant_columns_text(labels), ConstantColumnWarning, stacklevel=stacklevel)
+
+
+def constant_columns_text(labels: list[str]) -> str:
+    """Say which columns do not vary."""
+    return (
         f"{len(labels)} column(s) of X do not vary: {shortened(labels)}. "
-        "They are kept with a zero coefficient.",
-        ConstantColumnWarning,
-        stacklevel=stacklevel,
+        "They are kept with a zero coefficient."
     )

@@ -16,8 +16,8 @@ from plsdof.cli.terminal import plural
 from plsdof.columns import shortened
 from plsdof.errors import InvalidInputError
 from plsdof.file_blocks import FileBlocks, file_blocks
-from plsdof.gram import Gram
-from plsdof.large import FORMED, source_gram
+from plsdof.gram import FORMED, Gram
+from plsdof.large import source_gram
 from plsdof.path import Path as ModelPath
 from plsdof.tables import shortened_path
 
