@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from plsdof import pls_path
-from plsdof.compression import bidiagonalize, compress_gram, compress_svd, krylov_steps, lanczos
+from plsdof.compression import bidiagonalize, compress_gram, compress_svd, krylov_steps
 from plsdof.filters import factors_at, pls_filter
 from plsdof.gram import dense_gram
 from plsdof.standardize import standardize
@@ -182,17 +182,6 @@ def test_filters_can_be_evaluated_anywhere():
     path = pls_path(X, y, 5, solver="svd")
     found = factors_at(path.spectrum, path.spectrum.eigenvalues[3:9], 5)
     np.testing.assert_allclose(found, path.filter.factors[:, 3:9], atol=1e-9)
-
-
-def test_lanczos_makes_an_orthonormal_basis_and_a_tridiagonal_matrix():
-    rng = np.random.default_rng(11)
-    A = rng.normal(size=(30, 30))
-    A = A @ A.T
-    run = lanczos(A.__matmul__, rng.normal(size=30), 12)
-    np.testing.assert_allclose(run.basis @ run.basis.T, np.eye(12), atol=1e-13)
-    np.testing.assert_allclose(run.basis @ A @ run.basis.T, run.tridiagonal, atol=1e-11)
-    residual = A @ run.basis.T @ run.ritz_vectors - run.basis.T @ run.ritz_vectors * run.ritz_values
-    np.testing.assert_allclose(np.linalg.norm(residual, axis=0), run.ritz_residuals, atol=1e-11)
 
 
 def test_bidiagonalization_reproduces_the_matrix_on_its_space():

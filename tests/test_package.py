@@ -87,6 +87,7 @@ def test_layers_import_only_from_above():
         "gram",
         "spectrum",
         "decomposition",
+        "tridiagonal",
         "compression",
         "krylov",
         "nodes",

@@ -13,27 +13,25 @@ f there. It is steep only where the recursion has found the eigenvalue, though, 
 eigenvalues are counted at the node itself, in which every step of the recursion agrees.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from plsdof._validation import Array, read_only
+from plsdof.blas import product
 from plsdof.decomposition import BACKWARD, Decomposition, on_gram, resolved_rank
-from plsdof.gram import Gram, Map
+from plsdof.gram import Gram
 from plsdof.spectrum import Counted, Spectrum
 from plsdof.standardize import Standardized
+from plsdof.tridiagonal import EXHAUSTED, Tridiagonalization, householder, lanczos
 
 _EPS = float(np.finfo(np.float64).eps)
 # Values are told apart beyond this multiple of their errors.
 _RESOLUTION = 4.0
-# How traces are counted: see `all_eigenvalues`.
-Count = Callable[[Gram, "Tridiagonalization"], tuple[Counted, int, float]]
-# The space is exhausted when a new direction is this share of the largest value.
-_EXHAUSTED = 4 * _EPS
+# How traces are counted: see `compress_gram`.
+Count = Callable[[Gram, Tridiagonalization], tuple[Counted, int, float]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,18 +64,25 @@ def compress_gram(
     data : Standardized, optional
         The data, if they are in memory.
     count : callable, optional
-        From ``gram`` and its `Tridiagonalization` to what traces add up; by default all
-        eigenvalues of the formed matrix, each once.
+        From ``gram`` and its `Tridiagonalization` to what traces add up, how many eigenvalues
+        are not resolved, and the floor below which they are not; by default all eigenvalues of
+        the formed matrix are counted, each once.
 
     Notes
     -----
-    Cost: 2 n_components + 2 products with G; with a formed matrix of order d, its eigenvalues
-    (O(d^3), a fraction of what vectors cost).
+    Cost: the eigenvalues of a formed matrix of order d, O(d^3), a fraction of what vectors cost;
+    with ``count``, 2 n_components + 2 products with G.
     """
-    run = lanczos(gram.times, gram.response, krylov_steps(n_components))
-    counted, unresolved, floor = (count or all_eigenvalues)(gram, run)
+    steps = krylov_steps(n_components)
+    if count is None:
+        assert gram.matrix is not None
+        run, eigenvalues = householder(gram.matrix, gram.response, steps)
+        counted, unresolved, floor = _all_eigenvalues(gram, run, eigenvalues)
+    else:
+        run = lanczos(gram.times, gram.response, steps)
+        counted, unresolved, floor = count(gram, run)
     theta, z = krylov_nodes(gram, run, floor)
-    basis = read_only((run.ritz_vectors[:, : len(theta)].T @ run.basis).T)
+    basis = read_only(product(run.basis.T, run.ritz_vectors[:, : len(theta)]))
     X = None if data is None else data.X
     decomposition = on_gram(gram, theta, basis, X, unresolved, floor)
     y = gram.response if gram.side == "samples" else None if data is None else data.y
@@ -88,7 +93,7 @@ def compress_gram(
     return Compressed(decomposition=decomposition, spectrum=spectrum)
 
 
-def krylov_nodes(gram: Gram, run: "Tridiagonalization", floor: float) -> tuple[Array, Array]:
+def krylov_nodes(gram: Gram, run: Tridiagonalization, floor: float) -> tuple[Array, Array]:
     """Return the nodes above ``floor``, largest first, and z at them.
 
     Nodes that cannot be told from zero have no part in any fit.
@@ -98,10 +103,10 @@ def krylov_nodes(gram: Gram, run: "Tridiagonalization", floor: float) -> tuple[A
     return theta, first if gram.side == "samples" else first / np.sqrt(theta)
 
 
-def all_eigenvalues(gram: Gram, run: "Tridiagonalization") -> tuple[Counted, int, float]:
+def _all_eigenvalues(
+    gram: Gram, run: Tridiagonalization, eigenvalues: Array
+) -> tuple[Counted, int, float]:
     """Count every eigenvalue of a formed Gram matrix once; also how many are below which floor."""
-    assert gram.matrix is not None
-    eigenvalues: Array = np.linalg.eigvalsh(gram.matrix)[::-1].astype(np.float64, copy=False)
     r, floor = resolved_rank(gram, eigenvalues)
     error = BACKWARD * _EPS * max(float(eigenvalues[0]), 0.0)
     nodes = krylov_nodes(gram, run, floor)[0]
@@ -161,78 +166,6 @@ def compress_svd(data: Standardized, n_components: int) -> Compressed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tridiagonalization:
-    """Result of `lanczos`.
-
-    Attributes
-    ----------
-    basis : (L, d) array
-        Orthonormal rows; the first one is the start.
-    tridiagonal : (L, L) array
-    norm : float
-        Length of the start.
-    remainder : float
-        Length of what the last product leaves outside the basis.
-    """
-
-    basis: Array
-    tridiagonal: Array
-    norm: float
-    remainder: float
-
-    @property
-    def ritz_values(self) -> Array:
-        """Eigenvalues of the tridiagonal matrix, largest first. Shape (L,)."""
-        return self._eigen[0]
-
-    @property
-    def ritz_vectors(self) -> Array:
-        """Its eigenvectors, as columns. Shape (L, L)."""
-        return self._eigen[1]
-
-    @property
-    def ritz_residuals(self) -> Array:
-        """Norms of G v - theta v for the Ritz pairs. Shape (L,)."""
-        return np.asarray(self.remainder * np.abs(self.ritz_vectors[-1]))
-
-    @cached_property
-    def _eigen(self) -> tuple[Array, Array]:
-        values, vectors = np.linalg.eigh(self.tridiagonal)
-        return values[::-1], vectors[:, ::-1]
-
-
-def lanczos(times: Map, start: Array, steps: int) -> Tridiagonalization:
-    """Tridiagonalise a symmetric matrix from a start, with full reorthogonalisation.
-
-    Stops when the space is exhausted. Cost: ``steps`` products, O(d steps^2) time,
-    O(d steps) memory.
-    """
-    steps = min(steps, len(start))
-    norm = float(np.linalg.norm(start))
-    basis = np.empty((steps, len(start)))
-    basis[0] = start / (norm or 1.0)
-    J = np.zeros((steps, steps))
-    largest = beta = 0.0
-    for j in range(steps):
-        new = times(basis[j][:, None])[:, 0]
-        if j:
-            new -= beta * basis[j - 1]
-        J[j, j] = basis[j] @ new
-        new -= J[j, j] * basis[j]
-        new -= (basis[: j + 1] @ new) @ basis[: j + 1]
-        beta = math.sqrt(new @ new)
-        largest = max(largest, J[j, j])
-        if j + 1 == steps or beta <= _EXHAUSTED * largest:
-            steps = j + 1
-            break
-        J[j, j + 1] = J[j + 1, j] = beta
-        basis[j + 1] = new / beta
-    return Tridiagonalization(
-        basis=basis[:steps], tridiagonal=J[:steps, :steps], norm=norm, remainder=beta
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
 class _Bidiagonal:
     """Result of `bidiagonalize`: A weights' = T bidiagonal, weights with orthonormal rows."""
 
@@ -256,7 +189,7 @@ def bidiagonalize(A: Array, start: Array, steps: int) -> _Bidiagonal:
             t -= beta * T[j - 1]
             t -= (T[:j] @ t) @ T[:j]
         B[j, j] = np.linalg.norm(t)
-        if B[j, j] <= _EXHAUSTED * B.max():
+        if B[j, j] <= EXHAUSTED * B.max():
             steps, beta = j, 0.0
             break
         T[j] = t / B[j, j]
@@ -264,7 +197,7 @@ def bidiagonalize(A: Array, start: Array, steps: int) -> _Bidiagonal:
         w -= B[j, j] * W[j]
         w -= (W[: j + 1] @ w) @ W[: j + 1]
         beta = float(np.linalg.norm(w))
-        if j + 1 == steps or beta <= _EXHAUSTED * B.max():
+        if j + 1 == steps or beta <= EXHAUSTED * B.max():
             steps = j + 1
             break
         B[j, j + 1] = beta

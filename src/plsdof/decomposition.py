@@ -9,6 +9,7 @@ import numpy as np
 import scipy.linalg
 
 from plsdof._validation import Array, as_choice, read_only
+from plsdof.blas import product
 from plsdof.gram import Gram, Reached, dense_gram
 from plsdof.spectrum import Counted, Spectrum
 from plsdof.standardize import Standardized
@@ -63,26 +64,26 @@ class Decomposition:
     def to_samples(self, rotated: Array) -> Array:
         """Return U @ rotated: from rotated coordinates (r, k) to one row per sample."""
         if self.left is not None:
-            return self.left @ rotated
+            return product(self.left, rotated)
         assert self.X is not None
         assert self.right is not None
-        return self.X @ (self.right @ _divided(rotated, self.singular_values))
+        return _through(self.X, product(self.right, _divided(rotated, self.singular_values)))
 
     def to_features(self, rotated: Array) -> Array:
         """Return V @ rotated: from rotated coordinates (r, k) to one row per feature."""
         if self.right is not None:
-            return self.right @ rotated
+            return product(self.right, rotated)
         assert self.X is not None
         assert self.left is not None
-        return self.X.T @ (self.left @ _divided(rotated, self.singular_values))
+        return _through(self.X.T, product(self.left, _divided(rotated, self.singular_values)))
 
     def rotate(self, y: Array) -> Array:
         """Return z = U'y."""
         if self.left is not None:
-            return self.left.T @ y
+            return product(self.left.T, y)
         assert self.X is not None
         assert self.right is not None
-        return _divided(self.right.T @ (self.X.T @ y), self.singular_values)
+        return _divided(product(self.right.T, _through(self.X.T, y)), self.singular_values)
 
     def spectrum(self, y: Array, n: float) -> Spectrum:
         """Combine the decomposition of X with a centred response."""
@@ -220,6 +221,10 @@ def _numerical_rank(values: Array, shape: tuple[int, int]) -> int:
     """Count values above max(shape) * eps * largest; centring takes one dimension of the rows."""
     above = int(np.count_nonzero(values > max(shape) * _EPS * values[0]))
     return min(above, shape[0] - 1, shape[1])
+
+
+def _through(X: Array | Reached, columns: Array) -> Array:
+    return X @ columns if isinstance(X, Reached) else product(X, columns)
 
 
 def _divided(rotated: Array, singular_values: Array) -> Array:

@@ -239,17 +239,17 @@ class _OuterSums:
 def _outer_sums(inner: Array, phi: Array, nodes: Nodes, spectrum: Spectrum) -> _OuterSums:
     counted, weights = spectrum.counted, nodes.outer.weights
     with np.errstate(invalid="ignore", over="ignore"):
-        factors = (1.0 - phi) @ weights
-        squares = inner**2 @ nodes.multiplicity + phi[0] ** 2 @ weights
+        factors = np.vecdot(1.0 - phi, weights)
+        squares = np.vecdot(inner**2, nodes.multiplicity) + np.vecdot(phi[0] ** 2, weights)
         squares += spectrum.residual_dimension
         std_error = np.zeros(len(squares))
         if counted is not None:
             # Estimates are more than plain weighted sums.
             f = 1.0 - phi[0, :, : len(counted.weights)]
             estimate, std_error = counted.total(f)
-            factors = factors + (estimate - f @ counted.weights)
+            factors = factors + (estimate - np.vecdot(f, counted.weights))
             explained = f * (2.0 - f)
-            squares -= counted.total(explained)[0] - explained @ counted.weights
+            squares -= counted.total(explained)[0] - np.vecdot(explained, counted.weights)
             squares += counted.dimension - weights.sum() - nodes.multiplicity.sum()
     return _OuterSums(factors=factors, squares=squares, std_error=std_error)
 

@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 
 from plsdof._validation import Array
+from plsdof.blas import lower_gram, product, symmetric_product
 from plsdof.errors import NotAvailableError
 from plsdof.standardize import Standardized, Units
 
@@ -39,7 +40,7 @@ class Gram:
     times : callable
         G @ v for a (d, k) array v.
     matrix : (d, d) array or None
-        G, if it was formed.
+        G, if it was formed. Only its lower triangle is to be looked at.
     to_features, to_samples : callables or None
         X' @ u for u of shape (n_rows, k), needed in the space of samples; X @ v for v of shape
         (p, k), in the space of features, None where the rows cannot be reached again.
@@ -81,7 +82,7 @@ def formed(
         response=response,
         total=total,
         trace=float(np.trace(matrix)),
-        times=partial(np.matmul, matrix),
+        times=partial(symmetric_product, matrix),
         matrix=matrix,
         **maps,
     )
@@ -91,10 +92,10 @@ def dense_gram(data: Standardized) -> Gram:
     """Form the smaller of XX' and X'X. Cost: O(n p min(n, p)) time, O(min(n, p)^2) memory."""
     X, wide = data.X, data.X.shape[0] <= data.X.shape[1]
     return formed(
-        X @ X.T if wide else X.T @ X,
+        lower_gram(X.T if wide else X),
         side="samples" if wide else "features",
         units=data.units,
-        response=data.y if wide else X.T @ data.y,
+        response=data.y if wide else product(X.T, data.y),
         total=float(data.y @ data.y),
         to_features=partial(np.matmul, X.T),
         to_samples=partial(np.matmul, X),

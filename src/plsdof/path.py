@@ -15,6 +15,7 @@ from plsdof._validation import (
     as_sparse_rows,
     read_only,
 )
+from plsdof.blas import product
 from plsdof.decomposition import BACKWARD, Decomposition
 from plsdof.filters import Filter
 from plsdof.models import Integers, Models, Noise
@@ -74,7 +75,7 @@ class Path(Models):
     @cached_property
     def intercept(self) -> Array:
         """Intercepts ``ybar - xbar' beta``. Shape (K,)."""
-        return read_only(self.units.y_mean - self.coef @ self.units.x_mean)
+        return read_only(self.units.y_mean - product(self.coef, self.units.x_mean))
 
     @cached_property
     def fitted(self) -> Array:

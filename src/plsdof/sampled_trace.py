@@ -12,13 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._validation import Array, read_only
-from plsdof.compression import Tridiagonalization, krylov_nodes
+from plsdof.compression import krylov_nodes
 from plsdof.filters import factors_at, pls_filter
 from plsdof.gram import Gram
 from plsdof.probes import Probes, estimate_trace
 from plsdof.probing import probe_until
 from plsdof.quadrature import Deflation
 from plsdof.spectrum import Counted, Spectrum
+from plsdof.tridiagonal import Tridiagonalization
 
 _EPS = float(np.finfo(np.float64).eps)
 _BATCH = 8

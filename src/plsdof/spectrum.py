@@ -38,7 +38,7 @@ class Counted:
 
     def total(self, values: Array) -> tuple[Array, Array]:
         """Sum (K, c) values over the nodes here; return the sums and their standard errors."""
-        return values @ self.weights, np.zeros(len(values))
+        return np.vecdot(values, self.weights), np.zeros(len(values))
 
 
 @dataclass(frozen=True, kw_only=True)
