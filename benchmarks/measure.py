@@ -28,8 +28,8 @@ THREAD_VARIABLES = (
     "NUMEXPR_NUM_THREADS",
     "RAYON_NUM_THREADS",
 )
-# Idle threads of a linear algebra library spin for some 25 ms before they sleep; let them.
-PAUSE = 0.03
+# Idle threads of a linear algebra library spin before they sleep (110 ms were seen); let them.
+PAUSE = 0.15
 GRACE = 5.0
 
 
