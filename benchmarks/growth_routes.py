@@ -147,10 +147,9 @@ def lanczos_cost(s: Size) -> Terms:
 
 
 def formed_cost(s: Size) -> Terms:
-    """Eigenvalues, 2M + 2 products, and four copies of the recursion on all eigenvalues."""
-    products = {"memory": 8.0 * s.d**2 * (2 * s.M + 2)}
+    """Eigenvalues, a basis of 2M + 2 vectors, four copies of the recursion on all eigenvalues."""
     nodes = {"eigenvalues": float(s.d**3), "recursion": 16.0 * s.d * s.M**2}
-    return added(lanczos_cost(s), products, nodes)
+    return added(lanczos_cost(s), nodes)
 
 
 def gram_cost(s: Size) -> Terms:
@@ -162,8 +161,9 @@ def bare_cost(s: Size) -> Terms:
 
 
 def few_cost(s: Size) -> Terms:
-    """Standardising reads or writes X fourteen times."""
-    return added({"memory": 112.0 * s.n * s.p}, gram_cost(s), formed_cost(s))
+    """Standardising reads or writes X fourteen times, the moments of tall data six times."""
+    times = 6 if s.n > s.p else 14
+    return added({"memory": 8.0 * times * s.n * s.p}, gram_cost(s), formed_cost(s))
 
 
 def every_cost(s: Size) -> Terms:
@@ -213,8 +213,8 @@ def formed_memory(s: Size) -> float:
 
 
 def few_memory(s: Size) -> float:
-    """One copy of X."""
-    return 8.0 * s.n * s.p + formed_memory(s)
+    """One copy of X, unless it is tall: then a block of 1 MB."""
+    return (2.0**20 if s.n > s.p else 8.0 * s.n * s.p) + formed_memory(s)
 
 
 def every_memory(s: Size) -> float:

@@ -83,8 +83,10 @@ def test_layers_import_only_from_above():
     order = [
         "errors",
         "_validation",
+        "blas",
         "standardize",
         "gram",
+        "tall",
         "spectrum",
         "decomposition",
         "tridiagonal",

@@ -46,9 +46,27 @@ def lower_gram(A: Array) -> Array:
     return np.asarray(blas.dsyrk(1.0, a, trans=1 - transposed, lower=1))
 
 
+def add_gram(S: Array, A: Array) -> Array:
+    """Add A'A to the lower triangle of S, in place where S is in Fortran order."""
+    a, transposed = _in_fortran_order(A)
+    return np.asarray(
+        blas.dsyrk(1.0, a, beta=1.0, c=S, trans=1 - transposed, lower=1, overwrite_c=1)
+    )
+
+
+def add_square(S: Array, v: Array, factor: float) -> Array:
+    """Add a multiple of vv' to the lower triangle of S, in place where S is in Fortran order."""
+    return np.asarray(blas.dsyr(factor, v, a=S, lower=1, overwrite_a=1))
+
+
 def symmetric_product(S: Array, B: Array) -> Array:
-    """Return S @ B for a symmetric S, of which the lower triangle is looked at, and a matrix B."""
+    """Return S @ B for a symmetric S, of which the lower triangle is looked at.
+
+    B is a vector or matrix.
+    """
     s, transposed = _in_fortran_order(S)
+    if B.ndim == 1:
+        return np.asarray(blas.dsymv(1.0, s, B, lower=1 - transposed))
     return np.asarray(blas.dsymm(1.0, s, B, lower=1 - transposed))
 
 

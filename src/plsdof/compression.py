@@ -14,7 +14,7 @@ eigenvalues are counted at the node itself, in which every step of the recursion
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,8 @@ from plsdof.tridiagonal import EXHAUSTED, Tridiagonalization, householder, lancz
 _EPS = float(np.finfo(np.float64).eps)
 # Values are told apart beyond this multiple of their errors.
 _RESOLUTION = 4.0
+# What X does not reach of y is taken as |y|^2 - |z|^2 if that is known to this relative error.
+_OUTSIDE_ERROR = 1e-11
 # How traces are counted: see `compress_gram`.
 Count = Callable[[Gram, Tridiagonalization], tuple[Counted, int, float]]
 
@@ -52,7 +54,7 @@ def krylov_steps(n_components: int) -> int:
 
 
 def compress_gram(
-    gram: Gram, n_components: int, *, data: Standardized | None = None, count: Count | None = None
+    gram: Gram, n_components: int, *, y: Array | None = None, count: Count | None = None
 ) -> Compressed:
     """Compress a problem through its Gram matrix.
 
@@ -61,8 +63,8 @@ def compress_gram(
     gram : Gram
     n_components : int
         Largest model wanted.
-    data : Standardized, optional
-        The data, if they are in memory.
+    y : (n_rows,) array, optional
+        The response, if the rows of X are in memory.
     count : callable, optional
         From ``gram`` and its `Tridiagonalization` to what traces add up, how many eigenvalues
         are not resolved, and the floor below which they are not; by default all eigenvalues of
@@ -83,13 +85,18 @@ def compress_gram(
         counted, unresolved, floor = count(gram, run)
     theta, z = krylov_nodes(gram, run, floor)
     basis = read_only(product(run.basis.T, run.ritz_vectors[:, : len(theta)]))
-    X = None if data is None else data.X
-    decomposition = on_gram(gram, theta, basis, X, unresolved, floor)
-    y = gram.response if gram.side == "samples" else None if data is None else data.y
-    outside = max(gram.total - float(z @ z), 0.0) if y is None else _outside(decomposition, y, z)
+    decomposition = on_gram(gram, theta, basis, None, unresolved, floor)
     spectrum = decomposition.spectrum_of(
-        z, n=gram.units.n, norm=np.sqrt(gram.total), outside=outside, counted=counted
+        z,
+        n=gram.units.n,
+        norm=np.sqrt(gram.total),
+        outside=max(gram.total - float(z @ z), 0.0),
+        counted=counted,
     )
+    y = gram.response if gram.side == "samples" else y
+    doubt = 2.0 * float(np.abs(z) @ spectrum.z_error)
+    if y is not None and doubt > _OUTSIDE_ERROR * spectrum.outside:
+        spectrum = replace(spectrum, outside=_outside(decomposition, y, z))
     return Compressed(decomposition=decomposition, spectrum=spectrum)
 
 

@@ -97,8 +97,8 @@ def dense_gram(data: Standardized) -> Gram:
         units=data.units,
         response=data.y if wide else product(X.T, data.y),
         total=float(data.y @ data.y),
-        to_features=partial(np.matmul, X.T),
-        to_samples=partial(np.matmul, X),
+        to_features=partial(product, X.T),
+        to_samples=partial(product, X),
     )
 
 

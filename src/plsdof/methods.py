@@ -30,7 +30,7 @@ from plsdof.routes import (
     whole_gram_route,
     whole_routes,
 )
-from plsdof.standardize import standardize
+from plsdof.standardize import as_table, require_flag, standardize
 
 
 def pls_path(
@@ -113,8 +113,9 @@ def pls_path(
     as_choice(solver, "solver", SOLVERS)
     gram = large_gram(X, y, scale=scale, sample_weight=sample_weight, progress=progress)
     if gram is None:
-        data = standardize(X, y, scale=scale, sample_weight=sample_weight)
-        routes = krylov_routes(PLSPath, data, method, solver, max_components)
+        require_flag(scale)
+        table = as_table(X, y, sample_weight)
+        routes = krylov_routes(PLSPath, table, scale, method, solver, max_components)
         path = first_accurate(routes, max_components)
     else:
         refuse_svd(solver)

@@ -14,7 +14,8 @@ from plsdof.gram import Gram, dense_gram
 from plsdof.path import Path
 from plsdof.sampled_trace import Sampling, count_by_probes
 from plsdof.spectrum import Spectrum
-from plsdof.standardize import Standardized, Units
+from plsdof.standardize import Standardized, Table, Units, standardize_table
+from plsdof.tall import tall_gram
 
 PathType = TypeVar("PathType", bound=Path)
 Method = Callable[[Spectrum], Filter]
@@ -53,21 +54,35 @@ def whole_routes(
 
 
 def krylov_routes(
-    kind: type[PathType], data: Standardized, method: Method, solver: str, components: int | None
+    kind: type[PathType],
+    table: Table,
+    scale: bool,
+    method: Method,
+    solver: str,
+    components: int | None,
 ) -> Iterator[PathType]:
     """Fit Partial Least Squares; few components of many need no singular vectors."""
-    if solver == "svd" or not _few(components, min(data.X.shape)):
-        yield from whole_routes(kind, data, method, solver)
+    if solver == "svd" or not _few(components, min(table.X.shape)):
+        yield from whole_routes(kind, standardize_table(table, scale=scale), method, solver)
         return
+    again: Callable[[], Standardized]
+    tall = tall_gram(table, scale=scale)
+    if tall is None:
+        data = standardize_table(table, scale=scale)
+        gram, y, again = dense_gram(data), data.y, partial(_itself, data)
+    else:
+        gram, rows = tall
+        y, again = rows.y, rows.standardized
     yield _in_krylov_space(
         kind,
-        data.units,
-        compress_gram(dense_gram(data), components, data=data),
+        gram.units,
+        compress_gram(gram, components, y=y),
         method,
-        partial(_whole, kind, data, method, "gram"),
+        partial(_whole, kind, again, method, "gram"),
     )
     if solver == "auto":
-        whole = partial(_whole, kind, data, method, "svd")
+        data = again()
+        whole = partial(_whole, kind, partial(_itself, data), method, "svd")
         yield _in_krylov_space(kind, data.units, compress_svd(data, components), method, whole)
         yield whole()
 
@@ -118,8 +133,14 @@ def _few(components: int | None, order: int) -> TypeGuard[int]:
     return components is not None and 2 * krylov_steps(components) <= order
 
 
-def _whole(kind: type[PathType], data: Standardized, method: Method, solver: str) -> PathType:
-    return next(whole_routes(kind, data, method, solver))
+def _whole(
+    kind: type[PathType], data: Callable[[], Standardized], method: Method, solver: str
+) -> PathType:
+    return next(whole_routes(kind, data(), method, solver))
+
+
+def _itself(data: Standardized) -> Standardized:
+    return data
 
 
 def _in_krylov_space(

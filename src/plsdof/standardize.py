@@ -28,6 +28,8 @@ from plsdof.errors import ConstantColumnWarning, InvalidInputError
 CONSTANT_ULPS = 4 * float(np.finfo(np.float64).eps)
 # Numbers that fit the cache of one core, with room for a result.
 _CACHED = 2**17
+# Rows of a matrix that lies column after column are read at least this many at a time.
+_SEGMENT = 64
 # Beyond these magnitudes squares may leave the range of float64.
 LARGE, SMALL = 1e140, 1e-140
 
@@ -70,6 +72,49 @@ class Standardized:
     units: Units
 
 
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Table:
+    """Checked data, as they were given, without the rows that have no weight.
+
+    Attributes
+    ----------
+    X : (n_rows, p) array
+    y : (n_rows,) array
+    weights : (n_rows,) array or None
+    n : float
+        Number of rows, or the sum of the weights.
+    names : tuple of str or None
+    """
+
+    X: Array
+    y: Array
+    weights: Array | None
+    n: float
+    names: tuple[str, ...] | None
+
+
+def as_table(X: Any, y: Any, sample_weight: Any = None) -> Table:
+    """Check data. Cost: one pass over X, no copy unless it is of another type or has weights."""
+    names = feature_names(X)
+    X = as_matrix(X, min_rows=2)
+    y = as_response(y, len(X))
+    weights = as_weights(sample_weight, len(X))
+    if weights is not None:
+        X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
+        require_enough(weights)
+    n = float(len(X)) if weights is None else float(weights.sum())
+    return Table(X=X, y=y, weights=weights, n=n, names=names)
+
+
+def require_flag(scale: Any) -> None:
+    """Refuse anything but True and False."""
+    if not isinstance(scale, bool | np.bool_):
+        raise InvalidInputError(
+            f"scale must be True or False; got {type(scale).__name__}. Divisors of one's own are "
+            "for linear operators only; divide the columns of X before."
+        )
+
+
 def standardize(X: Any, y: Any, *, scale: bool = True, sample_weight: Any = None) -> Standardized:
     """Centre X and y, scale X to unit variance (divisor n - 1), apply weights.
 
@@ -81,33 +126,26 @@ def standardize(X: Any, y: Any, *, scale: bool = True, sample_weight: Any = None
     >>> data.units.x_mean, data.units.x_scale, data.units.y_mean
     (array([ 2., 20.]), array([ 1., 10.]), 3.0)
     """
-    if not isinstance(scale, bool | np.bool_):
-        raise InvalidInputError(
-            f"scale must be True or False; got {type(scale).__name__}. Divisors of one's own are "
-            "for linear operators only; divide the columns of X before."
-        )
-    names = feature_names(X)
-    X = as_matrix(X, min_rows=2)
-    y = as_response(y, len(X))
-    weights = as_weights(sample_weight, len(X))
-    if weights is not None:
-        X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
-        require_enough(weights)
-    n = float(len(X)) if weights is None else float(weights.sum())
-    columns = centre_columns(X, weights, n, scale)
-    warn_constant_columns(columns.constant, names)
-    row_scale = None if weights is None else read_only(np.sqrt(weights))
+    require_flag(scale)
+    return standardize_table(as_table(X, y, sample_weight), scale=scale)
+
+
+def standardize_table(table: Table, *, scale: bool = True) -> Standardized:
+    """Do the same with data that have been checked."""
+    columns = centre_columns(table.X, table.weights, table.n, scale)
+    warn_constant_columns(columns.constant, table.names, stacklevel=6)
+    row_scale = None if table.weights is None else read_only(np.sqrt(table.weights))
     if row_scale is not None:
         columns.values[...] *= row_scale[:, None]
-    response = centre_response(y, row_scale)
+    response = centre_response(table.y, row_scale)
     units = Units(
-        n=n,
-        n_rows=len(X),
+        n=table.n,
+        n_rows=len(table.X),
         x_mean=read_only(columns.mean),
         x_scale=read_only(columns.scale),
         y_mean=response.mean,
         row_scale=row_scale,
-        names=names,
+        names=table.names,
     )
     return Standardized(X=read_only(columns.values), y=response.values, units=units)
 
@@ -148,7 +186,7 @@ def centre_columns(X: Array, weights: Array | None, n: float, scale: bool) -> Co
 
     Three passes over X, in blocks of rows that stay in the cache.
     """
-    blocks = _row_blocks(X)
+    blocks = row_blocks(X)
     highest, lowest, total = _extent(X, weights, blocks)
     magnitude = np.maximum(np.abs(highest), np.abs(lowest))
     half_spread = highest / 2 - lowest / 2  # the spread itself may overflow
@@ -204,10 +242,10 @@ def _extent(X: Array, weights: Array | None, blocks: list[slice]) -> tuple[Array
     return highest, lowest, total
 
 
-def _row_blocks(X: Array) -> list[slice]:
-    """Cut rows into blocks that fit the cache; rows of other layouts are not together anyway."""
-    step = max(_CACHED // X.shape[1], 1) if X.flags.c_contiguous else len(X)
-    return [slice(start, start + step) for start in range(0, len(X), step)]
+def row_blocks(X: Array) -> list[slice]:
+    """Cut rows into blocks that fit the cache."""
+    step = min(max(_CACHED // X.shape[1], 1 if X.flags.c_contiguous else _SEGMENT), len(X))
+    return [slice(start, min(start + step, len(X))) for start in range(0, len(X), step)]
 
 
 def _weighted_sum(part: Array, weights: Array | None, rows: slice) -> Array:

@@ -22,8 +22,8 @@ from plsdof.gram import Map
 _EPS = float(np.finfo(np.float64).eps)
 # The space is exhausted when a new direction is this share of the largest value.
 EXHAUSTED = 4 * _EPS
-# Columns that LAPACK treats together.
-_BLOCK = 32
+# Columns that LAPACK treats together; its own choice, 32, is a little slower.
+_BLOCK = 16
 
 
 @dataclass(frozen=True, kw_only=True)

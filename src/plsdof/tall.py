@@ -1,0 +1,184 @@
+"""The Gram matrix of tall data in memory: one pass, no copy.
+
+Columns are shifted by the mean c of the first rows, which is close to the mean of all of them
+unless the rows are in some order. With A = X - 1c', d = A'1 / n and the mean c + d,
+
+    (X - 1 mean')'(X - 1 mean') = A'A - n dd',
+
+where nothing cancels as long as |d| is at most of the order of the standard deviation. Where that
+fails, or a column hardly varies or leaves the range in which squares are safe, there is no answer
+here: `standardize` takes a closer look.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from plsdof._validation import Array, read_only
+from plsdof.blas import add_gram, add_square, product
+from plsdof.errors import InvalidInputError
+from plsdof.gram import Gram, formed
+from plsdof.standardize import (
+    Standardized,
+    Table,
+    Units,
+    centre_response,
+    row_blocks,
+    standardize_table,
+)
+
+# A sum of squares that centring makes smaller than this share of what it was loses digits.
+_SMALLEST_SHARE = 0.1
+# A column whose spread is below this share of its size may count as constant.
+_SMALLEST_SPREAD = 1e-10
+# Sums of squares outside of this range may have left that of float64 on the way.
+_SQUARES = 1e-250, 1e250
+# Sums over the same numbers agree to this share of their size.
+_SAME = 1e-11
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class TallRows:
+    """Rows as they were given, and what is known of their columns.
+
+    What is made of the rows later is refused if they have changed in the meantime.
+
+    Attributes
+    ----------
+    table : Table
+    scale : bool
+    y : (n_rows,) array
+        Centred and weighted response.
+    row_scale : (n_rows,) array or None
+    shift, rest : (p,) arrays
+        The means are ``shift + rest``.
+    x_scale : (p,) array
+    witness, tolerance : (p,) arrays
+        A'u with a fixed u that tells rows apart, and how far it may be off when it is computed
+        again.
+    """
+
+    table: Table
+    scale: bool
+    y: Array
+    row_scale: Array | None
+    shift: Array
+    rest: Array
+    x_scale: Array
+    witness: Array
+    tolerance: Array
+
+    def to_samples(self, v: Array) -> Array:
+        """Return X @ v for the standardised X and v of shape (p,) or (p, k)."""
+        self._require_unchanged()
+        u = (v.T / self.x_scale).T
+        values = np.empty((len(self.y), *v.shape[1:]))
+        for rows, part in self._blocks():
+            values[rows] = product(part, u)
+        offset = self.rest @ u
+        values -= offset if self.row_scale is None else np.multiply.outer(self.row_scale, offset)
+        return values
+
+    def standardized(self) -> Standardized:
+        """Return the rows as `standardize` makes them."""
+        self._require_unchanged()
+        return standardize_table(self.table, scale=self.scale)
+
+    def _require_unchanged(self) -> None:
+        marks, seen = _marks(len(self.y)), np.zeros(len(self.shift))
+        for rows, part in self._blocks():
+            seen += product(part.T, marks[rows])
+        if not np.all(np.abs(seen - self.witness) <= self.tolerance):
+            raise InvalidInputError(
+                "X was changed in place after the fit, so what needs its rows again cannot be "
+                "computed; fit again, or fit a copy of it."
+            )
+
+    def _blocks(self) -> Iterator[tuple[slice, Array]]:
+        return shifted_blocks(self.table.X, self.shift, self.row_scale)
+
+
+def tall_gram(table: Table, *, scale: bool = True) -> tuple[Gram, TallRows] | None:
+    """Return X'X of the standardised data, and the rows behind it; None if in doubt.
+
+    Cost: one pass over X and O(n p^2) time, O(p^2) memory.
+    """
+    X, weights = table.X, table.weights
+    n_rows, p = X.shape
+    if n_rows <= p:
+        return None
+    row_scale = None if weights is None else read_only(np.sqrt(weights))
+    response = centre_response(table.y, row_scale)
+    shift = X[row_blocks(X)[0]].mean(axis=0)
+    root = np.ones(n_rows) if row_scale is None else row_scale
+    marks = _marks(n_rows)
+    matrix, (rest, xy, witness) = np.zeros((p, p), order="F"), np.zeros((3, p))
+    for rows, part in shifted_blocks(X, shift, row_scale):
+        matrix = add_gram(matrix, part)
+        rest += product(part.T, root[rows]) / table.n
+        xy += product(part.T, response.values[rows])
+        witness += product(part.T, marks[rows])
+    gross = matrix.diagonal().copy()
+    matrix = add_square(matrix, rest, -table.n)
+    squares = matrix.diagonal().copy()
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not _sound(squares, gross, table.n * shift**2):
+            return None
+    x_scale = np.sqrt(squares / (table.n - 1.0)) if scale else np.ones(p)
+    matrix /= x_scale[:, None]
+    matrix /= x_scale
+    total = float(response.values @ response.values)
+    units = Units(
+        n=table.n,
+        n_rows=n_rows,
+        x_mean=read_only(shift + rest),
+        x_scale=read_only(x_scale),
+        y_mean=response.mean,
+        row_scale=row_scale,
+        names=table.names,
+    )
+    kept = TallRows(
+        table=table,
+        scale=scale,
+        y=response.values,
+        row_scale=row_scale,
+        shift=shift,
+        rest=rest,
+        x_scale=x_scale,
+        witness=witness,
+        tolerance=_SAME * np.sqrt(gross * n_rows),
+    )
+    gram = formed(
+        matrix,
+        side="features",
+        units=units,
+        response=xy / x_scale,
+        total=total,
+        to_samples=kept.to_samples,
+    )
+    return gram, kept
+
+
+def shifted_blocks(
+    X: Array, shift: Array, row_scale: Array | None
+) -> Iterator[tuple[slice, Array]]:
+    """Go through R (X - 1 shift') in blocks of rows that fit the cache, each in the same place."""
+    blocks = row_blocks(X)
+    place = np.empty((blocks[0].stop, X.shape[1]))
+    for rows in blocks:
+        part = np.subtract(X[rows], shift, out=place[: rows.stop - rows.start])
+        if row_scale is not None:
+            part *= row_scale[rows, None]
+        yield rows, part
+
+
+def _marks(n_rows: int) -> Array:
+    """Return numbers of order one, different for every row."""
+    return np.asarray(np.cos(np.arange(n_rows, dtype=np.float64)))
+
+
+def _sound(squares: Array, gross: Array, offset: Array) -> bool:
+    """Whether sums of squares have not cancelled; not where they are nan or infinite."""
+    sound = (squares > _SMALLEST_SHARE * gross) & (squares > _SMALLEST_SPREAD**2 * offset)
+    return bool(np.all(sound & (squares > _SQUARES[0]) & (squares < _SQUARES[1])))

@@ -1,0 +1,132 @@
+"""Tall data in memory: one pass, no copy, the same numbers, and a refusal where rows changed."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from plsdof import pls_path
+from plsdof.errors import InvalidInputError
+from plsdof.standardize import as_table, standardize
+from plsdof.tall import tall_gram
+
+
+def table(n=300, p=40, seed=0, offset=3.0):
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=(n, 5))
+    X = scores @ rng.normal(size=(5, p)) + rng.normal(size=(n, p)) + offset
+    return X, scores[:, 0] + rng.normal(size=n)
+
+
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("offset", [0.0, 3.0, 1e6])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_gram_matrix_equals_that_of_standardised_data(scale, weighted, offset, order):
+    X, y = table(n=4000, p=60, offset=offset)
+    weights = np.random.default_rng(1).uniform(0.0, 3.0, len(X)) if weighted else None
+    if weighted:
+        weights[::7] = 0.0
+    gram, rows = tall_gram(as_table(np.array(X, order=order), y, weights), scale=scale)
+    data = standardize(X, y, scale=scale, sample_weight=weights)
+    dense = np.tril(data.X.T @ data.X)
+    np.testing.assert_allclose(np.tril(gram.matrix), dense, atol=1e-11 * dense.max())
+    np.testing.assert_allclose(gram.response, data.X.T @ data.y, atol=1e-10 * dense.max())
+    np.testing.assert_allclose(gram.units.x_mean, data.units.x_mean, rtol=1e-12)
+    np.testing.assert_allclose(gram.units.x_scale, data.units.x_scale, rtol=1e-12)
+    assert gram.units.y_mean == data.units.y_mean
+    assert (gram.units.n, gram.units.n_rows) == (data.units.n, data.units.n_rows)
+    assert gram.total == pytest.approx(data.y @ data.y, rel=1e-14)
+    v = np.random.default_rng(2).normal(size=(60, 2))
+    np.testing.assert_allclose(gram.to_samples(v), data.X @ v, atol=1e-8)
+    np.testing.assert_allclose(gram.to_samples(v[:, 0]), data.X @ v[:, 0], atol=1e-8)
+    np.testing.assert_allclose(rows.standardized().X, data.X, rtol=1e-9, atol=1e-9)
+
+
+def with_column(X, values):
+    return np.column_stack([X, values])
+
+
+DOUBTFUL = {
+    "constant": lambda X: with_column(X, np.full(len(X), 3.0)),
+    "nearly constant": lambda X: with_column(X, 3.0 + 1e-12 * X[:, 0]),
+    "huge": lambda X: with_column(X, 1e200 * X[:, 0]),
+    "tiny": lambda X: with_column(X, 1e-200 * X[:, 0]),
+    "a jump after the first rows": lambda X: with_column(
+        X, np.where(np.arange(len(X)) < 400, 0.0, 1e3) + X[:, 0]
+    ),
+    "wide": lambda X: X[:300],
+    "square": lambda X: X[:400],
+}
+
+
+@pytest.mark.parametrize("case", DOUBTFUL)
+def test_doubtful_columns_are_left_to_a_closer_look(case):
+    X, y = table(n=5000, p=400)
+    X = DOUBTFUL[case](X)
+    assert tall_gram(as_table(X, y[: len(X)])) is None
+
+
+@pytest.mark.parametrize("case", ["constant", "huge", "tiny", "a jump after the first rows"])
+@pytest.mark.filterwarnings("ignore:1 column")
+def test_doubtful_columns_are_fitted_all_the_same(case):
+    X, y = table(n=5000, p=400)
+    X = DOUBTFUL[case](X)
+    fast, slow = pls_path(X, y, 5), pls_path(X, y, 5, solver="svd")
+    np.testing.assert_allclose(fast.dof, slow.dof, rtol=1e-9)
+    np.testing.assert_allclose(fast.predict(X), slow.predict(X), atol=1e-9)
+
+
+def test_no_copy_of_the_data_is_made():
+    X, y = table()
+    path = pls_path(X, y, 5)
+    assert path.full.args[1].__self__.table.X is X
+
+
+CHANGES = {
+    "one value": lambda X: X.__setitem__((5, 3), X[5, 3] + 1e-6),
+    "another origin": lambda X: X.__iadd__(5.0),
+    "another unit": lambda X: X.__imul__(2.0),
+    "other rows": lambda X: X.__setitem__(slice(None), X[::-1].copy()),
+    "nothing left": lambda X: X.fill(0.0),
+    "not a number": lambda X: X.__setitem__((0, 0), np.nan),
+}
+LATER = {
+    "fitted": lambda path: path.fitted,
+    "standard errors": lambda path: path.coef_std_error(2),
+    "another response": lambda path: path.refit(np.arange(300.0)),
+}
+
+
+@pytest.mark.parametrize("later", LATER)
+@pytest.mark.parametrize("change", CHANGES)
+def test_rows_that_changed_after_the_fit_are_refused(change, later):
+    X, y = table()
+    path = pls_path(X, y, 5)
+    coef, predicted = path.coef.copy(), path.predict(np.ones((1, 40)))
+    CHANGES[change](X)
+    with pytest.raises(InvalidInputError, match="changed in place after the fit"):
+        LATER[later](path)
+    np.testing.assert_array_equal(path.coef, coef)
+    np.testing.assert_array_equal(path.predict(np.ones((1, 40))), predicted)
+
+
+@pytest.mark.parametrize("later", LATER)
+def test_rows_that_did_not_change_are_taken(later):
+    X, y = table(offset=1e5)
+    LATER[later](pls_path(X, y, 5))
+
+
+def test_what_was_made_before_a_change_stays():
+    X, y = table()
+    path = pls_path(X, y, 5)
+    errors = path.coef_std_error(2)
+    X *= 2.0
+    np.testing.assert_array_equal(path.coef_std_error(2), errors)
+
+
+def test_a_pickled_path_brings_its_rows():
+    X, y = table()
+    path = pickle.loads(pickle.dumps(pls_path(X, y, 5)))
+    X *= 2.0
+    np.testing.assert_allclose(path.coef_std_error(2), pls_path(X / 2.0, y, 5).coef_std_error(2))
