@@ -83,7 +83,7 @@ def test_layers_import_only_from_above():
     order = [
         "errors",
         "_validation",
-        "blas",
+        "linalg",
         "standardize",
         "gram",
         "tall",

@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._validation import Array, read_only
-from plsdof.blas import product
 from plsdof.decomposition import BACKWARD, Decomposition, on_gram, resolved_rank
 from plsdof.gram import Gram
+from plsdof.linalg import product, singular_values, thin_svd, triangle
 from plsdof.spectrum import Counted, Spectrum
 from plsdof.standardize import Standardized
 from plsdof.tridiagonal import EXHAUSTED, Tridiagonalization, householder, lanczos
@@ -133,15 +133,15 @@ def compress_svd(data: Standardized, n_components: int) -> Compressed:
     """
     X, y = data.X, data.y
     tall = X.shape[0] >= X.shape[1]
-    R: Array = np.asarray(np.linalg.qr(X if tall else X.T, mode="r"))
+    R = triangle(X if tall else X.T)
     # R'R is the smaller one of X'X and XX'.
-    run = bidiagonalize(R, X.T @ y if tall else y, krylov_steps(n_components))
-    left, S, right_t = np.linalg.svd(run.bidiagonal)
+    run = bidiagonalize(R, product(X.T, y) if tall else y, krylov_steps(n_components))
+    left, S, right_t = thin_svd(run.bidiagonal)
     kept = max(X.shape) * _EPS * S[:1] < S
     left, S, right_t = left[:, kept], S[kept], right_t[kept]
-    basis = read_only((right_t @ run.weights).T)
+    basis = read_only(product(run.weights.T, right_t.T))
     first = run.norm * right_t[:, :1].sum(axis=1)  # empty if there is no direction at all
-    values: Array = np.asarray(np.linalg.svd(R, compute_uv=False))
+    values = singular_values(R)
     above = int(np.count_nonzero(values > max(X.shape) * _EPS * values[0]))
     values = values[: min(above, X.shape[0] - 1)]
     largest = values[:1].sum()
@@ -191,7 +191,7 @@ def bidiagonalize(A: Array, start: Array, steps: int) -> _Bidiagonal:
     B = np.zeros((steps, steps))
     beta = 0.0
     for j in range(steps):
-        t = A @ W[j]
+        t = product(A, W[j])
         if j:
             t -= beta * T[j - 1]
             t -= (T[:j] @ t) @ T[:j]
@@ -200,7 +200,7 @@ def bidiagonalize(A: Array, start: Array, steps: int) -> _Bidiagonal:
             steps, beta = j, 0.0
             break
         T[j] = t / B[j, j]
-        w = A.T @ T[j]
+        w = product(A.T, T[j])
         w -= B[j, j] * W[j]
         w -= (W[: j + 1] @ w) @ W[: j + 1]
         beta = float(np.linalg.norm(w))

@@ -6,11 +6,10 @@ Notation: X = U S V' (thin, on the numerical rank r), lambda = S^2, z = U'y.
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 
 from plsdof._validation import Array, as_choice, read_only
-from plsdof.blas import product
 from plsdof.gram import Gram, Reached, dense_gram
+from plsdof.linalg import eigh, product, thin_qr, thin_svd
 from plsdof.spectrum import Counted, Spectrum
 from plsdof.standardize import Standardized
 
@@ -148,30 +147,22 @@ def _by_svd(X: Array) -> Decomposition:
 def _thin_svd(X: Array) -> tuple[Array, Array, Array]:
     n_rows, p = X.shape
     if n_rows >= _QR_RATIO * p:
-        Q, R = np.linalg.qr(X)
-        left, S, right_t = _lapack_svd(R)
-        return Q @ left, S, right_t
+        Q, R = thin_qr(X)
+        left, S, right_t = thin_svd(R)
+        return product(Q, left), S, right_t
     if p >= _QR_RATIO * n_rows:
-        Q, R = np.linalg.qr(X.T)
-        right, S, left_t = _lapack_svd(R)
-        return left_t.T, S, (Q @ right).T
-    return _lapack_svd(X)
-
-
-def _lapack_svd(X: Array) -> tuple[Array, Array, Array]:
-    try:
-        return np.linalg.svd(X, full_matrices=False)
-    except np.linalg.LinAlgError:  # divide and conquer may fail where QR iteration does not
-        return scipy.linalg.svd(X, full_matrices=False, check_finite=False, lapack_driver="gesvd")
+        Q, R = thin_qr(X.T)
+        right, S, left_t = thin_svd(R)
+        return left_t.T, S, product(Q, right).T
+    return thin_svd(X)
 
 
 def decompose_gram(gram: Gram, X: Array | None = None) -> Decomposition:
     """Decompose a formed Gram matrix; X, if at hand, spares products through ``gram``."""
     assert gram.matrix is not None
-    eigenvalues, vectors = np.linalg.eigh(gram.matrix)
-    r, floor = resolved_rank(gram, eigenvalues[::-1])
-    basis = read_only(vectors[:, ::-1][:, :r])
-    return on_gram(gram, eigenvalues[::-1][:r], basis, X, gram.max_rank - r, floor)
+    eigenvalues, vectors = eigh(gram.matrix)
+    r, floor = resolved_rank(gram, eigenvalues)
+    return on_gram(gram, eigenvalues[:r], read_only(vectors[:, :r]), X, gram.max_rank - r, floor)
 
 
 def spectrum_on_gram(gram: Gram, decomposition: Decomposition) -> Spectrum:

@@ -12,8 +12,8 @@ from functools import partial
 import numpy as np
 
 from plsdof._validation import Array
-from plsdof.blas import lower_gram, product, symmetric_product
 from plsdof.errors import NotAvailableError
+from plsdof.linalg import lower_gram, product, symmetric_product
 from plsdof.standardize import Standardized, Units
 
 Map = Callable[[Array], Array]

@@ -15,9 +15,9 @@ from plsdof._validation import (
     as_sparse_rows,
     read_only,
 )
-from plsdof.blas import product
 from plsdof.decomposition import BACKWARD, Decomposition
 from plsdof.filters import Filter
+from plsdof.linalg import product
 from plsdof.models import Integers, Models, Noise
 from plsdof.spectrum import Spectrum
 from plsdof.standardize import Standardized, Units, centre_response

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from plsdof._validation import Array, read_only
-from plsdof.blas import add_gram, add_square, product
 from plsdof.errors import InvalidInputError
 from plsdof.gram import Gram, formed
+from plsdof.linalg import add_gram, add_square, product
 from plsdof.standardize import (
     Standardized,
     Table,

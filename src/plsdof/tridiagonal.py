@@ -16,8 +16,8 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from plsdof._validation import Array
-from plsdof.blas import product
 from plsdof.gram import Map
+from plsdof.linalg import product
 
 _EPS = float(np.finfo(np.float64).eps)
 # The space is exhausted when a new direction is this share of the largest value.
