@@ -9,6 +9,7 @@ from plsdof import pls_path
 from plsdof.compression import bidiagonalize, compress_gram, compress_svd, krylov_steps
 from plsdof.filters import factors_at, pls_filter
 from plsdof.gram import dense_gram
+from plsdof.routes import _is_hopeless
 from plsdof.standardize import standardize
 
 SHAPES = [(60, 200), (200, 60), (120, 121), (100, 100), (300, 50)]
@@ -222,3 +223,25 @@ def test_large_means_do_not_cost_digits_of_predictions():
     y = X @ np.arange(5.0) + rng.normal(size=60)
     moved = pls_path(X + 2.0**40, y).predict(X + 2.0**40)
     np.testing.assert_allclose(moved, pls_path(X, y).predict(X), atol=3e-7 * np.std(y))
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e200, 1e-200])
+def test_some_rows_tell_whether_the_gram_matrix_can_do(unit):
+    rng = np.random.default_rng(0)
+    grid = np.linspace(0, 1, 150)
+    smooth = np.exp(-((grid - rng.uniform(0, 1, (100, 1))) ** 2) / 0.1)
+    rough = rng.normal(size=(100, 150))
+    for scale in (True, False):
+        assert _is_hopeless(smooth * unit, 10, scale) == (unit == 1.0 or scale)
+        assert not _is_hopeless(smooth * unit, 2, scale)
+        assert not _is_hopeless(rough * unit, 10, scale)
+
+
+@pytest.mark.parametrize("components", [None, 0, 1, 29, 30, 40, 200])
+def test_looking_at_some_rows_never_fails(components):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 40))
+    X[:, :3] = [1.0, 0.0, 1e300]
+    X[0, 3] = 1.7e308
+    for rows in (X, X.T, X[:2], X[:, :1], np.zeros((5, 5))):
+        assert not _is_hopeless(rows, components, True) or rows is X.T

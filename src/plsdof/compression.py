@@ -194,7 +194,7 @@ def bidiagonalize(A: Array, start: Array, steps: int) -> _Bidiagonal:
         t = product(A, W[j])
         if j:
             t -= beta * T[j - 1]
-            t -= (T[:j] @ t) @ T[:j]
+            t -= product(T[:j].T, product(T[:j], t))
         B[j, j] = np.linalg.norm(t)
         if B[j, j] <= EXHAUSTED * B.max():
             steps, beta = j, 0.0
@@ -202,7 +202,7 @@ def bidiagonalize(A: Array, start: Array, steps: int) -> _Bidiagonal:
         T[j] = t / B[j, j]
         w = product(A.T, T[j])
         w -= B[j, j] * W[j]
-        w -= (W[: j + 1] @ w) @ W[: j + 1]
+        w -= product(W[: j + 1].T, product(W[: j + 1], w))
         beta = float(np.linalg.norm(w))
         if j + 1 == steps or beta <= EXHAUSTED * B.max():
             steps = j + 1

@@ -6,11 +6,13 @@ from typing import NoReturn, TypeGuard, TypeVar
 
 import numpy as np
 
+from plsdof._validation import Array
 from plsdof.compression import Compressed, compress_gram, compress_svd, krylov_steps
 from plsdof.decomposition import decompose, decompose_gram, spectrum_on_gram
 from plsdof.errors import NotAvailableError
 from plsdof.filters import Filter
 from plsdof.gram import Gram, dense_gram
+from plsdof.linalg import eigh, lower_gram
 from plsdof.path import Path
 from plsdof.sampled_trace import Sampling, count_by_probes
 from plsdof.spectrum import Spectrum
@@ -23,6 +25,8 @@ Method = Callable[[Spectrum], Filter]
 # solver="auto" keeps a fast route only if the estimated errors are below these.
 _AUTO_DOF_ERROR = 1e-10
 _AUTO_COEF_ERROR = 1e-10
+# They hardly ever are if the eigenvalue of the last component is below this share of the first.
+_HOPELESS = 5e-5
 
 
 def first_accurate(routes: Iterator[PathType], asked: int | None) -> PathType:
@@ -62,24 +66,21 @@ def krylov_routes(
     components: int | None,
 ) -> Iterator[PathType]:
     """Fit Partial Least Squares; few components of many need no singular vectors."""
+    hopeless = solver == "auto" and _is_hopeless(table.X, components, scale)
     if solver == "svd" or not _few(components, min(table.X.shape)):
-        yield from whole_routes(kind, standardize_table(table, scale=scale), method, solver)
-        return
-    again: Callable[[], Standardized]
-    tall = tall_gram(table, scale=scale)
-    if tall is None:
         data = standardize_table(table, scale=scale)
-        gram, y, again = dense_gram(data), data.y, partial(_itself, data)
+        yield from whole_routes(kind, data, method, "svd" if hopeless else solver)
+        return
+    tall = None if hopeless else tall_gram(table, scale=scale)
+    if tall is None:
+        again: Callable[[], Standardized] = partial(_itself, standardize_table(table, scale=scale))
     else:
-        gram, rows = tall
-        y, again = rows.y, rows.standardized
-    yield _in_krylov_space(
-        kind,
-        gram.units,
-        compress_gram(gram, components, y=y),
-        method,
-        partial(_whole, kind, again, method, "gram"),
-    )
+        again = tall[1].standardized
+    if not hopeless:
+        gram, y = (tall[0], tall[1].y) if tall else (dense_gram(again()), again().y)
+        compressed = compress_gram(gram, components, y=y)
+        whole = partial(_whole, kind, again, method, "gram")
+        yield _in_krylov_space(kind, gram.units, compressed, method, whole)
     if solver == "auto":
         data = again()
         whole = partial(_whole, kind, partial(_itself, data), method, "svd")
@@ -131,6 +132,27 @@ def _too_large() -> NoReturn:
 def _few(components: int | None, order: int) -> TypeGuard[int]:
     """Whether components are few enough that singular vectors are needed for nothing."""
     return components is not None and 2 * krylov_steps(components) <= order
+
+
+def _is_hopeless(X: Array, components: int | None, scale: bool) -> bool:
+    """Whether a look at some rows shows that the Gram matrix cannot carry so many components.
+
+    The smallest one of m Ritz values is at most the m-th eigenvalue, and rounding, relative to
+    the largest one, is divided by it. A wrong answer costs time only.
+    """
+    if not components or components + 2 > min(X.shape):
+        return False
+    some = X[np.linspace(0, len(X) - 1, min(2 * components + 10, len(X)), dtype=np.intp)]
+    with np.errstate(all="ignore"):
+        some = some - some.mean(axis=0)
+        if scale:
+            spread = np.abs(some).max(axis=0)  # squares may leave the range of float64
+            some /= np.where(spread > 0, spread, 1.0)
+        gram = lower_gram(some.T)
+    if not np.all(np.isfinite(gram)):
+        return False
+    eigenvalues = eigh(gram)[0]
+    return bool(eigenvalues[components - 1] < _HOPELESS * eigenvalues[0])
 
 
 def _whole(
