@@ -107,8 +107,9 @@ def pls_filter(spectrum: Spectrum, max_components: int | None = None) -> PLSFilt
     h = _running_leverage(run, nodes.excited)
     sums = _outer_sums(run.residuals[0], outer, nodes, spectrum)
     dofs = _trace(run, h, nodes.multiplicity) + sums.factors
-    missed = spectrum.unresolved * np.abs(1.0 - outer[0, :, -1:].sum(axis=1))
-    error = _dof_error(run, h, dofs, nodes) + missed
+    error = _dof_error(run, h, dofs, nodes)
+    if spectrum.unresolved:
+        error += _missed(run, h[0], outer[0, :, -1], nodes, spectrum)
     size = 1 + _supported(dofs[0], error)
     expand = nodes.member
     largest = np.sqrt(spectrum.eigenvalues[0]) if len(spectrum.eigenvalues) else 1.0
@@ -267,6 +268,27 @@ def _dof_error(run: Bidiagonalization, h: Array, dofs: Array, nodes: Nodes) -> A
         size += np.abs(nodes.outer.weights).sum()
         doubted = _doubt(run, phi, size, nodes) if not nodes.excited.all() else 0.0
         return np.asarray(_SAFETY * (deviation + doubted + _EPS * size))
+
+
+def _missed(
+    run: Bidiagonalization, h: Array, phi: Array, nodes: Nodes, spectrum: Spectrum
+) -> Array:
+    r"""Return what eigenvalues below the floor may change, from phi at the floor, (K,).
+
+    They add up to f(floor) each. And they may hold all of y that is outside: a direction with
+    z_i has scores t_j = z_i s_j / c_j, s_j = phi_{j-1} - phi_j, and what the residual has along
+    them, z_i t_j, must be made up for by the others, where phi changes by
+
+        delta phi_i = sum_{j <= m} (outside / |z|^2) (s_j / c_j) t_ij / z_i.
+    """
+    share = spectrum.outside / (float(spectrum.z @ spectrum.z) or 1.0)
+    with np.errstate(invalid="ignore", over="ignore"):
+        change = share * (phi[:-1] - phi[1:]) / run.loadings[0]
+        scores = np.where(nodes.excited, run.scores[0] / np.where(nodes.excited, nodes.z, 1.0), 0.0)
+        moved = np.zeros_like(h)
+        np.cumsum(change[:, None] * scores, axis=0, out=moved[1:])
+        beside = np.abs(moved) * (nodes.multiplicity + 2.0 * h)
+    return np.asarray(spectrum.unresolved * np.abs(1.0 - phi) + beside.sum(axis=1))
 
 
 def _doubt(run: Bidiagonalization, phi: Array, size: Array, nodes: Nodes) -> Array:

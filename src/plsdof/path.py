@@ -25,6 +25,8 @@ from plsdof.standardize import Standardized, Units, centre_response
 __all__ = ["Integers", "Noise", "Path"]
 
 _EPS = float(np.finfo(np.float64).eps)
+# First-order estimates of errors are multiplied by this factor.
+_SAFETY = 6.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -103,7 +105,8 @@ class Path(Models):
             slope = np.abs(self.filter.factors[:, -1]) / spectrum.eigenvalues[-1]
             error += slope * np.sqrt(spectrum.floor * spectrum.outside)
         size = _norms(rotated * spectrum.z)
-        return read_only(np.divide(error, size, out=np.zeros_like(size), where=size > 0))
+        share = np.divide(error, size, out=np.zeros_like(size), where=size > 0)
+        return read_only(_SAFETY * share)
 
     def predict(self, X_new: Any) -> Array:
         """Predict new rows with every model. Shape (K, n_new).
