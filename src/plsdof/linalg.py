@@ -84,6 +84,12 @@ def eigh(S: Array) -> tuple[Array, Array]:
     return values[::-1], vectors[:, ::-1]
 
 
+def eigvalsh(S: Array) -> Array:
+    """Return only the eigenvalues."""
+    values = scipy.linalg.eigh(S, driver="evd", eigvals_only=True, check_finite=False)
+    return np.asarray(values)[::-1]
+
+
 def thin_svd(X: Array) -> tuple[Array, Array, Array]:
     """Return U, S and V' of X = U diag(S) V', with min(n, p) columns of U and rows of V'."""
     svd: Any = partial(scipy.linalg.svd, X, full_matrices=False, check_finite=False)

@@ -12,7 +12,7 @@ from plsdof.decomposition import decompose, decompose_gram, spectrum_on_gram
 from plsdof.errors import NotAvailableError
 from plsdof.filters import Filter
 from plsdof.gram import Gram, dense_gram
-from plsdof.linalg import eigh, lower_gram
+from plsdof.linalg import eigvalsh, lower_gram
 from plsdof.path import Path
 from plsdof.sampled_trace import Sampling, count_by_probes
 from plsdof.spectrum import Spectrum
@@ -151,7 +151,7 @@ def _is_hopeless(X: Array, components: int | None, scale: bool) -> bool:
         gram = lower_gram(some.T)
     if not np.all(np.isfinite(gram)):
         return False
-    eigenvalues = eigh(gram)[0]
+    eigenvalues = eigvalsh(gram)
     return bool(eigenvalues[components - 1] < _HOPELESS * eigenvalues[0])
 
 

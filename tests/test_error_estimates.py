@@ -1,0 +1,139 @@
+"""Reported errors against true ones, on problems of many kinds.
+
+The truth is the singular value decomposition, whose own reported error is allowed for.
+"""
+
+import numpy as np
+import pytest
+
+from plsdof import pls_path
+from plsdof.datasets import make_spectra
+
+
+def latent(rng, n, p):
+    k = int(rng.integers(2, 12))
+    loadings = rng.normal(size=(k, p)) * 10.0 ** rng.uniform(-2, 1, (k, 1))
+    noise = 10.0 ** rng.uniform(-8, 0)
+    return rng.normal(size=(n, k)) @ loadings + noise * rng.normal(size=(n, p))
+
+
+def decay(rng, n, p):
+    d = min(n, p)
+    U, V = (np.linalg.qr(rng.normal(size=(size, d)))[0] for size in (n, p))
+    return (U * np.logspace(0, -rng.uniform(0.5, 8), d)) @ V.T
+
+
+def outlier(rng, n, p):
+    X = rng.normal(size=(n, p))
+    X[rng.integers(n)] *= 10.0 ** rng.uniform(1, 5)
+    return X
+
+
+def blocks(rng, n, p):
+    common = rng.normal(size=(n, 4)) * 10.0 ** rng.uniform(-3, 2, 4)
+    noise = 10.0 ** rng.uniform(-6, -1, 4)
+    member = np.arange(p) % 4
+    return common[:, member] + noise[member] * rng.normal(size=(n, p))
+
+
+def integers(rng, n, p):
+    return rng.integers(0, 5, (n, p)).astype(float)
+
+
+def powers(rng, n, p):
+    X = np.linspace(-1, 1, n)[:, None] ** np.arange(1, min(p, 15) + 1)
+    return X + 10.0 ** rng.uniform(-9, -4) * rng.normal(size=X.shape)
+
+
+def correlated(rng, n, p):
+    share = rng.uniform(0.5, 0.9999)
+    return np.sqrt(share) * rng.normal(size=(n, 1)) + np.sqrt(1 - share) * rng.normal(size=(n, p))
+
+
+def other_units(rng, n, p):
+    return rng.normal(size=(n, p)) * 10.0 ** rng.uniform(-4, 4, p)
+
+
+def spectra(rng, n, p):
+    return make_spectra(max(n, 20), max(p, 40), random_state=rng, return_X_y=True)[0]
+
+
+KINDS = (
+    latent,
+    decay,
+    outlier,
+    blocks,
+    integers,
+    powers,
+    correlated,
+    other_units,
+    spectra,
+)
+
+
+def problem(kind, rng):
+    """Return data with a response in the leading directions, and options of a fit."""
+    n = int(rng.choice([12, 20, 40, 70, 100, 200]))
+    X = kind(rng, n, int(rng.choice([8, 15, 40, 90, 200])))
+    U = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[0][:, :6]
+    signal = U @ (rng.normal(size=U.shape[1]) * rng.uniform(0.2, 1, U.shape[1]))
+    y = np.sqrt(len(X)) * signal + rng.uniform(0, 0.5) * rng.normal(size=len(X))
+    M = int(rng.choice([3, 6, 10, 20, 40]))
+    return X, y, {"max_components": M, "scale": bool(rng.random() < 0.5)}
+
+
+def compare(kind, seed, solver):
+    """Return true errors over reported ones, of Degrees of Freedom and coefficients."""
+    X, y, options = problem(kind, np.random.default_rng([KINDS.index(kind), seed]))
+    tried = pls_path(X, y, solver=solver, **options)
+    truth = pls_path(X, y, solver="svd", **options)
+    both = slice(1, min(len(tried.dof), len(truth.dof)))
+    scale = np.where(np.isfinite(truth.units.x_scale), truth.units.x_scale, 1.0)
+    coef = truth.coef[both] * scale
+    away = np.linalg.norm(tried.coef[both] * scale - coef, axis=1)
+    dof = np.abs(tried.dof[both] - truth.dof[both])
+    return (
+        dof / (tried.dof_error[both] + truth.dof_error[both]),
+        away / np.linalg.norm(coef, axis=1) / (tried.coef_error[both] + truth.coef_error[both]),
+        dof / np.maximum(1.0, np.abs(truth.dof[both])),
+    )
+
+
+def check(kind, seeds, solver):
+    runs = [compare(kind, seed, solver) for seed in seeds]
+    found = [np.concatenate(parts) for parts in zip(*runs, strict=True)]
+    of_dof, of_coef, relative = found
+    assert len(of_dof) > len(seeds)
+    assert of_dof.max() <= 1.0
+    assert of_coef.max() <= 1.0
+    if solver == "auto":
+        assert relative.max() <= 1e-10
+
+
+@pytest.mark.filterwarnings("ignore::plsdof.errors.PlsdofWarning")
+@pytest.mark.parametrize("solver", ["auto", "gram"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_true_errors_are_within_reported_ones(kind, solver):
+    check(kind, range(8), solver)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::plsdof.errors.PlsdofWarning")
+@pytest.mark.parametrize("kind", KINDS)
+def test_true_errors_are_within_reported_ones_many_times(kind):
+    check(kind, range(100, 600), "auto")
+
+
+@pytest.mark.filterwarnings("ignore::plsdof.errors.PlsdofWarning")
+def test_directions_below_the_resolution_that_hold_part_of_y_are_allowed_for():
+    """Seven large directions, and y has a part along others 1e-7 times as large."""
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(100, 7)) @ rng.normal(size=(7, 200)) + 3e-7 * rng.normal(size=(100, 200))
+    y = X[:, 0] + rng.normal(size=100)
+    gram = pls_path(X, y, 7, scale=False, solver="gram")
+    truth = pls_path(X, y, 7, scale=False, solver="svd")
+    assert gram.spectrum.unresolved
+    difference = np.abs(gram.dof - truth.dof[: len(gram.dof)])
+    assert difference[7] > 1e-10
+    assert np.all(difference <= gram.dof_error)
+    assert pls_path(X, y, 7, scale=False).solver == "svd"
