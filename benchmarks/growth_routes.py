@@ -147,9 +147,10 @@ def lanczos_cost(s: Size) -> Terms:
 
 
 def formed_cost(s: Size) -> Terms:
-    """Eigenvalues, a basis of 2M + 2 vectors, four copies of the recursion on all eigenvalues."""
+    """Eigenvalues, 2M + 2 products, and four copies of the recursion on all eigenvalues."""
+    products = {"memory": 8.0 * s.d**2 * (2 * s.M + 2)}
     nodes = {"eigenvalues": float(s.d**3), "recursion": 16.0 * s.d * s.M**2}
-    return added(lanczos_cost(s), nodes)
+    return added(lanczos_cost(s), products, nodes)
 
 
 def gram_cost(s: Size) -> Terms:

@@ -137,3 +137,19 @@ def test_directions_below_the_resolution_that_hold_part_of_y_are_allowed_for():
     assert difference[7] > 1e-10
     assert np.all(difference <= gram.dof_error)
     assert pls_path(X, y, 7, scale=False).solver == "svd"
+
+
+@pytest.mark.filterwarnings("ignore::plsdof.errors.PlsdofWarning")
+def test_small_eigenvalues_that_only_seem_to_be_equal_are_not_taken_for_equal():
+    """Merged into one, they would end the path with certainty, and a wrong value."""
+    rng = np.random.default_rng(3)
+    U, V = (np.linalg.qr(rng.normal(size=(size, 6)))[0] for size in (50, 6))
+    U -= U.mean(axis=0)
+    X = (np.linalg.qr(U)[0] * np.array([1.0, 0.3, 0.1, 0.03, 2.0e-7, 1.9e-7])) @ V.T
+    y = U @ np.ones(6) + 0.1 * rng.normal(size=50)
+    gram = pls_path(X, y, scale=False, solver="gram")
+    truth = pls_path(X, y, scale=False, solver="svd")
+    assert len(truth.dof) == 7
+    size = len(gram.dof)
+    assert np.all(np.abs(gram.dof - truth.dof[:size]) <= gram.dof_error + truth.dof_error[:size])
+    np.testing.assert_allclose(pls_path(X, y, scale=False).dof, truth.dof, rtol=1e-9)

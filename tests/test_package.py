@@ -83,7 +83,6 @@ def test_layers_import_only_from_above():
     order = [
         "errors",
         "_validation",
-        "linalg",
         "standardize",
         "gram",
         "tall",

@@ -20,12 +20,11 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._validation import Array, read_only
-from plsdof.decomposition import BACKWARD, Decomposition, on_gram, resolved_rank
+from plsdof.decomposition import BACKWARD, Decomposition, lapack_svd, on_gram, resolved_rank
 from plsdof.gram import Gram
-from plsdof.linalg import product, singular_values, thin_svd, triangle
 from plsdof.spectrum import Counted, Spectrum
 from plsdof.standardize import Standardized
-from plsdof.tridiagonal import EXHAUSTED, Tridiagonalization, householder, lanczos
+from plsdof.tridiagonal import EXHAUSTED, Tridiagonalization, lanczos
 
 _EPS = float(np.finfo(np.float64).eps)
 # Values are told apart beyond this multiple of their errors.
@@ -72,19 +71,13 @@ def compress_gram(
 
     Notes
     -----
-    Cost: the eigenvalues of a formed matrix of order d, O(d^3), a fraction of what vectors cost;
-    with ``count``, 2 n_components + 2 products with G.
+    Cost: `krylov_steps` products with G; with a formed matrix of order d, its eigenvalues
+    (O(d^3), a fraction of what vectors cost).
     """
-    steps = krylov_steps(n_components)
-    if count is None:
-        assert gram.matrix is not None
-        run, eigenvalues = householder(gram.matrix, gram.response, steps)
-        counted, unresolved, floor = _all_eigenvalues(gram, run, eigenvalues)
-    else:
-        run = lanczos(gram.times, gram.response, steps)
-        counted, unresolved, floor = count(gram, run)
+    run = lanczos(gram.times, gram.response, krylov_steps(n_components))
+    counted, unresolved, floor = (count or _all_eigenvalues)(gram, run)
     theta, z = krylov_nodes(gram, run, floor)
-    basis = read_only(product(run.basis.T, run.ritz_vectors[:, : len(theta)]))
+    basis = read_only((run.ritz_vectors[:, : len(theta)].T @ run.basis).T)
     decomposition = on_gram(gram, theta, basis, None, unresolved, floor)
     spectrum = decomposition.spectrum_of(
         z,
@@ -110,10 +103,10 @@ def krylov_nodes(gram: Gram, run: Tridiagonalization, floor: float) -> tuple[Arr
     return theta, first if gram.side == "samples" else first / np.sqrt(theta)
 
 
-def _all_eigenvalues(
-    gram: Gram, run: Tridiagonalization, eigenvalues: Array
-) -> tuple[Counted, int, float]:
+def _all_eigenvalues(gram: Gram, run: Tridiagonalization) -> tuple[Counted, int, float]:
     """Count every eigenvalue of a formed Gram matrix once; also how many are below which floor."""
+    assert gram.matrix is not None
+    eigenvalues: Array = np.linalg.eigvalsh(gram.matrix)[::-1].astype(np.float64, copy=False)
     r, floor = resolved_rank(gram, eigenvalues)
     error = BACKWARD * _EPS * max(float(eigenvalues[0]), 0.0)
     nodes = krylov_nodes(gram, run, floor)[0]
@@ -133,15 +126,15 @@ def compress_svd(data: Standardized, n_components: int) -> Compressed:
     """
     X, y = data.X, data.y
     tall = X.shape[0] >= X.shape[1]
-    R = triangle(X if tall else X.T)
+    R: Array = np.asarray(np.linalg.qr(X if tall else X.T, mode="r"))
     # R'R is the smaller one of X'X and XX'.
-    run = bidiagonalize(R, product(X.T, y) if tall else y, krylov_steps(n_components))
-    left, S, right_t = thin_svd(run.bidiagonal)
+    run = bidiagonalize(R, X.T @ y if tall else y, krylov_steps(n_components))
+    left, S, right_t = lapack_svd(run.bidiagonal)
     kept = max(X.shape) * _EPS * S[:1] < S
     left, S, right_t = left[:, kept], S[kept], right_t[kept]
-    basis = read_only(product(run.weights.T, right_t.T))
+    basis = read_only((right_t @ run.weights).T)
     first = run.norm * right_t[:, :1].sum(axis=1)  # empty if there is no direction at all
-    values = singular_values(R)
+    values: Array = np.asarray(np.linalg.svd(R, compute_uv=False))
     above = int(np.count_nonzero(values > max(X.shape) * _EPS * values[0]))
     values = values[: min(above, X.shape[0] - 1)]
     largest = values[:1].sum()
@@ -191,18 +184,18 @@ def bidiagonalize(A: Array, start: Array, steps: int) -> _Bidiagonal:
     B = np.zeros((steps, steps))
     beta = 0.0
     for j in range(steps):
-        t = product(A, W[j])
+        t = A @ W[j]
         if j:
             t -= beta * T[j - 1]
-            t -= product(T[:j].T, product(T[:j], t))
+            t -= (T[:j] @ t) @ T[:j]
         B[j, j] = np.linalg.norm(t)
         if B[j, j] <= EXHAUSTED * B.max():
             steps, beta = j, 0.0
             break
         T[j] = t / B[j, j]
-        w = product(A.T, T[j])
+        w = A.T @ T[j]
         w -= B[j, j] * W[j]
-        w -= product(W[: j + 1].T, product(W[: j + 1], w))
+        w -= (W[: j + 1] @ w) @ W[: j + 1]
         beta = float(np.linalg.norm(w))
         if j + 1 == steps or beta <= EXHAUSTED * B.max():
             steps = j + 1

@@ -6,10 +6,10 @@ Notation: X = U S V' (thin, on the numerical rank r), lambda = S^2, z = U'y.
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.linalg
 
 from plsdof._validation import Array, as_choice, read_only
 from plsdof.gram import Gram, Reached, dense_gram
-from plsdof.linalg import eigh, product, thin_qr, thin_svd
 from plsdof.spectrum import Counted, Spectrum
 from plsdof.standardize import Standardized
 
@@ -63,26 +63,26 @@ class Decomposition:
     def to_samples(self, rotated: Array) -> Array:
         """Return U @ rotated: from rotated coordinates (r, k) to one row per sample."""
         if self.left is not None:
-            return product(self.left, rotated)
+            return self.left @ rotated
         assert self.X is not None
         assert self.right is not None
-        return _through(self.X, product(self.right, _divided(rotated, self.singular_values)))
+        return self.X @ (self.right @ _divided(rotated, self.singular_values))
 
     def to_features(self, rotated: Array) -> Array:
         """Return V @ rotated: from rotated coordinates (r, k) to one row per feature."""
         if self.right is not None:
-            return product(self.right, rotated)
+            return self.right @ rotated
         assert self.X is not None
         assert self.left is not None
-        return _through(self.X.T, product(self.left, _divided(rotated, self.singular_values)))
+        return self.X.T @ (self.left @ _divided(rotated, self.singular_values))
 
     def rotate(self, y: Array) -> Array:
         """Return z = U'y."""
         if self.left is not None:
-            return product(self.left.T, y)
+            return self.left.T @ y
         assert self.X is not None
         assert self.right is not None
-        return _divided(product(self.right.T, _through(self.X.T, y)), self.singular_values)
+        return _divided(self.right.T @ (self.X.T @ y), self.singular_values)
 
     def spectrum(self, y: Array, n: float) -> Spectrum:
         """Combine the decomposition of X with a centred response."""
@@ -147,22 +147,31 @@ def _by_svd(X: Array) -> Decomposition:
 def _thin_svd(X: Array) -> tuple[Array, Array, Array]:
     n_rows, p = X.shape
     if n_rows >= _QR_RATIO * p:
-        Q, R = thin_qr(X)
-        left, S, right_t = thin_svd(R)
-        return product(Q, left), S, right_t
+        Q, R = np.linalg.qr(X)
+        left, S, right_t = lapack_svd(R)
+        return Q @ left, S, right_t
     if p >= _QR_RATIO * n_rows:
-        Q, R = thin_qr(X.T)
-        right, S, left_t = thin_svd(R)
-        return left_t.T, S, product(Q, right).T
-    return thin_svd(X)
+        Q, R = np.linalg.qr(X.T)
+        right, S, left_t = lapack_svd(R)
+        return left_t.T, S, (Q @ right).T
+    return lapack_svd(X)
+
+
+def lapack_svd(X: Array) -> tuple[Array, Array, Array]:
+    """Return U, S and V' of X = U diag(S) V', with min(n, p) columns of U and rows of V'."""
+    try:
+        return np.linalg.svd(X, full_matrices=False)
+    except np.linalg.LinAlgError:  # divide and conquer may fail where QR iteration does not
+        return scipy.linalg.svd(X, full_matrices=False, check_finite=False, lapack_driver="gesvd")
 
 
 def decompose_gram(gram: Gram, X: Array | None = None) -> Decomposition:
     """Decompose a formed Gram matrix; X, if at hand, spares products through ``gram``."""
     assert gram.matrix is not None
-    eigenvalues, vectors = eigh(gram.matrix)
-    r, floor = resolved_rank(gram, eigenvalues)
-    return on_gram(gram, eigenvalues[:r], read_only(vectors[:, :r]), X, gram.max_rank - r, floor)
+    eigenvalues, vectors = np.linalg.eigh(gram.matrix)
+    r, floor = resolved_rank(gram, eigenvalues[::-1])
+    basis = read_only(vectors[:, ::-1][:, :r])
+    return on_gram(gram, eigenvalues[::-1][:r], basis, X, gram.max_rank - r, floor)
 
 
 def spectrum_on_gram(gram: Gram, decomposition: Decomposition) -> Spectrum:
@@ -212,10 +221,6 @@ def _numerical_rank(values: Array, shape: tuple[int, int]) -> int:
     """Count values above max(shape) * eps * largest; centring takes one dimension of the rows."""
     above = int(np.count_nonzero(values > max(shape) * _EPS * values[0]))
     return min(above, shape[0] - 1, shape[1])
-
-
-def _through(X: Array | Reached, columns: Array) -> Array:
-    return X @ columns if isinstance(X, Reached) else product(X, columns)
 
 
 def _divided(rotated: Array, singular_values: Array) -> Array:

@@ -108,6 +108,8 @@ def pls_filter(spectrum: Spectrum, max_components: int | None = None) -> PLSFilt
     sums = _outer_sums(run.residuals[0], outer, nodes, spectrum)
     dofs = _trace(run, h, nodes.multiplicity) + sums.factors
     error = _dof_error(run, h, dofs, nodes)
+    if nodes.blur.any():
+        error += _blurred(run, h[0], nodes)
     if spectrum.unresolved:
         error += _missed(run, h[0], outer[0, :, -1], nodes, spectrum)
     size = 1 + _supported(dofs[0], error)
@@ -268,6 +270,18 @@ def _dof_error(run: Bidiagonalization, h: Array, dofs: Array, nodes: Nodes) -> A
         size += np.abs(nodes.outer.weights).sum()
         doubted = _doubt(run, phi, size, nodes) if not nodes.excited.all() else 0.0
         return np.asarray(_SAFETY * (deviation + doubted + _EPS * size))
+
+
+def _blurred(run: Bidiagonalization, h: Array, nodes: Nodes) -> Array:
+    """Return what it may change that merged eigenvalues are not equal, (K,)."""
+    merged = np.flatnonzero(nodes.blur * nodes.excited)
+    lam, blur = nodes.eigenvalues[merged], nodes.blur[merged]
+    beside = np.concatenate([lam + blur, np.maximum(lam - blur, 0.0)])
+    phi = residuals_at(run, np.broadcast_to(beside, (len(run.diagonal), len(beside))))[0]
+    with np.errstate(invalid="ignore", over="ignore"):
+        change = np.abs(phi.reshape(len(phi), 2, -1) - run.residuals[0][:, None, merged])
+        weight = nodes.multiplicity[merged] + 2.0 * h[:, merged]
+        return np.asarray((weight * change.max(axis=1)).sum(axis=1))
 
 
 def _missed(

@@ -13,7 +13,6 @@ import numpy as np
 
 from plsdof._validation import Array
 from plsdof.errors import NotAvailableError
-from plsdof.linalg import lower_gram, product, symmetric_product
 from plsdof.standardize import Standardized, Units
 
 Map = Callable[[Array], Array]
@@ -40,7 +39,7 @@ class Gram:
     times : callable
         G @ v for a (d, k) array v.
     matrix : (d, d) array or None
-        G, if it was formed. Only its lower triangle is to be looked at.
+        G, if it was formed.
     to_features, to_samples : callables or None
         X' @ u for u of shape (n_rows, k), needed in the space of samples; X @ v for v of shape
         (p, k), in the space of features, None where the rows cannot be reached again.
@@ -82,7 +81,7 @@ def formed(
         response=response,
         total=total,
         trace=float(np.trace(matrix)),
-        times=partial(symmetric_product, matrix),
+        times=partial(np.matmul, matrix),
         matrix=matrix,
         **maps,
     )
@@ -92,13 +91,13 @@ def dense_gram(data: Standardized) -> Gram:
     """Form the smaller of XX' and X'X. Cost: O(n p min(n, p)) time, O(min(n, p)^2) memory."""
     X, wide = data.X, data.X.shape[0] <= data.X.shape[1]
     return formed(
-        lower_gram(X.T if wide else X),
+        X @ X.T if wide else X.T @ X,
         side="samples" if wide else "features",
         units=data.units,
-        response=data.y if wide else product(X.T, data.y),
+        response=data.y if wide else X.T @ data.y,
         total=float(data.y @ data.y),
-        to_features=partial(product, X.T),
-        to_samples=partial(product, X),
+        to_features=partial(np.matmul, X.T),
+        to_samples=partial(np.matmul, X),
     )
 
 

@@ -6,7 +6,6 @@ import numpy.typing as npt
 from plsdof._validation import Array, read_only
 from plsdof.decomposition import BACKWARD, Decomposition
 from plsdof.errors import InvalidInputError
-from plsdof.linalg import eigh
 
 _EPS = float(np.finfo(np.float64).eps)
 # A matrix with eigenvalues below minus this share of the largest is no Gram matrix.
@@ -57,8 +56,8 @@ def from_gram(
     # Centring left the mean with eigenvalue zero; lift it out, or it mixes with the small ones.
     mean = np.ones(n_rows) if row_scale is None else row_scale
     lift = 2 * float(np.linalg.norm(gram)) / float(mean @ mean)
-    eigenvalues, vectors = eigh(gram + lift * np.outer(mean, mean))
-    eigenvalues, vectors = eigenvalues[1:], vectors[:, 1:]
+    eigenvalues, vectors = np.linalg.eigh(gram + lift * np.outer(mean, mean))
+    eigenvalues, vectors = eigenvalues[-2::-1], vectors[:, -2::-1]
     largest, lowest = max(float(eigenvalues[0]), 0.0), float(eigenvalues[-1])
     if -lowest > max(_INDEFINITE * largest, _SAFETY * error):
         raise InvalidInputError(

@@ -20,6 +20,8 @@ Integers = npt.NDArray[np.intp]
 _RESOLUTION = 4.0
 # Mixing falls off with the distance of eigenvalues: this many neighbours on each side matter.
 _NEIGHBOURS = 8
+# Merged eigenvalues count as equal if this share of them is not in doubt.
+_BLURRED = 1e-4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +49,9 @@ class Nodes:
         Which these neighbours are.
     z_doubt : (g,) array
         Total uncertainty of z: its own error, and what mixing brings in.
+    blur : (g,) array
+        By how much eigenvalues merged into a node may differ from it, where that is a large part
+        of them, as it is near the resolution of the decomposition; zero for all other nodes.
     excited : (g,) bool array
     multiplicity : (g,) array
         What a node weighs in the trace over all directions.
@@ -66,6 +71,7 @@ class Nodes:
     mixing: Array
     neighbour: Integers
     z_doubt: Array
+    blur: Array
     excited: npt.NDArray[np.bool_]
     multiplicity: Array
     member: Integers
@@ -94,6 +100,9 @@ def distinct_nodes(spectrum: Spectrum) -> Nodes:
     mixing *= spectrum.computed_basis
     brought_in = np.sqrt(np.sum((mixing * node_z[neighbour]) ** 2, axis=1))
     z_doubt = node_z_error + brought_in
+    ends = np.append(np.flatnonzero(starts)[1:], len(lam)) - 1 if g else np.zeros(0, dtype=np.intp)
+    blur = lam[starts] - lam[ends] + lam_error[starts]
+    blur *= (lam[starts] != lam[ends]) & (blur > _BLURRED * lam[starts])
     excited = node_z > _RESOLUTION * z_doubt
     return Nodes(
         eigenvalues=lam[starts],
@@ -103,6 +112,7 @@ def distinct_nodes(spectrum: Spectrum) -> Nodes:
         mixing=mixing,
         neighbour=neighbour,
         z_doubt=z_doubt,
+        blur=blur,
         excited=excited,
         multiplicity=np.bincount(member, spectrum.multiplicity, g).astype(np.float64),
         member=member,

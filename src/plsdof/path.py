@@ -17,7 +17,6 @@ from plsdof._validation import (
 )
 from plsdof.decomposition import BACKWARD, Decomposition
 from plsdof.filters import Filter
-from plsdof.linalg import product
 from plsdof.models import Integers, Models, Noise
 from plsdof.spectrum import Spectrum
 from plsdof.standardize import Standardized, Units, centre_response
@@ -26,7 +25,7 @@ __all__ = ["Integers", "Noise", "Path"]
 
 _EPS = float(np.finfo(np.float64).eps)
 # First-order estimates of errors are multiplied by this factor.
-_SAFETY = 6.0
+_SAFETY = 20.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -77,7 +76,7 @@ class Path(Models):
     @cached_property
     def intercept(self) -> Array:
         """Intercepts ``ybar - xbar' beta``. Shape (K,)."""
-        return read_only(self.units.y_mean - product(self.coef, self.units.x_mean))
+        return read_only(self.units.y_mean - self.coef @ self.units.x_mean)
 
     @cached_property
     def fitted(self) -> Array:

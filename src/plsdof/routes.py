@@ -12,7 +12,6 @@ from plsdof.decomposition import decompose, decompose_gram, spectrum_on_gram
 from plsdof.errors import NotAvailableError
 from plsdof.filters import Filter
 from plsdof.gram import Gram, dense_gram
-from plsdof.linalg import eigvalsh, lower_gram
 from plsdof.path import Path
 from plsdof.sampled_trace import Sampling, count_by_probes
 from plsdof.spectrum import Spectrum
@@ -24,7 +23,7 @@ Method = Callable[[Spectrum], Filter]
 
 # solver="auto" keeps a fast route only if the estimated errors are below these.
 _AUTO_DOF_ERROR = 1e-10
-_AUTO_COEF_ERROR = 1e-10
+_AUTO_COEF_ERROR = 1e-9
 # They hardly ever are if the eigenvalue of the last component is below this share of the first.
 _HOPELESS = 5e-5
 
@@ -148,11 +147,11 @@ def _is_hopeless(X: Array, components: int | None, scale: bool) -> bool:
         if scale:
             spread = np.abs(some).max(axis=0)  # squares may leave the range of float64
             some /= np.where(spread > 0, spread, 1.0)
-        gram = lower_gram(some.T)
+        gram = some @ some.T
     if not np.all(np.isfinite(gram)):
         return False
-    eigenvalues = eigvalsh(gram)
-    return bool(eigenvalues[components - 1] < _HOPELESS * eigenvalues[0])
+    eigenvalues = np.linalg.eigvalsh(gram)
+    return bool(eigenvalues[-components] < _HOPELESS * eigenvalues[-1])
 
 
 def _whole(

@@ -1,7 +1,8 @@
 """The Gram matrix of tall data in memory: one pass, no copy.
 
 Columns are shifted by the mean c of the first rows, which is close to the mean of all of them
-unless the rows are in some order. With A = X - 1c', d = A'1 / n and the mean c + d,
+unless the rows are in some order; not at all (c = 0) if zero is close enough. With
+A = X - 1c', d = A'1 / n and the mean c + d,
 
     (X - 1 mean')'(X - 1 mean') = A'A - n dd',
 
@@ -18,7 +19,6 @@ import numpy as np
 from plsdof._validation import Array, read_only
 from plsdof.errors import InvalidInputError
 from plsdof.gram import Gram, formed
-from plsdof.linalg import add_gram, add_square, product
 from plsdof.standardize import (
     Standardized,
     Table,
@@ -75,7 +75,7 @@ class TallRows:
         u = (v.T / self.x_scale).T
         values = np.empty((len(self.y), *v.shape[1:]))
         for rows, part in self._blocks():
-            values[rows] = product(part, u)
+            values[rows] = part @ u
         offset = self.rest @ u
         values -= offset if self.row_scale is None else np.multiply.outer(self.row_scale, offset)
         return values
@@ -88,7 +88,7 @@ class TallRows:
     def _require_unchanged(self) -> None:
         marks, seen = _marks(len(self.y)), np.zeros(len(self.shift))
         for rows, part in self._blocks():
-            seen += product(part.T, marks[rows])
+            seen += marks[rows] @ part
         if not np.all(np.abs(seen - self.witness) <= self.tolerance):
             raise InvalidInputError(
                 "X was changed in place after the fit, so what needs its rows again cannot be "
@@ -110,19 +110,12 @@ def tall_gram(table: Table, *, scale: bool = True) -> tuple[Gram, TallRows] | No
         return None
     row_scale = None if weights is None else read_only(np.sqrt(weights))
     response = centre_response(table.y, row_scale)
-    shift = X[row_blocks(X)[0]].mean(axis=0)
-    root = np.ones(n_rows) if row_scale is None else row_scale
-    marks = _marks(n_rows)
-    matrix, (rest, xy, witness) = np.zeros((p, p), order="F"), np.zeros((3, p))
-    for rows, part in shifted_blocks(X, shift, row_scale):
-        matrix = add_gram(matrix, part)
-        rest += product(part.T, root[rows]) / table.n
-        xy += product(part.T, response.values[rows])
-        witness += product(part.T, marks[rows])
-    gross = matrix.diagonal().copy()
-    matrix = add_square(matrix, rest, -table.n)
-    squares = matrix.diagonal().copy()
+    shift = _typical(X[row_blocks(X)[0]])
     with np.errstate(over="ignore", invalid="ignore"):
+        sums = _sums(X, shift, row_scale, response.values)
+        matrix, rest, gross = sums.matrix, sums.first / table.n, sums.matrix.diagonal().copy()
+        matrix -= np.multiply.outer(table.n * rest, rest)
+        squares = matrix.diagonal().copy()
         if not _sound(squares, gross, table.n * shift**2):
             return None
     x_scale = np.sqrt(squares / (table.n - 1.0)) if scale else np.ones(p)
@@ -146,24 +139,53 @@ def tall_gram(table: Table, *, scale: bool = True) -> tuple[Gram, TallRows] | No
         shift=shift,
         rest=rest,
         x_scale=x_scale,
-        witness=witness,
+        witness=sums.witness,
         tolerance=_SAME * np.sqrt(gross * n_rows),
     )
     gram = formed(
         matrix,
         side="features",
         units=units,
-        response=xy / x_scale,
+        response=sums.xy / x_scale,
         total=total,
         to_samples=kept.to_samples,
     )
     return gram, kept
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Sums:
+    """A'A, A'R1, A'y and A'u for the shifted and weighted rows A."""
+
+    matrix: Array
+    first: Array
+    xy: Array
+    witness: Array
+
+
+def _sums(X: Array, shift: Array, row_scale: Array | None, y: Array) -> _Sums:
+    root = np.ones(len(X)) if row_scale is None else row_scale
+    marks, matrix = _marks(len(X)), np.zeros((0, 0))
+    first, xy, witness = np.zeros((3, X.shape[1]))
+    for rows, part in shifted_blocks(X, shift, row_scale):
+        products = part.T @ part
+        matrix = np.add(matrix, products, out=matrix) if matrix.size else products
+        first += root[rows] @ part
+        xy += y[rows] @ part
+        witness += marks[rows] @ part
+    return _Sums(matrix=matrix, first=first, xy=xy, witness=witness)
+
+
 def shifted_blocks(
     X: Array, shift: Array, row_scale: Array | None
 ) -> Iterator[tuple[slice, Array]]:
-    """Go through R (X - 1 shift') in blocks of rows that fit the cache, each in the same place."""
+    """Go through R (X - 1 shift') in blocks of rows that fit the cache, each in the same place.
+
+    X itself is the only block if there is nothing to do.
+    """
+    if row_scale is None and not shift.any():
+        yield slice(0, len(X)), X
+        return
     blocks = row_blocks(X)
     place = np.empty((blocks[0].stop, X.shape[1]))
     for rows in blocks:
@@ -171,6 +193,19 @@ def shifted_blocks(
         if row_scale is not None:
             part *= row_scale[rows, None]
         yield rows, part
+
+
+def _typical(first: Array) -> Array:
+    """Return the means of some rows; zeros if these are close enough.
+
+    That is within one standard deviation on the whole, and nowhere beyond two and a half.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = first.mean(axis=0)
+        gross = np.einsum("ij,ij->j", first, first)
+        offset = len(first) * mean**2
+        close = np.all(offset <= 0.86 * gross) and offset.sum() <= 0.5 * gross.sum()
+    return np.zeros_like(mean) if close else mean
 
 
 def _marks(n_rows: int) -> Array:
