@@ -271,7 +271,7 @@ CONTESTANTS = (
     _floor("svd-thin", thin_svd, call="svd(X, full_matrices=False)", title="SVD, thin"),
 )
 BY_KEY = {contestant.key: contestant for contestant in CONTESTANTS}
-OURS, FLOOR = "plsdof", "gram"
+OURS, FLOOR, SVD = "plsdof", "gram", "svd-values"
 
 
 def load(contestant: Contestant) -> None:

@@ -18,7 +18,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import findings
-from contestants import BY_KEY, CONTESTANTS, FLOOR, OURS
+from contestants import BY_KEY, CONTESTANTS, FLOOR, OURS, SVD
 from measure import Effort, available_cores, measure
 from ratio_plot import plot
 from regimes import REGIMES, shrunk
@@ -36,7 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     effort = Effort()
     if options.quick:
         regimes, effort = [shrunk(one, options.shrink) for one in regimes], QUICK
-    contestants = [one for one in CONTESTANTS if one.key in {*options.contestants, OURS, FLOOR}]
+    wanted = {*options.contestants, OURS, FLOOR, SVD}
+    contestants = [one for one in CONTESTANTS if one.key in wanted]
     threads = sorted({1, options.threads})
     rows = measure(regimes, contestants, threads, effort, lambda line: print(line, flush=True))
     records = findings.summarize(rows)

@@ -190,7 +190,7 @@ def test_growth_of_peak_memory_is_seen():
     assert 70e6 < memory.status("VmHWM") - before < 200e6
 
 
-def record(key, seconds, regime="tall", status="ok", floor=None):
+def record(key, seconds, regime="tall", status="ok", floor=None, svd=None):
     return {
         "regime": regime,
         "threads": 1,
@@ -199,6 +199,7 @@ def record(key, seconds, regime="tall", status="ok", floor=None):
         "status": status,
         "seconds": seconds,
         "ratio_to_floor": floor,
+        "ratio_to_svd": svd,
     }
 
 
@@ -230,6 +231,15 @@ def test_check_of_the_floor_looks_at_large_problems_only(ratio, holds):
     here = [record("plsdof", 1.0, floor=ratio), record("plsdof", 1.0, "tiny", floor=9.0)]
     assert findings.check_floor(here, [large, small]).holds is holds
     assert findings.check_floor(here[1:], [small]).holds is None
+
+
+@pytest.mark.parametrize(("ratio", "holds"), [(1.9, True), (2.1, False), (None, False)])
+def test_the_floor_of_spectra_is_that_of_singular_values(ratio, holds):
+    spectra = regimes.Regime(name="nir", n=500, p=500, kind="spectra")
+    here = [record("plsdof", 1.0, "nir", floor=4.0, svd=ratio)]
+    check = findings.check_floor(here, [spectra])
+    assert check.holds is holds
+    assert ratio is None or "4.00 x Gram product + eigvalsh" in check.details[0]
 
 
 def test_nothing_holds_where_plsdof_was_not_run():

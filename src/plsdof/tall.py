@@ -113,14 +113,16 @@ def tall_gram(table: Table, *, scale: bool = True) -> tuple[Gram, TallRows] | No
     shift = _typical(X[row_blocks(X)[0]])
     with np.errstate(over="ignore", invalid="ignore"):
         sums = _sums(X, shift, row_scale, response.values)
-        matrix, rest, gross = sums.matrix, sums.first / table.n, sums.matrix.diagonal().copy()
-        matrix -= np.multiply.outer(table.n * rest, rest)
-        squares = matrix.diagonal().copy()
+        matrix, rest, gross = sums.matrix, sums.first / table.n, sums.matrix.diagonal()
+        squares = gross - table.n * rest**2
         if not _sound(squares, gross, table.n * shift**2):
             return None
     x_scale = np.sqrt(squares / (table.n - 1.0)) if scale else np.ones(p)
-    matrix /= x_scale[:, None]
-    matrix /= x_scale
+    tolerance = _SAME * np.sqrt(gross * n_rows)
+    for rows in row_blocks(matrix):
+        strip = matrix[rows]
+        strip -= (table.n * rest[rows, None]) * rest
+        strip /= x_scale[rows, None] * x_scale
     total = float(response.values @ response.values)
     units = Units(
         n=table.n,
@@ -140,7 +142,7 @@ def tall_gram(table: Table, *, scale: bool = True) -> tuple[Gram, TallRows] | No
         rest=rest,
         x_scale=x_scale,
         witness=sums.witness,
-        tolerance=_SAME * np.sqrt(gross * n_rows),
+        tolerance=tolerance,
     )
     gram = formed(
         matrix,
