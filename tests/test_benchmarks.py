@@ -268,7 +268,7 @@ def test_command_writes_table_numbers_and_plot(tmp_path):
     assert "faster than every peer" in done.stdout
     content = json.loads((tmp_path / "peers.json").read_text())
     records = {one["contestant"]: one for one in content["records"]}
-    assert set(records) == {"plsdof", "plsdof-cv", "r-pls", "gram"}
+    assert set(records) == {"plsdof", "plsdof-cv", "r-pls", "gram", "svd-values"}
     assert records["plsdof"]["ratio_to_ours"] == 1.0
     assert records["plsdof-cv"]["ratio_to_ours"] > 1.0
     assert records["plsdof"]["relative_error"] >= 1 - 1e-9
