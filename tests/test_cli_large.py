@@ -87,7 +87,15 @@ def assert_same_numbers(found, expected):
 # the same answer
 
 
-@pytest.mark.parametrize("options", [(), ("--no-scale", "--criterion", "gcv", "--level", 0.8)])
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("--no-scale", "--criterion", "gcv", "--level", 0.8),
+        ("--method", "pcr"),
+        ("--method", "ridge"),
+    ],
+)
 def test_folder_parquet_and_table_in_memory_give_the_same_numbers(tmp_path, options):
     frame = table()
     folder = write_csvs(tmp_path / "folder", frame, [150, 151])
@@ -262,8 +270,6 @@ def test_a_pipe_is_not_streamed(tmp_path):
         ("--report", "report.html"),
         ("--plot", "plot.png"),
         ("--drop-missing",),
-        ("--method", "pcr"),
-        ("--method", "ridge"),
         ("--sheet", "one"),
     ],
 )

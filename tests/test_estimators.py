@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import scipy.sparse
 from conftest import make_problem
 from sklearn.base import clone
 from sklearn.feature_selection import SelectFromModel
@@ -186,3 +187,51 @@ def test_constant_response_predicts_the_constant():
     assert model.n_components_ == 0
     np.testing.assert_array_equal(model.predict(X), 3.0)
     assert model.dof_ == 1.0
+
+
+# sparse predictors
+
+
+def sparse_problem(n=80, p=12):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(n, p)) * (rng.random((n, p)) < 0.3)
+    return X, X @ rng.normal(size=p) + rng.normal(size=n)
+
+
+@pytest.mark.parametrize("kind", [scipy.sparse.csr_array, scipy.sparse.csc_matrix])
+@pytest.mark.parametrize(
+    "model", [PLSRegressor(), PLSRegressor(2), PCRegressor(), RidgeRegressor()]
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sparse_predictors_give_the_same_model(kind, model, weighted):
+    X, y = sparse_problem()
+    weights = np.random.default_rng(0).integers(0, 3, len(y)) if weighted else None
+    dense = clone(model).fit(X, y, sample_weight=weights)
+    sparse = clone(model).fit(kind(X), y, sample_weight=weights)
+    assert sparse.index_ == dense.index_
+    assert sparse.dof_ == pytest.approx(dense.dof_, rel=1e-8)
+    assert sparse.noise_std_ == pytest.approx(dense.noise_std_, rel=1e-8)
+    np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-9)
+    np.testing.assert_allclose(sparse.predict(kind(X)), dense.predict(X), atol=1e-9)
+    np.testing.assert_allclose(sparse.conf_int(), dense.conf_int(), atol=1e-7)
+
+
+def test_several_responses_of_sparse_predictors():
+    X, y = sparse_problem()
+    Y = np.column_stack([y, X[:, 0] - y])
+    dense = PLSRegressor().fit(X, Y)
+    sparse = PLSRegressor().fit(scipy.sparse.csr_array(X), Y)
+    np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-9)
+    np.testing.assert_array_equal(sparse.n_components_, dense.n_components_)
+
+
+def test_what_needs_dense_rows_says_so():
+    X, y = sparse_problem()
+    rows = scipy.sparse.csr_array(X)
+    with pytest.raises(TypeError, match=r"[Dd]ense"):
+        PLSRegressor("cv").fit(rows, y)
+    model = PLSRegressor(2).fit(rows, y)
+    for ask in (model.predict_interval, model.transform):
+        with pytest.raises(TypeError, match=r"[Dd]ense"):
+            ask(rows)
+        ask(X)

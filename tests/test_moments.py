@@ -8,6 +8,9 @@ from conftest import make_problem
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from plsdof import pcr_path, pcr_path_from, ridge_path, ridge_path_from
+from plsdof.block_gram import block_gram
+from plsdof.block_sources import ArrayBlocks
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, NotAvailableError
 from plsdof.moments import Moments
 from plsdof.standardize import standardize
@@ -272,3 +275,31 @@ def test_too_few_rows_are_refused():
     with pytest.raises(NotAvailableError, match="no rows have been added"):
         _ = Moments.empty().xx
     assert Moments.empty().n == Moments.empty().n_rows == 0
+
+
+@pytest.mark.parametrize("scale", [True, False])
+def test_other_methods_take_moments_too(scale):
+    X, y = make_problem(60, 5)
+    moments = Moments.of(X[:20], y[:20]).merge(Moments.of(X[20:], y[20:]))
+    pairs = [
+        (pcr_path_from(moments, 4, scale=scale), pcr_path(X, y, 4, scale=scale)),
+        (ridge_path_from(moments, scale=scale), ridge_path(X, y, scale=scale)),
+        (ridge_path_from(moments, [1.0], scale=scale), ridge_path(X, y, [1.0], scale=scale)),
+    ]
+    for found, expected in pairs:
+        np.testing.assert_allclose(found.dof, expected.dof, rtol=1e-10)
+        np.testing.assert_allclose(found.rss, expected.rss, rtol=1e-9)
+        np.testing.assert_allclose(found.coef, expected.coef, atol=1e-10)
+        np.testing.assert_array_equal(found.parameters, expected.parameters)
+
+
+def test_other_methods_refuse_what_is_too_large_for_them():
+    X, y = make_problem(60, 5)
+    large = block_gram(ArrayBlocks(X, y), limit=3)
+    for fit in (pcr_path_from, ridge_path_from):
+        with pytest.raises(NotAvailableError, match="too large"):
+            fit(large)
+    with pytest.raises(InvalidInputError, match="order must be"):
+        pcr_path_from(Moments.of(X, y), order="random")
+    with pytest.warns(match="9 components asked for, 5 supported"):
+        pcr_path_from(Moments.of(X, y), 9)

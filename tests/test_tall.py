@@ -130,3 +130,11 @@ def test_a_pickled_path_brings_its_rows():
     path = pickle.loads(pickle.dumps(pls_path(X, y, 5)))
     X *= 2.0
     np.testing.assert_allclose(path.coef_std_error(2), pls_path(X / 2.0, y, 5).coef_std_error(2))
+
+
+def test_a_response_that_changed_after_the_fit_does_no_harm():
+    X, y = table()
+    path, expected = pls_path(X, y, 5), pls_path(X, y.copy(), 5)
+    y *= 2.0
+    np.testing.assert_array_equal(path.coef_std_error(2), expected.coef_std_error(2))
+    np.testing.assert_array_equal(path.fitted, expected.fitted)

@@ -13,7 +13,14 @@ from plsdof.criteria import Selection
 from plsdof.cross_validation import cross_validate
 from plsdof.file_blocks import file_blocks
 from plsdof.kernel import KernelPLSPath, kernel_pls_path, select_kernel
-from plsdof.methods import pcr_path, pls_path, pls_path_from, ridge_path
+from plsdof.methods import (
+    pcr_path,
+    pcr_path_from,
+    pls_path,
+    pls_path_from,
+    ridge_path,
+    ridge_path_from,
+)
 from plsdof.moments import Moments
 from plsdof.monitoring import hotelling_t2, q_residuals
 from plsdof.multiresponse import pls2_path
@@ -65,6 +72,7 @@ __all__ = [
     "mean_absolute_correlation",
     "paper",
     "pcr_path",
+    "pcr_path_from",
     "pcr_paths",
     "penalized_pls_path",
     "pls2_path",
@@ -75,6 +83,7 @@ __all__ = [
     "randomization_test",
     "residual_bootstrap",
     "ridge_path",
+    "ridge_path_from",
     "ridge_paths",
     "select_kernel",
     "select_strength",

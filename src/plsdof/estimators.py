@@ -12,6 +12,8 @@ from plsdof.response_regressor import ScoresMixin
 class _LinearComponents(ComponentRegressor):
     """What PLS and PCR have in common."""
 
+    _path_takes_sparse = True
+
     def __init__(
         self,
         n_components: int | str = "bic",
@@ -156,6 +158,7 @@ class RidgeRegressor(PathRegressor):
     """
 
     _choice_name = "alpha"
+    _path_takes_sparse = True
     _fit_path = staticmethod(ridge_path)
     _fit_paths = staticmethod(ridge_paths)
 

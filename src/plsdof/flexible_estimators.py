@@ -160,8 +160,8 @@ class KernelPLSRegressor(JointRegressor):
             X, self._positive_part = positive_kernel(X, weights)
         return super()._fit_models(X, Y, weights)
 
-    def _new_rows(self, X: Any) -> Array:
-        rows = super()._new_rows(X)
+    def _new_rows(self, X: Any, *, sparse: bool = False) -> Any:
+        rows = super()._new_rows(X, sparse=sparse)
         return rows if self._positive_part is None else self._positive_part(rows)
 
     def _method_options(self) -> dict[str, Any]:

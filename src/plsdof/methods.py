@@ -164,6 +164,62 @@ def pls_path_from(
     return path
 
 
+def pcr_path_from(
+    source: Moments | Blocks | Gram,
+    max_components: int | None = None,
+    *,
+    order: str = "variance",
+    scale: bool = True,
+    strict: bool = False,
+) -> PCRPath:
+    """Fit principal components regression to data that hold their own response.
+
+    Parameters
+    ----------
+    source : Moments or Blocks
+        As for `pls_path_from`, with at most 5,000 rows or columns.
+    max_components, order, scale, strict
+        As for `pcr_path`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(30, 4))
+    >>> moments = Moments.of(X, X @ [1.0, 2.0, 0.0, -1.0])
+    >>> pcr_path_from(moments).dof
+    array([1., 2., 3., 4., 5.])
+    """
+    method = _pcr_method(order, max_components)
+    path = whole_gram_route(PCRPath, source_gram(source, scale=scale), method)
+    report_end(path, strict, max_components, stacklevel=3)
+    return path
+
+
+def ridge_path_from(
+    source: Moments | Blocks | Gram, alphas: Any = None, *, scale: bool = True
+) -> RidgePath:
+    """Fit ridge regression to data that hold their own response.
+
+    Parameters
+    ----------
+    source : Moments or Blocks
+        As for `pls_path_from`, with at most 5,000 rows or columns.
+    alphas, scale
+        As for `ridge_path`.
+
+    Examples
+    --------
+    >>> moments = Moments.of([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0])
+    >>> ridge_path_from(moments, alphas=[2.0, 1e-9]).dof.round(6)
+    array([1.5, 2. ])
+    """
+    gram = source_gram(source, scale=scale)
+    given = default_alphas(gram.units.n) if alphas is None else alphas
+    penalties = read_only(as_positive(given, "alphas"))
+    method = partial(ridge_filter, alphas=penalties)
+    return whole_gram_route(RidgePath, gram, method, alphas=penalties)
+
+
 def pcr_path(
     X: Any,
     y: Any,
@@ -193,9 +249,7 @@ def pcr_path(
     >>> path.dof
     array([1., 2., 3.])
     """
-    as_choice(order, "order", ("variance", "correlation"))
-    rule = pcr_filter if order == "variance" else supervised_pcr_filter
-    method = partial(rule, max_components=optional_count(max_components))
+    method = _pcr_method(order, max_components)
     as_choice(solver, "solver", SOLVERS)
     path = _whole(PCRPath, X, y, method, solver, scale, sample_weight, max_components)
     report_end(path, strict, max_components, stacklevel=3)
@@ -248,6 +302,12 @@ def default_alphas(n: float) -> Array:
 def optional_count(max_components: int | None) -> int | None:
     """Check a number of components that may be left out."""
     return None if max_components is None else as_count(max_components, "max_components")
+
+
+def _pcr_method(order: str, max_components: int | None) -> Method:
+    as_choice(order, "order", ("variance", "correlation"))
+    rule = pcr_filter if order == "variance" else supervised_pcr_filter
+    return partial(rule, max_components=optional_count(max_components))
 
 
 def _whole(

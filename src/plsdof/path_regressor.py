@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse
 
 from plsdof import inference
 from plsdof._validation import Array, as_choice, as_count, as_weights, shortened
@@ -52,6 +53,7 @@ class PathRegressor(ResponseRegressor):
         Parameters
         ----------
         X : (n, p) array or data frame
+            PLS, PCR and ridge also take scipy sparse matrices, and never make them dense.
         y : (n,) or (n, q) array, series or data frame
             Several columns are fitted one by one, on one decomposition of X.
         sample_weight : (n,) array, optional
@@ -62,7 +64,7 @@ class PathRegressor(ResponseRegressor):
             if isinstance(self._choice(), str):
                 # The largest size is then only a limit to the search.
                 warnings.simplefilter("ignore", RankExhaustedWarning)
-            models = self._fit_models(X, Y, as_weights(sample_weight, len(X)))
+            models = self._fit_models(X, Y, as_weights(sample_weight, X.shape[0]))
         self._publish(models)
         return self
 
@@ -144,18 +146,18 @@ class PathRegressor(ResponseRegressor):
         label = self.response_names_[number] if self.response_names_ else f"y{number}"
         return replace(summary, facts={"response": label, **summary.facts})
 
-    def _fit_models(self, X: Array, Y: Array, weights: Array | None) -> list[ChosenModel]:
+    def _fit_models(self, X: Any, Y: Array, weights: Array | None) -> list[ChosenModel]:
         """Fit the paths of all responses and choose a model on each."""
-        options = self._options(len(X) if weights is None else float(weights.sum()))
+        options = self._options(float(X.shape[0] if weights is None else weights.sum()))
         make = partial(self._fit_path, **options)
-        if Y.shape[1] == 1:
-            paths = (make(X, Y[:, 0], sample_weight=weights),)
+        if Y.shape[1] == 1 or scipy.sparse.issparse(X):
+            paths = tuple(make(X, y, sample_weight=weights) for y in Y.T)
         else:
             paths = self._fit_paths(X, Y, sample_weight=weights, **options)
         return [self._choose(X, y, weights, make, path) for path, y in zip(paths, Y.T, strict=True)]
 
     def _choose(
-        self, X: Array, y: Array, weights: Array | None, make: Any, path: Path
+        self, X: Any, y: Array, weights: Array | None, make: Any, path: Path
     ) -> ChosenModel:
         choice = self._choice()
         if not isinstance(choice, str):
@@ -172,7 +174,7 @@ class PathRegressor(ResponseRegressor):
             path=path, index=selection.index, selection=selection, cv_results=results
         )
 
-    def _cross_validated(self, X: Array, y: Array, weights: Array | None, make: Any) -> Any:
+    def _cross_validated(self, X: Any, y: Array, weights: Array | None, make: Any) -> Any:
         return cross_validate(
             X,
             y,
@@ -236,8 +238,13 @@ class PathRegressor(ResponseRegressor):
     def _choice(self) -> Any:
         return getattr(self, self._choice_name)
 
+    @property
+    def _takes_sparse(self) -> bool:
+        return self._path_takes_sparse and self._choice() != "cv"
+
     # What a subclass provides.
     _choice_name = "n_components"
+    _path_takes_sparse = False
     _default_rule = "first-minimum"
     _fit_path: Any
     _fit_paths: Any

@@ -114,7 +114,7 @@ def random_probes(
     Cost: ``count * steps`` products with G, memory of about five (order, batch) arrays.
     """
     dimension = order - (0 if deflation is None else deflation.basis.shape[1])
-    outside = deflation.basis if deflation is not None and deflation.invariant else None
+    outside = None if deflation is None else deflation.basis
     parts = []
     for start in range(first, first + count, batch):
         numbers = range(start, min(start + batch, first + count))
@@ -124,7 +124,7 @@ def random_probes(
         nodes=read_only(np.concatenate([part.nodes for part in parts])),
         weights=read_only(np.concatenate([part.weights for part in parts])),
         dimension=dimension,
-        trace=trace - (0.0 if deflation is None else deflation.trace),
+        trace=trace - (0.0 if deflation is None else float(deflation.nodes.sum())),
     )
 
 
@@ -220,8 +220,7 @@ def estimate_trace(probes: Probes, values: Array) -> TraceEstimate:
     vary between the probes: 2B / (their squared coefficient of variation). With control variate,
     the slope was fitted to the same probes, which the factor B/(B - 1) accounts for; its
     bias is of order 1/B and below a fifth of the standard error even with eight probes on a
-    matrix of rank five. Standard errors are too large, not too small, if the deflated
-    basis is not invariant.
+    matrix of rank five.
 
     Cost: O(K B L).
 

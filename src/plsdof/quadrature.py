@@ -89,54 +89,15 @@ def projected(v: Array, basis: Array | None) -> Array:
 
 @dataclass(frozen=True, kw_only=True)
 class Deflation:
-    """Directions whose part of every trace is computed, not sampled.
+    """Eigenvectors whose part of every trace is known, so that it need not be sampled.
 
     Attributes
     ----------
     basis : (d, q) array
-        Orthonormal columns Q.
-    invariant : bool
-        Whether they span an invariant subspace (converged eigenvectors).
-    nodes, weights : arrays of one shape
-        ``tr Q'f(G)Q = sum(weights * f(nodes))``.
+        Orthonormal columns that span an invariant subspace.
+    nodes : (q,) array
+        The eigenvalues in it.
     """
 
     basis: Array
-    invariant: bool
     nodes: Array
-    weights: Array
-
-    @property
-    def trace(self) -> float:
-        """Trace of Q'GQ."""
-        return float(np.sum(self.weights * self.nodes))
-
-
-def deflate(times: Map, basis: Array, steps: int, *, invariant: bool = False) -> Deflation:
-    """Return the exact part of every trace in the span of ``basis``.
-
-    Directions in which f(G) is large leave little to sample; any orthonormal basis will do.
-    An invariant one is cheaper, keeps steep functions away from the eigenvalues that it holds,
-    and loses nothing in the standard error, which otherwise counts |Q'f(G)u|^2 too.
-
-    Cost: one product with G per column if ``invariant``, else ``steps``.
-
-    Examples
-    --------
-    >>> G = np.diag([9.0, 1.0, 0.5])
-    >>> deflate(G.__matmul__, np.eye(3)[:, :1], 2, invariant=True).nodes
-    array([9.])
-    """
-    basis = np.asarray(basis, dtype=np.float64)
-    if invariant:
-        nodes = np.linalg.eigvalsh(basis.T @ times(basis)).astype(np.float64, copy=False)
-        weights = np.ones_like(nodes)
-    else:
-        exact = lanczos_quadrature(times, basis, steps)
-        nodes, weights = exact.nodes, exact.weights
-    return Deflation(
-        basis=read_only(basis),
-        invariant=invariant,
-        nodes=read_only(nodes),
-        weights=read_only(weights),
-    )

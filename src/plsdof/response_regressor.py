@@ -21,6 +21,8 @@ except ImportError as error:
 from plsdof._validation import Array, as_matrix
 from plsdof.named_output import response_names
 
+_SPARSE = ["csr", "csc"]
+
 
 class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """A regressor for y of shape (n,) or (n, q).
@@ -35,15 +37,16 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Array:
         """Predict with the chosen model. Shape (n_new,), or (n_new, q) if y had columns."""
-        rows = self._new_rows(X)
+        rows = self._new_rows(X, sparse=self._takes_sparse)
         return np.asarray(rows @ self.coef_.T + self.intercept_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
+        tags.input_tags.sparse = self._takes_sparse
         return tags
 
-    def _training_data(self, X: Any, y: Any) -> tuple[Array, Array]:
+    def _training_data(self, X: Any, y: Any) -> tuple[Any, Array]:
         """Check the data, note what y looks like, and return X (n, p) and Y (n, q)."""
         names = response_names(y)
         X, y = validate_data(
@@ -55,17 +58,24 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             dtype=np.float64,
             ensure_min_samples=2,
             copy=False,
+            accept_sparse=_SPARSE if self._takes_sparse else False,
         )
         self._one_response = y.ndim == 1
         self.response_names_ = names
         return X, as_matrix(y[:, None] if y.ndim == 1 else y, "y")
 
+    @property
+    def _takes_sparse(self) -> bool:
+        """Whether X may be a scipy sparse matrix."""
+        return False
+
     def _require_fitted(self) -> None:
         check_is_fitted(self)
 
-    def _new_rows(self, X: Any) -> Array:
+    def _new_rows(self, X: Any, *, sparse: bool = False) -> Any:
         self._require_fitted()
-        return np.asarray(validate_data(self, X, reset=False, dtype=np.float64))
+        accepted = _SPARSE if sparse else False
+        return validate_data(self, X, reset=False, dtype=np.float64, accept_sparse=accepted)
 
     def _one_or_array(self, values: Sequence[Any]) -> Any:
         """Return the only value of a single response, an array of all otherwise."""

@@ -70,19 +70,14 @@ def krylov_routes(
         data = standardize_table(table, scale=scale)
         yield from whole_routes(kind, data, method, "svd" if hopeless else solver)
         return
-    tall = None if hopeless else tall_gram(table, scale=scale)
-    if tall is None:
-        again: Callable[[], Standardized] = partial(_itself, standardize_table(table, scale=scale))
-    else:
-        again = tall[1].standardized
     if not hopeless:
-        gram, y = (tall[0], tall[1].y) if tall else (dense_gram(again()), again().y)
-        compressed = compress_gram(gram, components, y=y)
-        whole = partial(_whole, kind, again, method, "gram")
+        gram, rows = tall_gram(table, scale=scale) or _dense(table, scale)
+        compressed = compress_gram(gram, components, y=rows.y)
+        whole = partial(_whole, kind, rows.standardized, method, "gram")
         yield _in_krylov_space(kind, gram.units, compressed, method, whole)
     if solver == "auto":
-        data = again()
-        whole = partial(_whole, kind, partial(_itself, data), method, "svd")
+        data = standardize_table(table, scale=scale) if hopeless else rows.standardized()
+        whole = partial(_whole, kind, data.standardized, method, "svd")
         yield _in_krylov_space(kind, data.units, compress_svd(data, components), method, whole)
         yield whole()
 
@@ -160,8 +155,9 @@ def _whole(
     return next(whole_routes(kind, data(), method, solver))
 
 
-def _itself(data: Standardized) -> Standardized:
-    return data
+def _dense(table: Table, scale: bool) -> tuple[Gram, Standardized]:
+    data = standardize_table(table, scale=scale)
+    return dense_gram(data), data
 
 
 def _in_krylov_space(

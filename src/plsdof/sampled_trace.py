@@ -121,7 +121,7 @@ def _deflation(
         nodes = np.append(nodes, 0.0)
     if not len(nodes):
         return None
-    return Deflation(basis=basis, invariant=True, nodes=nodes, weights=np.ones(len(nodes)))
+    return Deflation(basis=basis, nodes=nodes)
 
 
 def _factors(known: Spectrum, n_components: int, nodes: Array) -> Array:

@@ -71,6 +71,10 @@ class Standardized:
     y: Array
     units: Units
 
+    def standardized(self) -> "Standardized":
+        """Return itself; other ways to keep data have more to do."""
+        return self
+
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Table:
@@ -97,7 +101,7 @@ def as_table(X: Any, y: Any, sample_weight: Any = None) -> Table:
     """Check data. Cost: one pass over X, no copy unless it is of another type or has weights."""
     names = feature_names(X)
     X = as_matrix(X, min_rows=2)
-    y = as_response(y, len(X))
+    y = as_response(y, len(X)).copy()
     weights = as_weights(sample_weight, len(X))
     if weights is not None:
         X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]

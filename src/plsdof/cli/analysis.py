@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,20 @@ from plsdof.inference import (
     coefficient_inference,
     noise_interval,
 )
-from plsdof.methods import pcr_path, pls_path, pls_path_from, ridge_path
+from plsdof.methods import (
+    pcr_path,
+    pcr_path_from,
+    pls_path,
+    pls_path_from,
+    ridge_path,
+    ridge_path_from,
+)
 from plsdof.path import Path
 
 _DEFAULT_FOLDS = 10
+# How to fit a table in memory, and one that is read piece by piece.
+_FITS: dict[str, Any] = {"pls": pls_path, "pcr": pcr_path, "ridge": ridge_path}
+_FITS_FROM: dict[str, Any] = {"pls": pls_path_from, "pcr": pcr_path_from, "ridge": ridge_path_from}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,14 +165,13 @@ def default_components(n: int, p: int, limit: int | None = None) -> int:
 def _fit(problem: TableProblem | StreamedProblem, plan: Plan) -> Path:
     most = plan.max_components or default_components(*problem.shape)
     most = most if plan.components is None else max(most, plan.components)
-    path: Path
     if isinstance(problem, StreamedProblem):
-        path = pls_path_from(problem.gram, most)
-    elif plan.method == "ridge":
-        return ridge_path(problem.X, problem.y, scale=plan.scale)
+        fit: Any = partial(_FITS_FROM[plan.method], problem.gram)
     else:
-        fit: Any = pls_path if plan.method == "pls" else pcr_path
-        path = fit(problem.X, problem.y, most, scale=plan.scale)
+        fit = partial(_FITS[plan.method], problem.X, problem.y)
+    path: Path = fit(scale=plan.scale) if plan.method == "ridge" else fit(most, scale=plan.scale)
+    if plan.method == "ridge":
+        return path
     if plan.components is not None and plan.components >= len(path.dof):
         raise InvalidInputError(
             f"--components {plan.components}: the table supports {len(path.dof) - 1} at most. "

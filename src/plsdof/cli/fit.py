@@ -194,7 +194,6 @@ def _refuse_streamed(file: Path, plan: Plan, wanted: dict[str, Any]) -> None:
         {
             "--cv": plan.folds is not None and plan.criterion != "cv",
             "--criterion cv": plan.criterion == "cv",
-            f"--method {plan.method}": plan.method != "pls",
             **{f"--{name.replace('_', '-')}": bool(value) for name, value in wanted.items()},
         },
     )
