@@ -163,7 +163,7 @@ def test_a_singular_value_decomposition_is_refused(source, data):
 
 
 def test_other_sources_are_refused_with_a_hint():
-    with pytest.raises(InvalidInputError, match=r"use pls_path\(X, y\)"):
+    with pytest.raises(InvalidInputError, match=r"without '_from'"):
         pls_path_from(np.ones((3, 2)))
 
 

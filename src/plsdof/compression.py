@@ -227,7 +227,8 @@ def _each_once(eigenvalues: _Values, nodes: _Values, residual: Array) -> Counted
     distance = np.abs(eigenvalues.values - nodes.values[:, None])
     close = distance <= _RESOLUTION * (eigenvalues.error + nodes.error[:, None])
     gap = np.where(close, np.inf, distance).min(axis=1, initial=np.inf)
-    close &= (residual**2 <= gap * nodes.error)[:, None]
+    # Roots, because squares of residuals may leave the range of float64.
+    close &= (residual <= np.sqrt(gap) * np.sqrt(nodes.error))[:, None]
     found: npt.NDArray[np.bool_] = np.asarray(close.any(axis=0))
     at_node = np.zeros(len(nodes.values))
     if found.any():

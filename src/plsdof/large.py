@@ -52,7 +52,7 @@ def source_gram(source: Any, *, scale: bool = True, limit: int = FORMED) -> Gram
         return block_gram(source, scale=scale, limit=limit)
     raise InvalidInputError(
         f"The source must be Moments or Blocks (see file_blocks); got {type(source).__name__}. "
-        "For a table X and a response y use pls_path(X, y)."
+        "For a table X and a response y use the function without '_from' in its name."
     )
 
 

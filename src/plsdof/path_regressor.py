@@ -53,12 +53,19 @@ class PathRegressor(ResponseRegressor):
         Parameters
         ----------
         X : (n, p) array or data frame
-            PLS, PCR and ridge also take scipy sparse matrices, and never make them dense.
+            PLS, PCR and ridge also take scipy sparse matrices, and never make them dense, unless
+            the choice is "cv"; `predict` and `transform` take them too, intervals do not.
         y : (n,) or (n, q) array, series or data frame
-            Several columns are fitted one by one, on one decomposition of X.
+            Several columns are fitted one by one, on one decomposition of a dense X.
         sample_weight : (n,) array, optional
             Weights; integer weights mean repeated rows, with exact Degrees of Freedom.
         """
+        is_sparse: bool = scipy.sparse.issparse(X)
+        if is_sparse and self._path_takes_sparse and self._choice() == "cv":
+            raise InvalidInputError(
+                f"{self._choice_name}='cv' needs a dense X; got a sparse one of shape {X.shape}. "
+                "Choose by a criterion such as 'bic', or pass X.toarray() if it fits in memory."
+            )
         X, Y = self._training_data(X, y)
         with warnings.catch_warnings():
             if isinstance(self._choice(), str):
@@ -244,7 +251,6 @@ class PathRegressor(ResponseRegressor):
 
     # What a subclass provides.
     _choice_name = "n_components"
-    _path_takes_sparse = False
     _default_rule = "first-minimum"
     _fit_path: Any
     _fit_paths: Any

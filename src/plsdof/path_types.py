@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse
 
-from plsdof._validation import Array, read_only
+from plsdof._validation import Array, as_sparse_rows, read_only
 from plsdof.filters import (
     PLSFilter,
 )
@@ -67,7 +68,11 @@ class PLSPath(ComponentPath):
         return read_only(self.filter.loadings / self.filter.diagonal)
 
     def transform(self, X_new: Any) -> Array:
-        """Return the scores of new rows on all components. Shape (n_new, M)."""
+        """Return the scores of new rows, dense or sparse, on all components. Shape (n_new, M)."""
+        if scipy.sparse.issparse(X_new):
+            rotations = self.x_rotations / self.units.x_scale[:, None]
+            rows = as_sparse_rows(X_new, len(rotations))
+            return np.asarray(rows @ rotations) - self.units.x_mean @ rotations
         X = self.check_new_rows(X_new)
         return ((X - self.units.x_mean) / self.units.x_scale) @ self.x_rotations
 

@@ -34,10 +34,11 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     coef_: Array
     intercept_: Any
     index_: Any
+    _path_takes_sparse = False
 
     def predict(self, X: Any) -> Array:
         """Predict with the chosen model. Shape (n_new,), or (n_new, q) if y had columns."""
-        rows = self._new_rows(X, sparse=self._takes_sparse)
+        rows = self._new_rows(X, sparse=self._path_takes_sparse)
         return np.asarray(rows @ self.coef_.T + self.intercept_)
 
     def __sklearn_tags__(self) -> Any:
@@ -66,8 +67,8 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def _takes_sparse(self) -> bool:
-        """Whether X may be a scipy sparse matrix."""
-        return False
+        """Whether X may be a scipy sparse matrix in `fit`."""
+        return self._path_takes_sparse
 
     def _require_fitted(self) -> None:
         check_is_fitted(self)
@@ -96,7 +97,7 @@ class ScoresMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: i
 
         With a model per response those of the first one come first.
         """
-        rows, chosen = self._new_rows(X), self._chosen()
+        rows, chosen = self._new_rows(X, sparse=self._path_takes_sparse), self._chosen()
         return np.hstack([path.transform(rows)[:, :index] for path, index in chosen])
 
     @property

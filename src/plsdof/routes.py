@@ -11,7 +11,7 @@ from plsdof.compression import Compressed, compress_gram, compress_svd, krylov_s
 from plsdof.decomposition import decompose, decompose_gram, spectrum_on_gram
 from plsdof.errors import NotAvailableError
 from plsdof.filters import Filter
-from plsdof.gram import Gram, dense_gram
+from plsdof.gram import FORMED, Gram, dense_gram
 from plsdof.path import Path
 from plsdof.sampled_trace import Sampling, count_by_probes
 from plsdof.spectrum import Spectrum
@@ -117,9 +117,10 @@ def whole_gram_route(
 
 def _too_large() -> NoReturn:
     raise NotAvailableError(
-        "This needs every direction of X, and X is too large for that. What is available: "
-        "coefficients, predictions, Degrees of Freedom, noise level and criteria of PLS with a "
-        "given max_components."
+        "This needs every direction of X, and X is too large for that: more than "
+        f"{FORMED:,} rows and columns. What there is at this size: coefficients, predictions, "
+        "Degrees of Freedom, noise level and criteria of Partial Least Squares with a given "
+        "max_components."
     )
 
 

@@ -105,7 +105,7 @@ def _converged(run: Tridiagonalization) -> npt.NDArray[np.bool_]:
     distance = np.abs(theta - theta[:, None])
     np.fill_diagonal(distance, np.inf)
     error = _EPS * max(float(theta[0]), 0.0)
-    return np.asarray(run.ritz_residuals**2 <= distance.min(axis=1) * error)
+    return np.asarray(run.ritz_residuals <= np.sqrt(distance.min(axis=1)) * np.sqrt(error))
 
 
 def _deflation(

@@ -6,9 +6,9 @@ A = X - 1c', d = A'1 / n and the mean c + d,
 
     (X - 1 mean')'(X - 1 mean') = A'A - n dd',
 
-where nothing cancels as long as |d| is at most of the order of the standard deviation. Where that
-fails, or a column hardly varies or leaves the range in which squares are safe, there is no answer
-here: `standardize` takes a closer look.
+where nothing cancels as long as d is small enough; if it is not, c + d is a better shift. Where a
+column hardly varies or leaves the range in which squares are safe, there is no answer here:
+`standardize` takes a closer look.
 """
 
 from collections.abc import Iterator
@@ -30,6 +30,11 @@ from plsdof.standardize import (
 
 # A sum of squares that centring makes smaller than this share of what it was loses digits.
 _SMALLEST_SHARE = 0.1
+# What centring removes may be so many times the largest eigenvalue of what is left.
+_REMOVED = 4.0
+_POWER_STEPS = 4
+# Means are taken for zero if they are at most this share of the squares: of all, of each.
+_CLOSE, _CLOSEST = 0.5, 0.86
 # A column whose spread is below this share of its size may count as constant.
 _SMALLEST_SPREAD = 1e-10
 # Sums of squares outside of this range may have left that of float64 on the way.
@@ -87,9 +92,11 @@ class TallRows:
 
     def _require_unchanged(self) -> None:
         marks, seen = _marks(len(self.y)), np.zeros(len(self.shift))
-        for rows, part in self._blocks():
-            seen += marks[rows] @ part
-        if not np.all(np.abs(seen - self.witness) <= self.tolerance):
+        with np.errstate(over="ignore", invalid="ignore"):
+            for rows, part in self._blocks():
+                seen += marks[rows] @ part
+            same = np.all(np.abs(seen - self.witness) <= self.tolerance)
+        if not same:
             raise InvalidInputError(
                 "X was changed in place after the fit, so what needs its rows again cannot be "
                 "computed; fit again, or fit a copy of it."
@@ -102,7 +109,7 @@ class TallRows:
 def tall_gram(table: Table, *, scale: bool = True) -> tuple[Gram, TallRows] | None:
     """Return X'X of the standardised data, and the rows behind it; None if in doubt.
 
-    Cost: one pass over X and O(n p^2) time, O(p^2) memory.
+    Cost: one pass over X (two if the first shift was no good) and O(n p^2) time, O(p^2) memory.
     """
     X, weights = table.X, table.weights
     n_rows, p = X.shape
@@ -111,18 +118,24 @@ def tall_gram(table: Table, *, scale: bool = True) -> tuple[Gram, TallRows] | No
     row_scale = None if weights is None else read_only(np.sqrt(weights))
     response = centre_response(table.y, row_scale)
     shift = _typical(X[row_blocks(X)[0]])
-    with np.errstate(over="ignore", invalid="ignore"):
-        sums = _sums(X, shift, row_scale, response.values)
-        matrix, rest, gross = sums.matrix, sums.first / table.n, sums.matrix.diagonal()
-        squares = gross - table.n * rest**2
-        if not _sound(squares, gross, table.n * shift**2):
-            return None
-    x_scale = np.sqrt(squares / (table.n - 1.0)) if scale else np.ones(p)
+    for _ in range(2):
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums = _sums(X, shift, row_scale, response.values)
+            matrix, rest, gross = sums.matrix, sums.first / table.n, sums.matrix.diagonal().copy()
+            squares = gross - table.n * rest**2
+            if not _varies(squares, table.n * shift**2):
+                return None
+        x_scale = np.sqrt(squares / (table.n - 1.0)) if scale else np.ones(p)
+        for rows in row_blocks(matrix):
+            strip = matrix[rows]
+            strip -= (table.n * rest[rows, None]) * rest
+            strip /= x_scale[rows, None] * x_scale
+        if _keeps_digits(squares, gross, matrix, table.n * np.sum((rest / x_scale) ** 2)):
+            break
+        shift = shift + rest
+    else:
+        return None
     tolerance = _SAME * np.sqrt(gross * n_rows)
-    for rows in row_blocks(matrix):
-        strip = matrix[rows]
-        strip -= (table.n * rest[rows, None]) * rest
-        strip /= x_scale[rows, None] * x_scale
     total = float(response.values @ response.values)
     units = Units(
         n=table.n,
@@ -206,7 +219,7 @@ def _typical(first: Array) -> Array:
         mean = first.mean(axis=0)
         gross = np.einsum("ij,ij->j", first, first)
         offset = len(first) * mean**2
-        close = np.all(offset <= 0.86 * gross) and offset.sum() <= 0.5 * gross.sum()
+        close = np.all(offset <= _CLOSEST * gross) and offset.sum() <= _CLOSE * gross.sum()
     return np.zeros_like(mean) if close else mean
 
 
@@ -215,7 +228,21 @@ def _marks(n_rows: int) -> Array:
     return np.asarray(np.cos(np.arange(n_rows, dtype=np.float64)))
 
 
-def _sound(squares: Array, gross: Array, offset: Array) -> bool:
-    """Whether sums of squares have not cancelled; not where they are nan or infinite."""
-    sound = (squares > _SMALLEST_SHARE * gross) & (squares > _SMALLEST_SPREAD**2 * offset)
-    return bool(np.all(sound & (squares > _SQUARES[0]) & (squares < _SQUARES[1])))
+def _varies(squares: Array, offset: Array) -> bool:
+    """Whether all columns vary by more than rounding, and none by too much for squares."""
+    sound = (squares > _SMALLEST_SPREAD**2 * offset) & (squares > _SQUARES[0])
+    return bool(np.all(sound & (squares < _SQUARES[1])))
+
+
+def _keeps_digits(squares: Array, gross: Array, matrix: Array, removed: float) -> bool:
+    """Whether little has cancelled: column by column, and in the direction n dd' of all.
+
+    Rounding is relative to the largest eigenvalue of A'A, which may be the one that centring has
+    ``removed``; some steps of the power method bound that of the centred ``matrix`` from below.
+    """
+    v = _marks(len(matrix))
+    for _ in range(_POWER_STEPS):
+        v = matrix @ (v / np.abs(v).max())
+    v /= np.abs(v).max()
+    largest = float(v @ (matrix @ v)) / float(v @ v)
+    return bool(np.all(squares > _SMALLEST_SHARE * gross)) and removed <= _REMOVED * largest

@@ -68,17 +68,21 @@ class Tridiagonalization:
 def lanczos(times: Map, start: Array, steps: int) -> Tridiagonalization:
     """Tridiagonalise a symmetric matrix from a start, with full reorthogonalisation.
 
-    Stops when the space is exhausted. Cost: ``steps`` products, O(d steps^2) time,
-    O(d steps) memory.
+    Stops when the space is exhausted. Products are held in units of a power of two near the
+    first of them, so that their squares stay in the range of float64. Cost: ``steps`` products,
+    O(d steps^2) time, O(d steps) memory.
     """
     steps = min(steps, len(start))
-    norm = float(np.linalg.norm(start))
+    size = _power_of_two(start)
+    norm = float(np.linalg.norm(start / size)) * size
     basis = np.empty((steps, len(start)))
     basis[0] = start / (norm or 1.0)
     diagonal, beside = np.zeros(steps), np.zeros(steps)
-    largest = 0.0
+    largest, unit = 0.0, 0.0
     for j in range(steps):
         new = times(basis[j][:, None])[:, 0]
+        unit = unit or _power_of_two(new)
+        new = new / unit
         if j:
             new -= beside[j - 1] * basis[j - 1]
         diagonal[j] = basis[j] @ new
@@ -91,5 +95,14 @@ def lanczos(times: Map, start: Array, steps: int) -> Tridiagonalization:
             break
         basis[j + 1] = new / beside[j]
     return Tridiagonalization(
-        basis=basis[:steps], diagonal=diagonal[:steps], beside=beside[:steps], norm=norm
+        basis=basis[:steps],
+        diagonal=diagonal[:steps] * unit,
+        beside=beside[:steps] * unit,
+        norm=norm,
     )
+
+
+def _power_of_two(values: Array) -> float:
+    """Return one near the largest absolute value, 1 if there is none."""
+    largest = float(np.abs(values).max(initial=0.0))
+    return math.ldexp(1.0, math.frexp(largest)[1] - 1) if 0.0 < largest < math.inf else 1.0
