@@ -25,7 +25,7 @@ from plsdof._validation import Array, read_only
 from plsdof.errors import ConstantColumnWarning
 from plsdof.folds import Fold, Integers
 from plsdof.parallel import Outcome
-from plsdof.standardize import centre_columns, constant_columns_text
+from plsdof.standardize import centre_columns, constant_columns_text, varies_safely
 
 Mask = npt.NDArray[np.bool_]
 
@@ -37,10 +37,6 @@ TOLERANCE = 1e-10
 _LARGEST_NOISE = 1e-8
 # What keeps less than this share of its sum of squares in a fold has cancelled.
 _SMALLEST_SHARE = 1e-2
-# What spreads by less than this share of its mean may be constant.
-_SMALLEST_SPREAD = 1e-12
-# Sums of squares outside this range come from data whose own squares may leave float64.
-_SQUARES = (1e-200, 1e200)
 # Beyond this many components a full fit is hardly slower, and much of it is out of reach here.
 _MOST_COMPONENTS = 60
 
@@ -212,8 +208,7 @@ def scale_columns(problem: FoldProblem, folds: Sequence[Fold], moments: Training
 
 def _sound(square: Array, gross: Array, n: Array, shift: Array | float) -> Mask:
     """Return where sums of squares have not cancelled; not where they are nan."""
-    sound = (square > _SMALLEST_SHARE * gross) & (square > n * np.square(_SMALLEST_SPREAD * shift))
-    return np.asarray(sound & (square > _SQUARES[0]) & (square < _SQUARES[1]))
+    return (square > _SMALLEST_SHARE * gross) & varies_safely(square, n * np.square(shift))
 
 
 def _constant(problem: FoldProblem, folds: Sequence[Fold], doubtful: Mask) -> Mask:

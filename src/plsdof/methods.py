@@ -30,7 +30,7 @@ from plsdof.routes import (
     whole_gram_route,
     whole_routes,
 )
-from plsdof.standardize import as_table, require_flag, standardize
+from plsdof.standardize import as_observations, require_flag, standardize
 
 
 def pls_path(
@@ -114,8 +114,8 @@ def pls_path(
     gram = large_gram(X, y, scale=scale, sample_weight=sample_weight, progress=progress)
     if gram is None:
         require_flag(scale)
-        table = as_table(X, y, sample_weight)
-        routes = krylov_routes(PLSPath, table, scale, method, solver, max_components)
+        given = as_observations(X, y, sample_weight)
+        routes = krylov_routes(PLSPath, given, scale, method, solver, max_components)
         path = first_accurate(routes, max_components)
     else:
         refuse_svd(solver)

@@ -15,8 +15,8 @@ from plsdof.gram import FORMED, Gram, dense_gram
 from plsdof.path import Path
 from plsdof.sampled_trace import Sampling, count_by_probes
 from plsdof.spectrum import Spectrum
-from plsdof.standardize import Standardized, Table, Units, standardize_table
-from plsdof.tall import tall_gram
+from plsdof.standardize import Observations, Standardized, Units, standardize_observations
+from plsdof.tall import TallRows, tall_gram
 
 PathType = TypeVar("PathType", bound=Path)
 Method = Callable[[Spectrum], Filter]
@@ -58,25 +58,28 @@ def whole_routes(
 
 def krylov_routes(
     kind: type[PathType],
-    table: Table,
+    given: Observations,
     scale: bool,
     method: Method,
     solver: str,
     components: int | None,
 ) -> Iterator[PathType]:
     """Fit Partial Least Squares; few components of many need no singular vectors."""
-    hopeless = solver == "auto" and _is_hopeless(table.X, components, scale)
-    if solver == "svd" or not _few(components, min(table.X.shape)):
-        data = standardize_table(table, scale=scale)
+    hopeless = solver == "auto" and gram_is_hopeless(given.X, components, scale)
+    if solver == "svd" or not _few(components, min(given.X.shape)):
+        data = standardize_observations(given, scale=scale)
         yield from whole_routes(kind, data, method, "svd" if hopeless else solver)
         return
-    if not hopeless:
-        gram, rows = tall_gram(table, scale=scale) or _dense(table, scale)
+    rows: Standardized | TallRows
+    if hopeless:
+        rows = standardize_observations(given, scale=scale)
+    else:
+        gram, rows = tall_gram(given, scale=scale) or _dense(given, scale)
         compressed = compress_gram(gram, components, y=rows.y)
         whole = partial(_whole, kind, rows.standardized, method, "gram")
         yield _in_krylov_space(kind, gram.units, compressed, method, whole)
     if solver == "auto":
-        data = standardize_table(table, scale=scale) if hopeless else rows.standardized()
+        data = rows.standardized()
         whole = partial(_whole, kind, data.standardized, method, "svd")
         yield _in_krylov_space(kind, data.units, compress_svd(data, components), method, whole)
         yield whole()
@@ -129,7 +132,7 @@ def _few(components: int | None, order: int) -> TypeGuard[int]:
     return components is not None and 2 * krylov_steps(components) <= order
 
 
-def _is_hopeless(X: Array, components: int | None, scale: bool) -> bool:
+def gram_is_hopeless(X: Array, components: int | None, scale: bool) -> bool:
     """Whether a look at some rows shows that the Gram matrix cannot carry so many components.
 
     The smallest one of m Ritz values is at most the m-th eigenvalue, and rounding, relative to
@@ -156,8 +159,8 @@ def _whole(
     return next(whole_routes(kind, data(), method, solver))
 
 
-def _dense(table: Table, scale: bool) -> tuple[Gram, Standardized]:
-    data = standardize_table(table, scale=scale)
+def _dense(given: Observations, scale: bool) -> tuple[Gram, Standardized]:
+    data = standardize_observations(given, scale=scale)
     return dense_gram(data), data
 
 

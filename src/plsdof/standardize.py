@@ -30,6 +30,10 @@ CONSTANT_ULPS = 4 * float(np.finfo(np.float64).eps)
 _CACHED = 2**17
 # Rows of a matrix that lies column after column are read at least this many at a time.
 _SEGMENT = 64
+# A column whose spread is below this share of its size may count as constant.
+_SMALLEST_SPREAD = 1e-10
+# Sums of squares outside of this range may have left that of float64 on the way.
+_SQUARES = 1e-200, 1e200
 # Beyond these magnitudes squares may leave the range of float64.
 LARGE, SMALL = 1e140, 1e-140
 
@@ -77,7 +81,7 @@ class Standardized:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Table:
+class Observations:
     """Checked data, as they were given, without the rows that have no weight.
 
     Attributes
@@ -97,7 +101,7 @@ class Table:
     names: tuple[str, ...] | None
 
 
-def as_table(X: Any, y: Any, sample_weight: Any = None) -> Table:
+def as_observations(X: Any, y: Any, sample_weight: Any = None) -> Observations:
     """Check data. Cost: one pass over X, no copy unless it is of another type or has weights."""
     names = feature_names(X)
     X = as_matrix(X, min_rows=2)
@@ -107,7 +111,7 @@ def as_table(X: Any, y: Any, sample_weight: Any = None) -> Table:
         X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
         require_enough(weights)
     n = float(len(X)) if weights is None else float(weights.sum())
-    return Table(X=X, y=y, weights=weights, n=n, names=names)
+    return Observations(X=X, y=y, weights=weights, n=n, names=names)
 
 
 def require_flag(scale: Any) -> None:
@@ -131,25 +135,25 @@ def standardize(X: Any, y: Any, *, scale: bool = True, sample_weight: Any = None
     (array([ 2., 20.]), array([ 1., 10.]), 3.0)
     """
     require_flag(scale)
-    return standardize_table(as_table(X, y, sample_weight), scale=scale)
+    return standardize_observations(as_observations(X, y, sample_weight), scale=scale)
 
 
-def standardize_table(table: Table, *, scale: bool = True) -> Standardized:
+def standardize_observations(given: Observations, *, scale: bool = True) -> Standardized:
     """Do the same with data that have been checked."""
-    columns = centre_columns(table.X, table.weights, table.n, scale)
-    warn_constant_columns(columns.constant, table.names, stacklevel=6)
-    row_scale = None if table.weights is None else read_only(np.sqrt(table.weights))
+    columns = centre_columns(given.X, given.weights, given.n, scale)
+    warn_constant_columns(columns.constant, given.names, stacklevel=6)
+    row_scale = None if given.weights is None else read_only(np.sqrt(given.weights))
     if row_scale is not None:
         columns.values[...] *= row_scale[:, None]
-    response = centre_response(table.y, row_scale)
+    response = centre_response(given.y, row_scale)
     units = Units(
-        n=table.n,
-        n_rows=len(table.X),
+        n=given.n,
+        n_rows=len(given.X),
         x_mean=read_only(columns.mean),
         x_scale=read_only(columns.scale),
         y_mean=response.mean,
         row_scale=row_scale,
-        names=table.names,
+        names=given.names,
     )
     return Standardized(X=read_only(columns.values), y=response.values, units=units)
 
@@ -244,6 +248,16 @@ def _extent(X: Array, weights: Array | None, blocks: list[slice]) -> tuple[Array
             np.minimum(lowest, part.min(axis=0), out=lowest)
             total += _weighted_sum(part, weights, rows)
     return highest, lowest, total
+
+
+def varies_safely(squares: Array, offset: Array) -> npt.NDArray[np.bool_]:
+    """Return where columns certainly vary, and their squares are in the range of float64.
+
+    ``squares`` are sums of squares about the mean (not nan), ``offset`` the same of a typical
+    value. All other columns need a closer look: `centre_columns`.
+    """
+    varies = (squares > _SMALLEST_SPREAD**2 * offset) & (squares > _SQUARES[0])
+    return np.asarray(varies & (squares < _SQUARES[1]))
 
 
 def row_blocks(X: Array) -> list[slice]:

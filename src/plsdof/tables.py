@@ -4,15 +4,9 @@ import io
 import os
 import warnings
 import zipfile
-from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from plsdof._validation import Array
 from plsdof.columns import find_column, shortened
 from plsdof.errors import InvalidInputError, MissingExtraError, PlsdofError
 from plsdof.sniffing import (
@@ -22,6 +16,7 @@ from plsdof.sniffing import (
     sniff,
     with_plain_line_ends,
 )
+from plsdof.table_content import Table, require_pandas, without_unnamed
 
 # Files that are recognised by their first bytes, whatever they are called.
 PARQUET, ZIP = b"PAR1", b"PK\x03\x04"
@@ -35,80 +30,6 @@ REFUSED = {
     b"\x89PNG": "a picture, not a table.",
     b"\x89HDF": "an HDF5 file; save the table as CSV or Parquet.",
 }
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Table:
-    """A table read from a file.
-
-    Attributes
-    ----------
-    source : str
-        Name of the file as given.
-    frame : pandas.DataFrame
-        One column per entry of ``names``.
-    names : tuple of str
-    described : str
-        How it was read, in words.
-    left_out : tuple of str
-        Columns that were left out because they are empty and have no name, or number the rows.
-    """
-
-    source: str
-    frame: Any
-    names: tuple[str, ...]
-    described: str
-    left_out: tuple[str, ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.frame)
-
-    @cached_property
-    def numeric(self) -> frozenset[str]:
-        """Columns that were read as numbers throughout."""
-        dtypes = zip(self.names, self.frame.dtypes, strict=True)
-        return frozenset(name for name, dtype in dtypes if _is_numeric(dtype))
-
-    def is_text(self, name: str) -> bool:
-        """Whether a column has values and none of them is a number."""
-        if name in self.numeric:
-            return False
-        column = self.frame[name]
-        known = column.notna()
-        return bool(known.any() and not (_as_numbers(column)[known].notna()).any())
-
-    def example(self, name: str) -> str:
-        """Return the first value of a column, for a message."""
-        values = self.frame[name].dropna()
-        return shortened(str(values.iloc[0])) if len(values) else "nothing"
-
-    def numbers(self, names: tuple[str, ...]) -> Array:
-        """Return some columns as an array, nan where a value is missing. Shape (rows, columns)."""
-        chosen = self.frame[list(names)]
-        if not self.numeric.issuperset(names):
-            pandas = _pandas()
-            chosen = pandas.DataFrame({name: self._converted(name) for name in names})
-        # Missing values of nullable columns (Parquet) become nan as well.
-        return np.ascontiguousarray(chosen.to_numpy(dtype=np.float64, na_value=np.nan))
-
-    def with_names(self, X: Array, names: tuple[str, ...]) -> Any:
-        """Return an array as a data frame with the names of its columns (no copy)."""
-        return _pandas().DataFrame(X, columns=list(names), copy=False)
-
-    def _converted(self, name: str) -> Any:
-        column = self.frame[name]
-        if name in self.numeric:
-            return column
-        numbers = _as_numbers(column)
-        wrong = np.flatnonzero((column.notna() & numbers.isna()).to_numpy())
-        if len(wrong):
-            value = shortened(str(column.iloc[wrong[0]]))
-            raise InvalidInputError(
-                f"column {shortened(name)} is not numeric: {len(wrong)} of {len(column)} values "
-                f"cannot be read as numbers, the first one is {value} in row {wrong[0] + 1}. "
-                "Correct the file or leave the column out."
-            )
-        return numbers
 
 
 def read_table(file: str | os.PathLike[str], *, sheet: str | None = None) -> Table:
@@ -194,11 +115,11 @@ def _from_text(content: bytes, source: str) -> Table:
         if ragged:
             raise InvalidInputError(f"{ragged}; every row must have all columns.")
     table = Table(source=source, frame=frame, names=layout.names, described=layout.described)
-    return _without_unnamed(table, layout.unnamed)
+    return without_unnamed(table, layout.unnamed)
 
 
 def _read_csv(content: bytes, layout: Layout) -> Any:
-    pandas = _pandas()
+    pandas = require_pandas()
     content, encoding = with_plain_line_ends(content, layout.encoding)
     with warnings.catch_warnings():
         # Rows that are longer than the header are an error, not a reason to lose data.
@@ -232,7 +153,7 @@ def _exact(pandas: Any) -> dict[str, str]:
 
 
 def _from_parquet(content: bytes, source: str) -> Table:
-    pandas = _pandas()
+    pandas = require_pandas()
     try:
         frame = pandas.read_parquet(io.BytesIO(content))
     except ImportError as error:
@@ -249,7 +170,7 @@ def _from_parquet(content: bytes, source: str) -> Table:
 
 
 def _from_excel(content: bytes, source: str, sheet: str | None) -> Table:
-    pandas = _pandas()
+    pandas = require_pandas()
     _require_workbook(content)
     try:
         with pandas.ExcelFile(io.BytesIO(content), engine="openpyxl") as book:
@@ -294,48 +215,7 @@ def _from_cells(cells: Any, source: str, described: str) -> Table:
         names=names,
         described=described,
     )
-    return _without_unnamed(table, unnamed)
-
-
-def _without_unnamed(table: Table, unnamed: tuple[str, ...]) -> Table:
-    """Leave out columns without a name that are empty, or hold row numbers or row names."""
-    gone = tuple(name for name in unnamed if _is_margin(table, name))
-    if not gone:
-        return table
-    names = tuple(name for name in table.names if name not in gone)
-    return replace(table, frame=table.frame[list(names)], names=names, left_out=gone)
-
-
-def _is_margin(table: Table, name: str) -> bool:
-    column = table.frame[name]
-    if column.isna().all():
-        return True
-    if name != table.names[0]:
-        return False
-    return table.is_text(name) or (name in table.numeric and _counts_rows(column))
-
-
-def _counts_rows(column: Any) -> bool:
-    if column.isna().any():
-        return False
-    values: npt.NDArray[Any] = column.to_numpy(dtype=np.float64)
-    return bool(values[0] in (0.0, 1.0) and np.all(np.diff(values) == 1.0))
-
-
-def _is_numeric(dtype: Any) -> bool:
-    return bool(_pandas().api.types.is_numeric_dtype(dtype)) and dtype.kind != "c"
-
-
-def _as_numbers(column: Any) -> Any:
-    """Convert what looks like a number; dates and time spans do not."""
-    pandas = _pandas()
-    if column.dtype.kind in "mM":
-        return pandas.Series(np.nan, index=column.index)
-    return pandas.to_numeric(column.astype("object").map(_undated), errors="coerce")
-
-
-def _undated(value: Any) -> Any:
-    return value if isinstance(value, str | int | float | np.number) else str(value)
+    return without_unnamed(table, unnamed)
 
 
 def _spelled(name: Any) -> str:
@@ -346,11 +226,3 @@ def _spelled(name: Any) -> str:
 def _unreadable(error: Exception) -> InvalidInputError:
     reason = " ".join(str(error).split()).removeprefix("Error tokenizing data. C error: ")
     return InvalidInputError(f"the file could not be read: {reason[:200] or type(error).__name__}.")
-
-
-def _pandas() -> Any:
-    try:
-        import pandas
-    except ImportError as error:
-        raise MissingExtraError("pandas", "files", "Reading tables") from error
-    return pandas

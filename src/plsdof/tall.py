@@ -20,12 +20,13 @@ from plsdof._validation import Array, read_only
 from plsdof.errors import InvalidInputError
 from plsdof.gram import Gram, formed
 from plsdof.standardize import (
+    Observations,
     Standardized,
-    Table,
     Units,
     centre_response,
     row_blocks,
-    standardize_table,
+    standardize_observations,
+    varies_safely,
 )
 
 # A sum of squares that centring makes smaller than this share of what it was loses digits.
@@ -35,10 +36,6 @@ _REMOVED = 4.0
 _POWER_STEPS = 4
 # Means are taken for zero if they are at most this share of the squares: of all, of each.
 _CLOSE, _CLOSEST = 0.5, 0.86
-# A column whose spread is below this share of its size may count as constant.
-_SMALLEST_SPREAD = 1e-10
-# Sums of squares outside of this range may have left that of float64 on the way.
-_SQUARES = 1e-250, 1e250
 # Sums over the same numbers agree to this share of their size.
 _SAME = 1e-11
 
@@ -51,7 +48,7 @@ class TallRows:
 
     Attributes
     ----------
-    table : Table
+    given : Observations
     scale : bool
     y : (n_rows,) array
         Centred and weighted response.
@@ -64,7 +61,7 @@ class TallRows:
         again.
     """
 
-    table: Table
+    given: Observations
     scale: bool
     y: Array
     row_scale: Array | None
@@ -88,7 +85,7 @@ class TallRows:
     def standardized(self) -> Standardized:
         """Return the rows as `standardize` makes them."""
         self._require_unchanged()
-        return standardize_table(self.table, scale=self.scale)
+        return standardize_observations(self.given, scale=self.scale)
 
     def _require_unchanged(self) -> None:
         marks, seen = _marks(len(self.y)), np.zeros(len(self.shift))
@@ -103,34 +100,31 @@ class TallRows:
             )
 
     def _blocks(self) -> Iterator[tuple[slice, Array]]:
-        return shifted_blocks(self.table.X, self.shift, self.row_scale)
+        return shifted_blocks(self.given.X, self.shift, self.row_scale)
 
 
-def tall_gram(table: Table, *, scale: bool = True) -> tuple[Gram, TallRows] | None:
+def tall_gram(given: Observations, *, scale: bool = True) -> tuple[Gram, TallRows] | None:
     """Return X'X of the standardised data, and the rows behind it; None if in doubt.
 
     Cost: one pass over X (two if the first shift was no good) and O(n p^2) time, O(p^2) memory.
     """
-    X, weights = table.X, table.weights
+    X, weights = given.X, given.weights
     n_rows, p = X.shape
     if n_rows <= p:
         return None
     row_scale = None if weights is None else read_only(np.sqrt(weights))
-    response = centre_response(table.y, row_scale)
+    response = centre_response(given.y, row_scale)
     shift = _typical(X[row_blocks(X)[0]])
     for _ in range(2):
         with np.errstate(over="ignore", invalid="ignore"):
             sums = _sums(X, shift, row_scale, response.values)
-            matrix, rest, gross = sums.matrix, sums.first / table.n, sums.matrix.diagonal().copy()
-            squares = gross - table.n * rest**2
-            if not _varies(squares, table.n * shift**2):
+            matrix, rest, gross = sums.matrix, sums.first / given.n, sums.matrix.diagonal().copy()
+            squares = gross - given.n * rest**2
+            if not varies_safely(squares, given.n * shift**2).all():
                 return None
-        x_scale = np.sqrt(squares / (table.n - 1.0)) if scale else np.ones(p)
-        for rows in row_blocks(matrix):
-            strip = matrix[rows]
-            strip -= (table.n * rest[rows, None]) * rest
-            strip /= x_scale[rows, None] * x_scale
-        if _keeps_digits(squares, gross, matrix, table.n * np.sum((rest / x_scale) ** 2)):
+        x_scale = np.sqrt(squares / (given.n - 1.0)) if scale else np.ones(p)
+        _standardize(matrix, rest, x_scale, given.n)
+        if _keeps_digits(squares, gross, matrix, given.n * np.sum((rest / x_scale) ** 2)):
             break
         shift = shift + rest
     else:
@@ -138,16 +132,16 @@ def tall_gram(table: Table, *, scale: bool = True) -> tuple[Gram, TallRows] | No
     tolerance = _SAME * np.sqrt(gross * n_rows)
     total = float(response.values @ response.values)
     units = Units(
-        n=table.n,
+        n=given.n,
         n_rows=n_rows,
         x_mean=read_only(shift + rest),
         x_scale=read_only(x_scale),
         y_mean=response.mean,
         row_scale=row_scale,
-        names=table.names,
+        names=given.names,
     )
     kept = TallRows(
-        table=table,
+        given=given,
         scale=scale,
         y=response.values,
         row_scale=row_scale,
@@ -228,10 +222,12 @@ def _marks(n_rows: int) -> Array:
     return np.asarray(np.cos(np.arange(n_rows, dtype=np.float64)))
 
 
-def _varies(squares: Array, offset: Array) -> bool:
-    """Whether all columns vary by more than rounding, and none by too much for squares."""
-    sound = (squares > _SMALLEST_SPREAD**2 * offset) & (squares > _SQUARES[0])
-    return bool(np.all(sound & (squares < _SQUARES[1])))
+def _standardize(matrix: Array, rest: Array, x_scale: Array, n: float) -> None:
+    """Take n dd' off A'A and divide by the scales, in place, in strips that fit the cache."""
+    for rows in row_blocks(matrix):
+        strip = matrix[rows]
+        strip -= (n * rest[rows, None]) * rest
+        strip /= x_scale[rows, None] * x_scale
 
 
 def _keeps_digits(squares: Array, gross: Array, matrix: Array, removed: float) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from plsdof import methods
 from plsdof._validation import Array, as_choice, as_count, as_fraction, read_only
 from plsdof.cli.options import CHOICES, DEFAULT_COMPONENTS, METHODS
 from plsdof.cli.problem import TableProblem
@@ -21,20 +22,15 @@ from plsdof.inference import (
     coefficient_inference,
     noise_interval,
 )
-from plsdof.methods import (
-    pcr_path,
-    pcr_path_from,
-    pls_path,
-    pls_path_from,
-    ridge_path,
-    ridge_path_from,
-)
 from plsdof.path import Path
 
 _DEFAULT_FOLDS = 10
 # How to fit a table in memory, and one that is read piece by piece.
-_FITS: dict[str, Any] = {"pls": pls_path, "pcr": pcr_path, "ridge": ridge_path}
-_FITS_FROM: dict[str, Any] = {"pls": pls_path_from, "pcr": pcr_path_from, "ridge": ridge_path_from}
+_FITS: dict[str, tuple[Any, Any]] = {
+    "pls": (methods.pls_path, methods.pls_path_from),
+    "pcr": (methods.pcr_path, methods.pcr_path_from),
+    "ridge": (methods.ridge_path, methods.ridge_path_from),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,13 +161,12 @@ def default_components(n: int, p: int, limit: int | None = None) -> int:
 def _fit(problem: TableProblem | StreamedProblem, plan: Plan) -> Path:
     most = plan.max_components or default_components(*problem.shape)
     most = most if plan.components is None else max(most, plan.components)
+    in_memory, streamed = _FITS[plan.method]
     if isinstance(problem, StreamedProblem):
-        fit: Any = partial(_FITS_FROM[plan.method], problem.gram)
+        fit = partial(streamed, problem.gram)
     else:
-        fit = partial(_FITS[plan.method], problem.X, problem.y)
-    path: Path = fit(scale=plan.scale) if plan.method == "ridge" else fit(most, scale=plan.scale)
-    if plan.method == "ridge":
-        return path
+        fit = partial(in_memory, problem.X, problem.y)
+    path: Path = fit(*(() if plan.method == "ridge" else (most,)), scale=plan.scale)
     if plan.components is not None and plan.components >= len(path.dof):
         raise InvalidInputError(
             f"--components {plan.components}: the table supports {len(path.dof) - 1} at most. "

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from plsdof.columns import shortened
 from plsdof.errors import InvalidInputError
-from plsdof.tables import Table, read_table, shortened_path
+from plsdof.table_content import Table
+from plsdof.tables import read_table, shortened_path
 
 
 def files_of(folder: Path) -> list[Path]:

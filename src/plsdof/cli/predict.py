@@ -33,7 +33,8 @@ from plsdof.columns import header_number, shortened, suggestion
 from plsdof.errors import InvalidInputError
 from plsdof.model_file import load_model
 from plsdof.portable_model import PortableModel
-from plsdof.tables import Table, read_table, shortened_path
+from plsdof.table_content import Table
+from plsdof.tables import read_table, shortened_path
 
 _MOST_ROWS = 20
 _HEADINGS = {

@@ -11,7 +11,8 @@ from plsdof._validation import Array
 from plsdof.cli.folder import read_folder
 from plsdof.columns import choose_columns, find_column, header_number, shortened, wavelengths
 from plsdof.errors import InvalidInputError
-from plsdof.tables import Table, read_table, shortened_path
+from plsdof.table_content import Table
+from plsdof.tables import read_table, shortened_path
 
 _MOST_LISTED = 8
 
