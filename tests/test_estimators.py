@@ -17,8 +17,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from plsdof import pls_path
-from plsdof.errors import InvalidInputError, RankExhaustedWarning
+from plsdof.errors import ConstantColumnWarning, InvalidInputError, RankExhaustedWarning
 from plsdof.estimators import PCRegressor, PLSRegressor, RidgeRegressor
+from plsdof.flexible_estimators import KernelPLSRegressor
 
 ESTIMATORS = [
     PLSRegressor(),
@@ -214,6 +215,17 @@ def test_sparse_predictors_give_the_same_model(kind, model, weighted):
     np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-9)
     np.testing.assert_allclose(sparse.predict(kind(X)), dense.predict(X), atol=1e-9)
     np.testing.assert_allclose(sparse.conf_int(), dense.conf_int(), atol=1e-7)
+    np.testing.assert_allclose(
+        sparse.predict_interval(kind(X)), dense.predict_interval(X), atol=1e-7
+    )
+
+
+def test_a_constant_column_of_sparse_predictors_is_reported_at_the_callers_line():
+    X, y = sparse_problem()
+    X[:, 3] = 0.0
+    with pytest.warns(ConstantColumnWarning, match="3") as log:
+        PLSRegressor(2).fit(scipy.sparse.csr_array(X), y)
+    assert log[0].filename == __file__
 
 
 def test_several_responses_of_sparse_predictors():
@@ -230,10 +242,8 @@ def test_what_needs_dense_rows_says_so():
     rows = scipy.sparse.csr_array(X)
     with pytest.raises(InvalidInputError, match="n_components='cv' needs a dense X; got a sparse"):
         PLSRegressor("cv").fit(rows, y)
-    model = PLSRegressor(2).fit(rows, y)
     with pytest.raises(TypeError, match=r"[Dd]ense"):
-        model.predict_interval(rows)
-    model.predict_interval(X)
+        KernelPLSRegressor(2).fit(X, y).predict_interval(rows)
 
 
 def test_scores_and_predictions_of_sparse_rows():

@@ -6,6 +6,7 @@ import flint
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 from conftest import make_problem
 from oracle import dof_from_moments
 from sklearn.metrics import pairwise
@@ -139,6 +140,13 @@ def test_interval_for_the_fit_rests_on_the_derivative_of_the_prediction(m):
     interval = inference.prediction_interval(path, m, X_new, kind="mean", noise=0.09)
     np.testing.assert_allclose(interval.std_error, 0.3 * np.linalg.norm(slopes, axis=1), atol=1e-6)
     np.testing.assert_allclose(interval.center, path.predict(X_new)[m], atol=1e-12)
+
+
+def test_sparse_new_rows_are_not_taken_for_kernel_values():
+    X, y, X_new = make_curve(15, 15, seed=3)
+    path = kernel_pls_path(X, y, max_components=2)
+    with pytest.raises(InvalidInputError, match="sparse"):
+        path.predict(scipy.sparse.csr_array(X_new))
 
 
 def exact_kernel_dof(X, y, gamma, m):

@@ -74,7 +74,7 @@ def block_gram(blocks: Blocks, *, scale: bool = True, limit: int = FORMED) -> Gr
     """
     limit = as_count(limit, "limit")
     gram = (_from_rows if blocks.axis == 0 else _from_columns)(blocks, scale, limit)
-    warn_constant_columns(np.isinf(gram.units.x_scale), gram.units.names, stacklevel=5)
+    warn_constant_columns(np.isinf(gram.units.x_scale), gram.units.names)
     return gram
 
 

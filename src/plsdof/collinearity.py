@@ -1,12 +1,11 @@
 """How collinear the predictors are, and what that says about the Degrees of Freedom."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from plsdof._validation import Array, as_matrix, feature_names, shortened
-from plsdof.errors import ConstantColumnWarning, InvalidInputError
+from plsdof.errors import ConstantColumnWarning, InvalidInputError, warn_caller
 from plsdof.standardize import Columns, centre_columns
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -97,11 +96,10 @@ def mean_absolute_correlation(X: Any) -> float:
     if columns.constant.any():
         names = feature_names(X)
         labels = [names[i] if names else str(i) for i in np.flatnonzero(columns.constant)]
-        warnings.warn(
+        warn_caller(
             f"{len(labels)} column(s) of X do not vary: {shortened(labels)}. They have no "
             "correlation with the others and are left out of the mean.",
             ConstantColumnWarning,
-            stacklevel=2,
         )
     return float(_sum_above_diagonal(varying) / (len(varying) - 1) / (p * (p - 1) / 2))
 

@@ -236,5 +236,5 @@ def _reported(
     paths: ResponsePaths[PathType], strict: bool, asked: int | None
 ) -> ResponsePaths[PathType]:
     for path in paths:
-        report_end(path, strict, asked, stacklevel=4)
+        report_end(path, strict, asked)
     return paths

@@ -1,7 +1,14 @@
 """Exceptions and warnings.
 
-Every message says what came in, what is allowed, and what to do about it.
+Every message says what came in, what is allowed, and what to do about it. Warnings point at the
+line outside of this package that led to them.
 """
+
+import sys
+import warnings
+from pathlib import Path
+
+_PACKAGE = str(Path(__file__).parent)
 
 
 class PlsdofError(Exception):
@@ -40,3 +47,11 @@ class ConstantColumnWarning(PlsdofWarning):
 
 class RankExhaustedWarning(PlsdofWarning):
     """The path is shorter than asked for because the data support no more components."""
+
+
+def warn_caller(text: str, category: type[Warning]) -> None:
+    """Warn at the first line up the stack that is not in this package."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)

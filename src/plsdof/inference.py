@@ -184,12 +184,11 @@ def prediction_interval(
     as_choice(kind, "kind", INTERVAL_KINDS)
     variance = _variance(path, m, noise)
     df = _reference_df(path, m, distribution)
-    X = path.check_new_rows(X_new)
-    reach = (X - path.units.x_mean) @ path.coef_factor(m)
+    reach = path.centred_times(X_new, path.coef_factor(m))
     spread = 1.0 / path.spectrum.n + np.vecdot(reach, reach)
     if kind == "observation":
         spread = spread + 1.0
-    center = path.intercept[m] + X @ path.coef[m]
+    center = path.units.y_mean + path.centred_times(X_new, path.coef[m])
     return _interval(center, np.sqrt(variance * spread), _quantile(level, df), level)
 
 

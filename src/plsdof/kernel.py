@@ -54,8 +54,8 @@ class KernelPLSPath(PLSPath):
         """The kernel function and its parameters."""
         return self.inputs.kernel
 
-    def check_new_rows(self, X_new: Any) -> Array:
-        """Return the kernel values of new rows with the training rows. Shape (n_new, n_rows)."""
+    def check_new_rows(self, X_new: Any, *, sparse: bool = False) -> Array:  # noqa: ARG002
+        """Return the kernel values of new dense rows with the training rows. (n_new, n_rows)."""
         return self.inputs.values(X_new)
 
     def __repr__(self) -> str:

@@ -1,15 +1,14 @@
 """The methods: a path class and a function from data to it for PLS, PCR and ridge."""
 
-import warnings
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from plsdof._validation import Array, as_choice, as_count, as_positive, as_weights, read_only
 from plsdof.blocks import Blocks
 from plsdof.decomposition import SOLVERS
-from plsdof.errors import RankExhaustedError, RankExhaustedWarning
+from plsdof.errors import RankExhaustedError, RankExhaustedWarning, warn_caller
 from plsdof.filters import (
     pcr_filter,
     pls_filter,
@@ -19,7 +18,6 @@ from plsdof.filters import (
 from plsdof.gram import Gram
 from plsdof.large import large_gram, refuse_svd, sampling_of, source_gram
 from plsdof.moments import Moments
-from plsdof.path import Path
 from plsdof.path_types import PCRPath, PLSPath, RidgePath
 from plsdof.routes import (
     Method,
@@ -121,7 +119,7 @@ def pls_path(
         refuse_svd(solver)
         with sampling_of(gram, max_components, tolerance, random_state, progress) as sampling:
             path = gram_route(PLSPath, gram, method, max_components, sampling)
-    report_end(path, strict, max_components, stacklevel=3)
+    report_end(path, strict, max_components)
     return path
 
 
@@ -160,7 +158,7 @@ def pls_path_from(
     gram = source_gram(source, scale=scale)
     with sampling_of(gram, max_components, tolerance, random_state, progress) as sampling:
         path = gram_route(PLSPath, gram, method, max_components, sampling)
-    report_end(path, strict, max_components, stacklevel=3)
+    report_end(path, strict, max_components)
     return path
 
 
@@ -191,7 +189,7 @@ def pcr_path_from(
     """
     method = _pcr_method(order, max_components)
     path = whole_gram_route(PCRPath, source_gram(source, scale=scale), method)
-    report_end(path, strict, max_components, stacklevel=3)
+    report_end(path, strict, max_components)
     return path
 
 
@@ -252,7 +250,7 @@ def pcr_path(
     method = _pcr_method(order, max_components)
     as_choice(solver, "solver", SOLVERS)
     path = _whole(PCRPath, X, y, method, solver, scale, sample_weight, max_components)
-    report_end(path, strict, max_components, stacklevel=3)
+    report_end(path, strict, max_components)
     return path
 
 
@@ -329,7 +327,19 @@ def _whole(
     return whole_gram_route(kind, gram, method, **further)
 
 
-def report_end(path: Path, strict: bool, asked: int | None, stacklevel: int = 4) -> None:
+class Ended(Protocol):
+    """A path that knows why it ends where it does."""
+
+    @property
+    def dof(self) -> Array:
+        """One entry per model."""
+
+    @property
+    def message(self) -> str:
+        """Why there are no more; empty if there are all that were asked for."""
+
+
+def report_end(path: Ended, strict: bool, asked: int | None) -> None:
     """Warn, or raise if ``strict``, where a path is shorter than asked for."""
     size = len(path.dof) - 1
     if not path.message or (asked is None and size > 0):
@@ -338,4 +348,4 @@ def report_end(path: Path, strict: bool, asked: int | None, stacklevel: int = 4)
     text = f"{wanted} asked for, {size} supported: {path.message}"
     if strict:
         raise RankExhaustedError(text)
-    warnings.warn(text, RankExhaustedWarning, stacklevel=stacklevel)
+    warn_caller(text, RankExhaustedWarning)

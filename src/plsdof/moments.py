@@ -99,7 +99,7 @@ class Moments:
         ConstantColumnWarning
         """
         gram = gram_from_sums(self._sums, scale, self.names)
-        warn_constant_columns(np.isinf(gram.units.x_scale), gram.units.names, stacklevel=3)
+        warn_constant_columns(np.isinf(gram.units.x_scale), gram.units.names)
         return gram
 
     @property

@@ -111,7 +111,8 @@ def q_residuals(
 
 
 def _standardized(path: PLSPath, X_new: Any) -> Array:
-    return (path.check_new_rows(X_new) - path.units.x_mean) / path.units.x_scale
+    rows: Array = path.check_new_rows(X_new)
+    return (rows - path.units.x_mean) / path.units.x_scale
 
 
 def _new_scores(path: PLSPath, m: int, rows: Array) -> Array:

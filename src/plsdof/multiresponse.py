@@ -5,7 +5,6 @@ the others; `plsdof.joint_derivative` differentiates it. PLS1 column by column, 
 of several responses, is in `plsdof.columnwise`.
 """
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,9 +17,9 @@ from plsdof._validation import Array, as_choice, as_count, as_new_rows, read_onl
 from plsdof.columnwise import ResponsePaths, as_responses, kept_rows, pls_paths
 from plsdof.criteria import Fits, Selection
 from plsdof.decomposition import Decomposition, decompose
-from plsdof.errors import InvalidInputError, RankExhaustedError, RankExhaustedWarning
+from plsdof.errors import InvalidInputError
 from plsdof.joint_derivative import ALGORITHMS, JointFit, joint_fit
-from plsdof.methods import optional_count
+from plsdof.methods import optional_count, report_end
 from plsdof.standardize import Units, centre_response, standardize
 
 __all__ = ["PLS2Path", "ResponsePaths", "pls2_path", "pls_paths"]
@@ -125,7 +124,7 @@ class PLS2Path:
     def predict(self, X_new: Any) -> Array:
         """Predict new rows with every model. Shape (M + 1, n_new, q)."""
         new = as_new_rows(X_new, len(self.units.x_mean), self.units.names)
-        return self.intercept[:, None, :] + new @ self.coef
+        return self.y_mean + (new - self.units.x_mean) @ self.coef
 
     @cached_property
     def x_scores(self) -> Array:
@@ -326,7 +325,7 @@ def pls2_path(
         names=names,
         algorithm=algorithm,
     )
-    _report(path, asked, strict)
+    report_end(path, strict, asked)
     return path
 
 
@@ -336,14 +335,3 @@ def _outside(decomposition: Decomposition, values: Array, n: float) -> Array:
         return np.zeros_like(values)
     rotated = np.column_stack([decomposition.rotate(column) for column in values.T])
     return values - decomposition.to_samples(rotated)
-
-
-def _report(path: PLS2Path, asked: int | None, strict: bool) -> None:
-    size = len(path.dof) - 1
-    if not path.message or (asked is None and size > 0):
-        return
-    wanted = "components" if asked is None else f"{asked} components"
-    text = f"{wanted} asked for, {size} supported: {path.message}"
-    if strict:
-        raise RankExhaustedError(text)
-    warnings.warn(text, RankExhaustedWarning, stacklevel=3)

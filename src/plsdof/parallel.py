@@ -8,7 +8,7 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from plsdof.errors import InvalidInputError, MissingExtraError, PlsdofWarning
+from plsdof.errors import InvalidInputError, MissingExtraError, PlsdofWarning, warn_caller
 from plsdof.folds import Fold
 
 Result = TypeVar("Result")
@@ -125,10 +125,10 @@ def _warn_once(caught: Sequence[Caught]) -> None:
     ours = {kind: text for kind, text in reversed(everything) if issubclass(kind, PlsdofWarning)}
     for kind, text in everything:
         if kind not in ours:
-            warnings.warn(text, kind, stacklevel=4)
+            warn_caller(text, kind)
     if not ours:
         return
     folds = Counter(kind for notes in caught for kind in {kind for kind, _ in notes})
     parts = [f"In {folds[kind]} of {len(caught)} folds: {text}" for kind, text in ours.items()]
     category = next(iter(ours)) if len(ours) == 1 else PlsdofWarning
-    warnings.warn(" ".join(parts), category, stacklevel=4)
+    warn_caller(" ".join(parts), category)

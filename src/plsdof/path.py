@@ -108,20 +108,25 @@ class Path(Models):
         return read_only(_SAFETY * share)
 
     def predict(self, X_new: Any) -> Array:
-        """Predict new rows with every model. Shape (K, n_new).
-
-        Rows may come as a scipy sparse matrix.
-        """
-        if scipy.sparse.issparse(X_new):
-            rows = as_sparse_rows(X_new, len(self.units.x_mean))
-            values: Array = np.asarray(rows @ self.coef.T).T
-            return self.intercept[:, None] + values
+        """Predict new rows, dense or sparse, with every model. Shape (K, n_new)."""
         # Not intercept + coef @ X, which loses digits where means are large.
-        rows = self.check_new_rows(X_new) - self.units.x_mean
-        return self.units.y_mean + self.coef @ rows.T
+        return self.units.y_mean + self.centred_times(X_new, self.coef.T).T
 
-    def check_new_rows(self, X_new: Any) -> Array:
-        """Return new rows as the matrix that `coef` multiplies, after checking their columns."""
+    def centred_times(self, X_new: Any, B: Array) -> Array:
+        """Return (X_new - 1 mean') B for new rows, dense or sparse."""
+        rows = self.check_new_rows(X_new, sparse=True)
+        is_sparse: bool = scipy.sparse.issparse(rows)
+        if is_sparse:
+            return np.asarray(rows @ B - self.units.x_mean @ B)
+        return np.asarray((rows - self.units.x_mean) @ B)
+
+    def check_new_rows(self, X_new: Any, *, sparse: bool = False) -> Any:
+        """Return new rows as the matrix that `coef` multiplies, after checking their columns.
+
+        They stay ``sparse`` if they may.
+        """
+        if sparse and scipy.sparse.issparse(X_new):
+            return as_sparse_rows(X_new, len(self.units.x_mean))
         return as_new_rows(X_new, len(self.units.x_mean), self.units.names)
 
     def refit(self, y: Any) -> Self:

@@ -54,7 +54,7 @@ class PathRegressor(ResponseRegressor):
         ----------
         X : (n, p) array or data frame
             PLS, PCR and ridge also take scipy sparse matrices, and never make them dense, unless
-            the choice is "cv"; `predict` and `transform` take them too, intervals do not.
+            the choice is "cv"; so do `predict`, `transform` and `predict_interval`.
         y : (n,) or (n, q) array, series or data frame
             Several columns are fitted one by one, on one decomposition of a dense X.
         sample_weight : (n,) array, optional
@@ -98,7 +98,7 @@ class PathRegressor(ResponseRegressor):
         If y had columns (n_new, q, 2), or, if these had names (and pandas is installed), a data
         frame with columns (name, "lower") and (name, "upper").
         """
-        rows = self._new_rows(X)
+        rows = self._new_rows(X, sparse=self._path_takes_sparse)
         intervals = [
             inference.prediction_interval(
                 path,

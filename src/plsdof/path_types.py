@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse
 
-from plsdof._validation import Array, as_sparse_rows, read_only
+from plsdof._validation import Array, read_only
 from plsdof.filters import (
     PLSFilter,
 )
@@ -69,12 +68,7 @@ class PLSPath(ComponentPath):
 
     def transform(self, X_new: Any) -> Array:
         """Return the scores of new rows, dense or sparse, on all components. Shape (n_new, M)."""
-        if scipy.sparse.issparse(X_new):
-            rotations = self.x_rotations / self.units.x_scale[:, None]
-            rows = as_sparse_rows(X_new, len(rotations))
-            return np.asarray(rows @ rotations) - self.units.x_mean @ rotations
-        X = self.check_new_rows(X_new)
-        return ((X - self.units.x_mean) / self.units.x_scale) @ self.x_rotations
+        return self.centred_times(X_new, self.x_rotations / self.units.x_scale[:, None])
 
     def _rotated_rotations(self) -> Array:
         # X W = T L, so T diag(L) = X (W L^{-1} diag(L)); L is upper bidiagonal.

@@ -1,12 +1,11 @@
 """Given kernel matrices that are not quite positive semi-definite."""
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
 from plsdof._validation import Array, as_matrix, as_weights, read_only
-from plsdof.errors import InvalidInputError, PlsdofWarning
+from plsdof.errors import InvalidInputError, PlsdofWarning, warn_caller
 from plsdof.kernel_functions import require_symmetric
 
 # Negative eigenvalues up to this share of the largest are rounding, and so are differences of
@@ -99,6 +98,7 @@ def positive_part(K: Array, sample_weight: Array | None = None) -> PositivePart 
     >>> C = np.eye(3) - 1 / 3
     >>> np.linalg.eigvalsh(C @ K @ C).round(3)
     array([-0.533,  0.   ,  2.   ])
+    >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
     ...     corrected = positive_part(K)(K)
     >>> np.abs(np.linalg.eigvalsh(C @ corrected @ C)).round(3)
@@ -163,11 +163,10 @@ def _negative_directions(gram: Array) -> Array:
     below = eigenvalues < -_ROUNDING * largest
     share = -eigenvalues[below].sum() / np.abs(eigenvalues).sum()
     if below.any():
-        warnings.warn(
+        warn_caller(
             f"The kernel matrix is not positive semi-definite: after centring its eigenvalues run "
             f"from {lowest:.3g} to {largest:.3g}. The negative ones, {100 * share:.2g}% of the sum "
             "of absolute values, are set to zero, and the model is that of the kernel left over.",
             IndefiniteKernelWarning,
-            stacklevel=7,
         )
     return np.asarray(vectors[:, below])

@@ -6,7 +6,6 @@ centred data are multiplied by sqrt(w), so that ordinary inner products become w
 Integer weights then mean the same as repeated rows.
 """
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +21,7 @@ from plsdof._validation import (
     read_only,
     shortened,
 )
-from plsdof.errors import ConstantColumnWarning, InvalidInputError
+from plsdof.errors import ConstantColumnWarning, InvalidInputError, warn_caller
 
 # A column whose spread is within this many roundings of its largest entry does not vary.
 CONSTANT_ULPS = 4 * float(np.finfo(np.float64).eps)
@@ -141,7 +140,7 @@ def standardize(X: Any, y: Any, *, scale: bool = True, sample_weight: Any = None
 def standardize_observations(given: Observations, *, scale: bool = True) -> Standardized:
     """Do the same with data that have been checked."""
     columns = centre_columns(given.X, given.weights, given.n, scale)
-    warn_constant_columns(columns.constant, given.names, stacklevel=6)
+    warn_constant_columns(columns.constant, given.names)
     row_scale = None if given.weights is None else read_only(np.sqrt(given.weights))
     if row_scale is not None:
         columns.values[...] *= row_scale[:, None]
@@ -303,14 +302,12 @@ def centre_response(y: Array, row_scale: Array | None = None) -> Response:
     return Response(values=read_only(values), mean=mean + remainder)
 
 
-def warn_constant_columns(
-    constant: npt.NDArray[np.bool_], names: tuple[str, ...] | None, stacklevel: int = 5
-) -> None:
+def warn_constant_columns(constant: npt.NDArray[np.bool_], names: tuple[str, ...] | None) -> None:
     """Name the columns that do not vary, in one warning."""
     if not constant.any():
         return
     labels = [names[i] if names else str(i) for i in np.flatnonzero(constant)]
-    warnings.warn(constant_columns_text(labels), ConstantColumnWarning, stacklevel=stacklevel)
+    warn_caller(constant_columns_text(labels), ConstantColumnWarning)
 
 
 def constant_columns_text(labels: list[str]) -> str:

@@ -1,6 +1,5 @@
 """What both algorithms start from: standardised data and how many components they support."""
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +7,7 @@ import numpy as np
 
 from plsdof._validation import Array, as_count
 from plsdof.decomposition import decompose
-from plsdof.errors import InvalidInputError, RankExhaustedWarning
+from plsdof.errors import InvalidInputError, RankExhaustedWarning, warn_caller
 from plsdof.filters import pls_filter
 from plsdof.standardize import Standardized, standardize
 
@@ -59,5 +58,5 @@ def report_end(size: int, asked: int, problem: Problem) -> str:
             "plsdof.pls_path goes further."
         )
     text = f"{asked} components asked for, {size} supported: {reason}"
-    warnings.warn(text, RankExhaustedWarning, stacklevel=3)
+    warn_caller(text, RankExhaustedWarning)
     return reason
