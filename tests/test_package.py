@@ -82,6 +82,7 @@ def imports_of(module):
 def test_layers_import_only_from_above():
     order = [
         "errors",
+        "threads",
         "_validation",
         "standardize",
         "gram",

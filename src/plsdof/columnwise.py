@@ -31,6 +31,7 @@ from plsdof.path import Path
 from plsdof.path_types import PCRPath, PLSPath, RidgePath
 from plsdof.routes import Method, is_accurate, whole_routes
 from plsdof.standardize import standardize
+from plsdof.threads import threads_for
 
 PathType = TypeVar("PathType", bound=Path)
 
@@ -220,10 +221,11 @@ def _fit_columns(
     names, responses = as_responses(Y)
     data = standardize(X, responses[:, 0], scale=scale, sample_weight=sample_weight)
     kept = kept_rows(responses, sample_weight)
-    for first in whole_routes(kind, data, method, solver, **further):
-        paths = _others(first, kept)
-        if all(is_accurate(path, asked) for path in paths):
-            break
+    with threads_for(data.X.shape):
+        for first in whole_routes(kind, data, method, solver, **further):
+            paths = _others(first, kept)
+            if all(is_accurate(path, asked) for path in paths):
+                break
     return ResponsePaths(paths=paths, names=names)
 
 

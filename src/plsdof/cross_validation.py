@@ -28,6 +28,7 @@ from plsdof.fold_scores import score_folds
 from plsdof.folds import Fold, Integers, group_codes, make_folds
 from plsdof.methods import default_alphas, pcr_path, pls_path, ridge_path
 from plsdof.parallel import for_each_fold
+from plsdof.threads import threads_for
 
 PATHS = ("pls", "pcr", "ridge")
 
@@ -115,14 +116,15 @@ def cross_validate(
     weights = as_weights(sample_weight, len(X))
     fitter = _fitter(path, X, y, weights, max_components=max_components, alphas=alphas, scale=scale)
     folds = make_folds(X, y, cv, groups, repeats=repeats, random_state=random_state)
-    fits = for_each_fold(
-        fitter.fit,
-        folds,
-        done=fitter.fit_together(folds),
-        n_jobs=n_jobs,
-        progress=progress,
-        description="Cross-validation",
-    )
+    with threads_for(X.shape):
+        fits = for_each_fold(
+            fitter.fit,
+            folds,
+            done=fitter.fit_together(folds),
+            n_jobs=n_jobs,
+            progress=progress,
+            description="Cross-validation",
+        )
     size = _common_size(fits)
     order = fits[0].simplest_first
     rows = np.concatenate([fold.test for fold in folds])

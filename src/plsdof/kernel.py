@@ -33,6 +33,7 @@ from plsdof.methods import optional_count, report_end
 from plsdof.path import Noise
 from plsdof.path_types import PLSPath
 from plsdof.standardize import Standardized, standardize
+from plsdof.threads import threads_for
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -274,13 +275,14 @@ def _fit(
     gram = _centred(values, weights / weights.sum())
     if row_scale is not None:
         gram *= row_scale[:, None] * row_scale
-    decomposition = from_gram(
-        gram,
-        # Rounding of the values, before centring made them smaller.
-        error=inputs.kernel.roundings * _EPS * math.sqrt(len(values)) * magnitude,
-        max_rank=inputs.max_rank,
-        row_scale=row_scale,
-    )
+    with threads_for(gram.shape):
+        decomposition = from_gram(
+            gram,
+            # Rounding of the values, before centring made them smaller.
+            error=inputs.kernel.roundings * _EPS * math.sqrt(len(values)) * magnitude,
+            max_rank=inputs.max_rank,
+            row_scale=row_scale,
+        )
     units = replace(
         data.units,
         x_mean=read_only(weights @ values / weights.sum()),

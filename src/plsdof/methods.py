@@ -29,6 +29,7 @@ from plsdof.routes import (
     whole_routes,
 )
 from plsdof.standardize import as_observations, require_flag, standardize
+from plsdof.threads import threads_for
 
 
 def pls_path(
@@ -113,8 +114,9 @@ def pls_path(
     if gram is None:
         require_flag(scale)
         given = as_observations(X, y, sample_weight)
-        routes = krylov_routes(PLSPath, given, scale, method, solver, max_components)
-        path = first_accurate(routes, max_components)
+        with threads_for(given.X.shape):
+            routes = krylov_routes(PLSPath, given, scale, method, solver, max_components)
+            path = first_accurate(routes, max_components)
     else:
         refuse_svd(solver)
         with sampling_of(gram, max_components, tolerance, random_state, progress) as sampling:
@@ -322,7 +324,8 @@ def _whole(
     gram = large_gram(X, y, scale=scale, sample_weight=sample_weight)
     if gram is None:
         data = standardize(X, y, scale=scale, sample_weight=sample_weight)
-        return first_accurate(whole_routes(kind, data, method, solver, **further), asked)
+        with threads_for(data.X.shape):
+            return first_accurate(whole_routes(kind, data, method, solver, **further), asked)
     refuse_svd(solver)
     return whole_gram_route(kind, gram, method, **further)
 

@@ -27,8 +27,9 @@ from plsdof.penalties import (
     difference_metric,
     matrix_metric,
 )
-from plsdof.routes import is_accurate
+from plsdof.routes import first_accurate, solvers
 from plsdof.standardize import Standardized, standardize
+from plsdof.threads import threads_for
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -251,11 +252,18 @@ def _fit(
     as_choice(solver, "solver", SOLVERS)
     make = partial(pls_filter, max_components=optional_count(max_components))
     whitened = replace(data, X=read_only(metric.whiten(data.X)))
-    for attempt in ("gram", "svd") if solver == "auto" else (solver,):
-        decomposition = _penalized(decompose(whitened, attempt), data.X, metric)
-        path = PenalizedPLSPath.build(data, decomposition, make, strength=strength, metric=metric)
-        if solver == "auto" and is_accurate(path, max_components):
-            break
+    routes = (
+        PenalizedPLSPath.build(
+            data,
+            _penalized(decompose(whitened, attempt), data.X, metric),
+            make,
+            strength=strength,
+            metric=metric,
+        )
+        for attempt in solvers(solver)
+    )
+    with threads_for(data.X.shape):
+        path = first_accurate(routes, max_components)
     report_end(path, strict, max_components)
     return path
 

@@ -48,11 +48,16 @@ def is_accurate(path: Path, asked: int | None) -> bool:
     )
 
 
+def solvers(solver: str) -> tuple[str, ...]:
+    """Return what is tried in turn."""
+    return ("gram", "svd") if solver == "auto" else (solver,)
+
+
 def whole_routes(
     kind: type[PathType], data: Standardized, method: Method, solver: str, **further: object
 ) -> Iterator[PathType]:
     """Fit with all singular vectors: from the Gram matrix, then from X itself."""
-    for attempt in ("gram", "svd") if solver == "auto" else (solver,):
+    for attempt in solvers(solver):
         yield kind.build(data, decompose(data, attempt), method, **further)
 
 

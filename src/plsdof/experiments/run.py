@@ -14,7 +14,8 @@ from plsdof.experiments.exhibit import Exhibit
 from plsdof.experiments.settings import DIMENSIONS, Settings, as_targets, fingerprint
 from plsdof.experiments.sources import Source, load_ozone_source, load_sources
 from plsdof.experiments.store import Store, csv_text, json_text, remove_unfinished, write_whole
-from plsdof.experiments.work import Progress, Unit, Values, Work, finish, one_thread
+from plsdof.experiments.work import Progress, Unit, Values, Work, finish
+from plsdof.threads import one_thread
 
 _OF_DATA = ("table1", "fig1")
 _OF_COMPARISON = {"fig2": comparison.fig2, "fig3": comparison.fig3}

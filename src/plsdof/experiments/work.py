@@ -3,11 +3,11 @@
 import contextlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from plsdof.errors import MissingExtraError, RankExhaustedWarning
 from plsdof.experiments.store import Store
+from plsdof.threads import one_thread
 
 Values = dict[str, Any]
 Work = Callable[[Any], Values]
@@ -71,20 +71,6 @@ def finish(
             store.save(unit.name, values)
             advance()
     return [store.load(unit.name) or {} for unit in units]
-
-
-def one_thread() -> AbstractContextManager[Any]:
-    """Limit linear algebra to one thread.
-
-    Several threads add up in another order, which the last digits show; and they would compete
-    with the other processes. Without threadpoolctl (extra "sklearn") nothing is limited.
-    """
-    try:
-        from threadpoolctl import threadpool_limits
-    except ImportError:
-        return contextlib.nullcontext()
-    limits: AbstractContextManager[Any] = threadpool_limits(limits=1)
-    return limits
 
 
 def _outcomes(units: Sequence[Unit], work: Work, jobs: int) -> Iterable[tuple[Any, Values]]:

@@ -1,0 +1,71 @@
+"""How many threads linear algebra takes."""
+
+import threading
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from plsdof import pls_path, threads
+
+
+def most_threads():
+    return max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+
+
+@pytest.fixture(autouse=True)
+def _two_threads():
+    with threadpool_limits(limits=2):
+        yield
+
+
+@pytest.mark.parametrize(("shape", "expected"), [((70, 700), 1), ((10_000, 500), 2)])
+def test_small_problems_take_one_thread(shape, expected):
+    with threads.threads_for(shape):
+        assert most_threads() == expected
+    assert most_threads() == 2
+
+
+def test_a_fit_takes_one_thread_and_leaves_the_others_as_they_were(monkeypatch):
+    seen = []
+    eigvalsh = np.linalg.eigvalsh
+
+    def watched(matrix):
+        seen.append(most_threads())
+        return eigvalsh(matrix)
+
+    monkeypatch.setattr(np.linalg, "eigvalsh", watched)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 40))
+    pls_path(X, X[:, 0] + rng.normal(size=60), 3)
+    assert set(seen) == {1}
+    assert most_threads() == 2
+
+
+def test_fits_in_two_python_threads_leave_no_limit_behind():
+    inside, leave = threading.Event(), threading.Event()
+
+    def other():
+        with threads.one_thread():
+            inside.set()
+            leave.wait(10)
+
+    worker = threading.Thread(target=other)
+    with threads.one_thread():
+        worker.start()
+        assert inside.wait(10)
+    leave.set()
+    worker.join()
+    assert most_threads() == 2
+
+
+def test_an_error_inside_lifts_the_limit():
+    with pytest.raises(KeyError, match="gone"), threads.one_thread():
+        raise KeyError("gone")
+    assert most_threads() == 2
+
+
+def test_without_threadpoolctl_nothing_is_limited(monkeypatch):
+    monkeypatch.setattr(threads, "_controller", lambda: None)
+    with threads.one_thread():
+        assert most_threads() == 2
