@@ -3,9 +3,12 @@
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from conftest import make_problem
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from plsdof import compare_paths, cross_validate, pcr_path, pls_path, ridge_path
@@ -107,3 +110,37 @@ def test_integer_weights_compare_like_repeated_rows(problem):
     np.testing.assert_allclose(ours.criteria["bic"], theirs.criteria["bic"], rtol=1e-9)
     scored = compare_paths(X, y, methods, sample_weight=weights, cv=4)
     assert np.all(np.isfinite(scored.cv_error))
+
+
+def test_regressors_and_paths_have_criteria_on_one_scale():
+    X, y = make_problem(40, 5, seed=1)
+    alpha, n = 7.0, len(y)
+    table = compare_paths(
+        X,
+        y,
+        {
+            "path": lambda X, y: ridge_path(X, y, [alpha]),
+            # The scaler divides by n, the path by n - 1.
+            "regressor": make_pipeline(StandardScaler(), Ridge(alpha * n / (n - 1))),
+        },
+        criteria=("aic", "bic", "gcv"),
+    )
+    for name in ("aic", "bic", "gcv"):
+        assert table.criteria[name][0] == pytest.approx(table.criteria[name][1], rel=1e-9)
+
+
+def test_weights_reach_a_pipeline_in_every_fold():
+    X, y = make_problem(40, 5, seed=1)
+    weights = np.arange(40.0) % 3
+    method = make_pipeline(StandardScaler(), LinearRegression())
+    table = compare_paths(X, y, {"ols": method}, sample_weight=weights, cv=5)
+    expected = cross_validate(
+        X, y, partial(pls_path, max_components=5), cv=5, sample_weight=weights
+    )
+    assert table.cv_error[0] == pytest.approx(expected.mean_error[5], rel=1e-9)
+
+
+def test_paths_keep_the_names_of_the_columns():
+    X, y = make_problem(20, 3)
+    table = compare_paths(pd.DataFrame(X, columns=list("abc")), y, ["pls"])
+    assert table.paths["pls"].feature_names == ("a", "b", "c")

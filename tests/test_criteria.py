@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from conftest import make_problem
 
-from plsdof import criteria, pls_path
-from plsdof.errors import NotAvailableError
+from plsdof import criteria, pcr_path, pls_path
+from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.estimators import PCRegressor
 
 RSS, DOF, N, NOISE = np.array([50.0, 20.0, 18.0]), np.array([1.0, 4.0, 9.5]), 20.0, 1.5
 
@@ -127,3 +128,35 @@ def test_perfect_fit_has_no_nan_winner():
     path = pls_path(X, X @ [1.0, 2.0, 3.0])
     for name in ("bic", "aicc", "gcv", "gmdl"):
         assert path.select(name).n_components == 3
+
+
+def test_a_selection_says_which_noise_it_used():
+    X, y = make_problem(20, 4)
+    path = pls_path(X, y)
+    assert path.select("bic").noise == "jacobian"
+    assert path.select("aic", "naive").noise == "naive"
+    assert path.select("cp").noise == "least-squares"
+    assert path.select("cp", noise=2.0).noise == "2"
+    for name in ("gcv", "aicc", "gmdl"):
+        assert path.select(name).noise == "not used"
+
+
+def test_unknown_words_are_refused():
+    X, y = make_problem(20, 4)
+    path = pls_path(X, y)
+    with pytest.raises(InvalidInputError, match="dof must be one of 'exact', 'clipped'"):
+        path.noise_variance("dof", dof="bogus")
+    with pytest.raises(InvalidInputError, match="kind must be one of"):
+        path.noise_variance("bogus")
+    with pytest.raises(InvalidInputError, match="noise must be one of"):
+        path.select("bic", noise="bogus")
+
+
+def test_principal_components_are_chosen_by_the_global_minimum():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 5)) * [9.0, 5.0, 3.0, 2.0, 1.0]
+    y = X[:, 3] + 0.1 * rng.normal(size=60)  # a late component
+    path = pcr_path(X, y, scale=False)
+    assert path.select().rule == "global-minimum"
+    assert path.select().n_components == PCRegressor(scale=False).fit(X, y).n_components_ >= 4
+    assert path.select(rule="first-minimum").n_components == 0

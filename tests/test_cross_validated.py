@@ -161,3 +161,13 @@ def test_result_survives_pickling_and_describes_itself(problem):
     assert_array_equal(copy.fold_errors, result.fold_errors)
     assert copy.select("spearman").index == result.select("spearman").index
     assert repr(result) == "CrossValidation(4 models, 8 folds, n=47, repeats=2)"
+
+
+@pytest.mark.parametrize("unit", [1e-82, 1e80])
+def test_scores_do_not_depend_on_the_unit_of_y(unit):
+    X, y = make_problem(40, 6, seed=2)
+    plain, scaled = cross_validate(X, y, cv=5), cross_validate(X, y * unit, cv=5)
+    assert_allclose(scaled.mean_correlation[1:], plain.mean_correlation[1:], rtol=1e-9)
+    assert_allclose(scaled.std_error / unit / unit, plain.std_error, rtol=1e-9)
+    for rule in ("minimum", "one-standard-error"):
+        assert scaled.select(rule=rule).index == plain.select(rule=rule).index

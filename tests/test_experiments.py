@@ -593,3 +593,15 @@ def test_the_shipped_template_is_part_of_the_package():
     import plsdof.experiments
 
     assert (Path(plsdof.experiments.__file__).parent / "templates" / "index.html").is_file()
+
+
+def test_the_fingerprint_covers_all_code_that_makes_numbers(monkeypatch):
+    read, seen = Path.read_bytes, []
+    monkeypatch.setattr(Path, "read_bytes", lambda path: seen.append(path) or read(path))
+    fingerprint("simulation", Settings(), [np.arange(3.0)])
+    parts = {(path.parent.name, path.name) for path in seen}
+    assert {
+        ("paper", "algorithm1.py"),
+        ("datasets", "simulated.py"),
+        ("plsdof", "krylov.py"),
+    } <= parts

@@ -176,3 +176,24 @@ def test_intervals_for_all_coefficients_cost_at_most_twice_the_path():
     alone, path = seconds(lambda: pls_path(X, y, 20))
     extra, _ = seconds(lambda: inference.coefficient_inference(path, 10, distribution="normal"))
     assert extra <= 2 * alone
+
+
+def test_rows_without_weight_are_no_folds_of_the_jackknife():
+    X, y = make_problem(30, 3)
+    weights = np.where(np.arange(30) < 12, 1.0, 0.0)
+    result = jackknife(X, y, 2, sample_weight=weights)
+    expected = jackknife(X[:12], y[:12], 2)
+    np.testing.assert_allclose(result.std_error, expected.std_error, rtol=1e-9)
+
+
+def test_what_is_no_path_or_seed_is_refused():
+    X, y = make_problem(20, 3)
+    with pytest.raises(InvalidInputError, match=r"path must be a path.*got ndarray"):
+        residual_bootstrap(X, y, 2)
+    with pytest.raises(InvalidInputError, match=r"path must be a path.*got ndarray"):
+        inference.coefficient_inference(X, 2)
+    path = pls_path(X, y)
+    with pytest.raises(InvalidInputError, match="random_state must be"):
+        residual_bootstrap(path, y, 2, random_state=-1)
+    with pytest.raises(InvalidInputError, match="random_state must be"):
+        inference.simultaneous_band(path, 2, random_state="x")

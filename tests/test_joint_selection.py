@@ -67,3 +67,12 @@ def test_groups_stay_together():
         path = penalized_pls_path(X[~test], y[~test], strength=1.0)
         errors.append(np.mean((path.predict(X[test]) - y[test]) ** 2, axis=1))
     np.testing.assert_allclose(joint.scores[0], np.mean(errors, axis=0), rtol=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-85, 1e75])
+def test_one_standard_error_does_not_depend_on_the_unit_of_y(unit):
+    X, y = make_problem(30, 8, seed=4)
+    options = {"by": "cv", "cv": 5, "rule": "one-standard-error"}
+    plain, scaled = (select_strength(X, one, [0.0, 1.0, 10.0], **options) for one in (y, y * unit))
+    assert scaled.selection.index == plain.selection.index
+    assert scaled.value == plain.value

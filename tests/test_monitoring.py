@@ -7,7 +7,7 @@ from latent import DATA, PROBLEMS, Textbook, new_rows
 from scipy import stats
 
 from plsdof import monitoring, pls_path
-from plsdof.errors import InvalidInputError
+from plsdof.errors import ConstantColumnWarning, InvalidInputError
 from plsdof.monitoring import Q_LIMITS
 
 
@@ -200,3 +200,17 @@ def test_moments_keep_the_level_on_training_rows_of_wide_data_where_eigenvalues_
     assert eigenvalues[2] < 0.02
     # The reservation in the documentation: new rows look stranger than they are.
     assert moments[3] > 0.1
+
+
+def test_a_column_that_starts_to_vary_counts_in_q_of_unscaled_data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 5))
+    y = X[:, 0] + rng.normal(size=50)
+    X[:, 4] = 3.0
+    new = X[:3].copy()
+    new[0, 4] = 50.0
+    with pytest.warns(ConstantColumnWarning):
+        path = pls_path(X, y, 2, scale=False)
+    values, before = (monitoring.q_residuals(path, 2, rows).values for rows in (new, X[:3]))
+    assert values[0] - before[0] == pytest.approx(47.0**2, rel=1e-9)
+    np.testing.assert_allclose(values[1:], before[1:], rtol=1e-9)

@@ -241,3 +241,14 @@ def _require_finite_columns(array: Array, names: tuple[str, ...] | None, name: s
 def shortened(labels: Sequence[str], most: int = 5) -> str:
     shown = ", ".join(repr(label[:60]) for label in labels[:most])
     return shown + (f" and {len(labels) - most} more" if len(labels) > most else "")
+
+
+def as_generator(random_state: Any) -> np.random.Generator:
+    """Return a random generator from a seed or a generator."""
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"random_state must be a whole number >= 0, a numpy Generator or None; "
+            f"got {random_state!r}."
+        ) from error

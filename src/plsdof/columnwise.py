@@ -155,8 +155,9 @@ def ridge_paths(
     [array([1.5]), array([1.5])]
     """
     if alphas is None:
-        weights = as_weights(sample_weight, len(Y))
-        n = len(Y) if weights is None else weights.sum()
+        n_rows = len(as_responses(Y)[1])
+        weights = as_weights(sample_weight, n_rows)
+        n = n_rows if weights is None else weights.sum()
         alphas = default_alphas(n or 1.0)  # no weight at all is refused later
     penalties = read_only(as_positive(alphas, "alphas"))
     method = partial(ridge_filter, alphas=penalties)

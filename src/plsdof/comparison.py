@@ -15,6 +15,7 @@ from plsdof.cross_validation import cross_validate
 from plsdof.errors import InvalidInputError, MissingExtraError, NotAvailableError
 from plsdof.methods import default_alphas, pcr_path, pls_path, ridge_path
 from plsdof.path import Path
+from plsdof.refitting import weight_options
 
 METHODS = ("pls", "pcr", "ridge")
 
@@ -120,6 +121,8 @@ def compare_paths(
     max_components, alphas
         For the named methods.
     criteria : names of information criteria to evaluate
+        With the noise variance of each model, "jacobian" in `Path.noise_variance`; as soon as a
+        regressor is among the methods RSS / (n - DoF) for all, to keep the rows comparable.
     cv : int, splitter or pairs, optional
         Folds for the cross-validated error, the same for all methods; none by default.
     sample_weight : (n,) array, optional
@@ -135,7 +138,7 @@ def compare_paths(
     >>> table.dof[list(table.nearest(6.6).values())].round(2)
     array([6.46, 7.  ])
     """
-    X = as_matrix(X, min_rows=2)
+    given, X = X, as_matrix(X, min_rows=2)
     y = as_response(y, len(X))
     for name in criteria:
         as_choice(name, "criteria", tuple(CRITERIA))
@@ -153,14 +156,16 @@ def compare_paths(
         n_jobs=n_jobs,
         progress=progress,
     )
+    # One noise variance for all: of a regressor there is no more than RSS / (n - DoF).
+    noise = "dof" if any(hasattr(one, "predict") for one in known.values()) else "jacobian"
     paths, blocks = {}, []
     for name, method in known.items():
         if hasattr(method, "predict"):
             block = _regressor_rows(method, X, y, weights, criteria)
             fit = partial(_Fitted, method)
         else:
-            paths[name] = method(X, y, **weighted)
-            block = _path_rows(paths[name], criteria)
+            paths[name] = method(given, y, **weighted)
+            block = _path_rows(paths[name], criteria, noise)
             fit = method
         size = len(block["dof"])
         block["cv_error"] = np.full(size, np.nan) if cv is None else _padded(validate(fit), size)
@@ -179,22 +184,24 @@ class _Fitted:
 
     parameters = np.zeros(1)
 
-    def __init__(self, estimator: Any, X: Array, y: Array, **weighted: Array) -> None:
+    def __init__(
+        self, estimator: Any, X: Array, y: Array, sample_weight: Array | None = None
+    ) -> None:
         from sklearn.base import clone
 
-        self.model = clone(estimator).fit(X, y, **weighted)
+        self.model = clone(estimator).fit(X, y, **weight_options(estimator, sample_weight))
 
     def predict(self, X_new: Any) -> Array:
         return np.asarray(self.model.predict(X_new), dtype=np.float64).reshape(1, -1)
 
 
-def _path_rows(path: Path, criteria: Sequence[str]) -> dict[str, Any]:
+def _path_rows(path: Path, criteria: Sequence[str], noise: str) -> dict[str, Any]:
     return {
         "parameter": path.parameters,
         "dof": path.dof,
         "dof_std_error": path.dof_std_error,
         "train_error": path.rss / path.spectrum.n,
-        **{name: _criterion(path, name) for name in criteria},
+        **{name: _criterion(path, name, noise) for name in criteria},
     }
 
 
@@ -241,8 +248,8 @@ def _padded(result: Any, size: int) -> Array:
     return values
 
 
-def _criterion(path: Path, name: str) -> Array:
+def _criterion(path: Path, name: str, noise: str) -> Array:
     try:
-        return path.criterion(name)
+        return path.criterion(name, noise=None if name == "cp" else noise)
     except NotAvailableError:  # cp without a noise level
         return np.full(len(path.dof), np.nan)

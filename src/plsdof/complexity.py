@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from plsdof._validation import Array, as_choice, as_positive, read_only
+from plsdof._validation import Array, as_choice, as_generator, as_positive, read_only
 from plsdof.complexity_problem import Problem, estimator_problem, path_problem
 from plsdof.complexity_rules import Exact
 from plsdof.errors import InvalidInputError, NotAvailableError
-from plsdof.folds import as_generator
 from plsdof.monte_carlo import MonteCarlo, monte_carlo_dof
 from plsdof.path import Path
 

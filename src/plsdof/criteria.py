@@ -17,6 +17,8 @@ from plsdof.errors import NotAvailableError
 
 NOISE_KINDS = ("jacobian", "dof", "naive")
 DOF_KINDS = ("exact", "naive", "clipped")
+# Criteria that need a noise variance.
+WITH_NOISE = ("aic", "bic", "cp")
 RULES = ("first-minimum", "global-minimum")
 
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from plsdof._validation import Array, as_choice, as_count, read_only
+from plsdof._validation import Array, as_choice, as_count, as_generator, read_only
 from plsdof.criteria import Selection, global_minimum, one_standard_error
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.fold_scores import correlations
-from plsdof.folds import Fold, Integers, as_generator
+from plsdof.folds import Fold, Integers
 
 # What models can be compared by, and where it is kept.
 MEASURES = {
@@ -206,8 +206,10 @@ class CrossValidation:
         counted = np.count_nonzero(~np.isnan(fold_values), axis=0)
         centred = fold_values - _mean(fold_values)
         spare = np.where(counted > 1, counted - 1.0, np.nan)
-        variance = np.nansum(centred**2, axis=0) / spare
-        return np.asarray(np.sqrt(variance * self._repeats() / np.maximum(counted, 1)))
+        # Errors are squares already, and their squares may leave the range of floats.
+        unit = float(np.nanmax(np.abs(centred), initial=0.0)) or 1.0
+        variance = np.nansum((centred / unit) ** 2, axis=0) / spare
+        return np.asarray(unit * np.sqrt(variance * self._repeats() / np.maximum(counted, 1)))
 
     def _spread(self, by: str, best: int) -> Array:
         """Return standard errors over folds, simplest model first."""

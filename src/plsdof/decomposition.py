@@ -60,6 +60,24 @@ class Decomposition:
         """Square roots of the eigenvalues."""
         return np.sqrt(self.eigenvalues)
 
+    @property
+    def sample_basis(self) -> Array:
+        """U, one row per sample. Shape (n_rows, r)."""
+        if self.left is not None:
+            return self.left
+        assert self.X is not None
+        assert self.right is not None
+        return self.X @ (self.right / self.singular_values)
+
+    @property
+    def feature_basis(self) -> Array:
+        """V, one row per feature. Shape (p, r)."""
+        if self.right is not None:
+            return self.right
+        assert self.X is not None
+        assert self.left is not None
+        return self.X.T @ (self.left / self.singular_values)
+
     def to_samples(self, rotated: Array) -> Array:
         """Return U @ rotated: from rotated coordinates (r, k) to one row per sample."""
         if self.left is not None:

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._validation import Array, read_only
-from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.errors import InvalidInputError
 from plsdof.path_types import PLSPath
 
 Flags = npt.NDArray[np.bool_]
@@ -81,15 +81,9 @@ def as_pls_path(path: Any) -> PLSPath:
     return path
 
 
-def as_components(path: Any, m: int, *, minimum: int = 0) -> int:
-    """Return ``m`` if the path has a model of that size, with at least ``minimum`` components."""
-    index = as_pls_path(path).index(m)
-    if index < minimum:
-        raise NotAvailableError(
-            "The model without components (m = 0) uses no variable, so variables have no "
-            "importance in it; ask for m >= 1."
-        )
-    return index
+def as_components(path: Any, m: int) -> int:
+    """Return ``m`` if the path has a model of that size."""
+    return as_pls_path(path).index(m)
 
 
 def squared_rows(rows: Array) -> Array:

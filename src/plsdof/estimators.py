@@ -128,7 +128,6 @@ class PCRegressor(_LinearComponents):
 
     _fit_path = staticmethod(pcr_path)
     _fit_paths = staticmethod(pcr_paths)
-    _default_rule = "global-minimum"
 
 
 class RidgeRegressor(PathRegressor):

@@ -68,9 +68,14 @@ class Filter:
 
     def jacobian(self, index: int) -> Array:
         """Return d zhat / d z in rotated coordinates, (r, r)."""
+        return self.times_jacobian(np.eye(self.factors.shape[1]), index)
+
+    def times_jacobian(self, rows: Array, index: int) -> Array:
+        """Return rows @ (d zhat / d z) for (k, r) rows. Cost: O(k r m)."""
         T = self.scores[:, :index]
-        feedback: Array = 2 * T @ (T.T * self.residuals[index])
-        return np.diag(self.factors[index]) + feedback
+        feedback: Array = (rows @ T) @ (T.T * self.residuals[index])
+        direct: Array = rows * self.factors[index]
+        return direct + 2 * feedback
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -98,8 +98,10 @@ def _correlations(
     centred = predictions - np.repeat(_sums(predictions * share, sizes), sizes, axis=1)
     target = observed - np.repeat(_sums(observed * share, sizes), sizes)
     with np.errstate(invalid="ignore", divide="ignore"):
-        size = np.sqrt(_sums(centred**2 * share, sizes) * _sums(target**2 * share, sizes))
-        values = _sums(centred * (target * share), sizes) / size
+        # Two roots: the product of the sums may leave the range of floats.
+        size = np.sqrt(_sums(centred**2 * share, sizes))
+        values = _sums(centred / size.repeat(sizes, axis=-1) * (target * share), sizes)
+        values /= np.sqrt(_sums(target**2 * share, sizes))
     return np.where(defined, np.clip(values, -1.0, 1.0).T, np.nan)
 
 

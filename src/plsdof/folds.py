@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._validation import as_count
+from plsdof._validation import as_count, as_generator
 from plsdof.errors import InvalidInputError
 
 Integers = npt.NDArray[np.intp]
@@ -117,17 +117,6 @@ def group_codes(groups: Any, n: int) -> Integers:
     codes = np.empty(len(first), dtype=np.intp)
     codes[np.argsort(first)] = np.arange(len(first))
     return codes[inverse]
-
-
-def as_generator(random_state: Any) -> np.random.Generator:
-    """Return a random generator from a seed or a generator."""
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(
-            f"random_state must be a whole number >= 0, a numpy Generator or None; "
-            f"got {random_state!r}."
-        ) from error
 
 
 def _dealt_folds(

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import scipy.stats
 
-from plsdof._validation import Array, as_choice, as_count, as_fraction, read_only
+from plsdof._validation import Array, as_choice, as_count, as_fraction, as_generator, read_only
 from plsdof.errors import MissingExtraError, NotAvailableError
-from plsdof.path import Noise, Path
+from plsdof.path import Noise, Path, as_path
 
 DISTRIBUTIONS = ("t", "normal")
 ADJUSTMENTS = ("none", "holm", "benjamini-hochberg")
@@ -160,7 +160,7 @@ def simultaneous_band(
     A = path.coef_factor(m)
     norm = np.sqrt(np.vecdot(A, A))
     directions = A[norm > 0] / norm[norm > 0, None]
-    rng = np.random.default_rng(random_state)
+    rng = as_generator(random_state)
     scale = np.sqrt(rng.chisquare(df, n_draws) / df) if np.isfinite(df) else np.ones(n_draws)
     largest = _largest_projections(directions, rng, n_draws) / scale
     critical = float(np.quantile(largest, as_fraction(level, "level")))
@@ -220,7 +220,7 @@ def noise_interval(path: Path, m: int, *, level: float = 0.95) -> Interval:
 
 
 def _variance(path: Path, m: int, noise: Noise) -> float:
-    variance = path.noise_at(m, noise)
+    variance = as_path(path).noise_at(m, noise)
     if not np.isfinite(variance):
         raise NotAvailableError(
             f"The model with {m} component(s) leaves no residual to estimate the noise from "

@@ -141,7 +141,7 @@ def select_jointly(
     fits = (one(X, y, sample_weight=sample_weight) for one in makers)
     paths = list(with_progress(fits, len(makers), "Paths") if progress else fits)
     if by != "cv":
-        choices = [path.select(by, dof, noise, rule or "first-minimum") for path in paths]
+        choices = [path.select(by, dof, noise, rule) for path in paths]
         if fixed:
             choices = [_at_the_end(*pair) for pair in zip(paths, choices, strict=True)]
         best = _first_smallest(choices)
@@ -223,7 +223,9 @@ def _chosen_by_error(
     if rule == "one-standard-error":
         if len(errors) < 2:
             raise NotAvailableError("A standard error needs at least two folds; use more.")
-        spread = errors.std(axis=0, ddof=1).ravel()[best] / np.sqrt(len(errors))
+        of_best = errors.reshape(len(errors), -1)[:, best]
+        unit = of_best.max() or 1.0  # squares of squares may leave the range of floats
+        spread = unit * (of_best / unit).std(ddof=1) / np.sqrt(len(errors))
         dof = _padded([path.dof for path in paths], _width(paths))
         # Fewer than the intercept's is a genuine estimate, but no measure of simplicity.
         near = (scores <= scores.ravel()[best] + spread) & (dof >= 1.0 - 1e-9)

@@ -7,11 +7,10 @@ from typing import Any
 import scipy.sparse
 import scipy.sparse.linalg
 
-from plsdof._validation import as_positive
+from plsdof._validation import as_generator, as_positive
 from plsdof.block_gram import block_gram
 from plsdof.block_sources import open_blocks
 from plsdof.errors import InvalidInputError, MissingExtraError, NotAvailableError
-from plsdof.folds import as_generator
 from plsdof.gram import FORMED, Gram
 from plsdof.moments import Moments
 from plsdof.operators import operator_gram

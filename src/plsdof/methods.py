@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from plsdof._validation import Array, as_choice, as_count, as_positive, as_weights, read_only
+from plsdof._validation import Array, as_choice, as_count, as_positive, read_only
 from plsdof.blocks import Blocks
 from plsdof.decomposition import SOLVERS
 from plsdof.errors import RankExhaustedError, RankExhaustedWarning, warn_caller
@@ -28,7 +28,7 @@ from plsdof.routes import (
     whole_gram_route,
     whole_routes,
 )
-from plsdof.standardize import as_observations, require_flag, standardize
+from plsdof.standardize import Standardized, as_observations, require_flag, standardize
 from plsdof.threads import threads_for
 
 
@@ -214,8 +214,7 @@ def ridge_path_from(
     array([1.5, 2. ])
     """
     gram = source_gram(source, scale=scale)
-    given = default_alphas(gram.units.n) if alphas is None else alphas
-    penalties = read_only(as_positive(given, "alphas"))
+    penalties = _penalties(alphas, gram.units.n)
     method = partial(ridge_filter, alphas=penalties)
     return whole_gram_route(RidgePath, gram, method, alphas=penalties)
 
@@ -251,7 +250,8 @@ def pcr_path(
     """
     method = _pcr_method(order, max_components)
     as_choice(solver, "solver", SOLVERS)
-    path = _whole(PCRPath, X, y, method, solver, scale, sample_weight, max_components)
+    problem = _problem(X, y, scale, sample_weight, solver)
+    path = _whole(PCRPath, problem, method, solver, max_components)
     report_end(path, strict, max_components)
     return path
 
@@ -284,14 +284,11 @@ def ridge_path(
     >>> path.dof.round(6)
     array([1.5, 2. ])
     """
-    if alphas is None:
-        weights = as_weights(sample_weight, len(y))
-        n = len(y) if weights is None else weights.sum()
-        alphas = default_alphas(n or 1.0)  # no weight at all is refused later
-    penalties = read_only(as_positive(alphas, "alphas"))
-    method = partial(ridge_filter, alphas=penalties)
     as_choice(solver, "solver", SOLVERS)
-    return _whole(RidgePath, X, y, method, solver, scale, sample_weight, None, alphas=penalties)
+    problem = _problem(X, y, scale, sample_weight, solver)
+    penalties = _penalties(alphas, problem.units.n)
+    method = partial(ridge_filter, alphas=penalties)
+    return _whole(RidgePath, problem, method, solver, None, alphas=penalties)
 
 
 def default_alphas(n: float) -> Array:
@@ -310,24 +307,30 @@ def _pcr_method(order: str, max_components: int | None) -> Method:
     return partial(rule, max_components=optional_count(max_components))
 
 
+def _penalties(alphas: Any, n: float) -> Array:
+    return read_only(as_positive(default_alphas(n) if alphas is None else alphas, "alphas"))
+
+
+def _problem(X: Any, y: Any, scale: bool, sample_weight: Any, solver: str) -> Standardized | Gram:
+    gram = large_gram(X, y, scale=scale, sample_weight=sample_weight)
+    if gram is None:
+        return standardize(X, y, scale=scale, sample_weight=sample_weight)
+    refuse_svd(solver)
+    return gram
+
+
 def _whole(
     kind: type[PathType],
-    X: Any,
-    y: Any,
+    problem: Standardized | Gram,
     method: Method,
     solver: str,
-    scale: bool,
-    sample_weight: Any,
     asked: int | None,
     **further: Any,
 ) -> PathType:
-    gram = large_gram(X, y, scale=scale, sample_weight=sample_weight)
-    if gram is None:
-        data = standardize(X, y, scale=scale, sample_weight=sample_weight)
-        with threads_for(data.X.shape):
-            return first_accurate(whole_routes(kind, data, method, solver, **further), asked)
-    refuse_svd(solver)
-    return whole_gram_route(kind, gram, method, **further)
+    if isinstance(problem, Gram):
+        return whole_gram_route(kind, problem, method, **further)
+    with threads_for(problem.X.shape):
+        return first_accurate(whole_routes(kind, problem, method, solver, **further), asked)
 
 
 class Ended(Protocol):

@@ -136,7 +136,8 @@ class Models:
         dof : {"exact", "clipped"}
             Degrees of Freedom for kind "dof".
         """
-        as_choice(kind, "noise", NOISE_KINDS)
+        as_choice(kind, "kind", NOISE_KINDS)
+        as_choice(dof, "dof", ("exact", "clipped"))
         if kind == "jacobian":
             return criteria.noise_from_jacobian(self.rss, self.filter.residual_trace)
         values = self._dof(dof if kind == "dof" else "naive")
@@ -178,15 +179,17 @@ class Models:
         criterion: str = "bic",
         dof: str = "exact",
         noise: Noise = None,
-        rule: str = "first-minimum",
+        rule: str | None = None,
     ) -> Selection:
         """Choose a model by an information criterion.
 
-        The default rule takes the first local minimum, going from the simplest model to richer
-        ones; the global minimum is misled by models that nearly interpolate the data. Models
+        The first local minimum, going from the simplest model to richer ones, is the default
+        (`default_rule`), except for principal components; the global minimum is misled by models
+        that nearly interpolate the data. Models
         with fewer Degrees of Freedom than the intercept alone (a genuine value of an unbiased
         estimate, but no basis for a penalty) and undefined scores are never chosen.
         """
+        rule = self.default_rule if rule is None else rule
         scores = self.criterion(criterion, dof, noise)
         order = self.simplest_first()
         implausible = self._dof(dof) < 1.0 - 1e-9
@@ -200,9 +203,14 @@ class Models:
             criterion=criterion,
             rule=rule,
             dof=dof,
-            noise=_noise_label(dof, noise),
+            noise=_noise_label(criterion, dof, noise),
             message=self._explain(index, scores, implausible, f"{rule} of {criterion}"),
         )
+
+    @property
+    def default_rule(self) -> str:
+        """How `select` chooses unless told otherwise."""
+        return "first-minimum"
 
     def simplest_first(self) -> Integers:
         """Return the rows of the path from the simplest model to the richest."""
@@ -235,15 +243,16 @@ class Models:
             return self.naive_dof
         if kind == "exact":
             return self.dof
+        # "clipped"
         limit = min(self.spectrum.n - 1.0, len(self.units.x_mean) + 1.0)
         return np.minimum(self.dof, limit)
 
     def _noise_for(self, name: str, dof: str, noise: Noise) -> Array:
         if name == "cp" and noise is None:
             return np.full(len(self.rss), self._least_squares_noise())
-        if noise is None:
-            noise = "naive" if dof == "naive" else "jacobian"
+        noise = _usual_noise(dof) if noise is None else noise
         if isinstance(noise, str):
+            as_choice(noise, "noise", NOISE_KINDS)
             values = self.noise_variance(noise, dof="clipped" if dof == "clipped" else "exact")
             return np.full_like(values, values[-1]) if name == "cp" else values
         return np.full(len(self.rss), _as_variance(noise))
@@ -270,7 +279,14 @@ def _as_variance(noise: Any) -> float:
     return float(noise)
 
 
-def _noise_label(dof: str, noise: Noise) -> str:
+def _usual_noise(dof: str) -> str:
+    return "naive" if dof == "naive" else "jacobian"
+
+
+def _noise_label(criterion: str, dof: str, noise: Noise) -> str:
+    """Say which noise variance a criterion was evaluated with."""
+    if criterion not in criteria.WITH_NOISE:
+        return "not used"
     if noise is None:
-        return "naive" if dof == "naive" else "jacobian"
+        return "least-squares" if criterion == "cp" else _usual_noise(dof)
     return noise if isinstance(noise, str) else f"{float(noise):g}"

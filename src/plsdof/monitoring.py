@@ -111,8 +111,14 @@ def q_residuals(
 
 
 def _standardized(path: PLSPath, X_new: Any) -> Array:
+    """Return new rows in the units of the fit.
+
+    A column that did not vary has no unit and is left out, unless all units are those of the data.
+    """
     rows: Array = path.check_new_rows(X_new)
-    return (rows - path.units.x_mean) / path.units.x_scale
+    scale = path.units.x_scale
+    as_given = np.all(np.isin(scale, (1.0, np.inf)))
+    return (rows - path.units.x_mean) / (1.0 if as_given else scale)
 
 
 def _new_scores(path: PLSPath, m: int, rows: Array) -> Array:

@@ -156,8 +156,8 @@ def _leverage(path: PLSPath, m: int, X_new: Any, factor: float) -> Diagnostic:
         values = path.leverage(m)
         average = float(path.dof[m]) / len(values)
     else:
-        centred = path.check_new_rows(X_new) - path.units.x_mean
-        values = 1.0 / path.spectrum.n + squared_rows(centred @ path.coef_factor(m))
+        reach = path.centred_times(X_new, path.coef_factor(m))
+        values = 1.0 / path.spectrum.n + squared_rows(reach)
         average = (1.0 + float(np.sum(path.filter.jacobian(m) ** 2))) / path.spectrum.n
     method = f"{factor:g} times the average over the training rows"
     limit = Limit(value=factor * average, method=method)
@@ -170,9 +170,8 @@ def _leverage(path: PLSPath, m: int, X_new: Any, factor: float) -> Diagnostic:
 def _residual(path: PLSPath, m: int, y: Any, X_new: Any) -> Array:
     """Return y minus the fit, times the square roots of the weights for training rows."""
     if X_new is not None:
-        rows = path.check_new_rows(X_new)
-        predicted: Array = path.intercept[m] + rows @ path.coef[m]
-        return as_response(y, len(rows)) - predicted
+        predicted = path.units.y_mean + path.centred_times(X_new, path.coef[m])
+        return as_response(y, len(predicted)) - predicted
     scale = 1.0 if path.units.row_scale is None else path.units.row_scale
     residual: Array = scale * (as_response(y, len(path.fitted[m])) - path.fitted[m])
     rss = float(residual @ residual)
@@ -187,9 +186,9 @@ def _residual(path: PLSPath, m: int, y: Any, X_new: Any) -> Array:
 def _jacobian_share(path: PLSPath, m: int) -> Array:
     """Return the squared rows of I - J: the variance of the residuals over sigma^2."""
     weight = 1.0 if path.units.row_scale is None else path.units.row_scale**2
-    identity = np.eye(path.spectrum.rank)
-    outside = 1.0 - weight / path.spectrum.n - weight * squared_rows(path.to_rows(identity))
-    inside = weight * squared_rows(path.to_rows(identity - path.filter.jacobian(m)))
+    U = path.rows_of_basis()
+    outside = 1.0 - weight / path.spectrum.n - weight * squared_rows(U)
+    inside = weight * squared_rows(U - path.filter.times_jacobian(U, m))
     return np.maximum(outside, 0.0) + inside
 
 

@@ -16,12 +16,13 @@ from plsdof._validation import (
     read_only,
 )
 from plsdof.decomposition import BACKWARD, Decomposition
+from plsdof.errors import InvalidInputError
 from plsdof.filters import Filter
 from plsdof.models import Integers, Models, Noise
 from plsdof.spectrum import Spectrum
 from plsdof.standardize import Standardized, Units, centre_response
 
-__all__ = ["Integers", "Noise", "Path"]
+__all__ = ["Integers", "Noise", "Path", "as_path"]
 
 _EPS = float(np.finfo(np.float64).eps)
 # First-order estimates of errors are multiplied by this factor.
@@ -170,9 +171,8 @@ class Path(Models):
     def coef_factor(self, m: int) -> Array:
         """Return A (p, r) with cov(beta_m) = sigma^2 A A', in original units."""
         path = self.complete()
-        inner = path.filter.jacobian(path.index(m))
-        rotated = inner / path.decomposition.singular_values[:, None]
-        return path.decomposition.to_features(rotated) / path.units.x_scale[:, None]
+        basis = path.decomposition.feature_basis / path.decomposition.singular_values
+        return path.filter.times_jacobian(basis, path.index(m)) / path.units.x_scale[:, None]
 
     def coef_covariance(self, m: int, *, noise: Noise = None) -> Array:
         """Estimate the covariance of the coefficients, sigma^2 (d beta/dy)(d beta/dy)'. (p, p)."""
@@ -192,8 +192,8 @@ class Path(Models):
 
     def rows_of_basis(self) -> Array:
         """Return U, an orthonormal basis of what X reaches, weights removed. Shape (n_rows, r)."""
-        path = self.complete()
-        return path.to_rows(np.eye(path.spectrum.rank))
+        basis = self.complete().decomposition.sample_basis
+        return basis if self.units.row_scale is None else basis / self.units.row_scale[:, None]
 
     def __repr__(self) -> str:
         return (
@@ -203,8 +203,17 @@ class Path(Models):
 
     def _rows_of_jacobian(self, m: int) -> tuple[Array, Array]:
         """Return U and U (d zhat / d z), one row per sample, weights removed."""
-        path = self.complete()
-        return self.rows_of_basis(), path.to_rows(path.filter.jacobian(path.index(m)))
+        path, U = self.complete(), self.rows_of_basis()
+        return U, path.filter.times_jacobian(U, path.index(m))
+
+
+def as_path(path: Any) -> Path:
+    """Return ``path`` if it is one."""
+    if not isinstance(path, Path):
+        raise InvalidInputError(
+            f"path must be a path, such as pls_path(X, y) returns; got {type(path).__name__}."
+        )
+    return path
 
 
 def _norms(rows: Array) -> Array:

@@ -175,8 +175,7 @@ class PathRegressor(ResponseRegressor):
             selection = results.select(rule=self.rule or "minimum")
         else:
             results = None
-            rule = self.rule or self._default_rule
-            selection = path.select(choice, self.dof, self.noise, rule)
+            selection = path.select(choice, self.dof, self.noise, self.rule)
         return ChosenModel(
             path=path, index=selection.index, selection=selection, cv_results=results
         )
@@ -251,7 +250,6 @@ class PathRegressor(ResponseRegressor):
 
     # What a subclass provides.
     _choice_name = "n_components"
-    _default_rule = "first-minimum"
     _fit_path: Any
     _fit_paths: Any
 

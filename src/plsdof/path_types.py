@@ -28,6 +28,11 @@ class ComponentPath(Path):
 class PCRPath(ComponentPath):
     """Principal components regression for 0..M components."""
 
+    @property
+    def default_rule(self) -> str:
+        """The order of the components ignores y, so that good ones may come after bad ones."""
+        return "global-minimum"
+
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PLSPath(ComponentPath):

@@ -270,12 +270,11 @@ def _fit(
 
 def _penalized(whitened: Decomposition, X: Array, metric: Metric) -> Decomposition:
     """Turn the decomposition of X R into one whose features are the columns of X."""
-    right = whitened.to_features(np.eye(len(whitened.eigenvalues)))
     # A relative perturbation of A is one of K, in the order of positive semi-definite matrices.
     error = 2 * metric.rounding * whitened.eigenvalues
     return replace(
         whitened,
-        right=read_only(metric.unwhiten(right)),
+        right=read_only(metric.unwhiten(whitened.feature_basis)),
         X=X if whitened.left is None else None,
         eigenvalue_error=read_only(whitened.eigenvalue_error + error),
     )

@@ -10,6 +10,7 @@ from plsdof._validation import (
     Array,
     as_count,
     as_fraction,
+    as_generator,
     as_matrix,
     as_response,
     as_weights,
@@ -18,8 +19,8 @@ from plsdof._validation import (
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.folds import Fold, make_folds
 from plsdof.methods import pls_path
-from plsdof.parallel import for_each_fold
-from plsdof.path import Noise, Path
+from plsdof.parallel import for_each_fold, with_progress
+from plsdof.path import Noise, Path, as_path
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,10 +86,14 @@ def jackknife(
     X = as_matrix(X, min_rows=3)
     y = as_response(y, len(X))
     fit = partial(pls_path, max_components=m) if path is pls_path else path
-    folds = make_folds(X, y, len(X) if cv is None else cv)
+    weights = as_weights(sample_weight, len(X))
+    counts = np.ones(len(X)) if weights is None else weights
+    # Nothing changes without rows that have no weight: they are no fold.
+    folds = [
+        one for one in make_folds(X, y, len(X) if cv is None else cv) if counts[one.test].any()
+    ]
     if len(folds) < 2:
         raise InvalidInputError(f"The jackknife needs at least 2 folds; got {len(folds)}.")
-    weights = as_weights(sample_weight, len(X))
     work = partial(_coef_without, X=X, y=y, weights=weights, fit=fit, m=m)
     replicates = np.array(
         for_each_fold(work, folds, n_jobs=n_jobs, progress=progress, description="Jackknife")
@@ -110,6 +115,7 @@ def residual_bootstrap(
     n_draws: int = 500,
     noise: Noise = None,
     random_state: int | None = 0,
+    progress: bool = False,
 ) -> Resampled:
     """Refit responses made of the fit plus resampled residuals, X kept fixed.
 
@@ -127,13 +133,15 @@ def residual_bootstrap(
     n_draws : int
     noise : {"jacobian", "dof", "naive"} or float, optional
     random_state : int, optional
+    progress : bool
+        Show a bar on stderr (needs rich).
 
     Notes
     -----
     Cost: O(n r + r M^2) per draw; X is not decomposed again. Reference: Efron & Tibshirani (1993),
     chapter 9.
     """
-    index = path.index(m)
+    index = as_path(path).index(m)
     n_draws = as_count(n_draws, "n_draws", minimum=2)
     if path.units.row_scale is not None:
         raise NotAvailableError("The residual bootstrap is defined for unweighted fits only.")
@@ -144,9 +152,10 @@ def residual_bootstrap(
     spread = np.sqrt(np.mean(residuals**2))
     if spread > 0:
         residuals = residuals * np.sqrt(path.noise_at(index, noise)) / spread
-    rng = np.random.default_rng(random_state)
+    rng = as_generator(random_state)
     replicates = np.empty((n_draws, len(path.units.x_mean)))
-    for b in range(n_draws):
+    draws = range(n_draws)
+    for b in with_progress(draws, n_draws, "Bootstrap") if progress else draws:
         redrawn = path.refit(fitted + rng.choice(residuals, len(y)))
         # A draw may support fewer components than the data did.
         replicates[b] = redrawn.coef[min(index, len(redrawn.dof) - 1)]

@@ -196,8 +196,7 @@ def _select(path: Path, cv: CrossValidation | None, plan: Plan) -> Selection:
         chosen = cv.select(rule=plan.rule or "minimum")
         chosen = replace(chosen, scores=_padded(chosen.scores, path))
     else:
-        usual = "global-minimum" if plan.method == "pcr" else "first-minimum"
-        chosen = path.select(plan.criterion, plan.dof, rule=plan.rule or usual)
+        chosen = path.select(plan.criterion, plan.dof, rule=plan.rule)
     if plan.components is None:
         return chosen
     return replace(

@@ -94,10 +94,8 @@ def choose(compared: Comparison, criterion: str) -> dict[str, int]:
         return compared.best("cv_error")
     chosen = {}
     for name, path in compared.paths.items():
-        # Principal components do not come in the order of their use for the response.
-        rule = "global-minimum" if name == "pcr" else "first-minimum"
         start = int(np.flatnonzero(compared.method == name)[0])
-        chosen[name] = start + path.select(criterion, rule=rule).index
+        chosen[name] = start + path.select(criterion).index
     return chosen
 
 

@@ -143,8 +143,7 @@ def _as_dimensions(dimensions: Any) -> tuple[int, ...]:
 
 def _source_hash() -> str:
     """Hash the code: repeats of other code, even of one rounding apart, are not taken up again."""
-    here = Path(__file__).parent
-    modules = sorted([*here.glob("*.py"), *here.parent.glob("*.py")])
+    modules = sorted(Path(__file__).parents[1].rglob("*.py"))
     return _hash(b"".join(module.read_bytes() for module in modules))
 
 
