@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 import scipy.sparse
 from conftest import make_problem
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.feature_selection import SelectFromModel
 from sklearn.inspection import permutation_importance
@@ -19,7 +20,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from plsdof import pls_path
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, RankExhaustedWarning
 from plsdof.estimators import PCRegressor, PLSRegressor, RidgeRegressor
-from plsdof.flexible_estimators import KernelPLSRegressor
+from plsdof.flexible_estimators import KernelPLSRegressor, PenalizedPLSRegressor
 
 ESTIMATORS = [
     PLSRegressor(),
@@ -256,3 +257,79 @@ def test_scores_and_predictions_of_sparse_rows():
     np.testing.assert_allclose(chosen.predict(rows), chosen.predict(X), atol=1e-12)
     pipeline = make_pipeline(PLSRegressor(3), RidgeRegressor()).fit(rows, y)
     assert pipeline.predict(rows).shape == (80,)
+
+
+# folds
+
+
+def replicates():
+    rng = np.random.default_rng(2)
+    X = np.repeat(rng.normal(size=(20, 8)), 3, axis=0) + 0.01 * rng.normal(size=(60, 8))
+    y = np.repeat(X[::3, 0] + rng.normal(size=20), 3) + 0.01 * rng.normal(size=60)
+    return X, y, np.repeat(np.arange(20), 3)
+
+
+@pytest.mark.parametrize(
+    "model", [PLSRegressor("cv", cv=5), RidgeRegressor("cv", cv=5), KernelPLSRegressor("cv", cv=5)]
+)
+def test_replicates_are_kept_together(model):
+    X, y, groups = replicates()
+    found = clone(model).fit(X, y, groups=groups).cv_results_
+    for fold in found.folds:
+        assert not set(groups[fold.train]) & set(groups[fold.test])
+    apart = clone(model).fit(X, y).cv_results_
+    assert found.mean_error.min() > 1.5 * apart.mean_error.min()
+
+
+def test_groups_can_be_routed():
+    X, y, groups = replicates()
+    with config_context(enable_metadata_routing=True):
+        model = PLSRegressor("cv", cv=5).set_fit_request(groups=True)
+        pipeline = make_pipeline(StandardScaler(), model).fit(X, y, groups=groups)
+    expected = PLSRegressor("cv", cv=5).fit(StandardScaler().fit_transform(X), y, groups=groups)
+    np.testing.assert_allclose(pipeline[-1].cv_results_.mean_error, expected.cv_results_.mean_error)
+
+
+def test_all_responses_have_the_same_folds_whatever_cv_is():
+    X, y, _ = replicates()
+    Y = np.column_stack([y, X[:, 1] - y])
+    seeded = PLSRegressor("cv", cv=np.int64(5), random_state=3).fit(X, Y)
+    expected = PLSRegressor("cv", cv=5, random_state=3).fit(X, Y)
+    once = PLSRegressor("cv", cv=iter(KFold(5, shuffle=True, random_state=0).split(X))).fit(X, Y)
+    for one, other in zip(seeded.cv_results_, expected.cv_results_, strict=True):
+        np.testing.assert_array_equal(one.mean_error, other.mean_error)
+    assert len(once.cv_results_) == 2
+
+
+# what changes after the fit, and what does not
+
+
+def test_a_parameter_takes_effect_at_the_next_fit():
+    X, y = make_problem(30, 4)
+    model = PLSRegressor(2).fit(X, y)
+    before = model.predict_interval(X)
+    model.set_params(noise=100.0)
+    np.testing.assert_array_equal(model.predict_interval(X), before)
+    assert model.fit(X, y).noise_std_ == 10.0
+
+
+def test_intervals_keep_the_index_of_a_frame():
+    X, y = make_problem(20, 3)
+    frame = pd.DataFrame(X, columns=list("abc"), index=[f"s{i}" for i in range(20)])
+    found = PLSRegressor(2).fit(frame, y).predict_interval(frame.iloc[5:8])
+    assert found.index.tolist() == ["s5", "s6", "s7"]
+    assert found.columns.tolist() == ["lower", "upper"]
+    expected = PLSRegressor(2).fit(X, y).predict_interval(X[5:8])
+    np.testing.assert_allclose(found.to_numpy(), expected)
+
+
+def test_parameters_of_the_wrong_kind_are_refused():
+    X, y = make_problem(20, 3)
+    with pytest.raises(InvalidInputError, match="alphas must be"):
+        RidgeRegressor(np.array([1.0, 2.0])).fit(X, y)
+    with pytest.raises(InvalidInputError, match="dof must be one of"):
+        PLSRegressor(2, dof="bogus").fit(X, y)
+    with pytest.raises(InvalidInputError, match="scale must be True or False"):
+        PenalizedPLSRegressor(2, scale="no").fit(X, y)
+    model = PLSRegressor(2).fit(X, np.column_stack([y, -y]))
+    assert model.summary(response=np.int64(1)).facts["response"] == "y1"

@@ -10,7 +10,7 @@ from responses import ALGORITHMS, STEP, make_responses, nipals, scaled, traces
 from sklearn.cross_decomposition import PLSRegression
 
 from plsdof import joint_derivative, pls_path
-from plsdof.errors import InvalidInputError, RankExhaustedError, RankExhaustedWarning
+from plsdof.errors import InvalidInputError, PlsdofWarning, RankExhaustedError, RankExhaustedWarning
 from plsdof.multiresponse import pls2_path
 
 
@@ -350,3 +350,11 @@ def test_new_rows_have_the_scores_that_training_rows_have(algorithm):
 def test_unusable_questions_are_refused(call, message):
     with pytest.raises(InvalidInputError, match=message):
         call(pls2_path(*make_responses(12, 4, 2)))
+
+
+def test_predictors_that_do_not_vary_leave_the_empty_model():
+    _, Y = make_responses(12, 4, 2, seed=7)
+    with pytest.warns(PlsdofWarning):
+        path = pls2_path(np.ones((12, 4)), Y)
+    np.testing.assert_array_equal(path.dof, [2.0])
+    np.testing.assert_allclose(path.predict(np.ones((3, 4)))[0], np.tile(Y.mean(axis=0), (3, 1)))

@@ -21,6 +21,7 @@ from plsdof.joint_regressor import JointRegressor
 from plsdof.kernel import kernel_pls_path
 from plsdof.kernel_functions import KernelFunction
 from plsdof.path import Noise
+from plsdof.path_regressor import Splits
 from plsdof.penalized import penalized_pls_path
 from plsdof.positive_part import PositivePart, positive_kernel
 
@@ -117,7 +118,7 @@ class KernelPLSRegressor(JointRegressor):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit all models and choose one.
 
         Parameters
@@ -127,8 +128,10 @@ class KernelPLSRegressor(JointRegressor):
         y : (n,) or (n, q) array, series or data frame
         sample_weight : (n,) array, optional
             Weights; integer weights mean repeated rows, with exact Degrees of Freedom.
+        groups : (n,) array, optional
+            Rows that cross-validation keeps together.
         """
-        super().fit(X, y, sample_weight)
+        super().fit(X, y, sample_weight, groups)
         # There are no coefficients per feature.
         self.dual_coef_ = self.coef_.T
         del self.coef_
@@ -154,11 +157,11 @@ class KernelPLSRegressor(JointRegressor):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
-    def _fit_models(self, X: Array, Y: Array, weights: Array | None) -> Any:
+    def _fit_models(self, X: Array, Y: Array, weights: Array | None, splits: Splits | None) -> Any:
         self._positive_part: PositivePart | None = None
         if self.kernel == "precomputed":
             X, self._positive_part = positive_kernel(X, weights)
-        return super()._fit_models(X, Y, weights)
+        return super()._fit_models(X, Y, weights, splits)
 
     def _new_rows(self, X: Any, *, sparse: bool = False) -> Any:
         rows = super()._new_rows(X, sparse=sparse)
@@ -172,12 +175,14 @@ class KernelPLSRegressor(JointRegressor):
             "scale": self.scale,
         }
 
-    def _cross_validated(self, X: Array, y: Array, weights: Array | None, make: Any) -> Any:
+    def _cross_validated(
+        self, X: Array, y: Array, weights: Array | None, make: Any, splits: Splits
+    ) -> Any:
         if self.kernel == "precomputed":
             # The folds cut rows only; as numbers of rows they still find their kernel values.
             make = partial(make, kernel=_Lookup(gram=X), scale=False)
             X = np.arange(len(X), dtype=np.float64)[:, None]
-        return super()._cross_validated(X, y, weights, make)
+        return super()._cross_validated(X, y, weights, make, splits)
 
     def _inference(self, *_: Any) -> Any:
         raise NotAvailableError(

@@ -196,7 +196,7 @@ def _values(S: Array, Z: Array, steps: int, algorithm: str) -> _Run:
         fitted=np.array(fitted),
         residuals=np.array(residuals),
         traces=np.zeros((len(fitted), Z.shape[1], Z.shape[1])),
-        scores=np.array(scores).reshape(-1, len(Z)),
+        scores=np.array(scores).reshape(len(scores), len(Z)),
         lengths=np.array(lengths),
         message=message,
     )

@@ -7,7 +7,7 @@ import numpy as np
 
 from plsdof._validation import Array
 from plsdof.joint_selection import select_jointly
-from plsdof.path_regressor import ChosenModel, ComponentRegressor
+from plsdof.path_regressor import ChosenModel, ComponentRegressor, Splits
 from plsdof.response_regressor import ScoresMixin
 
 
@@ -25,17 +25,25 @@ class JointRegressor(ScoresMixin, ComponentRegressor):
         given = {self._joint_name: value} if np.ndim(value) == 0 else {}
         return {**super()._options(n), **self._method_options(), **given}
 
-    def _fit_models(self, X: Array, Y: Array, weights: Array | None) -> list[ChosenModel]:
+    def _fit_models(
+        self, X: Array, Y: Array, weights: Array | None, splits: Splits | None
+    ) -> list[ChosenModel]:
         values = getattr(self, self._joint_name)
         if np.ndim(values) == 0:
-            models: list[ChosenModel] = super()._fit_models(X, Y, weights)
+            models: list[ChosenModel] = super()._fit_models(X, Y, weights, splits)
             return models
         make = partial(self._fit_path, **self._options(len(X)))
         values = np.asarray(values, dtype=np.float64)
-        return [self._chosen_jointly(X, y, weights, make, values) for y in Y.T]
+        return [self._chosen_jointly(X, y, weights, make, values, splits) for y in Y.T]
 
     def _chosen_jointly(
-        self, X: Array, y: Array, weights: Array | None, make: Any, values: Array
+        self,
+        X: Array,
+        y: Array,
+        weights: Array | None,
+        make: Any,
+        values: Array,
+        splits: Splits | None,
     ) -> ChosenModel:
         by = self.n_components if isinstance(self.n_components, str) else "bic"
         chosen = select_jointly(
@@ -49,8 +57,7 @@ class JointRegressor(ScoresMixin, ComponentRegressor):
             dof=self.dof,
             noise=self.noise,
             rule=self.rule,
-            cv=self.cv,
-            random_state=self.random_state if isinstance(self.cv, int) else None,
+            cv=None if splits is None else splits.cv,
             sample_weight=weights,
             n_jobs=self.n_jobs,
         )

@@ -1,5 +1,6 @@
 """What the estimators share: one path per response, a model chosen on it, answers about it."""
 
+import numbers
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,9 +12,10 @@ import scipy.sparse
 
 from plsdof import inference
 from plsdof._validation import Array, as_choice, as_count, as_weights, shortened
-from plsdof.criteria import CRITERIA, Selection
+from plsdof.criteria import CRITERIA, DOF_KINDS, Selection
 from plsdof.cross_validation import cross_validate
 from plsdof.errors import InvalidInputError, RankExhaustedWarning
+from plsdof.folds import make_folds
 from plsdof.named_output import (
     name_coefficients,
     name_predictions,
@@ -23,6 +25,14 @@ from plsdof.named_output import (
 from plsdof.path import Noise, Path
 from plsdof.response_regressor import ResponseRegressor
 from plsdof.summary import Summary, summarize
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Splits:
+    """Folds (pairs of training and test rows), and the groups they keep together."""
+
+    cv: list[Any]
+    groups: Any
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -47,7 +57,7 @@ class PathRegressor(ResponseRegressor):
 
     paths_: tuple[Any, ...]
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit all models and choose one.
 
         Parameters
@@ -59,19 +69,25 @@ class PathRegressor(ResponseRegressor):
             Several columns are fitted one by one, on one decomposition of a dense X.
         sample_weight : (n,) array, optional
             Weights; integer weights mean repeated rows, with exact Degrees of Freedom.
+        groups : (n,) array, optional
+            Rows that belong together, such as replicates of a sample: if the choice is "cv", they
+            are never split between training and test rows.
         """
         is_sparse: bool = scipy.sparse.issparse(X)
-        if is_sparse and self._path_takes_sparse and self._choice() == "cv":
+        if is_sparse and self._path_takes_sparse and self._is_cross_validated():
             raise InvalidInputError(
                 f"{self._choice_name}='cv' needs a dense X; got a sparse one of shape {X.shape}. "
                 "Choose by a criterion such as 'bic', or pass X.toarray() if it fits in memory."
             )
+        as_choice(self.dof, "dof", DOF_KINDS)
         X, Y = self._training_data(X, y)
+        self._noise_used = self._noise()
         with warnings.catch_warnings():
             if isinstance(self._choice(), str):
                 # The largest size is then only a limit to the search.
                 warnings.simplefilter("ignore", RankExhaustedWarning)
-            models = self._fit_models(X, Y, as_weights(sample_weight, X.shape[0]))
+            splits = self._splits(X, Y, groups)
+            models = self._fit_models(X, Y, as_weights(sample_weight, X.shape[0]), splits)
         self._publish(models)
         return self
 
@@ -95,8 +111,9 @@ class PathRegressor(ResponseRegressor):
     ) -> Any:
         """Lower and upper limits for a new observation, or the mean, at each row. (n_new, 2).
 
-        If y had columns (n_new, q, 2), or, if these had names (and pandas is installed), a data
-        frame with columns (name, "lower") and (name, "upper").
+        A data frame with the same index if X is one of pandas, an array otherwise. If y had
+        columns (n_new, q, 2), or, if these had names (and pandas is installed), a data frame with
+        columns (name, "lower") and (name, "upper").
         """
         rows = self._new_rows(X, sparse=self._path_takes_sparse)
         intervals = [
@@ -106,15 +123,16 @@ class PathRegressor(ResponseRegressor):
                 rows,
                 level=level,
                 kind=kind,
-                noise=self._noise(),
+                noise=self._noise_used,
                 distribution=distribution,
             )
             for path, index in self._chosen()
         ]
         limits = np.stack([np.column_stack([one.lower, one.upper]) for one in intervals], axis=1)
+        index = row_labels(X)
         if self._one_response:
-            return limits[:, 0]
-        return name_predictions(limits, self.response_names_, row_labels(X))
+            return name_rows(limits[:, 0], index)
+        return name_predictions(limits, self.response_names_, index)
 
     def conf_int(self, level: float = 0.95, *, distribution: str = "t") -> Any:
         """Confidence intervals of the coefficients, (p, 2).
@@ -153,7 +171,17 @@ class PathRegressor(ResponseRegressor):
         label = self.response_names_[number] if self.response_names_ else f"y{number}"
         return replace(summary, facts={"response": label, **summary.facts})
 
-    def _fit_models(self, X: Any, Y: Array, weights: Array | None) -> list[ChosenModel]:
+    def _splits(self, X: Any, Y: Array, groups: Any) -> Splits | None:
+        """Return the folds of all responses, None if there is nothing to cross-validate."""
+        if not self._is_cross_validated():
+            return None
+        seed = self.random_state if isinstance(self.cv, numbers.Integral) else None
+        folds = make_folds(X, Y, self.cv, groups, random_state=seed)
+        return Splits(cv=[(fold.train, fold.test) for fold in folds], groups=groups)
+
+    def _fit_models(
+        self, X: Any, Y: Array, weights: Array | None, splits: Splits | None
+    ) -> list[ChosenModel]:
         """Fit the paths of all responses and choose a model on each."""
         options = self._options(float(X.shape[0] if weights is None else weights.sum()))
         make = partial(self._fit_path, **options)
@@ -161,17 +189,26 @@ class PathRegressor(ResponseRegressor):
             paths = tuple(make(X, y, sample_weight=weights) for y in Y.T)
         else:
             paths = self._fit_paths(X, Y, sample_weight=weights, **options)
-        return [self._choose(X, y, weights, make, path) for path, y in zip(paths, Y.T, strict=True)]
+        return [
+            self._choose(X, y, weights, make, path, splits)
+            for path, y in zip(paths, Y.T, strict=True)
+        ]
 
     def _choose(
-        self, X: Any, y: Array, weights: Array | None, make: Any, path: Path
+        self,
+        X: Any,
+        y: Array,
+        weights: Array | None,
+        make: Any,
+        path: Path,
+        splits: Splits | None,
     ) -> ChosenModel:
         choice = self._choice()
         if not isinstance(choice, str):
             return ChosenModel(path=path, index=self._fixed_index(path))
         as_choice(choice, self._choice_name, (*CRITERIA, "cv"))
-        if choice == "cv":
-            results = self._cross_validated(X, y, weights, make)
+        if splits is not None:
+            results = self._cross_validated(X, y, weights, make, splits)
             selection = results.select(rule=self.rule or "minimum")
         else:
             results = None
@@ -180,14 +217,16 @@ class PathRegressor(ResponseRegressor):
             path=path, index=selection.index, selection=selection, cv_results=results
         )
 
-    def _cross_validated(self, X: Any, y: Array, weights: Array | None, make: Any) -> Any:
+    def _cross_validated(
+        self, X: Any, y: Array, weights: Array | None, make: Any, splits: Splits
+    ) -> Any:
         return cross_validate(
             X,
             y,
             make,
-            cv=self.cv,
+            cv=splits.cv,
+            groups=splits.groups,
             sample_weight=weights,
-            random_state=self.random_state if isinstance(self.cv, int) else None,
             n_jobs=self.n_jobs,
         )
 
@@ -200,7 +239,7 @@ class PathRegressor(ResponseRegressor):
         self.coef_ = self._one_or_array([np.array(path.coef[i]) for path, i in pairs])
         self.intercept_ = self._one_or_array([float(path.intercept[i]) for path, i in pairs])
         self.dof_ = self._one_or_array([float(path.dof[i]) for path, i in pairs])
-        variances = [path.noise_at(i, self._noise()) for path, i in pairs]
+        variances = [path.noise_at(i, self._noise_used) for path, i in pairs]
         self.noise_std_ = self._one_or_array([float(np.sqrt(value)) for value in variances])
         self.selection_ = self._one_or_tuple(self._selections)
         self.cv_results_ = self._one_or_tuple([one.cv_results for one in models])
@@ -216,8 +255,8 @@ class PathRegressor(ResponseRegressor):
         names = self.response_names_ or tuple(f"y{i}" for i in range(count))
         if isinstance(response, str) and response in names:
             return names.index(response)
-        if isinstance(response, int) and 0 <= response < count:
-            return response
+        if isinstance(response, numbers.Integral) and 0 <= response < count:
+            return int(response)
         raise InvalidInputError(
             f"response must be a number in 0..{count - 1} or one of {shortened(names, 10)}; got "
             f"{response!r}."
@@ -230,7 +269,7 @@ class PathRegressor(ResponseRegressor):
             path,
             index,
             level=level,
-            noise=self._noise(),
+            noise=self._noise_used,
             distribution=distribution,
             adjust=adjust,
         )
@@ -244,9 +283,13 @@ class PathRegressor(ResponseRegressor):
     def _choice(self) -> Any:
         return getattr(self, self._choice_name)
 
+    def _is_cross_validated(self) -> bool:
+        choice = self._choice()
+        return isinstance(choice, str) and choice == "cv"
+
     @property
     def _takes_sparse(self) -> bool:
-        return self._path_takes_sparse and self._choice() != "cv"
+        return self._path_takes_sparse and not self._is_cross_validated()
 
     # What a subclass provides.
     _choice_name = "n_components"

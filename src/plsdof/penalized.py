@@ -28,7 +28,7 @@ from plsdof.penalties import (
     matrix_metric,
 )
 from plsdof.routes import first_accurate, solvers
-from plsdof.standardize import Standardized, standardize
+from plsdof.standardize import Standardized, require_flag, standardize
 from plsdof.threads import threads_for
 
 
@@ -231,6 +231,7 @@ def _metric(p: int, penalty: Any, order: int, blocks: Any, strength: float) -> M
 
 
 def _standardized(X: Any, y: Any, scale: bool, sample_weight: Any) -> Standardized:
+    require_flag(scale)
     if scale:
         return standardize(X, y, scale=True, sample_weight=sample_weight)
     with warnings.catch_warnings():
