@@ -29,6 +29,7 @@ from plsdof.path_types import PCRPath, PLSPath, RidgePath
 from plsdof.penalized import PenalizedPLSPath, penalized_pls_path, select_strength
 from plsdof.randomization import randomization_test
 from plsdof.resampling import jackknife, residual_bootstrap
+from plsdof.stability import SelectionFrequency, selection_frequency
 
 __version__ = "0.1.0"
 
@@ -58,6 +59,7 @@ __all__ = [
     "RidgePath",
     "RidgeRegressor",
     "Selection",
+    "SelectionFrequency",
     "compare_paths",
     "criteria",
     "cross_validate",
@@ -87,6 +89,7 @@ __all__ = [
     "ridge_paths",
     "select_kernel",
     "select_strength",
+    "selection_frequency",
     "selectivity_ratio",
     "selectivity_ratio_test",
     "vip",
