@@ -13,7 +13,7 @@ from plsdof.cross_validation import cross_validate
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
 from plsdof.fold_scores import score_folds
 from plsdof.folds import make_folds
-from plsdof.parallel import for_each_fold
+from plsdof.parallel import run_each
 from plsdof.randomization import randomization_test
 
 
@@ -135,7 +135,7 @@ def test_folds_whose_result_is_known_are_not_worked_on(problem):
     folds = make_folds(*problem, 4)
     done = [None, ("known", [(UserWarning, "seen")]), None, ("known", [])]
     with pytest.warns(UserWarning, match="^seen$"):
-        results = for_each_fold(lambda fold: len(fold.test), folds, done=done)
+        results = run_each(lambda fold: len(fold.test), folds, done=done)
     assert results == [12, "known", 12, "known"]
 
 

@@ -18,7 +18,7 @@ from plsdof.errors import (
     RankExhaustedWarning,
 )
 from plsdof.folds import make_folds
-from plsdof.parallel import for_each_fold
+from plsdof.parallel import run_each
 
 
 @pytest.fixture
@@ -99,13 +99,13 @@ def test_workers_use_one_thread_each_whatever_the_environment_says(monkeypatch):
     pytest.importorskip("joblib")
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
     folds = make_folds(np.zeros((6, 1)), np.zeros(6), 3)
-    found = for_each_fold(threads_of_worker, folds, n_jobs=2)
+    found = run_each(threads_of_worker, folds, n_jobs=2)
     assert all(pools and set(pools) == {1} for pools in found)
 
 
 def test_results_keep_the_order_of_the_folds():
     folds = make_folds(np.zeros((9, 1)), np.zeros(9), 9)
-    assert for_each_fold(lambda fold: int(fold.test[0]), folds) == list(range(9))
+    assert run_each(lambda fold: int(fold.test[0]), folds) == list(range(9))
 
 
 def test_progress_bar_goes_to_stderr_only(problem, capsys, monkeypatch):

@@ -27,7 +27,7 @@ from plsdof.fold_fitters import FastPLS, Predictor, Refit
 from plsdof.fold_scores import score_folds
 from plsdof.folds import Fold, Integers, group_codes, make_folds
 from plsdof.methods import default_alphas, pcr_path, pls_path, ridge_path
-from plsdof.parallel import for_each_fold
+from plsdof.parallel import run_each
 from plsdof.threads import threads_for
 
 PATHS = ("pls", "pcr", "ridge")
@@ -117,7 +117,7 @@ def cross_validate(
     fitter = _fitter(path, X, y, weights, max_components=max_components, alphas=alphas, scale=scale)
     folds = make_folds(X, y, cv, groups, repeats=repeats, random_state=random_state)
     with threads_for(X.shape):
-        fits = for_each_fold(
+        fits = run_each(
             fitter.fit,
             folds,
             done=fitter.fit_together(folds),

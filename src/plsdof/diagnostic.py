@@ -52,10 +52,16 @@ class Limit:
 
 
 def diagnose(
-    name: str, values: Array, limit: Limit, level: float | None, note: str = ""
+    name: str,
+    values: Array,
+    limit: Limit,
+    level: float | None,
+    *,
+    note: str = "",
+    two_sided: bool = False,
 ) -> Diagnostic:
-    """Compare values, or the sizes of studentised residuals, with their limit."""
-    flags = np.abs(values) > limit.value if name == "studentized" else values > limit.value
+    """Compare values, or their sizes if ``two_sided``, with their limit."""
+    flags = (np.abs(values) if two_sided else values) > limit.value
     flags.flags.writeable = False
     return Diagnostic(
         name=name,

@@ -23,7 +23,7 @@ from plsdof._validation import (
 from plsdof.criteria import CRITERIA, Selection, global_minimum
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
 from plsdof.folds import Fold, make_folds
-from plsdof.parallel import for_each_fold, with_progress
+from plsdof.parallel import run_each, with_progress
 from plsdof.path import Noise, Path
 
 CV_RULES = ("minimum", "one-standard-error")
@@ -156,9 +156,7 @@ def select_jointly(
         makers=makers,
     )
     folds = make_folds(X, y, cv, groups, random_state=random_state)
-    errors = for_each_fold(
-        work, folds, n_jobs=n_jobs, progress=progress, description="Cross-validation"
-    )
+    errors = run_each(work, folds, n_jobs=n_jobs, progress=progress, description="Cross-validation")
     rule = as_choice(rule or "minimum", "rule", CV_RULES)
     return _chosen_by_error(paths, values, parameter_name, _common(errors, paths), rule)
 

@@ -218,12 +218,7 @@ class Models:
 
     def index(self, m: int) -> int:
         """Check a row of the path and return it."""
-        index = as_count(m, "m")
-        if index >= len(self.dof):
-            raise InvalidInputError(
-                f"m must be in 0..{len(self.dof) - 1}; got {m}. {self.message}".rstrip()
-            )
-        return index
+        return as_row(m, len(self.dof), self.message)
 
     def _explain(
         self, index: int, scores: Array, implausible: npt.NDArray[np.bool_], how: str
@@ -266,6 +261,14 @@ class Models:
                 "directions in X as observations least squares leaves none. Give noise=<variance>."
             )
         return spectrum.outside / spare
+
+
+def as_row(m: int, size: int, message: str) -> int:
+    """Return ``m`` if a path of this size has such a row; the message says why it has no more."""
+    index = as_count(m, "m")
+    if index >= size:
+        raise InvalidInputError(f"m must be in 0..{size - 1}; got {m}. {message}".rstrip())
+    return index
 
 
 def _as_variance(noise: Any) -> float:

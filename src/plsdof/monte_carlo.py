@@ -5,13 +5,12 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, cast
 
 import numpy as np
 
 from plsdof._validation import Array, as_count, read_only
 from plsdof.errors import InvalidInputError
-from plsdof.parallel import for_each_fold
+from plsdof.parallel import run_each
 
 # From a response and a seed (for fits that are random themselves) to the fitted values.
 Fit = Callable[[Array, int], Array]
@@ -82,7 +81,7 @@ def monte_carlo_dof(
         Orthonormal columns Q, not all of the space, to which the fit may be close, such as those
         of the predictors: they make the estimate more precise, whether or not it is.
     n_jobs, progress
-        As for `plsdof.parallel.for_each_fold`.
+        As for `plsdof.parallel.run_each`.
 
     Notes
     -----
@@ -109,9 +108,8 @@ def monte_carlo_dof(
     B = as_count(n_draws, "n_draws", minimum=4)
     seeds = rng.integers(2**32, size=B).tolist()
     work = partial(_draw, fit=fit, y=y, step=step, basis=basis)
-    # The runner takes any list of tasks; its types speak of folds only.
-    outcomes: list[_Draw] = for_each_fold(
-        cast(Any, work), cast(Any, seeds), n_jobs=n_jobs, progress=progress, description="Draws"
+    outcomes = run_each(
+        work, seeds, n_jobs=n_jobs, progress=progress, description="Draws", unit="draws"
     )
     return _average(outcomes)
 

@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof import criteria
-from plsdof._validation import Array, as_choice, as_count, as_new_rows, read_only
+from plsdof._validation import Array, as_choice, as_new_rows, read_only
 from plsdof.columnwise import ResponsePaths, as_responses, kept_rows, pls_paths
 from plsdof.criteria import Fits, Selection
 from plsdof.decomposition import Decomposition, decompose
-from plsdof.errors import InvalidInputError
 from plsdof.joint_derivative import ALGORITHMS, JointFit, joint_fit
 from plsdof.methods import optional_count, report_end
+from plsdof.models import as_row
 from plsdof.standardize import Units, centre_response, standardize
 
 __all__ = ["PLS2Path", "ResponsePaths", "pls2_path", "pls_paths"]
@@ -218,12 +218,7 @@ class PLS2Path:
 
     def index(self, m: int) -> int:
         """Check a row of the path and return it."""
-        index = as_count(m, "m")
-        if index >= len(self.dof):
-            raise InvalidInputError(
-                f"m must be in 0..{len(self.dof) - 1}; got {m}. {self.message}".rstrip()
-            )
-        return index
+        return as_row(m, len(self.dof), self.message)
 
     @cached_property
     def _residual_products(self) -> Array:

@@ -209,11 +209,12 @@ def _studentized(
     limit = _studentized_limit(df, level, training)
     if residual is None:
         note = "Without y there are no residuals."
-        return diagnose("studentized", np.full(len(share), np.nan), limit, level, note)
+        return diagnose("studentized", np.full(len(share), np.nan), limit, level, note=note)
     usable = (share > _INTERPOLATED) & (variance > 0)
     spread = np.sqrt(np.where(usable, share, np.nan) * variance)
     note = _why_not_studentized(int(np.count_nonzero(~usable)), variance)
-    return diagnose("studentized", residual / spread, limit, level, note)
+    values = residual / spread
+    return diagnose("studentized", values, limit, level, note=note, two_sided=True)
 
 
 def _studentized_limit(df: float, level: float, training: bool) -> Limit:

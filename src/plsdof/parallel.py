@@ -1,4 +1,4 @@
-"""Work on every fold, one after the other or in parallel, with one warning for all of them."""
+"""Work on many tasks, one after the other or in parallel, with one warning for all of them."""
 
 import warnings
 from collections import Counter
@@ -9,57 +9,60 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from plsdof.errors import InvalidInputError, MissingExtraError, PlsdofWarning, warn_caller
-from plsdof.folds import Fold
 
+Task = TypeVar("Task")
 Result = TypeVar("Result")
 Caught = list[tuple[type[Warning], str]]
 Outcome: TypeAlias = tuple[Result, Caught]
 
 
-def for_each_fold(
-    work: Callable[[Fold], Result],
-    folds: Sequence[Fold],
+def run_each(
+    work: Callable[[Task], Result],
+    tasks: Sequence[Task],
     *,
     done: Sequence[Outcome[Result] | None] | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
     description: str = "Folds",
+    unit: str = "folds",
 ) -> list[Result]:
-    """Return ``[work(fold) for fold in folds]``, in this order.
+    """Return ``[work(task) for task in tasks]``, in this order.
 
-    To be called from a public function: what the folds warn about is put into one warning, which
+    To be called from a public function: what the tasks warn about is put into one warning, which
     points at the caller of that function. Results do not depend on ``n_jobs``, but for rounding
     where a threaded linear algebra library adds up in another order.
 
     Parameters
     ----------
     work : callable
-        Takes a `Fold`. Must be picklable (by cloudpickle) with ``n_jobs``.
+        Takes a task, such as a `Fold`. Must be picklable (by cloudpickle) with ``n_jobs``.
     done : sequence, optional
-        One item per fold: None, or the result and its warnings (pairs of category and text) where
+        One item per task: None, or the result and its warnings (pairs of category and text) where
         they are known already and no work is left.
     n_jobs : int, optional
         None or 1: a plain loop. Otherwise that many processes, each with one thread for linear
         algebra so that they do not compete; -1 for all processors. Needs joblib.
     progress : bool
         Show a bar on stderr. Needs rich.
+    description, unit : str
+        What the bar says, and what warnings call the tasks.
 
     Examples
     --------
     >>> from plsdof.folds import make_folds
     >>> folds = make_folds(np.zeros((7, 1)), np.zeros(7), 3)
-    >>> for_each_fold(lambda fold: len(fold.train), folds)
+    >>> run_each(lambda fold: len(fold.train), folds)
     [4, 5, 5]
     """
     results, caught = [], []
-    known = [None] * len(folds) if done is None else done
-    todo = [fold for fold, outcome in zip(folds, known, strict=True) if outcome is None]
+    known = [None] * len(tasks) if done is None else done
+    todo = [task for task, outcome in zip(tasks, known, strict=True) if outcome is None]
     made = _outcomes(partial(_recorded, work), todo, _as_jobs(n_jobs))
     outcomes = _completed(known, iter(made))
-    for result, notes in with_progress(outcomes, len(folds), description) if progress else outcomes:
+    for result, notes in with_progress(outcomes, len(tasks), description) if progress else outcomes:
         results.append(result)
         caught.append(notes)
-    _warn_once(caught)
+    _warn_once(caught, unit)
     return results
 
 
@@ -75,19 +78,19 @@ def _as_jobs(n_jobs: int | None) -> int:
 
 
 def _outcomes(
-    work: Callable[[Fold], Outcome[Result]], folds: Sequence[Fold], n_jobs: int
+    work: Callable[[Task], Outcome[Result]], tasks: Sequence[Task], n_jobs: int
 ) -> Iterable[Outcome[Result]]:
     if n_jobs == 1:
-        return map(work, folds)
+        return map(work, tasks)
     try:
         import joblib
     except ImportError as error:
         raise MissingExtraError("joblib", "sklearn", "n_jobs other than 1") from error
-    if not folds:
+    if not tasks:
         return ()
     with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
         run = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
-    outcomes: Iterable[Outcome[Result]] = run(joblib.delayed(work)(fold) for fold in folds)
+    outcomes: Iterable[Outcome[Result]] = run(joblib.delayed(work)(task) for task in tasks)
     return outcomes
 
 
@@ -100,11 +103,11 @@ def _completed(
     next(made, None)  # nothing is left; joblib closes its generator when it is asked
 
 
-def _recorded(work: Callable[[Fold], Result], fold: Fold) -> Outcome[Result]:
+def _recorded(work: Callable[[Task], Result], task: Task) -> Outcome[Result]:
     """Do the work and hand its warnings over, across processes too."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PlsdofWarning)
-        result = work(fold)
+        result = work(task)
     return result, [(note.category, str(note.message)) for note in caught]
 
 
@@ -119,8 +122,8 @@ def with_progress(outcomes: Iterable[Result], total: int, description: str) -> I
         yield from bar.track(outcomes, total=total, description=description)
 
 
-def _warn_once(caught: Sequence[Caught]) -> None:
-    """Issue one warning of ours for all folds, and each distinct warning of others once."""
+def _warn_once(caught: Sequence[Caught], unit: str) -> None:
+    """Issue one warning of ours for all tasks, and each distinct warning of others once."""
     everything = list(dict.fromkeys(note for notes in caught for note in notes))
     ours = {kind: text for kind, text in reversed(everything) if issubclass(kind, PlsdofWarning)}
     for kind, text in everything:
@@ -128,7 +131,7 @@ def _warn_once(caught: Sequence[Caught]) -> None:
             warn_caller(text, kind)
     if not ours:
         return
-    folds = Counter(kind for notes in caught for kind in {kind for kind, _ in notes})
-    parts = [f"In {folds[kind]} of {len(caught)} folds: {text}" for kind, text in ours.items()]
+    count = Counter(kind for notes in caught for kind in {kind for kind, _ in notes})
+    parts = [f"In {count[kind]} of {len(caught)} {unit}: {text}" for kind, text in ours.items()]
     category = next(iter(ours)) if len(ours) == 1 else PlsdofWarning
     warn_caller(" ".join(parts), category)

@@ -19,7 +19,7 @@ from plsdof._validation import (
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.folds import Fold, make_folds
 from plsdof.methods import pls_path
-from plsdof.parallel import for_each_fold, with_progress
+from plsdof.parallel import run_each, with_progress
 from plsdof.path import Noise, Path, as_path
 
 
@@ -96,7 +96,7 @@ def jackknife(
         raise InvalidInputError(f"The jackknife needs at least 2 folds; got {len(folds)}.")
     work = partial(_coef_without, X=X, y=y, weights=weights, fit=fit, m=m)
     replicates = np.array(
-        for_each_fold(work, folds, n_jobs=n_jobs, progress=progress, description="Jackknife")
+        run_each(work, folds, n_jobs=n_jobs, progress=progress, description="Jackknife")
     )
     g = len(folds)
     spread = np.sum((replicates - replicates.mean(axis=0)) ** 2, axis=0)
