@@ -9,6 +9,7 @@ predictors. Kernel PLS has no predictors to speak of; only `explained_variance` 
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import fdtri
@@ -23,11 +24,12 @@ from plsdof.predictors import (
     row_factor,
     times_predictors,
 )
+from plsdof.readable import data_frame, one_line
 
 _EPS = float(np.finfo(np.float64).eps)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class ExplainedVariance:
     """Fractions of the variance of X and y, one entry per component: (M,) arrays."""
 
@@ -35,6 +37,17 @@ class ExplainedVariance:
     y: Array
     x_cumulative: Array
     y_cumulative: Array
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame with one row per component, named 1, 2, ..., M."""
+        columns = ("x", "y", "x_cumulative", "y_cumulative")
+        components = range(1, len(self.x) + 1)
+        return data_frame({name: getattr(self, name) for name in columns}, components)
+
+    def __repr__(self) -> str:
+        whole = {"x": self.x, "y": self.y}
+        shares = {name: round(float(share.sum()), 3) for name, share in whole.items()}
+        return one_line(self, f"{len(self.x)} components", **shares)
 
 
 def explained_variance(path: PLSPath) -> ExplainedVariance:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from plsdof._validation import Array, as_choice
 from plsdof.errors import NotAvailableError
+from plsdof.readable import one_line
 
 NOISE_KINDS = ("jacobian", "dof", "naive")
 DOF_KINDS = ("exact", "naive", "clipped")
@@ -31,7 +32,7 @@ class Fits:
     total: float
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Selection:
     """A chosen model and the scores behind the choice.
 
@@ -70,6 +71,15 @@ class Selection:
                 "components; read .parameter or .index."
             )
         return int(self.parameter)
+
+    def __repr__(self) -> str:
+        return one_line(
+            self,
+            f"{self.parameter_name}={self.parameter:g}",
+            criterion=self.criterion,
+            rule=self.rule,
+            score=float(self.scores[self.index]),
+        )
 
 
 def noise_from_jacobian(rss: Array, residual_trace: Array) -> Array:

@@ -9,11 +9,12 @@ import numpy.typing as npt
 from plsdof._validation import Array, read_only
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.path_types import PLSPath
+from plsdof.readable import one_line
 
 Flags = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Diagnostic:
     """One number per row (or variable), with the limit above which it is flagged.
 
@@ -40,6 +41,10 @@ class Diagnostic:
     level: float | None
     method: str
     message: str = ""
+
+    def __repr__(self) -> str:
+        flagged = f"{np.count_nonzero(self.flags)} of {len(self.values)} flagged"
+        return one_line(self, repr(self.name), flagged, limit=self.limit, level=self.level)
 
 
 @dataclass(frozen=True, kw_only=True)

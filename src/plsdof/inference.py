@@ -6,7 +6,7 @@ the *expected* coefficients of m components; it does not know the bias of a regu
 the choice of m.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,65 +14,22 @@ import scipy.stats
 
 from plsdof._validation import Array, as_choice, as_count, as_fraction, read_only
 from plsdof.errors import MissingExtraError, NotAvailableError
+from plsdof.intervals import CoefficientInference, Interval
+from plsdof.named_output import row_labels
 from plsdof.path import Noise, Path
+
+__all__ = [
+    "CoefficientInference",
+    "Interval",
+    "coefficient_inference",
+    "noise_interval",
+    "prediction_interval",
+    "simultaneous_band",
+]
 
 DISTRIBUTIONS = ("t", "normal")
 ADJUSTMENTS = ("none", "holm", "benjamini-hochberg")
 INTERVAL_KINDS = ("observation", "mean")
-
-
-@dataclass(frozen=True, kw_only=True)
-class CoefficientInference:
-    """Coefficients of one model with standard errors, tests and intervals.
-
-    Attributes
-    ----------
-    coef, std_error, statistic, p_value, lower, upper : (p,) arrays
-        A coefficient that cannot vary (constant column) has standard error 0 and p-value 1.
-    critical : float
-        Multiple of the standard error between a coefficient and its limits.
-    intercept, intercept_std_error : float
-    level : float
-    distribution : str
-        "t" or "normal".
-    degrees_of_freedom : float
-        Of the reference distribution, n - DoF; infinite for "normal".
-    noise_variance : float
-    adjustment : str
-        How ``p_value`` was adjusted for the number of tests.
-    names : tuple of str or None
-    """
-
-    coef: Array
-    std_error: Array
-    statistic: Array
-    p_value: Array
-    lower: Array
-    upper: Array
-    critical: float
-    intercept: float
-    intercept_std_error: float
-    level: float
-    distribution: str
-    degrees_of_freedom: float
-    noise_variance: float
-    adjustment: str
-    names: tuple[str, ...] | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Interval:
-    """A centre with lower and upper limits, elementwise.
-
-    ``critical`` is the multiple of ``std_error`` between the centre and a limit.
-    """
-
-    center: Array
-    std_error: Array
-    lower: Array
-    upper: Array
-    level: float
-    critical: float
 
 
 def coefficient_inference(
@@ -164,7 +121,8 @@ def simultaneous_band(
     scale = np.sqrt(rng.chisquare(df, n_draws) / df) if np.isfinite(df) else np.ones(n_draws)
     largest = _largest_projections(directions, rng, n_draws) / scale
     critical = float(np.quantile(largest, as_fraction(level, "level")))
-    return _interval(path.coef[m], np.sqrt(variance) * norm, critical, level)
+    std_error = np.sqrt(variance) * norm
+    return _interval(path.coef[m], std_error, critical, level, path.feature_names)
 
 
 def prediction_interval(
@@ -189,7 +147,8 @@ def prediction_interval(
     if kind == "observation":
         spread = spread + 1.0
     center = path.units.y_mean + path.centred_times(X_new, path.coef[m])
-    return _interval(center, np.sqrt(variance * spread), _quantile(level, df), level)
+    std_error = np.sqrt(variance * spread)
+    return _interval(center, std_error, _quantile(level, df), level, row_labels(X_new))
 
 
 def noise_interval(path: Path, m: int, *, level: float = 0.95) -> Interval:
@@ -274,7 +233,13 @@ def _largest_projections(directions: Array, rng: np.random.Generator, n_draws: i
     return largest
 
 
-def _interval(center: Array, std_error: Array, critical: float, level: float) -> Interval:
+def _interval(
+    center: Array,
+    std_error: Array,
+    critical: float,
+    level: float,
+    names: Sequence[Any] | None,
+) -> Interval:
     half = critical * std_error
     return Interval(
         center=read_only(center),
@@ -283,4 +248,5 @@ def _interval(center: Array, std_error: Array, critical: float, level: float) ->
         upper=read_only(center + half),
         level=level,
         critical=critical,
+        names=None if names is None else tuple(names),
     )

@@ -1,6 +1,6 @@
 """All models of a path: how complex they are, how noisy the data, and which one to choose."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -19,6 +19,7 @@ from plsdof.criteria import DOF_KINDS, NOISE_KINDS, Fits, Selection
 from plsdof.decomposition import Decomposition
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.filters import Filter
+from plsdof.readable import data_frame, parameter_column
 from plsdof.spectrum import Spectrum
 from plsdof.standardize import Units
 
@@ -204,6 +205,36 @@ class Models:
             message=self._explain(index, scores, implausible, f"{rule} of {criterion}"),
         )
 
+    def criteria_by_name(self, names: Sequence[str] = tuple(criteria.CRITERIA)) -> dict[str, Array]:
+        """Evaluate several criteria; all nan where one is not available (cp without a noise)."""
+        return {name: self._score_or_nan(name) for name in names}
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame with one row per model, in the order of the path.
+
+        Columns: the parameter ("n_components" or "alpha"), dof, dof_std_error, naive_dof, rss,
+        noise_std (the root of `noise_variance`), and all information criteria with their
+        defaults; nan where one is not defined.
+
+        Examples
+        --------
+        >>> from plsdof import pls_path
+        >>> path = pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0])
+        >>> path.to_frame()[["n_components", "dof", "rss"]]
+           n_components  dof   rss
+        0             0  1.0  8.75
+        1             1  2.0  0.65
+        """
+        columns = {
+            self.parameter_name: parameter_column(self.parameters, self.parameter_name),
+            "dof": self.dof,
+            "dof_std_error": self.dof_std_error,
+            "naive_dof": self.naive_dof,
+            "rss": self.rss,
+            "noise_std": np.sqrt(self.noise_variance()),
+        }
+        return data_frame(columns | self.criteria_by_name())
+
     def simplest_first(self) -> Integers:
         """Return the rows of the path from the simplest model to the richest."""
         return np.arange(len(self.dof))
@@ -229,6 +260,12 @@ class Models:
                 f" {int(implausible.sum())} model(s) with less than 1 Degree of Freedom skipped."
             )
         return text
+
+    def _score_or_nan(self, name: str) -> Array:
+        try:
+            return self.criterion(name)
+        except NotAvailableError:
+            return np.full(len(self.dof), np.nan)
 
     def _dof(self, kind: str) -> Array:
         if kind == "naive":

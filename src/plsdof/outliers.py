@@ -11,8 +11,10 @@ from plsdof._validation import Array, as_choice, as_fraction, as_positive, as_re
 from plsdof.diagnostic import Diagnostic, Limit, as_components, diagnose, squared_rows
 from plsdof.errors import InvalidInputError
 from plsdof.monitoring import hotelling_t2, q_residuals
+from plsdof.named_output import row_labels
 from plsdof.path import Noise
 from plsdof.path_types import PLSPath
+from plsdof.readable import data_frame, one_line
 
 STUDENTIZE = ("jacobian", "leverage")
 
@@ -26,14 +28,22 @@ _MEANING = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class OutlierTable:
-    """Four diagnostics of the same rows; see `outliers`."""
+    """Four diagnostics of the same rows; see `outliers`.
+
+    Attributes
+    ----------
+    t2, q, leverage, studentized : Diagnostic
+    names : tuple or None
+        Labels of the rows, where X_new or y was a pandas object.
+    """
 
     t2: Diagnostic
     q: Diagnostic
     leverage: Diagnostic
     studentized: Diagnostic
+    names: tuple[Any, ...] | None = None
 
     @property
     def diagnostics(self) -> dict[str, Diagnostic]:
@@ -53,9 +63,18 @@ class OutlierTable:
             table |= {name: diagnostic.values, f"{name}_flag": diagnostic.flags}
         return table | {"n_flags": self.n_flags}
 
+    def to_frame(self) -> Any:
+        """Return a pandas data frame with one row per row of the data, named if those are."""
+        return data_frame(self.columns(), self.names)
+
     def describe(self) -> str:
         """Say in words what was flagged, where the limits are and what the flags mean."""
         return "\n".join(_in_words(d) for d in self.diagnostics.values())
+
+    def __repr__(self) -> str:
+        counts = {name: int(one.flags.sum()) for name, one in self.diagnostics.items()}
+        flagged = ", ".join(f"{count} by {name}" for name, count in counts.items())
+        return one_line(self, f"{len(self.t2.values)} rows", f"flagged: {flagged}")
 
 
 def outliers(
@@ -132,11 +151,13 @@ def outliers(
     else:
         share = _jacobian_share(path, m)
     residual = None if y is None else _residual(path, m, y, X_new)
+    labels = row_labels(y if X_new is None else X_new)
     return OutlierTable(
         t2=hotelling_t2(path, m, X_new, level),
         q=q_residuals(path, m, X_new, level, limit=q_limit),
         leverage=leverage,
         studentized=_studentized(path, m, residual, share, noise, level, X_new is None),
+        names=None if labels is None else tuple(labels),
     )
 
 

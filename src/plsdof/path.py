@@ -18,6 +18,7 @@ from plsdof._validation import (
 from plsdof.decomposition import BACKWARD, Decomposition
 from plsdof.filters import Filter
 from plsdof.models import Integers, Models, Noise
+from plsdof.readable import one_line
 from plsdof.spectrum import Spectrum
 from plsdof.standardize import Standardized, Units, centre_response
 
@@ -196,9 +197,13 @@ class Path(Models):
         return path.to_rows(np.eye(path.spectrum.rank))
 
     def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}({len(self.dof)} models, n={self.spectrum.n:g}, "
-            f"p={len(self.units.x_mean)}, rank={self.spectrum.rank}, solver={self.solver!r})"
+        return one_line(
+            self,
+            f"{len(self.dof)} models",
+            n=float(self.spectrum.n),
+            p=len(self.units.x_mean),
+            rank=self.spectrum.rank,
+            solver=self.solver,
         )
 
     def _rows_of_jacobian(self, m: int) -> tuple[Array, Array]:

@@ -5,9 +5,10 @@ from typing import Any
 
 from plsdof._validation import Array, read_only
 from plsdof.cross_validated import CrossValidation, sign_flip_p_values
+from plsdof.readable import one_line
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class RandomizationTest:
     """Test of every model against the one with the smallest cross-validated error.
 
@@ -20,6 +21,14 @@ class RandomizationTest:
     p_values: Array
     reference: int
     n_permutations: int
+
+    def __repr__(self) -> str:
+        return one_line(
+            self,
+            f"{len(self.p_values)} models",
+            reference=self.reference,
+            n_permutations=self.n_permutations,
+        )
 
 
 def randomization_test(

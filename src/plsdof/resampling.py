@@ -20,9 +20,10 @@ from plsdof.folds import Fold, make_folds
 from plsdof.methods import pls_path
 from plsdof.parallel import for_each_fold
 from plsdof.path import Noise, Path
+from plsdof.readable import one_line
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Resampled:
     """Coefficients of one model under resampling.
 
@@ -45,6 +46,9 @@ class Resampled:
         """
         tail = (1 - as_fraction(level, "level")) / 2
         return np.quantile(self.replicates, [tail, 1 - tail], axis=0).T
+
+    def __repr__(self) -> str:
+        return one_line(self, f"{self.replicates.shape[1]} coefficients", self.method)
 
 
 def jackknife(
