@@ -5,6 +5,7 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -82,6 +83,7 @@ def imports_of(module):
 def test_layers_import_only_from_above():
     order = [
         "errors",
+        "readable",
         "threads",
         "_validation",
         "standardize",
@@ -119,3 +121,10 @@ def test_layers_import_only_from_above():
     for position, module in enumerate(order):
         allowed = {"plsdof", *(f"plsdof.{name}" for name in order[:position])}
         assert set(imports_of(module)) <= allowed, module
+
+
+def test_every_public_name_has_an_example():
+    for name in plsdof.__all__:
+        thing = getattr(plsdof, name)
+        if not isinstance(thing, ModuleType):
+            assert ">>>" in (thing.__doc__ or ""), name

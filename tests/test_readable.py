@@ -82,8 +82,8 @@ def test_lines_say_what_matters(ozone, path):
     assert "pls 13, pcr 13, ridge 50" in repr(plsdof.compare_paths(X, y))
     table = outliers(path, 2, y)
     assert f"203 rows, flagged: {np.count_nonzero(table.t2.flags)} by t2, " in repr(table)
-    assert "12 components, x=1, y=0.7" in repr(plsdof.explained_variance(path))
-    assert "12 coefficients, jackknife over 5 folds" in repr(plsdof.jackknife(X, y, 2, cv=5))
+    assert "n_components=12, x=1, y=0.7" in repr(plsdof.explained_variance(path))
+    assert "jackknife over 5 folds, p=12" in repr(plsdof.jackknife(X, y, 2, cv=5))
     assert repr(plsdof.Moments.of(X, y)) == "Moments(203 rows, n=203, p=12)"
 
 

@@ -31,7 +31,14 @@ _EPS = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ExplainedVariance:
-    """Fractions of the variance of X and y, one entry per component: (M,) arrays."""
+    """Fractions of the variance of X and y, one entry per component: (M,) arrays.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> explained_variance(pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0]))
+    ExplainedVariance(n_components=1, x=1, y=0.926)
+    """
 
     x: Array
     y: Array
@@ -47,7 +54,7 @@ class ExplainedVariance:
     def __repr__(self) -> str:
         whole = {"x": self.x, "y": self.y}
         shares = {name: round(float(share.sum()), 3) for name, share in whole.items()}
-        return one_line(self, f"{len(self.x)} components", **shares)
+        return one_line(self, n_components=len(self.x), **shares)
 
 
 def explained_variance(path: PLSPath) -> ExplainedVariance:
@@ -84,6 +91,15 @@ def vip(path: PLSPath, m: int) -> Array:
     with weight vectors w_j of length one (those of penalised PLS, of length one in the metric of
     the penalty, are brought to it). The mean of the squares over all p columns (constant ones
     included, with VIP 0) is 1, hence the rule of thumb "important if above 1".
+
+    Parameters
+    ----------
+    path : PLSPath or PenalizedPLSPath
+    m : int
+        Number of components, at least 1.
+
+    Notes
+    -----
     Cost: O(p m) time once the weights are there.
 
     References

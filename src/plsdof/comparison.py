@@ -41,6 +41,15 @@ class Comparison:
         Information criteria by name; nan where undefined.
     paths : dict of Path
         The paths behind the rows; single regressors have none.
+
+    Examples
+    --------
+    >>> from plsdof.datasets import load_ozone
+    >>> table = compare_paths(*load_ozone(return_X_y=True))
+    >>> table
+    Comparison(76 models: pls 13, pcr 13, ridge 50, criteria=('aic', 'bic'))
+    >>> table.parameter[table.best("bic")["pls"]]
+    np.float64(2.0)
     """
 
     method: npt.NDArray[np.str_]

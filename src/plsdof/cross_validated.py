@@ -65,6 +65,14 @@ class CrossValidation:
         Groups numbered in order of appearance.
     message : str
         Why there are fewer models than asked for; empty if there are not.
+
+    Examples
+    --------
+    >>> from plsdof import cross_validate
+    >>> from plsdof.datasets import load_ozone
+    >>> result = cross_validate(*load_ozone(return_X_y=True), max_components=2)
+    >>> result.rmse.round(2), result.q2.round(2)
+    (array([8.18, 4.85, 4.63]), array([-0.  ,  0.65,  0.68]))
     """
 
     parameters: Array

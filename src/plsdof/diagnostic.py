@@ -32,6 +32,12 @@ class Diagnostic:
         How the limit was made.
     message : str
         Why something is undefined, or what to be careful about; empty if nothing is.
+
+    Examples
+    --------
+    >>> from plsdof import hotelling_t2, pls_path
+    >>> hotelling_t2(pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0]), 1)
+    Diagnostic('t2', 0 of 4 flagged, limit=2.0306..., level=0.95)
     """
 
     name: str

@@ -57,13 +57,28 @@ def coefficient_inference(
     noise : {"jacobian", "dof", "naive"} or float, optional
         Noise variance; "jacobian" by default.
     distribution : {"t", "normal"}
+        Reference distribution: Student's t with n - DoF degrees of freedom, which allows for the
+        estimated noise, or the normal one, for a noise variance that is known.
     adjust : {"none", "holm", "benjamini-hochberg"}
         Adjustment of the p-values (needs statsmodels).
+
+    Returns
+    -------
+    CoefficientInference
 
     Notes
     -----
     Cost: O(p r^2) time, O(p r) memory. Reference: Kraemer & Sugiyama (2011), section 3.3; Denham
     (1997); Phatak, Reilly & Penlidis (2002).
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True)
+    >>> result = coefficient_inference(pls_path(X, y), 2)
+    >>> result.coef[:2].round(3), result.std_error[:2].round(3)
+    (array([-0.144,  0.006]), array([0.058, 0.023]))
     """
     as_choice(adjust, "adjust", ADJUSTMENTS)
     variance = _variance(path, m, noise)
@@ -109,7 +124,33 @@ def simultaneous_band(
     with s^2 ~ chi^2_df / df for distribution "t" and s = 1 for "normal". On a spectrum of
     strongly correlated wavelengths it is far smaller than Bonferroni's.
 
+    Parameters
+    ----------
+    path, m, noise, distribution
+        As for `coefficient_inference`.
+    level : float
+        Probability that the band holds all coefficients at once.
+    n_draws : int
+        Number of simulated coefficient vectors, at least 100.
+    random_state : int, optional
+        Seed of the simulation; the default makes it reproducible.
+
+    Returns
+    -------
+    Interval
+        One entry per feature.
+
+    Notes
+    -----
     Cost: O(p r n_draws) time, in blocks of bounded memory.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True)
+    >>> simultaneous_band(pls_path(X, y), 2).critical  # 1.97 for one coefficient alone
+    2.8...
     """
     n_draws = as_count(n_draws, "n_draws", minimum=100)
     variance = _variance(path, m, noise)
@@ -137,7 +178,40 @@ def prediction_interval(
 ) -> Interval:
     """Interval for the mean response, or a new observation, at each new row.
 
-    var(mean) = sigma^2 (1/n + |(x - xbar)' A|^2),      var(observation) = sigma^2 + var(mean)
+        var(mean) = sigma^2 (1/n + |(x - xbar)' A|^2),      var(observation) = sigma^2 + var(mean)
+
+    Parameters
+    ----------
+    path, m, noise, distribution
+        As for `coefficient_inference`.
+    X_new : (n_new, p) array, data frame or sparse matrix
+        Rows to predict; the index of a data frame names the entries of the result.
+    level : float
+        Confidence level of each interval.
+    kind : {"observation", "mean"}
+        "observation" is for one new measurement of the response, with its own noise; "mean" for
+        the expected prediction, the average of many measurements, and much narrower.
+
+    Returns
+    -------
+    Interval
+        One entry per row of X_new.
+
+    Notes
+    -----
+    Cost: O(p r^2 + n_new p r) time.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True)
+    >>> path = pls_path(X, y)
+    >>> interval = prediction_interval(path, 2, X[:1])
+    >>> interval.lower.round(1), interval.upper.round(1)
+    (array([1.1]), array([19.4]))
+    >>> prediction_interval(path, 2, X[:1], kind="mean").upper.round(1)
+    array([11.5])
     """
     as_choice(kind, "kind", INTERVAL_KINDS)
     variance = _variance(path, m, noise)
@@ -161,6 +235,27 @@ def noise_interval(path: Path, m: int, *, level: float = 0.95) -> Interval:
 
     degrees of freedom has the same mean and variance (Satterthwaite). Bias of the fit (components
     missing) makes the interval too high.
+
+    Parameters
+    ----------
+    path : Path
+    m : int
+        Row of the path (number of components).
+    level : float
+        Confidence level.
+
+    Returns
+    -------
+    Interval
+        One entry: a variance, and its limits, which are not symmetric.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True)
+    >>> noise_interval(pls_path(X, y), 2)
+    Interval(center=21.1684, lower=17.5339, upper=26.0695, level=0.95)
     """
     estimate = _variance(path, m, "jacobian")
     spare = path.complete().spectrum.residual_dimension

@@ -29,6 +29,15 @@ class CoefficientInference:
     adjustment : str
         How ``p_value`` was adjusted for the number of tests.
     names : tuple of str or None
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.inference import coefficient_inference
+    >>> path = pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0])
+    >>> coefficient_inference(path, 1).to_frame().round(2)
+       coef  std_error  statistic  p_value  lower  upper
+    0   0.9       0.18        4.99     0.04   0.12   1.68
     """
 
     coef: Array
@@ -80,6 +89,16 @@ class Interval:
         symmetric.
     names : tuple or None
         Names of the k entries: features, or labels of the rows of a data frame.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.inference import prediction_interval
+    >>> path = pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0])
+    >>> prediction_interval(path, 1, [[3.0], [6.0]]).to_frame().round(1)
+       center  std_error  lower  upper
+    0     2.8        0.6    0.0    5.5
+    1     5.4        0.8    1.9    9.0
     """
 
     center: Array

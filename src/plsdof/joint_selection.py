@@ -54,6 +54,13 @@ class JointSelection:
         Exact Degrees of Freedom on all rows; nan where a path has no such model.
     path : Path
         The chosen path, fitted to all rows.
+
+    Examples
+    --------
+    >>> from plsdof import select_kernel
+    >>> from plsdof.datasets import load_ozone
+    >>> select_kernel(*load_ozone(return_X_y=True), [0.001, 0.01], max_components=3)
+    JointSelection(gamma=0.01, n_components=2, criterion='bic')
     """
 
     parameter_name: str

@@ -155,12 +155,21 @@ class Models:
         Parameters
         ----------
         name : {"bic", "aic", "gmdl", "aicc", "cp", "gcv"}
+            See `plsdof.criteria` for the formulas.
         dof : {"exact", "naive", "clipped"}
+            Degrees of Freedom by the derivative, or the number of components + 1;
             "clipped" limits the exact value to min(n - 1, p + 1), as the R package does.
         noise : {"jacobian", "dof", "naive"} or float, optional
             Noise variance for aic, bic and cp. None means "jacobian" with exact and "naive" with
             naive Degrees of Freedom, evaluated at each model; for cp, which needs one value for
             all models, the variance left by least squares. A float is used as given.
+
+        Examples
+        --------
+        >>> from plsdof import pls_path
+        >>> path = pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0])
+        >>> path.criterion("bic").round(2)
+        array([3.2 , 0.39])
         """
         as_choice(dof, "dof", DOF_KINDS)
         as_choice(name, "criterion", tuple(criteria.CRITERIA))
@@ -187,6 +196,23 @@ class Models:
         ones; the global minimum is misled by models that nearly interpolate the data. Models
         with fewer Degrees of Freedom than the intercept alone (a genuine value of an unbiased
         estimate, but no basis for a penalty) and undefined scores are never chosen.
+
+        Parameters
+        ----------
+        criterion, dof, noise
+            As for `criterion`.
+        rule : {"first-minimum", "global-minimum"}
+
+        Returns
+        -------
+        Selection
+
+        Examples
+        --------
+        >>> from plsdof import pls_path
+        >>> from plsdof.datasets import load_ozone
+        >>> pls_path(*load_ozone(return_X_y=True)).select("bic")
+        Selection(n_components=2, criterion='bic', rule='first-minimum', score=23.8992)
         """
         scores = self.criterion(criterion, dof, noise)
         order = self.simplest_first()

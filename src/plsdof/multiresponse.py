@@ -49,6 +49,14 @@ class PLS2Path:
         Column names of Y; "0", "1", ... if it had none.
     algorithm : str
         "nipals" or "simpls".
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(30, 4))
+    >>> path = pls2_path(X, X[:, :2] + rng.normal(size=(30, 2)), 2)
+    >>> path, path.coef.shape
+    (PLS2Path(3 models, n=30, p=4, 2 responses, algorithm='nipals'), (3, 4, 2))
     """
 
     units: Units

@@ -37,6 +37,13 @@ class OutlierTable:
     t2, q, leverage, studentized : Diagnostic
     names : tuple or None
         Labels of the rows, where X_new or y was a pandas object.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> X, y = [[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0]
+    >>> outliers(pls_path(X, y), 1, y)
+    OutlierTable(4 rows, flagged: 0 by t2, 0 by q, 0 by leverage, 1 by studentized)
     """
 
     t2: Diagnostic
@@ -125,9 +132,15 @@ def outliers(
     With nu = RSS / sigma^2 (at most n - 1) degrees of freedom, squares of the studentised
     residuals of training rows follow nu Beta(1/2, (nu-1)/2) for methods linear in y, and
     those of new rows Student's t with nu; both are approximations for PLS. A given sigma^2
-    leads to the normal distribution. In simulations at nominal 5% (n = 30..100, p = 10..100,
-    m = 2..5) studentize="jacobian" flagged 5% to 11% of ordinary training rows and "leverage" 4%
-    to 14%, the most with n = 30, p = 100. Cost: O(n r^2) time.
+    leads to the normal distribution. In simulations with 5 latent factors at nominal 5%
+    (n = 30..100, p = 10..100, m = 2..5) studentize="jacobian" flagged 5% to 11% of ordinary
+    training rows and "leverage" 4% to 14%, the most with n = 30, p = 100.
+
+    Weights of the path are read as precisions here, var(y_i) = sigma^2 / w_i: a row is judged as
+    one observation that is the more exact the larger its weight, not as w_i repeated rows, each
+    with a residual and a leverage of its own. A new row has weight 1.
+
+    Cost: O(n r^2) time.
 
     Examples
     --------

@@ -35,6 +35,14 @@ class Path(Models):
 
     Arrays over models have one row per model. Made by `pls_path`, `pcr_path` and `ridge_path`; the
     attributes are those of `Models`.
+
+    Examples
+    --------
+    >>> from plsdof import ridge_path
+    >>> path = ridge_path([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0], alphas=[2.0, 1e-9])
+    >>> isinstance(path, Path), path.coef.round(2)
+    (True, array([[0.32],
+           [0.64]]))
     """
 
     @classmethod

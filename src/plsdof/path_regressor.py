@@ -95,8 +95,34 @@ class PathRegressor(ResponseRegressor):
     ) -> Any:
         """Lower and upper limits for a new observation, or the mean, at each row. (n_new, 2).
 
-        If y had columns (n_new, q, 2), or, if these had names (and pandas is installed), a data
-        frame with columns (name, "lower") and (name, "upper").
+        Parameters
+        ----------
+        X : (n_new, p) array, data frame or sparse matrix
+        level : float
+            Confidence level of each interval.
+        kind : {"observation", "mean"}
+            "observation" is for one new measurement of the response, with its own noise; "mean"
+            for the expected prediction, the average of many measurements, and much narrower.
+        distribution : {"t", "normal"}
+            Student's t with n - DoF degrees of freedom, which allows for the estimated noise, or
+            the normal distribution, for a noise variance that is known.
+
+        Returns
+        -------
+        (n_new, 2) array
+            If y had columns (n_new, q, 2), or, if these had names (and pandas is installed), a
+            data frame with columns (name, "lower") and (name, "upper").
+
+        Examples
+        --------
+        >>> from plsdof import PLSRegressor
+        >>> from plsdof.datasets import load_ozone
+        >>> X, y = load_ozone(return_X_y=True)
+        >>> model = PLSRegressor(2).fit(X, y)
+        >>> model.predict_interval(X[:1]).round(1)
+        array([[ 1.1, 19.4]])
+        >>> model.predict_interval(X[:1], kind="mean").round(1)
+        array([[ 8.9, 11.5]])
         """
         rows = self._new_rows(X, sparse=self._path_takes_sparse)
         intervals = [

@@ -37,6 +37,13 @@ class PenalizedPLSPath(PLSPath):
     """Penalised Partial Least Squares for 0..M components.
 
     The weight vectors are orthonormal in the metric I + P. ``strength`` multiplies the penalty.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(30, 20)).cumsum(axis=1)
+    >>> penalized_pls_path(X, X[:, 5] + rng.normal(size=30), max_components=3, strength=5.0)
+    PenalizedPLSPath(4 models, n=30, p=20, rank=20, solver=...)
     """
 
     strength: float

@@ -15,6 +15,14 @@ class RandomizationTest:
     ``differences`` (K,) are the mean differences of the squared errors, ``p_values`` (K,) the
     probabilities of one at least as large if both models were equally good, ``reference`` the
     row of the best model, ``n_permutations`` the number of random sign patterns.
+
+    Examples
+    --------
+    >>> from plsdof import cross_validate
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True)
+    >>> randomization_test(cross_validate(X, y, max_components=4))
+    RandomizationTest(5 models, reference=4, n_permutations=999)
     """
 
     differences: Array

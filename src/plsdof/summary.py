@@ -26,6 +26,14 @@ class Summary:
         Row labels; the first one is the intercept.
     table : (p + 1, 6) array
         Coefficient, standard error, statistic, p-value, lower and upper limit.
+
+    Examples
+    --------
+    >>> from plsdof import PLSRegressor
+    >>> PLSRegressor(1).fit([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0]).summary()
+    model                PLS, 1 component(s)
+    observations         4
+    ...
     """
 
     facts: dict[str, float | str]
