@@ -15,8 +15,9 @@ import scipy.stats
 from plsdof._validation import Array, as_choice, as_count, as_fraction, read_only
 from plsdof.errors import MissingExtraError, NotAvailableError
 from plsdof.intervals import CoefficientInference, Interval
+from plsdof.models import Noise
 from plsdof.named_output import row_labels
-from plsdof.path import Noise, Path
+from plsdof.path import Path
 
 __all__ = [
     "CoefficientInference",

@@ -23,8 +23,9 @@ from plsdof._validation import (
 from plsdof.criteria import CRITERIA, Selection, global_minimum
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
 from plsdof.folds import Fold, make_folds
+from plsdof.models import Noise
 from plsdof.parallel import for_each_fold, with_progress
-from plsdof.path import Noise, Path
+from plsdof.path import Path
 
 CV_RULES = ("minimum", "one-standard-error")
 # Errors that differ by less than this share of the largest one are equal but for rounding.

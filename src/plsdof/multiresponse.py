@@ -14,15 +14,13 @@ import numpy.typing as npt
 
 from plsdof import criteria
 from plsdof._validation import Array, as_choice, as_count, as_new_rows, read_only
-from plsdof.columnwise import ResponsePaths, as_responses, kept_rows, pls_paths
+from plsdof.columnwise import as_responses, kept_rows
 from plsdof.criteria import Fits, Selection
 from plsdof.decomposition import Decomposition, decompose
 from plsdof.errors import InvalidInputError
 from plsdof.joint_derivative import ALGORITHMS, JointFit, joint_fit
 from plsdof.methods import optional_count, report_end
 from plsdof.standardize import Units, centre_response, standardize
-
-__all__ = ["PLS2Path", "ResponsePaths", "pls2_path", "pls_paths"]
 
 # Criteria whose sum over responses estimates one number, the total squared error of prediction.
 JOINT_CRITERIA = ("aic", "bic", "gcv")

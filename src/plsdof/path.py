@@ -17,12 +17,10 @@ from plsdof._validation import (
 )
 from plsdof.decomposition import BACKWARD, Decomposition
 from plsdof.filters import Filter
-from plsdof.models import Integers, Models, Noise
+from plsdof.models import Models, Noise
 from plsdof.readable import one_line
 from plsdof.spectrum import Spectrum
 from plsdof.standardize import Standardized, Units, centre_response
-
-__all__ = ["Integers", "Noise", "Path"]
 
 _EPS = float(np.finfo(np.float64).eps)
 # First-order estimates of errors are multiplied by this factor.

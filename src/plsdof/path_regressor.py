@@ -14,13 +14,14 @@ from plsdof._validation import Array, as_choice, as_count, as_weights, shortened
 from plsdof.criteria import CRITERIA, Selection
 from plsdof.cross_validation import cross_validate
 from plsdof.errors import InvalidInputError, RankExhaustedWarning
+from plsdof.models import Noise
 from plsdof.named_output import (
     name_coefficients,
     name_predictions,
     name_rows,
     row_labels,
 )
-from plsdof.path import Noise, Path
+from plsdof.path import Path
 from plsdof.response_regressor import ResponseRegressor
 from plsdof.summary import Summary, summarize
 

@@ -11,7 +11,8 @@ from plsdof._validation import Array, read_only
 from plsdof.filters import (
     PLSFilter,
 )
-from plsdof.path import Integers, Path
+from plsdof.models import Integers
+from plsdof.path import Path
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

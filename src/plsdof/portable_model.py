@@ -13,7 +13,8 @@ from plsdof.criteria import Selection
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.inference import INTERVAL_KINDS
 from plsdof.intervals import Interval
-from plsdof.path import Noise, Path
+from plsdof.models import Noise
+from plsdof.path import Path
 
 _EPS = float(np.finfo(np.float64).eps)
 

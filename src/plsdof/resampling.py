@@ -18,8 +18,9 @@ from plsdof._validation import (
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.folds import Fold, make_folds
 from plsdof.methods import pls_path
+from plsdof.models import Noise
 from plsdof.parallel import for_each_fold
-from plsdof.path import Noise, Path
+from plsdof.path import Path
 from plsdof.readable import one_line
 
 
