@@ -1,10 +1,13 @@
 """What the package promises as a whole."""
 
 import ast
+import re
 import subprocess
 import sys
 from importlib.metadata import version
+from operator import attrgetter
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -13,6 +16,7 @@ from conftest import make_problem
 import plsdof
 
 SOURCE = Path(plsdof.__file__).parent
+ROOT = Path(__file__).parent.parent
 OPTIONAL = {"sklearn", "pandas", "polars", "matplotlib", "statsmodels", "joblib", "rich", "typer"}
 
 
@@ -82,6 +86,7 @@ def imports_of(module):
 def test_layers_import_only_from_above():
     order = [
         "errors",
+        "readable",
         "threads",
         "_validation",
         "standardize",
@@ -119,3 +124,44 @@ def test_layers_import_only_from_above():
     for position, module in enumerate(order):
         allowed = {"plsdof", *(f"plsdof.{name}" for name in order[:position])}
         assert set(imports_of(module)) <= allowed, module
+
+
+def documented_names():
+    lines = (ROOT / "docs" / "api.rst").read_text().splitlines()
+    return [line.strip() for line in lines if re.fullmatch(r"   [\w.]+", line)]
+
+
+def test_the_reference_lists_every_public_name_under_its_short_name():
+    listed = documented_names()
+    assert len(listed) == len(set(listed))
+    for name in plsdof.__all__:
+        if isinstance(getattr(plsdof, name), ModuleType):
+            assert any(entry.startswith(f"{name}.") for entry in listed), name
+        else:
+            assert name in listed
+    for entry in listed:
+        assert attrgetter(entry)(plsdof) is not None
+        last = entry.split(".")[-1]
+        assert entry == last or last not in plsdof.__all__, entry
+
+
+def test_submodules_are_there_but_not_imported_before_they_are_used():
+    code = f"""
+import sys, plsdof
+heavy = {sorted(OPTIONAL)!r}
+print([name for name in heavy if name in sys.modules])
+for name in plsdof._MODULES:
+    assert name in dir(plsdof)
+    assert getattr(plsdof, name).__name__ == f"plsdof.{{name}}"
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+    assert {"datasets", "plotting", "report", "joint_estimator"} < set(plsdof._MODULES)
+    assert plsdof.outliers.outliers.__name__ == "outliers"
+
+
+def test_every_public_name_has_an_example():
+    for name in plsdof.__all__:
+        thing = getattr(plsdof, name)
+        if not isinstance(thing, ModuleType):
+            assert ">>>" in (thing.__doc__ or ""), name

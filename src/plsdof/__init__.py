@@ -4,14 +4,24 @@ from importlib import import_module
 from typing import Any
 
 from plsdof import criteria, inference, paper
-from plsdof.chemometrics import explained_variance, selectivity_ratio, selectivity_ratio_test, vip
+from plsdof.chemometrics import (
+    ExplainedVariance,
+    explained_variance,
+    selectivity_ratio,
+    selectivity_ratio_test,
+    vip,
+)
 from plsdof.collinearity import dof_lower_bound, mean_absolute_correlation
-from plsdof.columnwise import pcr_paths, pls_paths, ridge_paths
+from plsdof.columnwise import ResponsePaths, pcr_paths, pls_paths, ridge_paths
 from plsdof.comparison import Comparison, compare_paths
 from plsdof.complexity import DegreesOfFreedom, degrees_of_freedom
 from plsdof.criteria import Selection
+from plsdof.cross_validated import CrossValidation
 from plsdof.cross_validation import cross_validate
+from plsdof.diagnostic import Diagnostic
 from plsdof.file_blocks import file_blocks
+from plsdof.intervals import CoefficientInference, Interval
+from plsdof.joint_selection import JointSelection
 from plsdof.kernel import KernelPLSPath, kernel_pls_path, select_kernel
 from plsdof.methods import (
     pcr_path,
@@ -23,16 +33,19 @@ from plsdof.methods import (
 )
 from plsdof.moments import Moments
 from plsdof.monitoring import hotelling_t2, q_residuals
-from plsdof.multiresponse import pls2_path
+from plsdof.multiresponse import PLS2Path, pls2_path
+from plsdof.outliers import OutlierTable
 from plsdof.path import Path
 from plsdof.path_types import PCRPath, PLSPath, RidgePath
 from plsdof.penalized import PenalizedPLSPath, penalized_pls_path, select_strength
-from plsdof.randomization import randomization_test
-from plsdof.resampling import jackknife, residual_bootstrap
+from plsdof.randomization import RandomizationTest, randomization_test
+from plsdof.resampling import Resampled, jackknife, residual_bootstrap
 from plsdof.stability import SelectionFrequency, selection_frequency
+from plsdof.summary import Summary
 
 __version__ = "0.1.0"
 
+# Imported when first used: the estimators need scikit-learn, and the rest takes time.
 _ESTIMATORS = {
     "KernelPLSRegressor": "flexible_estimators",
     "PCRegressor": "estimators",
@@ -41,25 +54,47 @@ _ESTIMATORS = {
     "PenalizedPLSRegressor": "flexible_estimators",
     "RidgeRegressor": "estimators",
 }
+_MODULES = (
+    "datasets",
+    "estimators",
+    "experiments",
+    "flexible_estimators",
+    "joint_estimator",
+    "model_file",
+    "plotting",
+    "report",
+)
 
 __all__ = [
+    "CoefficientInference",
     "Comparison",
+    "CrossValidation",
     "DegreesOfFreedom",
+    "Diagnostic",
+    "ExplainedVariance",
+    "Interval",
+    "JointSelection",
     "KernelPLSPath",
     "KernelPLSRegressor",
     "Moments",
+    "OutlierTable",
     "PCRPath",
     "PCRegressor",
+    "PLS2Path",
     "PLS2Regressor",
     "PLSPath",
     "PLSRegressor",
     "Path",
     "PenalizedPLSPath",
     "PenalizedPLSRegressor",
+    "RandomizationTest",
+    "Resampled",
+    "ResponsePaths",
     "RidgePath",
     "RidgeRegressor",
     "Selection",
     "SelectionFrequency",
+    "Summary",
     "compare_paths",
     "criteria",
     "cross_validate",
@@ -97,11 +132,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # The estimators need scikit-learn, the rest does not.
+    if name in _MODULES:
+        return import_module(f"plsdof.{name}")
     if name in _ESTIMATORS:
         return getattr(import_module(f"plsdof.{_ESTIMATORS[name]}"), name)
     raise AttributeError(f"module 'plsdof' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_MODULES})

@@ -9,6 +9,7 @@ predictors. Kernel PLS has no predictors to speak of; only `explained_variance` 
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import fdtri
@@ -23,18 +24,37 @@ from plsdof.predictors import (
     row_factor,
     times_predictors,
 )
+from plsdof.readable import data_frame, one_line
 
 _EPS = float(np.finfo(np.float64).eps)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class ExplainedVariance:
-    """Fractions of the variance of X and y, one entry per component: (M,) arrays."""
+    """Fractions of the variance of X and y, one entry per component: (M,) arrays.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> explained_variance(pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0]))
+    ExplainedVariance(n_components=1, x=1, y=0.926)
+    """
 
     x: Array
     y: Array
     x_cumulative: Array
     y_cumulative: Array
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame with one row per component, named 1, 2, ..., M."""
+        columns = ("x", "y", "x_cumulative", "y_cumulative")
+        components = range(1, len(self.x) + 1)
+        return data_frame({name: getattr(self, name) for name in columns}, components)
+
+    def __repr__(self) -> str:
+        whole = {"x": self.x, "y": self.y}
+        shares = {name: round(float(share.sum()), 3) for name, share in whole.items()}
+        return one_line(self, n_components=len(self.x), **shares)
 
 
 def explained_variance(path: PLSPath) -> ExplainedVariance:
@@ -71,6 +91,15 @@ def vip(path: PLSPath, m: int) -> Array:
     with weight vectors w_j of length one (those of penalised PLS, of length one in the metric of
     the penalty, are brought to it). The mean of the squares over all p columns (constant ones
     included, with VIP 0) is 1, hence the rule of thumb "important if above 1".
+
+    Parameters
+    ----------
+    path : PLSPath or PenalizedPLSPath
+    m : int
+        Number of components, at least 1.
+
+    Notes
+    -----
     Cost: O(p m) time once the weights are there.
 
     References

@@ -46,6 +46,14 @@ class ResponsePaths(Generic[PathType]):
         In the order of the columns of Y. They share one decomposition of X.
     names : tuple of str
         Column names of Y; "0", "1", ... if it had none.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> Y = pd.DataFrame({"fat": [1.0, 2.0, 3.0], "water": [3.0, 1.0, 2.0]})
+    >>> paths = pls_paths([[1.0], [2.0], [4.0]], Y)
+    >>> paths, paths["fat"].dof
+    (ResponsePaths(2 responses: 'fat', 'water'), array([1., 2.]))
     """
 
     paths: tuple[PathType, ...]

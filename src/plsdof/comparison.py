@@ -1,5 +1,6 @@
 """Different regression methods on the common scale of Degrees of Freedom."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -12,15 +13,16 @@ from plsdof._validation import Array, as_choice, as_matrix, as_response, as_weig
 from plsdof.complexity import degrees_of_freedom
 from plsdof.criteria import CRITERIA, Fits, noise_from_dof, score
 from plsdof.cross_validation import cross_validate
-from plsdof.errors import InvalidInputError, MissingExtraError, NotAvailableError
+from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.methods import default_alphas, pcr_path, pls_path, ridge_path
 from plsdof.path import Path
+from plsdof.readable import data_frame, one_line
 from plsdof.refitting import weight_options
 
 METHODS = ("pls", "pcr", "ridge")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Comparison:
     """One row per model of every method.
 
@@ -40,6 +42,15 @@ class Comparison:
         Information criteria by name; nan where undefined.
     paths : dict of Path
         The paths behind the rows; single regressors have none.
+
+    Examples
+    --------
+    >>> from plsdof.datasets import load_ozone
+    >>> table = compare_paths(*load_ozone(return_X_y=True))
+    >>> table
+    Comparison(76 models: pls 13, pcr 13, ridge 50, criteria=('aic', 'bic'))
+    >>> table.parameter[table.best("bic")["pls"]]
+    np.float64(2.0)
     """
 
     method: npt.NDArray[np.str_]
@@ -65,11 +76,7 @@ class Comparison:
 
     def to_frame(self) -> Any:
         """Return the table as a pandas data frame."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingExtraError("pandas", "frame", "A data frame") from error
-        return pd.DataFrame(self.columns())
+        return data_frame(self.columns())
 
     def nearest(self, dof: float) -> dict[str, int]:
         """Return, for each method, the row whose Degrees of Freedom are nearest to ``dof``."""
@@ -94,6 +101,11 @@ class Comparison:
                 raise NotAvailableError(f"{by!r} is not known for {name!r}; ask for it (cv=...).")
             found[name] = int(rows[np.nanargmin(values)])
         return found
+
+    def __repr__(self) -> str:
+        counts = Counter(self.method.tolist())
+        sizes = ", ".join(f"{name} {count}" for name, count in counts.items())
+        return one_line(self, f"{len(self.dof)} models: {sizes}", criteria=(*self.criteria,))
 
 
 def compare_paths(
@@ -201,7 +213,7 @@ def _path_rows(path: Path, criteria: Sequence[str], noise: str) -> dict[str, Any
         "dof": path.dof,
         "dof_std_error": path.dof_std_error,
         "train_error": path.rss / path.spectrum.n,
-        **{name: _criterion(path, name, noise) for name in criteria},
+        **path.criteria_by_name(criteria, noise),
     }
 
 
@@ -246,10 +258,3 @@ def _padded(result: Any, size: int) -> Array:
     values = np.full(size, np.nan)
     values[: len(result.mean_error)] = result.mean_error
     return values
-
-
-def _criterion(path: Path, name: str, noise: str) -> Array:
-    try:
-        return path.criterion(name, noise=None if name == "cp" else noise)
-    except NotAvailableError:  # cp without a noise level
-        return np.full(len(path.dof), np.nan)

@@ -42,6 +42,13 @@ class DegreesOfFreedom:
     conditional : float or None
         The "conditional" value at this y next to a Monte Carlo one, where there is one. The
         latter also averages over what would have been chosen for other responses.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> found = degrees_of_freedom(LinearRegression(), [[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0])
+    >>> found, float(found), found.method
+    (LinearRegression: 2 Degrees of Freedom (exact), 2.0, 'exact')
     """
 
     value: float

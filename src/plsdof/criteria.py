@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from plsdof._validation import Array, as_choice
 from plsdof.errors import NotAvailableError
+from plsdof.readable import one_line
 
 NOISE_KINDS = ("jacobian", "dof", "naive")
 DOF_KINDS = ("exact", "naive", "clipped")
@@ -33,7 +34,7 @@ class Fits:
     total: float
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Selection:
     """A chosen model and the scores behind the choice.
 
@@ -51,6 +52,13 @@ class Selection:
         How the choice was made.
     message : str
         The choice in words, with anything unusual about it.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> choice = pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0]).select("bic")
+    >>> choice.n_components, choice.message
+    (1, 'first-minimum of bic at 1 component(s) (2.00 Degrees of Freedom).')
     """
 
     index: int
@@ -73,6 +81,15 @@ class Selection:
             )
         return int(self.parameter)
 
+    def __repr__(self) -> str:
+        return one_line(
+            self,
+            f"{self.parameter_name}={self.parameter:g}",
+            criterion=self.criterion,
+            rule=self.rule,
+            score=float(self.scores[self.index]),
+        )
+
 
 def noise_from_jacobian(rss: Array, residual_trace: Array) -> Array:
     """Return sigma_*^2 = RSS / trace((I - H)(I - H)'), eq. (sigmastar) of the paper.
@@ -89,12 +106,36 @@ def noise_from_dof(rss: Array, dof: Array, n: float) -> Array:
 
 
 def aic(rss: Array, dof: Array, n: float, noise: Array) -> Array:
-    """Akaike's criterion on the paper's scale, RSS/n + 2 DoF/n sigma^2."""
+    """Akaike's criterion on the paper's scale, RSS/n + 2 DoF/n sigma^2.
+
+    Parameters
+    ----------
+    rss, dof : (K,) arrays
+        Residual sums of squares and Degrees of Freedom, simplest model first.
+    n : float
+        Number of observations, or sum of the weights.
+    noise : float or (K,) array
+        Noise variance.
+
+    Returns
+    -------
+    (K,) array
+
+    Examples
+    --------
+    >>> aic(np.array([100.0, 10.0]), np.array([1.0, 3.0]), 10, np.array([1.0, 1.0]))
+    array([10.2,  1.6])
+    """
     return np.asarray(rss / n + 2.0 * dof / n * noise)
 
 
 def bic(rss: Array, dof: Array, n: float, noise: Array) -> Array:
     """Schwarz's criterion on the paper's scale, RSS/n + log(n) DoF/n sigma^2.
+
+    Parameters
+    ----------
+    rss, dof, n, noise
+        As for `aic`.
 
     Examples
     --------
@@ -105,12 +146,36 @@ def bic(rss: Array, dof: Array, n: float, noise: Array) -> Array:
 
 
 def cp(rss: Array, dof: Array, n: float, noise: Array) -> Array:
-    """Mallows' C_p = RSS/sigma^2 - n + 2 DoF, with one sigma^2 for all models."""
+    """Mallows' C_p = RSS/sigma^2 - n + 2 DoF, with one sigma^2 for all models.
+
+    Parameters
+    ----------
+    rss, dof, n
+        As for `aic`.
+    noise : float or (K,) array
+        Noise variance, the same for every model; nan where it is not positive.
+
+    Examples
+    --------
+    >>> cp(np.array([100.0, 10.0]), np.array([1.0, 3.0]), 10, np.array([1.0, 1.0]))
+    array([92.,  6.])
+    """
     return _ratio(rss, noise) - n + 2.0 * dof
 
 
 def gcv(rss: Array, dof: Array, n: float) -> Array:
-    """Return (RSS/n) / (1 - DoF/n)^2, generalised cross-validation; nan where DoF >= n."""
+    """Return (RSS/n) / (1 - DoF/n)^2, generalised cross-validation; nan where DoF >= n.
+
+    Parameters
+    ----------
+    rss, dof, n
+        As for `aic`.
+
+    Examples
+    --------
+    >>> gcv(np.array([100.0, 10.0]), np.array([1.0, 3.0]), 10).round(2)
+    array([12.35,  2.04])
+    """
     share = np.where(dof < n, 1.0 - dof / n, np.nan)
     return np.asarray(rss / n / share**2)
 
@@ -119,6 +184,16 @@ def aicc(rss: Array, dof: Array, n: float) -> Array:
     """Corrected AIC, log(RSS/n) + 1 + 2 (DoF + 1) / (n - DoF - 2).
 
     Hurvich, Simonoff & Tsai (1998); nan where DoF >= n - 2.
+
+    Parameters
+    ----------
+    rss, dof, n
+        As for `aic`.
+
+    Examples
+    --------
+    >>> aicc(np.array([100.0, 10.0]), np.array([1.0, 3.0]), 10).round(2)
+    array([3.87, 2.6 ])
     """
     spare = np.where(dof < n - 2.0, n - dof - 2.0, np.nan)
     return _log(rss / n) + 1.0 + 2.0 * (dof + 1.0) / spare
@@ -134,6 +209,18 @@ def gmdl(rss: Array, dof: Array, n: float, total: float) -> Array:
         gmdl = n'/2 log(total/n') + 1/2 log n'          otherwise (also for the empty model)
 
     It needs no noise variance. nan where DoF >= n or DoF < 1.
+
+    Parameters
+    ----------
+    rss, dof, n
+        As for `aic`.
+    total : float
+        Sum of squares of the centred response.
+
+    Examples
+    --------
+    >>> gmdl(np.array([100.0, 10.0]), np.array([1.0, 3.0]), 10, 100.0).round(2)
+    array([11.93,  7.25])
     """
     n_left, k = n - 1.0, np.asarray(dof) - 1.0
     S = _ratio(rss, n_left - k)
@@ -191,6 +278,21 @@ def one_standard_error(mean: npt.ArrayLike, std_error: npt.ArrayLike) -> int:
     """Return the first model whose mean is within one standard error of the smallest mean.
 
     The standard error is that of the best model (Breiman et al., 1984).
+
+    Parameters
+    ----------
+    mean, std_error : (K,) arrays
+        Mean error of every model over folds, and its standard error; simplest model first.
+
+    Returns
+    -------
+    int
+        Index of the model.
+
+    Examples
+    --------
+    >>> one_standard_error([5.0, 3.2, 3.0, 3.1], [0.5, 0.4, 0.3, 0.3])
+    1
     """
     values = np.asarray(mean, dtype=np.float64)
     best = global_minimum(values)

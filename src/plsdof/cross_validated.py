@@ -10,6 +10,7 @@ from plsdof.criteria import Selection, global_minimum, one_standard_error
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.fold_scores import correlations
 from plsdof.folds import Fold, Integers
+from plsdof.readable import data_frame, one_line, parameter_column
 
 # What models can be compared by, and where it is kept.
 MEASURES = {
@@ -24,6 +25,7 @@ _FOLD_VALUES = {
     "pearson": "fold_correlations",
     "spearman": "fold_rank_correlations",
 }
+_COLUMNS = ("mean_error", "std_error", "rmse", "q2", "mean_correlation", "mean_rank_correlation")
 RULES = ("minimum", "one-standard-error", "randomization")
 # Differences of two losses that are apart by less than this share of the losses are equal.
 _EQUAL_LOSSES = 1e-10
@@ -63,6 +65,14 @@ class CrossValidation:
         Groups numbered in order of appearance.
     message : str
         Why there are fewer models than asked for; empty if there are not.
+
+    Examples
+    --------
+    >>> from plsdof import cross_validate
+    >>> from plsdof.datasets import load_ozone
+    >>> result = cross_validate(*load_ozone(return_X_y=True), max_components=2)
+    >>> result.rmse.round(2), result.q2.round(2)
+    (array([8.18, 4.85, 4.63]), array([-0.  ,  0.65,  0.68]))
     """
 
     parameters: Array
@@ -92,6 +102,29 @@ class CrossValidation:
         again and so do not make the data larger.
         """
         return self._standard_error(self.fold_errors)
+
+    @property
+    def rmse(self) -> Array:
+        """Root mean squared error of cross-validation, the root of `mean_error`. Shape (K,)."""
+        return np.sqrt(self.mean_error)
+
+    @property
+    def q2(self) -> Array:
+        """Q^2 = 1 - PRESS / TSS, the predicted share of the variance of y. Shape (K,).
+
+            PRESS = sum w_i (y_i - yhat_i)^2,      TSS = sum w_i (y_i - ybar)^2
+
+        over all tested rows of all repeats, with yhat_i predicted without the fold of row i and
+        ybar the (weighted) mean of all responses (Wold 1978). That of the empty model is slightly
+        negative, as folds do not know ybar. nan if y is constant.
+        """
+        weights = np.ones(len(self.y)) if self.sample_weight is None else self.sample_weight
+        squares = weights * (self.y - np.average(self.y, weights=weights)) ** 2
+        total = sum(squares[fold.test].sum() for fold in self.folds)
+        fold_weights = np.array([weights[fold.test].sum() for fold in self.folds])
+        tested = fold_weights > 0
+        press = fold_weights[tested] @ self.fold_errors[tested]
+        return 1.0 - press / (total if total > 0 else np.nan)
 
     @property
     def mean_correlation(self) -> Array:
@@ -177,6 +210,12 @@ class CrossValidation:
             f"(score {scores[index]:.4g}).{note}",
         )
 
+    def to_frame(self) -> Any:
+        """Return a pandas data frame with one row per model, in the order of ``parameters``."""
+        parameters = parameter_column(self.parameters, self.parameter_name)
+        measures = {name: getattr(self, name) for name in _COLUMNS}
+        return data_frame({self.parameter_name: parameters, **measures})
+
     def row_losses(self) -> Array:
         """Return each row's share of the mean squared error, averaged over repeats. (rows, K).
 
@@ -194,10 +233,8 @@ class CrossValidation:
         return summed
 
     def __repr__(self) -> str:
-        return (
-            f"CrossValidation({len(self.parameters)} models, {len(self.folds)} folds, "
-            f"n={len(self.y)}, repeats={self._repeats()})"
-        )
+        sizes = f"{len(self.parameters)} models", f"{len(self.folds)} folds"
+        return one_line(self, *sizes, n=len(self.y), repeats=self._repeats())
 
     def _repeats(self) -> int:
         return self.folds[-1].repeat + 1

@@ -9,11 +9,12 @@ import numpy.typing as npt
 from plsdof._validation import Array, read_only
 from plsdof.errors import InvalidInputError
 from plsdof.path_types import PLSPath
+from plsdof.readable import one_line
 
 Flags = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Diagnostic:
     """One number per row (or variable), with the limit above which it is flagged.
 
@@ -31,6 +32,12 @@ class Diagnostic:
         How the limit was made.
     message : str
         Why something is undefined, or what to be careful about; empty if nothing is.
+
+    Examples
+    --------
+    >>> from plsdof import hotelling_t2, pls_path
+    >>> hotelling_t2(pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0]), 1)
+    Diagnostic('t2', 0 of 4 flagged, limit=2.0306..., level=0.95)
     """
 
     name: str
@@ -40,6 +47,10 @@ class Diagnostic:
     level: float | None
     method: str
     message: str = ""
+
+    def __repr__(self) -> str:
+        flagged = f"{np.count_nonzero(self.flags)} of {len(self.values)} flagged"
+        return one_line(self, repr(self.name), flagged, limit=self.limit, level=self.level)
 
 
 @dataclass(frozen=True, kw_only=True)

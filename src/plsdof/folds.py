@@ -14,11 +14,12 @@ import numpy.typing as npt
 
 from plsdof._validation import as_count, as_generator
 from plsdof.errors import InvalidInputError
+from plsdof.readable import one_line
 
 Integers = npt.NDArray[np.intp]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Fold:
     """One split of the rows.
 
@@ -47,6 +48,10 @@ class Fold:
         kept = np.ones(self.n_rows, dtype=bool)
         kept[self.test] = False
         return np.flatnonzero(kept)
+
+    def __repr__(self) -> str:
+        sizes = f"{len(self.train)} training rows", f"{len(self.test)} test rows"
+        return one_line(self, *sizes, repeat=self.repeat)
 
 
 def make_folds(

@@ -6,7 +6,7 @@ the *expected* coefficients of m components; it does not know the bias of a regu
 the choice of m.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,65 +14,23 @@ import scipy.stats
 
 from plsdof._validation import Array, as_choice, as_count, as_fraction, as_generator, read_only
 from plsdof.errors import MissingExtraError, NotAvailableError
-from plsdof.path import Noise, Path, as_path
+from plsdof.intervals import CoefficientInference, Interval
+from plsdof.models import Noise
+from plsdof.named_output import row_labels
+from plsdof.path import Path, as_path
+
+__all__ = [
+    "CoefficientInference",
+    "Interval",
+    "coefficient_inference",
+    "noise_interval",
+    "prediction_interval",
+    "simultaneous_band",
+]
 
 DISTRIBUTIONS = ("t", "normal")
 ADJUSTMENTS = ("none", "holm", "benjamini-hochberg")
 INTERVAL_KINDS = ("observation", "mean")
-
-
-@dataclass(frozen=True, kw_only=True)
-class CoefficientInference:
-    """Coefficients of one model with standard errors, tests and intervals.
-
-    Attributes
-    ----------
-    coef, std_error, statistic, p_value, lower, upper : (p,) arrays
-        A coefficient that cannot vary (constant column) has standard error 0 and p-value 1.
-    critical : float
-        Multiple of the standard error between a coefficient and its limits.
-    intercept, intercept_std_error : float
-    level : float
-    distribution : str
-        "t" or "normal".
-    degrees_of_freedom : float
-        Of the reference distribution, n - DoF; infinite for "normal".
-    noise_variance : float
-    adjustment : str
-        How ``p_value`` was adjusted for the number of tests.
-    names : tuple of str or None
-    """
-
-    coef: Array
-    std_error: Array
-    statistic: Array
-    p_value: Array
-    lower: Array
-    upper: Array
-    critical: float
-    intercept: float
-    intercept_std_error: float
-    level: float
-    distribution: str
-    degrees_of_freedom: float
-    noise_variance: float
-    adjustment: str
-    names: tuple[str, ...] | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Interval:
-    """A centre with lower and upper limits, elementwise.
-
-    ``critical`` is the multiple of ``std_error`` between the centre and a limit.
-    """
-
-    center: Array
-    std_error: Array
-    lower: Array
-    upper: Array
-    level: float
-    critical: float
 
 
 def coefficient_inference(
@@ -100,13 +58,28 @@ def coefficient_inference(
     noise : {"jacobian", "dof", "naive"} or float, optional
         Noise variance; "jacobian" by default.
     distribution : {"t", "normal"}
+        Reference distribution: Student's t with n - DoF degrees of freedom, which allows for the
+        estimated noise, or the normal one, for a noise variance that is known.
     adjust : {"none", "holm", "benjamini-hochberg"}
         Adjustment of the p-values (needs statsmodels).
+
+    Returns
+    -------
+    CoefficientInference
 
     Notes
     -----
     Cost: O(p r^2) time, O(p r) memory. Reference: Kraemer & Sugiyama (2011), section 3.3; Denham
     (1997); Phatak, Reilly & Penlidis (2002).
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True)
+    >>> result = coefficient_inference(pls_path(X, y), 2)
+    >>> result.coef[:2].round(3), result.std_error[:2].round(3)
+    (array([-0.144,  0.006]), array([0.058, 0.023]))
     """
     as_choice(adjust, "adjust", ADJUSTMENTS)
     variance = _variance(path, m, noise)
@@ -152,7 +125,33 @@ def simultaneous_band(
     with s^2 ~ chi^2_df / df for distribution "t" and s = 1 for "normal". On a spectrum of
     strongly correlated wavelengths it is far smaller than Bonferroni's.
 
+    Parameters
+    ----------
+    path, m, noise, distribution
+        As for `coefficient_inference`.
+    level : float
+        Probability that the band holds all coefficients at once.
+    n_draws : int
+        Number of simulated coefficient vectors, at least 100.
+    random_state : int, optional
+        Seed of the simulation; the default makes it reproducible.
+
+    Returns
+    -------
+    Interval
+        One entry per feature.
+
+    Notes
+    -----
     Cost: O(p r n_draws) time, in blocks of bounded memory.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True)
+    >>> simultaneous_band(pls_path(X, y), 2).critical  # 1.97 for one coefficient alone
+    2.8...
     """
     n_draws = as_count(n_draws, "n_draws", minimum=100)
     variance = _variance(path, m, noise)
@@ -164,7 +163,8 @@ def simultaneous_band(
     scale = np.sqrt(rng.chisquare(df, n_draws) / df) if np.isfinite(df) else np.ones(n_draws)
     largest = _largest_projections(directions, rng, n_draws) / scale
     critical = float(np.quantile(largest, as_fraction(level, "level")))
-    return _interval(path.coef[m], np.sqrt(variance) * norm, critical, level)
+    std_error = np.sqrt(variance) * norm
+    return _interval(path.coef[m], std_error, critical, level, path.feature_names)
 
 
 def prediction_interval(
@@ -179,7 +179,40 @@ def prediction_interval(
 ) -> Interval:
     """Interval for the mean response, or a new observation, at each new row.
 
-    var(mean) = sigma^2 (1/n + |(x - xbar)' A|^2),      var(observation) = sigma^2 + var(mean)
+        var(mean) = sigma^2 (1/n + |(x - xbar)' A|^2),      var(observation) = sigma^2 + var(mean)
+
+    Parameters
+    ----------
+    path, m, noise, distribution
+        As for `coefficient_inference`.
+    X_new : (n_new, p) array, data frame or sparse matrix
+        Rows to predict; the index of a data frame names the entries of the result.
+    level : float
+        Confidence level of each interval.
+    kind : {"observation", "mean"}
+        "observation" is for one new measurement of the response, with its own noise; "mean" for
+        the expected prediction, the average of many measurements, and much narrower.
+
+    Returns
+    -------
+    Interval
+        One entry per row of X_new.
+
+    Notes
+    -----
+    Cost: O(p r^2 + n_new p r) time.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True)
+    >>> path = pls_path(X, y)
+    >>> interval = prediction_interval(path, 2, X[:1])
+    >>> interval.lower.round(1), interval.upper.round(1)
+    (array([1.1]), array([19.4]))
+    >>> prediction_interval(path, 2, X[:1], kind="mean").upper.round(1)
+    array([11.5])
     """
     as_choice(kind, "kind", INTERVAL_KINDS)
     variance = _variance(path, m, noise)
@@ -189,7 +222,8 @@ def prediction_interval(
     if kind == "observation":
         spread = spread + 1.0
     center = path.units.y_mean + path.centred_times(X_new, path.coef[m])
-    return _interval(center, np.sqrt(variance * spread), _quantile(level, df), level)
+    std_error = np.sqrt(variance * spread)
+    return _interval(center, std_error, _quantile(level, df), level, row_labels(X_new))
 
 
 def noise_interval(path: Path, m: int, *, level: float = 0.95) -> Interval:
@@ -202,6 +236,27 @@ def noise_interval(path: Path, m: int, *, level: float = 0.95) -> Interval:
 
     degrees of freedom has the same mean and variance (Satterthwaite). Bias of the fit (components
     missing) makes the interval too high.
+
+    Parameters
+    ----------
+    path : Path
+    m : int
+        Row of the path (number of components).
+    level : float
+        Confidence level.
+
+    Returns
+    -------
+    Interval
+        One entry: a variance, and its limits, which are not symmetric.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True)
+    >>> noise_interval(pls_path(X, y), 2)
+    Interval(center=21.1684, lower=17.5339, upper=26.0695, level=0.95)
     """
     estimate = _variance(path, m, "jacobian")
     spare = path.complete().spectrum.residual_dimension
@@ -274,7 +329,13 @@ def _largest_projections(directions: Array, rng: np.random.Generator, n_draws: i
     return largest
 
 
-def _interval(center: Array, std_error: Array, critical: float, level: float) -> Interval:
+def _interval(
+    center: Array,
+    std_error: Array,
+    critical: float,
+    level: float,
+    names: Sequence[Any] | None,
+) -> Interval:
     half = critical * std_error
     return Interval(
         center=read_only(center),
@@ -283,4 +344,5 @@ def _interval(center: Array, std_error: Array, critical: float, level: float) ->
         upper=read_only(center + half),
         level=level,
         critical=critical,
+        names=None if names is None else tuple(names),
     )

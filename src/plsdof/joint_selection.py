@@ -23,8 +23,9 @@ from plsdof._validation import (
 from plsdof.criteria import CRITERIA, Selection, global_minimum
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
 from plsdof.folds import Fold, make_folds
+from plsdof.models import Noise
 from plsdof.parallel import run_each, with_progress
-from plsdof.path import Noise, Path
+from plsdof.path import Path
 
 CV_RULES = ("minimum", "one-standard-error")
 # Errors that differ by less than this share of the largest one are equal but for rounding.
@@ -54,6 +55,13 @@ class JointSelection:
         Exact Degrees of Freedom on all rows; nan where a path has no such model.
     path : Path
         The chosen path, fitted to all rows.
+
+    Examples
+    --------
+    >>> from plsdof import select_kernel
+    >>> from plsdof.datasets import load_ozone
+    >>> select_kernel(*load_ozone(return_X_y=True), [0.001, 0.01], max_components=3)
+    JointSelection(gamma=0.01, n_components=2, criterion='bic')
     """
 
     parameter_name: str

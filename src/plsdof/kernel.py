@@ -30,7 +30,7 @@ from plsdof.kernel_functions import (
     require_symmetric,
 )
 from plsdof.methods import optional_count, report_end
-from plsdof.path import Noise
+from plsdof.models import Noise
 from plsdof.path_types import PLSPath
 from plsdof.standardize import Standardized, standardize
 from plsdof.threads import threads_for
@@ -46,6 +46,11 @@ class KernelPLSPath(PLSPath):
     (M + 1, n_rows) are dual coefficients, which multiply the kernel values k(x, x_i), and weights,
     loadings and rotations are dual likewise. Methods that take new rows take rows of predictors,
     or of kernel values for kernel "precomputed".
+
+    Examples
+    --------
+    >>> kernel_pls_path([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 0.5, 0.0], "rbf", 2)
+    KernelPLSPath(3 models, n=4, kernel=rbf(gamma=1), rank=3)
     """
 
     inputs: KernelRows | GivenKernel

@@ -1,6 +1,6 @@
 """All models of a path: how complex they are, how noisy the data, and which one to choose."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -19,6 +19,7 @@ from plsdof.criteria import DOF_KINDS, NOISE_KINDS, Fits, Selection
 from plsdof.decomposition import Decomposition
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.filters import Filter
+from plsdof.readable import data_frame, parameter_column
 from plsdof.spectrum import Spectrum
 from plsdof.standardize import Units
 
@@ -155,12 +156,21 @@ class Models:
         Parameters
         ----------
         name : {"bic", "aic", "gmdl", "aicc", "cp", "gcv"}
+            See `plsdof.criteria` for the formulas.
         dof : {"exact", "naive", "clipped"}
+            Degrees of Freedom by the derivative, or the number of components + 1;
             "clipped" limits the exact value to min(n - 1, p + 1), as the R package does.
         noise : {"jacobian", "dof", "naive"} or float, optional
             Noise variance for aic, bic and cp. None means "jacobian" with exact and "naive" with
             naive Degrees of Freedom, evaluated at each model; for cp, which needs one value for
             all models, the variance left by least squares. A float is used as given.
+
+        Examples
+        --------
+        >>> from plsdof import pls_path
+        >>> path = pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0])
+        >>> path.criterion("bic").round(2)
+        array([3.2 , 0.39])
         """
         as_choice(dof, "dof", DOF_KINDS)
         as_choice(name, "criterion", tuple(criteria.CRITERIA))
@@ -185,9 +195,26 @@ class Models:
 
         The first local minimum, going from the simplest model to richer ones, is the default
         (`default_rule`), except for principal components; the global minimum is misled by models
-        that nearly interpolate the data. Models
-        with fewer Degrees of Freedom than the intercept alone (a genuine value of an unbiased
-        estimate, but no basis for a penalty) and undefined scores are never chosen.
+        that nearly interpolate the data. Models with fewer Degrees of Freedom than the intercept
+        alone (a genuine value of an unbiased estimate, but no basis for a penalty) and undefined
+        scores are never chosen.
+
+        Parameters
+        ----------
+        criterion, dof, noise
+            As for `criterion`.
+        rule : {"first-minimum", "global-minimum"}, optional
+
+        Returns
+        -------
+        Selection
+
+        Examples
+        --------
+        >>> from plsdof import pls_path
+        >>> from plsdof.datasets import load_ozone
+        >>> pls_path(*load_ozone(return_X_y=True)).select("bic")
+        Selection(n_components=2, criterion='bic', rule='first-minimum', score=23.8992)
         """
         rule = self.default_rule if rule is None else rule
         scores = self.criterion(criterion, dof, noise)
@@ -212,6 +239,38 @@ class Models:
         """How `select` chooses unless told otherwise."""
         return "first-minimum"
 
+    def criteria_by_name(
+        self, names: Sequence[str] = tuple(criteria.CRITERIA), noise: str = "jacobian"
+    ) -> dict[str, Array]:
+        """Evaluate several criteria; all nan where one is not available (cp without a noise)."""
+        return {name: self._score_or_nan(name, noise) for name in names}
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame with one row per model, in the order of the path.
+
+        Columns: the parameter ("n_components" or "alpha"), dof, dof_std_error, naive_dof, rss,
+        noise_std (the root of `noise_variance`), and all information criteria with their
+        defaults; nan where one is not defined.
+
+        Examples
+        --------
+        >>> from plsdof import pls_path
+        >>> path = pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0])
+        >>> path.to_frame()[["n_components", "dof", "rss"]]
+           n_components  dof   rss
+        0             0  1.0  8.75
+        1             1  2.0  0.65
+        """
+        columns = {
+            self.parameter_name: parameter_column(self.parameters, self.parameter_name),
+            "dof": self.dof,
+            "dof_std_error": self.dof_std_error,
+            "naive_dof": self.naive_dof,
+            "rss": self.rss,
+            "noise_std": np.sqrt(self.noise_variance()),
+        }
+        return data_frame(columns | self.criteria_by_name())
+
     def simplest_first(self) -> Integers:
         """Return the rows of the path from the simplest model to the richest."""
         return np.arange(len(self.dof))
@@ -232,6 +291,13 @@ class Models:
                 f" {int(implausible.sum())} model(s) with less than 1 Degree of Freedom skipped."
             )
         return text
+
+    def _score_or_nan(self, name: str, noise: str) -> Array:
+        try:
+            # cp needs one noise variance for all models.
+            return self.criterion(name, noise=None if name == "cp" else noise)
+        except NotAvailableError:
+            return np.full(len(self.dof), np.nan)
 
     def _dof(self, kind: str) -> Array:
         if kind == "naive":

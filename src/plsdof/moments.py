@@ -15,6 +15,7 @@ from plsdof._validation import (
 from plsdof.blocks import Block
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.gram import Gram
+from plsdof.readable import one_line
 from plsdof.standardize import warn_constant_columns
 from plsdof.sums import Sums, block_sums, gram_from_sums, in_units, merge_sums
 
@@ -156,6 +157,10 @@ class Moments:
     def yy(self) -> float:
         """Sum of squares of the centred response."""
         return self._plain().yy
+
+    def __repr__(self) -> str:
+        p = 0 if self._sums is None else len(self._sums.xy)
+        return one_line(self, f"{self.n_rows} rows", n=float(self.n), p=p)
 
     def _plain(self) -> Sums:
         """Return the sums in the units of the data; squares of extreme columns may be infinite."""

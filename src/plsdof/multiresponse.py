@@ -14,15 +14,13 @@ import numpy.typing as npt
 
 from plsdof import criteria
 from plsdof._validation import Array, as_choice, as_new_rows, read_only
-from plsdof.columnwise import ResponsePaths, as_responses, kept_rows, pls_paths
+from plsdof.columnwise import as_responses, kept_rows
 from plsdof.criteria import Fits, Selection
 from plsdof.decomposition import Decomposition, decompose
 from plsdof.joint_derivative import ALGORITHMS, JointFit, joint_fit
 from plsdof.methods import optional_count, report_end
 from plsdof.models import as_row
 from plsdof.standardize import Units, centre_response, standardize
-
-__all__ = ["PLS2Path", "ResponsePaths", "pls2_path", "pls_paths"]
 
 # Criteria whose sum over responses estimates one number, the total squared error of prediction.
 JOINT_CRITERIA = ("aic", "bic", "gcv")
@@ -49,6 +47,14 @@ class PLS2Path:
         Column names of Y; "0", "1", ... if it had none.
     algorithm : str
         "nipals" or "simpls".
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(30, 4))
+    >>> path = pls2_path(X, X[:, :2] + rng.normal(size=(30, 2)), 2)
+    >>> path, path.coef.shape
+    (PLS2Path(3 models, n=30, p=4, 2 responses, algorithm='nipals'), (3, 4, 2))
     """
 
     units: Units

@@ -10,9 +10,11 @@ from scipy.special import betaincinv, ndtri, stdtrit
 from plsdof._validation import Array, as_choice, as_fraction, as_positive, as_response
 from plsdof.diagnostic import Diagnostic, Limit, as_components, diagnose, squared_rows
 from plsdof.errors import InvalidInputError
+from plsdof.models import Noise
 from plsdof.monitoring import hotelling_t2, q_residuals
-from plsdof.path import Noise
+from plsdof.named_output import row_labels
 from plsdof.path_types import PLSPath
+from plsdof.readable import data_frame, one_line
 
 STUDENTIZE = ("jacobian", "leverage")
 
@@ -26,14 +28,29 @@ _MEANING = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class OutlierTable:
-    """Four diagnostics of the same rows; see `outliers`."""
+    """Four diagnostics of the same rows; see `outliers`.
+
+    Attributes
+    ----------
+    t2, q, leverage, studentized : Diagnostic
+    names : tuple or None
+        Labels of the rows, where X_new or y was a pandas object.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> X, y = [[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0]
+    >>> outliers(pls_path(X, y), 1, y)
+    OutlierTable(4 rows, flagged: 0 by t2, 0 by q, 0 by leverage, 1 by studentized)
+    """
 
     t2: Diagnostic
     q: Diagnostic
     leverage: Diagnostic
     studentized: Diagnostic
+    names: tuple[Any, ...] | None = None
 
     @property
     def diagnostics(self) -> dict[str, Diagnostic]:
@@ -53,9 +70,18 @@ class OutlierTable:
             table |= {name: diagnostic.values, f"{name}_flag": diagnostic.flags}
         return table | {"n_flags": self.n_flags}
 
+    def to_frame(self) -> Any:
+        """Return a pandas data frame with one row per row of the data, named if those are."""
+        return data_frame(self.columns(), self.names)
+
     def describe(self) -> str:
         """Say in words what was flagged, where the limits are and what the flags mean."""
         return "\n".join(_in_words(d) for d in self.diagnostics.values())
+
+    def __repr__(self) -> str:
+        counts = {name: int(one.flags.sum()) for name, one in self.diagnostics.items()}
+        flagged = ", ".join(f"{count} by {name}" for name, count in counts.items())
+        return one_line(self, f"{len(self.t2.values)} rows", f"flagged: {flagged}")
 
 
 def outliers(
@@ -106,9 +132,15 @@ def outliers(
     With nu = RSS / sigma^2 (at most n - 1) degrees of freedom, squares of the studentised
     residuals of training rows follow nu Beta(1/2, (nu-1)/2) for methods linear in y, and
     those of new rows Student's t with nu; both are approximations for PLS. A given sigma^2
-    leads to the normal distribution. In simulations at nominal 5% (n = 30..100, p = 10..100,
-    m = 2..5) studentize="jacobian" flagged 5% to 11% of ordinary training rows and "leverage" 4%
-    to 14%, the most with n = 30, p = 100. Cost: O(n r^2) time.
+    leads to the normal distribution. In simulations with 5 latent factors at nominal 5%
+    (n = 30..100, p = 10..100, m = 2..5) studentize="jacobian" flagged 5% to 11% of ordinary
+    training rows and "leverage" 4% to 14%, the most with n = 30, p = 100.
+
+    Weights of the path are read as precisions here, var(y_i) = sigma^2 / w_i: a row is judged as
+    one observation that is the more exact the larger its weight, not as w_i repeated rows, each
+    with a residual and a leverage of its own. A new row has weight 1.
+
+    Cost: O(n r^2) time.
 
     Examples
     --------
@@ -132,11 +164,13 @@ def outliers(
     else:
         share = _jacobian_share(path, m)
     residual = None if y is None else _residual(path, m, y, X_new)
+    labels = row_labels(y if X_new is None else X_new)
     return OutlierTable(
         t2=hotelling_t2(path, m, X_new, level),
         q=q_residuals(path, m, X_new, level, limit=q_limit),
         leverage=leverage,
         studentized=_studentized(path, m, residual, share, noise, level, X_new is None),
+        names=None if labels is None else tuple(labels),
     )
 
 

@@ -18,11 +18,10 @@ from plsdof._validation import (
 from plsdof.decomposition import BACKWARD, Decomposition
 from plsdof.errors import InvalidInputError
 from plsdof.filters import Filter
-from plsdof.models import Integers, Models, Noise
+from plsdof.models import Models, Noise
+from plsdof.readable import one_line
 from plsdof.spectrum import Spectrum
 from plsdof.standardize import Standardized, Units, centre_response
-
-__all__ = ["Integers", "Noise", "Path", "as_path"]
 
 _EPS = float(np.finfo(np.float64).eps)
 # First-order estimates of errors are multiplied by this factor.
@@ -35,6 +34,14 @@ class Path(Models):
 
     Arrays over models have one row per model. Made by `pls_path`, `pcr_path` and `ridge_path`; the
     attributes are those of `Models`.
+
+    Examples
+    --------
+    >>> from plsdof import ridge_path
+    >>> path = ridge_path([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0], alphas=[2.0, 1e-9])
+    >>> isinstance(path, Path), path.coef.round(2)
+    (True, array([[0.32],
+           [0.64]]))
     """
 
     @classmethod
@@ -196,9 +203,13 @@ class Path(Models):
         return basis if self.units.row_scale is None else basis / self.units.row_scale[:, None]
 
     def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}({len(self.dof)} models, n={self.spectrum.n:g}, "
-            f"p={len(self.units.x_mean)}, rank={self.spectrum.rank}, solver={self.solver!r})"
+        return one_line(
+            self,
+            f"{len(self.dof)} models",
+            n=float(self.spectrum.n),
+            p=len(self.units.x_mean),
+            rank=self.spectrum.rank,
+            solver=self.solver,
         )
 
     def _rows_of_jacobian(self, m: int) -> tuple[Array, Array]:

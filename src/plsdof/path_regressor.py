@@ -16,13 +16,14 @@ from plsdof.criteria import CRITERIA, DOF_KINDS, Selection
 from plsdof.cross_validation import cross_validate
 from plsdof.errors import InvalidInputError, RankExhaustedWarning
 from plsdof.folds import make_folds
+from plsdof.models import Noise
 from plsdof.named_output import (
     name_coefficients,
     name_predictions,
     name_rows,
     row_labels,
 )
-from plsdof.path import Noise, Path
+from plsdof.path import Path
 from plsdof.response_regressor import ResponseRegressor
 from plsdof.summary import Summary, summarize
 
@@ -111,9 +112,35 @@ class PathRegressor(ResponseRegressor):
     ) -> Any:
         """Lower and upper limits for a new observation, or the mean, at each row. (n_new, 2).
 
-        A data frame with the same index if X is one of pandas, an array otherwise. If y had
-        columns (n_new, q, 2), or, if these had names (and pandas is installed), a data frame with
-        columns (name, "lower") and (name, "upper").
+        Parameters
+        ----------
+        X : (n_new, p) array, data frame or sparse matrix
+        level : float
+            Confidence level of each interval.
+        kind : {"observation", "mean"}
+            "observation" is for one new measurement of the response, with its own noise; "mean"
+            for the expected prediction, the average of many measurements, and much narrower.
+        distribution : {"t", "normal"}
+            Student's t with n - DoF degrees of freedom, which allows for the estimated noise, or
+            the normal distribution, for a noise variance that is known.
+
+        Returns
+        -------
+        (n_new, 2) array
+            A data frame with the same index if X is one of pandas. If y had columns (n_new, q, 2),
+            or, if these had names (and pandas is installed), a data frame with columns
+            (name, "lower") and (name, "upper").
+
+        Examples
+        --------
+        >>> from plsdof import PLSRegressor
+        >>> from plsdof.datasets import load_ozone
+        >>> X, y = load_ozone(return_X_y=True)
+        >>> model = PLSRegressor(2).fit(X, y)
+        >>> model.predict_interval(X[:1]).round(1)
+        array([[ 1.1, 19.4]])
+        >>> model.predict_interval(X[:1], kind="mean").round(1)
+        array([[ 8.9, 11.5]])
         """
         rows = self._new_rows(X, sparse=self._path_takes_sparse)
         intervals = [

@@ -11,7 +11,8 @@ from plsdof._validation import Array, read_only
 from plsdof.filters import (
     PLSFilter,
 )
-from plsdof.path import Integers, Path
+from plsdof.models import Integers
+from plsdof.path import Path
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -26,7 +27,14 @@ class ComponentPath(Path):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PCRPath(ComponentPath):
-    """Principal components regression for 0..M components."""
+    """Principal components regression for 0..M components, as `pcr_path` makes it.
+
+    Examples
+    --------
+    >>> from plsdof import pcr_path
+    >>> pcr_path([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 4.0]], [1.0, 2.0, 3.0, 5.0])
+    PCRPath(3 models, n=4, p=2, rank=2, solver=...)
+    """
 
     @property
     def default_rule(self) -> str:
@@ -39,6 +47,13 @@ class PLSPath(ComponentPath):
     """Partial Least Squares for 0..M components, with scores, weights and loadings.
 
     Scores, weights, loadings and rotations follow scikit-learn's PLSRegression (signs aside).
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> path = pls_path([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 4.0]], [1.0, 2.0, 3.0, 5.0])
+    >>> path.dof.round(2), path.x_scores.shape, path.x_weights.shape
+    (array([1.  , 2.15, 3.  ]), (4, 2), (2, 2))
     """
 
     filter: PLSFilter
@@ -90,7 +105,15 @@ class PLSPath(ComponentPath):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class RidgePath(Path):
-    """Ridge regression, one model per penalty in ``alphas``."""
+    """Ridge regression, one model per penalty in ``alphas``, as `ridge_path` makes it.
+
+    Examples
+    --------
+    >>> from plsdof import ridge_path
+    >>> path = ridge_path([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0], alphas=[2.0, 1e-9])
+    >>> path.alphas, path.dof.round(2)
+    (array([2.e+00, 1.e-09]), array([1.5, 2. ]))
+    """
 
     alphas: Array
 

@@ -18,7 +18,7 @@ from plsdof.errors import ConstantColumnWarning, InvalidInputError
 from plsdof.filters import pls_filter
 from plsdof.joint_selection import JointSelection, select_jointly
 from plsdof.methods import optional_count, report_end
-from plsdof.path import Noise
+from plsdof.models import Noise
 from plsdof.path_types import PLSPath
 from plsdof.penalties import (
     Metric,
@@ -37,6 +37,13 @@ class PenalizedPLSPath(PLSPath):
     """Penalised Partial Least Squares for 0..M components.
 
     The weight vectors are orthonormal in the metric I + P. ``strength`` multiplies the penalty.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(30, 20)).cumsum(axis=1)
+    >>> penalized_pls_path(X, X[:, 5] + rng.normal(size=30), max_components=3, strength=5.0)
+    PenalizedPLSPath(4 models, n=30, p=20, rank=20, solver=...)
     """
 
     strength: float

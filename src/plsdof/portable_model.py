@@ -11,8 +11,10 @@ import scipy.stats
 from plsdof._validation import Array, as_choice, as_fraction, as_matrix, read_only
 from plsdof.criteria import Selection
 from plsdof.errors import InvalidInputError, NotAvailableError
-from plsdof.inference import INTERVAL_KINDS, Interval
-from plsdof.path import Noise, Path
+from plsdof.inference import INTERVAL_KINDS
+from plsdof.intervals import Interval
+from plsdof.models import Noise
+from plsdof.path import Path
 
 _EPS = float(np.finfo(np.float64).eps)
 

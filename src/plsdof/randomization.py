@@ -5,21 +5,38 @@ from typing import Any
 
 from plsdof._validation import Array, read_only
 from plsdof.cross_validated import CrossValidation, sign_flip_p_values
+from plsdof.readable import one_line
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class RandomizationTest:
     """Test of every model against the one with the smallest cross-validated error.
 
     ``differences`` (K,) are the mean differences of the squared errors, ``p_values`` (K,) the
     probabilities of one at least as large if both models were equally good, ``reference`` the
     row of the best model, ``n_permutations`` the number of random sign patterns.
+
+    Examples
+    --------
+    >>> from plsdof import cross_validate
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True)
+    >>> randomization_test(cross_validate(X, y, max_components=4))
+    RandomizationTest(5 models, reference=4, n_permutations=999)
     """
 
     differences: Array
     p_values: Array
     reference: int
     n_permutations: int
+
+    def __repr__(self) -> str:
+        return one_line(
+            self,
+            f"{len(self.p_values)} models",
+            reference=self.reference,
+            n_permutations=self.n_permutations,
+        )
 
 
 def randomization_test(

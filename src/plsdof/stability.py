@@ -8,8 +8,9 @@ import numpy as np
 from plsdof._validation import Array, as_count, as_generator, read_only
 from plsdof.criteria import Selection
 from plsdof.errors import NotAvailableError
+from plsdof.models import Integers, Noise
 from plsdof.parallel import with_progress
-from plsdof.path import Integers, Noise, Path, as_path
+from plsdof.path import Path, as_path
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -26,6 +27,14 @@ class SelectionFrequency:
         Number of components, or alpha, of every model.
     counts : (K,) array
         Number of simulated responses on which it was chosen.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True)
+    >>> selection_frequency(pls_path(X, y, 4), n_draws=20).frequency
+    array([0., 0., 1., 0., 0.])
     """
 
     selection: Selection

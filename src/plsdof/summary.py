@@ -7,14 +7,14 @@ import numpy as np
 
 from plsdof._validation import Array, read_only
 from plsdof.criteria import Selection
-from plsdof.inference import CoefficientInference
+from plsdof.intervals import CoefficientInference
 from plsdof.path import Path
 
 _MOST_ROWS = 30
 _COLUMNS = ("coef", "std err", "t", "p", "lower", "upper")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Summary:
     """Facts about one model and a table of its coefficients; ``print`` shows both.
 
@@ -26,6 +26,14 @@ class Summary:
         Row labels; the first one is the intercept.
     table : (p + 1, 6) array
         Coefficient, standard error, statistic, p-value, lower and upper limit.
+
+    Examples
+    --------
+    >>> from plsdof import PLSRegressor
+    >>> PLSRegressor(1).fit([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0]).summary()
+    model                PLS, 1 component(s)
+    observations         4
+    ...
     """
 
     facts: dict[str, float | str]
@@ -41,6 +49,9 @@ class Summary:
         width = max(len(key) for key in self.facts)
         lines = [f"{key:<{width}}  {_shown(value)}" for key, value in self.facts.items()]
         return "\n".join([*lines, "", *self._rows()])
+
+    def __repr__(self) -> str:
+        return str(self)  # what a console shows without print
 
     def _rows(self) -> list[str]:
         order = np.arange(len(self.names))

@@ -13,6 +13,7 @@ import numpy as np
 from plsdof import criteria
 from plsdof._validation import Array, read_only
 from plsdof.paper.problem import Problem, as_size, prepare, report_end
+from plsdof.readable import one_line
 from plsdof.standardize import Standardized
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -68,6 +69,10 @@ class LanczosResult:
         d_beta = self.coef_jacobian[as_size(m, self.dof, self.message)]
         covariance: Array = self.noise_variance[m] * (d_beta @ d_beta.T)
         return covariance
+
+    def __repr__(self) -> str:
+        n, p = self.data.X.shape
+        return one_line(self, f"{len(self.dof)} models", n=n, p=p)
 
     def _d_beta(self, m: int) -> Array:
         """Return d beta_m/dy for standardised X; constant columns have an infinite scale."""

@@ -11,6 +11,7 @@ import numpy as np
 from plsdof import criteria
 from plsdof._validation import Array, read_only
 from plsdof.paper.problem import as_size, prepare, report_end
+from plsdof.readable import one_line
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -70,6 +71,11 @@ class KrylovResult:
             power = K @ power
             H += c[j] * (power - T @ (T.T @ power)) + np.outer(V[:, j], residual @ power)
         return H
+
+    def __repr__(self) -> str:
+        n, p = self.kernel_root.shape
+        worst = float(np.max(self.condition))
+        return one_line(self, f"{len(self.dof)} models", n=n, p=p, condition=worst)
 
 
 def krylov(X: Any, y: Any, max_components: int, *, scale: bool = True) -> KrylovResult:

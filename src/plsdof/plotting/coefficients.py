@@ -9,7 +9,8 @@ import numpy as np
 from plsdof._validation import Array, as_choice
 from plsdof.errors import NotAvailableError
 from plsdof.inference import CoefficientInference, coefficient_inference
-from plsdof.path import Noise, Path
+from plsdof.models import Noise
+from plsdof.path import Path
 from plsdof.plotting.curves import fitted_path
 from plsdof.plotting.features import FeatureAxis, feature_axis
 from plsdof.plotting.style import BLUE, GREY, axes_or_new, plain, show_legend

@@ -9,7 +9,8 @@ from plsdof._validation import Array
 from plsdof.criteria import Selection
 from plsdof.cross_validated import CrossValidation
 from plsdof.errors import InvalidInputError
-from plsdof.path import Noise, Path
+from plsdof.models import Noise
+from plsdof.path import Path
 from plsdof.plotting.style import (
     BLUE,
     GREY,

@@ -12,7 +12,8 @@ from plsdof.comparison import Comparison
 from plsdof.criteria import Selection
 from plsdof.cross_validated import CrossValidation
 from plsdof.errors import InvalidInputError
-from plsdof.path import Integers, Path
+from plsdof.models import Integers
+from plsdof.path import Path
 from plsdof.path_types import PLSPath
 from plsdof.plotting.curves import padded
 from plsdof.plotting.features import FeatureAxis, feature_axis
