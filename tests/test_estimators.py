@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from plsdof import pls_path
+from plsdof import pls_path, vip
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, RankExhaustedWarning
 from plsdof.estimators import PCRegressor, PLSRegressor, RidgeRegressor
 from plsdof.flexible_estimators import KernelPLSRegressor, PenalizedPLSRegressor
@@ -333,3 +333,18 @@ def test_parameters_of_the_wrong_kind_are_refused():
         PenalizedPLSRegressor(2, scale="no").fit(X, y)
     model = PLSRegressor(2).fit(X, np.column_stack([y, -y]))
     assert model.summary(response=np.int64(1)).facts["response"] == "y1"
+
+
+def test_variable_importance_of_the_chosen_model_has_names():
+    X, y = make_problem(30, 4)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    model = PLSRegressor(2).fit(frame, y)
+    expected = vip(pls_path(X, y), 2)
+    assert model.vip().index.tolist() == list("abcd")
+    np.testing.assert_allclose(model.vip(), expected)
+    np.testing.assert_allclose(PLSRegressor(2).fit(X, y).vip(), expected)
+    both = PLSRegressor(2).fit(frame, pd.DataFrame({"u": y, "v": X[:, 0] - y})).vip()
+    assert both.columns.tolist() == ["u", "v"]
+    np.testing.assert_allclose(both["u"], expected)
+    with pytest.raises(InvalidInputError, match="give path_ and n_components_"):
+        vip(model, 2)

@@ -93,7 +93,8 @@ def as_pls_path(path: Any) -> PLSPath:
     """
     if type(path) is not PLSPath:
         raise InvalidInputError(
-            f"path must be a PLSPath, as made by pls_path; got {type(path).__name__}."
+            f"path must be a PLSPath, as made by pls_path; got {type(path).__name__}. Of a fitted "
+            "estimator give path_ and n_components_."
         )
     return path
 

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from plsdof.chemometrics import vip
 from plsdof.columnwise import pcr_paths, pls_paths, ridge_paths
 from plsdof.methods import default_alphas, pcr_path, pls_path, ridge_path
 from plsdof.models import Noise
+from plsdof.named_output import name_features
 from plsdof.path import Path
 from plsdof.path_regressor import ComponentRegressor, PathRegressor
 from plsdof.response_regressor import ScoresMixin
@@ -110,6 +112,17 @@ class PLSRegressor(ScoresMixin, _LinearComponents):
 
     _fit_path = staticmethod(pls_path)
     _fit_paths = staticmethod(pls_paths)
+
+    def vip(self) -> Any:
+        """Return the variable importance of the chosen model, see `plsdof.vip`. Shape (p,).
+
+        A pandas series with one named entry per feature if the model was fitted on a data frame
+        (and pandas is installed). If y had columns (q, p), or a data frame with one named column
+        per response.
+        """
+        values = self._one_or_array([vip(path, index) for path, index in self._chosen()])
+        features = getattr(self, "feature_names_in_", None)
+        return name_features(values, features, self.response_names_)
 
 
 class PCRegressor(_LinearComponents):

@@ -32,6 +32,18 @@ def name_rows(limits: Array, rows: Sequence[str] | None) -> Any:
     return pandas.DataFrame(limits, index=list(rows), columns=_LIMITS)
 
 
+def name_features(
+    values: Array, features: Sequence[str] | None, responses: Sequence[str] | None
+) -> Any:
+    """Name (p,) or (q, p) values by features and, if there are several, by responses."""
+    if features is None or (pandas := _pandas()) is None:
+        return values
+    if values.ndim == 1:
+        return pandas.Series(values, index=list(features))
+    columns = _or_numbers(responses, len(values), "y")
+    return pandas.DataFrame(values.T, index=list(features), columns=columns)
+
+
 def name_coefficients(
     limits: Array, responses: Sequence[str] | None, features: Sequence[str] | None
 ) -> Any:

@@ -20,7 +20,8 @@ def as_score_path(path: Any) -> PLSPath:
     """Return ``path`` if it has scores: PLS, penalised or kernel PLS."""
     if not isinstance(path, PLSPath):
         raise InvalidInputError(
-            f"path must be a PLSPath, as made by pls_path; got {type(path).__name__}."
+            f"path must be a PLSPath, as made by pls_path; got {type(path).__name__}. Of a fitted "
+            "estimator give path_ and n_components_."
         )
     return path
 
