@@ -142,6 +142,13 @@ for name in plsdof._MODULES:
     assert plsdof.outliers.outliers.__name__ == "outliers"
 
 
+def test_links_of_the_readme_lead_somewhere():
+    links = re.findall(r"\]\(([^)#]+)\)", (ROOT / "README.md").read_text())
+    local = [link for link in links if "://" not in link]
+    assert len(local) > 5
+    assert [link for link in local if not (ROOT / link).exists()] == []
+
+
 def test_every_public_name_has_an_example():
     for name in plsdof.__all__:
         thing = getattr(plsdof, name)
