@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test slow browser lint docs bench clean
+.PHONY: demo test slow browser lint docs bench accuracy coverage clean
 
 demo: $(VENV)/.demo
 	$(BIN)/plsdof demo
@@ -32,14 +32,23 @@ docs: $(VENV)/.docs
 # About half an hour; the second part writes 4 GB to SCRATCH and deletes them.
 SCRATCH ?= /tmp
 bench: $(VENV)/.bench
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/core.py
-	$(BIN)/python benchmarks/core.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/core.py docs/benchmark-core.md
+	$(BIN)/python benchmarks/core.py docs/benchmark-core-threads.md
 	$(BIN)/python benchmarks/peers.py --out docs/measured
 	$(BIN)/python benchmarks/scale.py --scratch $(SCRATCH) --out docs/measured
 	$(BIN)/python benchmarks/growth.py --out docs
 
+# Prints the table of errors of the README: Degrees of Freedom against ball arithmetic.
+accuracy: $(VENV)/.test
+	$(BIN)/python benchmarks/accuracy.py
+
+# Prints the table of docs/coverage.md and draws its figure; minutes.
+coverage: $(VENV)/.test
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/coverage.py 2000 docs/figures/coverage.png
+
 clean:
 	rm -rf $(VENV) .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf docs/_build docs/gallery docs/generated docs/sg_execution_times.rst dist
 
 # One stamp per set of extras, renewed when pyproject.toml changes.
 $(VENV)/.demo: pyproject.toml | $(VENV)

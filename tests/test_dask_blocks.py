@@ -422,7 +422,10 @@ ROWS = da.ones((6, 2), chunks=(3, 2))
         ((ROWS.astype(complex), np.ones(6)), "X must be numeric; 'X' is of type complex128"),
         ((ROWS, np.ones(5)), "y has 5 entries but X has 6 rows"),
         ((ROWS, da.ones(7)), "y has 7 entries but X has 6 rows"),
-        ((ROWS, da.ones((6, 2))), "y must have one value per row of X; .* 2 dimensions"),
+        (
+            (ROWS, da.ones((6, 2))),
+            "y must have one value per row of X; .* 2 dimensions.* pls_paths",
+        ),
         ((ROWS, da.ones(6).astype("M8[s]")), "y must be numeric; 'y' is of type datetime64"),
         ((ROWS, "fat"), "y is 'fat', but X is no dataframe"),
         ((ROWS, np.ones(6), da.ones(5)), "sample_weight has 5 entries"),

@@ -76,54 +76,36 @@ def test_the_contract_of_names_holds():
     assert np.shape(model.predict_interval(X, level=0.95)) == (20, 2)
 
 
-def imports_of(module):
-    tree = ast.parse((SOURCE / f"{module}.py").read_text())
-    for node in tree.body:  # module level only
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("plsdof"):
-            yield node.module
+def modules():
+    """Return the modules and folders of the package, with their files."""
+    found = {file.stem: [file] for file in SOURCE.glob("*.py") if file.stem != "__init__"}
+    folders = {file.parent for file in SOURCE.glob("*/__init__.py")}
+    return found | {folder.name: sorted(folder.glob("*.py")) for folder in folders}
+
+
+def imports_of(files):
+    """Return the modules of the package that are imported at the top of files."""
+    for file in files:
+        for node in ast.parse(file.read_text()).body:
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("plsdof"):
+                named = node.module.split(".")[1:2] or [alias.name for alias in node.names]
+                yield from named
+            elif isinstance(node, ast.Import):
+                yield from (a.name.split(".")[1] for a in node.names if "plsdof." in a.name)
+
+
+def documented_order():
+    rows = re.findall(r"^\| (`.*?) \|", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
+    return [name for row in rows for name in re.findall(r"`(\w+)`", row)]
 
 
 def test_layers_import_only_from_above():
-    order = [
-        "errors",
-        "readable",
-        "threads",
-        "_validation",
-        "standardize",
-        "gram",
-        "tall",
-        "spectrum",
-        "decomposition",
-        "tridiagonal",
-        "compression",
-        "krylov",
-        "nodes",
-        "filters",
-        "criteria",
-        "models",
-        "path",
-        "path_types",
-        "quadrature",
-        "probes",
-        "probing",
-        "sampled_trace",
-        "routes",
-        "blocks",
-        "sums",
-        "moments",
-        "block_sources",
-        "block_gram",
-        "operator_problem",
-        "sparse_problem",
-        "implicit_problem",
-        "operators",
-        "folds",
-        "large",
-        "methods",
-    ]
-    for position, module in enumerate(order):
-        allowed = {"plsdof", *(f"plsdof.{name}" for name in order[:position])}
-        assert set(imports_of(module)) <= allowed, module
+    order, known = documented_order(), modules()
+    assert sorted(order) == sorted(known)
+    allowed = {"__version__"}
+    for name in order:
+        allowed.add(name)  # a folder imports from itself
+        assert set(imports_of(known[name])) <= allowed, name
 
 
 def documented_names():
@@ -148,7 +130,7 @@ def test_the_reference_lists_every_public_name_under_its_short_name():
 def test_submodules_are_there_but_not_imported_before_they_are_used():
     code = f"""
 import sys, plsdof
-heavy = {sorted(OPTIONAL)!r}
+heavy = {sorted(OPTIONAL | {"scipy.stats"})!r}
 print([name for name in heavy if name in sys.modules])
 for name in plsdof._MODULES:
     assert name in dir(plsdof)
@@ -158,6 +140,13 @@ for name in plsdof._MODULES:
     assert done.stdout.strip() == "[]"
     assert {"datasets", "plotting", "report", "joint_estimator"} < set(plsdof._MODULES)
     assert plsdof.outliers.outliers.__name__ == "outliers"
+
+
+def test_links_of_the_readme_lead_somewhere():
+    links = re.findall(r"\]\(([^)#]+)\)", (ROOT / "README.md").read_text())
+    local = [link for link in links if "://" not in link]
+    assert len(local) > 5
+    assert [link for link in local if not (ROOT / link).exists()] == []
 
 
 def test_every_public_name_has_an_example():

@@ -115,8 +115,8 @@ class CrossValidation:
             PRESS = sum w_i (y_i - yhat_i)^2,      TSS = sum w_i (y_i - ybar)^2
 
         over all tested rows of all repeats, with yhat_i predicted without the fold of row i and
-        ybar the (weighted) mean of all responses (Wold 1978). That of the empty model is slightly
-        negative, as folds do not know ybar. nan if y is constant.
+        ybar the (weighted) mean of all responses. That of the empty model is slightly negative, as
+        folds do not know ybar. nan if y is constant.
         """
         weights = np.ones(len(self.y)) if self.sample_weight is None else self.sample_weight
         squares = weights * (self.y - np.average(self.y, weights=weights)) ** 2

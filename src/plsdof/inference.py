@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy.stats
+from scipy.special import gammaincinv, ndtr, ndtri, stdtr, stdtrit  # scipy.stats takes a second
 
 from plsdof._validation import Array, as_choice, as_count, as_fraction, as_generator, read_only
 from plsdof.errors import MissingExtraError, NotAvailableError
@@ -88,7 +88,7 @@ def coefficient_inference(
     coef = path.coef[m]
     std_error = np.sqrt(variance * np.vecdot(A, A))
     statistic = np.divide(coef, std_error, out=np.zeros_like(coef), where=std_error > 0)
-    critical = _quantile(level, df)
+    critical = critical_value(level, df)
     shift = path.units.x_mean @ A
     return CoefficientInference(
         coef=read_only(coef),
@@ -223,7 +223,7 @@ def prediction_interval(
         spread = spread + 1.0
     center = path.units.y_mean + path.centred_times(X_new, path.coef[m])
     std_error = np.sqrt(variance * spread)
-    return _interval(center, std_error, _quantile(level, df), level, row_labels(X_new))
+    return _interval(center, std_error, critical_value(level, df), level, row_labels(X_new))
 
 
 def noise_interval(path: Path, m: int, *, level: float = 0.95) -> Interval:
@@ -263,7 +263,7 @@ def noise_interval(path: Path, m: int, *, level: float = 0.95) -> Interval:
     weights = path.complete().filter.residuals[m] ** 2
     nu = (weights.sum() + spare) ** 2 / (np.sum(weights**2) + spare)
     tail = (1 - as_fraction(level, "level")) / 2
-    lower, upper = estimate * nu / scipy.stats.chi2.ppf([1 - tail, tail], nu)
+    lower, upper = estimate * nu / (2 * gammaincinv(nu / 2, [1 - tail, tail]))
     return Interval(
         center=read_only([estimate]),
         std_error=read_only([estimate * np.sqrt(2 / nu)]),
@@ -298,13 +298,14 @@ def _reference_df(path: Path, m: int, distribution: str) -> float:
     return df
 
 
-def _quantile(level: float, df: float) -> float:
+def critical_value(level: float, df: float) -> float:
+    """Return the two-sided quantile of Student's t, or of the normal distribution for df = inf."""
     upper = (1 + as_fraction(level, "level")) / 2
-    return float(scipy.stats.t.ppf(upper, df))
+    return float(ndtri(upper) if np.isinf(df) else stdtrit(df, upper))
 
 
 def _survival(statistic: Array, df: float) -> Array:
-    return np.asarray(scipy.stats.t.sf(statistic, df))
+    return np.asarray(ndtr(-statistic) if np.isinf(df) else stdtr(df, -statistic))
 
 
 def _adjusted(p_value: Array, adjust: str) -> Array:

@@ -6,12 +6,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
-import scipy.stats
 
 from plsdof._validation import Array, as_choice, as_fraction, as_matrix, read_only
 from plsdof.criteria import Selection
 from plsdof.errors import InvalidInputError, NotAvailableError
-from plsdof.inference import INTERVAL_KINDS
+from plsdof.inference import INTERVAL_KINDS, critical_value
 from plsdof.intervals import Interval
 from plsdof.models import Noise
 from plsdof.path import Path
@@ -89,7 +88,7 @@ class PortableModel:
         reach = (deviation / self.x_scale) @ self.factor.T
         spread = 1.0 / self.n + np.vecdot(reach, reach) + float(kind == "observation")
         std_error = np.sqrt(self.noise_variance * spread)
-        critical = float(scipy.stats.t.ppf((1 + level) / 2, self.df))
+        critical = critical_value(level, self.df)
         center = self.y_mean + deviation @ self.coef
         return Interval(
             center=read_only(center),
