@@ -16,10 +16,7 @@ from plsdof._validation import Array, as_choice
 from plsdof.errors import NotAvailableError
 from plsdof.readable import one_line
 
-NOISE_KINDS = ("jacobian", "dof", "naive")
 DOF_KINDS = ("exact", "naive", "clipped")
-# Criteria that need a noise variance.
-WITH_NOISE = ("aic", "bic", "cp")
 RULES = ("first-minimum", "global-minimum")
 
 

@@ -5,8 +5,8 @@ from typing import Any
 from plsdof.chemometrics import vip
 from plsdof.columnwise import pcr_paths, pls_paths, ridge_paths
 from plsdof.methods import default_alphas, pcr_path, pls_path, ridge_path
-from plsdof.models import Noise
 from plsdof.named_output import name_features
+from plsdof.noise import Noise
 from plsdof.path import Path
 from plsdof.path_regressor import ComponentRegressor, PathRegressor
 from plsdof.response_regressor import ScoresMixin

@@ -20,7 +20,7 @@ from plsdof.errors import NotAvailableError
 from plsdof.joint_regressor import JointRegressor
 from plsdof.kernel import kernel_pls_path
 from plsdof.kernel_functions import KernelFunction
-from plsdof.models import Noise
+from plsdof.noise import Noise
 from plsdof.path_regressor import Splits
 from plsdof.penalized import penalized_pls_path
 from plsdof.positive_part import PositivePart, positive_kernel

@@ -15,8 +15,8 @@ from scipy.special import gammaincinv, ndtr, ndtri, stdtr, stdtrit  # scipy.stat
 from plsdof._validation import Array, as_choice, as_count, as_fraction, as_generator, read_only
 from plsdof.errors import MissingExtraError, NotAvailableError
 from plsdof.intervals import CoefficientInference, Interval
-from plsdof.models import Noise
 from plsdof.named_output import row_labels
+from plsdof.noise import Noise
 from plsdof.path import Path, as_path
 
 __all__ = [

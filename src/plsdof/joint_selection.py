@@ -23,7 +23,7 @@ from plsdof._validation import (
 from plsdof.criteria import CRITERIA, Selection, global_minimum
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
 from plsdof.folds import Fold, make_folds
-from plsdof.models import Noise
+from plsdof.noise import Noise
 from plsdof.parallel import run_each, with_progress
 from plsdof.path import Path
 

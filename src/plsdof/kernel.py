@@ -30,7 +30,7 @@ from plsdof.kernel_functions import (
     require_symmetric,
 )
 from plsdof.methods import optional_count, report_end
-from plsdof.models import Noise
+from plsdof.noise import Noise
 from plsdof.path_types import PLSPath
 from plsdof.standardize import Standardized, standardize
 from plsdof.threads import threads_for

@@ -15,15 +15,15 @@ from plsdof._validation import (
     as_count,
     read_only,
 )
-from plsdof.criteria import DOF_KINDS, NOISE_KINDS, Fits, Selection
+from plsdof.criteria import DOF_KINDS, Fits, Selection
 from plsdof.decomposition import Decomposition
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.filters import Filter
+from plsdof.noise import NOISE_KINDS, Noise, as_variance, noise_label, usual_noise
 from plsdof.readable import data_frame, parameter_column
 from plsdof.spectrum import Spectrum
 from plsdof.standardize import Units
 
-Noise = str | float | None
 Integers = npt.NDArray[np.intp]
 
 
@@ -148,7 +148,7 @@ class Models:
         """Return the noise variance of one model, by kind ("jacobian" by default) or as given."""
         if noise is None or isinstance(noise, str):
             return float(self.noise_variance(noise or "jacobian")[self.index(m)])
-        return _as_variance(noise)
+        return as_variance(noise)
 
     def criterion(self, name: str, dof: str = "exact", noise: Noise = None) -> Array:
         """Evaluate an information criterion for every model. Shape (K,).
@@ -230,7 +230,7 @@ class Models:
             criterion=criterion,
             rule=rule,
             dof=dof,
-            noise=_noise_label(criterion, dof, noise),
+            noise=noise_label(criterion, dof, noise),
             message=self._explain(index, scores, implausible, f"{rule} of {criterion}"),
         )
 
@@ -311,12 +311,12 @@ class Models:
     def _noise_for(self, name: str, dof: str, noise: Noise) -> Array:
         if name == "cp" and noise is None:
             return np.full(len(self.rss), self._least_squares_noise())
-        noise = _usual_noise(dof) if noise is None else noise
+        noise = usual_noise(dof) if noise is None else noise
         if isinstance(noise, str):
             as_choice(noise, "noise", NOISE_KINDS)
             values = self.noise_variance(noise, dof="clipped" if dof == "clipped" else "exact")
             return np.full_like(values, values[-1]) if name == "cp" else values
-        return np.full(len(self.rss), _as_variance(noise))
+        return np.full(len(self.rss), as_variance(noise))
 
     def _least_squares_noise(self) -> float:
         spectrum = self.complete().spectrum
@@ -335,27 +335,3 @@ def as_row(m: int, size: int, message: str) -> int:
     if index >= size:
         raise InvalidInputError(f"m must be in 0..{size - 1}; got {m}. {message}".rstrip())
     return index
-
-
-def _as_variance(noise: Any) -> float:
-    if isinstance(noise, bool) or not isinstance(noise, int | float | np.number):
-        raise InvalidInputError(
-            f"noise must be one of {', '.join(map(repr, NOISE_KINDS))}, a variance > 0, or None; "
-            f"got {noise!r}."
-        )
-    if not (np.isfinite(noise) and noise > 0):
-        raise InvalidInputError(f"noise must be a finite variance > 0; got {noise!r}.")
-    return float(noise)
-
-
-def _usual_noise(dof: str) -> str:
-    return "naive" if dof == "naive" else "jacobian"
-
-
-def _noise_label(criterion: str, dof: str, noise: Noise) -> str:
-    """Say which noise variance a criterion was evaluated with."""
-    if criterion not in criteria.WITH_NOISE:
-        return "not used"
-    if noise is None:
-        return "least-squares" if criterion == "cp" else _usual_noise(dof)
-    return noise if isinstance(noise, str) else f"{float(noise):g}"

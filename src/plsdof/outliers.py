@@ -10,9 +10,9 @@ from scipy.special import betaincinv, ndtri, stdtrit
 from plsdof._validation import Array, as_choice, as_fraction, as_positive, as_response
 from plsdof.diagnostic import Diagnostic, Limit, as_components, diagnose, squared_rows
 from plsdof.errors import InvalidInputError
-from plsdof.models import Noise
 from plsdof.monitoring import hotelling_t2, q_residuals
 from plsdof.named_output import row_labels
+from plsdof.noise import Noise
 from plsdof.path_types import PLSPath
 from plsdof.readable import data_frame, one_line
 

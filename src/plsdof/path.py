@@ -18,7 +18,8 @@ from plsdof._validation import (
 from plsdof.decomposition import BACKWARD, Decomposition
 from plsdof.errors import InvalidInputError
 from plsdof.filters import Filter
-from plsdof.models import Models, Noise
+from plsdof.models import Models
+from plsdof.noise import Noise
 from plsdof.readable import one_line
 from plsdof.spectrum import Spectrum
 from plsdof.standardize import Standardized, Units, centre_response

@@ -16,13 +16,13 @@ from plsdof.criteria import CRITERIA, DOF_KINDS, Selection
 from plsdof.cross_validation import cross_validate
 from plsdof.errors import InvalidInputError, RankExhaustedWarning
 from plsdof.folds import make_folds
-from plsdof.models import Noise
 from plsdof.named_output import (
     name_coefficients,
     name_predictions,
     name_rows,
     row_labels,
 )
+from plsdof.noise import Noise
 from plsdof.path import Path
 from plsdof.response_regressor import ResponseRegressor
 from plsdof.summary import Summary, summarize

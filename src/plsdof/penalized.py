@@ -18,7 +18,7 @@ from plsdof.errors import ConstantColumnWarning, InvalidInputError
 from plsdof.filters import pls_filter
 from plsdof.joint_selection import JointSelection, select_jointly
 from plsdof.methods import optional_count, report_end
-from plsdof.models import Noise
+from plsdof.noise import Noise
 from plsdof.path_types import PLSPath
 from plsdof.penalties import (
     Metric,

@@ -12,7 +12,7 @@ from plsdof.criteria import Selection
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.inference import INTERVAL_KINDS, critical_value
 from plsdof.intervals import Interval
-from plsdof.models import Noise
+from plsdof.noise import Noise
 from plsdof.path import Path
 
 _EPS = float(np.finfo(np.float64).eps)

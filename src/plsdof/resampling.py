@@ -19,7 +19,7 @@ from plsdof._validation import (
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.folds import Fold, make_folds
 from plsdof.methods import pls_path
-from plsdof.models import Noise
+from plsdof.noise import Noise
 from plsdof.parallel import run_each, with_progress
 from plsdof.path import Path, as_path
 from plsdof.readable import one_line

@@ -8,7 +8,8 @@ import numpy as np
 from plsdof._validation import Array, as_count, as_generator, read_only
 from plsdof.criteria import Selection
 from plsdof.errors import NotAvailableError
-from plsdof.models import Integers, Noise
+from plsdof.models import Integers
+from plsdof.noise import Noise
 from plsdof.parallel import with_progress
 from plsdof.path import Path, as_path
 

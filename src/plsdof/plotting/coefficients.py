@@ -9,7 +9,7 @@ import numpy as np
 from plsdof._validation import Array, as_choice
 from plsdof.errors import NotAvailableError
 from plsdof.inference import CoefficientInference, coefficient_inference
-from plsdof.models import Noise
+from plsdof.noise import Noise
 from plsdof.path import Path
 from plsdof.plotting.curves import fitted_path
 from plsdof.plotting.features import FeatureAxis, feature_axis

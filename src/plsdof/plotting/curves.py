@@ -9,7 +9,7 @@ from plsdof._validation import Array
 from plsdof.criteria import Selection
 from plsdof.cross_validated import CrossValidation
 from plsdof.errors import InvalidInputError
-from plsdof.models import Noise
+from plsdof.noise import Noise
 from plsdof.path import Path
 from plsdof.plotting.style import (
     BLUE,
