@@ -7,20 +7,19 @@ from pathlib import Path
 import numpy as np
 
 from plsdof._validation import Array, as_weights
+from plsdof.arrow_tables import Piece, short
 from plsdof.block_sources import MEMORY, ahead, as_axis, block_length, reduce_in_order
 from plsdof.blocks import Block, Part
 from plsdof.columns import choose_columns, find_column
 from plsdof.errors import InvalidInputError
 from plsdof.file_sources import (
     Parquet,
-    Piece,
-    Text,
     files_in,
     open_source,
     require_same_columns,
-    short,
     with_one_decimal_mark,
 )
+from plsdof.text_files import Text
 
 
 def file_blocks(
