@@ -366,6 +366,20 @@ def test_the_file_with_other_columns_is_named(tmp_path):
         file_blocks(tmp_path, "y")
 
 
+@pytest.mark.parametrize("name", ["notes.txt", "a_notes.txt"])
+@pytest.mark.parametrize(
+    "text", ["Measured in May.\n", "Dear all,\nx, y, z\n1, 2, 3\n", "u,v\n1,2\n"]
+)
+def test_a_file_that_is_no_part_of_the_table_is_named(tmp_path, name, text):
+    for month in "bc":
+        write_csv(tmp_path / f"{month}.csv", {"y": [1.0, 2.0], "x": [3.0, 4.0]})
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InvalidInputError, match=rf"{name}.* let its name begin with '_'"):
+        file_blocks(tmp_path, "y")
+    (tmp_path / name).rename(tmp_path / f"_{name}")
+    assert file_blocks(tmp_path, "y").names == ("x",)
+
+
 def test_negative_weights_are_refused(tmp_path):
     write_parquet(tmp_path / "data.parquet", {"y": [1.0, 2.0], "x": [3.0, 4.0], "w": [1.0, -1.0]})
     with pytest.raises(InvalidInputError, match="not negative"):

@@ -87,7 +87,24 @@ def _is_numeric(kind: Any) -> bool:
     return any(test(kind) for test in tests)
 
 
-def files_in(path: Path) -> list[Path]:
+def open_sources(path: Path) -> list[Text | Parquet]:
+    """Open a file, or all tables of a folder, which must have the same columns."""
+    files = _files_in(path)
+    try:
+        sources = [_open_source(file) for file in files]
+        for source in sources[1:]:
+            _require_same_columns(sources[0], source)
+    except InvalidInputError as error:
+        if not path.is_dir():
+            raise
+        raise InvalidInputError(
+            f"{error} All files of a folder are read; move what does not belong to the table "
+            "elsewhere, or let its name begin with '_'."
+        ) from error
+    return _with_one_decimal_mark(sources)
+
+
+def _files_in(path: Path) -> list[Path]:
     """Return a file, or the tables in a folder in the order of their names."""
     if not path.is_dir():
         return [path]
@@ -99,7 +116,7 @@ def files_in(path: Path) -> list[Path]:
     return files
 
 
-def open_source(path: Path) -> Text | Parquet:
+def _open_source(path: Path) -> Text | Parquet:
     """Find out what kind of table a file is."""
     arrow = arrow_module("pyarrow")
     try:
@@ -141,7 +158,7 @@ def _head(path: Path) -> bytes:
     return head[: max(head.rfind(b"\n"), head.rfind(b"\r")) + 1] or head
 
 
-def with_one_decimal_mark(sources: list[Text | Parquet]) -> list[Text | Parquet]:
+def _with_one_decimal_mark(sources: list[Text | Parquet]) -> list[Text | Parquet]:
     """Read a decimal comma in all files if it shows in the first lines of one."""
     layouts = [source.layout for source in sources if isinstance(source, Text)]
     if not any(layout.decimal == "," for layout in layouts):
@@ -154,7 +171,7 @@ def with_one_decimal_mark(sources: list[Text | Parquet]) -> list[Text | Parquet]
     ]
 
 
-def require_same_columns(first: Text | Parquet, other: Text | Parquet) -> None:
+def _require_same_columns(first: Text | Parquet, other: Text | Parquet) -> None:
     """Refuse files with different columns, by name."""
     missing = [name for name in first.names if name not in set(other.names)]
     added = [name for name in other.names if name not in set(first.names)]
