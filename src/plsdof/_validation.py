@@ -179,7 +179,8 @@ def as_measured(values: Any, name: str) -> Any:
         )
     if _is_date(getattr(values, "dtype", None)):
         raise InvalidInputError(_dates(name))
-    kinds = list(getattr(values, "dtypes", ())) if feature_names(values) else []
+    is_frame = hasattr(values, "columns") and hasattr(values, "dtypes")
+    kinds = list(values.dtypes) if is_frame else []
     if any(map(_is_date, set(kinds))):
         labels = zip(feature_names(values) or (), kinds, strict=True)
         found = shortened([label for label, kind in labels if _is_date(kind)])
