@@ -194,6 +194,42 @@ def test_files_give_the_same_table_in_memory_and_in_blocks(tmp_path, kind):
     np.testing.assert_array_equal(y, whole.numbers(("y",))[:, 0])
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        pyarrow.array(["1.5", "2.5", "3"]),
+        pyarrow.array(["1", "2", "1"]).dictionary_encode(),
+        pyarrow.array([1, 2, 1]).dictionary_encode(),
+        pyarrow.array([True, False, True]),
+        pyarrow.array([0, 1, 2], pyarrow.timestamp("s")),
+    ],
+    ids=["digits", "codes", "numbers in a dictionary", "logical", "times"],
+)
+def test_parquet_gives_the_same_table_in_memory_and_in_blocks(tmp_path, values):
+    file = tmp_path / "data.parquet"
+    write_parquet(file, {"y": [1.0, 2.0, 4.0], "x": [1, 5, 3], "a": values})
+    blocks, whole = file_blocks(file, "y"), read_table(file)
+    assert blocks.names == tuple(n for n in whole.names if n != "y" and not whole.is_text(n))
+    np.testing.assert_array_equal(gathered(blocks)[0], whole.numbers(blocks.names))
+
+
+def test_columns_of_nothing_are_missing_and_text_is_no_number(tmp_path):
+    file = tmp_path / "data.parquet"
+    columns = {
+        "y": [1.0, 2.0, 4.0],
+        "a": pyarrow.nulls(3),
+        "digits": pyarrow.array(["1", "2", "3"]),
+    }
+    write_parquet(file, columns)
+    assert np.isnan(read_table(file).numbers(("a",))).all()
+    with pytest.raises(InvalidInputError, match="row 1 of column 'a' is missing"):
+        gathered(file_blocks(file, "y", axis=0))
+    with pytest.raises(InvalidInputError, match="'digits' is not numeric but text, such as '1'"):
+        read_table(file).numbers(("digits",))
+    with pytest.raises(InvalidInputError, match="'digits' is not numeric but"):
+        gathered(file_blocks(file, "y", columns=["digits"], axis=0))
+
+
 REFUSED_EITHER_WAY = {
     "a field too many": ("y,a,b\n1.5,2,3,4\n2.5,3,4,5\n", "3 names, but rows have 4 fields"),
     "a late field too many": ("y,a\n" + "1,2,\n" * 40 + "1,2,3\n", "2 names, but row 41 has 3"),

@@ -83,7 +83,8 @@ class Parquet:
 
 def _is_numeric(kind: Any) -> bool:
     types = arrow_module("pyarrow").types
-    tests = (types.is_floating, types.is_integer, types.is_boolean, types.is_decimal)
+    # A column of nothing is one of missing values.
+    tests = (types.is_floating, types.is_integer, types.is_boolean, types.is_decimal, types.is_null)
     return any(test(kind) for test in tests)
 
 

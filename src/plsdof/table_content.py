@@ -31,6 +31,8 @@ class Table:
         How it was read, in words.
     decimal : str
         Decimal mark of numbers that are written as text.
+    declared_text : frozenset of str
+        Columns that the file says are text, even if it looks like numbers.
     left_out : tuple of str
         Columns that were left out because they are empty and have no name, or number the rows.
     """
@@ -40,6 +42,7 @@ class Table:
     names: tuple[str, ...]
     described: str
     decimal: str = "."
+    declared_text: frozenset[str] = frozenset()
     left_out: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -53,8 +56,8 @@ class Table:
 
     def is_text(self, name: str) -> bool:
         """Whether a column has values and none of them is a number, by either decimal mark."""
-        if name in self.numeric:
-            return False
+        if name in self.numeric or name in self.declared_text:
+            return name in self.declared_text
         column = self.frame[name]
         known = column.notna()
         if not known.any():
@@ -83,6 +86,11 @@ class Table:
         column = self.frame[name]
         if name in self.numeric:
             return column
+        if name in self.declared_text:
+            raise InvalidInputError(
+                f"column {shortened(name)} is not numeric but text, such as {self.example(name)}; "
+                "leave it out, or store it as numbers."
+            )
         numbers = _as_numbers(column, self.decimal)
         wrong = np.flatnonzero((column.notna() & numbers.isna()).to_numpy())
         if len(wrong):

@@ -179,12 +179,19 @@ def _from_parquet(content: bytes, source: str) -> Table:
     except Exception as error:  # whatever a damaged file makes the parser raise
         raise _unreadable(error) from error
     names, _ = column_names([_spelled(name) for name in frame.columns])
+    frame = frame.reset_index(drop=True).set_axis(list(names), axis=1)
     return Table(
         source=source,
-        frame=frame.reset_index(drop=True).set_axis(list(names), axis=1),
+        frame=frame,
         names=names,
         described="Parquet",
+        declared_text=frozenset(name for name in names if _is_text(frame[name])),
     )
+
+
+def _is_text(column: Any) -> bool:
+    values = column.cat.categories if hasattr(column, "cat") else column
+    return bool(require_pandas().api.types.infer_dtype(values) == "string")
 
 
 def _from_excel(content: bytes, source: str, sheet: str | None) -> Table:
