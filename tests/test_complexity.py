@@ -77,6 +77,12 @@ def test_lasso_counts_non_zeros_and_repeated_predictors_once(data):
     assert degrees_of_freedom(Lasso(100.0), X, y).value == 1
 
 
+def test_masked_values_are_missing_to_the_regressor(data):
+    X, y = data
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        degrees_of_freedom(Ridge(), np.ma.masked_equal(X, X[2, 1]), y)
+
+
 @pytest.mark.parametrize("k", [1, 3, 7, N])
 def test_nearest_neighbours_have_n_over_k(k, data):
     assert degrees_of_freedom(KNeighborsRegressor(k), *data).value == pytest.approx(N / k)

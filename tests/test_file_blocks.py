@@ -233,9 +233,9 @@ def test_columns_of_nothing_are_missing_and_text_is_no_number(tmp_path):
 REFUSED_EITHER_WAY = {
     "a field too many": ("y,a,b\n1.5,2,3,4\n2.5,3,4,5\n", "3 names, but rows have 4 fields"),
     "a late field too many": ("y,a\n" + "1,2,\n" * 40 + "1,2,3\n", "2 names, but row 41 has 3"),
-    "points between thousands": ("y;a\n1,5;999\n2,5;1.234\n", "comma in this file.*without '.'"),
+    "points between thousands": ("y;a\n1,5;999\n2,5;1.234\n", "decimal commas.*without '.'"),
     "commas between thousands": ("y;a\n15;999\n25;1,234\n", "'1,234' and '999'"),
-    "both marks": ("y;a\n15.5;999\n25;1,234.5\n", "point in this file.*without ','"),
+    "both marks": ("y;a\n15.5;999\n25;1,234.5\n", "decimal points.*without ','"),
     "logical and number": ("y,a\n1,TRUE\n2,FALSE\n3,1\n", "'a'"),
     "title": ("Mine\ny,a\n1,2\n", "line 1, 'Mine'"),
 }

@@ -133,7 +133,7 @@ def test_row_names_as_r_writes_them_with_white_space(tmp_path):
 
 def test_points_between_thousands_are_not_taken_for_decimal_points(tmp_path):
     table = read_table(write(tmp_path, "y;a\n1,5;999\n2,5;1.234\n3,1;1.001\n"))
-    with pytest.raises(InvalidInputError, match=r"'a' .*'1\.234' in row 2.*a comma in this file"):
+    with pytest.raises(InvalidInputError, match=r"'a' .*'1\.234' in row 2.*with decimal commas"):
         table.numbers(("y", "a"))
     assert not table.is_text("a")
 

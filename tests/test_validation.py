@@ -147,6 +147,13 @@ def test_lazy_frames_are_to_be_collected(fit):
         fit(GOOD, lazy)
 
 
+def test_tables_of_arrow_have_names():
+    pyarrow = pytest.importorskip("pyarrow")
+    path = pls_path(pyarrow.table({"a": GOOD[:, 0], "b": GOOD[:, 1]}), Y)
+    assert path.units.names == ("a", "b")
+    np.testing.assert_array_equal(path.coef, pls_path(GOOD, Y).coef)
+
+
 def test_text_columns_of_a_frame_are_named():
     frame = pd.DataFrame({"a": Y, "label <b>": list("uvwxyz")})
     with pytest.raises(InvalidInputError, match=r"column.*'label <b>'.*Drop text columns"):

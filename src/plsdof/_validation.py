@@ -24,10 +24,12 @@ def read_only(array: Any) -> Array:
 
 
 def feature_names(X: Any) -> tuple[str, ...] | None:
-    """Return the column names of a pandas or polars frame, None for anything else."""
+    """Return the column names of a pandas or polars frame or Arrow table, None for others."""
     if not hasattr(X, "shape"):
         return None
-    columns = getattr(X, "columns", None)
+    # The columns of an Arrow table are their values; only it has no types per column.
+    arrow = hasattr(X, "column_names") and not hasattr(X, "dtypes")
+    columns = X.column_names if arrow else getattr(X, "columns", None)
     if columns is None or callable(columns):
         return None
     return tuple(str(name) for name in columns)
@@ -185,10 +187,15 @@ def as_measured(values: Any, name: str) -> Any:
         labels = zip(feature_names(values) or (), kinds, strict=True)
         found = shortened([label for label, kind in labels if _is_date(kind)])
         raise InvalidInputError(_dates(name, f" in column(s) {found}"))
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        kind = np.float64 if values.dtype.kind in "biuf" else object
-        return np.ma.filled(values.astype(kind), np.nan)
-    return values
+    return unmasked(values)
+
+
+def unmasked(values: Any) -> Any:
+    """Return values with NaN for masked ones."""
+    if not isinstance(values, np.ma.MaskedArray) or not np.ma.is_masked(values):
+        return values
+    kind = np.float64 if values.dtype.kind in "biuf" else object
+    return np.ma.filled(values.astype(kind), np.nan)
 
 
 def _is_date(kind: Any) -> bool:

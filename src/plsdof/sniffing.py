@@ -156,7 +156,7 @@ def other_mark(value: str, decimal: str) -> str:
     Examples
     --------
     >>> other_mark("1.234,5", ",")
-    "Decimals have a comma in this file: write all of them so, and thousands without '.'."
+    "The file is read with decimal commas: write all decimals so, and thousands without '.'."
     >>> other_mark("12 mg", ",")
     ''
     """
@@ -164,7 +164,7 @@ def other_mark(value: str, decimal: str) -> str:
     if other not in value or not re.fullmatch(r"[+-]?[\d.,]*\d[\d.,]*", value.strip()):
         return ""
     return (
-        f"Decimals have a {word} in this file: write all of them so, and thousands without "
+        f"The file is read with decimal {word}s: write all decimals so, and thousands without "
         f"{other!r}."
     )
 
