@@ -26,7 +26,7 @@ from sklearn.linear_model import (
     PoissonRegressor,
     Ridge,
 )
-from sklearn.neighbors import KNeighborsRegressor
+from sklearn.neighbors import KNeighborsRegressor, RadiusNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import (
@@ -77,9 +77,32 @@ def test_lasso_counts_non_zeros_and_repeated_predictors_once(data):
     assert degrees_of_freedom(Lasso(100.0), X, y).value == 1
 
 
+def test_masked_values_are_missing_to_the_regressor(data):
+    X, y = data
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        degrees_of_freedom(Ridge(), np.ma.masked_equal(X, X[2, 1]), y)
+
+
 @pytest.mark.parametrize("k", [1, 3, 7, N])
 def test_nearest_neighbours_have_n_over_k(k, data):
     assert degrees_of_freedom(KNeighborsRegressor(k), *data).value == pytest.approx(N / k)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        KNeighborsRegressor(4, weights="distance"),
+        RadiusNeighborsRegressor(1.5, weights="distance"),
+        RadiusNeighborsRegressor(1.5),
+    ],
+    ids=["nearest", "radius", "radius, equal weights"],
+)
+def test_rows_that_coincide_share_their_weight(model):
+    X, y = make_data()
+    X[3] = X[7] = X[1]
+    own = [clone(model).fit(X, unit).predict(X)[i] for i, unit in enumerate(np.eye(len(y)))]
+    assert degrees_of_freedom(model, X, y).value == pytest.approx(sum(own), rel=1e-12)
+    assert sum(own) <= len(y) - 2
 
 
 def test_nearest_neighbours_of_repeated_rows_count_own_weights_only():

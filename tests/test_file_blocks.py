@@ -13,6 +13,7 @@ from plsdof.block_gram import block_gram
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, MissingExtraError
 from plsdof.file_blocks import file_blocks
 from plsdof.standardize import standardize
+from plsdof.tables import read_table
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -168,6 +169,103 @@ def test_blank_lines_row_names_and_quotes_are_understood(tmp_path):
     assert blocks.left_out == ("unnamed 1",)
 
 
+SAME_EITHER_WAY = {
+    "separator at the end": "y,a\n1,2,\n3,4,\n",
+    "row names": "y,a\nr,1,2\ns,3,4\n",
+    "row numbers": "y,a\n1,1.5,2\n2,3,4\n",
+    "numbers without a name": "y,,a\n1,0.5,2\n3,7.5,4\n",
+    "nothing without a name": "y,,a\n1,,2\n3,NA,4\n",
+    "logical": "y,a\n1,TRUE\n2,False\n3,true\n",
+    "logical response": "a,y\n1,TRUE\n2, FALSE\n3, true\n",
+    "euro": "y;Preis €\n1,5;2\n2,5;3\n".encode("cp1252"),
+    "separator named": "sep=;\r\ny;a\r\n1,5;2\r\n2,5;3\r\n",
+    "no number": "y,a,b\n1,1_0,2\n3,2_0,4\n",
+}
+
+
+@pytest.mark.parametrize("kind", SAME_EITHER_WAY)
+def test_files_give_the_same_table_in_memory_and_in_blocks(tmp_path, kind):
+    file, content = tmp_path / "data.csv", SAME_EITHER_WAY[kind]
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    blocks, whole = file_blocks(file, "y"), read_table(file)
+    assert blocks.names == tuple(n for n in whole.names if n != "y" and not whole.is_text(n))
+    X, y, _ = gathered(blocks)
+    np.testing.assert_array_equal(X, whole.numbers(blocks.names))
+    np.testing.assert_array_equal(y, whole.numbers(("y",))[:, 0])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pyarrow.array(["1.5", "2.5", "3"]),
+        pyarrow.array(["1", "2", "1"]).dictionary_encode(),
+        pyarrow.array([1, 2, 1]).dictionary_encode(),
+        pyarrow.array([True, False, True]),
+        pyarrow.array([0, 1, 2], pyarrow.timestamp("s")),
+    ],
+    ids=["digits", "codes", "numbers in a dictionary", "logical", "times"],
+)
+def test_parquet_gives_the_same_table_in_memory_and_in_blocks(tmp_path, values):
+    file = tmp_path / "data.parquet"
+    write_parquet(file, {"y": [1.0, 2.0, 4.0], "x": [1, 5, 3], "a": values})
+    blocks, whole = file_blocks(file, "y"), read_table(file)
+    assert blocks.names == tuple(n for n in whole.names if n != "y" and not whole.is_text(n))
+    np.testing.assert_array_equal(gathered(blocks)[0], whole.numbers(blocks.names))
+
+
+def test_columns_of_nothing_are_missing_and_text_is_no_number(tmp_path):
+    file = tmp_path / "data.parquet"
+    columns = {
+        "y": [1.0, 2.0, 4.0],
+        "a": pyarrow.nulls(3),
+        "digits": pyarrow.array(["1", "2", "3"]),
+    }
+    write_parquet(file, columns)
+    assert np.isnan(read_table(file).numbers(("a",))).all()
+    with pytest.raises(InvalidInputError, match="row 1 of column 'a' is missing"):
+        gathered(file_blocks(file, "y", axis=0))
+    with pytest.raises(InvalidInputError, match="'digits' is not numeric but text, such as '1'"):
+        read_table(file).numbers(("digits",))
+    with pytest.raises(InvalidInputError, match="'digits' is not numeric but"):
+        gathered(file_blocks(file, "y", columns=["digits"], axis=0))
+
+
+REFUSED_EITHER_WAY = {
+    "a field too many": ("y,a,b\n1.5,2,3,4\n2.5,3,4,5\n", "3 names, but rows have 4 fields"),
+    "a late field too many": ("y,a\n" + "1,2,\n" * 40 + "1,2,3\n", "2 names, but row 41 has 3"),
+    "points between thousands": ("y;a\n1,5;999\n2,5;1.234\n", "decimal commas.*without '.'"),
+    "commas between thousands": ("y;a\n15;999\n25;1,234\n", "'1,234' and '999'"),
+    "both marks": ("y;a\n15.5;999\n25;1,234.5\n", "decimal points.*without ','"),
+    "logical and number": ("y,a\n1,TRUE\n2,FALSE\n3,1\n", "'a'"),
+    "title": ("Mine\ny,a\n1,2\n", "line 1, 'Mine'"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED_EITHER_WAY)
+def test_files_are_refused_alike_in_memory_and_in_blocks(tmp_path, kind):
+    content, message = REFUSED_EITHER_WAY[kind]
+    file = tmp_path / "data.csv"
+    file.write_text(content)
+    with pytest.raises(InvalidInputError, match=message):
+        gathered(file_blocks(file, "y"))
+    with pytest.raises(InvalidInputError, match=message):
+        read_table(file).numbers(("y", "a"))
+
+
+def test_missing_values_are_missing_however_they_are_spelled(tmp_path):
+    for spelled in ("", " ", "NA", " NA", "None", "<NA>"):
+        for known in ("TRUE", "1.5"):
+            (tmp_path / "data.csv").write_text(f"y,a\n1,{known}\n2,{spelled}\n")
+            with pytest.raises(InvalidInputError, match="row 2 of column 'a' is missing"):
+                gathered(file_blocks(tmp_path / "data.csv", "y"))
+
+
+def test_a_late_value_in_a_column_without_a_name_is_not_lost(tmp_path):
+    (tmp_path / "data.csv").write_text("y,,a\n" + "1,,2\n" * 40 + "1,7,2\n")
+    with pytest.raises(InvalidInputError, match=r"'7' in row 41 .*without a name; give it one"):
+        gathered(file_blocks(tmp_path / "data.csv", "y"))
+
+
 def test_columns_of_text_are_left_out_unless_asked_for(tmp_path):
     file = tmp_path / "data.csv"
     file.write_text('y,name,x,date\n1,"a,\nb",2,2020-01-01\n2,NA,4,2020-01-02\n')
@@ -302,6 +400,20 @@ def test_the_file_with_other_columns_is_named(tmp_path):
     write_csv(tmp_path / "b.csv", {"y": [1.0, 2.0], "x": [1.0, 2.0], "z": [3.0, 4.0]})
     with pytest.raises(InvalidInputError, match=r"b.csv has the additional column 'z'"):
         file_blocks(tmp_path, "y")
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "a_notes.txt"])
+@pytest.mark.parametrize(
+    "text", ["Measured in May.\n", "Dear all,\nx, y, z\n1, 2, 3\n", "u,v\n1,2\n"]
+)
+def test_a_file_that_is_no_part_of_the_table_is_named(tmp_path, name, text):
+    for month in "bc":
+        write_csv(tmp_path / f"{month}.csv", {"y": [1.0, 2.0], "x": [3.0, 4.0]})
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InvalidInputError, match=rf"{name}.* let its name begin with '_'"):
+        file_blocks(tmp_path, "y")
+    (tmp_path / name).rename(tmp_path / f"_{name}")
+    assert file_blocks(tmp_path, "y").names == ("x",)
 
 
 def test_negative_weights_are_refused(tmp_path):

@@ -3,11 +3,21 @@
 import numpy as np
 import pytest
 import scipy.sparse
-import scipy.sparse.linalg
+from scipy.sparse.linalg import aslinearoperator
 
-from plsdof import Moments, methods, pcr_path, pls_path, pls_path_from, ridge_path
+from plsdof import (
+    Moments,
+    methods,
+    pcr_path,
+    pcr_path_from,
+    pls_path,
+    pls_path_from,
+    ridge_path,
+    ridge_path_from,
+)
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.large import large_gram
+from plsdof.operators import operator_gram
 
 SHAPES = {"tall": (400, 80), "wide": (80, 400)}
 COMPONENTS = 6
@@ -122,7 +132,7 @@ def test_products_alone_give_estimates_within_four_standard_errors(source, data,
 
 def test_linear_operators_need_no_entries(data):
     X, y = data
-    operator = scipy.sparse.linalg.aslinearoperator(X)
+    operator = aslinearoperator(X)
     exact = pls_path(X, y, COMPONENTS, solver="svd", scale=False)
     agree(pls_path(operator, y, COMPONENTS, scale=False), exact)
 
@@ -160,6 +170,27 @@ def test_fitted_values_of_data_that_can_be_read_again(source, data):
 def test_a_singular_value_decomposition_is_refused(source, data):
     with pytest.raises(NotAvailableError, match="solver='svd'"):
         pls_path(source, data[1], 3, solver="svd")
+
+
+def test_scaling_comes_too_late_for_a_gram(data):
+    X, y = data
+    scaled = operator_gram(aslinearoperator(X), y)
+    for fit in (pls_path_from, pcr_path_from, ridge_path_from):
+        with pytest.raises(InvalidInputError, match=r"scale=False comes too late.* operator_gram"):
+            fit(scaled, scale=False)
+    gram = operator_gram(aslinearoperator(X), y, scale=False)
+    expected = pls_path(X, y, 3, scale=False).coef
+    np.testing.assert_allclose(pls_path_from(gram, 3, scale=False).coef, expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("wrap", [scipy.sparse.csr_array, scipy.sparse.csc_array, aslinearoperator])
+def test_a_path_of_products_takes_another_response(wrap, data):
+    X, y = data
+    other = y + X[:, 0]
+    refitted = pls_path(wrap(X), y, COMPONENTS).refit(other)
+    exact = pls_path(X, other, COMPONENTS, solver="svd")
+    np.testing.assert_allclose(refitted.coef, exact.coef, atol=1e-8)
+    np.testing.assert_allclose(refitted.dof, exact.dof, rtol=1e-6)
 
 
 def test_other_sources_are_refused_with_a_hint():

@@ -294,7 +294,9 @@ def test_given_scales_divide_the_columns():
 
 def test_operator_with_many_columns_needs_to_be_told_its_scales():
     X, y = sparse_table(40, 12)
-    with pytest.raises(InvalidInputError, match=r"12 columns.*limit=11.*scale=False"):
+    with pytest.raises(
+        InvalidInputError, match=r"12 columns.*limit=11.*scale=False.*to operator_gram"
+    ):
         operator_gram(aslinearoperator(X), y, limit=11)
     wide = operator_gram(aslinearoperator(X[:10]), y[:10], scale=False, limit=11)
     assert wide.matrix is not None

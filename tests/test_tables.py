@@ -97,7 +97,98 @@ def test_row_names_as_r_writes_them_are_left_out(tmp_path):
 
 
 def test_a_separator_at_the_end_of_lines_makes_no_column(tmp_path):
-    assert read_table(write(tmp_path, "a;b;\n1;2;\n3;4;\n")).names == ("a", "b")
+    for text in ("a;b;\n1;2;\n3;4;\n", "a;b\n1;2;\n3;4;\n"):
+        table = read_table(write(tmp_path, text))
+        assert table.names == ("a", "b")
+        assert table.numbers(("a", "b")).tolist() == [[1, 2], [3, 4]]
+
+
+def test_a_value_after_the_separator_at_the_end_is_refused(tmp_path):
+    text = "a,b\n" + "1,2,\n" * 40 + "3,4,5\n"
+    with pytest.raises(InvalidInputError, match="header has 2 names, but row 41 has 3 fields"):
+        read_table(write(tmp_path, text))
+
+
+@pytest.mark.parametrize("first", ["1.5 2.5 0.5", "1 2 4", "3 7 9", "0 1 1", "a 2 b"])
+def test_a_field_more_than_names_is_a_row_name_only_if_it_is_text_or_counts(tmp_path, first):
+    """Anything else would shift the columns."""
+    rows = [f"{value},1,2,3" for value in first.split()]
+    text = "\n".join(["y,a,b", *rows])
+    with pytest.raises(InvalidInputError, match=r"header has 3 names, but rows have 4 fields"):
+        read_table(write(tmp_path, text))
+
+
+def test_row_numbers_may_start_at_zero_and_have_gaps_far_below(tmp_path):
+    rows = [f"{number},{number + 5},2" for number in [*range(40), 47, 50]]
+    table = read_table(write(tmp_path, "\n".join(["y,a", *rows])))
+    assert table.names == ("y", "a")
+    assert table.numbers(("y",))[:3, 0].tolist() == [5, 6, 7]
+
+
+def test_row_names_as_r_writes_them_with_white_space(tmp_path):
+    table = read_table(write(tmp_path, '"y" "a b"\n"r 1" 1.5 2\n"r 2" 2.5  3\n'))
+    assert table.names == ("y", "a b")
+    assert table.numbers(table.names).tolist() == [[1.5, 2], [2.5, 3]]
+
+
+def test_points_between_thousands_are_not_taken_for_decimal_points(tmp_path):
+    table = read_table(write(tmp_path, "y;a\n1,5;999\n2,5;1.234\n3,1;1.001\n"))
+    with pytest.raises(InvalidInputError, match=r"'a' .*'1\.234' in row 2.*with decimal commas"):
+        table.numbers(("y", "a"))
+    assert not table.is_text("a")
+
+
+def test_values_that_are_no_numbers_are_found_among_decimal_commas(tmp_path):
+    table = read_table(write(tmp_path, "y;a\n1,5;1,5\n2,5;oops\n"))
+    with pytest.raises(InvalidInputError, match=r"1 of 2 values .*'oops' in row 2\. Correct"):
+        table.numbers(("a",))
+
+
+def test_commas_that_may_stand_between_thousands_are_refused(tmp_path):
+    for text in ("y;a\n15;999\n25;1,234\n", "y\ta\n15\t12\n25\t-1,234\n"):
+        with pytest.raises(InvalidInputError, match=r"column 'a' has '-?1,234' and '(999|12)'"):
+            read_table(write(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("y;a\n1,5;999\n25;1,234\n", [[1.5, 999], [25, 1.234]]),
+        ("y;a\n0,125;999\n25;1,234\n", [[0.125, 999], [25, 1.234]]),
+        ("y;a\n15;9,250\n25;1,234\n", [[15, 9.25], [25, 1.234]]),
+    ],
+)
+def test_commas_before_three_digits_are_decimal_where_that_is_clear(tmp_path, text, expected):
+    assert read_table(write(tmp_path, text)).numbers(("y", "a")).tolist() == expected
+
+
+def test_true_and_false_are_numbers_with_or_without_gaps(tmp_path):
+    table = read_table(write(tmp_path, "a,b,c\nTRUE,True,1\nFALSE,,2\ntrue,false,3\n"))
+    assert not any(map(table.is_text, table.names))
+    np.testing.assert_array_equal(table.numbers(("a", "b")), [[1, 1], [0, np.nan], [1, 0]])
+
+
+def test_signs_of_windows_are_read(tmp_path):
+    file = write(tmp_path, "y;Preis €\n1,5;2\n".encode("cp1252"))
+    assert read_table(file).names == ("y", "Preis €")
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("separator", [";", ",", "\t"])
+def test_a_first_line_that_names_the_separator_is_no_header(tmp_path, separator, line_end):
+    lines = [f"sep={separator}", *(separator.join(row) for row in ("ya", "12", "34"))]
+    table = read_table(write(tmp_path, line_end.join(lines)))
+    assert table.names == ("y", "a")
+    assert table.numbers(table.names).tolist() == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize(
+    ("above", "line"), [("My results", 1), ("# a, b", 1), ("\n\nOf\ntoday", 3), ("sep=,\nMine", 2)]
+)
+def test_a_title_above_the_header_is_named(tmp_path, above, line):
+    text = f"{above}\ny,a,b\n" + "1,2,3\n" * 4
+    with pytest.raises(InvalidInputError, match=rf"rows have 3 fields; line {line}, "):
+        read_table(write(tmp_path, text))
 
 
 def test_an_unnamed_column_of_measurements_is_kept(tmp_path):
@@ -258,7 +349,7 @@ def test_other_zip_archives_are_refused(tmp_path):
 
 
 def test_a_sheet_is_for_excel_only(tmp_path):
-    with pytest.raises(InvalidInputError, match="Excel"):
+    with pytest.raises(InvalidInputError, match="a sheet can be chosen in Excel files only"):
         read_table(write(tmp_path, "a,b\n1,2\n"), sheet="NIR")
 
 

@@ -10,6 +10,9 @@ from plsdof.errors import InvalidInputError
 
 Array = npt.NDArray[np.float64]
 
+# Up to here, whole numbers that differ do so as float64, too.
+_WHOLE = 2.0**53
+
 
 def read_only(array: Any) -> Array:
     """Return a float64 array that nobody can change by accident."""
@@ -21,9 +24,13 @@ def read_only(array: Any) -> Array:
 
 
 def feature_names(X: Any) -> tuple[str, ...] | None:
-    """Return the column names of a pandas or polars frame, None for anything else."""
-    columns = getattr(X, "columns", None)
-    if columns is None or callable(columns) or not hasattr(X, "shape"):
+    """Return the column names of a pandas or polars frame or Arrow table, None for others."""
+    if not hasattr(X, "shape"):
+        return None
+    # The columns of an Arrow table are their values; only it has no types per column.
+    arrow = hasattr(X, "column_names") and not hasattr(X, "dtypes")
+    columns = X.column_names if arrow else getattr(X, "columns", None)
+    if columns is None or callable(columns):
         return None
     return tuple(str(name) for name in columns)
 
@@ -89,7 +96,8 @@ def as_response(y: Any, n_rows: int, name: str = "y") -> Array:
     if array.ndim != 1:
         raise InvalidInputError(
             f"{name} must be one response per row, shape ({n_rows},); got shape {array.shape}. "
-            "For several responses call the function once per column."
+            "For several responses use pls_paths (one model each) or pls2_path (one for all), or "
+            "call the function once per column."
         )
     if array.shape[0] != n_rows:
         raise InvalidInputError(
@@ -165,28 +173,85 @@ def as_positive(values: Any, name: str) -> Array:
     return array
 
 
+def as_measured(values: Any, name: str) -> Any:
+    """Return values with NaN for masked ones, after refusing dates and plans of a table."""
+    if type(values).__name__ == "LazyFrame":
+        raise InvalidInputError(
+            f"{name} is a LazyFrame, which holds no values yet; call its method .collect() first."
+        )
+    if _is_date(getattr(values, "dtype", None)):
+        raise InvalidInputError(_dates(name))
+    is_frame = hasattr(values, "columns") and hasattr(values, "dtypes")
+    kinds = list(values.dtypes) if is_frame else []
+    if any(map(_is_date, set(kinds))):
+        labels = zip(feature_names(values) or (), kinds, strict=True)
+        found = shortened([label for label, kind in labels if _is_date(kind)])
+        raise InvalidInputError(_dates(name, f" in column(s) {found}"))
+    return unmasked(values)
+
+
+def unmasked(values: Any) -> Any:
+    """Return values with NaN for masked ones."""
+    if not isinstance(values, np.ma.MaskedArray) or not np.ma.is_masked(values):
+        return values
+    kind = np.float64 if values.dtype.kind in "biuf" else object
+    return np.ma.filled(values.astype(kind), np.nan)
+
+
+def _is_date(kind: Any) -> bool:
+    """Whether a type of numpy, pandas or polars is that of dates, times or time spans."""
+    if hasattr(kind, "is_temporal"):
+        return bool(kind.is_temporal())
+    return getattr(kind, "kind", "") in ("m", "M")
+
+
+def _dates(name: str, where: str = "") -> str:
+    return (
+        f"{name} holds dates or time spans{where}; convert them to numbers in a unit of your "
+        "choice."
+    )
+
+
 def _as_float(values: Any, name: str) -> Array:
     if hasattr(values, "toarray") or hasattr(values, "matvec"):
         raise InvalidInputError(
             f"{name} is sparse or a linear operator ({type(values).__name__}), which is not "
             "supported here; convert it with .toarray() if it fits in memory."
         )
+    values = as_measured(values, name)
     array = _raw_array(values, name)
     if array.dtype.kind == "c":
         raise InvalidInputError(f"{name}: complex data not supported; pass real numbers.")
-    if array.dtype.kind in "mM":
-        raise InvalidInputError(
-            f"{name} holds dates or time spans; convert them to numbers in a unit of your choice."
-        )
+    if _is_date(array.dtype):
+        raise InvalidInputError(_dates(name))
     if array.dtype.kind == "f" and array.dtype.itemsize > 8:
         array = _narrowed(array)
     try:
-        return np.asarray(array, dtype=np.float64)
+        if array.dtype == object and hasattr(values, "iloc"):
+            return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
+        numbers = np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidInputError(
             f"{name} must be numeric; {_where_not_numeric(values)}could not be read as numbers "
             f"({error}). Drop text columns or encode them first."
         ) from error
+    _require_resolved(array, numbers, values, name)
+    return numbers
+
+
+def _require_resolved(array: npt.NDArray[Any], numbers: Array, values: Any, name: str) -> None:
+    """Refuse whole numbers that differ, but not as float64."""
+    if array.dtype.kind not in "iu" or array.size == 0 or np.abs(numbers).max() <= _WHOLE:
+        return
+    lost = np.atleast_1d((array != array[:1]).any(axis=0) & (numbers == numbers[:1]).all(axis=0))
+    if lost.any():
+        names = feature_names(values)
+        labels = [names[i] if names else str(i) for i in np.flatnonzero(lost)]
+        where = f" in column(s) {shortened(labels)}" if array.ndim == 2 else ""
+        raise InvalidInputError(
+            f"{name} has whole numbers{where} that are too large to differ as 64-bit floats; "
+            "subtract a constant from them first."
+        )
 
 
 def _raw_array(values: Any, name: str) -> npt.NDArray[Any]:

@@ -47,7 +47,7 @@ def open_blocks(
     >>> open_blocks([[1.0, 2.0], [3.0, 4.0]], [1.0, 2.0]) is None
     True
     """
-    if hasattr(X, "__dask_graph__"):
+    if is_dask(X):
         from plsdof.dask_blocks import dask_blocks
 
         blocks: Blocks = dask_blocks(X, y, sample_weight, axis, progress=progress)
@@ -55,6 +55,20 @@ def open_blocks(
     if not is_sliced(X):
         return None
     return ArrayBlocks(X, y, sample_weight, axis=axis, progress=progress)
+
+
+def is_dask(values: Any) -> bool:
+    """Whether something is a dask array or dataframe; refuse what only wraps one."""
+    if not hasattr(values, "__dask_graph__"):
+        return False
+    if hasattr(values, "to_delayed"):
+        return True
+    if values.__dask_graph__() is None:  # an xarray in memory
+        return False
+    raise InvalidInputError(
+        f"X is a {type(values).__name__} with dask inside; pass the dask array (X.data of an "
+        "xarray), or X.compute() if it fits in memory."
+    )
 
 
 def is_sliced(values: Any) -> bool:

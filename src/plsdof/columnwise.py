@@ -204,7 +204,7 @@ def as_responses(Y: Any) -> tuple[tuple[str, ...], Array]:
     """Return names and values of the responses, (n, q)."""
     names = feature_names(Y)
     if names is None and np.ndim(Y) == 1:
-        Y = np.asarray(Y)[:, None]
+        Y = np.asanyarray(Y)[:, None]  # with its mask, if there is one
     values = as_matrix(Y, "Y", min_rows=2)
     return names or tuple(map(str, range(values.shape[1]))), values
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from plsdof._validation import Array, as_matrix, as_response, as_weights
+from plsdof._validation import Array, as_matrix, as_response, as_weights, unmasked
 from plsdof.complexity_exact import exact_dof
 from plsdof.complexity_rules import Exact, exact_dof_of_path
 from plsdof.errors import InvalidInputError
@@ -98,8 +98,7 @@ def estimator_problem(
         raise InvalidInputError(f"model={model!r} is for paths; an estimator has one model.")
     if X is None or y is None:
         raise InvalidInputError("X and y are needed: the estimator is fitted to them.")
-    if not hasattr(X, "shape"):
-        X = as_matrix(X)
+    X = unmasked(X) if hasattr(X, "shape") else as_matrix(X)
     response = as_response(y, X.shape[0])
     weights = as_weights(sample_weight, len(response))
     fitted = fit_regressor(estimator, X, response, seed, weights)

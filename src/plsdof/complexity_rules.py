@@ -199,19 +199,25 @@ def _radius_neighbours(model: Any, data: Training) -> Exact:
 
 
 def _own_weights(kind: Any, distances: Any, rows: Any, n: int) -> Exact:
+    """Sum over i of the share that row i has among the weights of its neighbours.
+
+    Both arguments have one entry per row: a vector of its own length, or a row of a matrix.
+    """
     given = kind(distances) if callable(kind) else None
-    value = 0.0
-    for i in range(n):
-        weights = _neighbour_weights(kind, distances[i]) if given is None else given[i]
-        value += float(np.sum(weights[rows[i] == i]) / np.sum(weights))
+    predicted = np.repeat(np.arange(n), [len(one) for one in rows])
+    far, neighbour = np.concatenate(list(distances)), np.concatenate(list(rows))
+    if given is not None:
+        weights = np.concatenate(list(given))
+    elif kind == "distance":
+        # Where some neighbours coincide with the row, they alone count.
+        coincident = far == 0
+        alone = np.bincount(predicted, coincident, n)[predicted] > 0
+        weights = np.where(alone, coincident, 1.0 / np.where(coincident, 1.0, far))
+    else:
+        weights = np.ones(len(far))
+    own = np.bincount(predicted, weights * (neighbour == predicted), n)
+    value = float(np.sum(own / np.bincount(predicted, weights, n)))
     return Exact(value=value, how=f"{_LINEAR}the weights of the rows in their own predictions.")
-
-
-def _neighbour_weights(kind: str | None, distances: Array) -> Array:
-    if kind != "distance":
-        return np.ones(len(distances))
-    coincident = distances == 0
-    return coincident.astype(np.float64) if coincident.any() else 1.0 / distances
 
 
 def _constant(model: Any, data: Training) -> Exact:  # noqa: ARG001

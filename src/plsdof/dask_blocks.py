@@ -26,10 +26,6 @@ from plsdof.dask_tables import (
 )
 from plsdof.errors import InvalidInputError
 
-# Partitions of X and y are matched by number, so dask must not merge those of either.
-_KEEP_PARTITIONS = {"optimization.tune.active": False}
-# Tasks can be repeated one by one when a worker is lost; a shuffle would start all over.
-_RECHUNK_BY_TASKS = {"array.rechunk.method": "tasks"}
 _LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
 _Piece = tuple[int, int, Any]  # number, first row or column, delayed (X, y, weights)
 

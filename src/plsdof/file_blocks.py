@@ -7,20 +7,13 @@ from pathlib import Path
 import numpy as np
 
 from plsdof._validation import Array, as_weights
+from plsdof.arrow_tables import Piece, short
 from plsdof.block_sources import MEMORY, ahead, as_axis, block_length, reduce_in_order
 from plsdof.blocks import Block, Part
 from plsdof.columns import choose_columns, find_column
 from plsdof.errors import InvalidInputError
-from plsdof.file_sources import (
-    Parquet,
-    Piece,
-    Text,
-    files_in,
-    open_source,
-    require_same_columns,
-    short,
-    with_one_decimal_mark,
-)
+from plsdof.file_sources import Parquet, open_sources
+from plsdof.text_files import Text
 
 
 def file_blocks(
@@ -38,8 +31,9 @@ def file_blocks(
     Parameters
     ----------
     path : path
-        A file, or a folder whose files are taken in the order of their names. What a file is, its
-        first bytes tell. All files must have the same columns, in any order.
+        A file, or a folder whose files are taken in the order of their names, but for names that
+        begin with a dot or an underscore. What a file is, its first bytes tell. All files must
+        have the same columns, in any order.
     target : str
         Column of the response.
     columns : sequence of str, optional
@@ -76,9 +70,7 @@ def file_blocks(
     >>> blocks.names, sums.mean
     (('1100',), array([0.25, 2.  ]))
     """
-    sources = with_one_decimal_mark([open_source(file) for file in files_in(Path(path))])
-    for source in sources[1:]:
-        require_same_columns(sources[0], source)
+    sources = open_sources(Path(path))
     known = sources[0].names
     target = find_column(target, known)
     weights = None if weights is None else find_column(weights, known)

@@ -119,4 +119,6 @@ class Reached:
                 "The rows of the data were not kept, so values per training row are not "
                 "available; use predict() on the rows of interest."
             )
+        if columns.ndim == 1:
+            return self.forward(columns[:, None])[:, 0]
         return self.forward(columns)

@@ -40,8 +40,9 @@ def operator_problem(
     else:
         raise InvalidInputError(
             f"X is a LinearOperator with {p} columns; their standard deviations would take one "
-            f"product each, which is done up to limit={limit}. Pass scale=False, or the standard "
-            f"deviations as scale=array of shape ({p},), or a larger limit."
+            f"product each, which is done up to limit={limit}. Pass scale=False; or give the "
+            f"standard deviations, shape ({p},), or a larger limit to operator_gram and its result "
+            "to pls_path_from."
         )
     maps = (
         partial(_forward, operator, rows, x_scale),

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
 
@@ -42,15 +43,25 @@ def large_gram(
 
 
 def source_gram(source: Any, *, scale: bool = True, limit: int = FORMED) -> Gram:
-    """Return the Gram matrix of data that hold their own response."""
+    """Return the Gram matrix of data that hold their own response.
+
+    A Gram has been scaled, or not, when it was made.
+    """
     if isinstance(source, Gram):
+        divisors = source.units.x_scale
+        if not scale and np.any((divisors != 1.0) & np.isfinite(divisors)):
+            raise InvalidInputError(
+                "scale=False comes too late for a Gram of scaled columns; give it to the function "
+                "that makes the Gram, such as block_gram or operator_gram."
+            )
         return source
     if isinstance(source, Moments):
         return source.gram(scale)
     if hasattr(source, "reduce") and hasattr(source, "n_columns"):
         return block_gram(source, scale=scale, limit=limit)
     raise InvalidInputError(
-        f"The source must be Moments or Blocks (see file_blocks); got {type(source).__name__}. "
+        "The source must be Moments, Blocks (see file_blocks) or a Gram; got "
+        f"{type(source).__name__}. "
         "For a table X and a response y use the function without '_from' in its name."
     )
 

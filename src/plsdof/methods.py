@@ -139,9 +139,9 @@ def pls_path_from(
 
     Parameters
     ----------
-    source : Moments or Blocks
+    source : Moments, Blocks or Gram
         Moments that were collected piece by piece, or a table in blocks, as `file_blocks` makes
-        of files.
+        of files; or their Gram matrix, which has its scaling already.
     max_components, scale, strict, tolerance, random_state, progress
         As for `pls_path`.
 
@@ -176,7 +176,7 @@ def pcr_path_from(
 
     Parameters
     ----------
-    source : Moments or Blocks
+    source : Moments, Blocks or Gram
         As for `pls_path_from`, with at most 5,000 rows or columns.
     max_components, order, scale, strict
         As for `pcr_path`.
@@ -202,7 +202,7 @@ def ridge_path_from(
 
     Parameters
     ----------
-    source : Moments or Blocks
+    source : Moments, Blocks or Gram
         As for `pls_path_from`, with at most 5,000 rows or columns.
     alphas, scale
         As for `ridge_path`.

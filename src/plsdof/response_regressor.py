@@ -18,7 +18,7 @@ except ImportError as error:
 
     raise MissingExtraError("scikit-learn", "sklearn", "The estimators") from error
 
-from plsdof._validation import Array, as_matrix
+from plsdof._validation import Array, as_matrix, as_measured
 from plsdof.named_output import response_names
 
 _SPARSE = ["csr", "csc"]
@@ -52,8 +52,8 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         names = response_names(y)
         X, y = validate_data(
             self,
-            X,
-            y,
+            as_measured(X, "X"),
+            as_measured(y, "y"),
             y_numeric=True,
             multi_output=True,
             dtype=np.float64,
@@ -76,7 +76,9 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _new_rows(self, X: Any, *, sparse: bool = False) -> Any:
         self._require_fitted()
         accepted = _SPARSE if sparse else False
-        return validate_data(self, X, reset=False, dtype=np.float64, accept_sparse=accepted)
+        return validate_data(
+            self, as_measured(X, "X"), reset=False, dtype=np.float64, accept_sparse=accepted
+        )
 
     def _one_or_array(self, values: Sequence[Any]) -> Any:
         """Return the only value of a single response, an array of all otherwise."""

@@ -251,8 +251,11 @@ class _Centred:
         transposed = self.B.T.tocsr()
         result: Array = (transposed @ self.B).toarray()
         h = transposed @ self.left - (self.left @ self.left) / 2 * self.right
-        for i in range(len(h)):
-            result[i] -= h[i] * self.right + self.right[i] * h
+        height = max(DENSE // len(h), 1)
+        for first in range(0, len(h), height):
+            strip = slice(first, first + height)
+            result[strip] -= np.multiply.outer(h[strip], self.right)
+            result[strip] -= np.multiply.outer(self.right[strip], h)
         return result
 
     def _matrix_dense(self) -> Array:

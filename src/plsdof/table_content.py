@@ -1,7 +1,7 @@
 """A table as it was read from a file: names, numbers, and what is neither."""
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,10 @@ import numpy.typing as npt
 from plsdof._validation import Array
 from plsdof.columns import shortened
 from plsdof.errors import InvalidInputError, MissingExtraError
+from plsdof.sniffing import other_mark
+
+# A point between thousands, turned into a comma, makes the text no number.
+_COMMA_TO_POINT = str.maketrans(",.", ".,")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -25,6 +29,10 @@ class Table:
     names : tuple of str
     described : str
         How it was read, in words.
+    decimal : str
+        Decimal mark of numbers that are written as text.
+    declared_text : frozenset of str
+        Columns that the file says are text, even if it looks like numbers.
     left_out : tuple of str
         Columns that were left out because they are empty and have no name, or number the rows.
     """
@@ -33,6 +41,8 @@ class Table:
     frame: Any
     names: tuple[str, ...]
     described: str
+    decimal: str = "."
+    declared_text: frozenset[str] = frozenset()
     left_out: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -45,12 +55,14 @@ class Table:
         return frozenset(name for name, dtype in dtypes if _is_numeric(dtype))
 
     def is_text(self, name: str) -> bool:
-        """Whether a column has values and none of them is a number."""
-        if name in self.numeric:
-            return False
+        """Whether a column has values and none of them is a number, by either decimal mark."""
+        if name in self.numeric or name in self.declared_text:
+            return name in self.declared_text
         column = self.frame[name]
         known = column.notna()
-        return bool(known.any() and not (_as_numbers(column)[known].notna()).any())
+        if not known.any():
+            return False
+        return not any((_as_numbers(column, mark)[known].notna()).any() for mark in ".,")
 
     def example(self, name: str) -> str:
         """Return the first value of a column, for a message."""
@@ -74,21 +86,27 @@ class Table:
         column = self.frame[name]
         if name in self.numeric:
             return column
-        numbers = _as_numbers(column)
+        if name in self.declared_text:
+            raise InvalidInputError(
+                f"column {shortened(name)} is not numeric but text, such as {self.example(name)}; "
+                "leave it out, or store it as numbers."
+            )
+        numbers = _as_numbers(column, self.decimal)
         wrong = np.flatnonzero((column.notna() & numbers.isna()).to_numpy())
         if len(wrong):
-            value = shortened(str(column.iloc[wrong[0]]))
+            value = str(column.iloc[wrong[0]])
+            advice = other_mark(value, self.decimal) or "Correct the file or leave the column out."
             raise InvalidInputError(
                 f"column {shortened(name)} is not numeric: {len(wrong)} of {len(column)} values "
-                f"cannot be read as numbers, the first one is {value} in row {wrong[0] + 1}. "
-                "Correct the file or leave the column out."
+                f"cannot be read as numbers, the first one is {shortened(value)} in row "
+                f"{wrong[0] + 1}. {advice}"
             )
         return numbers
 
 
-def without_unnamed(table: Table, unnamed: tuple[str, ...]) -> Table:
+def without_unnamed(table: Table, unnamed: tuple[str, ...], row_names: str = "") -> Table:
     """Leave out columns without a name that are empty, or hold row numbers or row names."""
-    gone = tuple(name for name in unnamed if _is_margin(table, name))
+    gone = tuple(name for name in unnamed if name == row_names or _is_margin(table, name))
     if not gone:
         return table
     names = tuple(name for name in table.names if name not in gone)
@@ -115,16 +133,22 @@ def _is_numeric(dtype: Any) -> bool:
     return bool(require_pandas().api.types.is_numeric_dtype(dtype)) and dtype.kind != "c"
 
 
-def _as_numbers(column: Any) -> Any:
+def _as_numbers(column: Any, decimal: str) -> Any:
     """Convert what looks like a number; dates and time spans do not."""
     pandas = require_pandas()
     if column.dtype.kind in "mM":
         return pandas.Series(np.nan, index=column.index)
-    return pandas.to_numeric(column.astype("object").map(_undated), errors="coerce")
+    plain = column.astype("object").map(partial(_plain, decimal=decimal))
+    return pandas.to_numeric(plain, errors="coerce")
 
 
-def _undated(value: Any) -> Any:
-    return value if isinstance(value, str | int | float | np.number) else str(value)
+def _plain(value: Any, decimal: str) -> Any:
+    """Return a number, or a text with a decimal point; it is no number with another mark."""
+    if isinstance(value, str):
+        return value if decimal == "." else value.translate(_COMMA_TO_POINT)
+    if isinstance(value, bool | np.bool_):
+        return float(value)
+    return value if isinstance(value, int | float | np.number) else str(value)
 
 
 def require_pandas() -> Any:

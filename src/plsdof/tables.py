@@ -14,6 +14,7 @@ from plsdof.sniffing import (
     column_names,
     first_ragged_line,
     sniff,
+    value_beyond_header,
     with_plain_line_ends,
 )
 from plsdof.table_content import Table, require_pandas, without_unnamed
@@ -37,7 +38,7 @@ def read_table(file: str | os.PathLike[str], *, sheet: str | None = None) -> Tab
 
     What the file is, its first bytes tell, not its name: Parquet, Excel (.xlsx), or text. For
     text see `plsdof.sniffing.sniff`: separator ``, ; tab |`` or white space, decimal point or
-    comma, UTF-8, UTF-16 or Latin-1.
+    comma, UTF-8, UTF-16, Latin-1 or Windows-1252. Columns of TRUE and FALSE are read as 1 and 0.
 
     Parameters
     ----------
@@ -101,7 +102,7 @@ def _parsed(content: bytes, source: str, sheet: str | None) -> Table:
     if content.startswith(ZIP):
         return _from_excel(content, source, sheet)
     if sheet is not None:
-        raise InvalidInputError("--sheet is for Excel files; this is none.")
+        raise InvalidInputError("a sheet can be chosen in Excel files only; this is none.")
     if content.startswith(PARQUET):
         return _from_parquet(content, source)
     return _from_text(content, source)
@@ -114,8 +115,24 @@ def _from_text(content: bytes, source: str) -> Table:
         ragged = first_ragged_line(content, layout)
         if ragged:
             raise InvalidInputError(f"{ragged}; every row must have all columns.")
-    table = Table(source=source, frame=frame, names=layout.names, described=layout.described)
-    return without_unnamed(table, layout.unnamed)
+    table = Table(
+        source=source,
+        frame=frame,
+        names=layout.names,
+        described=layout.described,
+        decimal=layout.decimal,
+    )
+    _require_empty(table, layout)
+    return without_unnamed(table, layout.unnamed, row_names=layout.extra)
+
+
+def _require_empty(table: Table, layout: Layout) -> None:
+    """Refuse values in a last field that the header has no name for."""
+    if not layout.extra or layout.extra == layout.names[0]:
+        return
+    filled = table.frame[layout.extra].notna().to_numpy()
+    if filled.any():
+        raise InvalidInputError(value_beyond_header(layout, int(filled.argmax()) + 1))
 
 
 def _read_csv(content: bytes, layout: Layout) -> Any:
@@ -130,6 +147,7 @@ def _read_csv(content: bytes, layout: Layout) -> Any:
                 sep=layout.separator,
                 decimal=layout.decimal,
                 encoding=encoding,
+                skiprows=layout.lines_above,
                 header=0,
                 names=list(layout.names),
                 index_col=False,
@@ -161,12 +179,19 @@ def _from_parquet(content: bytes, source: str) -> Table:
     except Exception as error:  # whatever a damaged file makes the parser raise
         raise _unreadable(error) from error
     names, _ = column_names([_spelled(name) for name in frame.columns])
+    frame = frame.reset_index(drop=True).set_axis(list(names), axis=1)
     return Table(
         source=source,
-        frame=frame.reset_index(drop=True).set_axis(list(names), axis=1),
+        frame=frame,
         names=names,
         described="Parquet",
+        declared_text=frozenset(name for name in names if _is_text(frame[name])),
     )
+
+
+def _is_text(column: Any) -> bool:
+    values = column.cat.categories if hasattr(column, "cat") else column
+    return bool(require_pandas().api.types.infer_dtype(values) == "string")
 
 
 def _from_excel(content: bytes, source: str, sheet: str | None) -> Table:
