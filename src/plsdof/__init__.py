@@ -23,14 +23,7 @@ from plsdof.file_blocks import file_blocks
 from plsdof.intervals import CoefficientInference, Interval
 from plsdof.joint_selection import JointSelection
 from plsdof.kernel import KernelPLSPath, kernel_pls_path, select_kernel
-from plsdof.methods import (
-    pcr_path,
-    pcr_path_from,
-    pls_path,
-    pls_path_from,
-    ridge_path,
-    ridge_path_from,
-)
+from plsdof.methods import pcr_path, pls_path, ridge_path
 from plsdof.moments import Moments
 from plsdof.monitoring import hotelling_t2, q_residuals
 from plsdof.multiresponse import PLS2Path, pls2_path
@@ -40,6 +33,7 @@ from plsdof.path_types import PCRPath, PLSPath, RidgePath
 from plsdof.penalized import PenalizedPLSPath, penalized_pls_path, select_strength
 from plsdof.randomization import RandomizationTest, randomization_test
 from plsdof.resampling import Resampled, jackknife, residual_bootstrap
+from plsdof.source_methods import pcr_path_from, pls_path_from, ridge_path_from
 from plsdof.stability import SelectionFrequency, selection_frequency
 from plsdof.summary import Summary
 

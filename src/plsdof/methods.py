@@ -6,7 +6,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from plsdof._validation import Array, as_choice, as_count, as_positive, read_only
-from plsdof.blocks import Blocks
 from plsdof.decomposition import SOLVERS
 from plsdof.errors import RankExhaustedError, RankExhaustedWarning, warn_caller
 from plsdof.filters import (
@@ -16,8 +15,7 @@ from plsdof.filters import (
     supervised_pcr_filter,
 )
 from plsdof.gram import Gram
-from plsdof.large import large_gram, refuse_svd, sampling_of, source_gram
-from plsdof.moments import Moments
+from plsdof.large import large_gram, refuse_svd, sampling_of
 from plsdof.path_types import PCRPath, PLSPath, RidgePath
 from plsdof.routes import (
     Method,
@@ -125,100 +123,6 @@ def pls_path(
     return path
 
 
-def pls_path_from(
-    source: Moments | Blocks | Gram,
-    max_components: int | None = None,
-    *,
-    scale: bool = True,
-    strict: bool = False,
-    tolerance: float = 0.01,
-    random_state: Any = 0,
-    progress: bool = False,
-) -> PLSPath:
-    """Fit Partial Least Squares to data that hold their own response.
-
-    Parameters
-    ----------
-    source : Moments, Blocks or Gram
-        Moments that were collected piece by piece, or a table in blocks, as `file_blocks` makes
-        of files; or their Gram matrix, which has its scaling already.
-    max_components, scale, strict, tolerance, random_state, progress
-        As for `pls_path`.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> moments = Moments.empty()
-    >>> for day in range(5):
-    ...     X = rng.normal(size=(30, 4))
-    ...     y = X @ [1.0, 2.0, 0.0, -1.0] + rng.normal(size=30)
-    ...     moments = moments.partial_fit(X, y)
-    >>> pls_path_from(moments, 3).select("bic").n_components
-    3
-    """
-    method = partial(pls_filter, max_components=optional_count(max_components))
-    gram = source_gram(source, scale=scale)
-    with sampling_of(gram, max_components, tolerance, random_state, progress) as sampling:
-        path = gram_route(PLSPath, gram, method, max_components, sampling)
-    report_end(path, strict, max_components)
-    return path
-
-
-def pcr_path_from(
-    source: Moments | Blocks | Gram,
-    max_components: int | None = None,
-    *,
-    order: str = "variance",
-    scale: bool = True,
-    strict: bool = False,
-) -> PCRPath:
-    """Fit principal components regression to data that hold their own response.
-
-    Parameters
-    ----------
-    source : Moments, Blocks or Gram
-        As for `pls_path_from`, with at most 5,000 rows or columns.
-    max_components, order, scale, strict
-        As for `pcr_path`.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(30, 4))
-    >>> moments = Moments.of(X, X @ [1.0, 2.0, 0.0, -1.0])
-    >>> pcr_path_from(moments).dof
-    array([1., 2., 3., 4., 5.])
-    """
-    method = _pcr_method(order, max_components)
-    path = whole_gram_route(PCRPath, source_gram(source, scale=scale), method)
-    report_end(path, strict, max_components)
-    return path
-
-
-def ridge_path_from(
-    source: Moments | Blocks | Gram, alphas: Any = None, *, scale: bool = True
-) -> RidgePath:
-    """Fit ridge regression to data that hold their own response.
-
-    Parameters
-    ----------
-    source : Moments, Blocks or Gram
-        As for `pls_path_from`, with at most 5,000 rows or columns.
-    alphas, scale
-        As for `ridge_path`.
-
-    Examples
-    --------
-    >>> moments = Moments.of([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0])
-    >>> ridge_path_from(moments, alphas=[2.0, 1e-9]).dof.round(6)
-    array([1.5, 2. ])
-    """
-    gram = source_gram(source, scale=scale)
-    penalties = _penalties(alphas, gram.units.n)
-    method = partial(ridge_filter, alphas=penalties)
-    return whole_gram_route(RidgePath, gram, method, alphas=penalties)
-
-
 def pcr_path(
     X: Any,
     y: Any,
@@ -248,7 +152,7 @@ def pcr_path(
     >>> path.dof
     array([1., 2., 3.])
     """
-    method = _pcr_method(order, max_components)
+    method = pcr_method(order, max_components)
     as_choice(solver, "solver", SOLVERS)
     problem = _problem(X, y, scale, sample_weight, solver)
     path = _whole(PCRPath, problem, method, solver, max_components)
@@ -286,7 +190,7 @@ def ridge_path(
     """
     as_choice(solver, "solver", SOLVERS)
     problem = _problem(X, y, scale, sample_weight, solver)
-    penalties = _penalties(alphas, problem.units.n)
+    penalties = as_penalties(alphas, problem.units.n)
     method = partial(ridge_filter, alphas=penalties)
     return _whole(RidgePath, problem, method, solver, None, alphas=penalties)
 
@@ -301,13 +205,15 @@ def optional_count(max_components: int | None) -> int | None:
     return None if max_components is None else as_count(max_components, "max_components")
 
 
-def _pcr_method(order: str, max_components: int | None) -> Method:
+def pcr_method(order: str, max_components: int | None) -> Method:
+    """Return principal components regression as a filter."""
     as_choice(order, "order", ("variance", "correlation"))
     rule = pcr_filter if order == "variance" else supervised_pcr_filter
     return partial(rule, max_components=optional_count(max_components))
 
 
-def _penalties(alphas: Any, n: float) -> Array:
+def as_penalties(alphas: Any, n: float) -> Array:
+    """Check penalties of ridge regression; by default `default_alphas`."""
     return read_only(as_positive(default_alphas(n) if alphas is None else alphas, "alphas"))
 
 
