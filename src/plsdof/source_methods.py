@@ -35,6 +35,7 @@ def pls_path_from(
 
     Examples
     --------
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> moments = Moments.empty()
     >>> for day in range(5):
@@ -71,6 +72,7 @@ def pcr_path_from(
 
     Examples
     --------
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(30, 4))
     >>> moments = Moments.of(X, X @ [1.0, 2.0, 0.0, -1.0])

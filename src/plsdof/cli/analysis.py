@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from plsdof import methods
+from plsdof import methods, source_methods
 from plsdof._validation import Array, as_choice, as_count, as_fraction, read_only
 from plsdof.cli.options import CHOICES, DEFAULT_COMPONENTS, METHODS
 from plsdof.cli.problem import TableProblem
@@ -27,9 +27,9 @@ from plsdof.path import Path
 _DEFAULT_FOLDS = 10
 # How to fit a table in memory, and one that is read piece by piece.
 _FITS: dict[str, tuple[Any, Any]] = {
-    "pls": (methods.pls_path, methods.pls_path_from),
-    "pcr": (methods.pcr_path, methods.pcr_path_from),
-    "ridge": (methods.ridge_path, methods.ridge_path_from),
+    "pls": (methods.pls_path, source_methods.pls_path_from),
+    "pcr": (methods.pcr_path, source_methods.pcr_path_from),
+    "ridge": (methods.ridge_path, source_methods.ridge_path_from),
 }
 
 
