@@ -1,7 +1,5 @@
 """The command line: what it prints, writes, refuses, and with which exit code."""
 
-import importlib.util
-import json
 import os
 import signal
 import subprocess
@@ -12,10 +10,26 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import (
+    arguments_of,
+    command,
+    eighty_columns,  # noqa: F401
+    refused,
+    run,
+    run_json,
+)
 from typer.testing import CliRunner
 
 import plsdof
-from plsdof import compare_paths, cross_validate, inference, pcr_path, pls_path, ridge_path
+from plsdof import (
+    compare_paths,
+    cross_validate,
+    experiments,
+    inference,
+    pcr_path,
+    pls_path,
+    ridge_path,
+)
 from plsdof.cli import app
 from plsdof.cli.fit_tables import shown_rows
 from plsdof.cli.terminal import safe
@@ -23,39 +37,6 @@ from plsdof.datasets import load_gasoline, load_ozone
 
 DATA = Path(plsdof.__file__).parent / "datasets" / "data"
 OZONE, GASOLINE = DATA / "ozone.csv", DATA / "gasoline.csv"
-REPORT = importlib.util.find_spec("plsdof.report") is not None
-PLOTTING = importlib.util.find_spec("plsdof.plotting") is not None
-
-
-@pytest.fixture(autouse=True)
-def _eighty_columns(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("TERMINAL_WIDTH", "80")
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
-
-
-def run_json(*arguments):
-    def refuse(constant):
-        raise AssertionError(f"{constant} is not JSON")
-
-    return json.loads(run(*arguments, "--json").stdout, parse_constant=refuse)
-
-
-def refused(*arguments):
-    """Run, expect exit code 2 and one line of complaint; return the line."""
-    result = run(*arguments, code=2)
-    lines = result.stderr.splitlines()
-    assert len(lines) == 1, result.stderr
-    assert lines[0].startswith("Error: ")
-    assert result.stdout == ""
-    return lines[0]
 
 
 def write(folder, text, name="table.csv"):
@@ -405,6 +386,13 @@ def test_datasets_and_demo_and_version():
     assert run("--version").stdout == f"plsdof {plsdof.__version__}\n"
 
 
+def test_python_runs_the_package_as_the_program():
+    done = command("--version")
+    assert (done.returncode, done.stdout) == (0, f"plsdof {plsdof.__version__}\n".encode())
+    assert b"Usage: plsdof fit" in command("fit", "--help").stdout
+    assert command("fit", "absent.csv", "-r", "y").returncode == 2
+
+
 def test_wrong_usage_has_exit_code_2():
     for arguments in (["fit"], ["fitt"], ["fit", OZONE, "-r", "V4", "--cv", "many"]):
         run(*arguments, code=2)
@@ -415,7 +403,6 @@ def test_help_documents_exit_codes():
 
 
 def test_reproduce_passes_its_options_on(tmp_path, monkeypatch):
-    experiments = pytest.importorskip("plsdof.experiments")
     calls = []
     monkeypatch.setattr(
         experiments, "reproduce", lambda *args, **options: calls.append((args, options))
@@ -440,7 +427,6 @@ def test_reproduce_passes_its_options_on(tmp_path, monkeypatch):
 
 
 def test_an_interrupted_reproduction_says_how_to_resume(tmp_path, monkeypatch):
-    experiments = pytest.importorskip("plsdof.experiments")
 
     def interrupted(*_args, **_options):
         raise KeyboardInterrupt
@@ -451,7 +437,6 @@ def test_an_interrupted_reproduction_says_how_to_resume(tmp_path, monkeypatch):
 
 
 def test_reproduce_refuses_unknown_targets(tmp_path):
-    pytest.importorskip("plsdof.experiments")
     assert "'fig99'" in refused("reproduce", "fig99", "--out", tmp_path / "out")
 
 
@@ -518,6 +503,7 @@ def test_folders_and_absent_files_are_refused(tmp_path):
         (("-r", "y", "--cv", "99"), "99"),
         (("-r", "y", "--max-components", "0"), "--max-components must be >= 1"),
         (("-r", "y", "--method", "ridge", "--components", "2"), "ridge has none"),
+        (("-r", "y", "--method", "ridge", "--components", "0"), "ridge has none"),
         (("-r", "y", "--sheet", "NIR"), "Excel"),
         (("-r", "y", "--plot", "picture.bmp"), "must end in .png, .svg or .pdf"),
         (("-r", "y", "--model", "absent/m.json"), "does not exist"),
@@ -587,10 +573,9 @@ def test_safe_text_has_a_bounded_length():
     assert len(safe("n" * 10_000, 24)) == 24
 
 
-# report and plot, if the modules are there
+# report and plot
 
 
-@pytest.mark.skipif(not PLOTTING, reason="plsdof.plotting is not there")
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 def test_plots_are_written_in_the_format_of_their_name(tmp_path, ending):
     pytest.importorskip("matplotlib")
@@ -602,7 +587,6 @@ def test_plots_are_written_in_the_format_of_their_name(tmp_path, ending):
     assert f"overview.{ending.upper()}" in "".join(result.stdout.split())
 
 
-@pytest.mark.skipif(not REPORT, reason="plsdof.report is not there")
 def test_a_report_is_written(tmp_path):
     pytest.importorskip("jinja2")
     pytest.importorskip("plotly")
@@ -629,19 +613,6 @@ def test_a_failing_output_leaves_no_file(tmp_path, monkeypatch):
 # the real thing, in a process of its own
 
 
-def command(*arguments, **options):
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", **options.pop("env", {})}
-    code = "from plsdof.cli import main; main()"
-    return subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)],
-        capture_output=True,
-        env=environment,
-        timeout=120,
-        check=False,
-        **options,
-    )
-
-
 def test_the_program_writes_tables_to_stdout_and_errors_to_stderr():
     done = command("fit", GASOLINE, "-r", "octane")
     assert done.returncode == 0
@@ -660,9 +631,7 @@ def test_the_program_survives_a_terminal_without_unicode(tmp_path):
         np.random.default_rng(0).normal(size=(20, 3)), columns=["y", "Größe", "日本"]
     )
     frame.to_csv(tmp_path / "table.csv", index=False)
-    done = command(
-        "fit", tmp_path / "table.csv", "-r", "y", env={"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
-    )
+    done = command("fit", tmp_path / "table.csv", "-r", "y", PYTHONIOENCODING="ascii", LC_ALL="C")
     assert done.returncode == 0, done.stderr
     done.stdout.decode("ascii")
 
@@ -690,7 +659,6 @@ def _wait_for_reader(fifo):
     raise AssertionError("nobody reads the table")
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def _interrupted(process):
     """Press Ctrl-C until it is heard: a module that is being imported may swallow the first one."""
     for _ in range(6):
@@ -702,11 +670,12 @@ def _interrupted(process):
     raise AssertionError("the process did not end")
 
 
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_control_c_ends_with_130_and_no_traceback(tmp_path):
     fifo = tmp_path / "table.csv"
     os.mkfifo(fifo)  # reading it waits for a writer that never comes
     process = subprocess.Popen(
-        [sys.executable, "-c", "from plsdof.cli import main; main()", "fit", str(fifo), "-r", "y"],
+        arguments_of("fit", fifo, "-r", "y"),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )

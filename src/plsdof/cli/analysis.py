@@ -67,7 +67,7 @@ class Plan:
             if value is not None:
                 option = {"folds": "--cv"}.get(name, f"--{name.replace('_', '-')}")
                 as_count(value, option, minimum=minimum)
-        if self.method == "ridge" and (self.components or self.max_components) is not None:
+        if self.method == "ridge" and {self.components, self.max_components} != {None}:
             raise InvalidInputError(
                 "--components and --max-components are for pls and pcr; ridge has none."
             )
