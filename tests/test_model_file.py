@@ -62,6 +62,17 @@ def test_predictions_and_intervals_are_those_of_the_library(tmp_path, shape, met
                 )
 
 
+def test_a_model_can_be_kept_without_what_intervals_need(tmp_path):
+    path = pls_path(*make_problem(20, 5))
+    model = kept(path, tmp_path, intervals=False)
+    assert model.factor.shape == (0, 5)
+    assert not model.has_intervals
+    assert np.isfinite(model.noise_variance)
+    np.testing.assert_allclose(
+        model.predict(np.eye(5)), path.predict(np.eye(5))[path.select("gcv").index], rtol=1e-12
+    )
+
+
 def test_every_number_survives_the_file(tmp_path):
     X, y = make_problem(20, 5)
     path = pls_path(X, y)

@@ -128,6 +128,7 @@ def detach(
     response: str = "y",
     source: Mapping[str, Any] | None = None,
     noise: Noise = None,
+    intervals: bool = True,
 ) -> PortableModel:
     """Take the chosen model out of a path. Cost: O(p r^2) time, O(p r) memory.
 
@@ -142,6 +143,9 @@ def detach(
         What the path was fitted to, for the record.
     noise : {"jacobian", "dof", "naive"} or float, optional
         Noise variance; "jacobian" by default.
+    intervals : bool
+        Whether to keep what intervals need: the factor of the covariance of the coefficients,
+        for which all directions of X must fit in memory.
 
     Examples
     --------
@@ -159,6 +163,7 @@ def detach(
 
     index = selection.index
     df = path.spectrum.n - float(path.dof[index])
+    factor = _factor(path, index) if intervals else np.zeros((0, len(path.units.x_mean)))
     return PortableModel(
         response=response,
         names=names,
@@ -167,9 +172,9 @@ def detach(
         y_mean=float(path.units.y_mean),
         x_mean=path.units.x_mean,
         x_scale=path.units.x_scale,
-        factor=read_only(_factor(path, index)),
+        factor=read_only(factor),
         noise_variance=path.noise_at(index, noise),
-        df=df if df > 0 else float("nan"),
+        df=df if df > 0 and intervals else float("nan"),
         n=float(path.spectrum.n),
         dof=float(path.dof[index]),
         method=type(path).__name__.removesuffix("Path").lower(),

@@ -4,7 +4,6 @@ import io
 import shlex
 import sys
 import warnings
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +15,7 @@ from plsdof.cli.analysis import Analysis, Plan, analyse
 from plsdof.cli.fit_tables import noise_sentence, show_fit, why
 from plsdof.cli.machine import print_json, records
 from plsdof.cli.problem import Problem, TableProblem, read_problem
-from plsdof.cli.streamed import (
-    StreamedProblem,
-    is_streamed,
-    read_streamed,
-    refuse_streamed,
-    without_factor,
-)
+from plsdof.cli.streamed import StreamedProblem, is_streamed, read_streamed, refuse_streamed
 from plsdof.cli.terminal import console, remark, waiting
 from plsdof.errors import InvalidInputError
 
@@ -286,13 +279,13 @@ def _write_model(problem: TableProblem | StreamedProblem, analysis: Analysis, fi
     from plsdof.portable_model import detach
 
     source = {"file": problem.source, "rows": problem.shape[0], "dropped": problem.dropped}
-    bare = isinstance(problem, StreamedProblem) and not problem.has_intervals
     kept = detach(
-        without_factor(analysis.path) if bare else analysis.path,
+        analysis.path,
         analysis.selection,
         names=problem.names,
         response=problem.response,
         source=source,
         noise=analysis.plan.noise,
+        intervals=not isinstance(problem, StreamedProblem) or problem.has_intervals,
     )
-    save_model(replace(kept, df=np.nan) if bare else kept, file)
+    save_model(kept, file)

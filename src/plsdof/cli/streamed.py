@@ -4,11 +4,8 @@ import os
 import stat
 import warnings
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
 
 from plsdof.cli.folder import files_of
 from plsdof.cli.problem import Problem, listed, require_no_response
@@ -18,7 +15,6 @@ from plsdof.errors import InvalidInputError
 from plsdof.file_blocks import FileBlocks, file_blocks
 from plsdof.gram import FORMED, Gram
 from plsdof.large import source_gram
-from plsdof.path import Path as ModelPath
 from plsdof.tables import shortened_path
 
 # Files above these sizes, in bytes, are read piece by piece unless told otherwise.
@@ -119,14 +115,6 @@ def read_streamed(
         dropped=0,
         notes=(*notes, *dict.fromkeys(str(one.message) for one in caught)),
     )
-
-
-def without_factor(path: ModelPath) -> ModelPath:
-    """Return a path that has everything but the covariance of its coefficients."""
-    bare = copy(path)
-    nothing = np.zeros((len(path.units.x_mean), 0))
-    object.__setattr__(bare, "coef_factor", lambda _: nothing)
-    return bare
 
 
 def _require_readable(file: Path) -> None:
