@@ -56,7 +56,7 @@ def hotelling_t2(path: PLSPath, m: int, X_new: Any = None, level: float = 0.95) 
     T = path.filter.scores[:, :m]
     scores = path.to_rows(T) if training else _new_scores(path, m, _standardized(path, X_new))
     values = (path.spectrum.n - 1.0) * squared_rows(scores)
-    return diagnose("t2", values, _t2_limit(path.spectrum.n, m, level, training), level)
+    return diagnose("t2", values, t2_limit(path.spectrum.n, m, level, training), level)
 
 
 def q_residuals(
@@ -104,7 +104,7 @@ def q_residuals(
     path = as_predictor_path(path, "Q").complete()
     m, level = path.index(m), as_fraction(level, "level")
     as_choice(limit, "limit", Q_LIMITS)
-    B = _residual_factor(path, m)
+    B = residual_factor(path, m)
     new = X_new is not None
     values = _new_q(path, m, X_new) if new else squared_rows(path.to_rows(B))
     return diagnose("q", values, _q_limit(path, B, level, limit, new), level)
@@ -127,7 +127,7 @@ def _new_q(path: PLSPath, m: int, X_new: Any) -> Array:
     return squared_rows(rows - _new_scores(path, m, rows) @ loadings.T)
 
 
-def _residual_factor(path: PLSPath, m: int) -> Array:
+def residual_factor(path: PLSPath, m: int) -> Array:
     """Return B = (I - TT') F, exactly zero where m components leave only rounding of X."""
     F, T = row_factor(path), path.filter.scores[:, :m]
     B = F - T @ (T.T @ F)
@@ -136,7 +136,8 @@ def _residual_factor(path: PLSPath, m: int) -> Array:
     return B if np.linalg.norm(B) > floor else np.zeros_like(B)
 
 
-def _t2_limit(n: float, m: int, level: float, training: bool) -> Limit:
+def t2_limit(n: float, m: int, level: float, training: bool) -> Limit:
+    """Return the limit of T^2 for training rows, or for new ones."""
     spare = n - m - 1.0 if training else n - m
     method = "beta distribution" if training else "F distribution"
     if m == 0:
@@ -168,13 +169,18 @@ def _q_limit(path: PLSPath, B: Array, level: float, method: str, new: bool) -> L
 
 
 def _from_eigenvalues(path: PLSPath, B: Array, level: float, method: str) -> Limit:
+    approximate = jackson_mudholkar if method == "jackson-mudholkar" else _box
+    return approximate(residual_variances(path, B), level)
+
+
+def residual_variances(path: PLSPath, B: Array) -> Array:
+    """Return the eigenvalues of the residual covariance E'E/(n-1), from its factor B."""
     singular_values = np.asarray(np.linalg.svd(B, compute_uv=False), dtype=np.float64)
-    eigenvalues = singular_values**2 / (path.spectrum.n - 1.0)
-    approximate = _jackson_mudholkar if method == "jackson-mudholkar" else _box
-    return approximate(eigenvalues, level)
+    return singular_values**2 / (path.spectrum.n - 1.0)
 
 
-def _jackson_mudholkar(eigenvalues: Array, level: float) -> Limit:
+def jackson_mudholkar(eigenvalues: Array, level: float) -> Limit:
+    """Return the limit of Q for residuals with these variances."""
     method = "jackson-mudholkar"
     one, two, three = (float(np.sum(eigenvalues**k)) for k in (1, 2, 3))
     power = 1.0 - 2.0 * one * three / (3.0 * two**2)
