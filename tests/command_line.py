@@ -36,7 +36,7 @@ def run_json(*arguments):
     return json.loads(run(*arguments, "--json").stdout, parse_constant=refuse)
 
 
-def words(*arguments):
+def said(*arguments):
     """Run; return what is printed, without line breaks and columns."""
     return " ".join(run(*arguments).stdout.split())
 

@@ -1,5 +1,6 @@
 """The command line: what it prints, writes, refuses, and with which exit code."""
 
+import json
 import os
 import signal
 import subprocess
@@ -17,6 +18,7 @@ from command_line import (
     refused,
     run,
     run_json,
+    said,
 )
 from typer.testing import CliRunner
 
@@ -34,6 +36,7 @@ from plsdof.cli import app
 from plsdof.cli.fit_tables import shown_rows
 from plsdof.cli.terminal import safe
 from plsdof.datasets import load_gasoline, load_ozone
+from plsdof.model_file import checksum
 
 DATA = Path(plsdof.__file__).parent / "datasets" / "data"
 OZONE, GASOLINE = DATA / "ozone.csv", DATA / "gasoline.csv"
@@ -302,6 +305,90 @@ def test_predict_shows_a_table_within_80_columns(tmp_path, model):
     assert "root mean squared error" in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 80
     assert run("predict", model, file, "--quiet").output == ""
+
+
+def test_predict_marks_rows_unlike_those_of_the_calibration(tmp_path, model):
+    file, X, y = made(tmp_path)
+    frame = pd.read_csv(file)
+    frame.loc[[1, 4], ["x0", "x3"]] += 40.0
+    frame.to_csv(file, index=False)
+    found = run_json("predict", model, file, "--level", 0.5)
+    path = pls_path(X, y)
+    m = path.select().n_components
+    new = frame.drop(columns="y").to_numpy()
+    t2, q = plsdof.hotelling_t2(path, m, new), plsdof.q_residuals(path, m, new)
+    rows = pd.DataFrame(found["predictions"])
+    np.testing.assert_allclose(rows["t2"], t2.values, rtol=1e-9)
+    np.testing.assert_allclose(rows["q"], q.values, rtol=1e-9)
+    assert rows["unusual"].tolist() == (t2.flags | q.flags).tolist()
+    assert rows["unusual"][[1, 4]].all()
+    assert not rows["unusual"].all()
+    assert found["limits"] == pytest.approx({"t2": t2.limit, "q": q.limit, "level": 0.95})
+    marked = ", ".join(str(row) for row in rows["row"][rows["unusual"]])
+    note = f"Rows {marked} are unlike the calibration rows (T^2 or Q above the 95% limit)"
+    assert note in said("predict", model, file)
+    shown = run("predict", model, file).stdout.splitlines()
+    assert [line.endswith("yes") for line in shown if line.startswith("  2 ")] == [True]
+    frame.iloc[[4]].to_csv(file, index=False)
+    assert "Row 1 is unlike the calibration rows" in said("predict", model, file)
+
+
+def test_rows_that_are_not_predicted_are_not_unusual(tmp_path, model):
+    file, _, _ = made(tmp_path)
+    frame = pd.read_csv(file)
+    frame.loc[3, "x4"] = np.nan
+    frame.to_csv(file, index=False)
+    row = run_json("predict", model, file, "--drop-missing")["predictions"][3]
+    assert (row["t2"], row["q"], row["unusual"]) == (None, None, False)
+
+
+def test_models_that_cannot_tell_unusual_rows_say_so(tmp_path, model):
+    file, _, _ = made(tmp_path)
+    content = json.loads(model.read_text())
+    del content["check"]
+    content["sha256"] = checksum(content)
+    model.write_text(json.dumps(content))
+    found = run_json("predict", model, file)
+    assert found["notes"] == [
+        "Rows unlike the calibration rows are not marked: the model was kept without what T^2 and "
+        "Q need."
+    ]
+    assert not {"t2", "q", "unusual"} & set(found["predictions"][0])
+    assert found["limits"] is None
+    run("fit", file, "-r", "y", "--method", "ridge", "--model", model, "-q")
+    assert "for PLS, and the model is one of ridge." in said("predict", model, file)
+
+
+def test_predictions_are_named_by_a_column(tmp_path, model):
+    file, _, _ = made(tmp_path)
+    frame = pd.read_csv(file)
+    frame.insert(0, "site", ["north", "south"] * 15)
+    frame.insert(2, "sample", [f"sample of the second batch, number {i}" for i in range(30)])
+    frame["code"] = np.arange(30) * 2.0
+    frame.to_csv(file, index=False)
+    out = tmp_path / "out.csv"
+    result = run("predict", model, file, "--out", out)
+    table = pd.read_csv(out)
+    assert table["id"].tolist() == frame["sample"].tolist()
+    assert table["row"].tolist() == list(range(1, 31))
+    shown = [line.split("  ")[0] for line in result.stdout.splitlines() if "…" in line]
+    assert len(shown) == 20
+    assert shown[7].startswith("sample")
+    assert shown[7].endswith("r 7")
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    found = run_json("predict", model, file, "--id", "code")
+    assert [one["id"] for one in found["predictions"][:3]] == ["0", "2", "4"]
+    assert "no column 'cod'; did you mean 'code'?" in refused("predict", model, file, "--id", "cod")
+
+
+def test_wavelengths_that_are_absent_suggest_only_near_ones(tmp_path):
+    model, new = tmp_path / "model.json", tmp_path / "new.csv"
+    run("fit", GASOLINE, "-r", "octane", "-f", "1100:1200", "--model", model, "-q")
+    frame = pd.read_csv(GASOLINE)
+    frame.drop(columns="1150").to_csv(new, index=False)
+    assert refused("predict", model, new).endswith("not in the table: '1150'.")
+    frame.rename(columns={"1150": "1150.5"}).to_csv(new, index=False)
+    assert refused("predict", model, new).endswith("'1150'; did you mean '1150.5'?")
 
 
 def test_wavelengths_are_recognised_in_another_spelling(tmp_path):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from plsdof._validation import Array
 from plsdof.cli.folder import read_folder
@@ -181,6 +182,16 @@ def _missing_values(missing: Any, names: tuple[str, ...]) -> str:
         f"{listed(shown)}. Use --drop-missing to drop these rows, or --exclude to leave out "
         "columns."
     )
+
+
+def labels_of(table: Table, name: str) -> npt.NDArray[np.str_]:
+    """Return a column as text that names the rows, empty where a value is missing."""
+    column = table.frame[name]
+    texts = [
+        str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+        for value in column.tolist()
+    ]
+    return np.where(column.notna().to_numpy(), np.array(texts, dtype=np.str_), "")
 
 
 def listed(shown: Sequence[str]) -> str:
