@@ -70,7 +70,10 @@ def test_fit_shows_path_choice_noise_and_coefficients_within_80_columns():
     assert "Choice: 5 components, the first minimum of BIC" in words
     assert "It uses 9.46 Degrees of Freedom, not the 6 that counting components gives" in words
     assert "sigma = 0.1944 (95% interval 0.1630 to 0.2409)" in words
-    assert "CV error" in words
+    assert "RMSECV +- se" in words
+    errors = cross_validate(*load_gasoline(return_X_y=True), max_components=30)
+    for m in range(10):
+        assert f"{np.sqrt(errors.mean_error[m]):#.4g}" in words
     assert max(map(len, result.stdout.splitlines())) <= 80
     assert result.stderr == ""
 
@@ -84,6 +87,7 @@ def test_fit_json_equals_the_library():
     np.testing.assert_allclose([row["dof"] for row in rows], path.dof, rtol=1e-12)
     np.testing.assert_allclose([row["bic"] for row in rows], path.criterion("bic"), rtol=1e-12)
     np.testing.assert_allclose([row["cv_error"] for row in rows], cv.mean_error, rtol=1e-12)
+    np.testing.assert_allclose([row["rmsecv"] ** 2 for row in rows], cv.mean_error, rtol=1e-12)
     assert [row["n_components"] for row in rows] == list(range(13))
     assert found["choice"]["parameter"] == path.select().n_components
     expected = inference.coefficient_inference(path, 2, level=0.9)
@@ -130,8 +134,114 @@ def test_cross_validation_can_choose(tmp_path):
     file, X, y = made(tmp_path, n=25)
     found = run_json("fit", file, "-r", "y", "--criterion", "cv", "--cv", 5)
     assert found["choice"]["parameter"] == cross_validate(X, y, cv=5).select().n_components
-    words = " ".join(run("fit", file, "-r", "y", "--criterion", "cv").stdout.split())
-    assert "the smallest CV error" in words
+    best = np.sqrt(cross_validate(X, y, cv=10).mean_error.min())
+    assert f"the smallest RMSECV ({best:#.4g};" in said("fit", file, "-r", "y", "--criterion", "cv")
+
+
+def test_leave_one_out_is_as_many_folds_as_rows(tmp_path):
+    file, _, _ = made(tmp_path)
+    found = run_json("fit", file, "-r", "y", "--cv", "loo")
+    assert found == run_json("fit", file, "-r", "y", "--cv", 30)
+    found = run_json("compare", file, "-r", "y", "--cv", "loo")
+    assert found == run_json("compare", file, "-r", "y", "--cv", 30)
+
+
+def replicated(folder, ids=True):
+    """A table of 12 samples measured 2 or 3 times, one sample below the other."""
+    rng = np.random.default_rng(5)
+    sample = np.repeat(np.arange(12), [2, 3] * 6)
+    X = rng.normal(size=(12, 5))[sample] + 0.1 * rng.normal(size=(30, 5))
+    y = (X @ rng.normal(size=5) + rng.normal(size=12)[sample]).round(12)
+    frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(5)]).assign(y=y)
+    frame["Sample ID"] = [f"S{i}" for i in sample] if ids else sample
+    frame.to_csv(folder / "table.csv", index=False)
+    return folder / "table.csv", X, y, sample
+
+
+@pytest.mark.parametrize("ids", [True, False])
+def test_groups_stay_together_in_cross_validation(tmp_path, ids):
+    file, X, y, sample = replicated(tmp_path, ids)
+    options = ("-r", "y", "--groups", "Sample ID", "--cv")
+    for cv, folds in ((4, 4), ("loo", 12)):
+        expected = cross_validate(X, y, cv=folds, groups=sample).mean_error
+        found = run_json("fit", file, *options, cv)
+        assert [one["name"] for one in found["coefficients"]] == [f"x{i}" for i in range(5)]
+        np.testing.assert_allclose([row["cv_error"] for row in found["path"]], expected, rtol=1e-9)
+        assert found["notes"] == []
+        models = run_json("compare", file, *options, cv)["models"]
+        errors = [row["cv_error"] for row in models if row["method"] == "pls"]
+        np.testing.assert_allclose(errors, expected, rtol=1e-9)
+    assert not np.allclose(cross_validate(X, y, cv=4).mean_error, expected, rtol=0.05)
+    assert "13 folds need at least 13 groups" in refused("fit", file, *options, 13)
+
+
+def test_possible_replicates_are_remarked_when_cross_validating(tmp_path):
+    file, _, _, _ = replicated(tmp_path)
+    note = (
+        "'Sample ID' has repeated values: if these are replicates, keep them together with "
+        "--groups 'Sample ID'."
+    )
+    left_out = "Left out, not numeric: 'Sample ID' (such as 'S0')."
+    for name in ("fit", "compare"):
+        assert run_json(name, file, "-r", "y", "--cv", 5)["notes"][:2] == [left_out, note]
+        assert note not in run_json(name, file, "-r", "y")["notes"]
+        assert note in run_json(name, file, "-r", "y", "--cv", 5, "--id", "Sample ID")["notes"]
+    frame = pd.read_csv(file)
+    for values in ("same", [f"S{i}" for i in range(30)]):
+        frame.assign(**{"Sample ID": values}).to_csv(file, index=False)
+        assert len(run_json("fit", file, "-r", "y", "--cv", 5)["notes"]) == 1
+
+
+def test_groups_must_be_a_column_without_gaps(tmp_path):
+    file, _, _, _ = replicated(tmp_path)
+    frame = pd.read_csv(file)
+    options = ("fit", file, "-r", "y", "--cv", 5)
+    line = refused(*options, "--groups", "sample id")
+    assert "no column 'sample id'; did you mean 'Sample ID'?" in line
+    assert "--groups 'y': the column is the response" in refused(*options, "--groups", "y")
+    line = refused(*options, "--groups", "x1", "-f", "x1", "-f", "x2")
+    assert "--groups 'x1': the column is a predictor" in line
+    assert "needs --cv" in refused("fit", file, "-r", "y", "--groups", "Sample ID")
+    assert "needs --cv" in refused("compare", file, "-r", "y", "--groups", "Sample ID")
+    line = refused(*options, "--streamed", "--groups", "Sample ID")
+    assert "needs the table in memory" in line
+    frame.loc[4, "Sample ID"] = None
+    frame.to_csv(file, index=False)
+    line = refused(*options, "--groups", "Sample ID")
+    assert "'Sample ID' is empty in row 5; every row needs a group" in line
+
+
+@pytest.mark.parametrize("read", ["--in-memory", "--streamed"])
+def test_a_column_that_names_rows_is_no_predictor_and_names_predictions(tmp_path, read):
+    pytest.importorskip("pyarrow")
+    file, _, _ = made(tmp_path)
+    pd.read_csv(file).assign(code=np.arange(30) + 100).to_csv(file, index=False)
+    model = tmp_path / "model.json"
+    found = run_json("fit", file, "-r", "y", "--id", "code", read, "--model", model)
+    assert [one["name"] for one in found["coefficients"]] == [f"x{i}" for i in range(6)]
+    predicted = run_json("predict", model, file)["predictions"]
+    assert [one["id"] for one in predicted[:2]] == ["100", "101"]
+    assert "--id 'y': the column is the response" in refused("fit", file, "-r", "y", "--id", "y")
+    assert "no column 'cod'" in refused("fit", file, "-r", "y", "--id", "cod", read)
+
+
+def test_a_few_predictors_beside_a_spectrum_are_remarked(tmp_path):
+    file = tmp_path / "table.csv"
+    frame = pd.read_csv(GASOLINE).iloc[:, :40].copy()
+    frame.assign(Temp=np.arange(60) % 7, **{"run no": np.arange(60) % 3}).to_csv(file, index=False)
+    note = "Also used as predictors: 'Temp', 'run no'; leave them out with -x Temp -x 'run no'."
+    assert note in run_json("fit", file, "-r", "octane")["notes"]
+    assert note not in run_json("fit", file, "-r", "octane", "-f", "*")["notes"]
+    found = run_json("fit", file, "-r", "octane", "-x", "Temp", "-x", "run no")
+    assert found["notes"] == []
+    assert len(found["wavelengths"]) == 39
+
+
+def test_a_response_of_text_is_called_so(tmp_path):
+    file, _, _, _ = replicated(tmp_path)
+    line = refused("fit", file, "-r", "Sample ID")
+    assert "'Sample ID' holds text, such as 'S0', which cannot be predicted" in line
+    assert "leave" not in line
 
 
 def test_naive_degrees_of_freedom_choose_as_in_the_library():
@@ -203,7 +313,8 @@ def test_warnings_of_the_library_become_notes(tmp_path):
 def test_fits_without_intervals_say_why():
     result = run("fit", GASOLINE, "-r", "octane", "--components", 30, "--max-components", 30)
     words = " ".join(result.stdout.split())
-    assert "No intervals: The t distribution needs n - DoF >= 1" in words
+    assert "No intervals: the model has 60.0 Degrees of Freedom for 60 rows" in words
+    assert "distribution=" not in words
     found = run_json("fit", GASOLINE, "-r", "octane", "--components", 30)
     assert set(found["coefficients"][0]) == {"name", "coef"}
 
@@ -445,6 +556,11 @@ def test_compare_equals_the_library(tmp_path):
         np.testing.assert_allclose(
             table[name].astype(float), expected.columns()[name], rtol=1e-9, equal_nan=True
         )
+    roots = table[["rmsec", "rmsecv"]].astype(float) ** 2
+    np.testing.assert_allclose(roots["rmsec"], expected.train_error, rtol=1e-9)
+    np.testing.assert_allclose(roots["rmsecv"], expected.cv_error, rtol=1e-9, equal_nan=True)
+    best = table["rmsecv"].astype(float)[found["chosen"]["ridge"]]
+    assert f"{best:#.4g}" in said("compare", file, "-r", "y", "--cv", 5)
     chosen = run_json("compare", file, "-r", "y", "--criterion", "cv", "--cv", 5)["chosen"]
     assert chosen == expected.best("cv_error")
 
@@ -588,6 +704,7 @@ def test_folders_and_absent_files_are_refused(tmp_path):
         (("-r", "y", "--level", "95"), "--level must be between 0 and 1"),
         (("-r", "y", "--cv", "1"), "--cv must be >= 2"),
         (("-r", "y", "--cv", "99"), "99"),
+        (("-r", "y", "--cv", "many"), "--cv must be a number of folds >= 2, or loo; got 'many'"),
         (("-r", "y", "--max-components", "0"), "--max-components must be >= 1"),
         (("-r", "y", "--method", "ridge", "--components", "2"), "ridge has none"),
         (("-r", "y", "--method", "ridge", "--components", "0"), "ridge has none"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from plsdof.cli.folder import files_of
-from plsdof.cli.problem import Problem, listed, require_no_response
+from plsdof.cli.problem import Problem, also_used, listed, require_apart
 from plsdof.cli.terminal import plural
 from plsdof.columns import shortened
 from plsdof.errors import InvalidInputError
@@ -87,13 +87,18 @@ def read_streamed(
     *,
     features: Sequence[str] = (),
     exclude: Sequence[str] = (),
+    label: str | None = None,
     scale: bool = True,
     progress: bool = False,
 ) -> StreamedProblem:
-    """Read a file, or the files of a folder, in one pass and bounded memory."""
-    require_no_response(response, features)
+    """Read a file, or the files of a folder, in one pass and bounded memory.
+
+    The column ``label`` is no predictor.
+    """
+    require_apart(response, features, {"--id": label})
     _require_readable(file)
     try:
+        exclude = [*exclude, *([] if label is None else [label])]
         blocks = _opened(file, response, features, exclude)
         blocks.progress = progress
         with warnings.catch_warnings(record=True) as caught:
@@ -105,6 +110,7 @@ def read_streamed(
     unit = "column" if blocks.axis else "row"
     left_out = [shortened(name) for name in blocks.left_out]
     notes = [f"Left out, not numeric or without a name: {listed(left_out)}."] if left_out else []
+    notes += [] if features else also_used(blocks.names)
     return StreamedProblem(
         gram=gram,
         shape=(gram.units.n_rows, len(gram.units.x_mean)),
