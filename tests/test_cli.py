@@ -589,6 +589,22 @@ def test_datasets_and_demo_and_version():
     assert run("--version").stdout == f"plsdof {plsdof.__version__}\n"
 
 
+@pytest.mark.parametrize("name", ["gasoline", "ozone"])
+def test_a_data_set_is_written_to_try_the_commands_with(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    program, *arguments = run_json("datasets", "--export", f"{name}.csv")["try"].split()
+    assert program == "plsdof"
+    assert Path(f"{name}.csv").read_bytes() == (DATA / f"{name}.csv").read_bytes()
+    assert run_json(*arguments)["n"] == {"gasoline": 60, "ozone": 203}[name]
+    assert f"try plsdof fit {name}.csv" in said("datasets", "--export", f"{name}.csv")
+
+
+def test_only_shipped_data_sets_are_written(tmp_path):
+    assert "'gasoline', 'ozone'" in refused("datasets", "--export", tmp_path / "octane.csv")
+    assert "does not exist" in refused("datasets", "--export", tmp_path / "no" / "ozone.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_python_runs_the_package_as_the_program():
     done = command("--version")
     assert (done.returncode, done.stdout) == (0, f"plsdof {plsdof.__version__}\n".encode())
