@@ -229,7 +229,7 @@ def test_a_few_predictors_beside_a_spectrum_are_remarked(tmp_path):
     file = tmp_path / "table.csv"
     frame = pd.read_csv(GASOLINE).iloc[:, :40].copy()
     frame.assign(Temp=np.arange(60) % 7, **{"run no": np.arange(60) % 3}).to_csv(file, index=False)
-    note = "Also used as predictors: 'Temp', 'run no'; leave them out with -x Temp -x 'run no'."
+    note = "Also used as predictors: 'Temp', 'run no'; leave out with -x Temp -x 'run no'."
     assert note in run_json("fit", file, "-r", "octane")["notes"]
     assert note not in run_json("fit", file, "-r", "octane", "-f", "*")["notes"]
     found = run_json("fit", file, "-r", "octane", "-x", "Temp", "-x", "run no")
@@ -500,6 +500,9 @@ def test_wavelengths_that_are_absent_suggest_only_near_ones(tmp_path):
     assert refused("predict", model, new).endswith("not in the table: '1150'.")
     frame.rename(columns={"1150": "1150.5"}).to_csv(new, index=False)
     assert refused("predict", model, new).endswith("'1150'; did you mean '1150.5'?")
+    assert refused("fit", GASOLINE, "-r", "1101").endswith("did you mean '1100' or '1102'?")
+    assert refused("fit", GASOLINE, "-r", "octane", "-f", "1701").endswith("did you mean '1700'?")
+    assert refused("fit", GASOLINE, "-r", "2000").endswith("no column '2000'.")
 
 
 def test_wavelengths_are_recognised_in_another_spelling(tmp_path):

@@ -17,9 +17,6 @@ from plsdof.tables import shortened_path
 
 # Level of the limits of T^2 and Q.
 CHECK_LEVEL = 0.95
-# Wavelengths that differ by a smaller share may be meant by each other.
-_NEAR = 1e-3
-_MOST_SUGGESTED = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,18 +157,6 @@ def _find(rows: Table, label: str) -> str:
         raise InvalidInputError(f"{shortened_path(rows.source)}: {error}") from error
 
 
-def _suggestion(name: str, rows: Table) -> str:
-    """Suggest columns for a name; for a number only those that are nearly the same."""
-    wanted = header_number(name)
-    if wanted is None:
-        return suggestion(name, rows.names)
-    distance = {known: abs(_key(known) - wanted) for known in rows.names}
-    # Names of text have the distance nan, which is never small.
-    near = [known for known in rows.names if distance[known] <= _NEAR * abs(wanted)]
-    near = sorted(near, key=distance.__getitem__)[:_MOST_SUGGESTED]
-    return f"; did you mean {' or '.join(map(shortened, near))}?" if near else "."
-
-
 def _spread(columns: dict[str, Array], complete: Any) -> dict[str, Array]:
     """Put values back to the rows they belong to, nan elsewhere."""
     placed = {}
@@ -198,7 +183,7 @@ def _matched(model: PortableModel, rows: Table) -> tuple[tuple[str, ...], tuple[
         raise InvalidInputError(
             f"{shortened_path(rows.source)}: {len(lost)} of {len(model.names)} predictors of the "
             f"model are not in the table: {listed([shortened(name) for name in lost])}"
-            f"{_suggestion(lost[0], rows)}"
+            f"{suggestion(lost[0], rows.names)}"
         )
     names = tuple(found[name][0] if name in found else name for name in model.names)
     note_ = f"{plural(len(absent), 'column')} recognised by the number in the name."

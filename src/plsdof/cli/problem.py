@@ -230,7 +230,7 @@ def also_used(names: Sequence[str]) -> tuple[str, ...]:
     Examples
     --------
     >>> also_used([*map(str, range(900, 950)), "Temp"])
-    ("Also used as predictors: 'Temp'; leave them out with -x Temp.",)
+    ("Also used as predictors: 'Temp'; leave out with -x Temp.",)
     >>> also_used(["900", "902", "Temp"])
     ()
     """
@@ -239,7 +239,7 @@ def also_used(names: Sequence[str]) -> tuple[str, ...]:
         return ()
     options = " ".join(f"-x {shlex.quote(name)}" for name in others[:_MOST_LISTED])
     shown = listed([shortened(name) for name in others])
-    return (f"Also used as predictors: {shown}; leave them out with {options}.",)
+    return (f"Also used as predictors: {shown}; leave out with {options}.",)
 
 
 def require_apart(response: str, features: Sequence[str], others: Mapping[str, str | None]) -> None:
