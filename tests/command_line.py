@@ -4,11 +4,18 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+import plsdof
 from plsdof.cli import app
+
+DATA = Path(plsdof.__file__).parent / "datasets" / "data"
+OZONE, GASOLINE = DATA / "ozone.csv", DATA / "gasoline.csv"
 
 
 @pytest.fixture(autouse=True)
@@ -70,3 +77,20 @@ def command(*arguments, **more):
         timeout=120,
         check=False,
     )
+
+
+def write(folder, text, name="table.csv"):
+    """Write a file; return where it is."""
+    file = folder / name
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return file
+
+
+def made(folder, n=30, p=6, seed=0, name="table.csv"):
+    """Write a table of a response y and predictors x0, ...; return the file, X and y."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p))
+    y = X @ rng.normal(size=p) + rng.normal(size=n)
+    names = ["y", *(f"x{i}" for i in range(p))]
+    pd.DataFrame(np.column_stack([y, X]), columns=names).to_csv(folder / name, index=False)
+    return folder / name, X, y

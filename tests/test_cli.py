@@ -1,6 +1,5 @@
 """The command line: what it prints, writes, refuses, and with which exit code."""
 
-import json
 import os
 import signal
 import subprocess
@@ -12,13 +11,18 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import (
+    DATA,
+    GASOLINE,
+    OZONE,
     arguments_of,
     command,
     eighty_columns,  # noqa: F401
+    made,
     refused,
     run,
     run_json,
     said,
+    write,
 )
 from typer.testing import CliRunner
 
@@ -36,26 +40,6 @@ from plsdof.cli import app
 from plsdof.cli.fit_tables import shown_rows
 from plsdof.cli.terminal import safe
 from plsdof.datasets import load_gasoline, load_ozone
-from plsdof.model_file import checksum
-
-DATA = Path(plsdof.__file__).parent / "datasets" / "data"
-OZONE, GASOLINE = DATA / "ozone.csv", DATA / "gasoline.csv"
-
-
-def write(folder, text, name="table.csv"):
-    file = folder / name
-    file.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return file
-
-
-def made(folder, n=30, p=6, seed=0, name="table.csv"):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, p))
-    y = X @ rng.normal(size=p) + rng.normal(size=n)
-    names = ["y", *(f"x{i}" for i in range(p))]
-    pd.DataFrame(np.column_stack([y, X]), columns=names).to_csv(folder / name, index=False)
-    return folder / name, X, y
-
 
 # fit
 
@@ -144,104 +128,6 @@ def test_leave_one_out_is_as_many_folds_as_rows(tmp_path):
     assert found == run_json("fit", file, "-r", "y", "--cv", 30)
     found = run_json("compare", file, "-r", "y", "--cv", "loo")
     assert found == run_json("compare", file, "-r", "y", "--cv", 30)
-
-
-def replicated(folder, ids=True):
-    """A table of 12 samples measured 2 or 3 times, one sample below the other."""
-    rng = np.random.default_rng(5)
-    sample = np.repeat(np.arange(12), [2, 3] * 6)
-    X = rng.normal(size=(12, 5))[sample] + 0.1 * rng.normal(size=(30, 5))
-    y = (X @ rng.normal(size=5) + rng.normal(size=12)[sample]).round(12)
-    frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(5)]).assign(y=y)
-    frame["Sample ID"] = [f"S{i}" for i in sample] if ids else sample
-    frame.to_csv(folder / "table.csv", index=False)
-    return folder / "table.csv", X, y, sample
-
-
-@pytest.mark.parametrize("ids", [True, False])
-def test_groups_stay_together_in_cross_validation(tmp_path, ids):
-    file, X, y, sample = replicated(tmp_path, ids)
-    options = ("-r", "y", "--groups", "Sample ID", "--cv")
-    for cv, folds in ((4, 4), ("loo", 12)):
-        expected = cross_validate(X, y, cv=folds, groups=sample).mean_error
-        found = run_json("fit", file, *options, cv)
-        assert [one["name"] for one in found["coefficients"]] == [f"x{i}" for i in range(5)]
-        np.testing.assert_allclose([row["cv_error"] for row in found["path"]], expected, rtol=1e-9)
-        assert found["notes"] == []
-        models = run_json("compare", file, *options, cv)["models"]
-        errors = [row["cv_error"] for row in models if row["method"] == "pls"]
-        np.testing.assert_allclose(errors, expected, rtol=1e-9)
-    assert not np.allclose(cross_validate(X, y, cv=4).mean_error, expected, rtol=0.05)
-    assert "13 folds need at least 13 groups" in refused("fit", file, *options, 13)
-
-
-def test_possible_replicates_are_remarked_when_cross_validating(tmp_path):
-    file, _, _, _ = replicated(tmp_path)
-    note = (
-        "'Sample ID' has repeated values: if these are replicates, keep them together with "
-        "--groups 'Sample ID'."
-    )
-    left_out = "Left out, not numeric: 'Sample ID' (such as 'S0')."
-    for name in ("fit", "compare"):
-        assert run_json(name, file, "-r", "y", "--cv", 5)["notes"][:2] == [left_out, note]
-        assert note not in run_json(name, file, "-r", "y")["notes"]
-        assert note in run_json(name, file, "-r", "y", "--cv", 5, "--id", "Sample ID")["notes"]
-    frame = pd.read_csv(file)
-    for values in ("same", [f"S{i}" for i in range(30)]):
-        frame.assign(**{"Sample ID": values}).to_csv(file, index=False)
-        assert len(run_json("fit", file, "-r", "y", "--cv", 5)["notes"]) == 1
-
-
-def test_groups_must_be_a_column_without_gaps(tmp_path):
-    file, _, _, _ = replicated(tmp_path)
-    frame = pd.read_csv(file)
-    options = ("fit", file, "-r", "y", "--cv", 5)
-    line = refused(*options, "--groups", "sample id")
-    assert "no column 'sample id'; did you mean 'Sample ID'?" in line
-    assert "--groups 'y': the column is the response" in refused(*options, "--groups", "y")
-    line = refused(*options, "--groups", "x1", "-f", "x1", "-f", "x2")
-    assert "--groups 'x1': the column is a predictor" in line
-    assert "needs --cv" in refused("fit", file, "-r", "y", "--groups", "Sample ID")
-    assert "needs --cv" in refused("compare", file, "-r", "y", "--groups", "Sample ID")
-    line = refused(*options, "--streamed", "--groups", "Sample ID")
-    assert "needs the table in memory" in line
-    frame.loc[4, "Sample ID"] = None
-    frame.to_csv(file, index=False)
-    line = refused(*options, "--groups", "Sample ID")
-    assert "'Sample ID' is empty in row 5; every row needs a group" in line
-
-
-@pytest.mark.parametrize("read", ["--in-memory", "--streamed"])
-def test_a_column_that_names_rows_is_no_predictor_and_names_predictions(tmp_path, read):
-    pytest.importorskip("pyarrow")
-    file, _, _ = made(tmp_path)
-    pd.read_csv(file).assign(code=np.arange(30) + 100).to_csv(file, index=False)
-    model = tmp_path / "model.json"
-    found = run_json("fit", file, "-r", "y", "--id", "code", read, "--model", model)
-    assert [one["name"] for one in found["coefficients"]] == [f"x{i}" for i in range(6)]
-    predicted = run_json("predict", model, file)["predictions"]
-    assert [one["id"] for one in predicted[:2]] == ["100", "101"]
-    assert "--id 'y': the column is the response" in refused("fit", file, "-r", "y", "--id", "y")
-    assert "no column 'cod'" in refused("fit", file, "-r", "y", "--id", "cod", read)
-
-
-def test_a_few_predictors_beside_a_spectrum_are_remarked(tmp_path):
-    file = tmp_path / "table.csv"
-    frame = pd.read_csv(GASOLINE).iloc[:, :40].copy()
-    frame.assign(Temp=np.arange(60) % 7, **{"run no": np.arange(60) % 3}).to_csv(file, index=False)
-    note = "Also used as predictors: 'Temp', 'run no'; leave out with -x Temp -x 'run no'."
-    assert note in run_json("fit", file, "-r", "octane")["notes"]
-    assert note not in run_json("fit", file, "-r", "octane", "-f", "*")["notes"]
-    found = run_json("fit", file, "-r", "octane", "-x", "Temp", "-x", "run no")
-    assert found["notes"] == []
-    assert len(found["wavelengths"]) == 39
-
-
-def test_a_response_of_text_is_called_so(tmp_path):
-    file, _, _, _ = replicated(tmp_path)
-    line = refused("fit", file, "-r", "Sample ID")
-    assert "'Sample ID' holds text, such as 'S0', which cannot be predicted" in line
-    assert "leave" not in line
 
 
 def test_naive_degrees_of_freedom_choose_as_in_the_library():
@@ -351,199 +237,6 @@ def test_short_tables_of_the_path_keep_start_choice_and_end():
     places = shown_rows(range(49, -1, -1), 10, evenly=True, verbose=False)
     assert {0, 38, 39, 40, 49} <= set(places)
     assert shown_rows(range(31), 2, evenly=False, verbose=True) == list(range(31))
-
-
-# model and predict
-
-
-@pytest.mark.parametrize("method", ["pls", "pcr", "ridge"])
-@pytest.mark.parametrize(
-    ("file", "response", "load"),
-    [(OZONE, "V4", load_ozone), (GASOLINE, "octane", load_gasoline)],
-)
-def test_fit_then_predict_gives_the_fitted_values(tmp_path, file, response, load, method):
-    model, out = tmp_path / "model.json", tmp_path / "out.csv"
-    run("fit", file, "-r", response, "--drop-missing", "--model", model, "--method", method, "-q")
-    run("predict", model, file, "--drop-missing", "--out", out, "--level", 0.8)
-    X, y = load(return_X_y=True)
-    fit = {"pls": lambda: pls_path(X, y, min(30, X.shape[1]))}
-    fit |= {"pcr": lambda: pcr_path(X, y, min(30, X.shape[1])), "ridge": lambda: ridge_path(X, y)}
-    path = fit[method]()
-    chosen = path.select(rule="global-minimum" if method == "pcr" else "first-minimum").index
-    table = pd.read_csv(out)
-    assert len(table) == len(pd.read_csv(file))
-    complete = pd.read_csv(file).notna().all(axis=1).to_numpy()
-    table = table[complete]
-    np.testing.assert_allclose(table["prediction"], path.fitted[chosen], rtol=1e-12)
-    for kind, lower, upper in (
-        ("mean", "mean_lower", "mean_upper"),
-        ("observation", "lower", "upper"),
-    ):
-        limits = inference.prediction_interval(path, chosen, X, level=0.8, kind=kind)
-        np.testing.assert_allclose(table[lower], limits.lower, rtol=1e-9)
-        np.testing.assert_allclose(table[upper], limits.upper, rtol=1e-9)
-
-
-@pytest.fixture
-def model(tmp_path):
-    file, _, _ = made(tmp_path)
-    run("fit", file, "-r", "y", "--model", tmp_path / "model.json", "-q")
-    return tmp_path / "model.json"
-
-
-def test_predict_finds_columns_in_any_order_and_ignores_others(tmp_path, model):
-    file, _, _ = made(tmp_path)
-    frame = pd.read_csv(file)
-    mixed = tmp_path / "mixed.csv"
-    frame[frame.columns[::-1]].assign(note="text").drop(columns="y").to_csv(mixed, index=False)
-    found = run_json("predict", model, mixed)
-    expected = run_json("predict", model, file)
-    np.testing.assert_allclose(
-        [one["prediction"] for one in found["predictions"]],
-        [one["prediction"] for one in expected["predictions"]],
-        rtol=1e-9,
-    )
-    assert found["rmse"] is None
-    assert expected["compared"] == 30
-    residuals = [one["prediction"] - one["observed"] for one in expected["predictions"]]
-    assert expected["rmse"] == pytest.approx(np.sqrt(np.mean(np.square(residuals))))
-
-
-def test_predict_shows_a_table_within_80_columns(tmp_path, model):
-    file, _, _ = made(tmp_path)
-    result = run("predict", model, file)
-    assert "20 of 30 rows" in result.stdout
-    assert "root mean squared error" in result.stdout
-    assert max(map(len, result.stdout.splitlines())) <= 80
-    assert run("predict", model, file, "--quiet").output == ""
-
-
-def test_predict_marks_rows_unlike_those_of_the_calibration(tmp_path, model):
-    file, X, y = made(tmp_path)
-    frame = pd.read_csv(file)
-    frame.loc[[1, 4], ["x0", "x3"]] += 40.0
-    frame.to_csv(file, index=False)
-    found = run_json("predict", model, file, "--level", 0.5)
-    path = pls_path(X, y)
-    m = path.select().n_components
-    new = frame.drop(columns="y").to_numpy()
-    t2, q = plsdof.hotelling_t2(path, m, new), plsdof.q_residuals(path, m, new)
-    rows = pd.DataFrame(found["predictions"])
-    np.testing.assert_allclose(rows["t2"], t2.values, rtol=1e-9)
-    np.testing.assert_allclose(rows["q"], q.values, rtol=1e-9)
-    assert rows["unusual"].tolist() == (t2.flags | q.flags).tolist()
-    assert rows["unusual"][[1, 4]].all()
-    assert not rows["unusual"].all()
-    assert found["limits"] == pytest.approx({"t2": t2.limit, "q": q.limit, "level": 0.95})
-    marked = ", ".join(str(row) for row in rows["row"][rows["unusual"]])
-    note = f"Rows {marked} are unlike the calibration rows (T^2 or Q above the 95% limit)"
-    assert note in said("predict", model, file)
-    shown = run("predict", model, file).stdout.splitlines()
-    assert [line.endswith("yes") for line in shown if line.startswith("  2 ")] == [True]
-    frame.iloc[[4]].to_csv(file, index=False)
-    assert "Row 1 is unlike the calibration rows" in said("predict", model, file)
-
-
-def test_rows_that_are_not_predicted_are_not_unusual(tmp_path, model):
-    file, _, _ = made(tmp_path)
-    frame = pd.read_csv(file)
-    frame.loc[3, "x4"] = np.nan
-    frame.to_csv(file, index=False)
-    row = run_json("predict", model, file, "--drop-missing")["predictions"][3]
-    assert (row["t2"], row["q"], row["unusual"]) == (None, None, False)
-
-
-def test_models_that_cannot_tell_unusual_rows_say_so(tmp_path, model):
-    file, _, _ = made(tmp_path)
-    content = json.loads(model.read_text())
-    del content["check"]
-    content["sha256"] = checksum(content)
-    model.write_text(json.dumps(content))
-    found = run_json("predict", model, file)
-    assert found["notes"] == [
-        "Rows unlike the calibration rows are not marked: the model was kept without what T^2 and "
-        "Q need."
-    ]
-    assert not {"t2", "q", "unusual"} & set(found["predictions"][0])
-    assert found["limits"] is None
-    run("fit", file, "-r", "y", "--method", "ridge", "--model", model, "-q")
-    assert "for PLS, and the model is one of ridge." in said("predict", model, file)
-
-
-def test_predictions_are_named_by_a_column(tmp_path, model):
-    file, _, _ = made(tmp_path)
-    frame = pd.read_csv(file)
-    frame.insert(0, "site", ["north", "south"] * 15)
-    frame.insert(2, "sample", [f"sample of the second batch, number {i}" for i in range(30)])
-    frame["code"] = np.arange(30) * 2.0
-    frame.to_csv(file, index=False)
-    out = tmp_path / "out.csv"
-    result = run("predict", model, file, "--out", out)
-    table = pd.read_csv(out)
-    assert table["id"].tolist() == frame["sample"].tolist()
-    assert table["row"].tolist() == list(range(1, 31))
-    shown = [line.split("  ")[0] for line in result.stdout.splitlines() if "…" in line]
-    assert len(shown) == 20
-    assert shown[7].startswith("sample")
-    assert shown[7].endswith("r 7")
-    assert max(map(len, result.stdout.splitlines())) <= 80
-    found = run_json("predict", model, file, "--id", "code")
-    assert [one["id"] for one in found["predictions"][:3]] == ["0", "2", "4"]
-    assert "no column 'cod'; did you mean 'code'?" in refused("predict", model, file, "--id", "cod")
-
-
-def test_wavelengths_that_are_absent_suggest_only_near_ones(tmp_path):
-    model, new = tmp_path / "model.json", tmp_path / "new.csv"
-    run("fit", GASOLINE, "-r", "octane", "-f", "1100:1200", "--model", model, "-q")
-    frame = pd.read_csv(GASOLINE)
-    frame.drop(columns="1150").to_csv(new, index=False)
-    assert refused("predict", model, new).endswith("not in the table: '1150'.")
-    frame.rename(columns={"1150": "1150.5"}).to_csv(new, index=False)
-    assert refused("predict", model, new).endswith("'1150'; did you mean '1150.5'?")
-    assert refused("fit", GASOLINE, "-r", "1101").endswith("did you mean '1100' or '1102'?")
-    assert refused("fit", GASOLINE, "-r", "octane", "-f", "1701").endswith("did you mean '1700'?")
-    assert refused("fit", GASOLINE, "-r", "2000").endswith("no column '2000'.")
-
-
-def test_wavelengths_are_recognised_in_another_spelling(tmp_path):
-    model = tmp_path / "model.json"
-    run("fit", GASOLINE, "-r", "octane", "-f", "1100:1200", "--model", model, "-q")
-    frame = pd.read_csv(GASOLINE)
-    respelled = tmp_path / "respelled.csv"
-    frame.rename(columns=lambda name: f"X{name}.0" if name != "octane" else name).to_csv(
-        respelled, index=False
-    )
-    found = run_json("predict", model, respelled)
-    expected = run_json("predict", model, GASOLINE)
-    assert found["predictions"] == expected["predictions"]
-    assert "51 columns recognised by the number" in found["notes"][0]
-
-
-def test_predict_refuses_tables_that_do_not_fit(tmp_path, model):
-    file, _, _ = made(tmp_path)
-    frame = pd.read_csv(file)
-    frame.rename(columns={"x2": "x2 b"}).to_csv(tmp_path / "other.csv", index=False)
-    line = refused("predict", model, tmp_path / "other.csv")
-    assert "1 of 6 predictors of the model are not in the table: 'x2'" in line
-    assert "did you mean" in line
-    frame.loc[3, "x4"] = np.nan
-    frame.to_csv(tmp_path / "gap.csv", index=False)
-    assert "'x4' 1" in refused("predict", model, tmp_path / "gap.csv")
-    found = run_json("predict", model, tmp_path / "gap.csv", "--drop-missing")
-    assert found["predictions"][3]["prediction"] is None
-    assert found["predictions"][4]["prediction"] is not None
-
-
-def test_predict_refuses_a_changed_model(tmp_path, model):
-    file, _, _ = made(tmp_path)
-    out = tmp_path / "out.csv"
-    text = model.read_text()
-    model.write_text(text.replace('"x3"', '"x9"'))
-    assert "changed after" in refused("predict", model, file, "--out", out)
-    model.write_text(text[:-100])
-    assert "truncated" in refused("predict", model, file, "--out", out)
-    assert "not a model file" in refused("predict", file, file, "--out", out)
-    assert not out.exists()
 
 
 # compare
@@ -738,8 +431,10 @@ def test_bad_options_give_one_line_that_helps(tmp_path, monkeypatch, options, re
     assert reason in refused("fit", file, *options)
 
 
-def test_outputs_never_overwrite_the_input_or_each_other(tmp_path, model):
+def test_outputs_never_overwrite_the_input_or_each_other(tmp_path):
     file, _, _ = made(tmp_path)
+    model = tmp_path / "model.json"
+    run("fit", file, "-r", "y", "--model", model, "-q")
     before = file.read_bytes()
     assert "overwrite the table" in refused("fit", file, "-r", "y", "--model", file)
     same = tmp_path / "same.png"
