@@ -43,6 +43,20 @@ def test_groups_stay_together_in_cross_validation(tmp_path, ids):
     assert "13 folds need at least 13 groups" in refused("fit", file, *options, 13)
 
 
+@pytest.mark.parametrize("method", ["pls", "pcr"])
+def test_the_largest_group_limits_what_is_cross_validated(tmp_path, method):
+    file, _, _ = made(tmp_path, p=40)
+    frame = pd.read_csv(file).assign(site=["one"] * 20 + ["two", "three"] * 5)
+    frame.to_csv(file, index=False)
+    options = ("-r", "y", "--groups", "site", "--cv", "loo")
+    found = run_json("fit", file, *options, "--method", method, "--components", 1)
+    known = [row["rmsecv"] is not None for row in found["path"]]
+    assert known == [True] * 10 + [False] * (len(known) - 10)
+    assert found["notes"] == []
+    models = run_json("compare", file, *options)["models"]
+    assert max(row["parameter"] for row in models if row["method"] == method) == 9
+
+
 def test_possible_replicates_are_remarked_when_cross_validating(tmp_path):
     file, _, _, _ = replicated(tmp_path)
     note = (

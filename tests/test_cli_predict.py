@@ -155,6 +155,11 @@ def test_predictions_are_named_by_a_column(tmp_path, model):
     assert max(map(len, result.stdout.splitlines())) <= 80
     found = run_json("predict", model, file, "--id", "code")
     assert [one["id"] for one in found["predictions"][:3]] == ["0", "2", "4"]
+    frame.loc[0, ["sample", "x0"]] = [None, 1000.0]
+    frame.to_csv(file, index=False)
+    found = run_json("predict", model, file)
+    assert "id" not in found["predictions"][0]
+    assert "Row 1 is unlike" in said("predict", model, file, "--id", "sample")
     assert "no column 'cod'; did you mean 'code'?" in refused("predict", model, file, "--id", "cod")
 
 

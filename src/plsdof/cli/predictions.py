@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._validation import Array
-from plsdof.cli.problem import labels_of, listed
+from plsdof.cli.problem import labels_of, listed, located
 from plsdof.cli.terminal import percent, plural
 from plsdof.columns import find_column, header_number, shortened, suggestion
 from plsdof.errors import InvalidInputError
@@ -55,9 +55,10 @@ def predict_table(
     label: str | None = None,
 ) -> Predictions:
     """Predict the rows of a table; extra columns are ignored, the order does not matter."""
-    labels = _labels(model, rows, label)
-    names, notes = _matched(model, rows)
-    X = _numbers(rows, names)
+    with located(rows):
+        labels = _labels(model, rows, label)
+        names, notes = _matched(model, rows)
+        X = rows.numbers(names)
     complete = ~np.isnan(X).any(axis=1)
     if not complete.all():
         if not drop_missing:
@@ -127,7 +128,8 @@ def _warning(columns: dict[str, npt.NDArray[Any]]) -> tuple[str, ...]:
 
 
 def _row_name(columns: dict[str, npt.NDArray[Any]], i: int) -> str:
-    return shortened(str(columns["id"][i])) if "id" in columns else str(columns["row"][i])
+    label = str(columns["id"][i]) if "id" in columns else ""
+    return shortened(label) if label else str(columns["row"][i])
 
 
 def _why_no_check(model: PortableModel) -> str:
@@ -141,20 +143,13 @@ def _labels(model: PortableModel, rows: Table, label: str | None) -> npt.NDArray
     """Return what names the rows: the column asked for, else that of the fit, else a text."""
     name: str | None
     if label is not None:
-        name = _find(rows, label)
+        name = find_column(label, rows.names)
     elif model.source.get("id") in rows.names:
         name = model.source["id"]
     else:
         texts = (one for one in rows.names if rows.is_text(one))
-        name = next((one for one in texts if rows.frame[one].is_unique), None)
+        name = next((one for one in texts if rows.frame[one].nunique() == len(rows)), None)
     return None if name is None else labels_of(rows, name)
-
-
-def _find(rows: Table, label: str) -> str:
-    try:
-        return find_column(label, rows.names)
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{shortened_path(rows.source)}: {error}") from error
 
 
 def _spread(columns: dict[str, Array], complete: Any) -> dict[str, Array]:
@@ -181,8 +176,8 @@ def _matched(model: PortableModel, rows: Table) -> tuple[tuple[str, ...], tuple[
     lost = [name for name, candidates in found.items() if len(candidates) != 1]
     if lost:
         raise InvalidInputError(
-            f"{shortened_path(rows.source)}: {len(lost)} of {len(model.names)} predictors of the "
-            f"model are not in the table: {listed([shortened(name) for name in lost])}"
+            f"{len(lost)} of {len(model.names)} predictors of the model are not in the table: "
+            f"{listed([shortened(name) for name in lost])}"
             f"{suggestion(lost[0], rows.names)}"
         )
     names = tuple(found[name][0] if name in found else name for name in model.names)
@@ -193,13 +188,6 @@ def _matched(model: PortableModel, rows: Table) -> tuple[tuple[str, ...], tuple[
 def _key(name: str) -> float:
     value = header_number(name)
     return float("nan") if value is None else value
-
-
-def _numbers(rows: Table, names: tuple[str, ...]) -> Array:
-    try:
-        return rows.numbers(names)
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{shortened_path(rows.source)}: {error}") from error
 
 
 def _observed(model: PortableModel, rows: Table) -> Array | None:

@@ -1,7 +1,8 @@
 """From a file and a choice of columns to predictors and response."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -117,10 +118,11 @@ def read_problem(
     require_apart(response, features, {"--groups": groups, "--id": label})
     table = (read_folder if Path(file).is_dir() else read_table)(file, sheet=sheet)
     target = _response(table, response)
-    apart = [_column(table, name) for name in (groups, label) if name is not None]
-    names, notes = _predictors(table, target, features, [*exclude, *apart])
-    y = _numbers(table, (target,))[:, 0]
-    X = _numbers(table, names)
+    with located(table):
+        apart = [find_column(name, table.names) for name in (groups, label) if name is not None]
+        names, notes = _predictors(table, target, features, [*exclude, *apart])
+        y = table.numbers((target,))[:, 0]
+        X = table.numbers(names)
     if len(table) < 2:
         raise InvalidInputError(_in(table, "there is only 1 row; a fit needs more."))
     missing = np.column_stack([np.isnan(y), np.isnan(X)])
@@ -170,13 +172,6 @@ def _response(table: Table, response: str) -> str:
     return name
 
 
-def _column(table: Table, name: str) -> str:
-    try:
-        return find_column(name, table.names)
-    except InvalidInputError as error:
-        raise InvalidInputError(_in(table, str(error))) from error
-
-
 def _groups(table: Table, name: str) -> Labels:
     labels = labels_of(table, name)
     empty = np.flatnonzero(labels == "")
@@ -205,10 +200,7 @@ def _predictors(
     table: Table, response: str, features: Sequence[str], exclude: Sequence[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the chosen columns, and what to say about those left out."""
-    try:
-        names = choose_columns(table.names, features, exclude)
-    except InvalidInputError as error:
-        raise InvalidInputError(_in(table, str(error))) from error
+    names = choose_columns(table.names, features, exclude)
     names = tuple(name for name in names if name != response)
     notes: tuple[str, ...] = ()
     if table.left_out:
@@ -220,7 +212,7 @@ def _predictors(
             shown = [f"{shortened(name)} (such as {table.example(name)})" for name in text]
             notes += (f"Left out, not numeric: {listed(shown)}.",)
     if not names:
-        raise InvalidInputError(_in(table, "no predictor is left; choose others with --features."))
+        raise InvalidInputError("no predictor is left; choose others with --features.")
     return names, notes if features else (*notes, *also_used(names))
 
 
@@ -252,13 +244,6 @@ def require_apart(response: str, features: Sequence[str], others: Mapping[str, s
             raise InvalidInputError(
                 f"{option} {shortened(name)}: the column is {role}; choose another one."
             )
-
-
-def _numbers(table: Table, names: tuple[str, ...]) -> Array:
-    try:
-        return table.numbers(names)
-    except InvalidInputError as error:
-        raise InvalidInputError(_in(table, str(error))) from error
 
 
 def _require_some_values(table: Table, missing: Any, names: tuple[str, ...]) -> None:
@@ -305,6 +290,15 @@ def listed(shown: Sequence[str]) -> str:
     """Return the first entries of a list, and how many more there are."""
     more = f" and {len(shown) - _MOST_LISTED} more" if len(shown) > _MOST_LISTED else ""
     return ", ".join(shown[:_MOST_LISTED]) + more
+
+
+@contextmanager
+def located(table: Table) -> Iterator[None]:
+    """Begin the messages of errors with the file of the table."""
+    try:
+        yield
+    except InvalidInputError as error:
+        raise InvalidInputError(_in(table, str(error))) from error
 
 
 def _in(table: Table, message: str) -> str:
