@@ -205,6 +205,13 @@ def test_fits_without_intervals_say_why():
     assert set(found["coefficients"][0]) == {"name", "coef"}
 
 
+@pytest.mark.parametrize("name", ["fit", "compare"])
+def test_a_criterion_that_is_not_defined_is_called_so(name):
+    line = refused(name, GASOLINE, "-r", "octane", "--criterion", "cp")
+    assert "--criterion cp is not defined here" in line
+    assert "noise=" not in line
+
+
 def test_a_choice_at_the_edge_of_the_path_is_remarked():
     words = run_json("fit", GASOLINE, "-r", "octane", "--max-components", 3)["notes"]
     assert words == ["The largest model was chosen; allow larger ones with --max-components."]

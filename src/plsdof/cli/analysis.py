@@ -23,6 +23,7 @@ from plsdof.inference import (
     noise_interval,
 )
 from plsdof.path import Path
+from plsdof.path_types import PCRPath
 
 _DEFAULT_FOLDS = 10
 # How to fit a table in memory, and one that is read piece by piece.
@@ -190,6 +191,21 @@ def default_components(n: int, p: int, limit: int | None = None) -> int:
     return max(1, min(limit or DEFAULT_COMPONENTS, n - 1, p))
 
 
+def select_by(
+    path: Path, criterion: str, *, dof: str = "exact", rule: str | None = None
+) -> Selection:
+    """Choose a model of a path, or say that the criterion cannot."""
+    # Principal components do not come in the order of their use for the response.
+    usual = "global-minimum" if isinstance(path, PCRPath) else "first-minimum"
+    try:
+        return path.select(criterion, dof, rule=rule or usual)
+    except NotAvailableError as error:
+        raise InvalidInputError(
+            f"--criterion {criterion} is not defined here: the table has too few rows for its "
+            "predictors to tell the noise level. Choose another one, such as cv."
+        ) from error
+
+
 def _fit(problem: TableProblem | StreamedProblem, plan: Plan) -> Path:
     most = plan.max_components or default_components(*problem.shape)
     most = most if plan.components is None else max(most, plan.components)
@@ -234,8 +250,7 @@ def _select(path: Path, cv: CrossValidation | None, plan: Plan) -> Selection:
         chosen = cv.select(rule=plan.rule or "minimum")
         chosen = replace(chosen, scores=_padded(chosen.scores, path))
     else:
-        usual = "global-minimum" if plan.method == "pcr" else "first-minimum"
-        chosen = path.select(plan.criterion, plan.dof, rule=plan.rule or usual)
+        chosen = select_by(path, plan.criterion, dof=plan.dof, rule=plan.rule)
     if plan.components is None:
         return chosen
     return replace(

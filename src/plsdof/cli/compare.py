@@ -9,7 +9,7 @@ from rich.table import Table
 
 from plsdof._validation import as_choice
 from plsdof.cli import options
-from plsdof.cli.analysis import as_folds, default_components
+from plsdof.cli.analysis import as_folds, default_components, select_by
 from plsdof.cli.fit_tables import criterion_name, heading
 from plsdof.cli.machine import print_json, records
 from plsdof.cli.problem import Folds, TableProblem, read_problem
@@ -104,10 +104,8 @@ def choose(compared: Comparison, criterion: str) -> dict[str, int]:
         return compared.best("cv_error")
     chosen = {}
     for name, path in compared.paths.items():
-        # Principal components do not come in the order of their use for the response.
-        rule = "global-minimum" if name == "pcr" else "first-minimum"
         start = int(np.flatnonzero(compared.method == name)[0])
-        chosen[name] = start + path.select(criterion, rule=rule).index
+        chosen[name] = start + select_by(path, criterion).index
     return chosen
 
 
