@@ -1,7 +1,5 @@
 """The command line: what it prints, writes, refuses, and with which exit code."""
 
-import importlib.util
-import json
 import os
 import signal
 import subprocess
@@ -12,66 +10,36 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import (
+    DATA,
+    GASOLINE,
+    OZONE,
+    arguments_of,
+    command,
+    eighty_columns,  # noqa: F401
+    made,
+    refused,
+    run,
+    run_json,
+    said,
+    write,
+)
 from typer.testing import CliRunner
 
 import plsdof
-from plsdof import compare_paths, cross_validate, inference, pcr_path, pls_path, ridge_path
+from plsdof import (
+    compare_paths,
+    cross_validate,
+    experiments,
+    inference,
+    pcr_path,
+    pls_path,
+    ridge_path,
+)
 from plsdof.cli import app
 from plsdof.cli.fit_tables import shown_rows
 from plsdof.cli.terminal import safe
 from plsdof.datasets import load_gasoline, load_ozone
-
-DATA = Path(plsdof.__file__).parent / "datasets" / "data"
-OZONE, GASOLINE = DATA / "ozone.csv", DATA / "gasoline.csv"
-REPORT = importlib.util.find_spec("plsdof.report") is not None
-PLOTTING = importlib.util.find_spec("plsdof.plotting") is not None
-
-
-@pytest.fixture(autouse=True)
-def _eighty_columns(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("TERMINAL_WIDTH", "80")
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
-
-
-def run_json(*arguments):
-    def refuse(constant):
-        raise AssertionError(f"{constant} is not JSON")
-
-    return json.loads(run(*arguments, "--json").stdout, parse_constant=refuse)
-
-
-def refused(*arguments):
-    """Run, expect exit code 2 and one line of complaint; return the line."""
-    result = run(*arguments, code=2)
-    lines = result.stderr.splitlines()
-    assert len(lines) == 1, result.stderr
-    assert lines[0].startswith("Error: ")
-    assert result.stdout == ""
-    return lines[0]
-
-
-def write(folder, text, name="table.csv"):
-    file = folder / name
-    file.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return file
-
-
-def made(folder, n=30, p=6, seed=0, name="table.csv"):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, p))
-    y = X @ rng.normal(size=p) + rng.normal(size=n)
-    names = ["y", *(f"x{i}" for i in range(p))]
-    pd.DataFrame(np.column_stack([y, X]), columns=names).to_csv(folder / name, index=False)
-    return folder / name, X, y
-
 
 # fit
 
@@ -86,7 +54,10 @@ def test_fit_shows_path_choice_noise_and_coefficients_within_80_columns():
     assert "Choice: 5 components, the first minimum of BIC" in words
     assert "It uses 9.46 Degrees of Freedom, not the 6 that counting components gives" in words
     assert "sigma = 0.1944 (95% interval 0.1630 to 0.2409)" in words
-    assert "CV error" in words
+    assert "RMSECV +- se" in words
+    errors = cross_validate(*load_gasoline(return_X_y=True), max_components=30)
+    for m in range(10):
+        assert f"{np.sqrt(errors.mean_error[m]):#.4g}" in words
     assert max(map(len, result.stdout.splitlines())) <= 80
     assert result.stderr == ""
 
@@ -100,6 +71,7 @@ def test_fit_json_equals_the_library():
     np.testing.assert_allclose([row["dof"] for row in rows], path.dof, rtol=1e-12)
     np.testing.assert_allclose([row["bic"] for row in rows], path.criterion("bic"), rtol=1e-12)
     np.testing.assert_allclose([row["cv_error"] for row in rows], cv.mean_error, rtol=1e-12)
+    np.testing.assert_allclose([row["rmsecv"] ** 2 for row in rows], cv.mean_error, rtol=1e-12)
     assert [row["n_components"] for row in rows] == list(range(13))
     assert found["choice"]["parameter"] == path.select().n_components
     expected = inference.coefficient_inference(path, 2, level=0.9)
@@ -146,8 +118,16 @@ def test_cross_validation_can_choose(tmp_path):
     file, X, y = made(tmp_path, n=25)
     found = run_json("fit", file, "-r", "y", "--criterion", "cv", "--cv", 5)
     assert found["choice"]["parameter"] == cross_validate(X, y, cv=5).select().n_components
-    words = " ".join(run("fit", file, "-r", "y", "--criterion", "cv").stdout.split())
-    assert "the smallest CV error" in words
+    best = np.sqrt(cross_validate(X, y, cv=10).mean_error.min())
+    assert f"the smallest RMSECV ({best:#.4g};" in said("fit", file, "-r", "y", "--criterion", "cv")
+
+
+def test_leave_one_out_is_as_many_folds_as_rows(tmp_path):
+    file, _, _ = made(tmp_path)
+    found = run_json("fit", file, "-r", "y", "--cv", "loo")
+    assert found == run_json("fit", file, "-r", "y", "--cv", 30)
+    found = run_json("compare", file, "-r", "y", "--cv", "loo")
+    assert found == run_json("compare", file, "-r", "y", "--cv", 30)
 
 
 def test_naive_degrees_of_freedom_choose_as_in_the_library():
@@ -219,9 +199,17 @@ def test_warnings_of_the_library_become_notes(tmp_path):
 def test_fits_without_intervals_say_why():
     result = run("fit", GASOLINE, "-r", "octane", "--components", 30, "--max-components", 30)
     words = " ".join(result.stdout.split())
-    assert "No intervals: The t distribution needs n - DoF >= 1" in words
+    assert "No intervals: the model has 60.0 Degrees of Freedom for 60 rows" in words
+    assert "distribution=" not in words
     found = run_json("fit", GASOLINE, "-r", "octane", "--components", 30)
     assert set(found["coefficients"][0]) == {"name", "coef"}
+
+
+@pytest.mark.parametrize("name", ["fit", "compare"])
+def test_a_criterion_that_is_not_defined_is_called_so(name):
+    line = refused(name, GASOLINE, "-r", "octane", "--criterion", "cp")
+    assert "--criterion cp is not defined here" in line
+    assert "noise=" not in line
 
 
 def test_a_choice_at_the_edge_of_the_path_is_remarked():
@@ -258,112 +246,6 @@ def test_short_tables_of_the_path_keep_start_choice_and_end():
     assert shown_rows(range(31), 2, evenly=False, verbose=True) == list(range(31))
 
 
-# model and predict
-
-
-@pytest.mark.parametrize("method", ["pls", "pcr", "ridge"])
-@pytest.mark.parametrize(
-    ("file", "response", "load"),
-    [(OZONE, "V4", load_ozone), (GASOLINE, "octane", load_gasoline)],
-)
-def test_fit_then_predict_gives_the_fitted_values(tmp_path, file, response, load, method):
-    model, out = tmp_path / "model.json", tmp_path / "out.csv"
-    run("fit", file, "-r", response, "--drop-missing", "--model", model, "--method", method, "-q")
-    run("predict", model, file, "--drop-missing", "--out", out, "--level", 0.8)
-    X, y = load(return_X_y=True)
-    fit = {"pls": lambda: pls_path(X, y, min(30, X.shape[1]))}
-    fit |= {"pcr": lambda: pcr_path(X, y, min(30, X.shape[1])), "ridge": lambda: ridge_path(X, y)}
-    path = fit[method]()
-    chosen = path.select(rule="global-minimum" if method == "pcr" else "first-minimum").index
-    table = pd.read_csv(out)
-    assert len(table) == len(pd.read_csv(file))
-    complete = pd.read_csv(file).notna().all(axis=1).to_numpy()
-    table = table[complete]
-    np.testing.assert_allclose(table["prediction"], path.fitted[chosen], rtol=1e-12)
-    for kind, lower, upper in (
-        ("mean", "mean_lower", "mean_upper"),
-        ("observation", "lower", "upper"),
-    ):
-        limits = inference.prediction_interval(path, chosen, X, level=0.8, kind=kind)
-        np.testing.assert_allclose(table[lower], limits.lower, rtol=1e-9)
-        np.testing.assert_allclose(table[upper], limits.upper, rtol=1e-9)
-
-
-@pytest.fixture
-def model(tmp_path):
-    file, _, _ = made(tmp_path)
-    run("fit", file, "-r", "y", "--model", tmp_path / "model.json", "-q")
-    return tmp_path / "model.json"
-
-
-def test_predict_finds_columns_in_any_order_and_ignores_others(tmp_path, model):
-    file, _, _ = made(tmp_path)
-    frame = pd.read_csv(file)
-    mixed = tmp_path / "mixed.csv"
-    frame[frame.columns[::-1]].assign(note="text").drop(columns="y").to_csv(mixed, index=False)
-    found = run_json("predict", model, mixed)
-    expected = run_json("predict", model, file)
-    np.testing.assert_allclose(
-        [one["prediction"] for one in found["predictions"]],
-        [one["prediction"] for one in expected["predictions"]],
-        rtol=1e-9,
-    )
-    assert found["rmse"] is None
-    assert expected["compared"] == 30
-    residuals = [one["prediction"] - one["observed"] for one in expected["predictions"]]
-    assert expected["rmse"] == pytest.approx(np.sqrt(np.mean(np.square(residuals))))
-
-
-def test_predict_shows_a_table_within_80_columns(tmp_path, model):
-    file, _, _ = made(tmp_path)
-    result = run("predict", model, file)
-    assert "20 of 30 rows" in result.stdout
-    assert "root mean squared error" in result.stdout
-    assert max(map(len, result.stdout.splitlines())) <= 80
-    assert run("predict", model, file, "--quiet").output == ""
-
-
-def test_wavelengths_are_recognised_in_another_spelling(tmp_path):
-    model = tmp_path / "model.json"
-    run("fit", GASOLINE, "-r", "octane", "-f", "1100:1200", "--model", model, "-q")
-    frame = pd.read_csv(GASOLINE)
-    respelled = tmp_path / "respelled.csv"
-    frame.rename(columns=lambda name: f"X{name}.0" if name != "octane" else name).to_csv(
-        respelled, index=False
-    )
-    found = run_json("predict", model, respelled)
-    expected = run_json("predict", model, GASOLINE)
-    assert found["predictions"] == expected["predictions"]
-    assert "51 columns recognised by the number" in found["notes"][0]
-
-
-def test_predict_refuses_tables_that_do_not_fit(tmp_path, model):
-    file, _, _ = made(tmp_path)
-    frame = pd.read_csv(file)
-    frame.rename(columns={"x2": "x2 b"}).to_csv(tmp_path / "other.csv", index=False)
-    line = refused("predict", model, tmp_path / "other.csv")
-    assert "1 of 6 predictors of the model are not in the table: 'x2'" in line
-    assert "did you mean" in line
-    frame.loc[3, "x4"] = np.nan
-    frame.to_csv(tmp_path / "gap.csv", index=False)
-    assert "'x4' 1" in refused("predict", model, tmp_path / "gap.csv")
-    found = run_json("predict", model, tmp_path / "gap.csv", "--drop-missing")
-    assert found["predictions"][3]["prediction"] is None
-    assert found["predictions"][4]["prediction"] is not None
-
-
-def test_predict_refuses_a_changed_model(tmp_path, model):
-    file, _, _ = made(tmp_path)
-    out = tmp_path / "out.csv"
-    text = model.read_text()
-    model.write_text(text.replace('"x3"', '"x9"'))
-    assert "changed after" in refused("predict", model, file, "--out", out)
-    model.write_text(text[:-100])
-    assert "truncated" in refused("predict", model, file, "--out", out)
-    assert "not a model file" in refused("predict", file, file, "--out", out)
-    assert not out.exists()
-
-
 # compare
 
 
@@ -377,6 +259,11 @@ def test_compare_equals_the_library(tmp_path):
         np.testing.assert_allclose(
             table[name].astype(float), expected.columns()[name], rtol=1e-9, equal_nan=True
         )
+    roots = table[["rmsec", "rmsecv"]].astype(float) ** 2
+    np.testing.assert_allclose(roots["rmsec"], expected.train_error, rtol=1e-9)
+    np.testing.assert_allclose(roots["rmsecv"], expected.cv_error, rtol=1e-9, equal_nan=True)
+    best = table["rmsecv"].astype(float)[found["chosen"]["ridge"]]
+    assert f"{best:#.4g}" in said("compare", file, "-r", "y", "--cv", 5)
     chosen = run_json("compare", file, "-r", "y", "--criterion", "cv", "--cv", 5)["chosen"]
     assert chosen == expected.best("cv_error")
 
@@ -405,6 +292,29 @@ def test_datasets_and_demo_and_version():
     assert run("--version").stdout == f"plsdof {plsdof.__version__}\n"
 
 
+@pytest.mark.parametrize("name", ["gasoline", "ozone"])
+def test_a_data_set_is_written_to_try_the_commands_with(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    program, *arguments = run_json("datasets", "--export", f"{name}.csv")["try"].split()
+    assert program == "plsdof"
+    assert Path(f"{name}.csv").read_bytes() == (DATA / f"{name}.csv").read_bytes()
+    assert run_json(*arguments)["n"] == {"gasoline": 60, "ozone": 203}[name]
+    assert f"try plsdof fit {name}.csv" in said("datasets", "--export", f"{name}.csv")
+
+
+def test_only_shipped_data_sets_are_written(tmp_path):
+    assert "'gasoline', 'ozone'" in refused("datasets", "--export", tmp_path / "octane.csv")
+    assert "does not exist" in refused("datasets", "--export", tmp_path / "no" / "ozone.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_python_runs_the_package_as_the_program():
+    done = command("--version")
+    assert (done.returncode, done.stdout) == (0, f"plsdof {plsdof.__version__}\n".encode())
+    assert b"Usage: plsdof fit" in command("fit", "--help").stdout
+    assert command("fit", "absent.csv", "-r", "y").returncode == 2
+
+
 def test_wrong_usage_has_exit_code_2():
     for arguments in (["fit"], ["fitt"], ["fit", OZONE, "-r", "V4", "--cv", "many"]):
         run(*arguments, code=2)
@@ -415,7 +325,6 @@ def test_help_documents_exit_codes():
 
 
 def test_reproduce_passes_its_options_on(tmp_path, monkeypatch):
-    experiments = pytest.importorskip("plsdof.experiments")
     calls = []
     monkeypatch.setattr(
         experiments, "reproduce", lambda *args, **options: calls.append((args, options))
@@ -440,7 +349,6 @@ def test_reproduce_passes_its_options_on(tmp_path, monkeypatch):
 
 
 def test_an_interrupted_reproduction_says_how_to_resume(tmp_path, monkeypatch):
-    experiments = pytest.importorskip("plsdof.experiments")
 
     def interrupted(*_args, **_options):
         raise KeyboardInterrupt
@@ -451,7 +359,6 @@ def test_an_interrupted_reproduction_says_how_to_resume(tmp_path, monkeypatch):
 
 
 def test_reproduce_refuses_unknown_targets(tmp_path):
-    pytest.importorskip("plsdof.experiments")
     assert "'fig99'" in refused("reproduce", "fig99", "--out", tmp_path / "out")
 
 
@@ -516,8 +423,10 @@ def test_folders_and_absent_files_are_refused(tmp_path):
         (("-r", "y", "--level", "95"), "--level must be between 0 and 1"),
         (("-r", "y", "--cv", "1"), "--cv must be >= 2"),
         (("-r", "y", "--cv", "99"), "99"),
+        (("-r", "y", "--cv", "many"), "--cv must be a number of folds >= 2, or loo; got 'many'"),
         (("-r", "y", "--max-components", "0"), "--max-components must be >= 1"),
         (("-r", "y", "--method", "ridge", "--components", "2"), "ridge has none"),
+        (("-r", "y", "--method", "ridge", "--components", "0"), "ridge has none"),
         (("-r", "y", "--sheet", "NIR"), "Excel"),
         (("-r", "y", "--plot", "picture.bmp"), "must end in .png, .svg or .pdf"),
         (("-r", "y", "--model", "absent/m.json"), "does not exist"),
@@ -529,8 +438,10 @@ def test_bad_options_give_one_line_that_helps(tmp_path, monkeypatch, options, re
     assert reason in refused("fit", file, *options)
 
 
-def test_outputs_never_overwrite_the_input_or_each_other(tmp_path, model):
+def test_outputs_never_overwrite_the_input_or_each_other(tmp_path):
     file, _, _ = made(tmp_path)
+    model = tmp_path / "model.json"
+    run("fit", file, "-r", "y", "--model", model, "-q")
     before = file.read_bytes()
     assert "overwrite the table" in refused("fit", file, "-r", "y", "--model", file)
     same = tmp_path / "same.png"
@@ -587,10 +498,9 @@ def test_safe_text_has_a_bounded_length():
     assert len(safe("n" * 10_000, 24)) == 24
 
 
-# report and plot, if the modules are there
+# report and plot
 
 
-@pytest.mark.skipif(not PLOTTING, reason="plsdof.plotting is not there")
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 def test_plots_are_written_in_the_format_of_their_name(tmp_path, ending):
     pytest.importorskip("matplotlib")
@@ -602,7 +512,6 @@ def test_plots_are_written_in_the_format_of_their_name(tmp_path, ending):
     assert f"overview.{ending.upper()}" in "".join(result.stdout.split())
 
 
-@pytest.mark.skipif(not REPORT, reason="plsdof.report is not there")
 def test_a_report_is_written(tmp_path):
     pytest.importorskip("jinja2")
     pytest.importorskip("plotly")
@@ -629,19 +538,6 @@ def test_a_failing_output_leaves_no_file(tmp_path, monkeypatch):
 # the real thing, in a process of its own
 
 
-def command(*arguments, **options):
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", **options.pop("env", {})}
-    code = "from plsdof.cli import main; main()"
-    return subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)],
-        capture_output=True,
-        env=environment,
-        timeout=120,
-        check=False,
-        **options,
-    )
-
-
 def test_the_program_writes_tables_to_stdout_and_errors_to_stderr():
     done = command("fit", GASOLINE, "-r", "octane")
     assert done.returncode == 0
@@ -660,9 +556,7 @@ def test_the_program_survives_a_terminal_without_unicode(tmp_path):
         np.random.default_rng(0).normal(size=(20, 3)), columns=["y", "Größe", "日本"]
     )
     frame.to_csv(tmp_path / "table.csv", index=False)
-    done = command(
-        "fit", tmp_path / "table.csv", "-r", "y", env={"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
-    )
+    done = command("fit", tmp_path / "table.csv", "-r", "y", PYTHONIOENCODING="ascii", LC_ALL="C")
     assert done.returncode == 0, done.stderr
     done.stdout.decode("ascii")
 
@@ -690,7 +584,6 @@ def _wait_for_reader(fifo):
     raise AssertionError("nobody reads the table")
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def _interrupted(process):
     """Press Ctrl-C until it is heard: a module that is being imported may swallow the first one."""
     for _ in range(6):
@@ -702,11 +595,12 @@ def _interrupted(process):
     raise AssertionError("the process did not end")
 
 
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_control_c_ends_with_130_and_no_traceback(tmp_path):
     fifo = tmp_path / "table.csv"
     os.mkfifo(fifo)  # reading it waits for a writer that never comes
     process = subprocess.Popen(
-        [sys.executable, "-c", "from plsdof.cli import main; main()", "fit", str(fifo), "-r", "y"],
+        arguments_of("fit", fifo, "-r", "y"),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )

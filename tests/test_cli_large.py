@@ -1,6 +1,5 @@
 """The command line on folders, and on files that are read piece by piece."""
 
-import json
 import os
 import signal
 import subprocess
@@ -12,42 +11,22 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import (
+    arguments_of,
+    eighty_columns,  # noqa: F401
+    environment,
+    refused,
+    run,
+    run_json,
+)
 from conftest import make_problem
-from typer.testing import CliRunner
 
 from plsdof import pls_path
-from plsdof.cli import app, streamed
+from plsdof.cli import streamed
 from plsdof.large import source_gram
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
-
-
-@pytest.fixture(autouse=True)
-def _eighty_columns(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("TERMINAL_WIDTH", "80")
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
-
-
-def run_json(*arguments):
-    return json.loads(run(*arguments, "--json").stdout)
-
-
-def refused(*arguments):
-    """Run, expect exit code 2 and one line of complaint; return the line."""
-    result = run(*arguments, code=2)
-    assert result.stdout == ""
-    assert result.stderr.startswith("Error: ")
-    assert result.stderr.count("\n") == 1
-    return result.stderr
 
 
 def table(n=400, p=12, seed=0, decay=1.5):
@@ -350,10 +329,6 @@ def test_folders_must_hold_files_with_the_same_columns(tmp_path, choice):
 # memory, progress and Ctrl-C, in a process of its own
 
 
-def environment():
-    return {**os.environ, "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "80"}
-
-
 def write_large(file, groups, rows=80_000, p=25):
     """Write a Parquet file of ``groups`` row groups of 17 MB."""
     X = np.random.default_rng(0).normal(size=(p, rows))
@@ -430,12 +405,11 @@ def test_a_terminal_shows_progress_and_control_c_ends_it_with_130(tmp_path):
 
     folder, model = large_folder(tmp_path), tmp_path / "model.json"
     terminal, stderr = pty.openpty()
-    arguments = ["fit", str(folder), "-r", "y", "--model", str(model)]
     process = subprocess.Popen(
-        [sys.executable, "-c", "from plsdof.cli import main; main()", *arguments],
+        arguments_of("fit", folder, "-r", "y", "--model", model),
         stdout=subprocess.PIPE,
         stderr=stderr,
-        env={**environment(), "TERM": "xterm"},
+        env=environment(TERM="xterm"),
     )
     try:
         os.close(stderr)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from conftest import make_problem
 
-from plsdof import inference, pcr_path, pls_path, ridge_path
+from plsdof import hotelling_t2, inference, pcr_path, pls_path, q_residuals, ridge_path
 from plsdof.datasets import load_gasoline
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, NotAvailableError
 from plsdof.model_file import FORMAT, VERSION, checksum, load_model, save_model
@@ -20,6 +20,8 @@ METHODS = {
     "ridge": lambda X, y: ridge_path(X, y, alphas=[1.0, 30.0]),
     "unscaled": lambda X, y: pls_path(X, y, 4, scale=False),
 }
+EMPTY = {"rows": 0, "columns": 5, "values": ""}
+ONE_ROW = {"rows": 1, "columns": 5, "values": "A" * 54 + "=="}
 
 
 def names_of(path):
@@ -62,6 +64,18 @@ def test_predictions_and_intervals_are_those_of_the_library(tmp_path, shape, met
                 )
 
 
+def test_a_model_can_be_kept_without_what_intervals_need(tmp_path):
+    path = pls_path(*make_problem(20, 5))
+    model = kept(path, tmp_path, intervals=False)
+    assert model.factor.shape == (0, 5)
+    assert model.check is None
+    assert not model.has_intervals
+    assert np.isfinite(model.noise_variance)
+    np.testing.assert_allclose(
+        model.predict(np.eye(5)), path.predict(np.eye(5))[path.select("gcv").index], rtol=1e-12
+    )
+
+
 def test_every_number_survives_the_file(tmp_path):
     X, y = make_problem(20, 5)
     path = pls_path(X, y)
@@ -69,7 +83,85 @@ def test_every_number_survives_the_file(tmp_path):
     save_model(model, tmp_path / "model.json")
     again = load_model(tmp_path / "model.json")
     for name, value in vars(model).items():
-        np.testing.assert_array_equal(getattr(again, name), value)
+        if name != "check":
+            np.testing.assert_array_equal(getattr(again, name), value)
+    for name, value in vars(model.check).items():
+        np.testing.assert_array_equal(getattr(again.check, name), value)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_distances_of_new_rows_are_those_of_the_library(tmp_path, shape, scale, weighted):
+    n, p = SHAPES[shape]
+    X, y = make_problem(n, p, seed=1, noise=2.0)
+    rng = np.random.default_rng(2)
+    weight = rng.uniform(0.5, 2, n) if weighted else None
+    path = pls_path(X, y, 4, scale=scale, sample_weight=weight)
+    new = np.vstack([X[:5], X[:5] + rng.normal(size=(5, p)), 10 * X[:2], X.mean(axis=0)[None]])
+    flagged = []
+    for m in (0, 1, 3):
+        selection = replace(path.select(), index=m, parameter=float(m))
+        save_model(detach(path, selection, names=names_of(path)), tmp_path / "model.json")
+        model = load_model(tmp_path / "model.json")
+        for level in (0.5, 0.95):
+            for ours, theirs in (
+                (model.hotelling_t2(new, level=level), hotelling_t2(path, m, new, level)),
+                (model.q_residuals(new, level=level), q_residuals(path, m, new, level)),
+            ):
+                np.testing.assert_allclose(ours.values, theirs.values, rtol=1e-9, atol=1e-12)
+                np.testing.assert_allclose(ours.limit, theirs.limit, rtol=1e-9)
+                np.testing.assert_array_equal(ours.flags, theirs.flags)
+                assert (ours.name, ours.method) == (theirs.name, theirs.method)
+                flagged += ours.flags.tolist()
+    assert any(flagged)
+    assert not all(flagged)
+
+
+def test_components_that_reproduce_the_predictors_leave_no_limit_of_q(tmp_path):
+    X, y = make_problem(20, 3)
+    path = pls_path(X, y)
+    selection = replace(path.select(), index=3, parameter=3.0)
+    save_model(detach(path, selection, names=names_of(path)), tmp_path / "model.json")
+    q = load_model(tmp_path / "model.json").q_residuals(X + 1)
+    assert np.isnan(q.limit)
+    assert not q.flags.any()
+    assert "no limit" in q.message
+
+
+def test_columns_that_did_not_vary_count_in_q_where_nothing_is_scaled(tmp_path):
+    X, y = make_problem(20, 5)
+    X[:, 2] = 7.0
+    new = X[:3].copy()
+    new[0, 2] += 2.0
+    for scale, expected in ((False, 4.0), (True, 0.0)):
+        with pytest.warns(ConstantColumnWarning):
+            path = pls_path(X, y, scale=scale)
+        model = kept(path, tmp_path)
+        more = model.q_residuals(new).values - model.q_residuals(X[:3]).values
+        np.testing.assert_allclose(more, [expected, 0, 0], atol=1e-12)
+        t2 = model.hotelling_t2(new).values
+        np.testing.assert_allclose(t2, model.hotelling_t2(X[:3]).values, rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["pcr", "ridge"])
+def test_methods_without_scores_have_no_distances(tmp_path, method):
+    model = kept(METHODS[method](*make_problem(20, 5)), tmp_path)
+    assert model.check is None
+    for ask in (model.hotelling_t2, model.q_residuals):
+        with pytest.raises(NotAvailableError, match=f"this {method} model was kept without"):
+            ask(np.eye(5))
+
+
+def test_older_files_without_distances_predict(file):
+    content = json.loads(file.read_text())
+    del content["check"]
+    content["sha256"] = checksum(content)
+    expected = load_model(file).predict_interval(np.eye(5))
+    file.write_text(json.dumps(content))
+    model = load_model(file)
+    np.testing.assert_array_equal(model.predict_interval(np.eye(5)).upper, expected.upper)
+    assert model.check is None
 
 
 def test_constant_columns_take_no_part(tmp_path):
@@ -136,6 +228,13 @@ def test_the_documented_recipe_gives_the_prediction_and_its_variance(file):
     prediction = content["intercept"] + np.dot(content["coef"], x)
     variance = content["noise_variance"] * (1 + 1 / content["n"] + np.sum((G @ u) ** 2))
     interval = model.predict_interval(x[None])
+    R, L = (
+        np.frombuffer(base64.b64decode(one["values"]), "<f8").reshape(one["rows"], one["columns"])
+        for one in (content["check"]["rotations"], content["check"]["loadings"])
+    )
+    t2, q = (content["n"] - 1) * np.sum((R @ u) ** 2), np.sum((u - L.T @ (R @ u)) ** 2)
+    np.testing.assert_allclose(model.hotelling_t2(x[None]).values, t2, rtol=1e-12)
+    np.testing.assert_allclose(model.q_residuals(x[None]).values, q, rtol=1e-12)
     np.testing.assert_allclose(interval.center, prediction, rtol=1e-12)
     np.testing.assert_allclose(interval.std_error**2, variance, rtol=1e-12)
 
@@ -215,6 +314,16 @@ def test_absent_files_and_folders_are_refused(tmp_path):
         ("factor", {"rows": 1, "columns": 5, "values": "AAAA"}, "'factor' .* 5 columns"),
         ("factor", {"rows": 1, "columns": 5, "values": "*"}, "'factor' .* base64"),
         ("factor", 3, "'factor' .* base64"),
+        ("x_scale", 3, "'x_scale' .* list of 5"),
+        ("check", 3, "'check' .* object"),
+        ("check", {}, "'rotations' .* base64"),
+        ("check", {"rotations": EMPTY, "loadings": ONE_ROW}, "'loadings' .* 0 rows"),
+        ("check", {"rotations": EMPTY, "loadings": EMPTY}, "'residual_variances' .* list"),
+        (
+            "check",
+            {"rotations": EMPTY, "loadings": EMPTY, "residual_variances": [-1.0]},
+            "'residual_variances' .* 0 or more",
+        ),
     ],
 )
 def test_wrong_content_is_refused_even_with_a_right_checksum(file, entry, value, reason):
@@ -222,6 +331,14 @@ def test_wrong_content_is_refused_even_with_a_right_checksum(file, entry, value,
     content["sha256"] = checksum(content)
     file.write_text(json.dumps(content))
     with pytest.raises(InvalidInputError, match=reason):
+        load_model(file)
+
+
+def test_numbers_out_of_range_are_refused(file):
+    text = file.read_text()
+    assert '"dof": ' in text
+    file.write_text(text.replace('"dof": ', '"dof": 1e999, "was": ', 1))
+    with pytest.raises(InvalidInputError, match="1e999 is out of the range"):
         load_model(file)
 
 

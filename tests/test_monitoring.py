@@ -108,7 +108,7 @@ def test_new_data_frames_are_checked_against_the_training_columns():
 def test_q_limits_approximate_the_quantile_of_a_weighted_chi_square_sum(eigenvalues):
     rng = np.random.default_rng(6)
     q = rng.chisquare(1, size=(40_000, len(eigenvalues))) @ eigenvalues
-    for approximation in (monitoring._jackson_mudholkar, monitoring._box):
+    for approximation in (monitoring.jackson_mudholkar, monitoring._box):
         rate = np.mean(q > approximation(eigenvalues, 0.95).value)
         # Standard error 0.0011; the approximations themselves are good to half a percent here.
         assert 0.041 < rate < 0.059
@@ -117,7 +117,7 @@ def test_q_limits_approximate_the_quantile_of_a_weighted_chi_square_sum(eigenval
 def test_jackson_mudholkar_is_continuous_where_its_exponent_vanishes():
     # With k small eigenvalues s beside a 1, h0 changes sign between these two values of s.
     def limit(s):
-        return monitoring._jackson_mudholkar(np.append(1.0, np.full(20, s)), 0.95).value
+        return monitoring.jackson_mudholkar(np.append(1.0, np.full(20, s)), 0.95).value
 
     def h0(s):
         one, two, three = (1 + 20 * s**k for k in (1, 2, 3))
@@ -135,15 +135,15 @@ def test_jackson_mudholkar_is_continuous_where_its_exponent_vanishes():
 def test_jackson_mudholkar_has_an_exponential_form_where_its_exponent_is_zero():
     eigenvalues = np.append(4.0, np.ones(8))  # theta = 12, 24, 72: h0 is exactly zero
     expected = 12 * np.exp(stats.norm.ppf(0.95) * np.sqrt(48) / 12 - 24 / 144)
-    assert monitoring._jackson_mudholkar(eigenvalues, 0.95).value == pytest.approx(expected)
+    assert monitoring.jackson_mudholkar(eigenvalues, 0.95).value == pytest.approx(expected)
 
 
 def test_a_dominating_residual_direction_is_reported():
     eigenvalues = np.append(1.0, np.full(100, 0.02))
-    caution = monitoring._jackson_mudholkar(eigenvalues, 0.95)
+    caution = monitoring.jackson_mudholkar(eigenvalues, 0.95)
     assert "h0 = -0.85 < 0" in caution.message
     assert caution.value > monitoring._box(eigenvalues, 0.95).value
-    undefined = monitoring._jackson_mudholkar(eigenvalues, 0.999)
+    undefined = monitoring.jackson_mudholkar(eigenvalues, 0.999)
     assert np.isnan(undefined.value)
     assert "does not exist here" in undefined.message
 

@@ -3,7 +3,7 @@
 import difflib
 import fnmatch
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -16,6 +16,8 @@ _NUMBER = re.compile(
     r"\s*(?:nm|um|µm|μm|cm-1|cm\^-1|cm⁻¹|1/cm|Hz|kHz|MHz|GHz|THz|eV|ppm)?"
 )
 _LONGEST_SHOWN = 60
+# Numbers that differ by a smaller share may be meant by each other.
+_NEAR = 1e-3
 
 
 def header_number(name: str) -> float | None:
@@ -64,14 +66,35 @@ def suggestion(name: str, names: Sequence[str]) -> str:
     --------
     >>> suggestion("fat ", ["fat", "sucrose"])
     "; did you mean 'fat'?"
+    >>> suggestion("1101", ["fat", "1100", "1610"]), suggestion("1300", ["fat", "1100", "1310"])
+    ("; did you mean '1100'?", '.')
     """
     same = [known for known in names if known.strip().casefold() == name.strip().casefold()]
-    near = same or difflib.get_close_matches(name[:200], [known[:200] for known in names], n=3)
+    numbers = _numbers(names)
+    number = header_number(name) if numbers else None
+    if same or number is None:
+        near = same or difflib.get_close_matches(name[:200], [known[:200] for known in names], n=3)
+    else:  # wavelengths that look alike may be far apart
+        near = _nearest(number, numbers)
     if near:
         return f"; did you mean {' or '.join(shortened(known) for known in near)}?"
+    if number is not None:
+        return "."
     listed = ", ".join(shortened(known) for known in names[:8])
     more = f" and {len(names) - 8} more" if len(names) > 8 else ""
     return f"; there are {listed}{more}."
+
+
+def _numbers(names: Sequence[str]) -> dict[str, float]:
+    """Return the names that are numbers, with these."""
+    known = {name: header_number(name) for name in names}
+    return {name: number for name, number in known.items() if number is not None}
+
+
+def _nearest(number: float, numbers: Mapping[str, float]) -> list[str]:
+    distance = {name: abs(other - number) for name, other in numbers.items()}
+    near = [name for name in distance if distance[name] <= _NEAR * abs(number)]
+    return sorted(near, key=distance.__getitem__)[:3]
 
 
 def choose_columns(
@@ -155,13 +178,11 @@ def _in_range(choice: str, names: Sequence[str]) -> list[str]:
 
 def _between(low: float | None, high: float | None, names: Sequence[str]) -> list[str]:
     low, high = -np.inf if low is None else low, np.inf if high is None else high
-    numbers = {name: header_number(name) for name in names}
-    known = [number for number in numbers.values() if number is not None]
-    found = [
-        name for name, number in numbers.items() if number is not None and low <= number <= high
-    ]
+    numbers = _numbers(names)
+    found = [name for name, number in numbers.items() if low <= number <= high]
     if found:
         return found
+    known = numbers.values()
     extent = f"they go from {min(known):g} to {max(known):g}" if known else "there is none"
     raise InvalidInputError(f"no column name is a number between {low:g} and {high:g}; {extent}.")
 

@@ -19,6 +19,8 @@ noise_variance     sigma^2, or null if the data leave nothing to estimate it fro
 df                 n - dof, degrees of freedom of the t distribution, or null if not positive
 factor             rows (k), columns (p) and values: a matrix G, row after row, as base64 of
                    little-endian 64-bit floats
+check              null, or an object: matrices rotations R and loadings L (m, p), packed like
+                   the factor, and a list residual_variances; absent from older files
 sha256             checksum of everything else: of the object without this entry, keys sorted,
                    no white space, non-ASCII characters as \uXXXX
 =================  ============================================================================
@@ -33,8 +35,12 @@ and D the scales, so these are the intervals of `plsdof.inference.prediction_int
 of G that are zero up to rounding are left out: k = m for PCR, k <= min(n - 1, p) in general, so
 that the factor is never larger than the training data.
 
-Size: 10.7 k p bytes for the factor and about 100 p for the rest; 0.3 MB for 60 rows of 401
-wavelengths, 64 MB for 2,000 x 3,000.
+How far a row is from those of the training is (n - 1) |R u|^2, Hotelling's T^2, and
+|u - L'R u|^2, its Q residual; where all scales are 1 or null, null counts as 1 in them. Their
+limits are those of `plsdof.hotelling_t2` and, with the residual_variances, `plsdof.q_residuals`.
+
+Size: 10.7 (k + 2 m) p bytes for the matrices and about 100 p for the rest; 0.3 MB for 60 rows of
+401 wavelengths, 64 MB for 2,000 x 3,000.
 """
 
 import base64
@@ -50,7 +56,7 @@ import numpy as np
 from plsdof._validation import Array, read_only
 from plsdof.atomic import atomic_write
 from plsdof.errors import InvalidInputError
-from plsdof.portable_model import PortableModel
+from plsdof.portable_model import PortableModel, RowCheck
 
 FORMAT = "plsdof-model"
 VERSION = 1
@@ -109,6 +115,7 @@ def to_content(model: PortableModel) -> dict[str, Any]:
             content[key] = [entry if np.isfinite(entry) else None for entry in value.tolist()]
     content["names"] = list(model.names)
     content["factor"] = _packed(model.factor)
+    content["check"] = None if model.check is None else _packed_check(model.check)
     # What people look for comes first.
     return dict(sorted(content.items(), key=lambda entry: isinstance(entry[1], list | dict)))
 
@@ -118,7 +125,7 @@ def from_content(content: dict[str, Any]) -> PortableModel:
     _require_format(content)
     _require_checksum(content)
     known = {"format", "version", "sha256", *PortableModel.__dataclass_fields__}
-    absent = sorted(known - set(content))
+    absent = sorted(known - set(content) - {"check"})  # older files have none
     if absent:
         raise InvalidInputError(f"the model file lacks {', '.join(absent)}.")
     names = content["names"]
@@ -135,7 +142,8 @@ def _fields(content: dict[str, Any], p: int) -> dict[str, Any]:
     for key in _MAYBE_NUMBERS:
         fields[key] = np.nan if content[key] is None else _number(content, key)
     fields["x_scale"] = _scale(content, p)
-    fields["factor"] = _unpacked(content["factor"], p)
+    fields["factor"] = _unpacked(content, "factor", p)
+    fields["check"] = _check(content.get("check"), p)
     for key in ("n", "noise_variance", "df"):
         if fields[key] < 0 or (key != "noise_variance" and fields[key] == 0):
             _refuse(key, "positive")
@@ -152,7 +160,9 @@ def _raw(path: Path) -> bytes:
 
 def _parsed(raw: bytes) -> dict[str, Any]:
     try:
-        content = json.loads(raw.decode("utf-8"), parse_constant=_no_constant)
+        content = json.loads(
+            raw.decode("utf-8"), parse_constant=_no_constant, parse_float=_in_range
+        )
     except UnicodeDecodeError as error:
         raise InvalidInputError("this is not a model file (not even text).") from error
     except (ValueError, RecursionError) as error:
@@ -169,6 +179,13 @@ def _parsed(raw: bytes) -> dict[str, Any]:
 
 def _no_constant(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no JSON number")
+
+
+def _in_range(number: str) -> float:
+    value = float(number)
+    if not np.isfinite(value):
+        raise ValueError(f"{number:.40} is out of the range of 64-bit floats")
+    return value
 
 
 def _require_format(content: dict[str, Any]) -> None:
@@ -190,29 +207,56 @@ def _require_checksum(content: dict[str, Any]) -> None:
         )
 
 
-def _packed(factor: Array) -> dict[str, Any]:
-    values = base64.b64encode(factor.astype("<f8").tobytes()).decode("ascii")
-    return {"rows": factor.shape[0], "columns": factor.shape[1], "values": values}
+def _packed(matrix: Array) -> dict[str, Any]:
+    values = base64.b64encode(matrix.astype("<f8").tobytes()).decode("ascii")
+    return {"rows": matrix.shape[0], "columns": matrix.shape[1], "values": values}
 
 
-def _unpacked(packed: Any, p: int) -> Array:
+def _unpacked(content: dict[str, Any], key: str, p: int) -> Array:
     try:
+        packed = content[key]
         shape = (int(packed["rows"]), int(packed["columns"]))
         raw = base64.b64decode(packed["values"], validate=True)
     except (TypeError, KeyError, ValueError, binascii.Error):
-        _refuse("factor", "rows, columns and base64 values")
+        _refuse(key, "rows, columns and base64 values")
     if shape[0] < 0 or shape[1] != p or len(raw) != 8 * shape[0] * p:
-        _refuse("factor", f"a matrix with {p} columns")
-    factor = np.frombuffer(raw, dtype="<f8").reshape(shape)
-    if not np.all(np.isfinite(factor)):
-        _refuse("factor", "finite")
-    return read_only(factor)
+        _refuse(key, f"a matrix with {p} columns")
+    matrix = np.frombuffer(raw, dtype="<f8").reshape(shape)
+    if not np.all(np.isfinite(matrix)):
+        _refuse(key, "finite")
+    return read_only(matrix)
+
+
+def _packed_check(check: RowCheck) -> dict[str, Any]:
+    return {
+        "rotations": _packed(check.rotations),
+        "loadings": _packed(check.loadings),
+        "residual_variances": check.residual_variances.tolist(),
+    }
+
+
+def _check(content: Any, p: int) -> RowCheck | None:
+    if content is None:
+        return None
+    if not isinstance(content, dict):
+        _refuse("check", "an object or null")
+    rotations, loadings = (_unpacked(content, key, p) for key in ("rotations", "loadings"))
+    if rotations.shape != loadings.shape:
+        _refuse("loadings", f"a matrix with {len(rotations)} rows")
+    key = "residual_variances"
+    size = len(content[key]) if isinstance(content.get(key), list) else 0
+    variances = _vector({key: content.get(key)}, key, size)
+    if not np.all(variances >= 0):
+        _refuse(key, "0 or more")
+    return RowCheck(rotations=rotations, loadings=loadings, residual_variances=variances)
 
 
 def _scale(content: dict[str, Any], p: int) -> Array:
     """Return the scales; null, a column that does not vary, becomes infinity."""
     values = content["x_scale"]
-    given = [1.0 if entry is None else entry for entry in values or ()]
+    if not isinstance(values, list):
+        _refuse("x_scale", f"a list of {p} numbers or nulls")
+    given = [1.0 if entry is None else entry for entry in values]
     scale = _vector({"x_scale": given}, "x_scale", p)
     if not np.all(scale > 0):
         _refuse("x_scale", "positive or null")

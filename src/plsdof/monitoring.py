@@ -74,7 +74,7 @@ def hotelling_t2(path: PLSPath, m: int, X_new: Any = None, level: float = 0.95) 
     T = path.filter.scores[:, :m]
     scores = path.to_rows(T) if training else _new_scores(path, m, _standardized(path, X_new))
     values = (path.spectrum.n - 1.0) * squared_rows(scores)
-    return diagnose("t2", values, _t2_limit(path.spectrum.n, m, level, training), level)
+    return diagnose("t2", values, t2_limit(path.spectrum.n, m, level, training), level)
 
 
 def q_residuals(
@@ -133,21 +133,25 @@ def q_residuals(
     path = as_predictor_path(path, "Q").complete()
     m, level = path.index(m), as_fraction(level, "level")
     as_choice(limit, "limit", Q_LIMITS)
-    B = _residual_factor(path, m)
+    B = residual_factor(path, m)
     new = X_new is not None
     values = _new_q(path, m, X_new) if new else squared_rows(path.to_rows(B))
     return diagnose("q", values, _q_limit(path, B, level, limit, new), level)
 
 
 def _standardized(path: PLSPath, X_new: Any) -> Array:
-    """Return new rows in the units of the fit.
-
-    A column that did not vary has no unit and is left out, unless all units are those of the data.
-    """
+    """Return new rows in the units of the fit."""
     rows: Array = path.check_new_rows(X_new)
-    scale = path.units.x_scale
-    as_given = np.all(np.isin(scale, (1.0, np.inf)))
-    return (rows - path.units.x_mean) / (1.0 if as_given else scale)
+    return (rows - path.units.x_mean) / row_units(path.units.x_scale)
+
+
+def row_units(x_scale: Array) -> Array:
+    """Return what the columns of a row are divided by.
+
+    A column that did not vary has no unit (inf) and is left out, unless nothing was scaled at all.
+    """
+    unscaled = np.all(np.isin(x_scale, (1.0, np.inf)))
+    return np.ones_like(x_scale) if unscaled else x_scale
 
 
 def _new_scores(path: PLSPath, m: int, rows: Array) -> Array:
@@ -162,7 +166,7 @@ def _new_q(path: PLSPath, m: int, X_new: Any) -> Array:
     return squared_rows(rows - _new_scores(path, m, rows) @ loadings.T)
 
 
-def _residual_factor(path: PLSPath, m: int) -> Array:
+def residual_factor(path: PLSPath, m: int) -> Array:
     """Return B = (I - TT') F, exactly zero where m components leave only rounding of X."""
     F, T = row_factor(path), path.filter.scores[:, :m]
     B = F - T @ (T.T @ F)
@@ -171,7 +175,8 @@ def _residual_factor(path: PLSPath, m: int) -> Array:
     return B if np.linalg.norm(B) > floor else np.zeros_like(B)
 
 
-def _t2_limit(n: float, m: int, level: float, training: bool) -> Limit:
+def t2_limit(n: float, m: int, level: float, training: bool) -> Limit:
+    """Return the limit of T^2 for training rows, or for new ones."""
     spare = n - m - 1.0 if training else n - m
     method = "beta distribution" if training else "F distribution"
     if m == 0:
@@ -203,13 +208,18 @@ def _q_limit(path: PLSPath, B: Array, level: float, method: str, new: bool) -> L
 
 
 def _from_eigenvalues(path: PLSPath, B: Array, level: float, method: str) -> Limit:
+    approximate = jackson_mudholkar if method == "jackson-mudholkar" else _box
+    return approximate(residual_variances(path, B), level)
+
+
+def residual_variances(path: PLSPath, B: Array) -> Array:
+    """Return the eigenvalues of the residual covariance E'E/(n-1), from its factor B."""
     singular_values = np.asarray(np.linalg.svd(B, compute_uv=False), dtype=np.float64)
-    eigenvalues = singular_values**2 / (path.spectrum.n - 1.0)
-    approximate = _jackson_mudholkar if method == "jackson-mudholkar" else _box
-    return approximate(eigenvalues, level)
+    return singular_values**2 / (path.spectrum.n - 1.0)
 
 
-def _jackson_mudholkar(eigenvalues: Array, level: float) -> Limit:
+def jackson_mudholkar(eigenvalues: Array, level: float) -> Limit:
+    """Return the limit of Q for residuals with these variances."""
     method = "jackson-mudholkar"
     one, two, three = (float(np.sum(eigenvalues**k)) for k in (1, 2, 3))
     power = 1.0 - 2.0 * one * three / (3.0 * two**2)

@@ -86,7 +86,7 @@ for _command in (fit, predict, compare, reproduce, demo, datasets):
     _add(_command)
 
 
-def main() -> None:
-    """Run the command line."""
+def main(program: str | None = None) -> None:
+    """Run the command line, under the name it was started by or another one."""
     tolerate_any_character(sys.stdout, sys.stderr)
-    app()
+    app(prog_name=program)

@@ -10,7 +10,7 @@ import numpy as np
 from plsdof import methods, source_methods
 from plsdof._validation import Array, as_choice, as_count, as_fraction, read_only
 from plsdof.cli.options import CHOICES, DEFAULT_COMPONENTS, METHODS
-from plsdof.cli.problem import TableProblem
+from plsdof.cli.problem import LEAVE_ONE_OUT, Folds, TableProblem
 from plsdof.cli.streamed import StreamedProblem
 from plsdof.criteria import DOF_KINDS, Selection
 from plsdof.cross_validated import CrossValidation
@@ -41,7 +41,8 @@ class Plan:
     ----------
     method, criterion, dof : str
     rule : str or None
-    components, max_components, folds : int or None
+    components, max_components : int or None
+    folds : int, "loo" or None
     scale : bool
     level : float
     """
@@ -52,7 +53,7 @@ class Plan:
     dof: str = "exact"
     components: int | None = None
     max_components: int | None = None
-    folds: int | None = None
+    folds: Folds | None = None
     scale: bool = True
     level: float = 0.95
 
@@ -62,17 +63,14 @@ class Plan:
         as_choice(self.criterion, "--criterion", CHOICES)
         as_choice(self.dof, "--dof", DOF_KINDS)
         as_fraction(self.level, "--level")
-        for name, minimum in (("components", 0), ("max_components", 1), ("folds", 2)):
+        for name, minimum in (("components", 0), ("max_components", 1)):
             value = getattr(self, name)
             if value is not None:
-                option = {"folds": "--cv"}.get(name, f"--{name.replace('_', '-')}")
-                as_count(value, option, minimum=minimum)
-        if self.method == "ridge" and (self.components or self.max_components) is not None:
+                as_count(value, f"--{name.replace('_', '-')}", minimum=minimum)
+        if self.method == "ridge" and {self.components, self.max_components} != {None}:
             raise InvalidInputError(
                 "--components and --max-components are for pls and pcr; ridge has none."
             )
-        if self.criterion == "cv" and self.folds is None:
-            return replace(self, folds=_DEFAULT_FOLDS)
         return self
 
     @property
@@ -123,10 +121,43 @@ class Analysis:
         return None if self.cv is None else _padded(self.cv.std_error, self.path)
 
     @property
+    def rmsecv(self) -> Array | None:
+        """Root of `cv_error`, in the unit of the response."""
+        return None if self.cv_error is None else read_only(np.sqrt(self.cv_error))
+
+    @property
+    def rmsecv_std_error(self) -> Array | None:
+        """Standard error of `rmsecv`, by the delta method; nan where the error is zero."""
+        if self.rmsecv is None or self.cv_std_error is None:
+            return None
+        twice = np.where(self.rmsecv > 0, 2 * self.rmsecv, np.nan)
+        return read_only(self.cv_std_error / twice)
+
+    @property
     def r_squared(self) -> float:
         """Share of the variance of the response that the chosen model explains."""
         total = self.path.spectrum.total
         return float(1 - self.path.rss[self.index] / total) if total > 0 else float("nan")
+
+
+def as_folds(text: str | None, criterion: str, groups: str | None) -> Folds | None:
+    """Return what --cv asks for, or what --criterion cv needs; --groups needs one of them."""
+    if text is None and criterion == "cv":
+        return _DEFAULT_FOLDS
+    if text is None:
+        if groups is not None:
+            raise InvalidInputError(
+                "--groups keeps rows together in cross-validation, which needs --cv; add --cv 10 "
+                "or --cv loo."
+            )
+        return None
+    if text == LEAVE_ONE_OUT:
+        return LEAVE_ONE_OUT
+    if not text.isdecimal() or len(text) > 9:
+        raise InvalidInputError(
+            f"--cv must be a number of folds >= 2, or {LEAVE_ONE_OUT}; got {text[:40]!r}."
+        )
+    return as_count(int(text), "--cv", minimum=2)
 
 
 def analyse(problem: TableProblem | StreamedProblem, plan: Plan) -> Analysis:
@@ -140,7 +171,8 @@ def analyse(problem: TableProblem | StreamedProblem, plan: Plan) -> Analysis:
         inference, reason = _infer(problem, path, selection.index, plan)
         sigma = _sigma(path, selection.index, plan)
     notes = [str(one.message) for one in caught]
-    notes += [] if cv is None else [cv.message]
+    if cv is not None and isinstance(problem, TableProblem):
+        notes += [cv.message, *problem.cross_validation_notes]
     notes += [reason, _at_the_edge(path, selection, plan)]
     return Analysis(
         plan=plan,
@@ -156,6 +188,19 @@ def analyse(problem: TableProblem | StreamedProblem, plan: Plan) -> Analysis:
 def default_components(n: int, p: int, limit: int | None = None) -> int:
     """Return the largest model to look at: ``limit``, 30 by default, if the table has as many."""
     return max(1, min(limit or DEFAULT_COMPONENTS, n - 1, p))
+
+
+def select_by(
+    path: Path, criterion: str, *, dof: str = "exact", rule: str | None = None
+) -> Selection:
+    """Choose a model of a path, or say that the criterion cannot."""
+    try:
+        return path.select(criterion, dof, rule=rule)
+    except NotAvailableError as error:
+        raise InvalidInputError(
+            f"--criterion {criterion} is not defined here: the table has too few rows for its "
+            "predictors to tell the noise level. Choose another one, such as cv."
+        ) from error
 
 
 def _fit(problem: TableProblem | StreamedProblem, plan: Plan) -> Path:
@@ -183,10 +228,16 @@ def _cross_validate(
     limits: dict[str, Any] = {}
     if plan.method != "ridge":
         # A fold cannot support more components than it has training rows less one.
-        n = len(problem.y)
-        limits["max_components"] = max(1, min(len(path.dof) - 1, n - -(-n // plan.folds) - 1))
+        most = max(len(fold.test) for fold in problem.split(plan.folds))
+        limits["max_components"] = max(1, min(len(path.dof), len(problem.y) - most) - 1)
     return cross_validate(
-        problem.X, problem.y, plan.method, cv=plan.folds, scale=plan.scale, **limits
+        problem.X,
+        problem.y,
+        plan.method,
+        cv=problem.n_folds(plan.folds),
+        groups=problem.groups,
+        scale=plan.scale,
+        **limits,
     )
 
 
@@ -196,7 +247,7 @@ def _select(path: Path, cv: CrossValidation | None, plan: Plan) -> Selection:
         chosen = cv.select(rule=plan.rule or "minimum")
         chosen = replace(chosen, scores=_padded(chosen.scores, path))
     else:
-        chosen = path.select(plan.criterion, plan.dof, rule=plan.rule)
+        chosen = select_by(path, plan.criterion, dof=plan.dof, rule=plan.rule)
     if plan.components is None:
         return chosen
     return replace(
@@ -216,8 +267,12 @@ def _infer(
         return None, f"No intervals: {problem.why_no_intervals}"
     try:
         return coefficient_inference(path, index, level=plan.level, noise=plan.noise), ""
-    except NotAvailableError as error:
-        return None, f"No intervals: {error}"
+    except NotAvailableError:
+        n, dof = path.spectrum.n, float(path.dof[index])
+        return None, (
+            f"No intervals: the model has {dof:.1f} Degrees of Freedom for {n:g} rows, which "
+            "leaves too little to estimate the noise from. Choose a simpler one."
+        )
 
 
 def _sigma(path: Path, index: int, plan: Plan) -> Interval | None:

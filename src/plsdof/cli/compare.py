@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
-from plsdof._validation import as_choice, as_count
+from plsdof._validation import as_choice
 from plsdof.cli import options
-from plsdof.cli.analysis import default_components
+from plsdof.cli.analysis import as_folds, default_components, select_by
 from plsdof.cli.fit_tables import criterion_name, heading
 from plsdof.cli.machine import print_json, records
-from plsdof.cli.problem import TableProblem, read_problem
+from plsdof.cli.problem import Folds, TableProblem, read_problem
 from plsdof.cli.terminal import add_row, console, fixed, note, number, remark, table, waiting
 from plsdof.comparison import Comparison, compare_paths
 from plsdof.criteria import CRITERIA
@@ -28,36 +28,39 @@ def compare(
     response: options.Response,
     features: options.Features = None,
     exclude: options.Exclude = None,
+    groups: options.Groups = None,
+    label: options.Label = None,
     drop_missing: options.DropMissing = False,
     sheet: options.Sheet = None,
     criterion: options.Criterion = "bic",
     max_components: options.MaxComponents = None,
     no_scale: options.NoScale = False,
-    cv: options.Folds = None,
+    cv: options.FoldsText = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
 ) -> None:
     """Compare PLS, PCR and ridge regression on the scale of their Degrees of Freedom."""
     as_choice(criterion, "--criterion", options.CHOICES)
-    cv = 10 if criterion == "cv" and cv is None else cv
-    if cv is not None:
-        as_count(cv, "--cv", minimum=2)
+    folds = as_folds(cv, criterion, groups)
     with waiting("Reading the table", quiet=quiet):
         problem = read_problem(
             str(file),
             response,
             features=features or (),
             exclude=exclude or (),
+            groups=groups,
+            label=label,
             drop_missing=drop_missing,
             sheet=sheet,
         )
     with waiting("Comparing", quiet=quiet), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         compared = compare_methods(
-            problem, scale=not no_scale, folds=cv, max_components=max_components
+            problem, scale=not no_scale, folds=folds, max_components=max_components
         )
     notes = list(dict.fromkeys([*problem.notes, *(str(one.message) for one in caught)]))
+    notes += [] if folds is None else problem.cross_validation_notes
     chosen = choose(compared, criterion)
     if as_json:
         print_json("compare", _content(problem, compared, chosen, criterion, notes))
@@ -74,18 +77,25 @@ def compare(
 
 
 def compare_methods(
-    problem: TableProblem, *, scale: bool, folds: int | None, max_components: int | None
+    problem: TableProblem, *, scale: bool, folds: Folds | None, max_components: int | None
 ) -> Comparison:
     """Fit PLS, PCR and ridge to a problem, all with the same scaling and folds."""
     rows, p = problem.shape
-    usable = rows if folds is None else rows - -(-rows // folds)
+    cv: Any = None
+    usable = rows
+    if folds is not None:
+        split = problem.split(folds)
+        cv = problem.n_folds(folds)
+        if problem.groups is not None:
+            cv = [(fold.train, fold.test) for fold in split]
+        usable = rows - max(len(fold.test) for fold in split)
     most = default_components(usable, p, max_components)
     methods: dict[str, Any] = {
         "pls": partial(pls_path, max_components=most, scale=scale),
         "pcr": partial(pcr_path, max_components=most, scale=scale),
         "ridge": partial(ridge_path, alphas=default_alphas(float(rows)), scale=scale),
     }
-    return compare_paths(problem.X, problem.y, methods, criteria=tuple(CRITERIA), cv=folds)
+    return compare_paths(problem.X, problem.y, methods, criteria=tuple(CRITERIA), cv=cv)
 
 
 def choose(compared: Comparison, criterion: str) -> dict[str, int]:
@@ -95,23 +105,27 @@ def choose(compared: Comparison, criterion: str) -> dict[str, int]:
     chosen = {}
     for name, path in compared.paths.items():
         start = int(np.flatnonzero(compared.method == name)[0])
-        chosen[name] = start + path.select(criterion).index
+        chosen[name] = start + select_by(path, criterion).index
     return chosen
 
 
 def _best_table(compared: Comparison, chosen: dict[str, int], criterion: str) -> Table:
     with_cv = not np.all(np.isnan(compared.cv_error))
     by = "" if criterion == "cv" else criterion
-    headings = ["method", "model", "DoF", "error"]
+    headings = ["method", "model", "DoF", "RMSEC"]
     headings += [criterion_name(by)] if by else []
-    headings += ["CV error"] if with_cv else []
+    headings += ["RMSECV"] if with_cv else []
     made = table(f"Chosen by {criterion_name(criterion)}", headings, text_columns=2)
     for name, row in chosen.items():
         cells = [_NAMES[name], _label(compared, name, row), fixed(compared.dof[row])]
-        cells.append(number(compared.train_error[row]))
+        cells.append(number(np.sqrt(compared.train_error)[row]))
         cells += [number(compared.criteria[by][row])] if by else []
-        cells += [number(compared.cv_error[row])] if with_cv else []
+        cells += [number(np.sqrt(compared.cv_error)[row])] if with_cv else []
         add_row(made, cells)
+    made.caption = "RMSEC: root mean squared error of the fitted rows" + (
+        "; RMSECV: of rows left out, by cross-validation" if with_cv else ""
+    )
+    made.caption_justify = "left"
     return made
 
 
@@ -125,10 +139,9 @@ def _label(compared: Comparison, name: str, row: int) -> str:
 def _scale_table(compared: Comparison, chosen: dict[str, int], verbose: bool) -> Table:
     """For each PLS model, the PCR and ridge models that cost about as much."""
     with_cv = not np.all(np.isnan(compared.cv_error))
-    error = compared.cv_error if with_cv else compared.train_error
-    what = "cross-validated" if with_cv else "training"
+    error = np.sqrt(compared.cv_error if with_cv else compared.train_error)
     made = table(
-        f"Mean squared {what} error at equal Degrees of Freedom",
+        f"{'RMSECV' if with_cv else 'RMSEC'} at equal Degrees of Freedom",
         ("PLS m", "DoF", "error", "PCR m", "DoF", "error", "ridge alpha", "DoF", "error"),
     )
     rows = np.flatnonzero(compared.method == "pls")
@@ -177,6 +190,7 @@ def _content(
     criterion: str,
     notes: list[str],
 ) -> dict[str, Any]:
+    roots = {"rmsec": np.sqrt(compared.train_error), "rmsecv": np.sqrt(compared.cv_error)}
     return {
         "file": problem.source,
         "response": problem.response,
@@ -184,7 +198,7 @@ def _content(
         "p": len(problem.names),
         "rows_dropped": problem.dropped,
         "criterion": criterion,
-        "models": records(compared.columns()),
+        "models": records(compared.columns() | roots),
         "chosen": chosen,
         "notes": notes,
     }

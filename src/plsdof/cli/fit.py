@@ -4,7 +4,6 @@ import io
 import shlex
 import sys
 import warnings
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +11,11 @@ import numpy as np
 
 from plsdof.atomic import atomic_write, check_writable
 from plsdof.cli import options
-from plsdof.cli.analysis import Analysis, Plan, analyse
+from plsdof.cli.analysis import Analysis, Plan, analyse, as_folds
 from plsdof.cli.fit_tables import noise_sentence, show_fit, why
 from plsdof.cli.machine import print_json, records
 from plsdof.cli.problem import Problem, TableProblem, read_problem
-from plsdof.cli.streamed import (
-    StreamedProblem,
-    is_streamed,
-    read_streamed,
-    refuse_streamed,
-    without_factor,
-)
+from plsdof.cli.streamed import StreamedProblem, is_streamed, read_streamed, refuse_streamed
 from plsdof.cli.terminal import console, remark, waiting
 from plsdof.errors import InvalidInputError
 
@@ -32,6 +25,8 @@ def fit(
     response: options.Response,
     features: options.Features = None,
     exclude: options.Exclude = None,
+    groups: options.Groups = None,
+    label: options.Label = None,
     drop_missing: options.DropMissing = False,
     sheet: options.Sheet = None,
     in_memory: options.InMemory = None,
@@ -42,7 +37,7 @@ def fit(
     components: options.Components = None,
     dof: options.DofKind = "exact",
     no_scale: options.NoScale = False,
-    cv: options.Folds = None,
+    cv: options.FoldsText = None,
     level: options.Level = 0.95,
     as_json: options.AsJson = False,
     report: options.Report = None,
@@ -59,13 +54,13 @@ def fit(
         dof=dof,
         components=components,
         max_components=max_components,
-        folds=cv,
+        folds=as_folds(cv, criterion, groups),
         scale=not no_scale,
         level=level,
     ).checked()
     _check_outputs(file, {"--report": report, "--plot": plot, "--model": model})
-    columns: dict[str, Any] = {"features": features or (), "exclude": exclude or ()}
-    rows: dict[str, Any] = {"drop_missing": drop_missing, "sheet": sheet}
+    columns: dict[str, Any] = {"features": features or (), "exclude": exclude or (), "label": label}
+    rows: dict[str, Any] = {"drop_missing": drop_missing, "sheet": sheet, "groups": groups}
     problem: TableProblem | StreamedProblem
     if is_streamed(file, in_memory):
         _refuse_streamed(file, plan, {**rows, "report": report, "plot": plot})
@@ -81,7 +76,7 @@ def fit(
     with waiting("Writing", quiet=quiet or passes), warnings.catch_warnings():
         # About the models it compares with, and characters a font lacks: the fit has its notes.
         warnings.simplefilter("ignore")
-        written = _write(problem, analysis, report=report, plot=plot, model=model)
+        written = _write(problem, analysis, report=report, plot=plot, model=model, label=label)
     if as_json:
         print_json("fit", {**to_content(problem, analysis), "written": written})
     elif not quiet:
@@ -142,6 +137,7 @@ def _path_columns(analysis: Analysis) -> dict[str, Any]:
     }
     if analysis.cv_error is not None:
         columns |= {"cv_error": analysis.cv_error, "cv_std_error": analysis.cv_std_error}
+        columns |= {"rmsecv": analysis.rmsecv}
     return columns
 
 
@@ -227,6 +223,7 @@ def _write(
     report: Path | None,
     plot: Path | None,
     model: Path | None,
+    label: str | None,
 ) -> dict[str, str]:
     """Write what is asked for; return what was written where."""
     if isinstance(problem, TableProblem) and report is not None:
@@ -234,7 +231,7 @@ def _write(
     if isinstance(problem, TableProblem) and plot is not None:
         _write_plot(problem, analysis, plot)
     if model is not None:
-        _write_model(problem, analysis, model)
+        _write_model(problem, analysis, model, label)
     files = {"report": report, "plot": plot, "model": model}
     return {what: str(path) for what, path in files.items() if path is not None}
 
@@ -281,18 +278,21 @@ def _write_plot(problem: TableProblem, analysis: Analysis, file: Path) -> None:
         stream.write(drawn.getvalue())
 
 
-def _write_model(problem: TableProblem | StreamedProblem, analysis: Analysis, file: Path) -> None:
+def _write_model(
+    problem: TableProblem | StreamedProblem, analysis: Analysis, file: Path, label: str | None
+) -> None:
     from plsdof.model_file import save_model
     from plsdof.portable_model import detach
 
     source = {"file": problem.source, "rows": problem.shape[0], "dropped": problem.dropped}
-    bare = isinstance(problem, StreamedProblem) and not problem.has_intervals
+    source |= {} if label is None else {"id": label}  # names the rows in predictions, too
     kept = detach(
-        without_factor(analysis.path) if bare else analysis.path,
+        analysis.path,
         analysis.selection,
         names=problem.names,
         response=problem.response,
         source=source,
         noise=analysis.plan.noise,
+        intervals=not isinstance(problem, StreamedProblem) or problem.has_intervals,
     )
-    save_model(replace(kept, df=np.nan) if bare else kept, file)
+    save_model(kept, file)

@@ -28,7 +28,7 @@ _MOST_MODELS = 16
 _MOST_COEFFICIENTS = 10
 _FEW_COEFFICIENTS = 15
 _CAVEAT = "Intervals take the model size as given and leave out the bias of the fit."
-_NAMES = {"pls": "PLS", "pcr": "PCR", "ridge": "Ridge", "cv": "CV error"}
+_NAMES = {"pls": "PLS", "pcr": "PCR", "ridge": "Ridge"}
 
 
 def show_fit(screen: Console, problem: Problem, analysis: Analysis, *, verbose: bool) -> None:
@@ -49,7 +49,7 @@ def show_fit(screen: Console, problem: Problem, analysis: Analysis, *, verbose: 
 
 def criterion_name(name: str) -> str:
     """Return a criterion as a heading shows it."""
-    return "CV error" if name.startswith("cv") else name.upper()
+    return "RMSECV" if name.startswith("cv") else name.upper()
 
 
 def why(analysis: Analysis) -> str:
@@ -92,6 +92,8 @@ def _neighbours(analysis: Analysis) -> str:
     order = analysis.path.simplest_first().tolist()
     place = order.index(analysis.index)
     scores = analysis.selection.scores[order]
+    if analysis.selection.criterion.startswith("cv"):
+        scores = np.sqrt(scores)  # squared errors become RMSECV
     around = []
     if place > 0:
         around.append(f"{number(scores[place - 1])} before")
@@ -145,7 +147,7 @@ def _path_table(analysis: Analysis, verbose: bool) -> Table:
     headings += ["RSS", "sigma"]
     by_cv = chosen.criterion.startswith("cv")
     headings += [] if by_cv else [criterion_name(chosen.criterion)]
-    headings += [] if analysis.cv is None else ["CV error", "+- se"]
+    headings += [] if analysis.cv is None else ["RMSECV", "+- se"]
     made = table(f"{_NAMES[analysis.plan.method]}, model by model", [*headings, ""])
     order = path.simplest_first().tolist()
     places = shown_rows(order, chosen.index, evenly=ridge, verbose=verbose)
@@ -157,9 +159,13 @@ def _path_table(analysis: Analysis, verbose: bool) -> Table:
         label = f"{path.parameters[row]:.4g}"
         mark = "<- chosen" if row == chosen.index else ""
         add_row(made, [label, *(one[row] for one in columns), mark], chosen=bool(mark))
+    remarks = []
     if len(places) < len(order):
-        made.caption = f"{len(places)} of {len(order)} models; --verbose shows all"
-        made.caption_justify = "left"
+        remarks.append(f"{len(places)} of {len(order)} models; --verbose shows all.")
+    if analysis.cv is not None:
+        remarks.append("RMSECV: root mean squared error of rows left out, by cross-validation.")
+    made.caption = " ".join(remarks) or None
+    made.caption_justify = "left"
     return made
 
 
@@ -170,8 +176,8 @@ def _path_columns(analysis: Analysis, path: Path, by_cv: bool) -> list[list[str]
     columns += [_numbers(values) for values in (path.rss, sigma)]
     if not by_cv:
         columns.append(_numbers(analysis.selection.scores))
-    if analysis.cv_error is not None and analysis.cv_std_error is not None:
-        columns += [_numbers(analysis.cv_error), _numbers(analysis.cv_std_error, 2)]
+    if analysis.rmsecv is not None and analysis.rmsecv_std_error is not None:
+        columns += [_numbers(analysis.rmsecv), _numbers(analysis.rmsecv_std_error, 2)]
     return columns
 
 

@@ -76,6 +76,26 @@ Exclude = Annotated[
         show_default=False,
     ),
 ]
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Rows with the same value here, such as replicates of a sample, stay together in "
+        "cross-validation (--cv). No predictor.",
+        rich_help_panel=_TABLE,
+        show_default=False,
+    ),
+]
+Label = Annotated[
+    str | None,
+    typer.Option(
+        "--id",
+        metavar="COLUMN",
+        help="Column that names the rows. No predictor.",
+        rich_help_panel=_TABLE,
+        show_default=False,
+    ),
+]
 DropMissing = Annotated[
     bool,
     typer.Option(
@@ -158,12 +178,12 @@ NoScale = Annotated[
         rich_help_panel=_MODEL,
     ),
 ]
-Folds = Annotated[
-    int | None,
+FoldsText = Annotated[
+    str | None,
     typer.Option(
         "--cv",
-        metavar="K",
-        help="Add K-fold cross-validation; row i is in fold i modulo K.",
+        metavar="K|loo",
+        help="Add K-fold cross-validation, row i in fold i modulo K; or leave one out.",
         show_default=False,
         rich_help_panel=_MODEL,
     ),

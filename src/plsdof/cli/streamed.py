@@ -4,21 +4,17 @@ import os
 import stat
 import warnings
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from plsdof.cli.folder import files_of
-from plsdof.cli.problem import Problem, listed, require_no_response
+from plsdof.cli.problem import Problem, also_used, listed, require_apart
 from plsdof.cli.terminal import plural
 from plsdof.columns import shortened
 from plsdof.errors import InvalidInputError
 from plsdof.file_blocks import FileBlocks, file_blocks
 from plsdof.gram import FORMED, Gram
 from plsdof.large import source_gram
-from plsdof.path import Path as ModelPath
 from plsdof.tables import shortened_path
 
 # Files above these sizes, in bytes, are read piece by piece unless told otherwise.
@@ -91,13 +87,18 @@ def read_streamed(
     *,
     features: Sequence[str] = (),
     exclude: Sequence[str] = (),
+    label: str | None = None,
     scale: bool = True,
     progress: bool = False,
 ) -> StreamedProblem:
-    """Read a file, or the files of a folder, in one pass and bounded memory."""
-    require_no_response(response, features)
+    """Read a file, or the files of a folder, in one pass and bounded memory.
+
+    The column ``label`` is no predictor.
+    """
+    require_apart(response, features, {"--id": label})
     _require_readable(file)
     try:
+        exclude = [*exclude, *([] if label is None else [label])]
         blocks = _opened(file, response, features, exclude)
         blocks.progress = progress
         with warnings.catch_warnings(record=True) as caught:
@@ -109,6 +110,7 @@ def read_streamed(
     unit = "column" if blocks.axis else "row"
     left_out = [shortened(name) for name in blocks.left_out]
     notes = [f"Left out, not numeric or without a name: {listed(left_out)}."] if left_out else []
+    notes += [] if features else also_used(blocks.names)
     return StreamedProblem(
         gram=gram,
         shape=(gram.units.n_rows, len(gram.units.x_mean)),
@@ -119,14 +121,6 @@ def read_streamed(
         dropped=0,
         notes=(*notes, *dict.fromkeys(str(one.message) for one in caught)),
     )
-
-
-def without_factor(path: ModelPath) -> ModelPath:
-    """Return a path that has everything but the covariance of its coefficients."""
-    bare = copy(path)
-    nothing = np.zeros((len(path.units.x_mean), 0))
-    object.__setattr__(bare, "coef_factor", lambda _: nothing)
-    return bare
 
 
 def _require_readable(file: Path) -> None:
