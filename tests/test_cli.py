@@ -634,3 +634,20 @@ def test_shell_completion_knows_commands_and_words():
 
     assert completions("plsdof pre") == ["predict"]
     assert completions("plsdof fit --criterion g") == ["gmdl", "gcv"]
+
+
+def test_stability_tells_how_often_the_choice_is_made_again(tmp_path):
+    table, X, y = made(tmp_path)
+    expected = plsdof.selection_frequency(pls_path(X, y, 6), "aic")
+    shown = run("fit", table, "-r", "y", "--criterion", "aic", "--stability").stdout
+    again = expected.counts[expected.selection.index]
+    assert f"chosen again on {again} of 200 simulated responses" in " ".join(shown.split())
+    found = run_json("fit", table, "-r", "y", "--criterion", "aic", "--stability")
+    assert found["stability"]["counts"] == expected.counts.tolist()
+    assert run_json("fit", table, "-r", "y")["stability"] is None
+
+
+@pytest.mark.parametrize("other", [["--criterion", "cv"], ["--components", "2"], ["--streamed"]])
+def test_stability_needs_a_criterion_and_the_table_in_memory(tmp_path, other):
+    result = run("fit", made(tmp_path)[0], "-r", "y", "--stability", *other, code=2)
+    assert "--stability" in result.stderr

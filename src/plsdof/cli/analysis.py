@@ -23,6 +23,7 @@ from plsdof.inference import (
     noise_interval,
 )
 from plsdof.path import Path
+from plsdof.stability import SelectionFrequency, selection_frequency
 
 _DEFAULT_FOLDS = 10
 # How to fit a table in memory, and one that is read piece by piece.
@@ -45,6 +46,8 @@ class Plan:
     folds : int, "loo" or None
     scale : bool
     level : float
+    stability : bool
+        Make the choice again on simulated responses.
     """
 
     method: str = "pls"
@@ -56,6 +59,7 @@ class Plan:
     folds: Folds | None = None
     scale: bool = True
     level: float = 0.95
+    stability: bool = False
 
     def checked(self) -> "Plan":
         """Refuse what cannot be done before a long computation starts."""
@@ -70,6 +74,11 @@ class Plan:
         if self.method == "ridge" and {self.components, self.max_components} != {None}:
             raise InvalidInputError(
                 "--components and --max-components are for pls and pcr; ridge has none."
+            )
+        if self.stability and (self.criterion == "cv" or self.components is not None):
+            raise InvalidInputError(
+                "--stability makes the choice of a criterion again on simulated responses; it "
+                "goes with --criterion bic, aic, ..., and without --components."
             )
         return self
 
@@ -94,6 +103,8 @@ class Analysis:
         None where the data leave no noise level or no t distribution.
     sigma : Interval or None
         Interval of the noise variance, None where it is not defined.
+    frequency : SelectionFrequency or None
+        How often each model is chosen on simulated responses.
     notes : tuple of str
     """
 
@@ -103,6 +114,7 @@ class Analysis:
     cv: CrossValidation | None
     inference: CoefficientInference | None
     sigma: Interval | None
+    frequency: SelectionFrequency | None
     notes: tuple[str, ...]
 
     @property
@@ -170,6 +182,7 @@ def analyse(problem: TableProblem | StreamedProblem, plan: Plan) -> Analysis:
         selection = _select(path, cv, plan)
         inference, reason = _infer(problem, path, selection.index, plan)
         sigma = _sigma(path, selection.index, plan)
+        frequency = _again(path, plan) if plan.stability else None
     notes = [str(one.message) for one in caught]
     if cv is not None and isinstance(problem, TableProblem):
         notes += [cv.message, *problem.cross_validation_notes]
@@ -181,6 +194,7 @@ def analyse(problem: TableProblem | StreamedProblem, plan: Plan) -> Analysis:
         cv=cv,
         inference=inference,
         sigma=sigma,
+        frequency=frequency,
         notes=tuple(dict.fromkeys(text for text in notes if text)),
     )
 
@@ -201,6 +215,10 @@ def select_by(
             f"--criterion {criterion} is not defined here: the table has too few rows for its "
             "predictors to tell the noise level. Choose another one, such as cv."
         ) from error
+
+
+def _again(path: Path, plan: Plan) -> SelectionFrequency:
+    return selection_frequency(path, plan.criterion, dof=plan.dof, rule=plan.rule)
 
 
 def _fit(problem: TableProblem | StreamedProblem, plan: Plan) -> Path:

@@ -12,7 +12,7 @@ import numpy as np
 from plsdof.atomic import atomic_write, check_writable
 from plsdof.cli import options
 from plsdof.cli.analysis import Analysis, Plan, analyse, as_folds
-from plsdof.cli.fit_tables import noise_sentence, show_fit, why
+from plsdof.cli.fit_tables import how_often, noise_sentence, show_fit, why
 from plsdof.cli.machine import print_json, records
 from plsdof.cli.problem import Problem, TableProblem, read_problem
 from plsdof.cli.streamed import StreamedProblem, is_streamed, read_streamed, refuse_streamed
@@ -39,6 +39,7 @@ def fit(
     no_scale: options.NoScale = False,
     cv: options.FoldsText = None,
     level: options.Level = 0.95,
+    stability: options.Stability = False,
     as_json: options.AsJson = False,
     report: options.Report = None,
     plot: options.Plot = None,
@@ -57,6 +58,7 @@ def fit(
         folds=as_folds(cv, criterion, groups),
         scale=not no_scale,
         level=level,
+        stability=stability,
     ).checked()
     _check_outputs(file, {"--report": report, "--plot": plot, "--model": model})
     columns: dict[str, Any] = {"features": features or (), "exclude": exclude or (), "label": label}
@@ -115,12 +117,20 @@ def to_content(problem: Problem, analysis: Analysis) -> dict[str, Any]:
             "message": chosen.message,
             "words": f"{why(analysis)} {noise_sentence(analysis)}",
         },
+        "stability": _stability(analysis),
         "r_squared": analysis.r_squared,
         "sigma": _sigma(analysis),
         "intercept": _intercept(analysis),
         "coefficients": records(_coefficients(problem, analysis)),
         "notes": [*problem.notes, *analysis.notes],
     }
+
+
+def _stability(analysis: Analysis) -> dict[str, Any] | None:
+    frequency = analysis.frequency
+    if frequency is None:
+        return None
+    return {"counts": frequency.counts, "words": how_often(frequency)}
 
 
 def _path_columns(analysis: Analysis) -> dict[str, Any]:
@@ -190,6 +200,7 @@ def _refuse_streamed(file: Path, plan: Plan, wanted: dict[str, Any]) -> None:
         {
             "--cv": plan.folds is not None and plan.criterion != "cv",
             "--criterion cv": plan.criterion == "cv",
+            "--stability": plan.stability,
             **{f"--{name.replace('_', '-')}": bool(value) for name, value in wanted.items()},
         },
     )

@@ -239,6 +239,14 @@ Quiet = Annotated[
     bool,
     typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=_OUTPUT),
 ]
+Stability = Annotated[
+    bool,
+    typer.Option(
+        "--stability",
+        help="Count how often the criterion makes the same choice on simulated responses.",
+        rich_help_panel=_MODEL,
+    ),
+]
 Verbose = Annotated[
     bool,
     typer.Option(
