@@ -313,7 +313,7 @@ def test_malformed_tables_give_one_line(tmp_path):
 
 @pytest.mark.parametrize("choice", [(), ("--in-memory",)])
 def test_folders_must_hold_files_with_the_same_columns(tmp_path, choice):
-    assert "folder without files" in refused("fit", tmp_path, "-r", "y", *choice)
+    assert "no file in this folder" in refused("fit", tmp_path, "-r", "y", *choice)
     frame = table(60, 3)
     folder = write_csvs(tmp_path / "folder", frame, [20])
     (folder / ".hidden").write_text("no table")

@@ -9,6 +9,7 @@ from typing import Any
 from plsdof.arrow_tables import arrow_module, short
 from plsdof.columns import shortened
 from plsdof.errors import InvalidInputError
+from plsdof.folders import all_files_belong, files_in, require_same_columns
 from plsdof.sniffing import column_names
 from plsdof.tables import PARQUET, REFUSED, ZIP
 from plsdof.text_files import Text
@@ -90,31 +91,13 @@ def _is_numeric(kind: Any) -> bool:
 
 def open_sources(path: Path) -> list[Text | Parquet]:
     """Open a file, or all tables of a folder, which must have the same columns."""
-    files = _files_in(path)
-    try:
+    files = files_in(path)
+    with all_files_belong(path):
         sources = [_open_source(file) for file in files]
-        for source in sources[1:]:
-            _require_same_columns(sources[0], source)
-    except InvalidInputError as error:
-        if not path.is_dir():
-            raise
-        raise InvalidInputError(
-            f"{error} All files of a folder are read; move what does not belong to the table "
-            "elsewhere, or let its name begin with '_'."
-        ) from error
+        first = sources[0]
+        for other in sources[1:]:
+            require_same_columns(str(first.path), first.names, str(other.path), other.names)
     return _with_one_decimal_mark(sources)
-
-
-def _files_in(path: Path) -> list[Path]:
-    """Return a file, or the tables in a folder in the order of their names."""
-    if not path.is_dir():
-        return [path]
-    files = sorted(
-        file for file in path.iterdir() if file.is_file() and not file.name.startswith((".", "_"))
-    )
-    if not files:
-        raise InvalidInputError(f"{short(path)}: there is no file in this folder.")
-    return files
 
 
 def _open_source(path: Path) -> Text | Parquet:
@@ -170,15 +153,3 @@ def _with_one_decimal_mark(sources: list[Text | Parquet]) -> list[Text | Parquet
         else source
         for source in sources
     ]
-
-
-def _require_same_columns(first: Text | Parquet, other: Text | Parquet) -> None:
-    """Refuse files with different columns, by name."""
-    missing = [name for name in first.names if name not in set(other.names)]
-    added = [name for name in other.names if name not in set(first.names)]
-    for names, what in ((missing, "lacks"), (added, "has the additional")):
-        if names:
-            raise InvalidInputError(
-                f"{short(other.path)} {what} column {shortened(names[0])}, unlike "
-                f"{short(first.path)}; all files must have the same columns."
-            )

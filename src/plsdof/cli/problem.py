@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._validation import Array
-from plsdof.cli.folder import read_folder
 from plsdof.columns import choose_columns, find_column, header_number, shortened, wavelengths
 from plsdof.errors import InvalidInputError
+from plsdof.folders import read_folder
 from plsdof.folds import Fold, make_folds
 from plsdof.table_content import Table
 from plsdof.tables import read_table, shortened_path

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from plsdof.cli.folder import files_of
 from plsdof.cli.problem import Problem, also_used, listed, require_apart
 from plsdof.cli.terminal import plural
 from plsdof.columns import shortened
 from plsdof.errors import InvalidInputError
 from plsdof.file_blocks import FileBlocks, file_blocks
+from plsdof.folders import files_in
 from plsdof.gram import FORMED, Gram
 from plsdof.large import source_gram
 from plsdof.tables import shortened_path
@@ -125,7 +125,7 @@ def read_streamed(
 
 def _require_readable(file: Path) -> None:
     if file.is_dir():
-        files_of(file)
+        files_in(file)
     elif file.exists() and not file.is_file():
         raise InvalidInputError(
             f"{shortened_path(str(file))}: it is read more than once, which needs a file or a "
