@@ -76,7 +76,7 @@ def test_dof_display_marks_the_number_of_rows_only_when_it_is_near(spectra, ozon
     def texts(path):
         return [t.get_text() for t in DoFDisplay.from_path(path).ax_.get_legend().get_texts()]
 
-    assert any(text.startswith("n = 40") for text in texts(pls_path(*spectra)))
+    assert "n = 40 (no intervals above)" in texts(pls_path(*spectra))
     assert not any(text.startswith("n = ") for text in texts(pls_path(*ozone)))
 
 
@@ -245,6 +245,45 @@ def test_overview_has_four_labelled_panels_that_do_not_overlap(kind, ozone, spec
         assert box.x1 <= whole.x1 + 1
         assert whole.y0 <= box.y0
         assert box.y1 <= whole.y1 + 1
+
+
+def assert_legends_hide_nothing(figure):
+    figure.draw_without_rendering()
+    for ax in figure.axes:
+        if ax.get_legend() is not None:
+            box = ax.get_legend().get_window_extent()
+            assert not box.overlaps(ax.bbox)
+            assert not box.overlaps(ax.xaxis.get_tightbbox())
+            assert not any(box.overlaps(one.bbox) for one in figure.axes)
+
+
+@pytest.mark.parametrize("kind", ["pls", "gmdl", "ridge", "pcr"])
+def test_legends_of_the_overview_hide_nothing(kind, ozone, spectra):
+    assert_legends_hide_nothing(make_overview(kind, ozone, spectra))
+
+
+def test_legends_of_single_pictures_hide_nothing(ozone, spectra):
+    path, cv = pls_path(*spectra), cross_validate(*ozone)
+    with matplotlib.rc_context({"font.size": 14}):
+        for display in (
+            DoFDisplay.from_path(path, path.select("bic")),
+            CriterionDisplay.from_cross_validation(cv, cv.select()),
+            CoefficientDisplay.from_path(path, 3),
+            ComparisonDisplay.from_comparison(compare_paths(*ozone)),
+        ):
+            assert display.ax_.get_legend().get_texts()
+            assert_legends_hide_nothing(display.figure_)
+
+
+def test_a_figure_that_makes_no_room_has_its_legend_inside(ozone):
+    import matplotlib.pyplot as plt
+
+    _, ax = plt.subplots()
+    display = DoFDisplay.from_path(pls_path(*ozone), ax=ax)
+    display.figure_.draw_without_rendering()
+    box = ax.get_legend().get_window_extent()
+    assert ax.bbox.x0 <= box.x0 < box.x1 <= ax.bbox.x1
+    assert ax.bbox.y0 <= box.y0 < box.y1 <= ax.bbox.y1
 
 
 def test_overview_draws_observed_against_fitted(ozone):

@@ -137,7 +137,7 @@ class CoefficientDisplay:
         x = self.features.positions[order]
         self.band_ = None
         if self.lower is not None and self.upper is not None:
-            label = f"{100 * self.level:g}% interval"
+            label = f"{100 * self.level:g}% intervals, one at a time"
             low, high = self.lower[order], self.upper[order]
             self.band_ = ax.fill_between(x, low, high, label=label, color=BLUE, alpha=0.25, lw=0)
         defaults: dict[str, Any] = {"color": BLUE, "linewidth": 1.2, "label": "coefficient"}

@@ -114,7 +114,7 @@ class DoFDisplay:
 
     def _draw_limit(self) -> None:
         if self.n is not None and np.nanmax(self.dof, initial=-np.inf) > 0.8 * self.n:
-            text = f"n = {self.n:g}: intervals need less"
+            text = f"n = {self.n:g} (no intervals above)"
             self.ax_.axhline(self.n, color=GREY, linewidth=1, label=text)
 
 
