@@ -20,7 +20,7 @@ import plsdof.report.document as document
 from plsdof import compare_paths, cross_validate, pcr_path, pls_path, ridge_path
 from plsdof.datasets import load_ozone, make_spectra
 from plsdof.errors import InvalidInputError, MissingExtraError
-from plsdof.inference import coefficient_inference, noise_interval
+from plsdof.inference import coefficient_inference, noise_interval, simultaneous_band
 from plsdof.kernel import kernel_pls_path
 from plsdof.outliers import outliers
 from plsdof.report import write_report
@@ -162,6 +162,10 @@ def test_details_of_a_model_are_those_of_the_library(ozone, ozone_page, m):
     close(one["lower"], inference.lower * deviation)
     close(one["upper"], inference.upper * deviation)
     assert one["distinct"] == np.sum((inference.lower > 0) | (inference.upper < 0))
+    band = simultaneous_band(path, m)
+    assert one["distinct_at_once"] == np.sum((band.lower > 0) | (band.upper < 0))
+    wide = np.array(one["coef"]) + one["widening"] * np.subtract(one["upper"], one["coef"])
+    np.testing.assert_allclose(wide, band.upper * deviation, rtol=2e-3)
     interval = noise_interval(path, m)
     close([one["sigma_low"], one["sigma_high"]], np.sqrt([interval.lower[0], interval.upper[0]]))
     table = outliers(path, m, y, q_limit="moments")
@@ -213,6 +217,22 @@ def test_the_text_says_what_was_found_how_to_cite_and_how_it_was_made(ozone_page
     for name in ("numpy", "scipy", "plotly", "Python", "plotly.js 9.9.9"):
         assert name in words
     assert f"plsdof {sys.modules['plsdof'].__version__}" in words
+
+
+def test_intervals_of_single_coefficients_are_not_called_a_band(tmp_path, ozone_page):
+    words = ozone_page.words()
+    assert "95 % intervals, one predictor at a time. Thin: 95 % band, for all of them" in words
+    # With 2 components ten of twelve intervals are free of zero; one fewer for all at once.
+    assert "Taken one at a time, 10 of 12 coefficients have a 95 % interval" in words
+    assert "zero; allowing for all of them at once, 9 do" in words
+    X, y = make_spectra(20, 30, random_state=0, as_frame=True, return_X_y=True)
+    path = pls_path(X, y, 4)
+    words = report(tmp_path, path, path.select("bic"), X=X, y=y, level=0.9).words()
+    assert "Dark: 90 % intervals, one wavelength at a time. Light: 90 % band, for all" in words
+
+
+def test_the_page_names_the_limit_of_q(ozone_page):
+    assert "from its mean and variance over these rows (limit “moments”)" in ozone_page.words()
 
 
 def test_comparison_describes_all_methods_at_equal_freedom(ozone, ozone_page):

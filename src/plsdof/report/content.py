@@ -88,6 +88,7 @@ def _features(subject: Subject) -> dict[str, Any]:
         "title": axis.title,
         "positions": [float(f"{axis.positions[j]:.10g}") for j in drawn],
         "names": [readable(axis.names[j], 40) for j in drawn],
+        "word": axis.title.partition(" (")[0] if axis.is_numeric else "predictor",
         "per": "unit" if axis.is_numeric else "standard deviation",
         "total": len(axis.names),
     }

@@ -6,7 +6,7 @@ import numpy as np
 
 from plsdof._validation import Array
 from plsdof.errors import NotAvailableError
-from plsdof.inference import CoefficientInference, noise_interval
+from plsdof.inference import CoefficientInference, noise_interval, simultaneous_band
 from plsdof.plotting.coefficients import inference_or_reason
 from plsdof.plotting.curves import padded
 from plsdof.plotting.overview import information_criterion
@@ -99,14 +99,25 @@ def _curve(subject: Subject, index: int, inference: CoefficientInference | None)
         "coef": rounded(subject.path.coef[index][drawn] * scale),
         "lower": None,
         "upper": None,
+        "widening": None,
         "distinct": None,
+        "distinct_at_once": None,
     }
-    if inference is not None:
-        apart = (inference.lower > 0) | (inference.upper < 0)
-        curve["lower"] = rounded(inference.lower[drawn] * scale)
-        curve["upper"] = rounded(inference.upper[drawn] * scale)
-        curve["distinct"] = int(np.count_nonzero(apart))
-    return curve
+    if inference is None:
+        return curve
+    band = simultaneous_band(subject.path, index, level=subject.level)
+    return curve | {
+        "lower": rounded(inference.lower[drawn] * scale),
+        "upper": rounded(inference.upper[drawn] * scale),
+        # The band is the intervals, wider by one factor.
+        "widening": rounded_one(band.critical / inference.critical),
+        "distinct": _without_zero(inference.lower, inference.upper),
+        "distinct_at_once": _without_zero(band.lower, band.upper),
+    }
+
+
+def _without_zero(lower: Array, upper: Array) -> int:
+    return int(np.count_nonzero((lower > 0) | (upper < 0)))
 
 
 def _strongest(

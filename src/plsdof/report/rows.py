@@ -14,6 +14,8 @@ from plsdof.report.subject import MOST_ROWS, Subject, evenly_spaced
 
 # Order of the bits in "flags", and how the page calls them.
 KINDS = {"t2": "T²", "q": "Q", "leverage": "leverage", "studentized": "residual"}
+# Of training rows of wide data, the other limits flag too few; see `plsdof.q_residuals`.
+_Q_LIMIT = "moments"
 _LEVERAGE_FACTOR = 3.0
 _MOST_SUSPECTS = 10
 
@@ -54,6 +56,7 @@ def row_facts(subject: Subject, sample: RowSample) -> dict[str, Any]:
         "number": (sample.places + 1).tolist(),
         "observed": rounded(subject.y[sample.places]),
         "total": sample.total,
+        "q_limit": _Q_LIMIT,
         "kinds": KINDS if subject.pls_path is not None else {"leverage": KINDS["leverage"]},
     }
 
@@ -80,7 +83,7 @@ def _row_numbers(subject: Subject, index: int) -> _RowNumbers:
     fit = {"fitted": fitted, "residual": subject.y - fitted}
     found = {"leverage": _leverage(subject, index)}
     if pls is not None:
-        found = outliers(pls, index, subject.y, level=subject.level, q_limit="moments").diagnostics
+        found = outliers(pls, index, subject.y, level=subject.level, q_limit=_Q_LIMIT).diagnostics
     flags = np.zeros(len(subject.y), dtype=np.intp)
     for i, kind in enumerate(KINDS):
         if kind in found:

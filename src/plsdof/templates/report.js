@@ -20,7 +20,8 @@
   const INK = color("ink");
   const MUTED = color("muted");
   const REFERENCE = color("reference");
-  const BAND = "rgba(0, 114, 178, 0.22)";
+  const BAND = "rgba(0, 114, 178, 0.32)";
+  const WIDE_BAND = "rgba(0, 114, 178, 0.13)";
   const CV_BAND = "rgba(213, 94, 0, 0.18)";
 
   function at(path) {
@@ -207,10 +208,20 @@
     return features.layout === "names" ? namedBars(one, base, per) : bandCurve(one, base, per);
   }
 
+  // Limits that hold for all predictors at once: further from the coefficients by one factor.
+  const widened = (one, limits) => limits.map((v, j) => one.coef[j] + one.widening * (v - one.coef[j]));
+  const ONE_BY_ONE = content.level + "%, one at a time";
+  const AT_ONCE = content.level + "%, all at once";
+
   function bandCurve(one, base, per) {
     const x = features.positions;
-    const data = one.lower ? band(x, one.lower, one.upper, BAND) : [];
-    if (one.lower) Object.assign(data[1], { showlegend: true, name: content.level + "% band" });
+    const data = [];
+    if (one.lower) {
+      data.push(...band(x, widened(one, one.lower), widened(one, one.upper), WIDE_BAND));
+      data.push(...band(x, one.lower, one.upper, BAND));
+      Object.assign(data[1], { showlegend: true, name: AT_ONCE });
+      Object.assign(data[3], { showlegend: true, name: ONE_BY_ONE });
+    }
     const line = { color: LINES[0], width: 1.6 };
     data.push(Object.assign({ x: x, y: one.coef, mode: "lines", line: line }, base));
     const wide = window.matchMedia("(pointer: fine)").matches && !isNarrow();
@@ -223,17 +234,16 @@
   function namedBars(one, base, per) {
     const places = one.coef.map((_, j) => j);
     const data = [];
-    if (one.lower) {
-      // One broken line holds all intervals.
-      const x = [];
-      const y = [];
-      places.forEach((j) => {
-        x.push(one.lower[j], one.upper[j], null);
-        y.push(j, j, null);
-      });
-      const line = { color: LINES[0], width: 3 };
-      const name = content.level + "% interval";
+    // One broken line holds all intervals.
+    const bars = (low, high, width, name) => {
+      const x = [].concat(...places.map((j) => [low[j], high[j], null]));
+      const y = [].concat(...places.map((j) => [j, j, null]));
+      const line = { color: LINES[0], width: width };
       data.push({ x: x, y: y, mode: "lines", line: line, hoverinfo: "skip", name: name });
+    };
+    if (one.lower) {
+      bars(widened(one, one.lower), widened(one, one.upper), 1.2, AT_ONCE);
+      bars(one.lower, one.upper, 4, ONE_BY_ONE);
     }
     const marker = { color: LINES[0], size: 9 };
     data.push(Object.assign({ x: one.coef, y: places, mode: "markers", marker: marker }, base));
@@ -399,7 +409,8 @@
       ["Noise standard deviation", "models.sigma." + place],
       ["… lower limit", one + "sigma_low"],
       ["… upper limit", one + "sigma_high"],
-      ["Intervals without zero", one + "distinct"],
+      ["Intervals without zero, one at a time", one + "distinct"],
+      ["… all at once", one + "distinct_at_once"],
     ];
     if (criterion.name) facts.push([criterion.name, "models.score." + place]);
     if (models.cv_error.some((v) => v !== null)) {
