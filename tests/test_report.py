@@ -235,6 +235,39 @@ def test_the_page_names_the_limit_of_q(ozone_page):
     assert "from its mean and variance over these rows (limit “moments”)" in ozone_page.words()
 
 
+def test_flagged_rows_beyond_the_listed_ones_are_counted(ozone, ozone_page):
+    X, y = ozone
+    rows = ozone_page.data["details"][2]["rows"]
+    flagged = np.count_nonzero(outliers(pls_path(X, y), 2, y, q_limit="moments").n_flags)
+    assert rows["flagged"] == flagged
+    assert len(rows["suspects"]) == 10
+    assert f" and {flagged - 5} more (see “Unusual rows”); row 1 is the first" in ozone_page.words()
+
+
+def test_rows_are_called_by_their_labels(ozone, tmp_path):
+    X, y = ozone
+    path = pls_path(X, y)
+    options = {"X": X, "y": y, "row_labels": [f"day <{i}>" for i in range(len(y))]}
+    page = report(tmp_path, path, path.select("bic"), **options)
+    assert page.data["rows"]["labels"][:2] == ["day <0>", "day <1>"]
+    suspects = page.data["details"][2]["rows"]["suspects"]
+    assert [one["label"] for one in suspects] == [f"day <{one['row'] - 1}>" for one in suspects]
+    first = f"Which rows to look at? {suspects[0]['label']} ({suspects[0]['why']})"
+    assert first in page.words()
+    assert "row 1 is the first row" not in page.words()
+    with pytest.raises(InvalidInputError, match="row_labels has 2 entries for 203 rows"):
+        report(tmp_path, path, path.select("bic"), X=X, y=y, row_labels=["a", "b"])
+
+
+def test_a_sample_of_rows_keeps_their_labels(tmp_path):
+    X, y = make_problem(600, 3, seed=3)
+    path = pls_path(X, y)
+    page = report(tmp_path, path, path.select("bic"), X=X, y=y, row_labels=range(1000, 1600))
+    rows = page.data["rows"]
+    assert len(rows["number"]) < 600
+    assert rows["labels"] == [str(999 + number) for number in rows["number"]]
+
+
 def test_comparison_describes_all_methods_at_equal_freedom(ozone, ozone_page):
     table = compare_paths(*ozone, cv=5)
     dof = pls_path(*ozone).dof[2]
@@ -302,6 +335,7 @@ def test_hostile_names_stay_text(tmp_path, name):
         path.select("bic"),
         X=X,
         y=y,
+        row_labels=HOSTILE * 2,
         response=name,
         source=name,
         command=f"plsdof fit {name}",
@@ -315,6 +349,8 @@ def test_hostile_names_stay_text(tmp_path, name):
         assert not any(key.startswith("on") for key in attrs)
         assert not str(attrs.get("href", "")).startswith("javascript")
     assert max(map(len, page.data["features"]["names"])) <= 40
+    assert max(map(len, page.data["rows"]["labels"])) <= 40
+    assert not any("\u202e" in label or "\x00" in label for label in page.data["rows"]["labels"])
     assert len(page.data["response"]) <= 60
     whole = (tmp_path / "report.html").read_bytes()
     assert b"\x00" not in whole

@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import re
+from collections.abc import Iterable
 from functools import partial
 from importlib import metadata, resources
 from typing import Any
@@ -37,6 +38,7 @@ def write_report(
     *,
     X: Any,
     y: Any,
+    row_labels: Iterable[Any] | None = None,
     response: str = "y",
     source: str = "",
     command: str = "",
@@ -57,6 +59,8 @@ def write_report(
     X, y : arrays or data frame
         The training rows (those with positive weight). Column names that are numbers become a
         wavelength axis.
+    row_labels : sequence, optional
+        What to call the rows, such as sample names; by default they are numbered from 1.
     response, source : str
         Name of the response and of the file the data came from.
     command : str
@@ -95,6 +99,7 @@ def write_report(
         selection,
         X=X,
         y=y,
+        row_labels=row_labels,
         response=response,
         source=source,
         cv=cv,

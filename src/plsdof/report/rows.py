@@ -51,9 +51,12 @@ def sample_rows(subject: Subject) -> RowSample:
 
 
 def row_facts(subject: Subject, sample: RowSample) -> dict[str, Any]:
-    """Return what is known of the rows before any model: number and observed response."""
+    """Return what is known of the rows before any model: number, label, observed response."""
     return {
         "number": (sample.places + 1).tolist(),
+        "labels": None
+        if subject.row_labels is None
+        else [subject.row_labels[i] for i in sample.places],
         "observed": rounded(subject.y[sample.places]),
         "total": sample.total,
         "q_limit": _Q_LIMIT,
@@ -73,6 +76,7 @@ def row_details(subject: Subject, index: int, sample: RowSample) -> dict[str, An
         "counts": {
             kind: int(np.count_nonzero(numbers.flags & bits[kind])) for kind in numbers.limits
         },
+        "flagged": int(np.count_nonzero(numbers.flags)),
         "suspects": _suspects(subject, numbers),
         "notes": numbers.notes,
     }
@@ -127,6 +131,7 @@ def _suspects(subject: Subject, numbers: _RowNumbers) -> list[dict[str, Any]]:
     return [
         {
             "row": int(row) + 1,
+            "label": "" if subject.row_labels is None else subject.row_labels[row],
             "why": ", ".join(
                 word for bit, word in enumerate(KINDS.values()) if numbers.flags[row] >> bit & 1
             ),

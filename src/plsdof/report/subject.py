@@ -1,5 +1,6 @@
 """What a report is about: a path, the choice on it, and the data, checked to belong together."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,7 +16,7 @@ from plsdof.errors import InvalidInputError
 from plsdof.path import Integers, Path
 from plsdof.path_types import PLSPath
 from plsdof.plotting.curves import padded
-from plsdof.plotting.features import FeatureAxis, feature_axis
+from plsdof.plotting.features import FeatureAxis, feature_axis, readable
 
 # How much goes into one file: about 2 MB of numbers at most.
 MOST_MODELS = 60
@@ -36,6 +37,7 @@ class Subject:
     features: Array
     y: Array
     names: tuple[str, ...] | None
+    row_labels: tuple[str, ...] | None
     response: str
     source: str
     cv: CrossValidation | None
@@ -122,6 +124,7 @@ def make_subject(
     *,
     X: Any,
     y: Any,
+    row_labels: Iterable[Any] | None,
     response: str,
     source: str,
     cv: CrossValidation | None,
@@ -146,12 +149,24 @@ def make_subject(
         features=features,
         y=y,
         names=path.feature_names or feature_names(X),
+        row_labels=_as_labels(row_labels, len(y)),
         response=response,
         source=source,
         cv=cv,
         comparison=comparison,
         level=as_fraction(level, "level"),
     )
+
+
+def _as_labels(labels: Iterable[Any] | None, n_rows: int) -> tuple[str, ...] | None:
+    if labels is None:
+        return None
+    found = tuple(readable(str(one), 40) for one in labels)
+    if len(found) != n_rows:
+        raise InvalidInputError(
+            f"row_labels has {len(found)} entries for {n_rows} rows; give one for every row of X."
+        )
+    return found
 
 
 def _require_training_rows(path: Path, index: int, features: Array, y: Array) -> None:
