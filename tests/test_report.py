@@ -479,6 +479,17 @@ def test_the_empty_model_and_a_constant_response_have_a_report(tmp_path):
     assert page.data["models"]["explained"] == [None]
 
 
+def test_notes_about_the_data_are_on_the_page_as_text(tmp_path):
+    X, y = make_problem(12, 3, seed=6)
+    X[:, 1] = 4.0
+    with pytest.warns(match="do not vary"):
+        path = pls_path(pd.DataFrame(X, columns=["a", "<b>", "c"]), y, 2)
+    notes = ["Left out, not numeric: '<script>'.", "", "Left out, not numeric: '<script>'."]
+    page = report(tmp_path, path, path.select("bic"), X=X, y=y, notes=notes)
+    assert page.words().count("Left out, not numeric: '<script>'.") == 1
+    assert "1 column(s) of X do not vary: '<b>'" in page.words()
+
+
 def test_large_problems_are_thinned_and_the_page_says_so(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(700, 80))

@@ -261,6 +261,7 @@ def _write_report(problem: TableProblem, analysis: Analysis, file: Path) -> None
             max_components=plan.max_components,
         ),
         level=plan.level,
+        notes=problem.notes,
     )
 
 

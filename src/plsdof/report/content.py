@@ -16,6 +16,7 @@ from plsdof.report.models import all_models, criterion_facts, model_details
 from plsdof.report.rounding import rounded_one
 from plsdof.report.rows import row_facts, sample_rows
 from plsdof.report.subject import Subject
+from plsdof.standardize import constant_columns_text
 
 _RULES = {
     "first-minimum": "first local minimum",
@@ -123,7 +124,8 @@ def _notes(subject: Subject) -> list[str]:
     """Return what a careful reader should know about this path and this choice."""
     path, index = subject.path, subject.selection.index
     dof, n = float(path.dof[index]), path.spectrum.n
-    notes = [path.message, "" if subject.cv is None else subject.cv.message]
+    notes = [*subject.notes, _constant_columns(subject), path.message]
+    notes.append("" if subject.cv is None else subject.cv.message)
     if subject.chosen == len(subject.order) - 1 and len(subject.order) > 1:
         notes.append("The richest model tried was chosen: allow more, the best may lie beyond.")
     if subject.chosen == 0 and path.parameter_name == "n_components":
@@ -134,7 +136,12 @@ def _notes(subject: Subject) -> list[str]:
         notes.append(
             f"The page describes {len(subject.shown)} of {len(subject.order)} models in detail."
         )
-    return [readable(note, 400) for note in notes if note]
+    return list(dict.fromkeys(readable(note, 400) for note in notes if note))
+
+
+def _constant_columns(subject: Subject) -> str:
+    constant = np.flatnonzero(~np.isfinite(subject.path.units.x_scale))
+    return constant_columns_text([subject.axis.names[j] for j in constant]) if constant.size else ""
 
 
 def _compared(subject: Subject, table: Comparison) -> dict[str, Any]:

@@ -45,6 +45,7 @@ def write_report(
     cv: CrossValidation | None = None,
     comparison: Comparison | None = None,
     level: float = 0.95,
+    notes: Iterable[str] = (),
 ) -> None:
     """Write a path and the choice on it as one HTML file that needs no network.
 
@@ -71,6 +72,8 @@ def write_report(
         Adds a section on other methods.
     level : float
         Of the intervals and of the limits for unusual rows.
+    notes : sequence of str
+        What a reader should know about the data, such as columns and rows left out.
 
     Notes
     -----
@@ -105,6 +108,7 @@ def write_report(
         cv=cv,
         comparison=comparison,
         level=level,
+        notes=notes,
     )
     page = render(report_content(subject), plotly=plotly, command=command)
     with atomic_write(file) as stream:

@@ -43,6 +43,7 @@ class Subject:
     cv: CrossValidation | None
     comparison: Comparison | None
     level: float
+    notes: tuple[str, ...]
 
     @cached_property
     def order(self) -> Integers:
@@ -130,6 +131,7 @@ def make_subject(
     cv: CrossValidation | None,
     comparison: Comparison | None,
     level: float,
+    notes: Iterable[str],
 ) -> Subject:
     """Check that path, choice, data and cross-validation belong together."""
     features = path.check_new_rows(X)
@@ -155,6 +157,7 @@ def make_subject(
         cv=cv,
         comparison=comparison,
         level=as_fraction(level, "level"),
+        notes=tuple(notes),
     )
 
 
