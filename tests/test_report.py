@@ -17,7 +17,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import plsdof.report.document as document
-from plsdof import compare_paths, cross_validate, pcr_path, pls_path, ridge_path
+from plsdof import (
+    compare_paths,
+    cross_validate,
+    explained_variance,
+    pcr_path,
+    pls_path,
+    ridge_path,
+)
 from plsdof.datasets import load_ozone, make_spectra
 from plsdof.errors import InvalidInputError, MissingExtraError
 from plsdof.inference import coefficient_inference, noise_interval, simultaneous_band
@@ -149,6 +156,14 @@ def test_curves_are_those_of_the_path_and_the_cross_validation(ozone, ozone_page
     close(models["cv_std_error"], cv.std_error)
     correlation = np.array([np.corrcoef(y, fitted)[0, 1] ** 2 for fitted in path.fitted[1:]])
     close(models["explained"][1:], 100 * correlation)
+    close(models["x_explained"], [0, *100 * explained_variance(path).x_cumulative])
+    words = ozone_page.words()
+    assert (
+        "RSS R² of X, % R², % Noise sd BIC CV error its standard error its root (RMSECV)" in words
+    )
+    shown_models = {where for where, _ in ozone_page.numbers if where.startswith("models.")}
+    for name in ("x_explained", "cv_rmse"):
+        assert {f"models.{name}.{place}" for place in range(13)} <= shown_models
 
 
 @pytest.mark.parametrize("m", [0, 2, 7])
@@ -460,6 +475,7 @@ def test_every_kind_of_path_has_a_report(tmp_path, kind):
     close(data["details"][1]["rows"]["fitted"], path.fitted[order[1]])
     close(data["details"][1]["rows"]["leverage"], path.leverage(int(order[1])))
     assert ("t2" in data["rows"]["kinds"]) == (kind in ("weighted", "by cv"))
+    assert ("R² of X" in page.words()) == (kind in ("weighted", "by cv", "kernel"))
     if kind == "supervised":
         assert "Degrees of Freedom of this model are not known" in page.words()
     if kind == "by cv":

@@ -458,6 +458,7 @@
       ["Naive Degrees of Freedom", "models.naive_dof." + place],
       ["Residual sum of squares", "models.rss." + place],
       ["Variance explained, %", "models.explained." + place],
+      ...(models.x_explained[place] === null ? [] : [["… of the predictors, %", "models.x_explained." + place]]),
       ["Noise standard deviation", "models.sigma." + place],
       ["… lower limit", one + "sigma_low"],
       ["… upper limit", one + "sigma_high"],
@@ -467,7 +468,7 @@
     if (criterion.name) facts.push([criterion.name, "models.score." + place]);
     if (models.cv_error.some((v) => v !== null)) {
       facts.push(["Cross-validated error", "models.cv_error." + place]);
-      facts.push(["… its square root", "models.cv_rmse." + place]);
+      facts.push(["… its square root (RMSECV)", "models.cv_rmse." + place]);
     }
     const body = facts.map(([name, path]) => {
       const head = element("th", name);
