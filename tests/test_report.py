@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import plsdof.report.document as document
+import plsdof.report.rows as rows
 from plsdof import (
     compare_paths,
     cross_validate,
@@ -524,6 +525,34 @@ def test_large_problems_are_thinned_and_the_page_says_so(tmp_path):
     worst = int(np.argmax(suspects)) + 1
     assert worst in data["rows"]["number"]
     assert "predictors are drawn" not in page.words()
+
+
+def test_the_rows_of_each_model_are_diagnosed_once(tmp_path, monkeypatch):
+    X, y = make_problem(600, 4, seed=3)
+    path = pls_path(X, y)
+    asked, leverages = [], []
+
+    def counted(path, index, *arguments, **options):
+        asked.append(index)
+        return outliers(path, index, *arguments, **options)
+
+    monkeypatch.setattr(rows, "outliers", counted)
+    monkeypatch.setattr(rows, "_leverage", lambda *_: leverages.append(1))
+    report(tmp_path, path, path.select("bic"), X=X, y=y)
+    assert sorted(asked) == [0, 1, 2, 3, 4]
+    assert not leverages
+
+
+def test_progress_counts_the_models_on_stderr(tmp_path, capsys, monkeypatch):
+    pytest.importorskip("rich")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    X, y = make_problem(20, 4, seed=3)
+    path = pls_path(X, y)
+    report(tmp_path, path, path.select("bic"), X=X, y=y)
+    assert capsys.readouterr().err == ""
+    report(tmp_path, path, path.select("bic"), X=X, y=y, progress=True)
+    assert "Models of the report" in capsys.readouterr().err
 
 
 def test_many_predictors_are_thinned_evenly(tmp_path):

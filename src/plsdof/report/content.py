@@ -1,5 +1,6 @@
 """Everything a report says, as one dictionary that becomes the page's embedded data."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from plsdof.comparison import Comparison
 from plsdof.criteria import Selection
 from plsdof.cross_validated import CrossValidation
 from plsdof.errors import NotAvailableError
+from plsdof.parallel import with_progress
 from plsdof.plotting.coefficients import MOST_NAMED
 from plsdof.plotting.comparing import TITLES, default_quantity, method_name
 from plsdof.plotting.features import readable
@@ -39,9 +41,12 @@ _METHODS = {
 }
 
 
-def report_content(subject: Subject) -> dict[str, Any]:
+def report_content(subject: Subject, *, progress: bool = False) -> dict[str, Any]:
     """Return the data of a report; all numbers are rounded as they are shown."""
     sample = sample_rows(subject)
+    places: Iterable[int] = subject.shown
+    if progress:
+        places = with_progress(subject.shown, len(subject.shown), "Models of the report")
     return {
         "response": readable(subject.response),
         "source": readable(subject.source, 200) if subject.source else "",
@@ -57,7 +62,7 @@ def report_content(subject: Subject) -> dict[str, Any]:
         "models": all_models(subject),
         "features": _features(subject),
         "rows": row_facts(subject, sample),
-        "details": [model_details(subject, place, sample) for place in subject.shown],
+        "details": [model_details(subject, place, sample) for place in places],
         "comparison": None
         if subject.comparison is None
         else _compared(subject, subject.comparison),

@@ -46,6 +46,7 @@ def write_report(
     comparison: Comparison | None = None,
     level: float = 0.95,
     notes: Iterable[str] = (),
+    progress: bool = False,
 ) -> None:
     """Write a path and the choice on it as one HTML file that needs no network.
 
@@ -74,6 +75,8 @@ def write_report(
         Of the intervals and of the limits for unusual rows.
     notes : sequence of str
         What a reader should know about the data, such as columns and rows left out.
+    progress : bool
+        Show a bar on stderr that counts the models described. Needs rich.
 
     Notes
     -----
@@ -110,7 +113,7 @@ def write_report(
         level=level,
         notes=notes,
     )
-    page = render(report_content(subject), plotly=plotly, command=command)
+    page = render(report_content(subject, progress=progress), plotly=plotly, command=command)
     with atomic_write(file) as stream:
         stream.write(page.encode("utf-8", errors="replace"))
 

@@ -23,14 +23,6 @@ Flags = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class RowSample:
-    """Which rows are drawn."""
-
-    places: npt.NDArray[np.intp]
-    total: int
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
 class _RowNumbers:
     """Numbers per row, limits and flags (a bit per kind) of one model."""
 
@@ -40,14 +32,23 @@ class _RowNumbers:
     notes: list[str]
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RowSample:
+    """Which rows are drawn, and what is known of them in the chosen model."""
+
+    places: npt.NDArray[np.intp]
+    total: int
+    chosen: _RowNumbers
+
+
 def sample_rows(subject: Subject) -> RowSample:
     """Draw all rows, or evenly spaced ones and those the chosen model flags most."""
-    total = len(subject.y)
-    if total <= MOST_ROWS:
-        return RowSample(places=np.arange(total), total=total)
-    unusual = _most_flagged(_row_numbers(subject, subject.selection.index))[: MOST_ROWS // 4]
-    usual = evenly_spaced(total, MOST_ROWS - len(unusual))
-    return RowSample(places=np.union1d(unusual, usual), total=total)
+    total, chosen = len(subject.y), _row_numbers(subject, subject.selection.index)
+    places = np.arange(total)
+    if total > MOST_ROWS:
+        unusual = _most_flagged(chosen)[: MOST_ROWS // 4]
+        places = np.union1d(unusual, evenly_spaced(total, MOST_ROWS - len(unusual)))
+    return RowSample(places=places, total=total, chosen=chosen)
 
 
 def row_facts(subject: Subject, sample: RowSample) -> dict[str, Any]:
@@ -66,7 +67,8 @@ def row_facts(subject: Subject, sample: RowSample) -> dict[str, Any]:
 
 def row_details(subject: Subject, index: int, sample: RowSample) -> dict[str, Any]:
     """Return fit, residuals and diagnostics of the drawn rows, and the most unusual of all rows."""
-    numbers = _row_numbers(subject, index)
+    is_chosen = index == subject.selection.index
+    numbers = sample.chosen if is_chosen else _row_numbers(subject, index)
     drawn = sample.places
     bits = {kind: 1 << i for i, kind in enumerate(KINDS)}
     return {
@@ -85,8 +87,9 @@ def row_details(subject: Subject, index: int, sample: RowSample) -> dict[str, An
 def _row_numbers(subject: Subject, index: int) -> _RowNumbers:
     fitted, pls = subject.path.fitted[index], subject.pls_path
     fit = {"fitted": fitted, "residual": subject.y - fitted}
-    found = {"leverage": _leverage(subject, index)}
-    if pls is not None:
+    if pls is None:
+        found = {"leverage": _leverage(subject, index)}
+    else:
         found = outliers(pls, index, subject.y, level=subject.level, q_limit=_Q_LIMIT).diagnostics
     flags = np.zeros(len(subject.y), dtype=np.intp)
     for i, kind in enumerate(KINDS):

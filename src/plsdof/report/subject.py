@@ -102,8 +102,9 @@ class Subject:
         return padded(np.asarray(values), len(self.path.dof))
 
     def _affordable(self) -> int:
-        n, p = self.features.shape
-        return int(_MOST_WORK / ((p + 8.0 * n) * max(1.0, self.path.spectrum.rank) ** 2))
+        (n, p), r = self.features.shape, max(1.0, self.path.spectrum.rank)
+        # Diagnostics of the rows; intervals of the coefficients; draws for their band.
+        return int(_MOST_WORK / (6 * n * r**2 + 2 * p * r**2 + 2000 * p * r))
 
 
 def evenly_spaced(total: int, most: int) -> npt.NDArray[np.intp]:
