@@ -296,6 +296,45 @@ def test_overview_draws_observed_against_fitted(ozone):
     assert f"{1 - np.sum((y - fitted) ** 2) / np.sum((y - y.mean()) ** 2):.3f}" in panel.get_title()
 
 
+def test_overview_of_an_estimator_is_that_of_its_path(ozone):
+    model = PLSRegressor("cv", cv=4).fit(*ozone)
+    mine = overview_figure(model)
+    other = overview_figure(model.path_, model.selection_, cv=model.cv_results_)
+    for one, same in zip(mine.axes, other.axes, strict=True):
+        assert len(one.lines) == len(same.lines) > 0
+        for line, twin in zip(one.lines, same.lines, strict=True):
+            np.testing.assert_array_equal(drawn(line), drawn(twin))
+    fixed = overview_figure(RidgeRegressor(10.0).fit(*ozone))
+    texts = [text.get_text() for text in fixed.axes[0].get_legend().get_texts()]
+    assert "chosen: alpha = 10" in texts
+
+
+def test_a_criterion_can_be_named_in_the_place_of_a_selection(ozone):
+    path = pls_path(*ozone)
+    display = CriterionDisplay.from_path(path, "aic")
+    np.testing.assert_array_equal(drawn(display.line_)[1], path.criterion("aic"))
+    assert display.chosen is None
+    with pytest.raises(InvalidInputError, match="criterion must be one of"):
+        CriterionDisplay.from_path(path, "abc")
+
+
+def test_what_cannot_be_drawn_is_named(ozone):
+    path, model = pls_path(*ozone), PLSRegressor().fit(*ozone)
+    for draw, reason in (
+        (lambda: overview_figure(path), "A path needs a selection, such as .*; got None"),
+        (lambda: overview_figure(path, "bic"), "A path needs a selection, such as .*; got 'bic'"),
+        (lambda: overview_figure(PLSRegressor()), "Call its fit first"),
+        (lambda: overview_figure(7), "or a fitted estimator; got int"),
+        (lambda: overview_figure(model, "bic"), "selection must be a Selection"),
+        (lambda: DoFDisplay.from_path(path, "bic"), "selection must be a Selection"),
+        (lambda: DoFDisplay.from_path(model), "PLSRegressor. For a fitted estimator use from_est"),
+        (lambda: CriterionDisplay.from_path(model), "For a fitted estimator use from_estimator"),
+        (lambda: CoefficientDisplay.from_path(model, 2), "For a fitted estimator use from_estima"),
+    ):
+        with pytest.raises(InvalidInputError, match=reason):
+            draw()
+
+
 def test_overview_without_response_shows_leverage(ozone):
     path = pls_path(*ozone)
     panel = overview_figure(path, path.select("bic")).axes[3]

@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 import plsdof.report.document as document
 import plsdof.report.rows as rows
 from plsdof import (
+    PCRegressor,
+    PLSRegressor,
     compare_paths,
     cross_validate,
     explained_variance,
@@ -112,7 +114,7 @@ def ozone():
     return load_ozone(return_X_y=True, as_frame=True)
 
 
-def report(folder, path, selection, **options):
+def report(folder, path, selection=None, **options):
     file = folder / "report.html"
     write_report(file, path, selection, **options)
     return Page(file.read_text(encoding="utf-8"))
@@ -505,6 +507,38 @@ def test_notes_about_the_data_are_on_the_page_as_text(tmp_path):
     page = report(tmp_path, path, path.select("bic"), X=X, y=y, notes=notes)
     assert page.words().count("Left out, not numeric: '<script>'.") == 1
     assert "1 column(s) of X do not vary: '<b>'" in page.words()
+
+
+def test_a_fitted_estimator_brings_its_path_choice_and_cross_validation(ozone, tmp_path):
+    X, y = ozone
+    model = PLSRegressor("cv", cv=4).fit(X, y)
+    found = report(tmp_path, model, X=X, y=y).data
+    options = {"X": X, "y": y, "cv": model.cv_results_}
+    assert found == report(tmp_path, model.path_, model.selection_, **options).data
+    assert found["models"]["cv_error"][1] is not None
+    other = report(tmp_path, model, model.path_.select("aic"), X=X, y=y).words()
+    assert "the first local minimum of AIC" in other
+
+
+def test_a_size_that_was_given_is_not_called_a_minimum(ozone, tmp_path):
+    X, y = ozone
+    page = report(tmp_path, PCRegressor(3).fit(X, y), X=X, y=y)
+    assert "PCR with 3 components was chosen: its size was given." in page.words()
+    assert "The richest model tried was chosen" not in page.words()
+    assert page.data["models"]["parameter"][page.data["chosen"]] == 3
+
+
+def test_what_is_neither_path_nor_fitted_estimator_is_refused(ozone, tmp_path):
+    X, y = ozone
+    both = PLSRegressor(2).fit(X, np.column_stack([y, y**2]))
+    for model, reason in (
+        (X, "path must be a path, as made by pls_path, or a fitted estimator; got DataFrame"),
+        (PLSRegressor(), "Call its fit first"),
+        (both, "was fitted to several responses"),
+        (pls_path(X, y), "A path needs a selection, such as path.select"),
+    ):
+        with pytest.raises(InvalidInputError, match=reason):
+            report(tmp_path, model, X=X, y=y)
 
 
 def test_large_problems_are_thinned_and_the_page_says_so(tmp_path):

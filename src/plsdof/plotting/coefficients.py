@@ -10,8 +10,8 @@ from plsdof._validation import Array, as_choice
 from plsdof.errors import NotAvailableError
 from plsdof.inference import CoefficientInference, coefficient_inference
 from plsdof.path import Noise, Path
-from plsdof.plotting.curves import fitted_path
 from plsdof.plotting.features import FeatureAxis, feature_axis
+from plsdof.plotting.fitted import as_path, fitted_path
 from plsdof.plotting.style import BLUE, GREY, axes_or_new, plain, show_legend
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class CoefficientDisplay:
         names : sequence of str, optional
             Names of the predictors; by default those of the path.
         """
-        as_choice(per, "per", PER)
+        path, per = as_path(path), as_choice(per, "per", PER)
         coef = path.coef[path.index(m)]
         result, reason = inference_or_reason(path, m, level=level, noise=noise)
         factor = scale_of(path) if per == "standard-deviation" else np.ones(len(coef))

@@ -76,14 +76,17 @@ def _method(subject: Subject) -> str:
     return _METHODS.get(name, name.removesuffix("Path"))
 
 
-def _choice(selection: Selection) -> dict[str, str]:
+def _choice(selection: Selection) -> str:
+    """Say how the model was chosen."""
+    if selection.rule == "given":
+        return "its size was given"
     rule = _RULES.get(selection.rule, selection.rule)
     what, how = selection.criterion.upper(), _DOF_WORDS.get(selection.dof, "")
     if selection.criterion.startswith("cv-"):
         what = f"the cross-validated {selection.criterion[3:]}"
         if selection.criterion != "cv-error":
             rule, what = rule.replace("minimum", "maximum"), f"{what} correlation"
-    return {"rule": f"the {rule}", "what": what, "how": how}
+    return f"the {rule} of {what} {how}".rstrip()
 
 
 def _features(subject: Subject) -> dict[str, Any]:
@@ -131,7 +134,8 @@ def _notes(subject: Subject) -> list[str]:
     dof, n = float(path.dof[index]), path.spectrum.n
     notes = [*subject.notes, _constant_columns(subject), path.message]
     notes.append("" if subject.cv is None else subject.cv.message)
-    if subject.chosen == len(subject.order) - 1 and len(subject.order) > 1:
+    is_last = subject.chosen == len(subject.order) - 1 and len(subject.order) > 1
+    if is_last and subject.selection.rule != "given":
         notes.append("The richest model tried was chosen: allow more, the best may lie beyond.")
     if subject.chosen == 0 and path.parameter_name == "n_components":
         notes.append("The model without predictors was chosen: they do not help to predict.")

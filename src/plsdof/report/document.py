@@ -16,8 +16,8 @@ from plsdof.comparison import Comparison
 from plsdof.criteria import Selection
 from plsdof.cross_validated import CrossValidation
 from plsdof.errors import MissingExtraError
-from plsdof.path import Path
 from plsdof.plotting.features import is_harmless
+from plsdof.plotting.fitted import as_fitted
 from plsdof.report.content import report_content
 from plsdof.report.rounding import shown
 from plsdof.report.subject import make_subject
@@ -33,8 +33,8 @@ _PACKAGES = ("plsdof", "numpy", "scipy", "plotly", "jinja2")
 
 def write_report(
     file: str | os.PathLike[str],
-    path: Path,
-    selection: Selection,
+    path: Any,
+    selection: Selection | None = None,
     *,
     X: Any,
     y: Any,
@@ -54,10 +54,10 @@ def write_report(
     ----------
     file : path
         The HTML file; it appears complete or not at all.
-    path : Path
+    path : Path or fitted estimator
         Of any method; T^2, Q and studentised residuals are shown for plain PLS.
     selection : Selection
-        The choice, made from ``path`` or ``cv``.
+        The choice, made from ``path`` or ``cv``; that of an estimator by default.
     X, y : arrays or data frame
         The training rows (those with positive weight). Column names that are numbers become a
         wavelength axis.
@@ -68,7 +68,7 @@ def write_report(
     command : str
         The command that made the report, quoted in it as it is.
     cv : CrossValidation, optional
-        Of the same method; adds its errors.
+        Of the same method; adds its errors. Those of an estimator by default.
     comparison : Comparison, optional
         Adds a section on other methods.
     level : float
@@ -99,16 +99,15 @@ def write_report(
     True
     """
     check_writable(file)
+    model = as_fitted(path, selection, cv)
     plotly = _plotly_script()
     subject = make_subject(
-        path,
-        selection,
+        model,
         X=X,
         y=y,
         row_labels=row_labels,
         response=response,
         source=source,
-        cv=cv,
         comparison=comparison,
         level=level,
         notes=notes,

@@ -17,6 +17,7 @@ from plsdof.path import Integers, Path
 from plsdof.path_types import PLSPath
 from plsdof.plotting.curves import padded
 from plsdof.plotting.features import FeatureAxis, feature_axis, readable
+from plsdof.plotting.fitted import Fitted
 
 # How much goes into one file: about 2 MB of numbers at most.
 MOST_MODELS = 60
@@ -121,20 +122,19 @@ def evenly_spaced(total: int, most: int) -> npt.NDArray[np.intp]:
 
 
 def make_subject(
-    path: Path,
-    selection: Selection,
+    model: Fitted,
     *,
     X: Any,
     y: Any,
     row_labels: Iterable[Any] | None,
     response: str,
     source: str,
-    cv: CrossValidation | None,
     comparison: Comparison | None,
     level: float,
     notes: Iterable[str],
 ) -> Subject:
     """Check that path, choice, data and cross-validation belong together."""
+    path, selection = model.path, model.selection
     features = path.check_new_rows(X)
     y = as_response(y, len(features))
     index = path.index(selection.index)
@@ -145,7 +145,7 @@ def make_subject(
             "this path."
         )
     _require_training_rows(path, index, features, y)
-    _require_same_models(path, cv)
+    _require_same_models(path, model.cv)
     return Subject(
         path=path,
         selection=selection,
@@ -155,7 +155,7 @@ def make_subject(
         row_labels=_as_labels(row_labels, len(y)),
         response=response,
         source=source,
-        cv=cv,
+        cv=model.cv,
         comparison=comparison,
         level=as_fraction(level, "level"),
         notes=tuple(notes),
