@@ -270,6 +270,22 @@ def test_nothing_sticks_out_of_the_page(browser, files, name, width):
     assert browser.execute_script(script) == []
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+def test_captions_keep_a_distance_from_the_picture_above(browser, files, width):
+    open_page(browser, files["ozone"], width)
+    script = """
+    const figures = [...document.querySelectorAll(".pair figure")];
+    const boxes = figures.map((one) => one.getBoundingClientRect());
+    const gaps = [];
+    for (const one of boxes) for (const other of boxes)
+      if (one.left === other.left && other.top > one.top) gaps.push(other.top - one.bottom);
+    return gaps;
+    """
+    gaps = browser.execute_script(script)
+    assert len(gaps) >= 2
+    assert min(gaps) >= 12
+
+
 @pytest.mark.parametrize("name", ["ozone", "hostile"])
 def test_text_on_screen_has_the_contrast_of_wcag_aa(browser, files, name):
     open_page(browser, files[name])
