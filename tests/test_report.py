@@ -589,6 +589,17 @@ def test_progress_counts_the_models_on_stderr(tmp_path, capsys, monkeypatch):
     assert "Models of the report" in capsys.readouterr().err
 
 
+def test_the_band_of_the_chosen_model_has_all_its_draws_in_large_problems_too(tmp_path):
+    X, y = make_spectra(40, 3000, random_state=0, return_X_y=True)
+    path = pls_path(X, y, 3)
+    chosen = replace(path.select("bic"), index=1, parameter=1.0)
+    details = report(tmp_path, path, chosen, X=X, y=y).data["details"]
+    for m, draws in ((1, 2000), (2, 500)):
+        band = simultaneous_band(path, m, n_draws=draws)
+        expected = band.critical / coefficient_inference(path, m).critical
+        assert details[m]["widening"] == pytest.approx(expected, rel=1e-3)
+
+
 def test_many_predictors_are_thinned_evenly(tmp_path):
     rng = np.random.default_rng(1)
     X = pd.DataFrame(rng.normal(size=(12, 5000)), columns=[f"{1000 + i}" for i in range(5000)])

@@ -118,7 +118,8 @@ def _curve(subject: Subject, index: int, inference: CoefficientInference | None)
     }
     if inference is None:
         return curve
-    band = simultaneous_band(subject.path, index, level=subject.level)
+    draws = subject.draws(index)
+    band = simultaneous_band(subject.path, index, level=subject.level, n_draws=draws)
     return curve | {
         "lower": rounded(inference.lower[drawn] * scale),
         "upper": rounded(inference.upper[drawn] * scale),

@@ -27,6 +27,10 @@ MOST_COEFFICIENTS = 60_000
 # Multiplications spent on the models of the slider: seconds, half a minute at most.
 _MOST_WORK = 3e11
 _FEWEST_MODELS = 5
+# Draws for the band of all coefficients: the critical value is off by about 1% or 2%.
+_DRAWS, _FEW_DRAWS = 2000, 500
+# Entries of the factor of the covariance, from which on 2000 draws for every model take seconds.
+_LARGE_FACTOR = 100_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -98,6 +102,10 @@ class Subject:
         order = self.axis.order
         return order[evenly_spaced(len(order), most)]
 
+    def draws(self, index: int) -> int:
+        """Draws for the band of a model: fewer if the problem is large, except for the chosen."""
+        return _DRAWS if index == self.selection.index else self._draws_beside_chosen
+
     def _from_cv(self, name: str) -> Array:
         values = [] if self.cv is None else getattr(self.cv, name)
         return padded(np.asarray(values), len(self.path.dof))
@@ -105,7 +113,12 @@ class Subject:
     def _affordable(self) -> int:
         (n, p), r = self.features.shape, max(1.0, self.path.spectrum.rank)
         # Diagnostics of the rows; intervals of the coefficients; draws for their band.
-        return int(_MOST_WORK / (6 * n * r**2 + 2 * p * r**2 + 2000 * p * r))
+        return int(_MOST_WORK / (6 * n * r**2 + 2 * p * r**2 + self._draws_beside_chosen * p * r))
+
+    @property
+    def _draws_beside_chosen(self) -> int:
+        is_large = self.features.shape[1] * self.path.spectrum.rank > _LARGE_FACTOR
+        return _FEW_DRAWS if is_large else _DRAWS
 
 
 def evenly_spaced(total: int, most: int) -> npt.NDArray[np.intp]:
