@@ -521,6 +521,18 @@ def test_a_report_is_written(tmp_path):
     assert report.read_text(encoding="utf-8").lstrip().lower().startswith("<!doctype html")
 
 
+def test_what_was_left_out_of_the_table_is_said_in_the_report(tmp_path):
+    pytest.importorskip("jinja2")
+    pytest.importorskip("plotly")
+    file, _, _ = made(tmp_path)
+    lines = file.read_text().splitlines()
+    rows = [f"{line},s{i}" for i, line in enumerate(lines[1:])]
+    write(tmp_path, "\n".join([f"{lines[0]},Sample ID", *rows]))
+    report = tmp_path / "report.html"
+    run("fit", file, "-r", "y", "--report", report)
+    assert "Left out, not numeric: &#39;Sample ID&#39;" in report.read_text(encoding="utf-8")
+
+
 def test_a_failing_output_leaves_no_file(tmp_path, monkeypatch):
     from plsdof import model_file
     from plsdof.errors import InvalidInputError

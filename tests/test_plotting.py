@@ -76,7 +76,7 @@ def test_dof_display_marks_the_number_of_rows_only_when_it_is_near(spectra, ozon
     def texts(path):
         return [t.get_text() for t in DoFDisplay.from_path(path).ax_.get_legend().get_texts()]
 
-    assert any(text.startswith("n = 40") for text in texts(pls_path(*spectra)))
+    assert "n = 40 (no intervals above)" in texts(pls_path(*spectra))
     assert not any(text.startswith("n = ") for text in texts(pls_path(*ozone)))
 
 
@@ -247,6 +247,45 @@ def test_overview_has_four_labelled_panels_that_do_not_overlap(kind, ozone, spec
         assert box.y1 <= whole.y1 + 1
 
 
+def assert_legends_hide_nothing(figure):
+    figure.draw_without_rendering()
+    for ax in figure.axes:
+        if ax.get_legend() is not None:
+            box = ax.get_legend().get_window_extent()
+            assert not box.overlaps(ax.bbox)
+            assert not box.overlaps(ax.xaxis.get_tightbbox())
+            assert not any(box.overlaps(one.bbox) for one in figure.axes)
+
+
+@pytest.mark.parametrize("kind", ["pls", "gmdl", "ridge", "pcr"])
+def test_legends_of_the_overview_hide_nothing(kind, ozone, spectra):
+    assert_legends_hide_nothing(make_overview(kind, ozone, spectra))
+
+
+def test_legends_of_single_pictures_hide_nothing(ozone, spectra):
+    path, cv = pls_path(*spectra), cross_validate(*ozone)
+    with matplotlib.rc_context({"font.size": 14}):
+        for display in (
+            DoFDisplay.from_path(path, path.select("bic")),
+            CriterionDisplay.from_cross_validation(cv, cv.select()),
+            CoefficientDisplay.from_path(path, 3),
+            ComparisonDisplay.from_comparison(compare_paths(*ozone)),
+        ):
+            assert display.ax_.get_legend().get_texts()
+            assert_legends_hide_nothing(display.figure_)
+
+
+def test_a_figure_that_makes_no_room_has_its_legend_inside(ozone):
+    import matplotlib.pyplot as plt
+
+    _, ax = plt.subplots()
+    display = DoFDisplay.from_path(pls_path(*ozone), ax=ax)
+    display.figure_.draw_without_rendering()
+    box = ax.get_legend().get_window_extent()
+    assert ax.bbox.x0 <= box.x0 < box.x1 <= ax.bbox.x1
+    assert ax.bbox.y0 <= box.y0 < box.y1 <= ax.bbox.y1
+
+
 def test_overview_draws_observed_against_fitted(ozone):
     X, y = ozone
     path = pls_path(X, y)
@@ -255,6 +294,45 @@ def test_overview_draws_observed_against_fitted(ozone):
     np.testing.assert_array_equal(observed, y)
     np.testing.assert_allclose(fitted, path.predict(X)[2], rtol=1e-9)
     assert f"{1 - np.sum((y - fitted) ** 2) / np.sum((y - y.mean()) ** 2):.3f}" in panel.get_title()
+
+
+def test_overview_of_an_estimator_is_that_of_its_path(ozone):
+    model = PLSRegressor("cv", cv=4).fit(*ozone)
+    mine = overview_figure(model)
+    other = overview_figure(model.path_, model.selection_, cv=model.cv_results_)
+    for one, same in zip(mine.axes, other.axes, strict=True):
+        assert len(one.lines) == len(same.lines) > 0
+        for line, twin in zip(one.lines, same.lines, strict=True):
+            np.testing.assert_array_equal(drawn(line), drawn(twin))
+    fixed = overview_figure(RidgeRegressor(10.0).fit(*ozone))
+    texts = [text.get_text() for text in fixed.axes[0].get_legend().get_texts()]
+    assert "chosen: alpha = 10" in texts
+
+
+def test_a_criterion_can_be_named_in_the_place_of_a_selection(ozone):
+    path = pls_path(*ozone)
+    display = CriterionDisplay.from_path(path, "aic")
+    np.testing.assert_array_equal(drawn(display.line_)[1], path.criterion("aic"))
+    assert display.chosen is None
+    with pytest.raises(InvalidInputError, match="criterion must be one of"):
+        CriterionDisplay.from_path(path, "abc")
+
+
+def test_what_cannot_be_drawn_is_named(ozone):
+    path, model = pls_path(*ozone), PLSRegressor().fit(*ozone)
+    for draw, reason in (
+        (lambda: overview_figure(path), "A path needs a selection, such as .*; got None"),
+        (lambda: overview_figure(path, "bic"), "A path needs a selection, such as .*; got 'bic'"),
+        (lambda: overview_figure(PLSRegressor()), "Call its fit first"),
+        (lambda: overview_figure(7), "or a fitted estimator; got int"),
+        (lambda: overview_figure(model, "bic"), "selection must be a Selection"),
+        (lambda: DoFDisplay.from_path(path, "bic"), "selection must be a Selection"),
+        (lambda: DoFDisplay.from_path(model), "PLSRegressor. For a fitted estimator use from_est"),
+        (lambda: CriterionDisplay.from_path(model), "Of a fitted estimator give path_"),
+        (lambda: CoefficientDisplay.from_path(model, 2), "For a fitted estimator use from_estima"),
+    ):
+        with pytest.raises(InvalidInputError, match=reason):
+            draw()
 
 
 def test_overview_without_response_shows_leverage(ozone):

@@ -17,10 +17,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import plsdof.report.document as document
-from plsdof import compare_paths, cross_validate, pcr_path, pls_path, ridge_path
+import plsdof.report.rows as rows
+from plsdof import (
+    PCRegressor,
+    PLSRegressor,
+    compare_paths,
+    cross_validate,
+    explained_variance,
+    pcr_path,
+    pls_path,
+    ridge_path,
+)
 from plsdof.datasets import load_ozone, make_spectra
 from plsdof.errors import InvalidInputError, MissingExtraError
-from plsdof.inference import coefficient_inference, noise_interval
+from plsdof.inference import coefficient_inference, noise_interval, simultaneous_band
 from plsdof.kernel import kernel_pls_path
 from plsdof.outliers import outliers
 from plsdof.report import write_report
@@ -104,7 +114,7 @@ def ozone():
     return load_ozone(return_X_y=True, as_frame=True)
 
 
-def report(folder, path, selection, **options):
+def report(folder, path, selection=None, **options):
     file = folder / "report.html"
     write_report(file, path, selection, **options)
     return Page(file.read_text(encoding="utf-8"))
@@ -149,6 +159,14 @@ def test_curves_are_those_of_the_path_and_the_cross_validation(ozone, ozone_page
     close(models["cv_std_error"], cv.std_error)
     correlation = np.array([np.corrcoef(y, fitted)[0, 1] ** 2 for fitted in path.fitted[1:]])
     close(models["explained"][1:], 100 * correlation)
+    close(models["x_explained"], [0, *100 * explained_variance(path).x_cumulative])
+    words = ozone_page.words()
+    assert (
+        "RSS R² of X, % R², % Noise sd BIC CV error its standard error its root (RMSECV)" in words
+    )
+    shown_models = {where for where, _ in ozone_page.numbers if where.startswith("models.")}
+    for name in ("x_explained", "cv_rmse"):
+        assert {f"models.{name}.{place}" for place in range(13)} <= shown_models
 
 
 @pytest.mark.parametrize("m", [0, 2, 7])
@@ -162,6 +180,10 @@ def test_details_of_a_model_are_those_of_the_library(ozone, ozone_page, m):
     close(one["lower"], inference.lower * deviation)
     close(one["upper"], inference.upper * deviation)
     assert one["distinct"] == np.sum((inference.lower > 0) | (inference.upper < 0))
+    band = simultaneous_band(path, m)
+    assert one["distinct_at_once"] == np.sum((band.lower > 0) | (band.upper < 0))
+    wide = np.array(one["coef"]) + one["widening"] * np.subtract(one["upper"], one["coef"])
+    np.testing.assert_allclose(wide, band.upper * deviation, rtol=2e-3)
     interval = noise_interval(path, m)
     close([one["sigma_low"], one["sigma_high"]], np.sqrt([interval.lower[0], interval.upper[0]]))
     table = outliers(path, m, y, q_limit="moments")
@@ -213,6 +235,55 @@ def test_the_text_says_what_was_found_how_to_cite_and_how_it_was_made(ozone_page
     for name in ("numpy", "scipy", "plotly", "Python", "plotly.js 9.9.9"):
         assert name in words
     assert f"plsdof {sys.modules['plsdof'].__version__}" in words
+
+
+def test_intervals_of_single_coefficients_are_not_called_a_band(tmp_path, ozone_page):
+    words = ozone_page.words()
+    assert "95 % intervals, one predictor at a time. Thin: 95 % band, for all of them" in words
+    # With 2 components ten of twelve intervals are free of zero; one fewer for all at once.
+    assert "Taken one at a time, 10 of 12 coefficients have a 95 % interval" in words
+    assert "zero; allowing for all of them at once, 9 do" in words
+    X, y = make_spectra(20, 30, random_state=0, as_frame=True, return_X_y=True)
+    path = pls_path(X, y, 4)
+    words = report(tmp_path, path, path.select("bic"), X=X, y=y, level=0.9).words()
+    assert "Dark: 90 % intervals, one wavelength at a time. Light: 90 % band, for all" in words
+
+
+def test_the_page_names_the_limit_of_q(ozone_page):
+    assert "from its mean and variance over these rows (limit “moments”)" in ozone_page.words()
+
+
+def test_flagged_rows_beyond_the_listed_ones_are_counted(ozone, ozone_page):
+    X, y = ozone
+    rows = ozone_page.data["details"][2]["rows"]
+    flagged = np.count_nonzero(outliers(pls_path(X, y), 2, y, q_limit="moments").n_flags)
+    assert rows["flagged"] == flagged
+    assert len(rows["suspects"]) == 10
+    assert f" and {flagged - 5} more (see “Unusual rows”); row 1 is the first" in ozone_page.words()
+
+
+def test_rows_are_called_by_their_labels(ozone, tmp_path):
+    X, y = ozone
+    path = pls_path(X, y)
+    options = {"X": X, "y": y, "row_labels": [f"day <{i}>" for i in range(len(y))]}
+    page = report(tmp_path, path, path.select("bic"), **options)
+    assert page.data["rows"]["labels"][:2] == ["day <0>", "day <1>"]
+    suspects = page.data["details"][2]["rows"]["suspects"]
+    assert [one["label"] for one in suspects] == [f"day <{one['row'] - 1}>" for one in suspects]
+    first = f"Which rows to look at? {suspects[0]['label']} ({suspects[0]['why']})"
+    assert first in page.words()
+    assert "row 1 is the first row" not in page.words()
+    with pytest.raises(InvalidInputError, match="row_labels has 2 entries for 203 rows"):
+        report(tmp_path, path, path.select("bic"), X=X, y=y, row_labels=["a", "b"])
+
+
+def test_a_sample_of_rows_keeps_their_labels(tmp_path):
+    X, y = make_problem(600, 3, seed=3)
+    path = pls_path(X, y)
+    page = report(tmp_path, path, path.select("bic"), X=X, y=y, row_labels=range(1000, 1600))
+    rows = page.data["rows"]
+    assert len(rows["number"]) < 600
+    assert rows["labels"] == [str(999 + number) for number in rows["number"]]
 
 
 def test_comparison_describes_all_methods_at_equal_freedom(ozone, ozone_page):
@@ -282,6 +353,7 @@ def test_hostile_names_stay_text(tmp_path, name):
         path.select("bic"),
         X=X,
         y=y,
+        row_labels=HOSTILE * 2,
         response=name,
         source=name,
         command=f"plsdof fit {name}",
@@ -295,6 +367,8 @@ def test_hostile_names_stay_text(tmp_path, name):
         assert not any(key.startswith("on") for key in attrs)
         assert not str(attrs.get("href", "")).startswith("javascript")
     assert max(map(len, page.data["features"]["names"])) <= 40
+    assert max(map(len, page.data["rows"]["labels"])) <= 40
+    assert not any("\u202e" in label or "\x00" in label for label in page.data["rows"]["labels"])
     assert len(page.data["response"]) <= 60
     whole = (tmp_path / "report.html").read_bytes()
     assert b"\x00" not in whole
@@ -404,6 +478,7 @@ def test_every_kind_of_path_has_a_report(tmp_path, kind):
     close(data["details"][1]["rows"]["fitted"], path.fitted[order[1]])
     close(data["details"][1]["rows"]["leverage"], path.leverage(int(order[1])))
     assert ("t2" in data["rows"]["kinds"]) == (kind in ("weighted", "by cv"))
+    assert ("R² of X" in page.words()) == (kind in ("weighted", "by cv", "kernel"))
     if kind == "supervised":
         assert "Degrees of Freedom of this model are not known" in page.words()
     if kind == "by cv":
@@ -421,6 +496,49 @@ def test_the_empty_model_and_a_constant_response_have_a_report(tmp_path):
         flat = pls_path(X, np.ones(12))
     page = report(tmp_path, flat, flat.select("bic"), X=X, y=np.ones(12))
     assert page.data["models"]["explained"] == [None]
+
+
+def test_notes_about_the_data_are_on_the_page_as_text(tmp_path):
+    X, y = make_problem(12, 3, seed=6)
+    X[:, 1] = 4.0
+    with pytest.warns(match="do not vary"):
+        path = pls_path(pd.DataFrame(X, columns=["a", "<b>", "c"]), y, 2)
+    notes = ["Left out, not numeric: '<script>'.", "", "Left out, not numeric: '<script>'."]
+    page = report(tmp_path, path, path.select("bic"), X=X, y=y, notes=notes)
+    assert page.words().count("Left out, not numeric: '<script>'.") == 1
+    assert "1 column(s) of X do not vary: '<b>'" in page.words()
+
+
+def test_a_fitted_estimator_brings_its_path_choice_and_cross_validation(ozone, tmp_path):
+    X, y = ozone
+    model = PLSRegressor("cv", cv=4).fit(X, y)
+    found = report(tmp_path, model, X=X, y=y).data
+    options = {"X": X, "y": y, "cv": model.cv_results_}
+    assert found == report(tmp_path, model.path_, model.selection_, **options).data
+    assert found["models"]["cv_error"][1] is not None
+    other = report(tmp_path, model, model.path_.select("aic"), X=X, y=y).words()
+    assert "the first local minimum of AIC" in other
+
+
+def test_a_size_that_was_given_is_not_called_a_minimum(ozone, tmp_path):
+    X, y = ozone
+    page = report(tmp_path, PCRegressor(3).fit(X, y), X=X, y=y)
+    assert "PCR with 3 components was chosen: its size was given." in page.words()
+    assert "The richest model tried was chosen" not in page.words()
+    assert page.data["models"]["parameter"][page.data["chosen"]] == 3
+
+
+def test_what_is_neither_path_nor_fitted_estimator_is_refused(ozone, tmp_path):
+    X, y = ozone
+    both = PLSRegressor(2).fit(X, np.column_stack([y, y**2]))
+    for model, reason in (
+        (X, "path must be a path, as made by pls_path, or a fitted estimator; got DataFrame"),
+        (PLSRegressor(), "Call its fit first"),
+        (both, "was fitted to several responses"),
+        (pls_path(X, y), "A path needs a selection, such as path.select"),
+    ):
+        with pytest.raises(InvalidInputError, match=reason):
+            report(tmp_path, model, X=X, y=y)
 
 
 def test_large_problems_are_thinned_and_the_page_says_so(tmp_path):
@@ -441,6 +559,45 @@ def test_large_problems_are_thinned_and_the_page_says_so(tmp_path):
     worst = int(np.argmax(suspects)) + 1
     assert worst in data["rows"]["number"]
     assert "predictors are drawn" not in page.words()
+
+
+def test_the_rows_of_each_model_are_diagnosed_once(tmp_path, monkeypatch):
+    X, y = make_problem(600, 4, seed=3)
+    path = pls_path(X, y)
+    asked, leverages = [], []
+
+    def counted(path, index, *arguments, **options):
+        asked.append(index)
+        return outliers(path, index, *arguments, **options)
+
+    monkeypatch.setattr(rows, "outliers", counted)
+    monkeypatch.setattr(rows, "_leverage", lambda *_: leverages.append(1))
+    report(tmp_path, path, path.select("bic"), X=X, y=y)
+    assert sorted(asked) == [0, 1, 2, 3, 4]
+    assert not leverages
+
+
+def test_progress_counts_the_models_on_stderr(tmp_path, capsys, monkeypatch):
+    pytest.importorskip("rich")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    X, y = make_problem(20, 4, seed=3)
+    path = pls_path(X, y)
+    report(tmp_path, path, path.select("bic"), X=X, y=y)
+    assert capsys.readouterr().err == ""
+    report(tmp_path, path, path.select("bic"), X=X, y=y, progress=True)
+    assert "Models of the report" in capsys.readouterr().err
+
+
+def test_the_band_of_the_chosen_model_has_all_its_draws_in_large_problems_too(tmp_path):
+    X, y = make_spectra(40, 3000, random_state=0, return_X_y=True)
+    path = pls_path(X, y, 3)
+    chosen = replace(path.select("bic"), index=1, parameter=1.0)
+    details = report(tmp_path, path, chosen, X=X, y=y).data["details"]
+    for m, draws in ((1, 2000), (2, 500)):
+        band = simultaneous_band(path, m, n_draws=draws)
+        expected = band.critical / coefficient_inference(path, m).critical
+        assert details[m]["widening"] == pytest.approx(expected, rel=1e-3)
 
 
 def test_many_predictors_are_thinned_evenly(tmp_path):

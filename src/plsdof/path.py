@@ -223,7 +223,8 @@ def as_path(path: Any) -> Path:
     """Return ``path`` if it is one."""
     if not isinstance(path, Path):
         raise InvalidInputError(
-            f"path must be a path, such as pls_path(X, y) returns; got {type(path).__name__}."
+            f"path must be a path, such as pls_path(X, y) returns; got {type(path).__name__}. Of a "
+            "fitted estimator give path_."
         )
     return path
 

@@ -1,5 +1,7 @@
 """The report in a real browser: headless Chromium opens it from disk and uses it."""
 
+import html
+import itertools
 import json
 import shutil
 
@@ -88,6 +90,7 @@ def make_page(folder, name):
         path, everything = pls_path(X, y), " ".join(HOSTILE)
         file = folder / "<script>window.hacked = 7<\u202e\"'&%.html"
         options = {"response": HOSTILE[0], "source": everything, "command": everything}
+        options["row_labels"] = [HOSTILE[i % len(HOSTILE)] for i in range(40)]
         compared = compare_paths(X, y, dict.fromkeys(HOSTILE[:5], pls_path), cv=4)
         write_report(file, path, path.select("aic"), X=X, y=y, comparison=compared, **options)
     return file
@@ -202,6 +205,46 @@ def test_pictures_draw_the_data_of_the_model_on_the_slider(browser, files, name)
         assert len(inside[1]) + len(beyond[1]) == len(flags)
 
 
+@pytest.mark.parametrize("name", ["spectra", "hostile"])
+def test_names_of_unusual_rows_are_apart_from_each_other(browser, files, name):
+    data = open_page(browser, files[name])
+    script = """
+    return [...document.querySelectorAll('.chart')].map((chart) =>
+      [...chart.querySelectorAll('.textpoint text')].map((text) => {
+        const box = text.getBoundingClientRect();
+        return [box.left, box.right, box.top, box.bottom];
+      }))
+    """
+    press(browser, "HOME")
+    most = 0
+    for _ in data["details"]:
+        for boxes in browser.execute_script(script):
+            most = max(most, len(boxes))
+            for one, other in itertools.combinations(boxes, 2):
+                across = min(one[1], other[1]) - max(one[0], other[0])
+                down = min(one[3], other[3]) - max(one[2], other[2])
+                assert min(across, down) <= 1, (one, other)
+        press(browser, "ARROW_RIGHT")
+    assert most >= 5
+
+
+def test_rows_are_called_by_their_labels(browser, files):
+    data = open_page(browser, files["hostile"])
+    suspects = data["details"][data["chosen"] - data["first"]]["rows"]["suspects"]
+    script = (
+        "return [...document.querySelectorAll('#table-suspects tbody bdi')]"
+        ".map((one) => one.textContent)"
+    )
+    assert browser.execute_script(script) == [one["label"] for one in suspects]
+    script = (
+        "return document.getElementById('chart-fit').data.slice(1)"
+        ".flatMap((t) => t.customdata).map((text) => text.split('<br>')[0])"
+    )
+    hover = browser.execute_script(script)
+    escaped = [html.escape(label, quote=False) for label in data["rows"]["labels"]]
+    assert sorted(hover) == sorted(escaped)
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", PAGES)
 def test_nothing_sticks_out_of_the_page(browser, files, name, width):
@@ -225,6 +268,22 @@ def test_nothing_sticks_out_of_the_page(browser, files, name, width):
     return out;
     """
     assert browser.execute_script(script) == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_captions_keep_a_distance_from_the_picture_above(browser, files, width):
+    open_page(browser, files["ozone"], width)
+    script = """
+    const figures = [...document.querySelectorAll(".pair figure")];
+    const boxes = figures.map((one) => one.getBoundingClientRect());
+    const gaps = [];
+    for (const one of boxes) for (const other of boxes)
+      if (one.left === other.left && other.top > one.top) gaps.push(other.top - one.bottom);
+    return gaps;
+    """
+    gaps = browser.execute_script(script)
+    assert len(gaps) >= 2
+    assert min(gaps) >= 12
 
 
 @pytest.mark.parametrize("name", ["ozone", "hostile"])

@@ -75,10 +75,13 @@ def fit(
     passes = isinstance(problem, StreamedProblem) and problem.is_read_again
     with waiting("Fitting", quiet=quiet or passes):
         analysis = analyse(problem, plan)
-    with waiting("Writing", quiet=quiet or passes), warnings.catch_warnings():
+    # So has a report.
+    with waiting("Writing", quiet=quiet or passes or report is not None), warnings.catch_warnings():
         # About the models it compares with, and characters a font lacks: the fit has its notes.
         warnings.simplefilter("ignore")
-        written = _write(problem, analysis, report=report, plot=plot, model=model, label=label)
+        written = _write(
+            problem, analysis, report=report, plot=plot, model=model, label=label, quiet=quiet
+        )
     if as_json:
         print_json("fit", {**to_content(problem, analysis), "written": written})
     elif not quiet:
@@ -235,10 +238,11 @@ def _write(
     plot: Path | None,
     model: Path | None,
     label: str | None,
+    quiet: bool,
 ) -> dict[str, str]:
     """Write what is asked for; return what was written where."""
     if isinstance(problem, TableProblem) and report is not None:
-        _write_report(problem, analysis, report)
+        _write_report(problem, analysis, report, quiet)
     if isinstance(problem, TableProblem) and plot is not None:
         _write_plot(problem, analysis, plot)
     if model is not None:
@@ -247,11 +251,18 @@ def _write(
     return {what: str(path) for what, path in files.items() if path is not None}
 
 
-def _write_report(problem: TableProblem, analysis: Analysis, file: Path) -> None:
+def _write_report(problem: TableProblem, analysis: Analysis, file: Path, quiet: bool) -> None:
     from plsdof.cli.compare import compare_methods
     from plsdof.report import write_report
 
     plan = analysis.plan
+    with waiting("Comparing methods", quiet=quiet):
+        comparison = compare_methods(
+            problem,
+            scale=plan.scale,
+            folds=plan.folds,
+            max_components=plan.max_components,
+        )
     write_report(
         file,
         analysis.path,
@@ -262,13 +273,11 @@ def _write_report(problem: TableProblem, analysis: Analysis, file: Path) -> None
         source=problem.source,
         command=shlex.join(["plsdof", *sys.argv[1:]]),
         cv=analysis.cv,
-        comparison=compare_methods(
-            problem,
-            scale=plan.scale,
-            folds=plan.folds,
-            max_components=plan.max_components,
-        ),
+        comparison=comparison,
         level=plan.level,
+        notes=problem.notes,
+        row_labels=problem.labels,
+        progress=not quiet and sys.stderr.isatty(),
     )
 
 

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._validation import Array
-from plsdof.cli.problem import labels_of, listed, located
+from plsdof.cli.problem import listed, located, row_labels
 from plsdof.cli.terminal import percent, plural
-from plsdof.columns import find_column, header_number, shortened, suggestion
+from plsdof.columns import header_number, shortened, suggestion
 from plsdof.errors import InvalidInputError
 from plsdof.portable_model import PortableModel
 from plsdof.table_content import Table
@@ -140,16 +140,9 @@ def _why_no_check(model: PortableModel) -> str:
 
 
 def _labels(model: PortableModel, rows: Table, label: str | None) -> npt.NDArray[Any] | None:
-    """Return what names the rows: the column asked for, else that of the fit, else a text."""
-    name: str | None
-    if label is not None:
-        name = find_column(label, rows.names)
-    elif model.source.get("id") in rows.names:
-        name = model.source["id"]
-    else:
-        texts = (one for one in rows.names if rows.is_text(one))
-        name = next((one for one in texts if rows.frame[one].nunique() == len(rows)), None)
-    return None if name is None else labels_of(rows, name)
+    """Return what names the rows; the column that named those of the fit, if none is asked for."""
+    of_fit = model.source.get("id")
+    return row_labels(rows, of_fit if label is None and of_fit in rows.names else label)
 
 
 def _spread(columns: dict[str, Array], complete: Any) -> dict[str, Array]:

@@ -69,6 +69,8 @@ class TableProblem(Problem):
     y : (n,) array
     groups : (n,) array of str or None
         Rows with the same label stay together in cross-validation.
+    labels : (n,) array of str or None
+        What names the rows.
     replicates : str or None
         A column that is no predictor and has repeated values, if there is one.
     """
@@ -76,6 +78,7 @@ class TableProblem(Problem):
     X: Any
     y: Array
     groups: Labels | None = None
+    labels: Labels | None = None
     replicates: str | None = None
 
     def n_folds(self, folds: Folds) -> int:
@@ -142,6 +145,7 @@ def read_problem(
         X=table.with_names(X, names),
         y=y,
         groups=None if groups is None else _groups(table, groups)[~rows],
+        labels=None if (named := row_labels(table, label)) is None else named[~rows],
         replicates=_replicates(table, [target, *names], label),
         shape=(len(y), len(names)),
         names=names,
@@ -284,6 +288,15 @@ def labels_of(table: Table, name: str) -> Labels:
         for value in column.tolist()
     ]
     return np.where(column.notna().to_numpy(), np.array(texts, dtype=np.str_), "")
+
+
+def row_labels(table: Table, label: str | None) -> Labels | None:
+    """Return what names the rows: the column asked for, else a text that is never repeated."""
+    if label is not None:
+        return labels_of(table, find_column(label, table.names))
+    texts = (name for name in table.names if table.is_text(name))
+    name = next((one for one in texts if table.frame[one].nunique() == len(table)), None)
+    return None if name is None else labels_of(table, name)
 
 
 def listed(shown: Sequence[str]) -> str:

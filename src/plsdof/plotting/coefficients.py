@@ -10,9 +10,9 @@ from plsdof._validation import Array, as_choice
 from plsdof.errors import NotAvailableError
 from plsdof.inference import CoefficientInference, coefficient_inference
 from plsdof.noise import Noise
-from plsdof.path import Path
-from plsdof.plotting.curves import fitted_path
+from plsdof.path import Path, as_path
 from plsdof.plotting.features import FeatureAxis, feature_axis
+from plsdof.plotting.fitted import fitted_path
 from plsdof.plotting.style import BLUE, GREY, axes_or_new, plain, show_legend
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class CoefficientDisplay:
         names : sequence of str, optional
             Names of the predictors; by default those of the path.
         """
-        as_choice(per, "per", PER)
+        path, per = as_path(path), as_choice(per, "per", PER)
         coef = path.coef[path.index(m)]
         result, reason = inference_or_reason(path, m, level=level, noise=noise)
         factor = scale_of(path) if per == "standard-deviation" else np.ones(len(coef))
@@ -138,7 +138,7 @@ class CoefficientDisplay:
         x = self.features.positions[order]
         self.band_ = None
         if self.lower is not None and self.upper is not None:
-            label = f"{100 * self.level:g}% interval"
+            label = f"{100 * self.level:g}% intervals, one at a time"
             low, high = self.lower[order], self.upper[order]
             self.band_ = ax.fill_between(x, low, high, label=label, color=BLUE, alpha=0.25, lw=0)
         defaults: dict[str, Any] = {"color": BLUE, "linewidth": 1.2, "label": "coefficient"}

@@ -8,9 +8,9 @@ import numpy as np
 from plsdof._validation import Array
 from plsdof.criteria import Selection
 from plsdof.cross_validated import CrossValidation
-from plsdof.errors import InvalidInputError
 from plsdof.noise import Noise
-from plsdof.path import Path
+from plsdof.path import Path, as_path
+from plsdof.plotting.fitted import as_selection, fitted_path
 from plsdof.plotting.style import (
     BLUE,
     GREY,
@@ -75,7 +75,7 @@ class DoFDisplay:
         cls, path: Path, selection: Selection | None = None, *, ax: Any = None, **kwargs: Any
     ) -> Self:
         """Draw the Degrees of Freedom of a path; ``kwargs`` go to the line."""
-        order = path.simplest_first()
+        order, selection = as_path(path).simplest_first(), as_selection(selection)
         display = cls(
             parameters=path.parameters[order],
             dof=path.dof[order],
@@ -115,7 +115,7 @@ class DoFDisplay:
 
     def _draw_limit(self) -> None:
         if self.n is not None and np.nanmax(self.dof, initial=-np.inf) > 0.8 * self.n:
-            text = f"n = {self.n:g}: intervals need less"
+            text = f"n = {self.n:g} (no intervals above)"
             self.ax_.axhline(self.n, color=GREY, linewidth=1, label=text)
 
 
@@ -161,7 +161,7 @@ class CriterionDisplay:
     def from_path(
         cls,
         path: Path,
-        selection: Selection | None = None,
+        selection: Selection | str | None = None,
         *,
         criterion: str = "bic",
         dof: str = "exact",
@@ -170,6 +170,9 @@ class CriterionDisplay:
         **kwargs: Any,
     ) -> Self:
         """Draw the scores behind a selection, or those of a criterion by name."""
+        if isinstance(selection, str):
+            criterion, selection = selection, None
+        path, selection = as_path(path), as_selection(selection)
         if selection is not None:
             criterion, scores = selection.criterion, padded(selection.scores, len(path.dof))
         else:
@@ -240,17 +243,6 @@ class CriterionDisplay:
         return self.ax_.fill_between(
             self.parameters, low, high, color=color, alpha=0.2, linewidth=0, label=label
         )
-
-
-def fitted_path(estimator: Any) -> Path:
-    """Return the path of a fitted estimator of this package."""
-    path = getattr(estimator, "path_", None)
-    if not isinstance(path, Path):
-        raise InvalidInputError(
-            f"estimator must be a fitted PLSRegressor, PCRegressor or RidgeRegressor; got "
-            f"{type(estimator).__name__} without path_. Call its fit first."
-        )
-    return path
 
 
 def padded(scores: Array, size: int) -> Array:

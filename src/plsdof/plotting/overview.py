@@ -12,6 +12,7 @@ from plsdof.path import Path
 from plsdof.plotting.coefficients import CoefficientDisplay, scale_of
 from plsdof.plotting.curves import CriterionDisplay, DoFDisplay
 from plsdof.plotting.features import feature_axis
+from plsdof.plotting.fitted import as_fitted
 from plsdof.plotting.style import (
     BLUE,
     GREY,
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 
 
 def overview_figure(
-    path: Path,
-    selection: Selection,
+    path: Any,
+    selection: Selection | None = None,
     *,
     y: Any = None,
     cv: CrossValidation | None = None,
@@ -40,14 +41,15 @@ def overview_figure(
 
     Parameters
     ----------
-    path : Path
+    path : Path or fitted estimator
+        Of any method.
     selection : Selection
-        The chosen model.
+        The chosen model; that of an estimator by default.
     y : (n,) array, optional
         The response the path was fitted on; without it (and without ``cv``, which knows it) the
         last panel shows the leverage of every row instead.
     cv : CrossValidation, optional
-        Cross-validated errors, drawn with the criterion.
+        Cross-validated errors, drawn with the criterion; those of an estimator by default.
     response : str
         Name of the response, for the labels.
     level : float
@@ -67,6 +69,8 @@ def overview_figure(
     >>> len(overview_figure(path, path.select("bic"), y=y).axes)
     4
     """
+    model = as_fitted(path, selection, cv)
+    path, selection, cv = model.path, model.selection, model.cv
     figure = new_figure(11.0, 8.0)
     dof, criterion, coefficients, rows = figure.subplots(2, 2).ravel()
     DoFDisplay.from_path(path, selection, ax=dof)

@@ -27,6 +27,8 @@ LINES = (
 )
 # A quantity that spans more than this ratio is drawn on a logarithmic axis.
 _WIDE_RATIO = 20.0
+# From the axes down to a legend below them, in heights of a line of text.
+_LINES_BELOW = 3.9
 _AXIS_TITLES = {"n_components": "number of components", "alpha": "penalty alpha"}
 # Criteria on the scale of a mean squared error; others have no unit.
 IN_SQUARED_UNITS = ("aic", "bic", "gcv", "cv-error")
@@ -92,8 +94,33 @@ def model_words(parameter: float, parameter_name: str) -> str:
 
 
 def show_legend(ax: "Axes", **options: Any) -> None:
-    """Show a legend that stays readable where lines pass behind it."""
-    ax.legend(frameon=True, framealpha=0.85, edgecolor="none", **options)
+    """Show a legend below the axes, where it hides nothing.
+
+    A figure without a layout engine makes no room there: it has the legend inside, readable where
+    lines pass behind it.
+    """
+    style: dict[str, Any] = {"framealpha": 0.85, "edgecolor": "none"}
+    if ax.figure.get_layout_engine() is not None:
+        style = _below(ax)
+    ax.legend(**style | options)
+
+
+def _below(ax: "Axes") -> dict[str, Any]:
+    """Return the place of a legend under ticks, their labels and the title of the axis."""
+    from matplotlib import rcParams
+    from matplotlib.transforms import ScaledTranslation
+
+    inches = _LINES_BELOW * rcParams["font.size"] / 72
+    drop = ScaledTranslation(0, -inches, ax.figure.dpi_scale_trans)
+    return {
+        "loc": "upper center",
+        "bbox_to_anchor": (0.5, 0.0),
+        "bbox_transform": ax.transAxes + drop,
+        "ncols": 2,
+        "frameon": False,
+        "borderaxespad": 0.0,
+        "fontsize": "small",
+    }
 
 
 def sparse_markers(values: Array) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Everything a report says, as one dictionary that becomes the page's embedded data."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from plsdof.comparison import Comparison
 from plsdof.criteria import Selection
 from plsdof.cross_validated import CrossValidation
 from plsdof.errors import NotAvailableError
+from plsdof.parallel import with_progress
 from plsdof.plotting.coefficients import MOST_NAMED
 from plsdof.plotting.comparing import TITLES, default_quantity, method_name
 from plsdof.plotting.features import readable
@@ -16,6 +18,7 @@ from plsdof.report.models import all_models, criterion_facts, model_details
 from plsdof.report.rounding import rounded_one
 from plsdof.report.rows import row_facts, sample_rows
 from plsdof.report.subject import Subject
+from plsdof.standardize import constant_columns_text
 
 _RULES = {
     "first-minimum": "first local minimum",
@@ -38,9 +41,12 @@ _METHODS = {
 }
 
 
-def report_content(subject: Subject) -> dict[str, Any]:
+def report_content(subject: Subject, *, progress: bool = False) -> dict[str, Any]:
     """Return the data of a report; all numbers are rounded as they are shown."""
     sample = sample_rows(subject)
+    places: Iterable[int] = subject.shown
+    if progress:
+        places = with_progress(subject.shown, len(subject.shown), "Models of the report")
     return {
         "response": readable(subject.response),
         "source": readable(subject.source, 200) if subject.source else "",
@@ -56,7 +62,7 @@ def report_content(subject: Subject) -> dict[str, Any]:
         "models": all_models(subject),
         "features": _features(subject),
         "rows": row_facts(subject, sample),
-        "details": [model_details(subject, place, sample) for place in subject.shown],
+        "details": [model_details(subject, place, sample) for place in places],
         "comparison": None
         if subject.comparison is None
         else _compared(subject, subject.comparison),
@@ -70,14 +76,17 @@ def _method(subject: Subject) -> str:
     return _METHODS.get(name, name.removesuffix("Path"))
 
 
-def _choice(selection: Selection) -> dict[str, str]:
+def _choice(selection: Selection) -> str:
+    """Say how the model was chosen."""
+    if selection.rule == "given":
+        return "its size was given"
     rule = _RULES.get(selection.rule, selection.rule)
     what, how = selection.criterion.upper(), _DOF_WORDS.get(selection.dof, "")
     if selection.criterion.startswith("cv-"):
         what = f"the cross-validated {selection.criterion[3:]}"
         if selection.criterion != "cv-error":
             rule, what = rule.replace("minimum", "maximum"), f"{what} correlation"
-    return {"rule": f"the {rule}", "what": what, "how": how}
+    return f"the {rule} of {what} {how}".rstrip()
 
 
 def _features(subject: Subject) -> dict[str, Any]:
@@ -88,6 +97,7 @@ def _features(subject: Subject) -> dict[str, Any]:
         "title": axis.title,
         "positions": [float(f"{axis.positions[j]:.10g}") for j in drawn],
         "names": [readable(axis.names[j], 40) for j in drawn],
+        "word": axis.title.partition(" (")[0] if axis.is_numeric else "predictor",
         "per": "unit" if axis.is_numeric else "standard deviation",
         "total": len(axis.names),
     }
@@ -122,8 +132,10 @@ def _notes(subject: Subject) -> list[str]:
     """Return what a careful reader should know about this path and this choice."""
     path, index = subject.path, subject.selection.index
     dof, n = float(path.dof[index]), path.spectrum.n
-    notes = [path.message, "" if subject.cv is None else subject.cv.message]
-    if subject.chosen == len(subject.order) - 1 and len(subject.order) > 1:
+    notes = [*subject.notes, _constant_columns(subject), path.message]
+    notes.append("" if subject.cv is None else subject.cv.message)
+    is_last = subject.chosen == len(subject.order) - 1 and len(subject.order) > 1
+    if is_last and subject.selection.rule != "given":
         notes.append("The richest model tried was chosen: allow more, the best may lie beyond.")
     if subject.chosen == 0 and path.parameter_name == "n_components":
         notes.append("The model without predictors was chosen: they do not help to predict.")
@@ -133,7 +145,12 @@ def _notes(subject: Subject) -> list[str]:
         notes.append(
             f"The page describes {len(subject.shown)} of {len(subject.order)} models in detail."
         )
-    return [readable(note, 400) for note in notes if note]
+    return list(dict.fromkeys(readable(note, 400) for note in notes if note))
+
+
+def _constant_columns(subject: Subject) -> str:
+    constant = np.flatnonzero(~np.isfinite(subject.path.units.x_scale))
+    return constant_columns_text([subject.axis.names[j] for j in constant]) if constant.size else ""
 
 
 def _compared(subject: Subject, table: Comparison) -> dict[str, Any]:

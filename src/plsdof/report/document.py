@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import re
+from collections.abc import Iterable
 from functools import partial
 from importlib import metadata, resources
 from typing import Any
@@ -15,8 +16,8 @@ from plsdof.comparison import Comparison
 from plsdof.criteria import Selection
 from plsdof.cross_validated import CrossValidation
 from plsdof.errors import MissingExtraError
-from plsdof.path import Path
 from plsdof.plotting.features import is_harmless
+from plsdof.plotting.fitted import as_fitted
 from plsdof.report.content import report_content
 from plsdof.report.rounding import shown
 from plsdof.report.subject import make_subject
@@ -32,17 +33,20 @@ _PACKAGES = ("plsdof", "numpy", "scipy", "plotly", "jinja2")
 
 def write_report(
     file: str | os.PathLike[str],
-    path: Path,
-    selection: Selection,
+    path: Any,
+    selection: Selection | None = None,
     *,
     X: Any,
     y: Any,
+    row_labels: Iterable[Any] | None = None,
     response: str = "y",
     source: str = "",
     command: str = "",
     cv: CrossValidation | None = None,
     comparison: Comparison | None = None,
     level: float = 0.95,
+    notes: Iterable[str] = (),
+    progress: bool = False,
 ) -> None:
     """Write a path and the choice on it as one HTML file that needs no network.
 
@@ -50,23 +54,29 @@ def write_report(
     ----------
     file : path
         The HTML file; it appears complete or not at all.
-    path : Path
+    path : Path or fitted estimator
         Of any method; T^2, Q and studentised residuals are shown for plain PLS.
     selection : Selection
-        The choice, made from ``path`` or ``cv``.
+        The choice, made from ``path`` or ``cv``; that of an estimator by default.
     X, y : arrays or data frame
         The training rows (those with positive weight). Column names that are numbers become a
         wavelength axis.
+    row_labels : sequence, optional
+        What to call the rows, such as sample names; by default they are numbered from 1.
     response, source : str
         Name of the response and of the file the data came from.
     command : str
         The command that made the report, quoted in it as it is.
     cv : CrossValidation, optional
-        Of the same method; adds its errors.
+        Of the same method; adds its errors. Those of an estimator by default.
     comparison : Comparison, optional
         Adds a section on other methods.
     level : float
         Of the intervals and of the limits for unusual rows.
+    notes : sequence of str
+        What a reader should know about the data, such as columns and rows left out.
+    progress : bool
+        Show a bar on stderr that counts the models described. Needs rich.
 
     Notes
     -----
@@ -89,19 +99,20 @@ def write_report(
     True
     """
     check_writable(file)
+    model = as_fitted(path, selection, cv)
     plotly = _plotly_script()
     subject = make_subject(
-        path,
-        selection,
+        model,
         X=X,
         y=y,
+        row_labels=row_labels,
         response=response,
         source=source,
-        cv=cv,
         comparison=comparison,
         level=level,
+        notes=notes,
     )
-    page = render(report_content(subject), plotly=plotly, command=command)
+    page = render(report_content(subject, progress=progress), plotly=plotly, command=command)
     with atomic_write(file) as stream:
         stream.write(page.encode("utf-8", errors="replace"))
 

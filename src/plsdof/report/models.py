@@ -5,8 +5,10 @@ from typing import Any
 import numpy as np
 
 from plsdof._validation import Array
+from plsdof.chemometrics import explained_variance
 from plsdof.errors import NotAvailableError
-from plsdof.inference import CoefficientInference, noise_interval
+from plsdof.inference import CoefficientInference, noise_interval, simultaneous_band
+from plsdof.path_types import PLSPath
 from plsdof.plotting.coefficients import inference_or_reason
 from plsdof.plotting.curves import padded
 from plsdof.plotting.overview import information_criterion
@@ -28,6 +30,7 @@ def all_models(subject: Subject) -> dict[str, Any]:
         "naive_dof": path.naive_dof,
         "rss": path.rss,
         "explained": 100 * explained(subject),
+        "x_explained": 100 * x_explained(subject),
         "sigma": np.sqrt(path.noise_variance()),
         "score": criterion_scores(subject),
         "cv_error": subject.cv_error,
@@ -45,6 +48,16 @@ def explained(subject: Subject) -> Array:
     share = 1 - subject.path.rss / (total if total > 0 else np.nan)
     # The empty model explains nothing, up to rounding.
     return np.where(np.abs(share) < _ROUNDING, 0.0, share)
+
+
+def x_explained(subject: Subject) -> Array:
+    """Return the share of the variance of X in the components; nan for methods without scores."""
+    path = subject.path
+    if not isinstance(path, PLSPath):
+        return padded(np.array([]), len(path.dof))
+    # The empty model uses nothing of X.
+    share = np.concatenate([[0.0], explained_variance(path).x_cumulative])
+    return padded(share[: len(path.dof)], len(path.dof))
 
 
 def criterion_scores(subject: Subject) -> Array:
@@ -99,14 +112,26 @@ def _curve(subject: Subject, index: int, inference: CoefficientInference | None)
         "coef": rounded(subject.path.coef[index][drawn] * scale),
         "lower": None,
         "upper": None,
+        "widening": None,
         "distinct": None,
+        "distinct_at_once": None,
     }
-    if inference is not None:
-        apart = (inference.lower > 0) | (inference.upper < 0)
-        curve["lower"] = rounded(inference.lower[drawn] * scale)
-        curve["upper"] = rounded(inference.upper[drawn] * scale)
-        curve["distinct"] = int(np.count_nonzero(apart))
-    return curve
+    if inference is None:
+        return curve
+    draws = subject.draws(index)
+    band = simultaneous_band(subject.path, index, level=subject.level, n_draws=draws)
+    return curve | {
+        "lower": rounded(inference.lower[drawn] * scale),
+        "upper": rounded(inference.upper[drawn] * scale),
+        # The band is the intervals, wider by one factor.
+        "widening": rounded_one(band.critical / inference.critical),
+        "distinct": _without_zero(inference.lower, inference.upper),
+        "distinct_at_once": _without_zero(band.lower, band.upper),
+    }
+
+
+def _without_zero(lower: Array, upper: Array) -> int:
+    return int(np.count_nonzero((lower > 0) | (upper < 0)))
 
 
 def _strongest(

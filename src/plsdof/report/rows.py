@@ -14,18 +14,12 @@ from plsdof.report.subject import MOST_ROWS, Subject, evenly_spaced
 
 # Order of the bits in "flags", and how the page calls them.
 KINDS = {"t2": "T²", "q": "Q", "leverage": "leverage", "studentized": "residual"}
+# Of training rows of wide data, the other limits flag too few; see `plsdof.q_residuals`.
+_Q_LIMIT = "moments"
 _LEVERAGE_FACTOR = 3.0
 _MOST_SUSPECTS = 10
 
 Flags = npt.NDArray[np.intp]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class RowSample:
-    """Which rows are drawn."""
-
-    places: npt.NDArray[np.intp]
-    total: int
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -38,29 +32,43 @@ class _RowNumbers:
     notes: list[str]
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RowSample:
+    """Which rows are drawn, and what is known of them in the chosen model."""
+
+    places: npt.NDArray[np.intp]
+    total: int
+    chosen: _RowNumbers
+
+
 def sample_rows(subject: Subject) -> RowSample:
     """Draw all rows, or evenly spaced ones and those the chosen model flags most."""
-    total = len(subject.y)
-    if total <= MOST_ROWS:
-        return RowSample(places=np.arange(total), total=total)
-    unusual = _most_flagged(_row_numbers(subject, subject.selection.index))[: MOST_ROWS // 4]
-    usual = evenly_spaced(total, MOST_ROWS - len(unusual))
-    return RowSample(places=np.union1d(unusual, usual), total=total)
+    total, chosen = len(subject.y), _row_numbers(subject, subject.selection.index)
+    places = np.arange(total)
+    if total > MOST_ROWS:
+        unusual = _most_flagged(chosen)[: MOST_ROWS // 4]
+        places = np.union1d(unusual, evenly_spaced(total, MOST_ROWS - len(unusual)))
+    return RowSample(places=places, total=total, chosen=chosen)
 
 
 def row_facts(subject: Subject, sample: RowSample) -> dict[str, Any]:
-    """Return what is known of the rows before any model: number and observed response."""
+    """Return what is known of the rows before any model: number, label, observed response."""
     return {
         "number": (sample.places + 1).tolist(),
+        "labels": None
+        if subject.row_labels is None
+        else [subject.row_labels[i] for i in sample.places],
         "observed": rounded(subject.y[sample.places]),
         "total": sample.total,
+        "q_limit": _Q_LIMIT,
         "kinds": KINDS if subject.pls_path is not None else {"leverage": KINDS["leverage"]},
     }
 
 
 def row_details(subject: Subject, index: int, sample: RowSample) -> dict[str, Any]:
     """Return fit, residuals and diagnostics of the drawn rows, and the most unusual of all rows."""
-    numbers = _row_numbers(subject, index)
+    is_chosen = index == subject.selection.index
+    numbers = sample.chosen if is_chosen else _row_numbers(subject, index)
     drawn = sample.places
     bits = {kind: 1 << i for i, kind in enumerate(KINDS)}
     return {
@@ -70,6 +78,7 @@ def row_details(subject: Subject, index: int, sample: RowSample) -> dict[str, An
         "counts": {
             kind: int(np.count_nonzero(numbers.flags & bits[kind])) for kind in numbers.limits
         },
+        "flagged": int(np.count_nonzero(numbers.flags)),
         "suspects": _suspects(subject, numbers),
         "notes": numbers.notes,
     }
@@ -78,9 +87,10 @@ def row_details(subject: Subject, index: int, sample: RowSample) -> dict[str, An
 def _row_numbers(subject: Subject, index: int) -> _RowNumbers:
     fitted, pls = subject.path.fitted[index], subject.pls_path
     fit = {"fitted": fitted, "residual": subject.y - fitted}
-    found = {"leverage": _leverage(subject, index)}
-    if pls is not None:
-        found = outliers(pls, index, subject.y, level=subject.level, q_limit="moments").diagnostics
+    if pls is None:
+        found = {"leverage": _leverage(subject, index)}
+    else:
+        found = outliers(pls, index, subject.y, level=subject.level, q_limit=_Q_LIMIT).diagnostics
     flags = np.zeros(len(subject.y), dtype=np.intp)
     for i, kind in enumerate(KINDS):
         if kind in found:
@@ -124,6 +134,7 @@ def _suspects(subject: Subject, numbers: _RowNumbers) -> list[dict[str, Any]]:
     return [
         {
             "row": int(row) + 1,
+            "label": "" if subject.row_labels is None else subject.row_labels[row],
             "why": ", ".join(
                 word for bit, word in enumerate(KINDS.values()) if numbers.flags[row] >> bit & 1
             ),

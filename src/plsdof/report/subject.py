@@ -1,5 +1,6 @@
 """What a report is about: a path, the choice on it, and the data, checked to belong together."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,7 +17,8 @@ from plsdof.models import Integers
 from plsdof.path import Path
 from plsdof.path_types import PLSPath
 from plsdof.plotting.curves import padded
-from plsdof.plotting.features import FeatureAxis, feature_axis
+from plsdof.plotting.features import FeatureAxis, feature_axis, readable
+from plsdof.plotting.fitted import Fitted
 
 # How much goes into one file: about 2 MB of numbers at most.
 MOST_MODELS = 60
@@ -26,6 +28,10 @@ MOST_COEFFICIENTS = 60_000
 # Multiplications spent on the models of the slider: seconds, half a minute at most.
 _MOST_WORK = 3e11
 _FEWEST_MODELS = 5
+# Draws for the band of all coefficients: the critical value is off by about 1% or 2%.
+_DRAWS, _FEW_DRAWS = 2000, 500
+# Entries of the factor of the covariance, from which on 2000 draws for every model take seconds.
+_LARGE_FACTOR = 100_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -37,11 +43,13 @@ class Subject:
     features: Array
     y: Array
     names: tuple[str, ...] | None
+    row_labels: tuple[str, ...] | None
     response: str
     source: str
     cv: CrossValidation | None
     comparison: Comparison | None
     level: float
+    notes: tuple[str, ...]
 
     @cached_property
     def order(self) -> Integers:
@@ -95,13 +103,23 @@ class Subject:
         order = self.axis.order
         return order[evenly_spaced(len(order), most)]
 
+    def draws(self, index: int) -> int:
+        """Draws for the band of a model: fewer if the problem is large, except for the chosen."""
+        return _DRAWS if index == self.selection.index else self._draws_beside_chosen
+
     def _from_cv(self, name: str) -> Array:
         values = [] if self.cv is None else getattr(self.cv, name)
         return padded(np.asarray(values), len(self.path.dof))
 
     def _affordable(self) -> int:
-        n, p = self.features.shape
-        return int(_MOST_WORK / ((p + 8.0 * n) * max(1.0, self.path.spectrum.rank) ** 2))
+        (n, p), r = self.features.shape, max(1.0, self.path.spectrum.rank)
+        # Diagnostics of the rows; intervals of the coefficients; draws for their band.
+        return int(_MOST_WORK / (6 * n * r**2 + 2 * p * r**2 + self._draws_beside_chosen * p * r))
+
+    @property
+    def _draws_beside_chosen(self) -> int:
+        is_large = self.features.shape[1] * self.path.spectrum.rank > _LARGE_FACTOR
+        return _FEW_DRAWS if is_large else _DRAWS
 
 
 def evenly_spaced(total: int, most: int) -> npt.NDArray[np.intp]:
@@ -118,18 +136,19 @@ def evenly_spaced(total: int, most: int) -> npt.NDArray[np.intp]:
 
 
 def make_subject(
-    path: Path,
-    selection: Selection,
+    model: Fitted,
     *,
     X: Any,
     y: Any,
+    row_labels: Iterable[Any] | None,
     response: str,
     source: str,
-    cv: CrossValidation | None,
     comparison: Comparison | None,
     level: float,
+    notes: Iterable[str],
 ) -> Subject:
     """Check that path, choice, data and cross-validation belong together."""
+    path, selection = model.path, model.selection
     features = path.check_new_rows(X)
     y = as_response(y, len(features))
     index = path.index(selection.index)
@@ -140,19 +159,32 @@ def make_subject(
             "this path."
         )
     _require_training_rows(path, index, features, y)
-    _require_same_models(path, cv)
+    _require_same_models(path, model.cv)
     return Subject(
         path=path,
         selection=selection,
         features=features,
         y=y,
         names=path.feature_names or feature_names(X),
+        row_labels=_as_labels(row_labels, len(y)),
         response=response,
         source=source,
-        cv=cv,
+        cv=model.cv,
         comparison=comparison,
         level=as_fraction(level, "level"),
+        notes=tuple(notes),
     )
+
+
+def _as_labels(labels: Iterable[Any] | None, n_rows: int) -> tuple[str, ...] | None:
+    if labels is None:
+        return None
+    found = tuple(readable(str(one), 40) for one in labels)
+    if len(found) != n_rows:
+        raise InvalidInputError(
+            f"row_labels has {len(found)} entries for {n_rows} rows; give one for every row of X."
+        )
+    return found
 
 
 def _require_training_rows(path: Path, index: int, features: Array, y: Array) -> None:

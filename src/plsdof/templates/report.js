@@ -20,7 +20,8 @@
   const INK = color("ink");
   const MUTED = color("muted");
   const REFERENCE = color("reference");
-  const BAND = "rgba(0, 114, 178, 0.22)";
+  const BAND = "rgba(0, 114, 178, 0.32)";
+  const WIDE_BAND = "rgba(0, 114, 178, 0.13)";
   const CV_BAND = "rgba(213, 94, 0, 0.18)";
 
   function at(path) {
@@ -207,10 +208,20 @@
     return features.layout === "names" ? namedBars(one, base, per) : bandCurve(one, base, per);
   }
 
+  // Limits that hold for all predictors at once: further from the coefficients by one factor.
+  const widened = (one, limits) => limits.map((v, j) => one.coef[j] + one.widening * (v - one.coef[j]));
+  const ONE_BY_ONE = content.level + "%, one at a time";
+  const AT_ONCE = content.level + "%, all at once";
+
   function bandCurve(one, base, per) {
     const x = features.positions;
-    const data = one.lower ? band(x, one.lower, one.upper, BAND) : [];
-    if (one.lower) Object.assign(data[1], { showlegend: true, name: content.level + "% band" });
+    const data = [];
+    if (one.lower) {
+      data.push(...band(x, widened(one, one.lower), widened(one, one.upper), WIDE_BAND));
+      data.push(...band(x, one.lower, one.upper, BAND));
+      Object.assign(data[1], { showlegend: true, name: AT_ONCE });
+      Object.assign(data[3], { showlegend: true, name: ONE_BY_ONE });
+    }
     const line = { color: LINES[0], width: 1.6 };
     data.push(Object.assign({ x: x, y: one.coef, mode: "lines", line: line }, base));
     const wide = window.matchMedia("(pointer: fine)").matches && !isNarrow();
@@ -223,17 +234,16 @@
   function namedBars(one, base, per) {
     const places = one.coef.map((_, j) => j);
     const data = [];
-    if (one.lower) {
-      // One broken line holds all intervals.
-      const x = [];
-      const y = [];
-      places.forEach((j) => {
-        x.push(one.lower[j], one.upper[j], null);
-        y.push(j, j, null);
-      });
-      const line = { color: LINES[0], width: 3 };
-      const name = content.level + "% interval";
+    // One broken line holds all intervals.
+    const bars = (low, high, width, name) => {
+      const x = [].concat(...places.map((j) => [low[j], high[j], null]));
+      const y = [].concat(...places.map((j) => [j, j, null]));
+      const line = { color: LINES[0], width: width };
       data.push({ x: x, y: y, mode: "lines", line: line, hoverinfo: "skip", name: name });
+    };
+    if (one.lower) {
+      bars(widened(one, one.lower), widened(one, one.upper), 1.2, AT_ONCE);
+      bars(one.lower, one.upper, 4, ONE_BY_ONE);
     }
     const marker = { color: LINES[0], size: 9 };
     data.push(Object.assign({ x: one.coef, y: places, mode: "markers", marker: marker }, base));
@@ -243,23 +253,62 @@
     return [data, layout(x, y, { height: 90 + 24 * Math.max(4, places.length) })];
   }
 
-  // Rows beyond a limit of the picture (bits of flags) are diamonds; a few also carry their number.
-  function points(one, x, y, names, bits) {
+  const rowName = (i) => (rows.labels ? rows.labels[i] : String(rows.number[i]));
+  const ruler = document.createElement("canvas").getContext("2d");
+  ruler.font = "12px system-ui, 'DejaVu Sans', sans-serif";
+  // Sides of a point where its name may stand: across and down, in halves of the name's size.
+  const SIDES = { middle: 0, center: 0, top: -1, bottom: 1, left: -1, right: 1 };
+  const PLACES = ["top center", "bottom center", "middle right", "middle left"].concat(
+    ["top right", "top left", "bottom right", "bottom left"]
+  );
+
+  // Stand each name where it covers no diamond and no other name, or leave it to the hover text.
+  function placeNames(spots, names) {
+    const apart = (a, b) => Math.abs(a.x - b.x) >= a.w + b.w || Math.abs(a.y - b.y) >= a.h + b.h;
+    const taken = spots.map((spot) => ({ x: spot.x, y: spot.y, w: 6, h: 6 }));
+    return names.map((name, k) => {
+      const size = { w: ruler.measureText(name).width / 2 + 3, h: 8 };
+      for (const place of PLACES) {
+        const [down, across] = place.split(" ").map((word) => SIDES[word]);
+        const box = { x: spots[k].x + across * (size.w + 6), y: spots[k].y + down * (size.h + 6), ...size };
+        const inside = box.x - box.w >= 0 && box.x + box.w <= spots[k].width;
+        if (inside && taken.every((other) => apart(box, other))) {
+          taken.push(box);
+          return place;
+        }
+      }
+      return "";
+    });
+  }
+
+  // Rows beyond a limit of the picture (bits of flags) are diamonds; a few also carry their name.
+  // The frame has the ranges of the axes and the width of the picture.
+  function points(one, x, y, names, bits, frame) {
     const beyond = one.flags.map((flag) => (flag & bits) > 0);
     const few = beyond.filter(Boolean).length <= 8;
     const describe = (i) =>
-      "row " + rows.number[i] + "<br>" + names[0] + " " + shown(x[i]) + "<br>" + names[1] + " " + shown(y[i]);
+      (rows.labels ? "" : "row ") + label(rowName(i)) + "<br>" +
+      names[0] + " " + shown(x[i]) + "<br>" + names[1] + " " + shown(y[i]);
+    // Axes and their titles take about so many pixels.
+    const [width, height] = [frame.width - 80, isNarrow() ? 210 : 260];
+    const spot = (i) => ({
+      x: (width * (x[i] - frame.x[0])) / (frame.x[1] - frame.x[0]),
+      y: (height * (frame.y[1] - y[i])) / (frame.y[1] - frame.y[0]),
+      width: width,
+    });
     const group = (wanted, style) => {
       const kept = beyond.map((flag, i) => (flag === wanted ? i : -1)).filter((i) => i >= 0);
       const labels = wanted && few;
+      const short = kept.map((i) => cut(rowName(i), 14));
+      const places = labels ? placeNames(kept.map(spot), short) : [];
       return Object.assign(
         {
           x: kept.map((i) => x[i]),
           y: kept.map((i) => y[i]),
           customdata: kept.map(describe),
-          text: labels ? kept.map((i) => String(rows.number[i])) : [],
+          text: places.map((place, k) => (place ? label(short[k]) : "")),
           mode: labels ? "markers+text" : "markers",
-          textposition: "top center",
+          textposition: places.map((place) => place || "top center"),
           textfont: { size: 12, color: INK },
           cliponaxis: false,
           hovertemplate: "%{customdata}<extra></extra>",
@@ -274,7 +323,8 @@
   }
 
   function around(values) {
-    const known = values.filter((v) => v !== null);
+    const known = values.filter((v) => v !== null && v !== undefined);
+    if (!known.length) return [-1, 1];
     const ends = known.reduce((e, v) => [Math.min(e[0], v), Math.max(e[1], v)], [Infinity, -Infinity]);
     const edge = 0.05 * (ends[1] - ends[0]) || 0.5;
     return [ends[0] - edge, ends[1] + edge];
@@ -287,48 +337,60 @@
   // The same window for all models, so that the points move and not the axes.
   const range = around([].concat(rows.observed, ...details.map((one) => one.rows.fitted)));
 
-  function drawFit(place) {
+  function drawFit(place, width) {
     const one = here(place);
     const line = { color: REFERENCE, width: 1.5 };
+    const frame = { x: range, y: range, width: width };
     const equal = { x: range, y: range, mode: "lines", line: line, hoverinfo: "skip" };
-    const data = [equal, ...points(one, one.fitted, rows.observed, ["fitted", "observed"], bit("studentized"))];
+    const data = [equal, ...points(one, one.fitted, rows.observed, ["fitted", "observed"], bit("studentized"), frame)];
     const name = label(cut(content.response, isNarrow() ? 20 : 30));
     return [data, layout(axis("fitted " + name, { range: range }), axis("observed " + name, { range: range }), bare)];
   }
 
-  function drawResiduals(place) {
+  function drawResiduals(place, width) {
     const one = here(place);
-    const data = points(one, one.fitted, one.residual, ["fitted", "residual"], bit("studentized"));
+    const frame = { x: range, y: around(one.residual), width: width };
+    const data = points(one, one.fitted, one.residual, ["fitted", "residual"], bit("studentized"), frame);
     const name = label(cut(content.response, isNarrow() ? 20 : 30));
-    const y = axis("observed − fitted", { zeroline: true, zerolinecolor: REFERENCE });
+    const y = axis("observed − fitted", { zeroline: true, zerolinecolor: REFERENCE, range: frame.y });
     return [data, layout(axis("fitted " + name, { range: range }), y, bare)];
   }
 
-  function drawLeverage(place) {
+  function drawLeverage(place, width) {
     const one = here(place);
     const scaled = Boolean(one.studentized);
     const values = scaled ? one.studentized : one.residual;
     const title = scaled ? "studentised residual" : "observed − fitted";
     const bits = bit("leverage") | (scaled ? bit("studentized") : 0);
-    const data = points(one, one.leverage, values, ["leverage", title], bits);
-    const beyond = one.limits.studentized;
+    const beyond = scaled ? one.limits.studentized : null;
+    const frame = {
+      x: around([...one.leverage, one.limits.leverage]),
+      y: around([...values, beyond, beyond === null ? null : -beyond]),
+      width: width,
+    };
+    const data = points(one, one.leverage, values, ["leverage", title], bits, frame);
     const shapes = [
       ...limit("x", one.limits.leverage),
-      ...limit("y", scaled ? beyond : null),
-      ...limit("y", scaled && beyond !== null ? -beyond : null),
+      ...limit("y", beyond),
+      ...limit("y", beyond === null ? null : -beyond),
     ];
-    const y = axis(title, { zeroline: true, zerolinecolor: REFERENCE });
-    const x = axis("leverage", { range: around([...one.leverage, one.limits.leverage]) });
+    const y = axis(title, { zeroline: true, zerolinecolor: REFERENCE, range: frame.y });
+    const x = axis("leverage", { range: frame.x });
     return [data, layout(x, y, { showlegend: false, shapes: shapes })];
   }
 
-  function drawDistance(place) {
+  function drawDistance(place, width) {
     const one = here(place);
-    const data = points(one, one.t2, one.q, ["T²", "Q"], bit("t2") | bit("q"));
+    const frame = {
+      x: around([0, ...one.t2, one.limits.t2]),
+      y: around([0, ...one.q, one.limits.q]),
+      width: width,
+    };
+    const data = points(one, one.t2, one.q, ["T²", "Q"], bit("t2") | bit("q"), frame);
     const shapes = [...limit("x", one.limits.t2), ...limit("y", one.limits.q)];
-    const zero = { rangemode: "tozero" };
-    const more = { showlegend: false, shapes: shapes };
-    return [data, layout(axis("T² (within the model)", zero), axis("Q (beside the model)", zero), more)];
+    const x = axis("T² (within the model)", { range: frame.x });
+    const y = axis("Q (beside the model)", { range: frame.y });
+    return [data, layout(x, y, { showlegend: false, shapes: shapes })];
   }
 
   function drawComparison() {
@@ -357,7 +419,7 @@
 
   function render(chart, width) {
     const place = current();
-    const [data, plan] = chart.draw(place);
+    const [data, plan] = chart.draw(place, width || chart.holder.clientWidth);
     if (width) Object.assign(plan, { width: width, height: Math.min(plan.height, width < 400 ? 235 : 300) });
     Plotly.react(chart.holder, data, plan, { displayModeBar: false, responsive: !width });
     chart.shows = place;
@@ -396,15 +458,17 @@
       ["Naive Degrees of Freedom", "models.naive_dof." + place],
       ["Residual sum of squares", "models.rss." + place],
       ["Variance explained, %", "models.explained." + place],
+      ...(models.x_explained[place] === null ? [] : [["… of the predictors, %", "models.x_explained." + place]]),
       ["Noise standard deviation", "models.sigma." + place],
       ["… lower limit", one + "sigma_low"],
       ["… upper limit", one + "sigma_high"],
-      ["Intervals without zero", one + "distinct"],
+      ["Intervals without zero, one at a time", one + "distinct"],
+      ["… all at once", one + "distinct_at_once"],
     ];
     if (criterion.name) facts.push([criterion.name, "models.score." + place]);
     if (models.cv_error.some((v) => v !== null)) {
       facts.push(["Cross-validated error", "models.cv_error." + place]);
-      facts.push(["… its square root", "models.cv_rmse." + place]);
+      facts.push(["… its square root (RMSECV)", "models.cv_rmse." + place]);
     }
     const body = facts.map(([name, path]) => {
       const head = element("th", name);
@@ -449,7 +513,9 @@
     });
     document.querySelector("#table-suspects thead tr").replaceChildren(...heads);
     const body = one.suspects.map((row, i) => {
-      const cells = columns.map(([key]) => element("td", number(where + "suspects." + i + "." + key)));
+      const cells = columns.map(([key]) =>
+        element("td", key === "row" && rows.labels ? element("bdi", row.label) : number(where + "suspects." + i + "." + key))
+      );
       const why = element("td", row.why);
       why.className = "text";
       return element("tr", ...cells, why);
@@ -462,7 +528,9 @@
       if (bound === null) counts.push("has no limit");
       else counts.push("above ", number(where + "limits." + kind), ": ", number(where + "counts." + kind));
     });
-    fill("counts", ["Number of rows with ", ...counts, ". The ten with most signs are listed."]);
+    const more = one.flagged > one.suspects.length ? "; those with most signs are listed" : "";
+    const all = number(where + "flagged");
+    fill("counts", ["Number of rows with ", ...counts, ". Beyond at least one limit: ", all, more, "."]);
     fill("row-notes", one.notes.map((note) => element("li", note)));
   }
 
