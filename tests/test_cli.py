@@ -404,7 +404,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_name(tmp_path):
 
 
 def test_folders_and_absent_files_are_refused(tmp_path):
-    assert "it is a folder" in refused("fit", tmp_path, "-r", "y")
+    assert "no file in this folder" in refused("fit", tmp_path, "-r", "y")
     assert "no such file" in refused("fit", tmp_path / "absent.csv", "-r", "y")
 
 
@@ -663,3 +663,14 @@ def test_stability_tells_how_often_the_choice_is_made_again(tmp_path):
 def test_stability_needs_a_criterion_and_the_table_in_memory(tmp_path, other):
     result = run("fit", made(tmp_path)[0], "-r", "y", "--stability", *other, code=2)
     assert "--stability" in result.stderr
+
+
+def test_rows_have_their_names_in_the_report(tmp_path):
+    pytest.importorskip("jinja2")
+    pytest.importorskip("plotly")
+    table, X, y = made(tmp_path)
+    named = pd.read_csv(table).assign(Sample=[f"probe {i}" for i in range(len(y))])
+    named.loc[4, "y"] += 30.0  # an outlier
+    named.to_csv(table, index=False)
+    run("fit", table, "-r", "y", "--report", tmp_path / "report.html", "--quiet")
+    assert "probe 4" in (tmp_path / "report.html").read_text(encoding="utf-8")

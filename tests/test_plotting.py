@@ -327,9 +327,9 @@ def test_what_cannot_be_drawn_is_named(ozone):
         (lambda: overview_figure(7), "or a fitted estimator; got int"),
         (lambda: overview_figure(model, "bic"), "selection must be a Selection"),
         (lambda: DoFDisplay.from_path(path, "bic"), "selection must be a Selection"),
-        (lambda: DoFDisplay.from_path(model), "PLSRegressor. For a fitted estimator use from_est"),
+        (lambda: DoFDisplay.from_path(model), "PLSRegressor. Of a fitted estimator give path_"),
         (lambda: CriterionDisplay.from_path(model), "Of a fitted estimator give path_"),
-        (lambda: CoefficientDisplay.from_path(model, 2), "For a fitted estimator use from_estima"),
+        (lambda: CoefficientDisplay.from_path(model, 2), "Of a fitted estimator give path_"),
     ):
         with pytest.raises(InvalidInputError, match=reason):
             draw()
