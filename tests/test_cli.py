@@ -668,7 +668,7 @@ def test_stability_needs_a_criterion_and_the_table_in_memory(tmp_path, other):
 def test_rows_have_their_names_in_the_report(tmp_path):
     pytest.importorskip("jinja2")
     pytest.importorskip("plotly")
-    table, X, y = made(tmp_path)
+    table, _, y = made(tmp_path)
     named = pd.read_csv(table).assign(Sample=[f"probe {i}" for i in range(len(y))])
     named.loc[4, "y"] += 30.0  # an outlier
     named.to_csv(table, index=False)
