@@ -244,7 +244,7 @@ def detach(
         x_scale=path.units.x_scale,
         factor=read_only(factor),
         noise_variance=path.noise_at(index, noise),
-        df=df if df > 0 and intervals else float("nan"),
+        df=df if df >= 1 and intervals else float("nan"),
         n=float(path.spectrum.n),
         dof=float(path.dof[index]),
         method=type(path).__name__.removesuffix("Path").lower(),

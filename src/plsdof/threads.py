@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 # Multiplications from which on a problem is worth several threads.
-_WORTH = 5e8
+_WORTH = 1e8
 
 
 def threads_for(shape: tuple[int, ...]) -> AbstractContextManager[Any]:
