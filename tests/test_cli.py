@@ -665,12 +665,14 @@ def test_stability_needs_a_criterion_and_the_table_in_memory(tmp_path, other):
     assert "--stability" in result.stderr
 
 
-def test_rows_have_their_names_in_the_report(tmp_path):
+def test_names_of_rows_and_stability_are_in_the_report(tmp_path):
     pytest.importorskip("jinja2")
     pytest.importorskip("plotly")
     table, _, y = made(tmp_path)
     named = pd.read_csv(table).assign(Sample=[f"probe {i}" for i in range(len(y))])
     named.loc[4, "y"] += 30.0  # an outlier
     named.to_csv(table, index=False)
-    run("fit", table, "-r", "y", "--report", tmp_path / "report.html", "--quiet")
-    assert "probe 4" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    run("fit", table, "-r", "y", "--report", tmp_path / "report.html", "--stability", "--quiet")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "probe 4" in page
+    assert "Stability: the model was chosen again on" in page

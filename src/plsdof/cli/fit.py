@@ -275,10 +275,15 @@ def _write_report(problem: TableProblem, analysis: Analysis, file: Path, quiet: 
         cv=analysis.cv,
         comparison=comparison,
         level=plan.level,
-        notes=problem.notes,
+        notes=(*problem.notes, *_stability_note(analysis)),
         row_labels=problem.labels,
         progress=not quiet and sys.stderr.isatty(),
     )
+
+
+def _stability_note(analysis: Analysis) -> tuple[str, ...]:
+    frequency = analysis.frequency
+    return () if frequency is None else (f"Stability: the model was {how_often(frequency)}",)
 
 
 def _write_plot(problem: TableProblem, analysis: Analysis, file: Path) -> None:
