@@ -675,4 +675,4 @@ def test_names_of_rows_and_stability_are_in_the_report(tmp_path):
     run("fit", table, "-r", "y", "--report", tmp_path / "report.html", "--stability", "--quiet")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "probe 4" in page
-    assert "Stability: the model was chosen again on" in page
+    assert "It was chosen again on" in page

@@ -13,6 +13,9 @@ from plsdof.noise import Noise
 from plsdof.parallel import with_progress
 from plsdof.path import Path, as_path
 
+# So many other models are named.
+_MOST_NAMED = 3
+
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class SelectionFrequency:
@@ -47,6 +50,23 @@ class SelectionFrequency:
     def frequency(self) -> Array:
         """Share of the simulated responses on which each model was chosen. Shape (K,)."""
         return np.asarray(self.counts / self.counts.sum())
+
+    @property
+    def message(self) -> str:
+        """The counts in words."""
+        chosen = self.selection.index
+        text = f"chosen again on {self.counts[chosen]} of {self.counts.sum()} simulated responses"
+        others = [i for i in np.argsort(-self.counts, kind="stable") if self.counts[i]]
+        others = [i for i in others if i != chosen]
+        named = [f"{self._label(i)} on {self.counts[i]}" for i in others[:_MOST_NAMED]]
+        rest = int(self.counts[others[_MOST_NAMED:]].sum())
+        return "; ".join([text, *named, *([f"others on {rest}"] if rest else [])])
+
+    def _label(self, index: int) -> str:
+        value, name = float(self.parameters[index]), self.selection.parameter_name
+        if name != "n_components":
+            return f"{name} = {value:.3g}"
+        return f"{value:g} component{'s' * (value != 1)}"
 
     def __repr__(self) -> str:
         chosen = np.flatnonzero(self.counts)

@@ -12,7 +12,7 @@ import numpy as np
 from plsdof.atomic import atomic_write, check_writable
 from plsdof.cli import options
 from plsdof.cli.analysis import Analysis, Plan, analyse, as_folds
-from plsdof.cli.fit_tables import how_often, noise_sentence, show_fit, why
+from plsdof.cli.fit_tables import noise_sentence, show_fit, why
 from plsdof.cli.machine import print_json, records
 from plsdof.cli.problem import Problem, TableProblem, read_problem
 from plsdof.cli.streamed import StreamedProblem, is_streamed, read_streamed, refuse_streamed
@@ -133,7 +133,7 @@ def _stability(analysis: Analysis) -> dict[str, Any] | None:
     frequency = analysis.frequency
     if frequency is None:
         return None
-    return {"counts": frequency.counts, "words": how_often(frequency)}
+    return {"counts": frequency.counts, "words": frequency.message}
 
 
 def _path_columns(analysis: Analysis) -> dict[str, Any]:
@@ -275,15 +275,11 @@ def _write_report(problem: TableProblem, analysis: Analysis, file: Path, quiet: 
         cv=analysis.cv,
         comparison=comparison,
         level=plan.level,
-        notes=(*problem.notes, *_stability_note(analysis)),
+        notes=problem.notes,
+        stability=analysis.frequency,
         row_labels=problem.labels,
         progress=not quiet and sys.stderr.isatty(),
     )
-
-
-def _stability_note(analysis: Analysis) -> tuple[str, ...]:
-    frequency = analysis.frequency
-    return () if frequency is None else (f"Stability: the model was {how_often(frequency)}",)
 
 
 def _write_plot(problem: TableProblem, analysis: Analysis, file: Path) -> None:

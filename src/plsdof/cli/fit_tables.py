@@ -23,12 +23,10 @@ from plsdof.cli.terminal import (
     table,
 )
 from plsdof.path import Path
-from plsdof.stability import SelectionFrequency
 
 _MOST_MODELS = 16
 _MOST_COEFFICIENTS = 10
 _FEW_COEFFICIENTS = 15
-_MOST_OTHERS = 3
 _CAVEAT = "Intervals take the model size as given and leave out the bias of the fit."
 _NAMES = {"pls": "PLS", "pcr": "PCR", "ridge": "Ridge"}
 
@@ -43,7 +41,7 @@ def show_fit(screen: Console, problem: Problem, analysis: Analysis, *, verbose: 
     screen.print()
     remark(screen, "Choice", why(analysis))
     if analysis.frequency is not None:
-        remark(screen, "Stability", how_often(analysis.frequency))
+        remark(screen, "Stability", f"{analysis.frequency.message}.")
     remark(screen, "Noise", noise_sentence(analysis))
     note(screen, (*problem.notes, *analysis.notes))
     if analysis.inference is not None and not _is_empty(analysis):
@@ -71,23 +69,6 @@ def why(analysis: Analysis) -> str:
     if _is_empty(analysis):
         cost = " It is the mean of the response: no predictor is worth its cost"
     return f"{what}, {_reason(analysis)}.{cost}."
-
-
-def how_often(frequency: SelectionFrequency) -> str:
-    """Say on how many simulated responses the same model was chosen, and which other ones."""
-    counts, chosen = frequency.counts, frequency.selection.index
-    text = f"chosen again on {counts[chosen]} of {counts.sum()} simulated responses"
-    others = [i for i in np.argsort(-counts, kind="stable") if counts[i] and i != chosen]
-    shown = [f"{_label(frequency, i)} on {counts[i]}" for i in others[:_MOST_OTHERS]]
-    rest = counts[others[_MOST_OTHERS:]].sum()
-    return "; ".join([text, *shown, *([f"others on {rest}"] if rest else [])]) + "."
-
-
-def _label(frequency: SelectionFrequency, index: int) -> str:
-    value = frequency.parameters[index]
-    if frequency.selection.parameter_name == "n_components":
-        return plural(int(value), "component")
-    return f"{frequency.selection.parameter_name} = {number(float(value))}"
 
 
 def _is_empty(analysis: Analysis) -> bool:

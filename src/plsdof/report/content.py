@@ -67,6 +67,7 @@ def report_content(subject: Subject, *, progress: bool = False) -> dict[str, Any
         if subject.comparison is None
         else _compared(subject, subject.comparison),
         "other_choice": _other_choice(subject),
+        "stability": "" if subject.stability is None else subject.stability.message,
         "notes": _notes(subject),
     }
 

@@ -21,6 +21,7 @@ from plsdof.plotting.fitted import as_fitted
 from plsdof.report.content import report_content
 from plsdof.report.rounding import shown
 from plsdof.report.subject import make_subject
+from plsdof.stability import SelectionFrequency
 
 # var a=core();a.register([bar(),...,map()]);b.exports=a});return
 _REGISTRATION = re.compile(
@@ -45,6 +46,7 @@ def write_report(
     cv: CrossValidation | None = None,
     comparison: Comparison | None = None,
     level: float = 0.95,
+    stability: SelectionFrequency | None = None,
     notes: Iterable[str] = (),
     progress: bool = False,
 ) -> None:
@@ -73,6 +75,8 @@ def write_report(
         Adds a section on other methods.
     level : float
         Of the intervals and of the limits for unusual rows.
+    stability : SelectionFrequency, optional
+        Adds how often the same model was chosen.
     notes : sequence of str
         What a reader should know about the data, such as columns and rows left out.
     progress : bool
@@ -110,6 +114,7 @@ def write_report(
         source=source,
         comparison=comparison,
         level=level,
+        stability=stability,
         notes=notes,
     )
     page = render(report_content(subject, progress=progress), plotly=plotly, command=command)

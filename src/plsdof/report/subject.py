@@ -19,6 +19,7 @@ from plsdof.path_types import PLSPath
 from plsdof.plotting.curves import padded
 from plsdof.plotting.features import FeatureAxis, feature_axis, readable
 from plsdof.plotting.fitted import Fitted
+from plsdof.stability import SelectionFrequency
 
 # How much goes into one file: about 2 MB of numbers at most.
 MOST_MODELS = 60
@@ -49,6 +50,7 @@ class Subject:
     cv: CrossValidation | None
     comparison: Comparison | None
     level: float
+    stability: SelectionFrequency | None
     notes: tuple[str, ...]
 
     @cached_property
@@ -145,6 +147,7 @@ def make_subject(
     source: str,
     comparison: Comparison | None,
     level: float,
+    stability: SelectionFrequency | None,
     notes: Iterable[str],
 ) -> Subject:
     """Check that path, choice, data and cross-validation belong together."""
@@ -172,6 +175,7 @@ def make_subject(
         cv=model.cv,
         comparison=comparison,
         level=as_fraction(level, "level"),
+        stability=stability,
         notes=tuple(notes),
     )
 
