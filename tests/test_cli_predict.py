@@ -110,13 +110,24 @@ def test_predict_marks_rows_unlike_those_of_the_calibration(tmp_path, model):
     assert "Row 1 is unlike the calibration rows" in said("predict", model, file)
 
 
-def test_rows_that_are_not_predicted_are_not_unusual(tmp_path, model):
+def test_of_rows_that_are_not_predicted_nothing_is_said(tmp_path, model):
     file, _, _ = made(tmp_path)
     frame = pd.read_csv(file)
     frame.loc[3, "x4"] = np.nan
     frame.to_csv(file, index=False)
     row = run_json("predict", model, file, "--drop-missing")["predictions"][3]
-    assert (row["t2"], row["q"], row["unusual"]) == (None, None, False)
+    assert (row["t2"], row["q"], row["unusual"]) == (None, None, None)
+
+
+def test_a_model_that_reproduces_its_rows_says_that_q_has_no_limit(tmp_path):
+    file, _, _ = made(tmp_path, n=8, p=12)
+    model = tmp_path / "m.json"
+    run("fit", file, "-r", "y", "--components", "7", "--model", model, "-q")
+    found = run_json("predict", model, file)
+    assert "The components reproduce the training rows: Q has no limit." in found["notes"]
+    assert any(
+        "There are no intervals: the model leaves no noise level" in one for one in found["notes"]
+    )
 
 
 def test_models_that_cannot_tell_unusual_rows_say_so(tmp_path, model):

@@ -348,3 +348,17 @@ def test_variable_importance_of_the_chosen_model_has_names():
     np.testing.assert_allclose(both["u"], expected)
     with pytest.raises(InvalidInputError, match="give path_ and n_components_"):
         vip(model, 2)
+
+
+def test_the_limit_of_the_search_is_no_warning_whatever_else_there_is_to_say():
+    X, y = make_problem(30, 6)
+    X[:, 2] = 1.0
+    with pytest.warns(ConstantColumnWarning) as log:
+        PLSRegressor("cv", cv=5).fit(X, y)
+    assert {one.category for one in log} == {ConstantColumnWarning}
+
+
+def test_groups_must_fit_even_where_nothing_is_split():
+    X, y = make_problem(30, 4)
+    with pytest.raises(InvalidInputError, match="one label per row"):
+        PLSRegressor("bic").fit(X, y, groups=[1, 2, 3])

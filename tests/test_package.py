@@ -1,9 +1,11 @@
 """What the package promises as a whole."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
+from importlib import import_module
 from importlib.metadata import version
 from operator import attrgetter
 from pathlib import Path
@@ -14,6 +16,7 @@ import pytest
 from conftest import make_problem
 
 import plsdof
+from plsdof.errors import PlsdofWarning
 
 SOURCE = Path(plsdof.__file__).parent
 ROOT = Path(__file__).parent.parent
@@ -154,3 +157,18 @@ def test_every_public_name_has_an_example():
         thing = getattr(plsdof, name)
         if not isinstance(thing, ModuleType):
             assert ">>>" in (thing.__doc__ or ""), name
+
+
+def test_warnings_point_at_a_neighbour_with_a_similar_name(tmp_path, monkeypatch):
+    # A package beside ours whose folder begins with the same letters is not ours.
+    similar = tmp_path / "plsdof_more.py"
+    similar.write_text(
+        "from plsdof.errors import PlsdofWarning, warn_caller\n"
+        "def complain():\n"
+        "    warn_caller('there', PlsdofWarning)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("plsdof.errors._PACKAGE", str(tmp_path / "plsdof") + os.sep)
+    with pytest.warns(PlsdofWarning, match="there") as log:
+        import_module("plsdof_more").complain()
+    assert log[0].filename == str(similar)

@@ -447,7 +447,10 @@ def test_a_model_without_spare_observations_says_why_it_has_no_intervals(tmp_pat
     assert one["distinct"] is None
     assert "nothing is left to judge the uncertainty by" in one["reason"]
     assert "15.0 Degrees of Freedom and there are 15 observations" in page.words()
-    assert "The richest model tried was chosen" in page.words()
+    assert "The richest model tried was chosen" not in page.words()  # there is no richer one
+    cut = pls_path(X, y, 3)
+    chosen = replace(cut.select("bic"), index=3, parameter=3.0)
+    assert "The richest model tried was chosen" in report(tmp_path, cut, chosen, X=X, y=y).words()
 
 
 @pytest.mark.parametrize("kind", ["pcr", "ridge", "kernel", "supervised", "weighted", "by cv"])

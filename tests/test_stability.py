@@ -10,22 +10,20 @@ from plsdof import pls_path, ridge_path, selection_frequency
 from plsdof.errors import InvalidInputError, NotAvailableError
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("dof", "noise"), [("exact", "jacobian"), ("naive", "naive")])
 @pytest.mark.parametrize("max_components", [2, None])
-def test_choices_are_those_of_paths_fitted_to_the_simulated_responses(weighted, max_components):
+def test_choices_are_those_of_paths_fitted_to_the_simulated_responses(dof, noise, max_components):
     X, y = make_problem(40, 6, seed=5)
-    weights = 0.5 + np.arange(40.0) % 4 if weighted else None
-    options = {"max_components": max_components, "sample_weight": weights}
-    path = pls_path(X, y, **options)
-    found = selection_frequency(path, "aic", m=2, n_draws=30, random_state=7)
+    path = pls_path(X, y, max_components)
+    found = selection_frequency(path, "aic", m=2, n_draws=30, dof=dof, random_state=7)
     rng, choices = np.random.default_rng(7), []
-    sigma = np.sqrt(path.noise_variance()[2] / (1.0 if weights is None else weights))
+    sigma = np.sqrt(path.noise_variance(noise)[2])
     for _ in range(30):
-        again = pls_path(X, path.fitted[2] + sigma * rng.standard_normal(40), **options)
-        choices.append(again.select("aic").n_components)
+        again = pls_path(X, path.fitted[2] + sigma * rng.standard_normal(40), max_components)
+        choices.append(again.select("aic", dof).n_components)
     np.testing.assert_array_equal(found.counts, np.bincount(choices, minlength=len(path.dof)))
     assert found.frequency.sum() == pytest.approx(1.0)
-    assert found.selection.index == path.select("aic").index
+    assert found.selection.index == path.select("aic", dof).index
     assert found.simulated == 2
 
 
@@ -73,5 +71,8 @@ def test_what_cannot_be_simulated_is_refused():
         selection_frequency(path, m=last)
     with pytest.raises(InvalidInputError, match="path must be a path"):
         selection_frequency(X)
+    weighted = pls_path(X, y, 2, sample_weight=np.arange(12.0))
+    with pytest.raises(NotAvailableError, match="unweighted fits only"):
+        selection_frequency(weighted)
     with pytest.raises(InvalidInputError, match="n_draws"):
         selection_frequency(path, n_draws=0)

@@ -15,6 +15,7 @@ from hypothesis import strategies
 from plsdof.atomic import atomic_write, check_writable
 from plsdof.columns import choose_columns, find_column, header_number, wavelengths
 from plsdof.errors import InvalidInputError
+from plsdof.file_blocks import file_blocks
 from plsdof.sniffing import sniff
 from plsdof.tables import read_table
 
@@ -189,6 +190,15 @@ def test_a_title_above_the_header_is_named(tmp_path, above, line):
     text = f"{above}\ny,a,b\n" + "1,2,3\n" * 4
     with pytest.raises(InvalidInputError, match=rf"rows have 3 fields; line {line}, "):
         read_table(write(tmp_path, text))
+
+
+def test_row_numbers_with_gaps_are_no_measurements(tmp_path):
+    frame = pd.DataFrame(np.arange(20.0).reshape(10, 2) ** 2, columns=["a", "b"])
+    frame.drop(index=[0, 4, 5]).to_csv(tmp_path / "gaps.csv")
+    table = read_table(tmp_path / "gaps.csv")
+    assert table.names == ("a", "b")
+    assert table.left_out == ("unnamed 1",)
+    assert file_blocks(tmp_path / "gaps.csv", "a").names == ("b",)
 
 
 def test_an_unnamed_column_of_measurements_is_kept(tmp_path):

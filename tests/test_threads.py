@@ -42,20 +42,35 @@ def test_a_fit_takes_one_thread_and_leaves_the_others_as_they_were(monkeypatch):
     assert most_threads() == 2
 
 
-def test_fits_in_two_python_threads_leave_no_limit_behind():
-    inside, leave = threading.Event(), threading.Event()
+@pytest.mark.parametrize("first_leaves_first", [True, False])
+def test_python_threads_share_the_limit_and_leave_none_behind(first_leaves_first):
+    first_in, second_in, left = (threading.Event() for _ in range(3))
+    seen = []
 
-    def other():
+    def first():
         with threads.one_thread():
-            inside.set()
-            leave.wait(10)
+            first_in.set()
+            (second_in if first_leaves_first else left).wait(10)
+        if first_leaves_first:
+            seen.append(most_threads())  # the second one still holds it
+            left.set()
 
-    worker = threading.Thread(target=other)
-    with threads.one_thread():
+    def second():
+        first_in.wait(10)
+        with threads.one_thread():
+            second_in.set()
+            if first_leaves_first:
+                left.wait(10)
+        if not first_leaves_first:
+            seen.append(most_threads())  # the first one still holds it
+            left.set()
+
+    workers = [threading.Thread(target=one) for one in (first, second)]
+    for worker in workers:
         worker.start()
-        assert inside.wait(10)
-    leave.set()
-    worker.join()
+    for worker in workers:
+        worker.join()
+    assert seen == [1]
     assert most_threads() == 2
 
 

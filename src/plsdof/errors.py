@@ -4,11 +4,12 @@ Every message says what came in, what is allowed, and what to do about it. Warni
 line outside of this package that led to them.
 """
 
+import os
 import sys
 import warnings
 from pathlib import Path
 
-_PACKAGE = str(Path(__file__).parent)
+_PACKAGE = str(Path(__file__).parent) + os.sep
 
 
 class PlsdofError(Exception):

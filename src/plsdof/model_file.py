@@ -5,7 +5,7 @@ The file is one JSON object (UTF-8; numbers are decimals that read back to the s
 =================  ============================================================================
 format, version    "plsdof-model" and 1; a reader refuses what it does not know
 package, created   what wrote the file, and when (UTC, ISO 8601)
-source             where the training data came from (file, rows, dropped)
+source             where the training data came from (file, rows, dropped, id)
 response, names    name of the response; names of the p predictors in order
 method             "pls", "pcr" or "ridge"
 parameter_name     "n_components" or "alpha"

@@ -123,15 +123,12 @@ def with_progress(outcomes: Iterable[Result], total: int, description: str) -> I
 
 
 def _warn_once(caught: Sequence[Caught], unit: str) -> None:
-    """Issue one warning of ours for all tasks, and each distinct warning of others once."""
+    """Issue one warning for all tasks and kind of ours, and each distinct one of others once."""
     everything = list(dict.fromkeys(note for notes in caught for note in notes))
     ours = {kind: text for kind, text in reversed(everything) if issubclass(kind, PlsdofWarning)}
     for kind, text in everything:
         if kind not in ours:
             warn_caller(text, kind)
-    if not ours:
-        return
     count = Counter(kind for notes in caught for kind in {kind for kind, _ in notes})
-    parts = [f"In {count[kind]} of {len(caught)} {unit}: {text}" for kind, text in ours.items()]
-    category = next(iter(ours)) if len(ours) == 1 else PlsdofWarning
-    warn_caller(" ".join(parts), category)
+    for kind, text in ours.items():
+        warn_caller(f"In {count[kind]} of {len(caught)} {unit}: {text}", kind)

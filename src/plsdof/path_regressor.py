@@ -15,14 +15,14 @@ from plsdof._validation import Array, as_choice, as_count, as_weights, shortened
 from plsdof.criteria import CRITERIA, DOF_KINDS, Selection
 from plsdof.cross_validation import cross_validate
 from plsdof.errors import InvalidInputError, RankExhaustedWarning
-from plsdof.folds import make_folds
+from plsdof.folds import group_codes, make_folds
 from plsdof.named_output import (
     name_coefficients,
     name_predictions,
     name_rows,
     row_labels,
 )
-from plsdof.noise import Noise
+from plsdof.noise import Noise, usual_noise
 from plsdof.path import Path
 from plsdof.response_regressor import ResponseRegressor
 from plsdof.summary import Summary, summarize
@@ -200,6 +200,8 @@ class PathRegressor(ResponseRegressor):
 
     def _splits(self, X: Any, Y: Array, groups: Any) -> Splits | None:
         """Return the folds of all responses, None if there is nothing to cross-validate."""
+        if groups is not None:
+            group_codes(groups, len(Y))  # checked even where there is nothing to split
         if not self._is_cross_validated():
             return None
         seed = self.random_state if isinstance(self.cv, numbers.Integral) else None
@@ -303,7 +305,7 @@ class PathRegressor(ResponseRegressor):
 
     def _noise(self) -> Noise:
         if self.noise is None:
-            return "naive" if self.dof == "naive" else "jacobian"
+            return usual_noise(self.dof)
         noise: Noise = self.noise
         return noise
 

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from plsdof.columns import shortened
@@ -270,6 +271,20 @@ def are_row_names(cells: Sequence[str]) -> bool:
     if not any(map(looks_numeric, known)):
         return bool(known)
     return any(known == [str(first + i) for i in range(len(cells))] for first in (0, 1))
+
+
+def number_rows(cells: Sequence[str]) -> bool:
+    """Whether whole numbers increase from row to row, as numbers of rows do, even with gaps.
+
+    Examples
+    --------
+    >>> number_rows(["0", "1", "4"]), number_rows(["2", "2", "3"]), number_rows(["0.5", "1"])
+    (True, False, False)
+    """
+    known = [cell.strip() for cell in cells]
+    if not all(cell.isascii() and cell.isdecimal() for cell in known):
+        return False
+    return all(int(one) < int(other) for one, other in pairwise(known))
 
 
 def _short_header(reading: _Reading, text: str, line: int) -> InvalidInputError:

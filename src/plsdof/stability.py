@@ -9,7 +9,7 @@ from plsdof._validation import Array, as_count, as_generator, read_only
 from plsdof.criteria import Selection
 from plsdof.errors import NotAvailableError
 from plsdof.models import Integers
-from plsdof.noise import Noise
+from plsdof.noise import Noise, usual_noise
 from plsdof.parallel import with_progress
 from plsdof.path import Path, as_path
 
@@ -91,7 +91,7 @@ def selection_frequency(
 ) -> SelectionFrequency:
     """Count how often a criterion chooses each model, on responses simulated from one of them.
 
-        y* = yhat_m + e,     e_i ~ N(0, sigma^2 / w_i)
+        y* = yhat_m + e,     e_i ~ N(0, sigma^2)
 
     A choice that is hardly ever made again is not one to rely on: the data do not tell the models
     apart. Components of the true model that are too weak for ``m`` are not in the simulations, so
@@ -100,6 +100,7 @@ def selection_frequency(
     Parameters
     ----------
     path : Path
+        Fitted without sample weights.
     criterion, dof, noise, rule
         How a model is chosen, see `Path.select`.
     m : int, optional
@@ -125,7 +126,8 @@ def selection_frequency(
     selection = as_path(path).select(criterion, dof, noise, rule)
     simulated = selection.index if m is None else path.index(m)
     choices, longest = [], path
-    responses = _simulated(path, simulated, noise, n_draws, random_state)
+    variance = usual_noise(dof) if noise is None else noise
+    responses = _simulated(path, simulated, variance, n_draws, random_state)
     for y in with_progress(responses, n_draws, "Simulation") if progress else responses:
         again = path.refit(y)
         choices.append(again.select(criterion, dof, noise, rule).index)
@@ -141,6 +143,11 @@ def selection_frequency(
 def _simulated(
     path: Path, index: int, noise: Noise, n_draws: int, random_state: int | None
 ) -> Iterator[Array]:
+    if path.units.row_scale is not None:
+        raise NotAvailableError(
+            "Responses are simulated for unweighted fits only; repeat rows instead of weighting "
+            "them."
+        )
     variance = path.noise_at(index, noise)
     if not np.isfinite(variance):
         raise NotAvailableError(
@@ -148,6 +155,5 @@ def _simulated(
             "model> or noise=<variance>."
         )
     rng, fitted = as_generator(random_state), path.fitted[index]
-    spread = np.sqrt(variance) / (1.0 if path.units.row_scale is None else path.units.row_scale)
     for _ in range(n_draws):
-        yield fitted + spread * rng.standard_normal(len(fitted))
+        yield fitted + np.sqrt(variance) * rng.standard_normal(len(fitted))

@@ -123,10 +123,11 @@ def _is_margin(table: Table, name: str) -> bool:
 
 
 def _counts_rows(column: Any) -> bool:
+    """Whether whole numbers increase from row to row, as numbers of rows do, even with gaps."""
     if column.isna().any():
         return False
     values: npt.NDArray[Any] = column.to_numpy(dtype=np.float64)
-    return bool(values[0] in (0.0, 1.0) and np.all(np.diff(values) == 1.0))
+    return bool(np.all(values % 1.0 == 0.0) and np.all(np.diff(values) > 0.0))
 
 
 def _is_numeric(dtype: Any) -> bool:

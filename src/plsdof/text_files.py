@@ -18,6 +18,7 @@ from plsdof.sniffing import (
     Layout,
     are_row_names,
     looks_numeric,
+    number_rows,
     other_mark,
     sniff,
     value_beyond_header,
@@ -108,8 +109,9 @@ class Text:
         first = self.names[0]
         if first not in self.layout.unnamed:
             return set()
-        is_extra = first == self.layout.extra
-        return {first} if is_extra or are_row_names([row[0] for row in self.first_rows]) else set()
+        cells = [row[0] for row in self.first_rows]
+        is_name = first == self.layout.extra or are_row_names(cells) or number_rows(cells)
+        return {first} if is_name else set()
 
     @property
     def likely_rows(self) -> int:

@@ -22,6 +22,7 @@ from plsdof.inference import (
     coefficient_inference,
     noise_interval,
 )
+from plsdof.noise import usual_noise
 from plsdof.path import Path
 from plsdof.stability import SelectionFrequency, selection_frequency
 
@@ -85,7 +86,7 @@ class Plan:
     @property
     def noise(self) -> str:
         """Kind of noise variance that goes with the Degrees of Freedom."""
-        return "naive" if self.dof == "naive" else "jacobian"
+        return usual_noise(self.dof)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

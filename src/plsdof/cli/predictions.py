@@ -75,13 +75,15 @@ def predict_table(
         columns["observed"] = observed
     columns |= _spread(_predicted(model, X[complete], level), complete)
     if not model.has_intervals:
-        left_out = np.isfinite(model.noise_variance) and model.n > model.dof
-        reason = "was kept without what intervals need" if left_out else "has no noise level"
-        notes += (f"The model {reason}; there are none.",)
-    distances, limits = _distances(model, X[complete])
+        left_out = np.isfinite(model.noise_variance) and model.n - model.dof >= 1.0
+        reason = "was kept without what they need" if left_out else "leaves no noise level"
+        notes += (f"There are no intervals: the model {reason}.",)
+    distances, limits, reasons = _distances(model, X[complete])
+    notes += reasons
     columns |= _spread(distances, complete)
     if limits:
-        columns["unusual"] = np.any([columns[name] > limits[name] for name in limits], axis=0)
+        unusual = np.any([columns[name] > limits[name] for name in limits], axis=0)
+        columns["unusual"] = np.asarray(np.where(complete, unusual, None))
     notes += _warning(columns) if limits else (_why_no_check(model),)
     difference = columns["prediction"] - (np.nan if observed is None else observed)
     difference = difference[~np.isnan(difference)]
@@ -106,17 +108,24 @@ def _predicted(model: PortableModel, X: Array, level: float) -> dict[str, Array]
     return columns
 
 
-def _distances(model: PortableModel, X: Array) -> tuple[dict[str, Array], dict[str, float]]:
-    """Return T^2 and Q of the rows, and their limits; nothing if the model cannot tell."""
+def _distances(
+    model: PortableModel, X: Array
+) -> tuple[dict[str, Array], dict[str, float], tuple[str, ...]]:
+    """Return T^2 and Q of the rows, their limits, and why one has none.
+
+    Nothing at all if the model cannot tell.
+    """
     if model.check is None:
-        return {}, {}
+        return {}, {}, ()
     found = (model.hotelling_t2(X, level=CHECK_LEVEL), model.q_residuals(X, level=CHECK_LEVEL))
-    return {one.name: one.values for one in found}, {one.name: one.limit for one in found}
+    values = {one.name: one.values for one in found}
+    limits = {one.name: one.limit for one in found}
+    return values, limits, tuple(one.message for one in found if np.isnan(one.limit))
 
 
 def _warning(columns: dict[str, npt.NDArray[Any]]) -> tuple[str, ...]:
     """Say which rows are unlike those of the calibration."""
-    unusual = np.flatnonzero(columns["unusual"]).tolist()
+    unusual = [i for i, is_unusual in enumerate(columns["unusual"]) if is_unusual]
     if not unusual:
         return ()
     shown = listed([_row_name(columns, i) for i in unusual])

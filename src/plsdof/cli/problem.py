@@ -144,7 +144,7 @@ def read_problem(
     return TableProblem(
         X=table.with_names(X, names),
         y=y,
-        groups=None if groups is None else _groups(table, groups)[~rows],
+        groups=None if groups is None else _groups(table, groups, np.asarray(~rows)),
         labels=None if (named := row_labels(table, label)) is None else named[~rows],
         replicates=_replicates(table, [target, *names], label),
         shape=(len(y), len(names)),
@@ -176,16 +176,16 @@ def _response(table: Table, response: str) -> str:
     return name
 
 
-def _groups(table: Table, name: str) -> Labels:
+def _groups(table: Table, name: str, kept: npt.NDArray[np.bool_]) -> Labels:
     labels = labels_of(table, name)
-    empty = np.flatnonzero(labels == "")
+    empty = np.flatnonzero((labels == "") & kept)
     if len(empty):
         raise InvalidInputError(
             _in(
                 table, f"{shortened(name)} is empty in row {empty[0] + 1}; every row needs a group."
             )
         )
-    return labels
+    return labels[kept]
 
 
 def _replicates(table: Table, used: Sequence[str], label: str | None) -> str | None:

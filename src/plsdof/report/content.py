@@ -10,6 +10,7 @@ from plsdof.criteria import Selection
 from plsdof.cross_validated import CrossValidation
 from plsdof.errors import NotAvailableError
 from plsdof.parallel import with_progress
+from plsdof.path import Path
 from plsdof.plotting.coefficients import MOST_NAMED
 from plsdof.plotting.comparing import TITLES, default_quantity, method_name
 from plsdof.plotting.features import readable
@@ -136,7 +137,7 @@ def _notes(subject: Subject) -> list[str]:
     notes = [*subject.notes, _constant_columns(subject), path.message]
     notes.append("" if subject.cv is None else subject.cv.message)
     is_last = subject.chosen == len(subject.order) - 1 and len(subject.order) > 1
-    if is_last and subject.selection.rule != "given":
+    if is_last and subject.selection.rule != "given" and not _is_complete(path):
         notes.append("The richest model tried was chosen: allow more, the best may lie beyond.")
     if subject.chosen == 0 and path.parameter_name == "n_components":
         notes.append("The model without predictors was chosen: they do not help to predict.")
@@ -147,6 +148,13 @@ def _notes(subject: Subject) -> list[str]:
             f"The page describes {len(subject.shown)} of {len(subject.order)} models in detail."
         )
     return list(dict.fromkeys(readable(note, 400) for note in notes if note))
+
+
+def _is_complete(path: Path) -> bool:
+    """Whether there is no richer model than the last one."""
+    of_components = path.parameter_name == "n_components"
+    everything = min(path.spectrum.rank, path.spectrum.n - 1)
+    return bool(path.message) or (of_components and len(path.dof) - 1 >= everything)
 
 
 def _constant_columns(subject: Subject) -> str:
