@@ -207,7 +207,7 @@ def _assert_predicts_without_intervals(model, frame, new, fitted):
     found = [one["prediction"] for one in predicted["predictions"]]
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-10)
     assert set(predicted["predictions"][0]) == {"row", "observed", "prediction"}
-    assert any("kept without what intervals need" in note for note in predicted["notes"])
+    assert any("kept without what they need" in note for note in predicted["notes"])
 
 
 # what is streamed
