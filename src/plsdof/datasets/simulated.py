@@ -5,7 +5,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from plsdof._validation import Array, as_choice, as_count
+from plsdof._validation import Array, as_choice, as_count, as_generator
 from plsdof.datasets.bunch import XY, Bunch, make_bunch
 from plsdof.datasets.fetched import CONSTITUENTS, KIN_FEATURES
 from plsdof.errors import InvalidInputError
@@ -128,7 +128,7 @@ def make_kin(
     ((300, 32), True)
     """
     n = as_count(n_samples, "n_samples", minimum=1)
-    rng = _generator(random_state)
+    rng = as_generator(random_state)
     X = _kin_predictors(n, rng)
     distance = kin_distance(X)
     y = distance * rng.uniform(0.8, 1.2, n) + rng.normal(0.0, 0.094, n)
@@ -236,7 +236,7 @@ def make_spectra(
     n = as_count(n_samples, "n_samples", minimum=1)
     p = as_count(n_features, "n_features", minimum=1)
     as_choice(response, "response", CONSTITUENTS)
-    rng, error = _generator(random_state), _as_deviation(noise)
+    rng, error = as_generator(random_state), _as_deviation(noise)
     wavelengths = np.linspace(1100.0, 2498.0, p)
     constituents = _mixtures(n, rng)
     spectra = _spectra(wavelengths, constituents, rng)
@@ -307,16 +307,6 @@ def _baseline(n: int, position: Array, rng: np.random.Generator) -> Array:
     sizes = np.concatenate([[_OFFSET, _SLOPE], _RIPPLE * k**-1.5])
     drift: Array = (sizes * rng.standard_normal((n, len(sizes)))) @ shapes
     return drift
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(
-            f"random_state must be a whole number >= 0, a numpy Generator or None; "
-            f"got {random_state!r} ({error})."
-        ) from error
 
 
 def _as_deviation(noise: Any) -> float:
