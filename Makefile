@@ -40,7 +40,7 @@ bench: $(VENV)/.bench
 
 # Prints the table of errors of the README: Degrees of Freedom against ball arithmetic.
 accuracy: $(VENV)/.test
-	$(BIN)/python benchmarks/accuracy.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/accuracy.py
 
 # Prints the table of docs/coverage.md and draws its figure; minutes.
 coverage: $(VENV)/.test
