@@ -15,7 +15,7 @@ from plsdof import paper, pls_path
 from plsdof.datasets import load_gasoline, load_ozone, make_spectra
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from oracle import dof_from_moments
+from _helpers.oracle import dof_from_moments
 
 
 def raw_moments(X: np.ndarray, y: np.ndarray, m: int) -> tuple[list, list]:

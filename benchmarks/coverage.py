@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from plsdof import pls_path
-from plsdof.path import Path
-from plsdof.resampling import residual_bootstrap
+from plsdof._core.path import Path
+from plsdof.inference.resampling import residual_bootstrap
 
 N, P, RATIO = 60, 20, 9.0
 DESIGNS = {"low": 0.0, "medium": 0.7, "high": 0.99}

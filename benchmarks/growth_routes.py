@@ -115,7 +115,7 @@ def every(X: Any, y: np.ndarray, _: int) -> Any:
 def products_only(X: Any, y: np.ndarray, M: int) -> Any:
     """As if the Gram matrix were too large to be formed, with the smallest number of probes."""
     from plsdof import pls_path_from
-    from plsdof.large import large_gram
+    from plsdof.large.sources import large_gram
 
     return whole(pls_path_from(large_gram(X, y, limit=1), M, tolerance=10.0))
 
@@ -245,7 +245,7 @@ def sparse_products_memory(s: Size) -> float:
 
 def blocks_memory(s: Size) -> float:
     """A block that is worked on, one that is read, and the pages of the file it is read from."""
-    from plsdof.block_sources import block_length
+    from plsdof.large.blocks import block_length
 
     step = block_length(s.p)
     return 8.0 * s.p * min(s.n, step) * (3 if s.n > step else 2)

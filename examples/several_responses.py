@@ -10,10 +10,9 @@ Freedom, so their prices can be compared.
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_linnerud
 
-from plsdof.columnwise import pls_paths
-from plsdof.estimators import PLSRegressor
-from plsdof.joint_estimator import PLS2Regressor
-from plsdof.multiresponse import pls2_path
+from plsdof.estimators.linear import PLSRegressor
+from plsdof.estimators.several import PLS2Regressor
+from plsdof.variants.several_responses import pls2_path, pls_paths
 
 # %%
 # Twenty men of a fitness club: weight, waist and pulse from three exercises.

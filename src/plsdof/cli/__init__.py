@@ -25,13 +25,11 @@ try:
 except ImportError as error:
     raise MissingExtraError("typer", "cli", "The command line") from error
 
+from plsdof.cli._terminal import complain, tolerate_any_character
 from plsdof.cli.compare import compare
-from plsdof.cli.datasets import datasets
-from plsdof.cli.demo import demo
 from plsdof.cli.fit import fit
+from plsdof.cli.others import datasets, demo, reproduce
 from plsdof.cli.predict import predict
-from plsdof.cli.reproduce import reproduce
-from plsdof.cli.terminal import complain, tolerate_any_character
 
 __all__ = ["app", "main"]
 

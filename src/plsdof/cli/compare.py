@@ -7,17 +7,26 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
-from plsdof._validation import as_choice
-from plsdof.cli import options
-from plsdof.cli.analysis import as_folds, default_components, select_by
-from plsdof.cli.fit_tables import criterion_name, heading
-from plsdof.cli.machine import print_json, records
-from plsdof.cli.problem import Folds, TableProblem, read_problem
-from plsdof.cli.terminal import add_row, console, fixed, note, number, remark, table, waiting
-from plsdof.comparison import Comparison, compare_paths
-from plsdof.criteria import CRITERIA
+from plsdof._core.criteria import CRITERIA
+from plsdof._core.fit import default_alphas, pcr_path, pls_path, ridge_path
+from plsdof._core.inputs import as_choice
+from plsdof.cli import _options as options
+from plsdof.cli._analysis import as_folds, criterion_name, default_components, heading, select_by
+from plsdof.cli._data import Folds, TableProblem, read_problem
+from plsdof.cli._terminal import (
+    add_row,
+    console,
+    fixed,
+    note,
+    number,
+    print_json,
+    records,
+    remark,
+    table,
+    waiting,
+)
+from plsdof.complexity.comparison import Comparison, compare_paths
 from plsdof.errors import NotAvailableError
-from plsdof.methods import default_alphas, pcr_path, pls_path, ridge_path
 
 _NAMES = {"pls": "PLS", "pcr": "PCR", "ridge": "ridge"}
 _MOST_COMPONENTS = 10

@@ -9,15 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from plsdof.atomic import atomic_write, check_writable
-from plsdof.cli import options
-from plsdof.cli.analysis import Analysis, Plan, analyse, as_folds
-from plsdof.cli.fit_tables import noise_sentence, show_fit, why
-from plsdof.cli.machine import print_json, records
-from plsdof.cli.problem import Problem, TableProblem, read_problem
-from plsdof.cli.streamed import StreamedProblem, is_streamed, read_streamed, refuse_streamed
-from plsdof.cli.terminal import console, remark, waiting
+from plsdof.cli import _options as options
+from plsdof.cli._analysis import Analysis, Plan, analyse, as_folds, noise_sentence, show_fit, why
+from plsdof.cli._data import (
+    Problem,
+    StreamedProblem,
+    TableProblem,
+    is_streamed,
+    read_problem,
+    read_streamed,
+    refuse_streamed,
+)
+from plsdof.cli._terminal import console, print_json, records, remark, waiting
 from plsdof.errors import InvalidInputError
+from plsdof.files.writing import atomic_write, check_writable
 
 
 def fit(
@@ -302,8 +307,7 @@ def _write_plot(problem: TableProblem, analysis: Analysis, file: Path) -> None:
 def _write_model(
     problem: TableProblem | StreamedProblem, analysis: Analysis, file: Path, label: str | None
 ) -> None:
-    from plsdof.model_file import save_model
-    from plsdof.portable_model import detach
+    from plsdof.files.models import detach, save_model
 
     source = {"file": problem.source, "rows": problem.shape[0], "dropped": problem.dropped}
     source |= {} if label is None else {"id": label}  # names the rows in predictions, too

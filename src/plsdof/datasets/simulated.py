@@ -5,9 +5,9 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from plsdof._validation import Array, as_choice, as_count, as_generator
-from plsdof.datasets.bunch import XY, Bunch, make_bunch
-from plsdof.datasets.fetched import CONSTITUENTS, KIN_FEATURES
+from plsdof._core.inputs import Array, as_choice, as_count, as_generator
+from plsdof.datasets.catalogue import XY, Bunch, make_bunch
+from plsdof.datasets.real import CONSTITUENTS, KIN_FEATURES
 from plsdof.errors import InvalidInputError
 
 _LINKS = 8

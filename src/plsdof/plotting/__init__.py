@@ -5,15 +5,6 @@ A display is made by ``from_path``, ``from_estimator`` or ``from_comparison``, d
 needs matplotlib (``pip install 'plsdof[plot]'``), which is imported when something is drawn.
 """
 
-from plsdof.plotting.coefficients import CoefficientDisplay
-from plsdof.plotting.comparing import ComparisonDisplay
-from plsdof.plotting.curves import CriterionDisplay, DoFDisplay
-from plsdof.plotting.overview import overview_figure
+import lazy_loader as lazy
 
-__all__ = [
-    "CoefficientDisplay",
-    "ComparisonDisplay",
-    "CriterionDisplay",
-    "DoFDisplay",
-    "overview_figure",
-]
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

@@ -6,18 +6,26 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from plsdof._validation import Array, as_choice
+from plsdof._core.criteria import Noise
+from plsdof._core.inputs import Array, as_choice
+from plsdof._core.path import Path, as_path
 from plsdof.errors import NotAvailableError
-from plsdof.inference import CoefficientInference, coefficient_inference
-from plsdof.noise import Noise
-from plsdof.path import Path, as_path
-from plsdof.plotting.features import FeatureAxis, feature_axis
-from plsdof.plotting.fitted import fitted_path
-from plsdof.plotting.style import BLUE, GREY, axes_or_new, plain, show_legend
+from plsdof.inference.intervals import CoefficientInference, coefficient_inference
+from plsdof.plotting.style import (
+    BLUE,
+    GREY,
+    FeatureAxis,
+    axes_or_new,
+    feature_axis,
+    fitted_path,
+    plain,
+    show_legend,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
 
 # Up to this many predictors each has a line of its own with its name.
 MOST_NAMED = 40

@@ -4,24 +4,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plsdof._validation import Array, as_response
-from plsdof.criteria import Selection
-from plsdof.cross_validated import CrossValidation
+from plsdof._core.criteria import Selection, criterion_label, is_squared
+from plsdof._core.inputs import Array, as_response
+from plsdof._core.path import Path
 from plsdof.errors import NotAvailableError
-from plsdof.path import Path
 from plsdof.plotting.coefficients import CoefficientDisplay, scale_of
 from plsdof.plotting.curves import CriterionDisplay, DoFDisplay
-from plsdof.plotting.features import feature_axis
-from plsdof.plotting.fitted import as_fitted
 from plsdof.plotting.style import (
     BLUE,
     GREY,
-    IN_SQUARED_UNITS,
     VERMILLION,
+    as_fitted,
+    feature_axis,
     new_figure,
     plain,
     show_legend,
 )
+from plsdof.selection.cross_validation import CrossValidation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -122,8 +121,8 @@ def _draw_criterion(
         criterion=name,
         parameter_name=path.parameter_name,
         chosen=selection.parameter,
-    ).plot(ax, label=name.upper())
-    other = ax if name in IN_SQUARED_UNITS else ax.twinx()
+    ).plot(ax, label=criterion_label(name))
+    other = ax if is_squared(name) else ax.twinx()
     style: dict[str, Any] = {"color": VERMILLION, "linestyle": "--", "marker": "s"}
     beside = CriterionDisplay.from_cross_validation(cv, ax=other, label="cross-validation", **style)
     if other is ax:

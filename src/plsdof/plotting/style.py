@@ -1,19 +1,143 @@
-"""What the pictures share: colours, line styles, axes over models, and the way to matplotlib.
+"""What the pictures share: colours, axes, names of predictors, and what can be drawn.
 
 Colours are those of Okabe & Ito (2008), which people with any kind of colour vision can tell
 apart; because some of them are equally dark, lines also differ in dash and marker.
 """
 
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from plsdof._validation import Array
-from plsdof.errors import MissingExtraError
-from plsdof.plotting.features import readable
+from plsdof._core.criteria import Selection, criterion_label, is_squared
+from plsdof._core.inputs import Array, read_only
+from plsdof._core.path import Path
+from plsdof.errors import InvalidInputError, MissingExtraError
+from plsdof.files.columns import header_number
+from plsdof.selection.cross_validation import CrossValidation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+# How predictors are named and placed on an axis: by the numbers in their names, if there are
+# -------------------------------------------------------------------------------------------
+
+# What the axis is called, by the unit in the names.
+_AXIS_TITLES = {
+    "": "wavelength (number in the column name)",
+    "nm": "wavelength (nm)",
+    "um": "wavelength (µm)",
+    "µm": "wavelength (µm)",
+    "cm-1": "wavenumber (1/cm)",
+    "cm^-1": "wavenumber (1/cm)",
+    "cm⁻¹": "wavenumber (1/cm)",
+    "1/cm": "wavenumber (1/cm)",
+    "ppm": "chemical shift (ppm)",
+    "eV": "energy (eV)",
+}
+_NUMBER = re.compile(r"X?[+-]?\d+(?:[.,]\d+)?(?:[eE][+-]?\d+)?\s*")
+# Characters that turn the direction of the text around them: they hide what a name says.
+_OVERRIDES = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeatureAxis:
+    """Positions and names of the predictors.
+
+    Attributes
+    ----------
+    positions : (p,) array
+        The numbers in the names, or 1..p.
+    names : tuple of str
+        Readable names, of bounded length and without control characters.
+    is_numeric : bool
+        Whether the names are numbers, such as wavelengths.
+    title : str
+        What the positions are, with their unit.
+    order : (p,) array of int
+        Predictors from left to right.
+    """
+
+    positions: Array
+    names: tuple[str, ...]
+    is_numeric: bool
+    title: str
+    order: npt.NDArray[np.intp]
+
+
+def feature_axis(names: Sequence[str] | None, n_features: int) -> FeatureAxis:
+    """Place predictors by the numbers in their names, or in the given order.
+
+    Names are numbers if all are (`plsdof.columns.header_number`), with the same unit or none, and
+    no two are equal. The numbers 0, 1, 2, ... or 1, 2, 3, ... only count the columns.
+
+    Examples
+    --------
+    >>> axis = feature_axis(["1100 nm", "1102 nm", "1104 nm"], 3)
+    >>> axis.positions, axis.title
+    (array([1100., 1102., 1104.]), 'wavelength (nm)')
+    >>> feature_axis(["age", "1102"], 2).is_numeric
+    False
+    """
+    if names is None or len(names) != n_features:
+        names = [f"x{i + 1}" for i in range(n_features)]
+    found = _numbers(names)
+    if found is None:
+        positions, title = np.arange(1.0, n_features + 1), "predictor (in the order of the columns)"
+    else:
+        positions, title = found
+    return FeatureAxis(
+        positions=read_only(positions),
+        names=tuple(readable(name) for name in names),
+        is_numeric=found is not None,
+        title=title,
+        order=np.argsort(positions, kind="stable"),
+    )
+
+
+def readable(text: str, most: int = 60) -> str:
+    """Return text fit to be shown in one line: bounded, no control characters or overrides.
+
+    Examples
+    --------
+    >>> readable(" two   words ")
+    'two words'
+    >>> readable("x" * 100, most=10)
+    'xxxxxxxxx…'
+    """
+    line = " ".join(text[: 4 * most].split()) or "(no name)"
+    clean = "".join(c if is_harmless(c) else "\ufffd" for c in line)
+    return clean if len(clean) <= most and len(text) <= 4 * most else clean[: most - 1] + "…"
+
+
+def is_harmless(character: str) -> bool:
+    """Whether a character neither controls the output nor turns the text around it."""
+    return character not in _OVERRIDES and unicodedata.category(character) not in ("Cc", "Cs")
+
+
+def _numbers(names: Sequence[str]) -> tuple[Array, str] | None:
+    found = [header_number(name) for name in names]
+    values = np.array([number for number in found if number is not None])
+    if len(values) < max(2, len(names)) or not np.all(np.isfinite(values)):
+        return None
+    units = {_NUMBER.sub("", name.strip(), count=1) for name in names}
+    if len(units) > 1 or len(np.unique(values)) < len(values) or _only_counts(values):
+        return None
+    unit = units.pop()
+    return values, _AXIS_TITLES.get(unit, f"position ({unit})")
+
+
+def _only_counts(values: Array) -> bool:
+    return bool(values[0] in (0, 1) and np.all(np.diff(values) == 1))
+
+
+# What the pictures share: colours, line styles, axes over models, and the way to matplotlib
+# ------------------------------------------------------------------------------------------
 
 BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 BLACK, GREY = "#000000", "#595959"
@@ -29,9 +153,7 @@ LINES = (
 _WIDE_RATIO = 20.0
 # From the axes down to a legend below them, in heights of a line of text.
 _LINES_BELOW = 3.9
-_AXIS_TITLES = {"n_components": "number of components", "alpha": "penalty alpha"}
-# Criteria on the scale of a mean squared error; others have no unit.
-IN_SQUARED_UNITS = ("aic", "bic", "gcv", "cv-error")
+_MODEL_AXIS_TITLES = {"n_components": "number of components", "alpha": "penalty alpha"}
 
 
 def axes_or_new(ax: Any) -> "Axes":
@@ -60,7 +182,7 @@ def new_figure(width: float, height: float) -> Any:
 
 def show_models(ax: "Axes", parameter_name: str) -> None:
     """Prepare the horizontal axis for models, simple ones on the left."""
-    ax.set_xlabel(_AXIS_TITLES.get(parameter_name, parameter_name))
+    ax.set_xlabel(_MODEL_AXIS_TITLES.get(parameter_name, parameter_name))
     if parameter_name == "alpha":
         ax.set_xlabel("penalty alpha (richer models to the right)")
         ax.set_xscale("log")
@@ -148,10 +270,91 @@ def criterion_title(name: str) -> str:
     >>> criterion_title("bic")
     'BIC (response²)'
     """
-    words = f"cross-validated {name[3:]}" if name.startswith("cv-") else name.upper()
-    return f"{words} (response²)" if name in IN_SQUARED_UNITS else words
+    label = criterion_label(name)
+    return f"{label} (response²)" if is_squared(name) else label
 
 
 def plain(text: str, most: int = 30) -> str:
     """Return a readable text that matplotlib does not take for mathematics."""
     return readable(text, most).replace("$", r"\$")
+
+
+# What can be drawn: a path with the choice on it, or a fitted estimator, which has both
+# --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Fitted:
+    """A path, the model chosen on it, and the cross-validation of it if there is one."""
+
+    path: Path
+    selection: Selection
+    cv: CrossValidation | None
+
+
+def as_fitted(model: Any, selection: Any, cv: CrossValidation | None) -> Fitted:
+    """Return a path and its selection as they are, or take both from a fitted estimator.
+
+    A selection or cross-validation that is given goes before that of the estimator.
+    """
+    if isinstance(model, Path):
+        if not isinstance(selection, Selection):
+            raise InvalidInputError(
+                "A path needs a selection, such as path.select('bic') or that of a "
+                f"cross-validation; got {_named(selection)}."
+            )
+        return Fitted(path=model, selection=selection, cv=cv)
+    if not hasattr(model, "fit"):
+        raise InvalidInputError(
+            f"path must be a path, as made by pls_path, or a fitted estimator; got {_named(model)}."
+        )
+    path = fitted_path(model)
+    chosen = _choice_of(model, path) if selection is None else as_selection(selection)
+    assert chosen is not None
+    own = getattr(model, "cv_results_", None)
+    return Fitted(path=path, selection=chosen, cv=own if cv is None else cv)
+
+
+def as_selection(selection: Any) -> Selection | None:
+    """Return a selection or None, or say how to make one."""
+    if selection is not None and not isinstance(selection, Selection):
+        raise InvalidInputError(
+            f"selection must be a Selection, as made by path.select('bic'); got "
+            f"{_named(selection)}."
+        )
+    return selection
+
+
+def fitted_path(estimator: Any) -> Path:
+    """Return the path of a fitted estimator of this package."""
+    path = getattr(estimator, "path_", None)
+    if isinstance(path, Path):
+        return path
+    kind = type(estimator).__name__
+    if hasattr(estimator, "index_"):
+        raise InvalidInputError(
+            f"This {kind} was fitted to several responses; give one that was fitted to one of them."
+        )
+    raise InvalidInputError(
+        f"estimator must be a fitted PLSRegressor, PCRegressor or RidgeRegressor; got {kind} "
+        "without path_. Call its fit first."
+    )
+
+
+def _choice_of(estimator: Any, path: Path) -> Selection:
+    """Return how an estimator chose its model; a size that was given goes with its BIC."""
+    if estimator.selection_ is not None:
+        found: Selection = estimator.selection_
+        return found
+    parameter = float(path.parameters[estimator.index_])
+    return replace(
+        path.select("bic"),
+        index=int(estimator.index_),
+        parameter=parameter,
+        rule="given",
+        message=f"{path.parameter_name} = {parameter:g} was given.",
+    )
+
+
+def _named(thing: Any) -> str:
+    return repr(thing) if thing is None or isinstance(thing, str) else type(thing).__name__

@@ -1,25 +1,308 @@
 """Everything a report says, as one dictionary that becomes the page's embedded data."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from plsdof.comparison import Comparison
-from plsdof.criteria import Selection
-from plsdof.cross_validated import CrossValidation
+from plsdof._core.criteria import Selection, criterion_label, is_squared
+from plsdof._core.inputs import Array, constant_columns_text
+from plsdof._core.path import Path, PLSPath
+from plsdof._core.work import with_progress
+from plsdof.chemometrics.diagnostics import Diagnostic
+from plsdof.chemometrics.rows import outliers
+from plsdof.chemometrics.variables import explained_variance
+from plsdof.complexity.comparison import Comparison
 from plsdof.errors import NotAvailableError
-from plsdof.parallel import with_progress
-from plsdof.path import Path
-from plsdof.plotting.coefficients import MOST_NAMED
-from plsdof.plotting.comparing import TITLES, default_quantity, method_name
-from plsdof.plotting.features import readable
-from plsdof.plotting.style import model_words, spans_decades
-from plsdof.report.models import all_models, criterion_facts, model_details
-from plsdof.report.rounding import rounded_one
-from plsdof.report.rows import row_facts, sample_rows
-from plsdof.report.subject import Subject
-from plsdof.standardize import constant_columns_text
+from plsdof.inference.intervals import CoefficientInference, noise_interval, simultaneous_band
+from plsdof.plotting.coefficients import MOST_NAMED, inference_or_reason
+from plsdof.plotting.curves import TITLES, default_quantity, method_name, padded
+from plsdof.plotting.overview import information_criterion
+from plsdof.plotting.style import model_words, readable, spans_decades
+from plsdof.report._subject import MOST_ROWS, Subject, evenly_spaced, rounded, rounded_one
+from plsdof.selection.cross_validation import CrossValidation
+
+# The numbers of the rows: fit, residual, leverage and distances from the model
+# -----------------------------------------------------------------------------
+
+# Order of the bits in "flags", and how the page calls them.
+KINDS = {"t2": "T²", "q": "Q", "leverage": "leverage", "studentized": "residual"}
+# Of training rows of wide data, the other limits flag too few; see `q_residuals`.
+_Q_LIMIT = "moments"
+_LEVERAGE_FACTOR = 3.0
+_MOST_SUSPECTS = 10
+
+Flags = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _RowNumbers:
+    """Numbers per row, limits and flags (a bit per kind) of one model."""
+
+    values: dict[str, Array]
+    limits: dict[str, float]
+    flags: Flags
+    notes: list[str]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RowSample:
+    """Which rows are drawn, and what is known of them in the chosen model."""
+
+    places: npt.NDArray[np.intp]
+    total: int
+    chosen: _RowNumbers
+
+
+def sample_rows(subject: Subject) -> RowSample:
+    """Draw all rows, or evenly spaced ones and those the chosen model flags most."""
+    total, chosen = len(subject.y), _row_numbers(subject, subject.selection.index)
+    places = np.arange(total)
+    if total > MOST_ROWS:
+        unusual = _most_flagged(chosen)[: MOST_ROWS // 4]
+        places = np.union1d(unusual, evenly_spaced(total, MOST_ROWS - len(unusual)))
+    return RowSample(places=places, total=total, chosen=chosen)
+
+
+def row_facts(subject: Subject, sample: RowSample) -> dict[str, Any]:
+    """Return what is known of the rows before any model: number, label, observed response."""
+    return {
+        "number": (sample.places + 1).tolist(),
+        "labels": None
+        if subject.row_labels is None
+        else [subject.row_labels[i] for i in sample.places],
+        "observed": rounded(subject.y[sample.places]),
+        "total": sample.total,
+        "q_limit": _Q_LIMIT,
+        "kinds": KINDS if subject.pls_path is not None else {"leverage": KINDS["leverage"]},
+    }
+
+
+def row_details(subject: Subject, index: int, sample: RowSample) -> dict[str, Any]:
+    """Return fit, residuals and diagnostics of the drawn rows, and the most unusual of all rows."""
+    is_chosen = index == subject.selection.index
+    numbers = sample.chosen if is_chosen else _row_numbers(subject, index)
+    drawn = sample.places
+    bits = {kind: 1 << i for i, kind in enumerate(KINDS)}
+    return {
+        **{name: rounded(values[drawn]) for name, values in numbers.values.items()},
+        "flags": numbers.flags[drawn].tolist(),
+        "limits": {kind: rounded_one(value) for kind, value in numbers.limits.items()},
+        "counts": {
+            kind: int(np.count_nonzero(numbers.flags & bits[kind])) for kind in numbers.limits
+        },
+        "flagged": int(np.count_nonzero(numbers.flags)),
+        "suspects": _suspects(subject, numbers),
+        "notes": numbers.notes,
+    }
+
+
+def _row_numbers(subject: Subject, index: int) -> _RowNumbers:
+    fitted, pls = subject.path.fitted[index], subject.pls_path
+    fit = {"fitted": fitted, "residual": subject.y - fitted}
+    if pls is None:
+        found = {"leverage": _leverage(subject, index)}
+    else:
+        found = outliers(pls, index, subject.y, level=subject.level, q_limit=_Q_LIMIT).diagnostics
+    flags = np.zeros(len(subject.y), dtype=np.intp)
+    for i, kind in enumerate(KINDS):
+        if kind in found:
+            flags |= found[kind].flags.astype(np.intp) << i
+    return _RowNumbers(
+        values=fit | {kind: one.values for kind, one in found.items()},
+        limits={kind: one.limit for kind, one in found.items()},
+        flags=flags,
+        notes=[f"{KINDS[kind]}: {one.message}" for kind, one in found.items() if one.message],
+    )
+
+
+def _leverage(subject: Subject, index: int) -> Diagnostic:
+    values = subject.path.leverage(index)
+    limit = _LEVERAGE_FACTOR * float(values.mean())
+    return Diagnostic(
+        name="leverage",
+        values=values,
+        limit=limit,
+        flags=values > limit,
+        level=None,
+        method=f"{_LEVERAGE_FACTOR:g} times the average",
+    )
+
+
+def _most_flagged(numbers: _RowNumbers) -> npt.NDArray[np.intp]:
+    """Return the flagged rows: most flags first, then furthest beyond a limit."""
+    count = np.bitwise_count(numbers.flags).astype(np.intp)
+    excess = np.zeros(len(count))
+    for kind, limit in numbers.limits.items():
+        if limit > 0:
+            excess = np.fmax(excess, np.abs(numbers.values[kind]) / limit)
+    order = np.lexsort([-excess, -count])
+    return order[count[order] > 0]
+
+
+def _suspects(subject: Subject, numbers: _RowNumbers) -> list[dict[str, Any]]:
+    rows = _most_flagged(numbers)[:_MOST_SUSPECTS]
+    table = {name: rounded(values[rows]) for name, values in numbers.values.items()}
+    table["observed"] = rounded(subject.y[rows])
+    return [
+        {
+            "row": int(row) + 1,
+            "label": "" if subject.row_labels is None else subject.row_labels[row],
+            "why": ", ".join(
+                word for bit, word in enumerate(KINDS.values()) if numbers.flags[row] >> bit & 1
+            ),
+            **{name: values[k] for name, values in table.items()},
+        }
+        for k, row in enumerate(rows)
+    ]
+
+
+# The numbers of the models: curves over all of them, and the details of those on the slider
+# ------------------------------------------------------------------------------------------
+
+_MOST_STRONGEST = 10
+_ROUNDING = 1e-12
+
+
+def all_models(subject: Subject) -> dict[str, Any]:
+    """Return one list per quantity, with one entry per model, simplest first."""
+    path, order = subject.path, subject.order
+    columns = {
+        "parameter": path.parameters,
+        "dof": path.dof,
+        "naive_dof": path.naive_dof,
+        "rss": path.rss,
+        "explained": 100 * explained(subject),
+        "x_explained": 100 * x_explained(subject),
+        "sigma": np.sqrt(path.noise_variance()),
+        "score": criterion_scores(subject),
+        "cv_error": subject.cv_error,
+        "cv_std_error": subject.cv_std_error,
+        "cv_rmse": np.sqrt(subject.cv_error),
+    }
+    numbers = {name: [rounded_one(v) for v in values[order]] for name, values in columns.items()}
+    words = [model_words(float(v), path.parameter_name) for v in path.parameters[order]]
+    return {"words": words, **numbers}
+
+
+def explained(subject: Subject) -> Array:
+    """Return R^2 of every model of the path; nan for a response that does not vary."""
+    total = subject.path.spectrum.total
+    share = 1 - subject.path.rss / (total if total > 0 else np.nan)
+    # The empty model explains nothing, up to rounding.
+    return np.where(np.abs(share) < _ROUNDING, 0.0, share)
+
+
+def x_explained(subject: Subject) -> Array:
+    """Return the share of the variance of X in the components; nan for methods without scores."""
+    path = subject.path
+    if not isinstance(path, PLSPath):
+        return padded(np.array([]), len(path.dof))
+    # The empty model uses nothing of X.
+    share = np.concatenate([[0.0], explained_variance(path).x_cumulative])
+    return padded(share[: len(path.dof)], len(path.dof))
+
+
+def criterion_scores(subject: Subject) -> Array:
+    """Return the information criterion of every model; nan if there is none."""
+    found = information_criterion(subject.path, subject.selection)
+    size = len(subject.path.dof)
+    return padded(np.array([]) if found is None else found[1], size)
+
+
+def criterion_facts(subject: Subject) -> dict[str, Any]:
+    """Say which criterion is drawn and how."""
+    found = information_criterion(subject.path, subject.selection)
+    name = "" if found is None else found[0]
+    same_axis = is_squared(name)
+    scores = criterion_scores(subject)
+    both = np.concatenate([scores, subject.cv_error]) if same_axis or not name else scores
+    return {
+        "name": criterion_label(name),
+        "same_axis": same_axis,
+        "log": spans_decades(both),
+        "cv_log": spans_decades(both if same_axis else subject.cv_error),
+    }
+
+
+def model_details(subject: Subject, place: int, sample: RowSample) -> dict[str, Any]:
+    """Return everything the page shows about one model of the slider."""
+    index = int(subject.order[place])
+    inference, reason = inference_or_reason(subject.path, index, level=subject.level)
+    return {
+        "place": place,
+        "reason": reason,
+        **_noise_limits(subject, index),
+        **_curve(subject, index, inference),
+        "strongest": _strongest(subject, index, inference),
+        "rows": row_details(subject, index, sample),
+    }
+
+
+def _noise_limits(subject: Subject, index: int) -> dict[str, Any]:
+    try:
+        interval = noise_interval(subject.path, index, level=subject.level)
+    except NotAvailableError:
+        return {"sigma_low": None, "sigma_high": None}
+    low, high = np.sqrt([interval.lower[0], interval.upper[0]])
+    return {"sigma_low": rounded_one(low), "sigma_high": rounded_one(high)}
+
+
+def _curve(subject: Subject, index: int, inference: CoefficientInference | None) -> dict[str, Any]:
+    drawn = subject.shown_features
+    scale = subject.effect_scale[drawn]
+    curve: dict[str, Any] = {
+        "coef": rounded(subject.path.coef[index][drawn] * scale),
+        "lower": None,
+        "upper": None,
+        "widening": None,
+        "distinct": None,
+        "distinct_at_once": None,
+    }
+    if inference is None:
+        return curve
+    draws = subject.draws(index)
+    band = simultaneous_band(subject.path, index, level=subject.level, n_draws=draws)
+    return curve | {
+        "lower": rounded(inference.lower[drawn] * scale),
+        "upper": rounded(inference.upper[drawn] * scale),
+        # The band is the intervals, wider by one factor.
+        "widening": rounded_one(band.critical / inference.critical),
+        "distinct": _without_zero(inference.lower, inference.upper),
+        "distinct_at_once": _without_zero(band.lower, band.upper),
+    }
+
+
+def _without_zero(lower: Array, upper: Array) -> int:
+    return int(np.count_nonzero((lower > 0) | (upper < 0)))
+
+
+def _strongest(
+    subject: Subject, index: int, inference: CoefficientInference | None
+) -> list[dict[str, Any]]:
+    coef = subject.path.coef[index]
+    size = coef * subject.features.std(axis=0) if inference is None else inference.statistic
+    first = np.argsort(-np.abs(size), kind="stable")[:_MOST_STRONGEST]
+    return [_one_coefficient(subject, int(j), coef, inference) for j in first if coef[j] != 0]
+
+
+def _one_coefficient(
+    subject: Subject, j: int, coef: Array, inference: CoefficientInference | None
+) -> dict[str, Any]:
+    row: dict[str, Any] = {"name": subject.axis.names[j], "coef": rounded_one(coef[j])}
+    if inference is None:
+        return row | {"lower": None, "upper": None, "p": None}
+    return row | {
+        "lower": rounded_one(inference.lower[j]),
+        "upper": rounded_one(inference.upper[j]),
+        "p": rounded_one(inference.p_value[j], 2),
+    }
+
+
+# Everything a report says, as one dictionary that becomes the page's embedded data
+# ---------------------------------------------------------------------------------
 
 _RULES = {
     "first-minimum": "first local minimum",
@@ -83,9 +366,9 @@ def _choice(selection: Selection) -> str:
     if selection.rule == "given":
         return "its size was given"
     rule = _RULES.get(selection.rule, selection.rule)
-    what, how = selection.criterion.upper(), _DOF_WORDS.get(selection.dof, "")
+    what, how = criterion_label(selection.criterion), _DOF_WORDS.get(selection.dof, "")
     if selection.criterion.startswith("cv-"):
-        what = f"the cross-validated {selection.criterion[3:]}"
+        what = f"the {what}"
         if selection.criterion != "cv-error":
             rule, what = rule.replace("minimum", "maximum"), f"{what} correlation"
     return f"the {rule} of {what} {how}".rstrip()

@@ -11,17 +11,15 @@ from functools import partial
 from importlib import metadata, resources
 from typing import Any
 
-from plsdof.atomic import atomic_write, check_writable
-from plsdof.comparison import Comparison
-from plsdof.criteria import Selection
-from plsdof.cross_validated import CrossValidation
+from plsdof._core.criteria import Selection
+from plsdof.complexity.comparison import Comparison
 from plsdof.errors import MissingExtraError
-from plsdof.plotting.features import is_harmless
-from plsdof.plotting.fitted import as_fitted
+from plsdof.files.writing import atomic_write, check_writable
+from plsdof.plotting.style import as_fitted, is_harmless
+from plsdof.report._subject import make_subject, shown
 from plsdof.report.content import report_content
-from plsdof.report.rounding import shown
-from plsdof.report.subject import make_subject
-from plsdof.stability import SelectionFrequency
+from plsdof.selection.cross_validation import CrossValidation
+from plsdof.selection.stability import SelectionFrequency
 
 # var a=core();a.register([bar(),...,map()]);b.exports=a});return
 _REGISTRATION = re.compile(
@@ -130,7 +128,7 @@ def render(content: dict[str, Any], *, plotly: str, command: str) -> str:
     except ImportError as error:
         raise MissingExtraError("jinja2", "report", "The HTML report") from error
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("plsdof"),
+        loader=jinja2.PackageLoader("plsdof.report"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -208,7 +206,7 @@ def only_scatter(bundle: str) -> str:
 
 
 def _own_file(name: str) -> str:
-    return resources.files("plsdof").joinpath("templates", name).read_text(encoding="utf-8")
+    return resources.files("plsdof.report").joinpath("templates", name).read_text(encoding="utf-8")
 
 
 def _hash(script: str) -> str:

@@ -1,0 +1,433 @@
+"""From data to a path: PLS, PCR and ridge regression."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NoReturn, Protocol, TypeGuard, TypeVar
+
+import numpy as np
+
+from plsdof._core.filters import Filter, pcr_filter, pls_filter, ridge_filter, supervised_pcr_filter
+from plsdof._core.inputs import (
+    Array,
+    Observations,
+    Standardized,
+    Units,
+    as_choice,
+    as_count,
+    as_observations,
+    as_positive,
+    read_only,
+    require_flag,
+    standardize,
+    standardize_observations,
+)
+from plsdof._core.krylov import Compressed, Count, compress_gram, compress_svd, krylov_steps
+from plsdof._core.other_data import room_for
+from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath
+from plsdof._core.spectrum import (
+    FORMED,
+    SOLVERS,
+    Gram,
+    Spectrum,
+    TallRows,
+    decompose,
+    decompose_gram,
+    dense_gram,
+    spectrum_on_gram,
+    tall_gram,
+)
+from plsdof._core.work import threads_for
+from plsdof.errors import NotAvailableError, RankExhaustedError, RankExhaustedWarning, warn_caller
+
+# Routes from data to a path: the fast ones first, the accurate ones as a fallback
+# --------------------------------------------------------------------------------
+
+PathType = TypeVar("PathType", bound=Path)
+Method = Callable[[Spectrum], Filter]
+
+# solver="auto" keeps a fast route only if the estimated errors are below these.
+_AUTO_DOF_ERROR = 1e-10
+_AUTO_COEF_ERROR = 1e-9
+# They hardly ever are if the eigenvalue of the last component is below this share of the first.
+_HOPELESS = 5e-5
+
+
+def first_accurate(routes: Iterator[PathType], asked: int | None) -> PathType:
+    """Return the first path that its own error estimate supports, the last one if there is none."""
+    for path in routes:
+        if is_accurate(path, asked):
+            break
+    return path
+
+
+def is_accurate(path: Path, asked: int | None) -> bool:
+    """Whether the a-posteriori check supports a path that was made with less than full accuracy."""
+    complete = path.spectrum.unresolved == 0 or (asked is not None and len(path.dof) > asked)
+    dof_error = path.dof_error / np.maximum(1.0, np.abs(path.dof))
+    return bool(
+        complete
+        and not path.message
+        and np.all(np.nan_to_num(dof_error) <= _AUTO_DOF_ERROR)
+        and np.all(path.coef_error <= _AUTO_COEF_ERROR)
+    )
+
+
+def solvers(solver: str) -> tuple[str, ...]:
+    """Return what is tried in turn."""
+    return ("gram", "svd") if solver == "auto" else (solver,)
+
+
+def whole_routes(
+    kind: type[PathType], data: Standardized, method: Method, solver: str, **further: object
+) -> Iterator[PathType]:
+    """Fit with all singular vectors: from the Gram matrix, then from X itself."""
+    for attempt in solvers(solver):
+        yield kind.build(data, decompose(data, attempt), method, **further)
+
+
+def krylov_routes(
+    kind: type[PathType],
+    given: Observations,
+    scale: bool,
+    method: Method,
+    solver: str,
+    components: int | None,
+) -> Iterator[PathType]:
+    """Fit Partial Least Squares; few components of many need no singular vectors."""
+    hopeless = solver == "auto" and gram_is_hopeless(given.X, components, scale)
+    if solver == "svd" or not _few(components, min(given.X.shape)):
+        whole_data = standardize_observations(given, scale=scale)
+        yield from whole_routes(kind, whole_data, method, "svd" if hopeless else solver)
+        return
+    data: Standardized | None = None
+    if not hopeless:
+        rows: Standardized | TallRows
+        if (tall := tall_gram(given, scale=scale)) is not None:
+            gram, rows = tall
+        else:
+            rows = data = standardize_observations(given, scale=scale)
+            gram = dense_gram(data)
+        compressed = compress_gram(gram, components, y=rows.y)
+        whole = partial(whole_gram_route, kind, gram, method)
+        yield _in_krylov_space(kind, gram.units, compressed, method, whole)
+    if solver == "auto":
+        data = standardize_observations(given, scale=scale) if data is None else data
+        whole = partial(_whole_path, kind, data, method, "svd")
+        yield _in_krylov_space(kind, data.units, compress_svd(data, components), method, whole)
+        yield whole()
+
+
+def gram_route(
+    kind: type[PathType],
+    gram: Gram,
+    method: Method,
+    components: int | None,
+    count: Count | None = None,
+) -> PathType:
+    """Fit Partial Least Squares to data that are only there as a Gram matrix, formed or not.
+
+    ``count`` is how traces are counted where the eigenvalues are too many to compute; it needs
+    a number of ``components``.
+    """
+    if count is not None:
+        assert components is not None
+        compressed = compress_gram(gram, components, count=count)
+        return _in_krylov_space(kind, gram.units, compressed, method, _too_large)
+    if not _few(components, gram.order):
+        return whole_gram_route(kind, gram, method)
+    whole = partial(whole_gram_route, kind, gram, method)
+    compressed = compress_gram(gram, components)
+    if gram.side == "samples" and compressed.spectrum.unresolved:
+        # Lanczos from y keeps a node near zero for what X does not reach, at the cost of digits.
+        return whole()
+    return _in_krylov_space(kind, gram.units, compressed, method, whole)
+
+
+def whole_gram_route(
+    kind: type[PathType], gram: Gram, method: Method, **further: object
+) -> PathType:
+    """Fit any method with all eigenvectors of a formed Gram matrix."""
+    if gram.matrix is None:
+        _too_large()
+    decomposition = decompose_gram(gram)
+    spectrum = spectrum_on_gram(gram, decomposition)
+    return kind.assemble(gram.units, decomposition, spectrum, method, **further)
+
+
+def _too_large() -> NoReturn:
+    raise NotAvailableError(
+        "This needs every direction of X, and X is too large for that: more than "
+        f"{FORMED:,} rows and columns. What there is at this size: coefficients, predictions, "
+        "Degrees of Freedom, noise level and criteria of Partial Least Squares with a given "
+        "max_components."
+    )
+
+
+def _few(components: int | None, order: int) -> TypeGuard[int]:
+    """Whether components are few enough that singular vectors are needed for nothing."""
+    return components is not None and 2 * krylov_steps(components) <= order
+
+
+def gram_is_hopeless(X: Array, components: int | None, scale: bool) -> bool:
+    """Whether a look at some rows shows that the Gram matrix cannot carry so many components.
+
+    The smallest one of m Ritz values is at most the m-th eigenvalue, and rounding, relative to
+    the largest one, is divided by it. A wrong answer costs time only.
+    """
+    if not components or components + 2 > min(X.shape):
+        return False
+    some = X[np.linspace(0, len(X) - 1, min(2 * components + 10, len(X)), dtype=np.intp)]
+    with np.errstate(all="ignore"):
+        some = some - some.mean(axis=0)
+        if scale:
+            spread = np.abs(some).max(axis=0)  # squares may leave the range of float64
+            some /= np.where(spread > 0, spread, 1.0)
+        gram = some @ some.T
+    if not np.all(np.isfinite(gram)):
+        return False
+    eigenvalues = np.linalg.eigvalsh(gram)
+    return bool(eigenvalues[-components] < _HOPELESS * eigenvalues[-1])
+
+
+def _whole_path(kind: type[PathType], data: Standardized, method: Method, solver: str) -> PathType:
+    return next(whole_routes(kind, data, method, solver))
+
+
+def _in_krylov_space(
+    kind: type[PathType],
+    units: Units,
+    compressed: Compressed,
+    method: Method,
+    full: Callable[[], PathType],
+) -> PathType:
+    return kind.assemble(units, compressed.decomposition, compressed.spectrum, method, full=full)
+
+
+# The methods: a path class and a function from data to it for PLS, PCR and ridge
+# -------------------------------------------------------------------------------
+
+
+def pls_path(
+    X: Any,
+    y: Any,
+    max_components: int | None = None,
+    *,
+    scale: bool = True,
+    sample_weight: Any = None,
+    solver: str = "auto",
+    strict: bool = False,
+    tolerance: float = 0.01,
+    random_state: Any = 0,
+    progress: bool = False,
+) -> PLSPath:
+    r"""Fit Partial Least Squares with 0, 1, ..., M components, with exact Degrees of Freedom.
+
+    With the filter factors f and rotated orthonormal scores T of m components,
+
+        DoF(m) = 1 + sum_i f_i + 2 sum_i (1 - f_i) h_i,     h_i = sum_{j <= m} T_ij^2,
+
+    the trace of d yhat_m / d y (Kraemer & Sugiyama 2011, eq. (dof)), in closed form.
+
+    Parameters
+    ----------
+    X : (n, p) array or data frame
+        Predictors, one row per observation. Also a scipy sparse matrix or LinearOperator, a
+        np.memmap or zarr array, a dask array or data frame: these are never put into one dense
+        array (see the notes).
+    y : (n,) array
+        Response.
+    max_components : int, optional
+        Largest model wanted; by default all that the data support. A small number is much
+        faster, because no singular vectors are needed.
+    scale : bool
+        Scale the columns of X to unit variance (divisor n - 1).
+    sample_weight : (n,) array, optional
+        Weights; integer weights mean repeated rows.
+    solver : {"auto", "svd", "gram"}
+        "svd" is the most accurate; "gram" works on the smaller of X'X and XX' and is faster;
+        "auto" takes "gram" if its estimated error is negligible, else "svd".
+    strict : bool
+        Raise `RankExhaustedError` instead of warning when ``max_components`` is not reached.
+    tolerance : float
+        Relative standard error of the Degrees of Freedom to be reached where they have to be
+        estimated (``path.dof_std_error``).
+    random_state : int, numpy Generator or None
+        For these estimates.
+    progress : bool
+        Show bars on stderr while large data are read and probed (needs rich).
+
+    Returns
+    -------
+    PLSPath
+        Frozen; arrays over models have M + 1 rows and start at the empty model.
+
+    Notes
+    -----
+    Cost: one decomposition of X plus O(r M^2) time; memory O(np + rM). With few components
+    (about min(n, p) / 4 or less) the eigenvalues of the smaller Gram matrix and 2M + 2 products
+    with it take the place of the decomposition.
+
+    Large data come down to the smaller one of X'X and XX', formed in one or two passes if its
+    order is at most 5,000; results then agree with those in memory up to rounding, but solver
+    "svd" is not available as a fallback. Beyond that, products with X are all that is needed, and
+    the Degrees of Freedom have a standard error.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(30, 4))
+    >>> y = X @ [1.0, 2.0, 0.0, -1.0] + rng.normal(size=30)
+    >>> path = pls_path(X, y)
+    >>> path.dof.round(2)
+    array([1.  , 5.12, 4.76, 4.96, 5.  ])
+    >>> path.select("bic").n_components
+    2
+    """
+    method = partial(pls_filter, max_components=optional_count(max_components))
+    as_choice(solver, "solver", SOLVERS)
+    if (room := room_for(X)) is not None:
+        gram = room.read_gram(
+            X, y, scale=scale, sample_weight=sample_weight, solver=solver, progress=progress
+        )
+        return room.pls_path_from(
+            gram,
+            max_components,
+            strict=strict,
+            tolerance=tolerance,
+            random_state=random_state,
+            progress=progress,
+        )
+    require_flag(scale)
+    given = as_observations(X, y, sample_weight)
+    with threads_for(given.X.shape):
+        routes = krylov_routes(PLSPath, given, scale, method, solver, max_components)
+        path = first_accurate(routes, max_components)
+    report_end(path, strict, max_components)
+    return path
+
+
+def pcr_path(
+    X: Any,
+    y: Any,
+    max_components: int | None = None,
+    *,
+    order: str = "variance",
+    scale: bool = True,
+    sample_weight: Any = None,
+    solver: str = "auto",
+    strict: bool = False,
+) -> PCRPath:
+    """Fit principal components regression with 0..M components; DoF = m + 1.
+
+    Parameters are those of `pls_path`, and
+
+    Parameters
+    ----------
+    order : {"variance", "correlation"}
+        Take the components with the largest variance first, or those with the largest squared
+        correlation with y. The second looks at y to choose, so its Degrees of Freedom are not
+        m + 1; no exact formula is known, and they are reported as nan (criteria are then
+        undefined too: use cross-validation).
+
+    Examples
+    --------
+    >>> path = pcr_path([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 4.0]], [1.0, 2.0, 3.0, 5.0])
+    >>> path.dof
+    array([1., 2., 3.])
+    """
+    method = pcr_method(order, max_components)
+    as_choice(solver, "solver", SOLVERS)
+    if (room := room_for(X)) is not None:
+        gram = room.read_gram(X, y, scale=scale, sample_weight=sample_weight, solver=solver)
+        return room.pcr_path_from(gram, max_components, order=order, strict=strict)
+    data = standardize(X, y, scale=scale, sample_weight=sample_weight)
+    with threads_for(data.X.shape):
+        path = first_accurate(whole_routes(PCRPath, data, method, solver), max_components)
+    report_end(path, strict, max_components)
+    return path
+
+
+def ridge_path(
+    X: Any,
+    y: Any,
+    alphas: Any = None,
+    *,
+    scale: bool = True,
+    sample_weight: Any = None,
+    solver: str = "auto",
+) -> RidgePath:
+    """Fit ridge regression for a list of penalties; DoF = 1 + sum lambda / (lambda + alpha).
+
+    The penalty is on the paper's scale: the coefficients of the standardised predictors (divisor
+    n - 1) solve (X'X + alpha I) b = X'y.
+
+    Parameters
+    ----------
+    alphas : array of float, optional
+        Penalties > 0, one model each, in this order. By default 50 values from 1e-4 to 1e4
+        times n, largest (simplest model) first.
+    X, y, scale, sample_weight, solver
+        As for `pls_path`.
+
+    Examples
+    --------
+    >>> path = ridge_path([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0], alphas=[2.0, 1e-9])
+    >>> path.dof.round(6)
+    array([1.5, 2. ])
+    """
+    as_choice(solver, "solver", SOLVERS)
+    if (room := room_for(X)) is not None:
+        gram = room.read_gram(X, y, scale=scale, sample_weight=sample_weight, solver=solver)
+        return room.ridge_path_from(gram, alphas)
+    data = standardize(X, y, scale=scale, sample_weight=sample_weight)
+    penalties = as_penalties(alphas, data.units.n)
+    method = partial(ridge_filter, alphas=penalties)
+    with threads_for(data.X.shape):
+        routes = whole_routes(RidgePath, data, method, solver, alphas=penalties)
+        return first_accurate(routes, None)
+
+
+def default_alphas(n: float) -> Array:
+    """Return 50 penalties from 1e4 n to 1e-4 n, n the number of rows or the sum of the weights."""
+    return np.logspace(4, -4, 50) * n
+
+
+def optional_count(max_components: int | None) -> int | None:
+    """Check a number of components that may be left out."""
+    return None if max_components is None else as_count(max_components, "max_components")
+
+
+def pcr_method(order: str, max_components: int | None) -> Method:
+    """Return principal components regression as a filter."""
+    as_choice(order, "order", ("variance", "correlation"))
+    rule = pcr_filter if order == "variance" else supervised_pcr_filter
+    return partial(rule, max_components=optional_count(max_components))
+
+
+def as_penalties(alphas: Any, n: float) -> Array:
+    """Check penalties of ridge regression; by default `default_alphas`."""
+    return read_only(as_positive(default_alphas(n) if alphas is None else alphas, "alphas"))
+
+
+class Ended(Protocol):
+    """A path that knows why it ends where it does."""
+
+    @property
+    def dof(self) -> Array:
+        """One entry per model."""
+
+    @property
+    def message(self) -> str:
+        """Why there are no more; empty if there are all that were asked for."""
+
+
+def report_end(path: Ended, strict: bool, asked: int | None) -> None:
+    """Warn, or raise if ``strict``, where a path is shorter than asked for."""
+    size = len(path.dof) - 1
+    if not path.message or (asked is None and size > 0):
+        return
+    wanted = "components" if asked is None else f"{asked} components"
+    text = f"{wanted} asked for, {size} supported: {path.message}"
+    if strict:
+        raise RankExhaustedError(text)
+    warn_caller(text, RankExhaustedWarning)

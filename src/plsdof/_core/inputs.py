@@ -1,0 +1,628 @@
+"""What comes in: checked, centred, scaled and weighted.
+
+The paper's convention: columns of X centred and scaled to unit variance with divisor n - 1,
+y centred. With sample weights w the mean is weighted, n becomes sum(w), and the rows of the
+centred data are multiplied by sqrt(w), so that ordinary inner products become weighted ones.
+Integer weights then mean the same as repeated rows.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plsdof.errors import ConstantColumnWarning, InvalidInputError, warn_caller
+
+# Coercion and checking of input: the only place where it happens
+# ---------------------------------------------------------------
+
+Array = npt.NDArray[np.float64]
+
+# Up to here, whole numbers that differ do so as float64, too.
+_WHOLE = 2.0**53
+
+
+def read_only(array: Any) -> Array:
+    """Return a float64 array that nobody can change by accident."""
+    result = np.asarray(array, dtype=np.float64)
+    if result.flags.writeable:
+        result = result.view()
+        result.flags.writeable = False
+    return result
+
+
+def feature_names(X: Any) -> tuple[str, ...] | None:
+    """Return the column names of a pandas or polars frame or Arrow table, None for others."""
+    if not hasattr(X, "shape"):
+        return None
+    # The columns of an Arrow table are their values; only it has no types per column.
+    arrow = hasattr(X, "column_names") and not hasattr(X, "dtypes")
+    columns = X.column_names if arrow else getattr(X, "columns", None)
+    if columns is None or callable(columns):
+        return None
+    return tuple(str(name) for name in columns)
+
+
+def as_matrix(X: Any, name: str = "X", *, min_rows: int = 1) -> Array:
+    """Return ``X`` as a finite two-dimensional float64 array (no copy if it is one)."""
+    names = feature_names(X)
+    array = _as_float(X, name)
+    if array.ndim != 2:
+        hint = " Reshape a single feature with x.reshape(-1, 1)." if array.ndim == 1 else ""
+        raise InvalidInputError(
+            f"{name} must be a table of two dimensions (rows, columns); got an array of "
+            f"{array.ndim} dimension(s) with shape {array.shape}.{hint}"
+        )
+    n_rows, n_columns = array.shape
+    if n_rows < min_rows:
+        raise InvalidInputError(
+            f"{name} has {n_rows} row(s); at least {min_rows} are needed. "
+            "Check that rows are observations and columns are variables."
+        )
+    if n_columns == 0:
+        raise InvalidInputError(f"{name} has no columns; at least one predictor is needed.")
+    _require_finite_columns(array, names, name)
+    return array
+
+
+def as_new_rows(X_new: Any, p: int, known: tuple[str, ...] | None) -> Array:
+    """Return new rows as an array, after comparing columns with those of the training data."""
+    names = feature_names(X_new)
+    array = as_matrix(X_new, "X_new")
+    if array.shape[1] != p:
+        raise InvalidInputError(
+            f"X_new has {array.shape[1]} column(s), but the model was fitted on {p}."
+        )
+    if names is not None and known is not None and names != known:
+        first = next(i for i in range(p) if names[i] != known[i])
+        raise InvalidInputError(
+            f"X_new has other columns than the training data: column {first} is "
+            f"{names[first][:60]!r} instead of {known[first][:60]!r}. Give the same columns in the "
+            "same order."
+        )
+    return array
+
+
+def as_sparse_rows(X_new: Any, p: int) -> Any:
+    """Return new rows in compressed sparse row format, after counting their columns."""
+    rows = X_new.tocsr()
+    if rows.ndim != 2 or rows.shape[1] != p:
+        raise InvalidInputError(
+            f"X_new must have two dimensions and {p} column(s), as the model was fitted on; got "
+            f"shape {rows.shape}."
+        )
+    if not np.all(np.isfinite(rows.data)):
+        raise InvalidInputError("X_new contains NaN or infinite values; remove or fill them in.")
+    return rows
+
+
+def as_response(y: Any, n_rows: int, name: str = "y") -> Array:
+    """Return ``y`` as a finite float64 vector with one entry per row of X."""
+    array = _as_float(y, name)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise InvalidInputError(
+            f"{name} must be one response per row, shape ({n_rows},); got shape {array.shape}. "
+            "For several responses use pls_paths (one model each) or pls2_path (one for all), or "
+            "call the function once per column."
+        )
+    if array.shape[0] != n_rows:
+        raise InvalidInputError(
+            f"{name} has {array.shape[0]} entries but X has {n_rows} rows; "
+            "both must describe the same observations."
+        )
+    bad = int(np.count_nonzero(~np.isfinite(array)))
+    if bad:
+        raise InvalidInputError(
+            f"{name} contains {bad} value(s) that are NaN or infinity; "
+            "drop these rows or fill the values in before fitting."
+        )
+    return array
+
+
+def as_weights(sample_weight: Any, n_rows: int) -> Array | None:
+    """Return non-negative weights, or None when every weight is one."""
+    if sample_weight is None:
+        return None
+    weights = _as_float(sample_weight, "sample_weight")
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.shape != (n_rows,):
+        raise InvalidInputError(
+            f"sample_weight must have one entry per row, shape ({n_rows},); "
+            f"got shape {weights.shape}."
+        )
+    if not np.all(np.isfinite(weights)) or np.any(weights < 0):
+        raise InvalidInputError("sample_weight must be finite and not negative.")
+    if np.all(weights == 1):
+        return None
+    return weights
+
+
+def as_count(value: Any, name: str, *, minimum: int = 0) -> int:
+    """Return ``value`` as an int that is at least ``minimum``."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+        raise InvalidInputError(
+            f"{name} must be a whole number >= {minimum}; got {value!r} "
+            f"of type {type(value).__name__}."
+        )
+    if value < minimum:
+        raise InvalidInputError(f"{name} must be >= {minimum}; got {value}.")
+    return int(value)
+
+
+def as_choice(value: Any, name: str, allowed: Sequence[str]) -> str:
+    """Return ``value`` if it is one of the allowed words."""
+    if not isinstance(value, str) or value not in allowed:
+        words = ", ".join(repr(word) for word in allowed)
+        raise InvalidInputError(f"{name} must be one of {words}; got {value!r}.")
+    return value
+
+
+def as_fraction(value: Any, name: str) -> float:
+    """Return ``value`` as a number strictly between 0 and 1."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not 0 < number < 1:
+        raise InvalidInputError(f"{name} must be between 0 and 1, such as 0.95; got {value!r}.")
+    return number
+
+
+def as_positive(values: Any, name: str) -> Array:
+    """Return a vector of finite positive numbers."""
+    array = np.atleast_1d(_as_float(values, name))
+    if array.ndim != 1 or array.size == 0:
+        raise InvalidInputError(f"{name} must be a list of numbers; got shape {array.shape}.")
+    if not np.all(np.isfinite(array)) or np.any(array <= 0):
+        raise InvalidInputError(f"{name} must be finite and > 0; got {array.tolist()!r:.80}.")
+    return array
+
+
+def as_measured(values: Any, name: str) -> Any:
+    """Return values with NaN for masked ones, after refusing dates and plans of a table."""
+    if type(values).__name__ == "LazyFrame":
+        raise InvalidInputError(
+            f"{name} is a LazyFrame, which holds no values yet; call its method .collect() first."
+        )
+    if _is_date(getattr(values, "dtype", None)):
+        raise InvalidInputError(_dates(name))
+    is_frame = hasattr(values, "columns") and hasattr(values, "dtypes")
+    kinds = list(values.dtypes) if is_frame else []
+    if any(map(_is_date, set(kinds))):
+        labels = zip(feature_names(values) or (), kinds, strict=True)
+        found = shortened([label for label, kind in labels if _is_date(kind)])
+        raise InvalidInputError(_dates(name, f" in column(s) {found}"))
+    return unmasked(values)
+
+
+def unmasked(values: Any) -> Any:
+    """Return values with NaN for masked ones."""
+    if not isinstance(values, np.ma.MaskedArray) or not np.ma.is_masked(values):
+        return values
+    kind = np.float64 if values.dtype.kind in "biuf" else object
+    return np.ma.filled(values.astype(kind), np.nan)
+
+
+def _is_date(kind: Any) -> bool:
+    """Whether a type of numpy, pandas or polars is that of dates, times or time spans."""
+    if hasattr(kind, "is_temporal"):
+        return bool(kind.is_temporal())
+    return getattr(kind, "kind", "") in ("m", "M")
+
+
+def _dates(name: str, where: str = "") -> str:
+    return (
+        f"{name} holds dates or time spans{where}; convert them to numbers in a unit of your "
+        "choice."
+    )
+
+
+def _as_float(values: Any, name: str) -> Array:
+    if hasattr(values, "toarray") or hasattr(values, "matvec"):
+        raise InvalidInputError(
+            f"{name} is sparse or a linear operator ({type(values).__name__}), which is not "
+            "supported here; convert it with .toarray() if it fits in memory."
+        )
+    values = as_measured(values, name)
+    array = _raw_array(values, name)
+    if array.dtype.kind == "c":
+        raise InvalidInputError(f"{name}: complex data not supported; pass real numbers.")
+    if _is_date(array.dtype):
+        raise InvalidInputError(_dates(name))
+    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+        array = _narrowed(array)
+    try:
+        if array.dtype == object and hasattr(values, "iloc"):
+            return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
+        numbers = np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"{name} must be numeric; {_where_not_numeric(values)}could not be read as numbers "
+            f"({error}). Drop text columns or encode them first."
+        ) from error
+    _require_resolved(array, numbers, values, name)
+    return numbers
+
+
+def _require_resolved(array: npt.NDArray[Any], numbers: Array, values: Any, name: str) -> None:
+    """Refuse whole numbers that differ, but not as float64."""
+    if array.dtype.kind not in "iu" or array.size == 0 or np.abs(numbers).max() <= _WHOLE:
+        return
+    lost = np.atleast_1d((array != array[:1]).any(axis=0) & (numbers == numbers[:1]).all(axis=0))
+    if lost.any():
+        names = feature_names(values)
+        labels = [names[i] if names else str(i) for i in np.flatnonzero(lost)]
+        where = f" in column(s) {shortened(labels)}" if array.ndim == 2 else ""
+        raise InvalidInputError(
+            f"{name} has whole numbers{where} that are too large to differ as 64-bit floats; "
+            "subtract a constant from them first."
+        )
+
+
+def _raw_array(values: Any, name: str) -> npt.NDArray[Any]:
+    try:
+        if hasattr(values, "to_numpy"):
+            return np.asarray(values.to_numpy())
+        return np.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"{name} must be a numeric table; could not turn a {type(values).__name__} "
+            f"into an array ({error})."
+        ) from error
+
+
+def _narrowed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Round long doubles to float64; what overflows becomes infinite and is reported later."""
+    with np.errstate(over="ignore"):
+        return array.astype(np.float64)
+
+
+def _where_not_numeric(values: Any) -> str:
+    names = feature_names(values)
+    if names is None:
+        return "it "
+    text = []
+    for position, label in enumerate(names):
+        column = values.iloc[:, position] if hasattr(values, "iloc") else values[label]
+        try:
+            np.asarray(column, dtype=np.float64)
+        except (TypeError, ValueError):
+            text.append(label)
+    return f"column(s) {shortened(text)} " if text else "it "
+
+
+def _require_finite_columns(array: Array, names: tuple[str, ...] | None, name: str) -> None:
+    # One pass over the data in the good case: the sum is finite unless something is not,
+    # or the sum itself overflows; only then look closer.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(array.sum()):
+            return
+    bad = ~np.isfinite(array)
+    if not bad.any():
+        return
+    columns = np.flatnonzero(bad.any(axis=0))
+    labels = [names[i] if names else str(i) for i in columns]
+    raise InvalidInputError(
+        f"{name} contains {int(bad.sum())} value(s) that are NaN or infinity, in column(s) "
+        f"{shortened(labels)}; drop these rows or columns, or fill the values in before fitting."
+    )
+
+
+def shortened(labels: Sequence[str], most: int = 5) -> str:
+    """Return the first few labels, each cut to a readable length, and how many more there are."""
+    shown = ", ".join(repr(label[:60]) for label in labels[:most])
+    return shown + (f" and {len(labels) - most} more" if len(labels) > most else "")
+
+
+def as_generator(random_state: Any) -> np.random.Generator:
+    """Return a random generator from a seed or a generator."""
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"random_state must be a whole number >= 0, a numpy Generator or None; "
+            f"got {random_state!r}."
+        ) from error
+
+
+# Centring, scaling and weighting of the data
+# -------------------------------------------
+
+# A column whose spread is within this many roundings of its largest entry does not vary.
+CONSTANT_ULPS = 4 * float(np.finfo(np.float64).eps)
+# Numbers that fit the cache of one core, with room for a result.
+_CACHED = 2**17
+# Rows of a matrix that lies column after column are read at least this many at a time.
+_SEGMENT = 64
+# A column whose spread is below this share of its size may count as constant.
+_SMALLEST_SPREAD = 1e-10
+# Sums of squares outside of this range may have left that of float64 on the way.
+_SQUARES = 1e-200, 1e200
+# Beyond these magnitudes squares may leave the range of float64.
+LARGE, SMALL = 1e140, 1e-140
+
+
+@dataclass(frozen=True, kw_only=True)
+class Units:
+    """What is needed to go from standardised data back to the original units.
+
+    Attributes
+    ----------
+    n : float
+        Number of observations: rows, or the sum of the weights.
+    n_rows : int
+        Number of rows with positive weight.
+    x_mean, x_scale : (p,) arrays
+        ``(x - x_mean) / x_scale`` is the standardised predictor. The scale of a constant column is
+        infinite, which makes it and its coefficient zero.
+    y_mean : float
+    row_scale : (n_rows,) array or None
+        Square roots of the weights; None without weights.
+    names : tuple of str or None
+        Column names, when X came as a data frame.
+    """
+
+    n: float
+    n_rows: int
+    x_mean: Array
+    x_scale: Array
+    y_mean: float
+    row_scale: Array | None = None
+    names: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standardized:
+    """Centred and scaled ``X`` and centred ``y``, rows multiplied by ``units.row_scale``."""
+
+    X: Array
+    y: Array
+    units: Units
+
+    def standardized(self) -> "Standardized":
+        """Return itself; other ways to keep data have more to do."""
+        return self
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Observations:
+    """Checked data, as they were given, without the rows that have no weight.
+
+    Attributes
+    ----------
+    X : (n_rows, p) array
+    y : (n_rows,) array
+    weights : (n_rows,) array or None
+    n : float
+        Number of rows, or the sum of the weights.
+    names : tuple of str or None
+    """
+
+    X: Array
+    y: Array
+    weights: Array | None
+    n: float
+    names: tuple[str, ...] | None
+
+
+def as_observations(X: Any, y: Any, sample_weight: Any = None) -> Observations:
+    """Check data. Cost: one pass over X, no copy unless it is of another type or has weights."""
+    names = feature_names(X)
+    X = as_matrix(X, min_rows=2)
+    y = as_response(y, len(X)).copy()
+    weights = as_weights(sample_weight, len(X))
+    if weights is not None:
+        X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
+        require_enough(weights)
+    n = float(len(X)) if weights is None else float(weights.sum())
+    return Observations(X=X, y=y, weights=weights, n=n, names=names)
+
+
+def require_flag(scale: Any) -> None:
+    """Refuse anything but True and False."""
+    if not isinstance(scale, bool | np.bool_):
+        raise InvalidInputError(
+            f"scale must be True or False; got {type(scale).__name__}. Divisors of one's own are "
+            "for linear operators only; divide the columns of X before."
+        )
+
+
+def standardize(X: Any, y: Any, *, scale: bool = True, sample_weight: Any = None) -> Standardized:
+    """Centre X and y, scale X to unit variance (divisor n - 1), apply weights.
+
+    Rows with zero weight are left out. Cost: O(np) time, one copy of X.
+
+    Examples
+    --------
+    >>> data = standardize([[1.0, 10.0], [2.0, 30.0], [3.0, 20.0]], [1.0, 2.0, 6.0])
+    >>> data.units.x_mean, data.units.x_scale, data.units.y_mean
+    (array([ 2., 20.]), array([ 1., 10.]), 3.0)
+    """
+    require_flag(scale)
+    return standardize_observations(as_observations(X, y, sample_weight), scale=scale)
+
+
+def standardize_observations(given: Observations, *, scale: bool = True) -> Standardized:
+    """Do the same with data that have been checked."""
+    columns = centre_columns(given.X, given.weights, given.n, scale)
+    warn_constant_columns(columns.constant, given.names)
+    row_scale = None if given.weights is None else read_only(np.sqrt(given.weights))
+    if row_scale is not None:
+        columns.values[...] *= row_scale[:, None]
+    response = centre_response(given.y, row_scale)
+    units = Units(
+        n=given.n,
+        n_rows=len(given.X),
+        x_mean=read_only(columns.mean),
+        x_scale=read_only(columns.scale),
+        y_mean=response.mean,
+        row_scale=row_scale,
+        names=given.names,
+    )
+    return Standardized(X=read_only(columns.values), y=response.values, units=units)
+
+
+def require_enough(weights: Array) -> None:
+    """Refuse weights that leave too little to fit."""
+    if len(weights) < 2:
+        raise InvalidInputError(
+            f"sample_weight is zero for all but {len(weights)} row(s); at least 2 rows must have "
+            "a positive weight."
+        )
+    if weights.sum() <= 1:
+        raise InvalidInputError(
+            f"sample_weight sums to {weights.sum():.3g}; weights count as repeated rows, so the "
+            "sum plays the role of n and must exceed 1. For relative weights use "
+            "sample_weight / sample_weight.mean()."
+        )
+
+
+def _mean(values: Array, weights: Array | None) -> Array:
+    if weights is None:
+        return np.asarray(values.mean(axis=0))
+    return np.asarray(weights @ values / weights.sum())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """Centred (and scaled) columns, and what was done to them."""
+
+    values: Array
+    mean: Array
+    scale: Array
+    constant: npt.NDArray[np.bool_]
+
+
+def centre_columns(X: Array, weights: Array | None, n: float, scale: bool) -> Columns:
+    """Centre the columns and, if asked, scale them to unit variance (divisor n - 1).
+
+    Three passes over X, in blocks of rows that stay in the cache.
+    """
+    blocks = row_blocks(X)
+    highest, lowest, total = _extent(X, weights, blocks)
+    magnitude = np.maximum(np.abs(highest), np.abs(lowest))
+    half_spread = highest / 2 - lowest / 2  # the spread itself may overflow
+    constant = half_spread <= CONSTANT_ULPS / 2 * magnitude
+    # Powers of two bring extreme columns to order one without rounding.
+    extreme = (magnitude > LARGE) | ((magnitude < SMALL) & (magnitude > 0))
+    if not scale and np.any(extreme & ~constant):
+        raise InvalidInputError(
+            f"X reaches {magnitude.max():.1e} in absolute value (smallest column: "
+            f"{magnitude[magnitude > 0].min():.1e}); without scaling the squares leave the range "
+            "of 64-bit floats. Use scale=True or change the units."
+        )
+    rescue = bool(extreme.any())
+    exponent = np.where(extreme, np.frexp(magnitude)[1], 0) if rescue else 0
+    values = np.ldexp(X, -exponent) if rescue else X
+    if rescue:
+        total = _extent(values, weights, blocks)[2]
+    x_mean = total / n
+    centred = np.empty_like(X)
+    remainder, squares = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    for rows in blocks:
+        part = np.subtract(values[rows], x_mean, out=centred[rows])
+        remainder += _weighted_sum(part, weights, rows)
+        squares += _weighted_squares(part, weights, rows)
+    # What rounding of a large mean has left is taken off as well.
+    remainder /= n
+    squares -= n * remainder**2
+    x_scale = np.sqrt(np.maximum(squares, 0.0) / (n - 1.0)) if scale else np.ones(X.shape[1])
+    x_scale[constant] = np.inf  # takes a constant column out, whatever it is divided into
+    for rows in blocks:
+        part = centred[rows]
+        part -= remainder
+        if scale or constant.any():
+            part /= x_scale
+    return Columns(
+        values=centred,
+        mean=np.ldexp(x_mean + remainder, exponent),
+        scale=np.ldexp(x_scale, exponent),
+        constant=constant,
+    )
+
+
+def _extent(X: Array, weights: Array | None, blocks: list[slice]) -> tuple[Array, Array, Array]:
+    """Return the largest and smallest value and the weighted sum of every column."""
+    highest, lowest = X[0].copy(), X[0].copy()
+    total = np.zeros(X.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):  # sums of extreme values, not used then
+        for rows in blocks:
+            part = X[rows]
+            np.maximum(highest, part.max(axis=0), out=highest)
+            np.minimum(lowest, part.min(axis=0), out=lowest)
+            total += _weighted_sum(part, weights, rows)
+    return highest, lowest, total
+
+
+def varies_safely(squares: Array, offset: Array) -> npt.NDArray[np.bool_]:
+    """Return where columns certainly vary, and their squares are in the range of float64.
+
+    ``squares`` are sums of squares about the mean (not nan), ``offset`` the same of a typical
+    value. All other columns need a closer look: `centre_columns`.
+    """
+    varies = (squares > _SMALLEST_SPREAD**2 * offset) & (squares > _SQUARES[0])
+    return np.asarray(varies & (squares < _SQUARES[1]))
+
+
+def row_blocks(X: Array) -> list[slice]:
+    """Cut rows into blocks that fit the cache."""
+    step = min(max(_CACHED // X.shape[1], 1 if X.flags.c_contiguous else _SEGMENT), len(X))
+    return [slice(start, min(start + step, len(X))) for start in range(0, len(X), step)]
+
+
+def _weighted_sum(part: Array, weights: Array | None, rows: slice) -> Array:
+    return np.asarray(part.sum(axis=0) if weights is None else weights[rows] @ part)
+
+
+def _weighted_squares(part: Array, weights: Array | None, rows: slice) -> Array:
+    if weights is None:
+        return np.asarray(np.einsum("ij,ij->j", part, part))
+    return np.asarray(np.einsum("i,ij,ij->j", weights[rows], part, part))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Response:
+    """Centred response, multiplied by the square roots of the weights, and its mean."""
+
+    values: Array
+    mean: float
+
+
+def centre_response(y: Array, row_scale: Array | None = None) -> Response:
+    """Centre a response by its (weighted) mean and weight its rows."""
+    magnitude = float(np.abs(y).max())
+    if y.max() / 2 - y.min() / 2 <= CONSTANT_ULPS / 2 * magnitude:
+        return Response(values=read_only(np.zeros_like(y)), mean=float(y[0]))
+    if magnitude > LARGE or magnitude < SMALL:
+        raise InvalidInputError(
+            f"y has entries of magnitude {magnitude:.1e}, whose squares leave the range of "
+            "64-bit floats; change the unit of y (multiply it by a constant)."
+        )
+    weights = None if row_scale is None else row_scale**2
+    mean = float(_mean(y, weights))
+    centred = y - mean
+    remainder = float(_mean(centred, weights))
+    centred -= remainder
+    values = centred if row_scale is None else centred * row_scale
+    return Response(values=read_only(values), mean=mean + remainder)
+
+
+def warn_constant_columns(constant: npt.NDArray[np.bool_], names: tuple[str, ...] | None) -> None:
+    """Name the columns that do not vary, in one warning."""
+    if not constant.any():
+        return
+    labels = [names[i] if names else str(i) for i in np.flatnonzero(constant)]
+    warn_caller(constant_columns_text(labels), ConstantColumnWarning)
+
+
+def constant_columns_text(labels: list[str]) -> str:
+    """Say which columns do not vary."""
+    return (
+        f"{len(labels)} column(s) of X do not vary: {shortened(labels)}. "
+        "They are kept with a zero coefficient."
+    )

@@ -1,0 +1,731 @@
+"""Krylov recursions: what Partial Least Squares sees of a spectrum.
+
+In the basis of singular vectors, X is diag(S), so the Lanczos decomposition of the paper,
+X W = T L, runs on vectors of length r, and every step but the inner products acts on each
+eigenvalue by itself. That makes the recursion accurate *componentwise*: an entry of T or W as
+small as 1e-30 still has most of its digits.
+
+Decompositions in floating point are exact for a nearby matrix. To first order an error e_ij in
+the rotated matrix shifts eigenvalue i by e_ii and turns direction i towards j by
+e_ij / (lambda_i - lambda_j), with |e_ij| about (e_i + e_j) / 2 for eigenvalue errors e_i.
+
+V'GV = J with an orthonormal V whose first column is the start determines V and J: the first L
+columns span the Krylov space of the start, one product with G after the other.
+
+m components live in span{g, Gg, ..., G^{m-1} g} with G = X'X and g = X'y. L steps of the Lanczos
+(or Golub-Kahan) recursion started at g give L nodes theta_l and weights that integrate
+polynomials of degree 2L - 1 exactly against the measure that y puts on the eigenvalues (Gauss
+quadrature). Fits and coefficients of m components need L > m; the second sum of the Degrees of
+Freedom, sum_i phi_m(lambda_i) h_i, is the integral of a polynomial of degree 3m and needs
+2L > 3m. Only the first sum, tr f, runs over all eigenvalues, but over nothing else of them: their
+values are enough.
+
+A filter can be so steep at a leading eigenvalue that rounding of the eigenvalue alone would ruin
+f there. It is steep only where the recursion has found the eigenvalue, though, so such
+eigenvalues are counted at the node itself, in which every step of the recursion agrees.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from plsdof._core.inputs import Array, Standardized, read_only
+from plsdof._core.spectrum import (
+    BACKWARD,
+    Counted,
+    Decomposition,
+    Gram,
+    Map,
+    Spectrum,
+    lapack_svd,
+    on_gram,
+    resolved_rank,
+)
+
+# Golub-Kahan bidiagonalisation in the rotated basis
+# --------------------------------------------------
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bidiagonalization:
+    """Result of `golub_kahan`, for a batch of B spectra with g nodes and k components.
+
+    Attributes
+    ----------
+    scores : (B, k, g) array
+        Rows t_1, ..., t_k, orthonormal over the excited nodes.
+    weights : (B, k, g) array
+        Rows w_1, ..., w_k, likewise; w_1 is proportional to S z.
+    diagonal : (B, k) array
+        Diagonal of the upper bidiagonal L, all positive.
+    superdiagonal : (B, k) array
+        ``superdiagonal[j]`` couples t_j with w_{j+1}; the last one leads out of the space.
+    loadings : (B, k) array
+        c_j = t_j'z, the coefficients of the fit in the scores.
+    residuals : (B, k + 1, g) array
+        phi_m(lambda) for m = 0..k: what m components leave of each coordinate of z.
+    factors : (B, k + 1, g) array
+        f_m = 1 - phi_m, accurate also where it is tiny.
+    """
+
+    scores: Array
+    weights: Array
+    diagonal: Array
+    superdiagonal: Array
+    loadings: Array
+    residuals: Array
+    factors: Array
+
+
+def golub_kahan(
+    eigenvalues: Array, z: Array, excited: Mask, n_components: int
+) -> Bidiagonalization:
+    r"""Run the paper's Lanczos decomposition on distinct eigenvalues, with its residual filter.
+
+    With w_1 = S z / |S z|, the recursions are (eq. (L) of the paper, X = diag(S))
+
+        alpha_j t_j     = S w_j - beta_{j-1} t_{j-1}
+        beta_j  w_{j+1} = S t_j - alpha_j w_j
+
+    both re-orthogonalised against all earlier vectors of their kind (on top of the recursion, so
+    that every vector is orthogonalised twice). The gradient of the residual is a
+    multiple of the next weight vector, S (z - zhat_m) = gamma_m w_{m+1} with
+    gamma_0 = |S z| and gamma_m = -gamma_{m-1} beta_m / alpha_m, hence the residual filter
+
+        phi_m(lambda_i) = gamma_m w_{m+1,i} / (S_i z_i),
+
+    which needs no Ritz values and keeps its relative accuracy after convergence.
+
+    Nodes that y does not excite (z_i = 0) are carried along with z_i = 1 but are left out of all
+    inner products: since every entry is z_i times a polynomial in lambda_i, this evaluates the
+    same polynomials there. These may overflow, far to the right of what is excited; the entries
+    are then not finite.
+
+    Parameters
+    ----------
+    eigenvalues, z : (B, g) arrays
+        Distinct positive eigenvalues and coordinates; both should be of order one at most.
+    excited : (g,) bool array
+        Where z counts. The Krylov space has dimension ``excited.sum()``.
+    n_components : int
+        Number of steps wanted; fewer are made if the space is exhausted.
+
+    Notes
+    -----
+    Cost: O(B g k^2) time, O(B g k) memory.
+    """
+    batch, g = z.shape
+    dimension = int(np.count_nonzero(excited))
+    steps = min(n_components, dimension)
+    S = np.sqrt(eigenvalues)
+    start = np.where(excited, z, 1.0)
+    inner_weight = None if dimension == g else excited.astype(np.float64)
+    gradient = S * start
+    T = np.empty((batch, steps, g))
+    W = np.empty((batch, steps + 1, g))
+    bidiagonal: list[Array] = []
+    # Running into exact zeros or overflow leaves non-finite entries, which are cut off below.
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        first_gamma = _norm(gradient, inner_weight)
+        W[:, 0] = gradient / first_gamma
+        beta = np.zeros((batch, 1))
+        for j in range(steps):
+            t = S * W[:, j]
+            if j:
+                t -= beta * T[:, j - 1]
+                _orthogonalize(t, T[:, :j], inner_weight)
+            alpha = _norm(t, inner_weight)
+            t = np.divide(t, alpha, out=T[:, j])
+            w = S * t
+            w -= alpha * W[:, j]
+            _orthogonalize(w, W[:, : j + 1], inner_weight)
+            beta = _norm(w, inner_weight)
+            np.divide(w, beta, out=W[:, j + 1])
+            bidiagonal += alpha, beta
+        entries = np.concatenate([*bidiagonal, np.empty((batch, 0))], axis=1)
+        alphas, betas = entries[:, 0::2], entries[:, 1::2]
+        gammas = first_gamma * np.cumprod(-betas / alphas, axis=1)
+        loadings = np.concatenate([first_gamma, gammas[:, :-1]], axis=1) / alphas
+        f = np.cumsum(loadings[:, :, None] * T / start[:, None], axis=1)
+        phi = gammas[:, :, None] * W[:, 1:] / gradient[:, None]
+        done = _steps_made(alphas, betas)
+        if done and (done == dimension or done < steps):  # nothing is left on excited nodes
+            phi[:, done - 1] = np.where(excited, 0.0, 1.0 - f[:, done - 1])
+        # 1 - phi is the better f unless phi is near one.
+        f = np.where(np.abs(f) < 0.5, f, 1.0 - phi)
+    empty = np.zeros((batch, 1, g))
+    return Bidiagonalization(
+        scores=T[:, :done],
+        weights=W[:, :done],
+        diagonal=alphas[:, :done],
+        superdiagonal=betas[:, :done],
+        loadings=loadings[:, :done],
+        residuals=np.concatenate([empty + 1.0, phi[:, :done]], axis=1),
+        factors=np.concatenate([empty, f[:, :done]], axis=1),
+    )
+
+
+def residuals_at(run: Bidiagonalization, eigenvalues: Array) -> Array:
+    r"""Evaluate the residual filter anywhere: (B, k + 1, c) values at (B, c) eigenvalues.
+
+    With s_j = c_j t_j / z, what component j adds to the filter factor, the recursions above read
+
+        s_j   = (lambda phi_{j-1} + beta_{j-1}^2 s_{j-1}) / alpha_j^2
+        phi_j = phi_{j-1} - s_j
+
+    They need no orthogonalisation, but are no good at eigenvalues that the recursion has found:
+    these take part in it. Cost: O(B c k).
+    """
+    batch, steps = run.diagonal.shape
+    phi = np.ones((batch, steps + 1, eigenvalues.shape[1]))
+    added = np.zeros_like(eigenvalues)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for j in range(steps):
+            if j:
+                added *= run.superdiagonal[:, j - 1, None] ** 2
+            added += eigenvalues * phi[:, j]
+            added /= run.diagonal[:, j, None] ** 2
+            np.subtract(phi[:, j], added, out=phi[:, j + 1])
+    return phi
+
+
+def _steps_made(alphas: Array, betas: Array) -> int:
+    """Return the number of steps before a zero on the bidiagonal ends the recursion."""
+    usable = np.all(alphas > 0, axis=0)
+    usable[1:] &= np.all(betas[:, :-1] > 0, axis=0)
+    return int(np.argmin(usable)) if not usable.all() else len(usable)
+
+
+def _norm(v: Array, inner_weight: Array | None) -> Array:
+    """Norm over the excited nodes, shape (B, 1)."""
+    weighted = v if inner_weight is None else v * inner_weight
+    norm: Array = np.sqrt(np.vecdot(weighted, v))
+    return norm[:, None]
+
+
+def _orthogonalize(v: Array, basis: Array, inner_weight: Array | None) -> None:
+    """Remove from v, in place, what it has along the rows of basis."""
+    weighted = v if inner_weight is None else v * inner_weight
+    v -= np.vecmat(np.matvec(basis, weighted), basis)
+
+
+# What the Krylov recursion can tell apart: distinct eigenvalues that y excites
+# -----------------------------------------------------------------------------
+
+Integers = npt.NDArray[np.intp]
+
+# Eigenvalues, and z from zero, are told apart beyond this multiple of their errors.
+_RESOLUTION = 4.0
+# Mixing falls off with the distance of eigenvalues: this many neighbours on each side matter.
+_NEIGHBOURS = 8
+# Merged eigenvalues count as equal if this share of them is not in doubt.
+_BLURRED = 1e-4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outer:
+    """Eigenvalues outside the basis: only counted, or looked at (weight zero). (c,) arrays."""
+
+    eigenvalues: Array
+    eigenvalue_error: Array
+    weights: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nodes:
+    """Distinct eigenvalues of a spectrum, in units where the largest and |z| are one.
+
+    Attributes
+    ----------
+    eigenvalues, eigenvalue_error : (g,) arrays
+    z, z_error : (g,) arrays
+        Norm of z over the eigenvalues merged into a node, and its own error.
+    mixing : (g, k) array
+        Angles by which a node may be turned towards its neighbours, with opposite signs for the
+        two nodes of a pair; zero for a basis taken as given.
+    neighbour : (g, k) array of int
+        Which these neighbours are.
+    z_doubt : (g,) array
+        Total uncertainty of z: its own error, and what mixing brings in.
+    blur : (g,) array
+        By how much eigenvalues merged into a node may differ from it, where that is a large part
+        of them, as it is near the resolution of the decomposition; zero for all other nodes.
+    excited : (g,) bool array
+    multiplicity : (g,) array
+        What a node weighs in the trace over all directions.
+    member : (r,) array of int
+        Node of each eigenvalue of the spectrum.
+    share : (r,) array
+        z of each eigenvalue relative to z of its node.
+    outer : Outer
+        What is counted beyond the basis; if the solver left eigenvalues unresolved, a last one of
+        weight zero at its floor, to see what a filter would do there.
+    """
+
+    eigenvalues: Array
+    eigenvalue_error: Array
+    z: Array
+    z_error: Array
+    mixing: Array
+    neighbour: Integers
+    z_doubt: Array
+    blur: Array
+    excited: npt.NDArray[np.bool_]
+    multiplicity: Array
+    member: Integers
+    share: Array
+    outer: Outer
+
+
+def distinct_nodes(spectrum: Spectrum) -> Nodes:
+    """Merge eigenvalues that cannot be told apart, mark those that y does not excite.
+
+    Cost: O(r) time and memory.
+    """
+    unit = spectrum.eigenvalues[0] if len(spectrum.eigenvalues) else 1.0
+    norm = float(np.linalg.norm(spectrum.z)) or 1.0
+    lam, lam_error = spectrum.eigenvalues / unit, spectrum.eigenvalue_error / unit
+    z = spectrum.z / norm
+    apart = lam[:-1] - lam[1:] > _RESOLUTION * (lam_error[:-1] + lam_error[1:])
+    starts = np.ones(len(lam), dtype=bool)
+    starts[1:] = apart
+    member = np.cumsum(starts) - 1
+    g = int(starts.sum())
+    node_z = _root_sum_squares(z, member, g)
+    node_z_error = _root_sum_squares(spectrum.z_error / norm, member, g)
+    neighbour = _neighbours(g)
+    mixing = _mixing(lam[starts], lam_error[starts], neighbour)
+    mixing *= spectrum.computed_basis
+    brought_in = np.sqrt(np.sum((mixing * node_z[neighbour]) ** 2, axis=1))
+    z_doubt = node_z_error + brought_in
+    ends = np.append(np.flatnonzero(starts)[1:], len(lam)) - 1 if g else np.zeros(0, dtype=np.intp)
+    blur = lam[starts] - lam[ends] + lam_error[starts]
+    blur *= (lam[starts] != lam[ends]) & (blur > _BLURRED * lam[starts])
+    excited = node_z > _RESOLUTION * z_doubt
+    return Nodes(
+        eigenvalues=lam[starts],
+        eigenvalue_error=lam_error[starts],
+        z=node_z,
+        z_error=node_z_error,
+        mixing=mixing,
+        neighbour=neighbour,
+        z_doubt=z_doubt,
+        blur=blur,
+        excited=excited,
+        multiplicity=np.bincount(member, spectrum.multiplicity, g).astype(np.float64),
+        member=member,
+        share=np.divide(z, node_z[member], out=np.zeros_like(z), where=excited[member]),
+        outer=_outer(spectrum, unit),
+    )
+
+
+def _outer(spectrum: Spectrum, unit: float) -> Outer:
+    counted, floor = spectrum.counted, np.full(int(spectrum.unresolved > 0), spectrum.floor)
+    if counted is None:
+        nothing = np.zeros(len(floor))
+        return Outer(eigenvalues=floor / unit, eigenvalue_error=nothing, weights=nothing)
+    return Outer(
+        eigenvalues=np.concatenate([counted.eigenvalues, floor]) / unit,
+        eigenvalue_error=np.concatenate([counted.eigenvalue_error, 0 * floor]) / unit,
+        weights=np.concatenate([counted.weights, 0 * floor]),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Copies:
+    """Nodes and, below them, randomly perturbed copies: (1 + copies, g), outer (1 + copies, c)."""
+
+    eigenvalues: Array
+    z: Array
+    outer: Array
+
+
+def perturbed_copies(nodes: Nodes, copies: int) -> Copies:
+    """Shift eigenvalues and z by their errors, turn z by the mixing angles, with random signs."""
+    signs = _signs(copies, len(nodes.z))
+    lam = nodes.eigenvalues + signs.shifts[0] * nodes.eigenvalue_error
+    z = nodes.z + signs.shifts[1] * nodes.z_error
+    z += np.sum(signs.turns * (nodes.mixing * nodes.z[nodes.neighbour]), axis=2)
+    outer = nodes.outer
+    shifted = outer.eigenvalues + _shifts(copies, len(outer.weights)) * outer.eigenvalue_error
+    return Copies(
+        # An eigenvalue at the edge of the numerical rank must stay positive.
+        eigenvalues=np.maximum(lam, nodes.eigenvalues / 2),
+        z=z,
+        outer=np.maximum(shifted, outer.eigenvalues / 2),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Signs:
+    shifts: Array
+    turns: Array
+
+
+@lru_cache(maxsize=4)
+def _shifts(copies: int, c: int) -> Array:
+    """Return a row of zeros, and random signs below."""
+    rng = np.random.default_rng(2012)
+    return read_only(np.concatenate([np.zeros((1, c)), rng.choice([-1.0, 1.0], (copies, c))]))
+
+
+@lru_cache(maxsize=4)
+def _signs(copies: int, g: int) -> _Signs:
+    """Return zeros for the nodes themselves and random signs for their copies."""
+    rng = np.random.default_rng(2011)
+    shifts = np.zeros((2, 1 + copies, g))
+    shifts[:, 1:] = rng.choice([-1.0, 1.0], (2, copies, g))
+    of_pair = rng.choice([-1.0, 1.0], (copies, g, _NEIGHBOURS + 1))
+    neighbour = _neighbours(g)
+    here = np.arange(g)[:, None]
+    # One sign for both nodes of a pair: their mixing angles are opposite already.
+    low, distance = np.minimum(here, neighbour), np.abs(here - neighbour)
+    turns = np.concatenate([np.zeros((1, *neighbour.shape)), of_pair[:, low, distance]])
+    return _Signs(shifts=read_only(shifts), turns=read_only(turns))
+
+
+@lru_cache(maxsize=4)
+def _neighbours(g: int) -> Integers:
+    """Return the positions of the nearest nodes, the node itself where there is none: (g, k)."""
+    reach = min(_NEIGHBOURS, max(g - 1, 0))
+    offsets = np.concatenate([np.arange(-reach, 0), np.arange(1, reach + 1)])
+    here = np.arange(g)[:, None]
+    there = here + offsets
+    return np.where((there >= 0) & (there < g), there, here)
+
+
+def _mixing(lam: Array, error: Array, neighbour: Integers) -> Array:
+    gap = lam[:, None] - lam[neighbour]
+    coupling = (error[:, None] + error[neighbour]) / 2
+    angle = np.divide(coupling, gap, out=np.zeros_like(gap), where=gap != 0)
+    return np.clip(angle, -1.0, 1.0)
+
+
+def _root_sum_squares(values: Array, member: Integers, g: int) -> Array:
+    return np.sqrt(np.bincount(member, weights=values**2, minlength=g))
+
+
+# Symmetric matrices in tridiagonal form, started at a given vector (Lanczos)
+# ---------------------------------------------------------------------------
+
+_EPS = float(np.finfo(np.float64).eps)
+# The space is exhausted when a new direction is this share of the largest value.
+EXHAUSTED = 4 * _EPS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tridiagonalization:
+    """A Krylov space, and the matrix in it.
+
+    Attributes
+    ----------
+    basis : (L, d) array
+        Orthonormal rows; the first one is the start.
+    diagonal, beside : (L,) arrays
+        Of the tridiagonal matrix; ``beside[j]`` couples rows j and j + 1 of the basis, and the
+        last one leads out of the space.
+    norm : float
+        Length of the start.
+    """
+
+    basis: Array
+    diagonal: Array
+    beside: Array
+    norm: float
+
+    @property
+    def tridiagonal(self) -> Array:
+        """The tridiagonal matrix. Shape (L, L)."""
+        inside = self.beside[:-1]
+        return np.diag(self.diagonal) + np.diag(inside, 1) + np.diag(inside, -1)
+
+    @property
+    def ritz_values(self) -> Array:
+        """Eigenvalues of the tridiagonal matrix, largest first. Shape (L,)."""
+        return self._eigen[0]
+
+    @property
+    def ritz_vectors(self) -> Array:
+        """Its eigenvectors, as columns. Shape (L, L)."""
+        return self._eigen[1]
+
+    @property
+    def ritz_residuals(self) -> Array:
+        """Norms of G v - theta v for the Ritz pairs. Shape (L,)."""
+        return np.asarray(np.abs(self.beside[-1] * self.ritz_vectors[-1]))
+
+    @cached_property
+    def _eigen(self) -> tuple[Array, Array]:
+        values, vectors = np.linalg.eigh(self.tridiagonal)
+        return values[::-1], vectors[:, ::-1]
+
+
+def lanczos(times: Map, start: Array, steps: int) -> Tridiagonalization:
+    """Tridiagonalise a symmetric matrix from a start, with full reorthogonalisation.
+
+    Stops when the space is exhausted. Products are held in units of a power of two near the
+    first of them, so that their squares stay in the range of float64. Cost: ``steps`` products,
+    O(d steps^2) time, O(d steps) memory.
+    """
+    steps = min(steps, len(start))
+    size = _power_of_two(start)
+    norm = float(np.linalg.norm(start / size)) * size
+    basis = np.empty((steps, len(start)))
+    basis[0] = start / (norm or 1.0)
+    diagonal, beside = np.zeros(steps), np.zeros(steps)
+    largest, unit = 0.0, 0.0
+    for j in range(steps):
+        new = times(basis[j][:, None])[:, 0]
+        unit = unit or _power_of_two(new)
+        new = new / unit
+        if j:
+            new -= beside[j - 1] * basis[j - 1]
+        diagonal[j] = basis[j] @ new
+        new -= diagonal[j] * basis[j]
+        new -= (basis[: j + 1] @ new) @ basis[: j + 1]
+        beside[j] = math.sqrt(new @ new)
+        largest = max(largest, diagonal[j])
+        if j + 1 == steps or beside[j] <= EXHAUSTED * largest:
+            steps = j + 1
+            break
+        basis[j + 1] = new / beside[j]
+    return Tridiagonalization(
+        basis=basis[:steps],
+        diagonal=diagonal[:steps] * unit,
+        beside=beside[:steps] * unit,
+        norm=norm,
+    )
+
+
+def _power_of_two(values: Array) -> float:
+    """Return one near the largest absolute value, 1 if there is none."""
+    largest = float(np.abs(values).max(initial=0.0))
+    return math.ldexp(1.0, math.frexp(largest)[1] - 1) if 0.0 < largest < math.inf else 1.0
+
+
+# The Krylov space of a problem: all that Partial Least Squares sees, without singular vectors
+# --------------------------------------------------------------------------------------------
+
+# What X does not reach of y is taken as |y|^2 - |z|^2 if that is known to this relative error.
+_OUTSIDE_ERROR = 1e-11
+# How traces are counted: see `compress_gram`.
+Count = Callable[[Gram, Tridiagonalization], tuple[Counted, int, float]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compressed:
+    """A basis of the Krylov space, and the spectrum of the problem in it.
+
+    The ``decomposition`` belongs to one response; what needs every direction of X needs a
+    complete one.
+    """
+
+    decomposition: Decomposition
+    spectrum: Spectrum
+
+
+def krylov_steps(n_components: int) -> int:
+    """Return how many steps make everything about ``n_components`` components exact."""
+    return 2 * n_components + 2
+
+
+def compress_gram(
+    gram: Gram, n_components: int, *, y: Array | None = None, count: Count | None = None
+) -> Compressed:
+    """Compress a problem through its Gram matrix.
+
+    Parameters
+    ----------
+    gram : Gram
+    n_components : int
+        Largest model wanted.
+    y : (n_rows,) array, optional
+        The response, if the rows of X are in memory.
+    count : callable, optional
+        From ``gram`` and its `Tridiagonalization` to what traces add up, how many eigenvalues
+        are not resolved, and the floor below which they are not; by default all eigenvalues of
+        the formed matrix are counted, each once.
+
+    Notes
+    -----
+    Cost: `krylov_steps` products with G; with a formed matrix of order d, its eigenvalues
+    (O(d^3), a fraction of what vectors cost).
+    """
+    run = lanczos(gram.times, gram.response, krylov_steps(n_components))
+    counted, unresolved, floor = (count or _all_eigenvalues)(gram, run)
+    theta, z = krylov_nodes(gram, run, floor)
+    basis = read_only((run.ritz_vectors[:, : len(theta)].T @ run.basis).T)
+    decomposition = on_gram(gram, theta, basis, None, unresolved, floor)
+    spectrum = decomposition.spectrum_of(
+        z,
+        n=gram.units.n,
+        norm=np.sqrt(gram.total),
+        outside=max(gram.total - float(z @ z), 0.0),
+        counted=counted,
+    )
+    y = gram.response if gram.side == "samples" else y
+    doubt = 2.0 * float(np.abs(z) @ spectrum.z_error)
+    if y is not None and doubt > _OUTSIDE_ERROR * spectrum.outside:
+        spectrum = replace(spectrum, outside=_outside(decomposition, y, z))
+    return Compressed(decomposition=decomposition, spectrum=spectrum)
+
+
+def krylov_nodes(gram: Gram, run: Tridiagonalization, floor: float) -> tuple[Array, Array]:
+    """Return the nodes above ``floor``, largest first, and z at them.
+
+    Nodes that cannot be told from zero have no part in any fit.
+    """
+    theta = run.ritz_values[run.ritz_values > floor]
+    first = run.norm * run.ritz_vectors[0, : len(theta)]
+    return theta, first if gram.side == "samples" else first / np.sqrt(theta)
+
+
+def _all_eigenvalues(gram: Gram, run: Tridiagonalization) -> tuple[Counted, int, float]:
+    """Count every eigenvalue of a formed Gram matrix once; also how many are below which floor."""
+    assert gram.matrix is not None
+    eigenvalues: Array = np.linalg.eigvalsh(gram.matrix)[::-1].astype(np.float64, copy=False)
+    r, floor = resolved_rank(gram, eigenvalues)
+    error = BACKWARD * _EPS * max(float(eigenvalues[0]), 0.0)
+    nodes = krylov_nodes(gram, run, floor)[0]
+    counted = _each_once(
+        _Values(values=eigenvalues[:r], error=np.full(r, error)),
+        _Values(values=nodes, error=np.full(len(nodes), error)),
+        run.ritz_residuals[: len(nodes)],
+    )
+    return counted, gram.max_rank - r, floor
+
+
+def compress_svd(data: Standardized, n_components: int) -> Compressed:
+    """Compress a problem without squaring X: its triangular factor, and Golub-Kahan on that.
+
+    Cost: a QR decomposition without Q, singular values without vectors, 4 n_components + 4
+    products with a triangular matrix of order min(n, p).
+    """
+    X, y = data.X, data.y
+    tall = X.shape[0] >= X.shape[1]
+    R: Array = np.asarray(np.linalg.qr(X if tall else X.T, mode="r"))
+    # R'R is the smaller one of X'X and XX'.
+    run = bidiagonalize(R, X.T @ y if tall else y, krylov_steps(n_components))
+    left, S, right_t = lapack_svd(run.bidiagonal)
+    kept = max(X.shape) * _EPS * S[:1] < S
+    left, S, right_t = left[:, kept], S[kept], right_t[kept]
+    basis = read_only((right_t @ run.weights).T)
+    first = run.norm * right_t[:, :1].sum(axis=1)  # empty if there is no direction at all
+    values: Array = np.asarray(np.linalg.svd(R, compute_uv=False))
+    above = int(np.count_nonzero(values > max(X.shape) * _EPS * values[0]))
+    values = values[: min(above, X.shape[0] - 1)]
+    largest = values[:1].sum()
+    decomposition = Decomposition(
+        eigenvalues=read_only(S**2),
+        eigenvalue_error=read_only(2 * BACKWARD * _EPS * largest * S),
+        z_amplification=read_only(largest / S if tall else np.ones_like(S)),
+        left=None if tall else basis,
+        right=basis if tall else None,
+        X=X,
+        unresolved=0,
+        floor=0.0,
+        solver="svd",
+    )
+    unit = 2 * BACKWARD * _EPS * largest
+    counted = _each_once(
+        _Values(values=values**2, error=unit * values),
+        _Values(values=S**2, error=unit * S),
+        S * run.remainder * np.abs(left[-1:]).sum(axis=0),
+    )
+    z = first / S if tall else first
+    norm = float(np.linalg.norm(y))
+    return Compressed(
+        decomposition=decomposition,
+        spectrum=decomposition.spectrum_of(
+            z, n=data.units.n, norm=norm, outside=_outside(decomposition, y, z), counted=counted
+        ),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Bidiagonal:
+    """Result of `bidiagonalize`: A weights' = T bidiagonal, weights with orthonormal rows."""
+
+    weights: Array
+    bidiagonal: Array
+    norm: float
+    remainder: float
+
+
+def bidiagonalize(A: Array, start: Array, steps: int) -> _Bidiagonal:
+    """Run the Golub-Kahan recursion on a matrix, from the right, with full reorthogonalisation."""
+    steps = min(steps, len(start))
+    norm = float(np.linalg.norm(start))
+    T, W = np.empty((steps, A.shape[0])), np.empty((steps, A.shape[1]))
+    W[0] = start / (norm or 1.0)
+    B = np.zeros((steps, steps))
+    beta = 0.0
+    for j in range(steps):
+        t = A @ W[j]
+        if j:
+            t -= beta * T[j - 1]
+            t -= (T[:j] @ t) @ T[:j]
+        B[j, j] = np.linalg.norm(t)
+        if B[j, j] <= EXHAUSTED * B.max():
+            steps, beta = j, 0.0
+            break
+        T[j] = t / B[j, j]
+        w = A.T @ T[j]
+        w -= B[j, j] * W[j]
+        w -= (W[: j + 1] @ w) @ W[: j + 1]
+        beta = float(np.linalg.norm(w))
+        if j + 1 == steps or beta <= EXHAUSTED * B.max():
+            steps = j + 1
+            break
+        B[j, j + 1] = beta
+        W[j + 1] = w / beta
+    return _Bidiagonal(
+        weights=W[:steps],
+        bidiagonal=B[:steps, :steps],
+        norm=norm,
+        remainder=beta,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Values:
+    """Eigenvalues, or approximations of them, and how far they may be off."""
+
+    values: Array
+    error: Array
+
+
+def _each_once(eigenvalues: _Values, nodes: _Values, residual: Array) -> Counted:
+    """Count every eigenvalue once, at a node where there is one that has converged to it.
+
+    A node with residual norm rho is within rho^2 / gap of an eigenvalue, gap the distance to the
+    other ones.
+    """
+    distance = np.abs(eigenvalues.values - nodes.values[:, None])
+    close = distance <= _RESOLUTION * (eigenvalues.error + nodes.error[:, None])
+    gap = np.where(close, np.inf, distance).min(axis=1, initial=np.inf)
+    # Roots, because squares of residuals may leave the range of float64.
+    close &= (residual <= np.sqrt(gap) * np.sqrt(nodes.error))[:, None]
+    found: npt.NDArray[np.bool_] = np.asarray(close.any(axis=0))
+    at_node = np.zeros(len(nodes.values))
+    if found.any():
+        nearest = np.where(close, distance, np.inf)[:, found].argmin(axis=0)
+        at_node += np.bincount(nearest, minlength=len(at_node))
+    return Counted(
+        eigenvalues=read_only(eigenvalues.values[~found]),
+        eigenvalue_error=read_only(eigenvalues.error[~found]),
+        weights=np.ones(int(np.count_nonzero(~found))),
+        dimension=float(len(found)),
+        basis_weights=at_node,
+    )
+
+
+def _outside(decomposition: Decomposition, y: Array, z: Array) -> float:
+    perpendicular = y - decomposition.to_samples(z[:, None])[:, 0]
+    return float(perpendicular @ perpendicular)

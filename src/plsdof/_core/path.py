@@ -1,0 +1,696 @@
+"""Regression paths: every model size of one method on one data set, at once."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+import scipy.sparse
+
+from plsdof._core import criteria
+from plsdof._core.criteria import (
+    DOF_KINDS,
+    NOISE_KINDS,
+    Fits,
+    Noise,
+    Selection,
+    as_variance,
+    noise_label,
+    usual_noise,
+)
+from plsdof._core.display import data_frame, one_line, parameter_column
+from plsdof._core.filters import Filter, PLSFilter
+from plsdof._core.inputs import (
+    Array,
+    Standardized,
+    Units,
+    as_choice,
+    as_count,
+    as_new_rows,
+    as_response,
+    as_sparse_rows,
+    centre_response,
+    read_only,
+)
+from plsdof._core.spectrum import BACKWARD, Decomposition, Spectrum
+from plsdof.errors import InvalidInputError, NotAvailableError
+
+# All models of a path: how complex they are, how noisy the data, and which one to choose
+# ---------------------------------------------------------------------------------------
+
+Integers = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Models:
+    """All models of one regression method, from the simplest to the richest.
+
+    Arrays over models have one row per model. `Path` adds coefficients and derivatives.
+
+    Attributes
+    ----------
+    units : Units
+        Means, scales and weights that lead back to the original units.
+    decomposition : Decomposition
+        Singular vectors of the standardised predictors.
+    spectrum : Spectrum
+        Eigenvalues and rotated response.
+    filter : Filter
+        Filter factors, Degrees of Freedom and their errors.
+    make_filter : callable
+        The method: from a spectrum to a filter.
+    full : callable or None
+        Makes the same path in a basis of all directions of X, if ``decomposition`` does not hold
+        them all; see `complete`.
+    """
+
+    units: Units
+    decomposition: Decomposition
+    spectrum: Spectrum
+    filter: Filter
+    make_filter: Callable[[Spectrum], Filter]
+    full: Callable[[], "Models"] | None = None
+
+    def complete(self) -> Self:
+        """Return this path in a basis of all directions of X, in which Jacobians can be formed.
+
+        Numbers that both have agree within their errors. Cost: one decomposition, the first time.
+        """
+        return self if self.full is None else self._complete
+
+    @cached_property
+    def _complete(self) -> Self:
+        assert self.full is not None
+        path = self.full()
+        assert isinstance(path, type(self))
+        return path
+
+    @property
+    def parameters(self) -> Array:
+        """What tells the models apart: numbers of components, or alphas. Shape (K,)."""
+        return read_only(np.arange(len(self.dof)))
+
+    @property
+    def parameter_name(self) -> str:
+        """What `parameters` holds: "n_components" or "alpha"."""
+        return "n_components"
+
+    @property
+    def solver(self) -> str:
+        """How X was decomposed: "svd" or "gram"."""
+        return self.decomposition.solver
+
+    @property
+    def message(self) -> str:
+        """Why the path is shorter than asked for; empty if it is not."""
+        return self.filter.message
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Column names of X, if it was a data frame."""
+        return self.units.names
+
+    @property
+    def dof(self) -> Array:
+        """Degrees of Freedom, trace of d yhat / d y; exact and never clipped. Shape (K,)."""
+        return self.filter.dof
+
+    @property
+    def dof_error(self) -> Array:
+        """Estimated absolute rounding error of `dof`. Shape (K,)."""
+        return self.filter.dof_error
+
+    @property
+    def dof_std_error(self) -> Array:
+        """Standard error of `dof`: zero unless random probes estimated it. Shape (K,)."""
+        return self.filter.dof_std_error
+
+    @property
+    def naive_dof(self) -> Array:
+        """Number of components + 1 (for ridge the same as `dof`). Shape (K,)."""
+        return self.filter.naive_dof
+
+    @cached_property
+    def rss(self) -> Array:
+        """Residual sums of squares ``|phi * z|^2 + |y_perp|^2``. Shape (K,)."""
+        left_over = self.filter.residuals * self.spectrum.z
+        return read_only(np.einsum("ki,ki->k", left_over, left_over) + self.spectrum.outside)
+
+    def label(self, index: int) -> str:
+        """Return what a row of the path is, in words."""
+        return f"{int(self.parameters[index])} component(s)"
+
+    def noise_variance(self, kind: str = "jacobian", *, dof: str = "exact") -> Array:
+        """Estimate the noise variance from every model. Shape (K,).
+
+        Parameters
+        ----------
+        kind : {"jacobian", "dof", "naive"}
+            RSS / (sum (1-f)^2 + n - 1 - r), RSS / (n - DoF), or RSS / (n - m - 1); theory in the
+            documentation of `criteria`. nan where the denominator is not positive.
+        dof : {"exact", "clipped"}
+            Degrees of Freedom for kind "dof".
+        """
+        as_choice(kind, "kind", NOISE_KINDS)
+        as_choice(dof, "dof", ("exact", "clipped"))
+        if kind == "jacobian":
+            return criteria.noise_from_jacobian(self.rss, self.filter.residual_trace)
+        values = self._dof(dof if kind == "dof" else "naive")
+        return criteria.noise_from_dof(self.rss, values, self.spectrum.n)
+
+    def noise_at(self, m: int, noise: Noise = None) -> float:
+        """Return the noise variance of one model, by kind ("jacobian" by default) or as given."""
+        if noise is None or isinstance(noise, str):
+            return float(self.noise_variance(noise or "jacobian")[self.index(m)])
+        return as_variance(noise)
+
+    def criterion(self, name: str, dof: str = "exact", noise: Noise = None) -> Array:
+        """Evaluate an information criterion for every model. Shape (K,).
+
+        Parameters
+        ----------
+        name : str
+            "gcv", "bic", "aic", "aicc", "gmdl", "cp" or "hqc"; `plsdof.selection.criteria` has the
+            formulas.
+        dof : {"exact", "naive", "clipped"}
+            Degrees of Freedom by the derivative, or the number of components + 1;
+            "clipped" limits the exact value to min(n - 1, p + 1), as the R package does.
+        noise : {"jacobian", "dof", "naive"} or float, optional
+            Noise variance for aic, bic and cp. None means "jacobian" with exact and "naive" with
+            naive Degrees of Freedom, evaluated at each model; for cp, which needs one value for
+            all models, the variance left by least squares. A float is used as given.
+
+        Examples
+        --------
+        >>> from plsdof import pls_path
+        >>> path = pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0])
+        >>> path.criterion("bic").round(2)
+        array([3.2 , 0.39])
+        """
+        as_choice(dof, "dof", DOF_KINDS)
+        as_choice(name, "criterion", tuple(criteria.CRITERIA))
+        values = self._noise_for(name, dof, noise)
+        fits = Fits(
+            rss=self.rss,
+            dof=self._dof(dof),
+            noise=values,
+            n=self.spectrum.n,
+            total=self.spectrum.total,
+        )
+        return criteria.score(name, fits)
+
+    def select(
+        self,
+        criterion: str = "bic",
+        dof: str = "exact",
+        noise: Noise = None,
+        rule: str | None = None,
+    ) -> Selection:
+        """Choose a model by an information criterion.
+
+        The first local minimum, going from the simplest model to richer ones, is the default
+        (`default_rule`), except for principal components; the global minimum is misled by models
+        that nearly interpolate the data. Models with fewer Degrees of Freedom than the intercept
+        alone (a genuine value of an unbiased estimate, but no basis for a penalty) and undefined
+        scores are never chosen.
+
+        Parameters
+        ----------
+        criterion, dof, noise
+            As for `criterion`.
+        rule : {"first-minimum", "global-minimum"}, optional
+
+        Returns
+        -------
+        Selection
+
+        Examples
+        --------
+        >>> from plsdof import pls_path
+        >>> from plsdof.datasets import load_ozone
+        >>> pls_path(*load_ozone(return_X_y=True)).select("bic")
+        Selection(n_components=2, criterion='bic', rule='first-minimum', score=23.8992)
+        """
+        rule = self.default_rule if rule is None else rule
+        scores = self.criterion(criterion, dof, noise)
+        order = self.simplest_first()
+        implausible = self._dof(dof) < 1.0 - 1e-9
+        eligible = np.where(implausible, np.nan, scores)
+        index = int(order[criteria.choose(eligible[order], rule)])
+        return Selection(
+            index=index,
+            parameter=float(self.parameters[index]),
+            parameter_name=self.parameter_name,
+            scores=read_only(scores),
+            criterion=criterion,
+            rule=rule,
+            dof=dof,
+            noise=noise_label(criterion, dof, noise),
+            message=self._explain(index, scores, implausible, f"{rule} of {criterion}"),
+        )
+
+    @property
+    def default_rule(self) -> str:
+        """How `select` chooses unless told otherwise."""
+        return "first-minimum"
+
+    def criteria_by_name(
+        self, names: Sequence[str] = tuple(criteria.CRITERIA), noise: str = "jacobian"
+    ) -> dict[str, Array]:
+        """Evaluate several criteria; all nan where one is not available (cp without a noise)."""
+        return {name: self._score_or_nan(name, noise) for name in names}
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame with one row per model, in the order of the path.
+
+        Columns: the parameter ("n_components" or "alpha"), dof, dof_std_error, naive_dof, rss,
+        noise_std (the root of `noise_variance`), and all information criteria with their
+        defaults; nan where one is not defined.
+
+        Examples
+        --------
+        >>> from plsdof import pls_path
+        >>> path = pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0])
+        >>> path.to_frame()[["n_components", "dof", "rss"]]
+           n_components  dof   rss
+        0             0  1.0  8.75
+        1             1  2.0  0.65
+        """
+        columns = {
+            self.parameter_name: parameter_column(self.parameters, self.parameter_name),
+            "dof": self.dof,
+            "dof_std_error": self.dof_std_error,
+            "naive_dof": self.naive_dof,
+            "rss": self.rss,
+            "noise_std": np.sqrt(self.noise_variance()),
+        }
+        return data_frame(columns | self.criteria_by_name())
+
+    def simplest_first(self) -> Integers:
+        """Return the rows of the path from the simplest model to the richest."""
+        return np.arange(len(self.dof))
+
+    def index(self, m: int) -> int:
+        """Check a row of the path and return it."""
+        return as_row(m, len(self.dof), self.message)
+
+    def _explain(
+        self, index: int, scores: Array, implausible: npt.NDArray[np.bool_], how: str
+    ) -> str:
+        text = f"{how} at {self.label(index)} ({self.dof[index]:.2f} Degrees of Freedom)."
+        undefined = int(np.isnan(scores).sum())
+        if undefined:
+            text += f" Not defined for {undefined} model(s) with too many Degrees of Freedom."
+        if implausible.any():
+            text += (
+                f" {int(implausible.sum())} model(s) with less than 1 Degree of Freedom skipped."
+            )
+        return text
+
+    def _score_or_nan(self, name: str, noise: str) -> Array:
+        try:
+            one_for_all = criteria.CRITERIA[name].noise == "common"
+            return self.criterion(name, noise=None if one_for_all else noise)
+        except NotAvailableError:
+            return np.full(len(self.dof), np.nan)
+
+    def _dof(self, kind: str) -> Array:
+        if kind == "naive":
+            return self.naive_dof
+        if kind == "exact":
+            return self.dof
+        # "clipped"
+        limit = min(self.spectrum.n - 1.0, len(self.units.x_mean) + 1.0)
+        return np.minimum(self.dof, limit)
+
+    def _noise_for(self, name: str, dof: str, noise: Noise) -> Array:
+        one_for_all = criteria.CRITERIA[name].noise == "common"
+        if one_for_all and noise is None:
+            return np.full(len(self.rss), self._least_squares_noise())
+        noise = usual_noise(dof) if noise is None else noise
+        if isinstance(noise, str):
+            as_choice(noise, "noise", NOISE_KINDS)
+            values = self.noise_variance(noise, dof="clipped" if dof == "clipped" else "exact")
+            return np.full_like(values, values[-1]) if one_for_all else values
+        return np.full(len(self.rss), as_variance(noise))
+
+    def _least_squares_noise(self) -> float:
+        spectrum = self.complete().spectrum
+        spare = spectrum.residual_dimension
+        if spare <= 0:
+            raise NotAvailableError(
+                "cp needs a noise variance that does not depend on the model; with as many "
+                "directions in X as observations least squares leaves none. Give noise=<variance>."
+            )
+        return spectrum.outside / spare
+
+
+def as_row(m: int, size: int, message: str) -> int:
+    """Return ``m`` if a path of this size has such a row; the message says why it has no more."""
+    index = as_count(m, "m")
+    if index >= size:
+        raise InvalidInputError(f"m must be in 0..{size - 1}; got {m}. {message}".rstrip())
+    return index
+
+
+# Regression paths: every model size of one method on one data set, at once
+# -------------------------------------------------------------------------
+
+_EPS = float(np.finfo(np.float64).eps)
+# First-order estimates of errors are multiplied by this factor.
+_SAFETY = 20.0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Path(Models):
+    """All models of one regression method, with coefficients, predictions and derivatives.
+
+    Arrays over models have one row per model. Made by `pls_path`, `pcr_path` and `ridge_path`; the
+    attributes are those of `Models`.
+
+    Examples
+    --------
+    >>> from plsdof import ridge_path
+    >>> path = ridge_path([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0], alphas=[2.0, 1e-9])
+    >>> isinstance(path, Path), path.coef.round(2)
+    (True, array([[0.32],
+           [0.64]]))
+    """
+
+    @classmethod
+    def build(
+        cls,
+        data: Standardized,
+        decomposition: Decomposition,
+        make_filter: Callable[[Spectrum], Filter],
+        **further: Any,
+    ) -> Self:
+        """Combine standardised data, a decomposition of its predictors and a method."""
+        spectrum = decomposition.spectrum(data.y, data.units.n)
+        return cls.assemble(data.units, decomposition, spectrum, make_filter, **further)
+
+    @classmethod
+    def assemble(
+        cls,
+        units: Units,
+        decomposition: Decomposition,
+        spectrum: Spectrum,
+        make_filter: Callable[[Spectrum], Filter],
+        **further: Any,
+    ) -> Self:
+        """Combine the spectrum of a problem and the basis it refers to with a method."""
+        return cls(
+            units=units,
+            decomposition=decomposition,
+            spectrum=spectrum,
+            filter=make_filter(spectrum),
+            make_filter=make_filter,
+            **further,
+        )
+
+    @cached_property
+    def coef(self) -> Array:
+        """Coefficients in original units, ``V (f z / S) / scale``. Shape (K, p)."""
+        rotated = self.filter.factors * self.spectrum.z / self.decomposition.singular_values
+        return read_only(self.decomposition.to_features(rotated.T).T / self.units.x_scale)
+
+    @cached_property
+    def intercept(self) -> Array:
+        """Intercepts ``ybar - xbar' beta``. Shape (K,)."""
+        return read_only(self.units.y_mean - self.coef @ self.units.x_mean)
+
+    @cached_property
+    def fitted(self) -> Array:
+        """Fitted values of the training rows with positive weight. Shape (K, n_rows)."""
+        rotated = self.filter.factors * self.spectrum.z
+        return read_only(self.units.y_mean + self.to_rows(rotated.T).T)
+
+    @cached_property
+    def coef_error(self) -> Array:
+        """Estimated relative error of `coef` due to the decomposition, to first order. (K,).
+
+        What singular values and z contribute directly; what is lost where features are only
+        reached through X, by the quotient of the singular values; and what eigenvalues below the
+        resolution of a Gram matrix could contribute.
+        """
+        spectrum, S = self.spectrum, self.decomposition.singular_values
+        if not len(S):
+            return read_only(np.zeros(len(self.dof)))
+        rotated = self.filter.factors / S
+        relative = spectrum.eigenvalue_error / (2 * spectrum.eigenvalues)
+        error = _norms(rotated * (np.abs(spectrum.z) * relative + spectrum.z_error))
+        if self.decomposition.right is None:
+            error += BACKWARD * _EPS * S[0] * _norms(rotated * spectrum.z / S)
+        if spectrum.unresolved:
+            slope = np.abs(self.filter.factors[:, -1]) / spectrum.eigenvalues[-1]
+            error += slope * np.sqrt(spectrum.floor * spectrum.outside)
+        size = _norms(rotated * spectrum.z)
+        share = np.divide(error, size, out=np.zeros_like(size), where=size > 0)
+        return read_only(_SAFETY * share)
+
+    def predict(self, X_new: Any) -> Array:
+        """Predict new rows, dense or sparse, with every model. Shape (K, n_new)."""
+        # Not intercept + coef @ X, which loses digits where means are large.
+        return self.units.y_mean + self.centred_times(X_new, self.coef.T).T
+
+    def centred_times(self, X_new: Any, B: Array) -> Array:
+        """Return (X_new - 1 mean') B for new rows, dense or sparse."""
+        rows = self.check_new_rows(X_new, sparse=True)
+        is_sparse: bool = scipy.sparse.issparse(rows)
+        if is_sparse:
+            return np.asarray(rows @ B - self.units.x_mean @ B)
+        return np.asarray((rows - self.units.x_mean) @ B)
+
+    def check_new_rows(self, X_new: Any, *, sparse: bool = False) -> Any:
+        """Return new rows as the matrix that `coef` multiplies, after checking their columns.
+
+        They stay ``sparse`` if they may.
+        """
+        if sparse and scipy.sparse.issparse(X_new):
+            return as_sparse_rows(X_new, len(self.units.x_mean))
+        return as_new_rows(X_new, len(self.units.x_mean), self.units.names)
+
+    def refit(self, y: Any) -> Self:
+        """Fit the same method to another response of the same rows, without decomposing X again.
+
+        Zero-weight rows have no place in ``y``. Cost: O(n r + r M^2) time.
+        """
+        path = self.complete()
+        response = centre_response(as_response(y, path.units.n_rows), path.units.row_scale)
+        spectrum = path.decomposition.spectrum(response.values, path.units.n)
+        return replace(
+            path,
+            units=replace(self.units, y_mean=response.mean),
+            spectrum=spectrum,
+            filter=path.make_filter(spectrum),
+        )
+
+    def jacobian(self, m: int) -> Array:
+        """Return d yhat_m / d y = 11'/n + U (diag(f) + 2TT' diag(1-f)) U'. Shape (n, n).
+
+        With sample weights w the first term is 1w'/sum(w).
+        """
+        U, inner = self._rows_of_jacobian(m)
+        weight = self.units.row_scale
+        if weight is None:
+            return 1.0 / self.spectrum.n + inner @ U.T
+        return weight**2 / self.spectrum.n + inner @ (U * weight[:, None] ** 2).T
+
+    def leverage(self, m: int) -> Array:
+        """Return the diagonal of `jacobian`, without forming it. Shape (n_rows,)."""
+        U, inner = self._rows_of_jacobian(m)
+        diagonal: Array = 1.0 / self.spectrum.n + np.einsum("ij,ij->i", inner, U)
+        weight = self.units.row_scale
+        return diagonal if weight is None else weight**2 * diagonal
+
+    def coef_jacobian(self, m: int) -> Array:
+        """Return d beta_m / d y in original units. Shape (p, n)."""
+        weight = 1.0 if self.units.row_scale is None else self.units.row_scale[:, None] ** 2
+        return self.coef_factor(m) @ (weight * self.rows_of_basis()).T
+
+    def coef_factor(self, m: int) -> Array:
+        """Return A (p, r) with cov(beta_m) = sigma^2 A A', in original units."""
+        path = self.complete()
+        basis = path.decomposition.feature_basis / path.decomposition.singular_values
+        return path.filter.times_jacobian(basis, path.index(m)) / path.units.x_scale[:, None]
+
+    def coef_covariance(self, m: int, *, noise: Noise = None) -> Array:
+        """Estimate the covariance of the coefficients, sigma^2 (d beta/dy)(d beta/dy)'. (p, p)."""
+        A = self.coef_factor(m)
+        return self.noise_at(m, noise) * (A @ A.T)
+
+    def coef_std_error(self, m: int, *, noise: Noise = None) -> Array:
+        """Standard errors of the coefficients, without a p x p matrix. Shape (p,)."""
+        A = self.coef_factor(m)
+        squares: Array = np.einsum("ij,ij->i", A, A)
+        return np.sqrt(self.noise_at(m, noise) * squares)
+
+    def to_rows(self, rotated: Array) -> Array:
+        """Go from rotated coordinates (r, k) to training rows (n_rows, k), weights removed."""
+        rows = self.decomposition.to_samples(rotated)
+        return rows if self.units.row_scale is None else rows / self.units.row_scale[:, None]
+
+    def rows_of_basis(self) -> Array:
+        """Return U, an orthonormal basis of what X reaches, weights removed. Shape (n_rows, r)."""
+        basis = self.complete().decomposition.sample_basis
+        return basis if self.units.row_scale is None else basis / self.units.row_scale[:, None]
+
+    def __repr__(self) -> str:
+        return one_line(
+            self,
+            f"{len(self.dof)} models",
+            n=float(self.spectrum.n),
+            p=len(self.units.x_mean),
+            rank=self.spectrum.rank,
+            solver=self.solver,
+        )
+
+    def _rows_of_jacobian(self, m: int) -> tuple[Array, Array]:
+        """Return U and U (d zhat / d z), one row per sample, weights removed."""
+        path, U = self.complete(), self.rows_of_basis()
+        return U, path.filter.times_jacobian(U, path.index(m))
+
+
+def as_path(path: Any) -> Path:
+    """Return ``path`` if it is one."""
+    if not isinstance(path, Path):
+        raise InvalidInputError(
+            f"path must be a path, such as pls_path(X, y) returns; got {type(path).__name__}. Of a "
+            "fitted estimator give path_."
+        )
+    return path
+
+
+def _norms(rows: Array) -> Array:
+    """Return the lengths of rows whose squares may leave the range of floats."""
+    largest = np.abs(rows).max(axis=1, initial=0.0)
+    unit = np.where(largest > 0, largest, 1.0)
+    return np.asarray(largest * np.linalg.norm(rows / unit[:, None], axis=1))
+
+
+# The paths of the methods: PLS with its scores and loadings, principal components, ridge
+# ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ComponentPath(Path):
+    """A path over the number of components 0, 1, ..., M."""
+
+    @property
+    def n_components(self) -> Integers:
+        """Numbers of components 0, 1, ..., M."""
+        return np.arange(len(self.dof))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PCRPath(ComponentPath):
+    """Principal components regression for 0..M components, as `pcr_path` makes it.
+
+    Examples
+    --------
+    >>> from plsdof import pcr_path
+    >>> pcr_path([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 4.0]], [1.0, 2.0, 3.0, 5.0])
+    PCRPath(3 models, n=4, p=2, rank=2, solver=...)
+    """
+
+    @property
+    def default_rule(self) -> str:
+        """The order of the components ignores y, so that good ones may come after bad ones."""
+        return "global-minimum"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PLSPath(ComponentPath):
+    """Partial Least Squares for 0..M components, with scores, weights and loadings.
+
+    Scores, weights, loadings and rotations follow scikit-learn's PLSRegression (signs aside).
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> path = pls_path([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 4.0]], [1.0, 2.0, 3.0, 5.0])
+    >>> path.dof.round(2), path.x_scores.shape, path.x_weights.shape
+    (array([1.  , 2.15, 3.  ]), (4, 2), (2, 2))
+    """
+
+    filter: PLSFilter
+
+    @cached_property
+    def x_weights(self) -> Array:
+        """Orthonormal weight vectors W in standardised units. Shape (p, M)."""
+        return read_only(self.decomposition.to_features(self.filter.weights))
+
+    @cached_property
+    def x_scores(self) -> Array:
+        """Orthogonal scores of the training rows, ``X @ x_rotations``. Shape (n_rows, M)."""
+        return read_only(self.to_rows(self.filter.scores * self.filter.diagonal))
+
+    @cached_property
+    def x_loadings(self) -> Array:
+        """Loadings P = X't / (t't), standardised units. Shape (p, M)."""
+        S = self.decomposition.singular_values[:, None]
+        return read_only(
+            self.decomposition.to_features(S * self.filter.scores / self.filter.diagonal)
+        )
+
+    @cached_property
+    def x_rotations(self) -> Array:
+        """R = W (P'W)^{-1}: scores are standardised X times R. Shape (p, M)."""
+        return read_only(self.decomposition.to_features(self._rotated_rotations()))
+
+    @cached_property
+    def y_loadings(self) -> Array:
+        """Coefficients of y on the scores. Shape (M,)."""
+        return read_only(self.filter.loadings / self.filter.diagonal)
+
+    def transform(self, X_new: Any) -> Array:
+        """Return the scores of new rows, dense or sparse, on all components. Shape (n_new, M)."""
+        return self.centred_times(X_new, self.x_rotations / self.units.x_scale[:, None])
+
+    def _rotated_rotations(self) -> Array:
+        # X W = T L, so T diag(L) = X (W L^{-1} diag(L)); L is upper bidiagonal.
+        f = self.filter
+        M = len(f.diagonal)
+        if M == 0:
+            return f.weights
+        banded = np.zeros((2, M))
+        banded[0] = f.diagonal
+        banded[1, :-1] = f.superdiagonal[:-1]
+        solved: Array = scipy.linalg.solve_banded((1, 0), banded, f.weights.T, check_finite=False)
+        return solved.T * f.diagonal
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class RidgePath(Path):
+    """Ridge regression, one model per penalty in ``alphas``, as `ridge_path` makes it.
+
+    Examples
+    --------
+    >>> from plsdof import ridge_path
+    >>> path = ridge_path([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0], alphas=[2.0, 1e-9])
+    >>> path.alphas, path.dof.round(2)
+    (array([2.e+00, 1.e-09]), array([1.5, 2. ]))
+    """
+
+    alphas: Array
+
+    @property
+    def parameters(self) -> Array:
+        """The penalties, in the order given."""
+        return self.alphas
+
+    @property
+    def parameter_name(self) -> str:
+        """Models differ in "alpha"."""
+        return "alpha"
+
+    def simplest_first(self) -> Integers:
+        """Return the rows from the largest penalty to the smallest."""
+        return np.argsort(-self.alphas, kind="stable")
+
+    def label(self, index: int) -> str:
+        """Return the penalty of a row, in words."""
+        return f"alpha = {self.alphas[index]:g}"

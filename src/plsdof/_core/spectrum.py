@@ -1,0 +1,696 @@
+"""From standardised predictors to their spectrum: Gram matrices and decompositions.
+
+Notation: X = U S V' (thin, on the numerical rank r), lambda = S^2, z = U'y.
+
+With standardised predictors X (centred, scaled, rows weighted) there are two of them, G = X'X in
+the space of features and G = XX' in the space of samples. They share their non-zero eigenvalues,
+so either one gives everything; large data take the smaller one.
+
+Notation: X = U S V' (thin, on the numerical rank r), lambda = S^2, z = U'y.
+
+Columns are shifted by the mean c of the first rows, which is close to the mean of all of them
+unless the rows are in some order; not at all (c = 0) if zero is close enough. With
+A = X - 1c', d = A'1 / n and the mean c + d,
+
+    (X - 1 mean')'(X - 1 mean') = A'A - n dd',
+
+where nothing cancels as long as d is small enough; if it is not, c + d is a better shift. Where a
+column hardly varies or leaves the range in which squares are safe, there is no answer here:
+`standardize` takes a closer look.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import scipy.linalg
+
+from plsdof._core.inputs import (
+    Array,
+    Observations,
+    Standardized,
+    Units,
+    as_choice,
+    centre_response,
+    read_only,
+    row_blocks,
+    varies_safely,
+)
+from plsdof.errors import NotAvailableError
+
+# The spectrum of a regression problem: the numbers through which X and y enter everything else
+# ---------------------------------------------------------------------------------------------
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counted:
+    """What a trace over all directions of X adds up, where the basis does not hold them all.
+
+    tr f = sum_i basis_weights_i f(lambda_i) + sum_j weights_j f(eigenvalues_j), where i runs over
+    the spectrum this belongs to and j over the nodes here.
+
+    Attributes
+    ----------
+    eigenvalues, eigenvalue_error : (c,) arrays
+    weights : (c,) array
+        One for every eigenvalue of X, unless they are estimated.
+    dimension : float
+        Sum of all weights: the number of directions that are counted.
+    basis_weights : (r,) array or None
+        Where part of the trace is taken from the basis itself.
+    """
+
+    eigenvalues: Array
+    eigenvalue_error: Array
+    weights: Array
+    dimension: float
+    basis_weights: Array | None = None
+
+    def total(self, values: Array) -> tuple[Array, Array]:
+        """Sum (K, c) values over the nodes here; return the sums and their standard errors."""
+        return np.vecdot(values, self.weights), np.zeros(len(values))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spectrum:
+    """The numbers through which X and y enter everything else.
+
+    Attributes
+    ----------
+    eigenvalues : (r,) array
+        Positive eigenvalues of K = XX', largest first.
+    z : (r,) array
+        Coordinates U'y of the centred response.
+    n : float
+        Number of observations (sum of the weights, if weighted).
+    outside : float
+        ``|y|^2 - |z|^2``, the part of y that no linear function of X reaches.
+    eigenvalue_error, z_error : (r,) arrays
+        How far the decomposition may be off, elementwise and in absolute value.
+    unresolved : int
+        Number of further eigenvalues that may be non-zero but lie below ``floor``.
+    floor : float
+        Eigenvalues below this one cannot be told from zero.
+    counted : Counted or None
+        What traces add up; None if it is the eigenvalues above, each of them once.
+    computed_basis : bool
+        Whether the basis comes from a decomposition in floating point, which mixes directions
+        whose eigenvalues are close; False if the numbers above are taken as given.
+    """
+
+    eigenvalues: Array
+    z: Array
+    n: float
+    outside: float
+    eigenvalue_error: Array
+    z_error: Array
+    unresolved: int = 0
+    floor: float = 0.0
+    counted: Counted | None = None
+    computed_basis: bool = True
+
+    @classmethod
+    def exact(cls, eigenvalues: Array, z: Array, *, n: float, outside: float = 0.0) -> "Spectrum":
+        """Return a spectrum whose numbers are taken as exact up to their own rounding."""
+        eigenvalues = np.asarray(eigenvalues, dtype=np.float64)
+        z = np.asarray(z, dtype=np.float64)
+        order = np.argsort(-eigenvalues, kind="stable")
+        return cls(
+            eigenvalues=read_only(eigenvalues[order]),
+            z=read_only(z[order]),
+            n=float(n),
+            outside=float(outside),
+            eigenvalue_error=read_only(_EPS * eigenvalues[order]),
+            z_error=read_only(_EPS * np.abs(z[order])),
+            computed_basis=False,
+        )
+
+    @property
+    def rank(self) -> int:
+        """Number of non-zero eigenvalues of XX' (an upper bound if they were not computed)."""
+        return int(self._dimension)
+
+    @property
+    def multiplicity(self) -> Array:
+        """What each eigenvalue here weighs in a trace. Shape (r,)."""
+        if self.counted is None:
+            return np.ones(len(self.eigenvalues))
+        weights = self.counted.basis_weights
+        return np.zeros(len(self.eigenvalues)) if weights is None else weights
+
+    @property
+    def total(self) -> float:
+        """Sum of squares of the centred response, ``|y|^2``."""
+        return float(self.z @ self.z) + self.outside
+
+    @property
+    def residual_dimension(self) -> float:
+        """Dimension n - 1 - r of the space that no linear function of X reaches."""
+        return max(self.n - 1.0 - self._dimension, 0.0)
+
+    @property
+    def _dimension(self) -> float:
+        return float(len(self.eigenvalues)) if self.counted is None else self.counted.dimension
+
+
+# The Gram matrix of a problem, formed or not: what data of any kind and size come down to
+# ----------------------------------------------------------------------------------------
+
+Map = Callable[[Array], Array]
+# Matrices up to this order are formed, and their eigenvalues computed.
+FORMED = 5000
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Gram:
+    """A symmetric positive semi-definite G of order d, and the response in its space.
+
+    Attributes
+    ----------
+    side : str
+        "features" (G = X'X, d = p) or "samples" (G = XX', d = n_rows).
+    units : Units
+        Means, scales and weights of the data.
+    response : (d,) array
+        X'y in the space of features, y in the space of samples; y centred and weighted.
+    total : float
+        ``|y|^2``.
+    trace : float
+        tr G, the sum of squares of X.
+    times : callable
+        G @ v for a (d, k) array v.
+    matrix : (d, d) array or None
+        G, if it was formed.
+    to_features, to_samples : callables or None
+        X' @ u for u of shape (n_rows, k), needed in the space of samples; X @ v for v of shape
+        (p, k), in the space of features, None where the rows cannot be reached again.
+    """
+
+    side: str
+    units: Units
+    response: Array
+    total: float
+    trace: float
+    times: Map
+    matrix: Array | None = None
+    to_features: Map | None = None
+    to_samples: Map | None = None
+
+    @property
+    def order(self) -> int:
+        """Number d of rows of G."""
+        return len(self.response)
+
+    @property
+    def X(self) -> "Reached":  # noqa: N802 (the symbol of the field)
+        """The standardised predictors, as far as they can be reached."""
+        return Reached(forward=self.to_samples, backward=self.to_features)
+
+    @property
+    def max_rank(self) -> int:
+        """What the rank of centred data cannot exceed: min(n_rows - 1, p)."""
+        return min(self.units.n_rows - 1, len(self.units.x_mean))
+
+
+def formed(
+    matrix: Array, *, side: str, units: Units, response: Array, total: float, **maps: Map | None
+) -> Gram:
+    """Return a `Gram` for a matrix that is there as an array."""
+    return Gram(
+        side=side,
+        units=units,
+        response=response,
+        total=total,
+        trace=float(np.trace(matrix)),
+        times=partial(np.matmul, matrix),
+        matrix=matrix,
+        **maps,
+    )
+
+
+def dense_gram(data: Standardized) -> Gram:
+    """Form the smaller of XX' and X'X. Cost: O(n p min(n, p)) time, O(min(n, p)^2) memory."""
+    X, wide = data.X, data.X.shape[0] <= data.X.shape[1]
+    return formed(
+        X @ X.T if wide else X.T @ X,
+        side="samples" if wide else "features",
+        units=data.units,
+        response=data.y if wide else X.T @ data.y,
+        total=float(data.y @ data.y),
+        to_features=partial(np.matmul, X.T),
+        to_samples=partial(np.matmul, X),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Reached:
+    """A matrix that is there only through its products: ``X @ v`` and ``X.T @ u``."""
+
+    forward: Map | None
+    backward: Map | None
+
+    @property
+    def T(self) -> "Reached":  # noqa: N802 (numpy's name)
+        """The transpose."""
+        return Reached(forward=self.backward, backward=self.forward)
+
+    def __matmul__(self, columns: Array) -> Array:
+        if self.forward is None:
+            raise NotAvailableError(
+                "The rows of the data were not kept, so values per training row are not "
+                "available; use predict() on the rows of interest."
+            )
+        if columns.ndim == 1:
+            return self.forward(columns[:, None])[:, 0]
+        return self.forward(columns)
+
+
+# Decomposition of the predictors
+# -------------------------------
+
+SOLVERS = ("auto", "svd", "gram")
+# A QR (LQ) step before the SVD pays off from this ratio of rows to columns (columns to rows) on.
+_QR_RATIO = 2.0
+# Backward errors of LAPACK's decompositions, in units of eps times the largest value.
+BACKWARD = 2.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decomposition:
+    """Singular value decomposition of the standardised predictors, as far as it is needed.
+
+    At least one of ``left`` and ``right`` is there; the other one is reached through X.
+    It needs X only, so that several responses can share it.
+
+    Attributes
+    ----------
+    eigenvalues, eigenvalue_error : (r,) arrays
+        Squared singular values, and the error of the decomposition in them.
+    z_amplification : (r,) array
+        ``z_error = eps * |y| * z_amplification``.
+    left : (n_rows, r) array or None
+    right : (p, r) array or None
+    X : (n_rows, p) array, `Reached` or None
+        The standardised predictors, kept when one side was not computed.
+    unresolved : int
+    floor : float
+        See `Spectrum`.
+    solver : str
+        "svd" or "gram": how it was made.
+    """
+
+    eigenvalues: Array
+    eigenvalue_error: Array
+    z_amplification: Array
+    left: Array | None
+    right: Array | None
+    X: Array | Reached | None
+    unresolved: int
+    floor: float
+    solver: str
+
+    @property
+    def singular_values(self) -> Array:
+        """Square roots of the eigenvalues."""
+        return np.sqrt(self.eigenvalues)
+
+    @property
+    def sample_basis(self) -> Array:
+        """U, one row per sample. Shape (n_rows, r)."""
+        if self.left is not None:
+            return self.left
+        assert self.X is not None
+        assert self.right is not None
+        return self.X @ (self.right / self.singular_values)
+
+    @property
+    def feature_basis(self) -> Array:
+        """V, one row per feature. Shape (p, r)."""
+        if self.right is not None:
+            return self.right
+        assert self.X is not None
+        assert self.left is not None
+        return self.X.T @ (self.left / self.singular_values)
+
+    def to_samples(self, rotated: Array) -> Array:
+        """Return U @ rotated: from rotated coordinates (r, k) to one row per sample."""
+        if self.left is not None:
+            return self.left @ rotated
+        assert self.X is not None
+        assert self.right is not None
+        return self.X @ (self.right @ _divided(rotated, self.singular_values))
+
+    def to_features(self, rotated: Array) -> Array:
+        """Return V @ rotated: from rotated coordinates (r, k) to one row per feature."""
+        if self.right is not None:
+            return self.right @ rotated
+        assert self.X is not None
+        assert self.left is not None
+        return self.X.T @ (self.left @ _divided(rotated, self.singular_values))
+
+    def rotate(self, y: Array) -> Array:
+        """Return z = U'y."""
+        if self.left is not None:
+            return self.left.T @ y
+        assert self.X is not None
+        assert self.right is not None
+        return _divided(self.right.T @ (self.X.T @ y), self.singular_values)
+
+    def spectrum(self, y: Array, n: float) -> Spectrum:
+        """Combine the decomposition of X with a centred response."""
+        z = self.rotate(y)
+        outside = 0.0
+        if n - 1.0 > len(z):
+            perpendicular = y - self.to_samples(z[:, None])[:, 0]
+            outside = float(perpendicular @ perpendicular)
+        return self.spectrum_of(z, n=n, norm=float(np.linalg.norm(y)), outside=outside)
+
+    def spectrum_of(
+        self, z: Array, *, n: float, norm: float, outside: float, counted: Counted | None = None
+    ) -> Spectrum:
+        """Combine the decomposition of X with the coordinates z = U'y of a response of norm |y|."""
+        return Spectrum(
+            eigenvalues=self.eigenvalues,
+            z=read_only(z),
+            n=n,
+            outside=outside,
+            eigenvalue_error=self.eigenvalue_error,
+            z_error=read_only(BACKWARD * _EPS * norm * self.z_amplification),
+            unresolved=self.unresolved,
+            floor=self.floor,
+            counted=counted,
+        )
+
+
+def decompose(data: Standardized, solver: str = "svd") -> Decomposition:
+    """Decompose the standardised predictors.
+
+    The numerical rank is the number of singular values above ``max(n, p) * eps * S_1`` with
+    solver "svd", and the number of eigenvalues above ``max(n, p) * eps * lambda_1`` with
+    solver "gram", but never more than min(rows - 1, p). What "gram" cannot resolve is counted
+    in ``unresolved``.
+
+    Cost: O(n p min(n, p)) time for both, with a far smaller constant for "gram", which forms
+    the smaller of X'X and XX'. The error of its eigenvalues is eps * lambda_1 instead of
+    eps * S_1 * S_i.
+    """
+    as_choice(solver, "solver", ("svd", "gram"))
+    return _by_svd(data.X) if solver == "svd" else decompose_gram(dense_gram(data), data.X)
+
+
+def _by_svd(X: Array) -> Decomposition:
+    left, S, right_t = _thin_svd(X)
+    r = _numerical_rank(S, X.shape)
+    S = S[:r]
+    largest = S[0] if r else 0.0
+    return Decomposition(
+        eigenvalues=read_only(S**2),
+        eigenvalue_error=read_only(2 * BACKWARD * _EPS * largest * S),
+        z_amplification=read_only(np.ones(r)),
+        left=read_only(left[:, :r]),
+        right=read_only(right_t[:r].T),
+        X=None,
+        unresolved=0,
+        floor=0.0,
+        solver="svd",
+    )
+
+
+def _thin_svd(X: Array) -> tuple[Array, Array, Array]:
+    n_rows, p = X.shape
+    if n_rows >= _QR_RATIO * p:
+        Q, R = np.linalg.qr(X)
+        left, S, right_t = lapack_svd(R)
+        return Q @ left, S, right_t
+    if p >= _QR_RATIO * n_rows:
+        Q, R = np.linalg.qr(X.T)
+        right, S, left_t = lapack_svd(R)
+        return left_t.T, S, (Q @ right).T
+    return lapack_svd(X)
+
+
+def lapack_svd(X: Array) -> tuple[Array, Array, Array]:
+    """Return U, S and V' of X = U diag(S) V', with min(n, p) columns of U and rows of V'."""
+    try:
+        return np.linalg.svd(X, full_matrices=False)
+    except np.linalg.LinAlgError:  # divide and conquer may fail where QR iteration does not
+        return scipy.linalg.svd(X, full_matrices=False, check_finite=False, lapack_driver="gesvd")
+
+
+def decompose_gram(gram: Gram, X: Array | None = None) -> Decomposition:
+    """Decompose a formed Gram matrix; X, if at hand, spares products through ``gram``."""
+    assert gram.matrix is not None
+    eigenvalues, vectors = np.linalg.eigh(gram.matrix)
+    r, floor = resolved_rank(gram, eigenvalues[::-1])
+    basis = read_only(vectors[:, ::-1][:, :r])
+    return on_gram(gram, eigenvalues[::-1][:r], basis, X, gram.max_rank - r, floor)
+
+
+def spectrum_on_gram(gram: Gram, decomposition: Decomposition) -> Spectrum:
+    """Combine a decomposition of ``gram`` with the response that belongs to it."""
+    if decomposition.left is not None:
+        return decomposition.spectrum(gram.response, gram.units.n)
+    assert decomposition.right is not None
+    z = decomposition.right.T @ gram.response / decomposition.singular_values
+    return decomposition.spectrum_of(
+        z, n=gram.units.n, norm=np.sqrt(gram.total), outside=max(gram.total - float(z @ z), 0.0)
+    )
+
+
+def on_gram(
+    gram: Gram,
+    eigenvalues: Array,
+    basis: Array,
+    X: Array | None,
+    unresolved: int,
+    floor: float,
+) -> Decomposition:
+    """Put together eigenvalues and orthonormal (d, r) eigenvectors in the space of ``gram``."""
+    wide = gram.side == "samples"
+    largest = eigenvalues[0] if len(eigenvalues) else 0.0
+    amplification = np.ones_like(eigenvalues) if wide else np.sqrt(largest / eigenvalues)
+    return Decomposition(
+        eigenvalues=read_only(eigenvalues),
+        eigenvalue_error=read_only(np.full_like(eigenvalues, BACKWARD * _EPS * largest)),
+        z_amplification=read_only(amplification),
+        left=basis if wide else None,
+        right=None if wide else basis,
+        X=gram.X if X is None else X,
+        unresolved=unresolved,
+        floor=floor,
+        solver="gram",
+    )
+
+
+def resolved_rank(gram: Gram, eigenvalues: Array) -> tuple[int, float]:
+    """Return the numerical rank, from all eigenvalues, largest first, and the floor behind it."""
+    longest = max(gram.units.n_rows, len(gram.units.x_mean))
+    floor = longest * _EPS * max(float(eigenvalues[0]), 0.0)
+    return min(int(np.count_nonzero(eigenvalues > floor)), gram.max_rank), floor
+
+
+def _numerical_rank(values: Array, shape: tuple[int, int]) -> int:
+    """Count values above max(shape) * eps * largest; centring takes one dimension of the rows."""
+    above = int(np.count_nonzero(values > max(shape) * _EPS * values[0]))
+    return min(above, shape[0] - 1, shape[1])
+
+
+def _divided(rotated: Array, singular_values: Array) -> Array:
+    """Divide row i of (r,) or (r, k) coordinates by the i-th singular value."""
+    return (rotated.T / singular_values).T
+
+
+# The Gram matrix of tall data in memory: one pass, no copy
+# ---------------------------------------------------------
+
+# A sum of squares that centring makes smaller than this share of what it was loses digits.
+_SMALLEST_SHARE = 0.1
+# What centring removes may be so many times the largest eigenvalue of what is left.
+_REMOVED = 4.0
+_POWER_STEPS = 4
+# Means are taken for zero if they are at most this share of the squares: of all, of each.
+_CLOSE, _CLOSEST = 0.5, 0.86
+# Rows of up to this many bytes are kept with the path; beyond, only their Gram matrix is.
+_KEPT = 2**28
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class TallRows:
+    """Rows of tall data, and what is known of their columns.
+
+    Attributes
+    ----------
+    X : (n_rows, p) array or None
+        A copy of the rows as they were given, so that nobody can change them; None beyond
+        ``_KEPT`` bytes.
+    y : (n_rows,) array
+        Centred and weighted response.
+    row_scale : (n_rows,) array or None
+    shift, rest : (p,) arrays
+        The means are ``shift + rest``.
+    x_scale : (p,) array
+    """
+
+    X: Array | None
+    y: Array
+    row_scale: Array | None
+    shift: Array
+    rest: Array
+    x_scale: Array
+
+    def to_samples(self, v: Array) -> Array:
+        """Return X @ v for the standardised X and v of shape (p,) or (p, k)."""
+        u = (v.T / self.x_scale).T
+        values = np.empty((len(self.y), *v.shape[1:]))
+        for rows, part in self._blocks():
+            values[rows] = part @ u
+        offset = self.rest @ u
+        values -= offset if self.row_scale is None else np.multiply.outer(self.row_scale, offset)
+        return values
+
+    def to_features(self, u: Array) -> Array:
+        """Return X' @ u for the standardised X and u of shape (n_rows,) or (n_rows, k)."""
+        root = np.ones(len(self.y)) if self.row_scale is None else self.row_scale
+        values = -np.multiply.outer(self.rest, root @ u)
+        for rows, part in self._blocks():
+            values += part.T @ u[rows]
+        return (values.T / self.x_scale).T
+
+    def _blocks(self) -> Iterator[tuple[slice, Array]]:
+        assert self.X is not None
+        return shifted_blocks(self.X, self.shift, self.row_scale)
+
+
+def tall_gram(given: Observations, *, scale: bool = True) -> tuple[Gram, TallRows] | None:
+    """Return X'X of the standardised data, and the rows behind it; None if in doubt.
+
+    Cost: one pass over X (two if the first shift was no good) and O(n p^2) time; memory O(p^2),
+    and a copy of X for what needs its rows later.
+    """
+    X, weights = given.X, given.weights
+    n_rows, p = X.shape
+    if n_rows <= p:
+        return None
+    row_scale = None if weights is None else read_only(np.sqrt(weights))
+    response = centre_response(given.y, row_scale)
+    shift = _typical(X[row_blocks(X)[0]])
+    for _ in range(2):
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums = _sums(X, shift, row_scale, response.values)
+            matrix, rest, gross = sums.matrix, sums.first / given.n, sums.matrix.diagonal().copy()
+            squares = gross - given.n * rest**2
+            if not varies_safely(squares, given.n * shift**2).all():
+                return None
+        x_scale = np.sqrt(squares / (given.n - 1.0)) if scale else np.ones(p)
+        _standardize(matrix, rest, x_scale, given.n)
+        if _keeps_digits(squares, gross, matrix, given.n * np.sum((rest / x_scale) ** 2)):
+            break
+        shift = shift + rest
+    else:
+        return None
+    total = float(response.values @ response.values)
+    units = Units(
+        n=given.n,
+        n_rows=n_rows,
+        x_mean=read_only(shift + rest),
+        x_scale=read_only(x_scale),
+        y_mean=response.mean,
+        row_scale=row_scale,
+        names=given.names,
+    )
+    kept = TallRows(
+        X=X.copy() if X.nbytes <= _KEPT else None,
+        y=response.values,
+        row_scale=row_scale,
+        shift=shift,
+        rest=rest,
+        x_scale=x_scale,
+    )
+    gram = formed(
+        matrix,
+        side="features",
+        units=units,
+        response=sums.xy / x_scale,
+        total=total,
+        to_samples=None if kept.X is None else kept.to_samples,
+        to_features=None if kept.X is None else kept.to_features,
+    )
+    return gram, kept
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Sums:
+    """A'A, A'R1 and A'y for the shifted and weighted rows A."""
+
+    matrix: Array
+    first: Array
+    xy: Array
+
+
+def _sums(X: Array, shift: Array, row_scale: Array | None, y: Array) -> _Sums:
+    root = np.ones(len(X)) if row_scale is None else row_scale
+    matrix = np.zeros((0, 0))
+    first, xy = np.zeros((2, X.shape[1]))
+    for rows, part in shifted_blocks(X, shift, row_scale):
+        products = part.T @ part
+        matrix = np.add(matrix, products, out=matrix) if matrix.size else products
+        first += root[rows] @ part
+        xy += y[rows] @ part
+    return _Sums(matrix=matrix, first=first, xy=xy)
+
+
+def shifted_blocks(
+    X: Array, shift: Array, row_scale: Array | None
+) -> Iterator[tuple[slice, Array]]:
+    """Go through R (X - 1 shift') in blocks of rows that fit the cache, each in the same place.
+
+    X itself is the only block if there is nothing to do.
+    """
+    if row_scale is None and not shift.any():
+        yield slice(0, len(X)), X
+        return
+    blocks = row_blocks(X)
+    place = np.empty((blocks[0].stop, X.shape[1]))
+    for rows in blocks:
+        part = np.subtract(X[rows], shift, out=place[: rows.stop - rows.start])
+        if row_scale is not None:
+            part *= row_scale[rows, None]
+        yield rows, part
+
+
+def _typical(first: Array) -> Array:
+    """Return the means of some rows; zeros if these are close enough.
+
+    That is within one standard deviation on the whole, and nowhere beyond two and a half.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = first.mean(axis=0)
+        gross = np.einsum("ij,ij->j", first, first)
+        offset = len(first) * mean**2
+        close = np.all(offset <= _CLOSEST * gross) and offset.sum() <= _CLOSE * gross.sum()
+    return np.zeros_like(mean) if close else mean
+
+
+def _standardize(matrix: Array, rest: Array, x_scale: Array, n: float) -> None:
+    """Take n dd' off A'A and divide by the scales, in place, in strips that fit the cache."""
+    for rows in row_blocks(matrix):
+        strip = matrix[rows]
+        strip -= (n * rest[rows, None]) * rest
+        strip /= x_scale[rows, None] * x_scale
+
+
+def _keeps_digits(squares: Array, gross: Array, matrix: Array, removed: float) -> bool:
+    """Whether little has cancelled: column by column, and in the direction n dd' of all.
+
+    Rounding is relative to the largest eigenvalue of A'A, which may be the one that centring has
+    ``removed``; some steps of the power method bound that of the centred ``matrix`` from below.
+    """
+    v = np.cos(np.arange(len(matrix), dtype=np.float64))  # a start that favours no direction
+    for _ in range(_POWER_STEPS):
+        v = matrix @ (v / np.abs(v).max())
+    v /= np.abs(v).max()
+    largest = float(v @ (matrix @ v)) / float(v @ v)
+    return bool(np.all(squares > _SMALLEST_SHARE * gross)) and removed <= _REMOVED * largest

@@ -1,0 +1,236 @@
+"""How work is done: threads of linear algebra, many tasks at once, progress.
+
+Threads wait for each other. In a small problem that takes longer than they save, and far longer
+where other programs keep the cores busy.
+"""
+
+import threading
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache, partial
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+
+from plsdof.errors import InvalidInputError, MissingExtraError, PlsdofWarning, warn_caller
+
+# How many threads linear algebra takes
+# -------------------------------------
+
+# Multiplications from which on a problem is worth several threads.
+_WORTH = 1e8
+
+
+def threads_for(shape: tuple[int, ...]) -> AbstractContextManager[Any]:
+    """Take one thread for a small (n, p) matrix, as many as there are for a large one."""
+    n_rows, n_columns = shape
+    small = n_rows * n_columns * min(n_rows, n_columns) < _WORTH
+    return one_thread() if small else nullcontext()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Limit linear algebra to one thread; without threadpoolctl (extra "sklearn") nothing changes.
+
+    The limit holds for the whole process, until the last one who asked for it is done.
+    """
+    _limit.acquire()
+    try:
+        yield
+    finally:
+        _limit.release()
+
+
+class _Limit:
+    """A limit that several Python threads share: the first one sets it, the last one lifts it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._holders = 0
+        self._limiter: Any = None
+
+    def acquire(self) -> None:
+        with self._lock:
+            if self._holders == 0 and (controller := _controller()) is not None:
+                _give_up_control(controller)
+                self._limiter = controller.limit(limits=1)
+            self._holders += 1
+
+    def release(self) -> None:
+        with self._lock:
+            self._holders -= 1
+            if self._holders == 0 and self._limiter is not None:
+                _give_up_control(_controller())
+                self._limiter.restore_original_limits()
+                _give_up_control(_controller())
+                self._limiter = None
+
+
+def _give_up_control(controller: Any) -> None:
+    """Let any Python thread set limits: threadpoolctl listens to the one that set the last."""
+    for library in controller.lib_controllers:
+        if hasattr(library, "clear_controlling_thread"):
+            library.clear_controlling_thread(force=True)
+
+
+@cache
+def _controller() -> Any:
+    try:
+        from threadpoolctl import ThreadpoolController
+    except ImportError:
+        return None
+    return ThreadpoolController()
+
+
+_limit = _Limit()
+
+
+# Work on many tasks, one after the other or in parallel, with one warning for all of them
+# ----------------------------------------------------------------------------------------
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+Caught = list[tuple[type[Warning], str]]
+Outcome: TypeAlias = tuple[Result, Caught]
+
+
+def run_each(
+    work: Callable[[Task], Result],
+    tasks: Sequence[Task],
+    *,
+    done: Sequence[Outcome[Result] | None] | None = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+    description: str = "Folds",
+    unit: str = "folds",
+) -> list[Result]:
+    """Return ``[work(task) for task in tasks]``, in this order.
+
+    To be called from a public function: what the tasks warn about is put into one warning, which
+    points at the caller of that function. Results do not depend on ``n_jobs``, but for rounding
+    where a threaded linear algebra library adds up in another order.
+
+    Parameters
+    ----------
+    work : callable
+        Takes a task, such as a `Fold`. Must be picklable (by cloudpickle) with ``n_jobs``.
+    done : sequence, optional
+        One item per task: None, or the result and its warnings (pairs of category and text) where
+        they are known already and no work is left.
+    n_jobs : int, optional
+        None or 1: a plain loop. Otherwise that many processes, each with one thread for linear
+        algebra so that they do not compete; -1 for all processors. Needs joblib.
+    progress : bool
+        Show a bar on stderr. Needs rich.
+    description, unit : str
+        What the bar says, and what warnings call the tasks.
+
+    Examples
+    --------
+    >>> from plsdof.selection.folds import make_folds
+    >>> folds = make_folds(np.zeros((7, 1)), np.zeros(7), 3)
+    >>> run_each(lambda fold: len(fold.train), folds)
+    [4, 5, 5]
+    """
+    results, caught = [], []
+    known = [None] * len(tasks) if done is None else done
+    todo = [task for task, outcome in zip(tasks, known, strict=True) if outcome is None]
+    made = _outcomes(partial(_recorded, work), todo, _as_jobs(n_jobs))
+    outcomes = _completed(known, iter(made))
+    for result, notes in with_progress(outcomes, len(tasks), description) if progress else outcomes:
+        results.append(result)
+        caught.append(notes)
+    _warn_once(caught, unit)
+    return results
+
+
+def _as_jobs(n_jobs: int | None) -> int:
+    if n_jobs is None:
+        return 1
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
+        raise InvalidInputError(
+            f"n_jobs must be None, a number of processes >= 1, or -1 for all processors; "
+            f"got {n_jobs!r}."
+        )
+    return int(n_jobs)
+
+
+def _outcomes(
+    work: Callable[[Task], Outcome[Result]], tasks: Sequence[Task], n_jobs: int
+) -> Iterable[Outcome[Result]]:
+    if n_jobs == 1:
+        return map(work, tasks)
+    try:
+        import joblib
+    except ImportError as error:
+        raise MissingExtraError("joblib", "sklearn", "n_jobs other than 1") from error
+    if not tasks:
+        return ()
+    with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
+        run = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
+    outcomes: Iterable[Outcome[Result]] = run(joblib.delayed(work)(task) for task in tasks)
+    return outcomes
+
+
+def _completed(
+    known: Sequence[Outcome[Result] | None], made: Iterator[Outcome[Result]]
+) -> Iterator[Outcome[Result]]:
+    """Fill the gaps in what is known with what is made."""
+    for outcome in known:
+        yield next(made) if outcome is None else outcome
+    next(made, None)  # nothing is left; joblib closes its generator when it is asked
+
+
+def _recorded(work: Callable[[Task], Result], task: Task) -> Outcome[Result]:
+    """Do the work and hand its warnings over, across processes too."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", PlsdofWarning)
+        result = work(task)
+    return result, [(note.category, str(note.message)) for note in caught]
+
+
+def with_progress(outcomes: Iterable[Result], total: int, description: str) -> Iterator[Result]:
+    """Pass things on one by one while a bar on stderr counts them; needs rich."""
+    with progress_bar(description, total=total) as told:
+        assert told is not None
+        for count, outcome in enumerate(outcomes, start=1):
+            yield outcome
+            told(count, total)
+
+
+@contextmanager
+def progress_bar(
+    description: str, *, total: int | None = None, wanted: bool = True, console: Any = None
+) -> Iterator[Callable[[int, int], object] | None]:
+    """Show a bar, on stderr or a rich console, and give a function that is told how far work is.
+
+    It takes the numbers of things done and planned. None is given if no bar is wanted.
+    """
+    if not wanted:
+        yield None
+        return
+    try:
+        from rich.console import Console
+        from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
+    except ImportError as error:
+        raise MissingExtraError("rich", "cli", "A progress bar") from error
+    columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
+    transient = console is None
+    console = Console(stderr=True) if console is None else console
+    with Progress(*columns, console=console, transient=transient) as bars:
+        task = bars.add_task(description, total=total)
+        yield lambda done, planned: bars.update(task, completed=done, total=planned)
+
+
+def _warn_once(caught: Sequence[Caught], unit: str) -> None:
+    """Issue one warning for all tasks and kind of ours, and each distinct one of others once."""
+    everything = list(dict.fromkeys(note for notes in caught for note in notes))
+    ours = {kind: text for kind, text in reversed(everything) if issubclass(kind, PlsdofWarning)}
+    for kind, text in everything:
+        if kind not in ours:
+            warn_caller(text, kind)
+    count = Counter(kind for notes in caught for kind in {kind for kind, _ in notes})
+    for kind, text in ours.items():
+        warn_caller(f"In {count[kind]} of {len(caught)} {unit}: {text}", kind)

@@ -1,0 +1,10 @@
+from .diagnostics import Diagnostic as Diagnostic
+from .rows import OutlierTable as OutlierTable
+from .rows import hotelling_t2 as hotelling_t2
+from .rows import outliers as outliers
+from .rows import q_residuals as q_residuals
+from .variables import ExplainedVariance as ExplainedVariance
+from .variables import explained_variance as explained_variance
+from .variables import selectivity_ratio as selectivity_ratio
+from .variables import selectivity_ratio_test as selectivity_ratio_test
+from .variables import vip as vip

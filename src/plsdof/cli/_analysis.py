@@ -1,0 +1,525 @@
+"""What ``plsdof fit`` computes and shows: a path, a cross-validation, a choice, inference."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path as FilePath
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from plsdof._core import fit as methods
+from plsdof._core.criteria import DOF_KINDS, Selection, criterion_label, usual_noise
+from plsdof._core.inputs import Array, as_choice, as_count, as_fraction, read_only
+from plsdof._core.path import Path
+from plsdof.cli._data import LEAVE_ONE_OUT, Folds, Problem, StreamedProblem, TableProblem
+from plsdof.cli._options import CHOICES, DEFAULT_COMPONENTS, METHODS
+from plsdof.cli._terminal import (
+    add_row,
+    fixed,
+    note,
+    number,
+    p_value,
+    percent,
+    plural,
+    remark,
+    safe,
+    table,
+)
+from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.inference.intervals import (
+    CoefficientInference,
+    Interval,
+    coefficient_inference,
+    noise_interval,
+)
+from plsdof.large import sources as source_methods
+from plsdof.selection.cross_validation import CrossValidation, cross_validate
+from plsdof.selection.stability import SelectionFrequency, selection_frequency
+
+# What ``plsdof fit`` computes: a path, cross-validation, a choice, and inference for it
+# --------------------------------------------------------------------------------------
+
+_DEFAULT_FOLDS = 10
+# How to fit a table in memory, and one that is read piece by piece.
+_FITS: dict[str, tuple[Any, Any]] = {
+    "pls": (methods.pls_path, source_methods.pls_path_from),
+    "pcr": (methods.pcr_path, source_methods.pcr_path_from),
+    "ridge": (methods.ridge_path, source_methods.ridge_path_from),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What to compute, as asked for on the command line; checked once.
+
+    Attributes
+    ----------
+    method, criterion, dof : str
+    rule : str or None
+    components, max_components : int or None
+    folds : int, "loo" or None
+    scale : bool
+    level : float
+    stability : bool
+        Make the choice again on simulated responses.
+    """
+
+    method: str = "pls"
+    criterion: str = "bic"
+    rule: str | None = None
+    dof: str = "exact"
+    components: int | None = None
+    max_components: int | None = None
+    folds: Folds | None = None
+    scale: bool = True
+    level: float = 0.95
+    stability: bool = False
+
+    def checked(self) -> "Plan":
+        """Refuse what cannot be done before a long computation starts."""
+        as_choice(self.method, "--method", METHODS)
+        as_choice(self.criterion, "--criterion", CHOICES)
+        as_choice(self.dof, "--dof", DOF_KINDS)
+        as_fraction(self.level, "--level")
+        for name, minimum in (("components", 0), ("max_components", 1)):
+            value = getattr(self, name)
+            if value is not None:
+                as_count(value, f"--{name.replace('_', '-')}", minimum=minimum)
+        if self.method == "ridge" and {self.components, self.max_components} != {None}:
+            raise InvalidInputError(
+                "--components and --max-components are for pls and pcr; ridge has none."
+            )
+        if self.stability and (self.criterion == "cv" or self.components is not None):
+            raise InvalidInputError(
+                "--stability makes the choice of a criterion again on simulated responses; it "
+                "goes with --criterion bic, aic, ..., and without --components."
+            )
+        return self
+
+    @property
+    def noise(self) -> str:
+        """Kind of noise variance that goes with the Degrees of Freedom."""
+        return usual_noise(self.dof)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Analysis:
+    """Everything there is to say about one fit.
+
+    Attributes
+    ----------
+    plan : Plan
+    path : Path
+    selection : Selection
+        ``scores`` has one entry per model of the path.
+    cv : CrossValidation or None
+    inference : CoefficientInference or None
+        None where the data leave no noise level or no t distribution.
+    sigma : Interval or None
+        Interval of the noise variance, None where it is not defined.
+    frequency : SelectionFrequency or None
+        How often each model is chosen on simulated responses.
+    notes : tuple of str
+    """
+
+    plan: Plan
+    path: Path
+    selection: Selection
+    cv: CrossValidation | None
+    inference: CoefficientInference | None
+    sigma: Interval | None
+    frequency: SelectionFrequency | None
+    notes: tuple[str, ...]
+
+    @property
+    def index(self) -> int:
+        """Row of the chosen model."""
+        return self.selection.index
+
+    @property
+    def cv_error(self) -> Array | None:
+        """Cross-validated mean squared error of every model, nan where unknown."""
+        return None if self.cv is None else _padded(self.cv.mean_error, self.path)
+
+    @property
+    def cv_std_error(self) -> Array | None:
+        """Standard error of `cv_error`."""
+        return None if self.cv is None else _padded(self.cv.std_error, self.path)
+
+    @property
+    def rmsecv(self) -> Array | None:
+        """Root of `cv_error`, in the unit of the response."""
+        return None if self.cv_error is None else read_only(np.sqrt(self.cv_error))
+
+    @property
+    def rmsecv_std_error(self) -> Array | None:
+        """Standard error of `rmsecv`, by the delta method; nan where the error is zero."""
+        if self.rmsecv is None or self.cv_std_error is None:
+            return None
+        twice = np.where(self.rmsecv > 0, 2 * self.rmsecv, np.nan)
+        return read_only(self.cv_std_error / twice)
+
+    @property
+    def r_squared(self) -> float:
+        """Share of the variance of the response that the chosen model explains."""
+        total = self.path.spectrum.total
+        return float(1 - self.path.rss[self.index] / total) if total > 0 else float("nan")
+
+
+def as_folds(text: str | None, criterion: str, groups: str | None) -> Folds | None:
+    """Return what --cv asks for, or what --criterion cv needs; --groups needs one of them."""
+    if text is None and criterion == "cv":
+        return _DEFAULT_FOLDS
+    if text is None:
+        if groups is not None:
+            raise InvalidInputError(
+                "--groups keeps rows together in cross-validation, which needs --cv; add --cv 10 "
+                "or --cv loo."
+            )
+        return None
+    if text == LEAVE_ONE_OUT:
+        return LEAVE_ONE_OUT
+    if not text.isdecimal() or len(text) > 9:
+        raise InvalidInputError(
+            f"--cv must be a number of folds >= 2, or {LEAVE_ONE_OUT}; got {text[:40]!r}."
+        )
+    return as_count(int(text), "--cv", minimum=2)
+
+
+def analyse(problem: TableProblem | StreamedProblem, plan: Plan) -> Analysis:
+    """Fit, cross-validate if asked to, choose, infer; collect warnings as notes."""
+    plan = plan.checked()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        path = _fit(problem, plan)
+        cv = None if plan.folds is None else _cross_validate(problem, plan, path)
+        selection = _select(path, cv, plan)
+        inference, reason = _infer(problem, path, selection.index, plan)
+        sigma = _sigma(path, selection.index, plan)
+        frequency = _again(path, plan) if plan.stability else None
+    notes = [str(one.message) for one in caught]
+    if cv is not None and isinstance(problem, TableProblem):
+        notes += [cv.message, *problem.cross_validation_notes]
+    notes += [reason, _at_the_edge(path, selection, plan)]
+    return Analysis(
+        plan=plan,
+        path=path,
+        selection=selection,
+        cv=cv,
+        inference=inference,
+        sigma=sigma,
+        frequency=frequency,
+        notes=tuple(dict.fromkeys(text for text in notes if text)),
+    )
+
+
+def default_components(n: int, p: int, limit: int | None = None) -> int:
+    """Return the largest model to look at: ``limit``, 30 by default, if the table has as many."""
+    return max(1, min(limit or DEFAULT_COMPONENTS, n - 1, p))
+
+
+def select_by(
+    path: Path, criterion: str, *, dof: str = "exact", rule: str | None = None
+) -> Selection:
+    """Choose a model of a path, or say that the criterion cannot."""
+    try:
+        return path.select(criterion, dof, rule=rule)
+    except NotAvailableError as error:
+        raise InvalidInputError(
+            f"--criterion {criterion} is not defined here: the table has too few rows for its "
+            "predictors to tell the noise level. Choose another one, such as cv."
+        ) from error
+
+
+def _again(path: Path, plan: Plan) -> SelectionFrequency:
+    return selection_frequency(path, plan.criterion, dof=plan.dof, rule=plan.rule)
+
+
+def _fit(problem: TableProblem | StreamedProblem, plan: Plan) -> Path:
+    most = plan.max_components or default_components(*problem.shape)
+    most = most if plan.components is None else max(most, plan.components)
+    in_memory, streamed = _FITS[plan.method]
+    if isinstance(problem, StreamedProblem):
+        fit = partial(streamed, problem.gram)
+    else:
+        fit = partial(in_memory, problem.X, problem.y)
+    path: Path = fit(*(() if plan.method == "ridge" else (most,)), scale=plan.scale)
+    if plan.components is not None and plan.components >= len(path.dof):
+        raise InvalidInputError(
+            f"--components {plan.components}: the table supports {len(path.dof) - 1} at most. "
+            f"{path.message}"
+        )
+    return path
+
+
+def _cross_validate(
+    problem: TableProblem | StreamedProblem, plan: Plan, path: Path
+) -> CrossValidation:
+    assert plan.folds is not None
+    assert isinstance(problem, TableProblem)  # or it was refused
+    limits: dict[str, Any] = {}
+    if plan.method != "ridge":
+        # A fold cannot support more components than it has training rows less one.
+        most = max(len(fold.test) for fold in problem.split(plan.folds))
+        limits["max_components"] = max(1, min(len(path.dof), len(problem.y) - most) - 1)
+    return cross_validate(
+        problem.X,
+        problem.y,
+        plan.method,
+        cv=problem.n_folds(plan.folds),
+        groups=problem.groups,
+        scale=plan.scale,
+        **limits,
+    )
+
+
+def _select(path: Path, cv: CrossValidation | None, plan: Plan) -> Selection:
+    if plan.criterion == "cv":
+        assert cv is not None
+        chosen = cv.select(rule=plan.rule or "minimum")
+        chosen = replace(chosen, scores=_padded(chosen.scores, path))
+    else:
+        chosen = select_by(path, plan.criterion, dof=plan.dof, rule=plan.rule)
+    if plan.components is None:
+        return chosen
+    return replace(
+        chosen,
+        index=plan.components,
+        parameter=float(plan.components),
+        rule="given",
+        message=f"{plan.components} components asked for "
+        f"({path.dof[plan.components]:.2f} Degrees of Freedom).",
+    )
+
+
+def _infer(
+    problem: TableProblem | StreamedProblem, path: Path, index: int, plan: Plan
+) -> tuple[CoefficientInference | None, str]:
+    if isinstance(problem, StreamedProblem) and not problem.has_intervals:
+        return None, f"No intervals: {problem.why_no_intervals}"
+    try:
+        return coefficient_inference(path, index, level=plan.level, noise=plan.noise), ""
+    except NotAvailableError:
+        n, dof = path.spectrum.n, float(path.dof[index])
+        return None, (
+            f"No intervals: the model has {dof:.1f} Degrees of Freedom for {n:g} rows, which "
+            "leaves too little to estimate the noise from. Choose a simpler one."
+        )
+
+
+def _sigma(path: Path, index: int, plan: Plan) -> Interval | None:
+    if plan.noise != "jacobian":
+        return None
+    try:
+        interval = noise_interval(path, index, level=plan.level)
+    except NotAvailableError:
+        return None
+    return interval
+
+
+def _at_the_edge(path: Path, selection: Selection, plan: Plan) -> str:
+    last = int(path.simplest_first()[-1])
+    if selection.index != last or selection.rule == "given" or len(path.dof) < 3:
+        return ""
+    if plan.method == "ridge":
+        return "The smallest penalty was chosen; least squares may do as well."
+    if path.message or last >= min(path.spectrum.rank, path.spectrum.n - 1):
+        return ""
+    return "The largest model was chosen; allow larger ones with --max-components."
+
+
+def _padded(values: Array, path: Path) -> Array:
+    """Give models that not every fold supports the value nan."""
+    padded = np.full(len(path.dof), np.nan)
+    padded[: len(values)] = values
+    return read_only(padded)
+
+
+# What ``plsdof fit`` prints
+# --------------------------
+
+_MOST_MODELS = 16
+_MOST_COEFFICIENTS = 10
+_FEW_COEFFICIENTS = 15
+_CAVEAT = "Intervals take the model size as given and leave out the bias of the fit."
+_NAMES = {"pls": "PLS", "pcr": "PCR", "ridge": "Ridge"}
+
+
+def show_fit(screen: Console, problem: Problem, analysis: Analysis, *, verbose: bool) -> None:
+    """Print path, choice, noise level and coefficients."""
+    screen.print(heading(problem), style="bold")
+    if verbose:
+        screen.print(f"Read as {safe(problem.described)}; solver {analysis.path.solver}.")
+    screen.print()
+    screen.print(_path_table(analysis, verbose))
+    screen.print()
+    remark(screen, "Choice", why(analysis))
+    if analysis.frequency is not None:
+        remark(screen, "Stability", f"{analysis.frequency.message}.")
+    remark(screen, "Noise", noise_sentence(analysis))
+    note(screen, (*problem.notes, *analysis.notes))
+    if analysis.inference is not None and not _is_empty(analysis):
+        screen.print()
+        screen.print(_coefficient_table(problem, analysis, verbose))
+
+
+def criterion_name(name: str) -> str:
+    """Return a criterion as a heading shows it."""
+    return "RMSECV" if name.startswith("cv") else criterion_label(name)
+
+
+def why(analysis: Analysis) -> str:
+    """Say which model was chosen, why, and what it costs."""
+    path, chosen = analysis.path, analysis.selection
+    what = path.label(chosen.index).replace("component(s)", "components")
+    what = "1 component" if what == "1 components" else what
+    dof, naive = path.dof[chosen.index], path.naive_dof[chosen.index]
+    cost = f" It uses {dof:.2f} Degrees of Freedom"
+    std_error = path.dof_std_error[chosen.index]
+    if std_error > 0:
+        cost += f" (standard error {number(float(std_error), 2)})"
+    if abs(dof - naive) > 0.01:
+        cost += f", not the {naive:.0f} that counting components gives"
+    if _is_empty(analysis):
+        cost = " It is the mean of the response: no predictor is worth its cost"
+    return f"{what}, {_reason(analysis)}.{cost}."
+
+
+def _is_empty(analysis: Analysis) -> bool:
+    return analysis.path.parameter_name == "n_components" and analysis.index == 0
+
+
+def _reason(analysis: Analysis) -> str:
+    chosen = analysis.selection
+    name = criterion_name(chosen.criterion)
+    if chosen.rule == "given":
+        return "as asked for"
+    rules = {
+        "first-minimum": f"the first minimum of {name}",
+        "global-minimum": f"the smallest {name}",
+        "minimum": f"the smallest {name}",
+        "one-standard-error": f"the simplest model within one standard error of the best {name}",
+        "randomization": f"the simplest model that is not worse by {name} (randomization test)",
+    }
+    return rules[chosen.rule] + _neighbours(analysis)
+
+
+def _neighbours(analysis: Analysis) -> str:
+    order = analysis.path.simplest_first().tolist()
+    place = order.index(analysis.index)
+    scores = analysis.selection.scores[order]
+    if analysis.selection.criterion.startswith("cv"):
+        scores = np.sqrt(scores)  # squared errors become RMSECV
+    around = []
+    if place > 0:
+        around.append(f"{number(scores[place - 1])} before")
+    if place + 1 < len(order):
+        around.append(f"{number(scores[place + 1])} after")
+    return f" ({number(scores[place])}; {', '.join(around)})" if around else ""
+
+
+def noise_sentence(analysis: Analysis) -> str:
+    """Say how large the noise is, and how well the model fits."""
+    variance = analysis.path.noise_at(analysis.index, analysis.plan.noise)
+    text = f"sigma = {number(float(np.sqrt(variance)))}"
+    if analysis.sigma is not None:
+        low, high = np.sqrt([analysis.sigma.lower[0], analysis.sigma.upper[0]])
+        text += f" ({percent(analysis.plan.level)} interval {number(low)} to {number(high)})"
+    elif analysis.plan.noise == "naive":
+        text += " (residual sum of squares by n - m - 1; no interval)"
+    return f"{text}; the model explains {100 * analysis.r_squared:.1f}% of the variance."
+
+
+def shown_rows(order: Sequence[int], chosen: int, *, evenly: bool, verbose: bool) -> list[int]:
+    """Return the places in the path that a short table shows: the start, the choice, the end."""
+    size = len(order)
+    if verbose or size <= _MOST_MODELS:
+        return list(range(size))
+    place = list(order).index(chosen)
+    if evenly:
+        start = np.linspace(0, size - 1, _MOST_MODELS - 4).round().astype(int).tolist()
+    else:
+        start = list(range(max(4, _MOST_MODELS - 4)))
+    near = range(max(0, place - 2), min(size, place + 3))
+    return sorted({*start, *near, size - 1})
+
+
+def heading(problem: Problem) -> str:
+    """Say what is predicted from what."""
+    rows, p = problem.shape
+    axis = problem.wavelengths
+    what = plural(p, "predictor")
+    if axis is not None:
+        what = f"{plural(p, 'wavelength')} ({axis[0]:g} to {axis[-1]:g})"
+    source = safe(FilePath(problem.source).name or problem.source, 40)
+    return f"{safe(problem.response, 40)} from {what}; {plural(rows, 'row')} of {source}"
+
+
+def _path_table(analysis: Analysis, verbose: bool) -> Table:
+    path, chosen = analysis.path, analysis.selection
+    ridge = path.parameter_name == "alpha"
+    headings = ["alpha" if ridge else "m", "DoF"]
+    headings += ["+- se"] if path.dof_std_error.any() else []
+    headings += ["RSS", "sigma"]
+    by_cv = chosen.criterion.startswith("cv")
+    headings += [] if by_cv else [criterion_name(chosen.criterion)]
+    headings += [] if analysis.cv is None else ["RMSECV", "+- se"]
+    made = table(f"{_NAMES[analysis.plan.method]}, model by model", [*headings, ""])
+    order = path.simplest_first().tolist()
+    places = shown_rows(order, chosen.index, evenly=ridge, verbose=verbose)
+    columns = _path_columns(analysis, path, by_cv)
+    for position, place in enumerate(places):
+        if position and place > places[position - 1] + 1 and not ridge:
+            add_row(made, ["..."])
+        row = order[place]
+        label = f"{path.parameters[row]:.4g}"
+        mark = "<- chosen" if row == chosen.index else ""
+        add_row(made, [label, *(one[row] for one in columns), mark], chosen=bool(mark))
+    remarks = []
+    if len(places) < len(order):
+        remarks.append(f"{len(places)} of {len(order)} models; --verbose shows all.")
+    if analysis.cv is not None:
+        remarks.append("RMSECV: root mean squared error of rows left out, by cross-validation.")
+    made.caption = " ".join(remarks) or None
+    made.caption_justify = "left"
+    return made
+
+
+def _path_columns(analysis: Analysis, path: Path, by_cv: bool) -> list[list[str]]:
+    sigma = np.sqrt(path.noise_variance(analysis.plan.noise))
+    columns = [[fixed(one) for one in path.dof]]
+    columns += [_numbers(path.dof_std_error, 2)] if path.dof_std_error.any() else []
+    columns += [_numbers(values) for values in (path.rss, sigma)]
+    if not by_cv:
+        columns.append(_numbers(analysis.selection.scores))
+    if analysis.rmsecv is not None and analysis.rmsecv_std_error is not None:
+        columns += [_numbers(analysis.rmsecv), _numbers(analysis.rmsecv_std_error, 2)]
+    return columns
+
+
+def _numbers(values: Array, digits: int = 4) -> list[str]:
+    return [number(float(value), digits) for value in values]
+
+
+def _coefficient_table(problem: Problem, analysis: Analysis, verbose: bool) -> Table:
+    result = analysis.inference
+    assert result is not None
+    p = len(result.coef)
+    most = p if verbose or p <= _FEW_COEFFICIENTS else _MOST_COEFFICIENTS
+    title = f"Coefficients with {percent(result.level)} intervals, largest |t| first"
+    made = table(
+        title, ("predictor", "coef", "std error", "lower", "upper", "t", "p"), text_columns=1
+    )
+    for i in np.argsort(-np.abs(result.statistic), kind="stable")[:most]:
+        values = (result.coef[i], result.std_error[i], result.lower[i], result.upper[i])
+        cells = [number(float(value)) for value in values]
+        tested = [fixed(float(result.statistic[i])), p_value(float(result.p_value[i]))]
+        add_row(made, [safe(problem.names[i], 24), *cells, *tested])
+    more = f"{most} of {p} predictors; --verbose shows all. " if most < p else ""
+    made.caption = more + _CAVEAT
+    made.caption_justify = "left"
+    return made

@@ -1,0 +1,255 @@
+"""Options that several commands share."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from plsdof._core.criteria import CRITERIA, DOF_KINDS
+
+METHODS = ("pls", "pcr", "ridge")
+CHOICES = (*CRITERIA, "cv")
+RULES = (
+    "first-minimum",
+    "global-minimum",
+    "minimum",
+    "one-standard-error",
+    "randomization",
+)
+PLOT_FORMATS = ("png", "svg", "pdf")
+DEFAULT_COMPONENTS = 30
+
+
+def _completing(words: tuple[str, ...]) -> Callable[[str], list[str]]:
+    def complete(incomplete: str) -> list[str]:
+        return [word for word in words if word.startswith(incomplete)]
+
+    return complete
+
+
+_TABLE = "Columns of the table"
+_MODEL = "Model"
+_OUTPUT = "Output"
+
+File = Annotated[
+    Path, typer.Argument(metavar="TABLE", help="CSV, TSV, Parquet or Excel (.xlsx) file.")
+]
+FileOrFolder = Annotated[
+    Path,
+    typer.Argument(
+        metavar="TABLE",
+        help="CSV, TSV, Parquet or Excel (.xlsx) file, or a folder of CSV or Parquet files.",
+    ),
+]
+Response = Annotated[
+    str,
+    typer.Option(
+        "--response",
+        "-r",
+        metavar="COLUMN",
+        help="Column to be predicted.",
+        rich_help_panel=_TABLE,
+        show_default=False,
+    ),
+]
+Features = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--features",
+        "-f",
+        metavar="CHOICE",
+        help="Predictors: a name, a range such as 1100:1300 or a:f, a pattern such as 'nir*', or "
+        "re:EXPRESSION. May be repeated.",
+        show_default="all numeric columns",
+        rich_help_panel=_TABLE,
+    ),
+]
+Exclude = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--exclude",
+        "-x",
+        metavar="CHOICE",
+        help="Columns to leave out, chosen in the same way. May be repeated.",
+        rich_help_panel=_TABLE,
+        show_default=False,
+    ),
+]
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Rows with the same value here, such as replicates of a sample, stay together in "
+        "cross-validation (--cv). No predictor.",
+        rich_help_panel=_TABLE,
+        show_default=False,
+    ),
+]
+Label = Annotated[
+    str | None,
+    typer.Option(
+        "--id",
+        metavar="COLUMN",
+        help="Column that names the rows. No predictor.",
+        rich_help_panel=_TABLE,
+        show_default=False,
+    ),
+]
+DropMissing = Annotated[
+    bool,
+    typer.Option(
+        "--drop-missing",
+        help="Drop rows with missing values, and say how many.",
+        rich_help_panel=_TABLE,
+    ),
+]
+Sheet = Annotated[
+    str | None,
+    typer.Option(
+        help="Sheet of an Excel file.",
+        metavar="NAME",
+        show_default="first",
+        rich_help_panel=_TABLE,
+    ),
+]
+InMemory = Annotated[
+    bool | None,
+    typer.Option(
+        "--in-memory/--streamed",
+        metavar=" ",  # not <bool>: a flag takes no value
+        help="Read the table as a whole, or piece by piece in bounded memory.",
+        show_default="streamed for folders, and files above 1 GB (Parquet: 500 MB)",
+        rich_help_panel=_TABLE,
+    ),
+]
+Criterion = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help=f"How to choose a model: {', '.join(CHOICES)} (cross-validation).",
+        autocompletion=_completing(CHOICES),
+        rich_help_panel=_MODEL,
+    ),
+]
+Rule = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RULE",
+        help="first-minimum or global-minimum of the criterion; minimum, one-standard-error or "
+        "randomization for cv.",
+        show_default="first-minimum; global-minimum for pcr; minimum for cv",
+        autocompletion=_completing(RULES),
+        rich_help_panel=_MODEL,
+    ),
+]
+Method = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help=f"Regression method: {', '.join(METHODS)}.",
+        autocompletion=_completing(METHODS),
+        rich_help_panel=_MODEL,
+    ),
+]
+Components = Annotated[
+    int | None,
+    typer.Option(
+        metavar="M",
+        help="Keep this many components instead of choosing (pls and pcr).",
+        show_default=False,
+        rich_help_panel=_MODEL,
+    ),
+]
+MaxComponents = Annotated[
+    int | None,
+    typer.Option(
+        metavar="M",
+        help="Largest model to look at (pls and pcr).",
+        show_default="30, or what the table supports",
+        rich_help_panel=_MODEL,
+    ),
+]
+NoScale = Annotated[
+    bool,
+    typer.Option(
+        "--no-scale",
+        help="Do not scale the predictors to unit variance.",
+        rich_help_panel=_MODEL,
+    ),
+]
+FoldsText = Annotated[
+    str | None,
+    typer.Option(
+        "--cv",
+        metavar="K|loo",
+        help="Add K-fold cross-validation, row i in fold i modulo K; or leave one out.",
+        show_default=False,
+        rich_help_panel=_MODEL,
+    ),
+]
+DofKind = Annotated[
+    str,
+    typer.Option(
+        "--dof",
+        metavar="KIND",
+        help=f"Degrees of Freedom in the criterion: {', '.join(DOF_KINDS)}.",
+        autocompletion=_completing(DOF_KINDS),
+        rich_help_panel=_MODEL,
+    ),
+]
+Level = Annotated[
+    float, typer.Option(metavar="P", help="Level of the intervals.", rich_help_panel=_MODEL)
+]
+AsJson = Annotated[
+    bool,
+    typer.Option(
+        "--json", help="Print JSON: all that the tables give, and more.", rich_help_panel=_OUTPUT
+    ),
+]
+Report = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.html",
+        help="Write a report for the browser.",
+        show_default=False,
+        rich_help_panel=_OUTPUT,
+    ),
+]
+Plot = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.png|svg|pdf",
+        help="Draw an overview.",
+        show_default=False,
+        rich_help_panel=_OUTPUT,
+    ),
+]
+ModelOut = Annotated[
+    Path | None,
+    typer.Option(
+        "--model",
+        metavar="FILE.json",
+        help="Keep the model for `plsdof predict`.",
+        show_default=False,
+        rich_help_panel=_OUTPUT,
+    ),
+]
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=_OUTPUT),
+]
+Stability = Annotated[
+    bool,
+    typer.Option(
+        "--stability",
+        help="Count how often the criterion makes the same choice on simulated responses.",
+        rich_help_panel=_MODEL,
+    ),
+]
+Verbose = Annotated[
+    bool,
+    typer.Option(
+        "--verbose", "-v", help="Print everything: all rows of all tables.", rich_help_panel=_OUTPUT
+    ),
+]

@@ -1,0 +1,263 @@
+"""Different regression methods on the common scale of Degrees of Freedom."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plsdof._core.criteria import CRITERIA, Fits, noise_from_dof, score
+from plsdof._core.display import data_frame, one_line
+from plsdof._core.fit import default_alphas, pcr_path, pls_path, ridge_path
+from plsdof._core.inputs import Array, as_choice, as_matrix, as_response, as_weights, read_only
+from plsdof._core.path import Path
+from plsdof.complexity._monte_carlo import weight_options
+from plsdof.complexity.regressors import degrees_of_freedom
+from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.selection.cross_validation import cross_validate
+
+METHODS = ("pls", "pcr", "ridge")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Comparison:
+    """One row per model of every method.
+
+    Attributes
+    ----------
+    method : (K,) array of str
+    parameter : (K,) array
+        Number of components, or alpha.
+    dof : (K,) array
+    dof_std_error : (K,) array
+        Standard error of ``dof``: zero unless it is a Monte Carlo estimate.
+    train_error : (K,) array
+        RSS / n.
+    cv_error : (K,) array
+        Cross-validated mean squared error; nan where it was not asked for or not supported.
+    criteria : dict of (K,) arrays
+        Information criteria by name; nan where undefined.
+    paths : dict of Path
+        The paths behind the rows; single regressors have none.
+
+    Examples
+    --------
+    >>> from plsdof.datasets import load_ozone
+    >>> table = compare_paths(*load_ozone(return_X_y=True))
+    >>> table
+    Comparison(76 models: pls 13, pcr 13, ridge 50, criteria=('aic', 'bic'))
+    >>> table.parameter[table.best("bic")["pls"]]
+    np.float64(2.0)
+    """
+
+    method: npt.NDArray[np.str_]
+    parameter: Array
+    dof: Array
+    dof_std_error: Array
+    train_error: Array
+    cv_error: Array
+    criteria: dict[str, Array]
+    paths: dict[str, Path]
+
+    def columns(self) -> dict[str, Any]:
+        """Return the table as a dictionary of columns."""
+        return {
+            "method": self.method,
+            "parameter": self.parameter,
+            "dof": self.dof,
+            "dof_std_error": self.dof_std_error,
+            "train_error": self.train_error,
+            "cv_error": self.cv_error,
+            **self.criteria,
+        }
+
+    def to_frame(self) -> Any:
+        """Return the table as a pandas data frame."""
+        return data_frame(self.columns())
+
+    def nearest(self, dof: float) -> dict[str, int]:
+        """Return, for each method, the row whose Degrees of Freedom are nearest to ``dof``."""
+        found = {}
+        for name in dict.fromkeys(self.method.tolist()):
+            rows = np.flatnonzero(self.method == name)
+            distance = np.abs(self.dof[rows] - dof)
+            if np.all(np.isnan(distance)):
+                raise NotAvailableError(f"The Degrees of Freedom of {name!r} are not known.")
+            found[name] = int(rows[np.nanargmin(distance)])
+        return found
+
+    def best(self, by: str = "cv_error") -> dict[str, int]:
+        """Return, for each method, the row with the smallest value of a column."""
+        columns = self.columns()
+        as_choice(by, "by", ("train_error", "cv_error", *self.criteria))
+        found = {}
+        for name in dict.fromkeys(self.method.tolist()):
+            rows = np.flatnonzero(self.method == name)
+            values = columns[by][rows]
+            if np.all(np.isnan(values)):
+                raise NotAvailableError(f"{by!r} is not known for {name!r}; ask for it (cv=...).")
+            found[name] = int(rows[np.nanargmin(values)])
+        return found
+
+    def __repr__(self) -> str:
+        counts = Counter(self.method.tolist())
+        sizes = ", ".join(f"{name} {count}" for name, count in counts.items())
+        return one_line(self, f"{len(self.dof)} models: {sizes}", criteria=(*self.criteria,))
+
+
+def compare_paths(
+    X: Any,
+    y: Any,
+    methods: Sequence[str] | Mapping[str, Any] = METHODS,
+    *,
+    max_components: int | None = None,
+    alphas: Any = None,
+    criteria: Sequence[str] = ("aic", "bic"),
+    cv: Any = None,
+    sample_weight: Any = None,
+    random_state: int | None = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Comparison:
+    """Put PLS, PCR, ridge and more into one table with their Degrees of Freedom.
+
+    Parameters
+    ----------
+    X, y : arrays
+    methods : names among "pls", "pcr", "ridge", or mapping from a name to a method
+        A method is a callable that takes (X, y) and returns a `Path`, or any scikit-learn
+        regressor, which becomes one row with its `degrees_of_freedom`.
+    max_components, alphas
+        For the named methods.
+    criteria : names of information criteria to evaluate
+        With the noise variance of each model, "jacobian" in `Path.noise_variance`; as soon as a
+        regressor is among the methods RSS / (n - DoF) for all, to keep the rows comparable.
+    cv : int, splitter or pairs, optional
+        Folds for the cross-validated error, the same for all methods; none by default.
+    sample_weight : (n,) array, optional
+        Weights, integers meaning repeated rows, for fits, errors and criteria alike.
+    random_state, n_jobs, progress
+        As in `cross_validate`.
+
+    Examples
+    --------
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True)
+    >>> table = compare_paths(X, y, ["pls", "pcr"])
+    >>> table.dof[list(table.nearest(6.6).values())].round(2)
+    array([6.46, 7.  ])
+    """
+    given, X = X, as_matrix(X, min_rows=2)
+    y = as_response(y, len(X))
+    for name in criteria:
+        as_choice(name, "criteria", tuple(CRITERIA))
+    weights = as_weights(sample_weight, len(X))
+    weighted = {} if weights is None else {"sample_weight": weights}
+    n = float(len(X)) if weights is None else float(weights.sum())
+    known = _as_methods(methods, n, max_components, alphas)
+    validate = partial(
+        cross_validate,
+        X,
+        y,
+        cv=cv,
+        sample_weight=weights,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    # One noise variance for all: of a regressor there is no more than RSS / (n - DoF).
+    noise = "dof" if any(hasattr(one, "predict") for one in known.values()) else "jacobian"
+    paths, blocks = {}, []
+    for name, method in known.items():
+        if hasattr(method, "predict"):
+            block = _regressor_rows(method, X, y, weights, criteria)
+            fit = partial(_Fitted, method)
+        else:
+            paths[name] = method(given, y, **weighted)
+            block = _path_rows(paths[name], criteria, noise)
+            fit = method
+        size = len(block["dof"])
+        block["cv_error"] = np.full(size, np.nan) if cv is None else _padded(validate(fit), size)
+        blocks.append({"method": np.full(size, name), **block})
+    merged = {key: np.concatenate([block[key] for block in blocks]) for key in blocks[0]}
+    return Comparison(
+        method=merged.pop("method"),
+        criteria={name: read_only(merged.pop(name)) for name in criteria},
+        paths=paths,
+        **{key: read_only(values) for key, values in merged.items()},
+    )
+
+
+class _Fitted:
+    """A fitted regressor as the only model of a path, for `cross_validate`."""
+
+    parameters = np.zeros(1)
+
+    def __init__(
+        self, estimator: Any, X: Array, y: Array, sample_weight: Array | None = None
+    ) -> None:
+        from sklearn.base import clone
+
+        self.model = clone(estimator).fit(X, y, **weight_options(estimator, sample_weight))
+
+    def predict(self, X_new: Any) -> Array:
+        return np.asarray(self.model.predict(X_new), dtype=np.float64).reshape(1, -1)
+
+
+def _path_rows(path: Path, criteria: Sequence[str], noise: str) -> dict[str, Any]:
+    return {
+        "parameter": path.parameters,
+        "dof": path.dof,
+        "dof_std_error": path.dof_std_error,
+        "train_error": path.rss / path.spectrum.n,
+        **path.criteria_by_name(criteria, noise),
+    }
+
+
+def _regressor_rows(
+    estimator: Any, X: Array, y: Array, weights: Array | None, criteria: Sequence[str]
+) -> dict[str, Any]:
+    found = degrees_of_freedom(estimator, X, y, sample_weight=weights)
+    w = np.ones(len(y)) if weights is None else weights
+    n = float(w.sum())
+    rss, dof = np.array([found.rss]), np.array([found.value])
+    total = float(w @ (y - w @ y / n) ** 2)
+    fits = Fits(rss=rss, dof=dof, noise=noise_from_dof(rss, dof, n), n=n, total=total)
+    return {
+        "parameter": np.array([np.nan]),
+        "dof": dof,
+        "dof_std_error": np.array([found.std_error]),
+        "train_error": rss / n,
+        # cp needs a noise level that does not depend on the model.
+        **{
+            k: score(k, fits) if CRITERIA[k].noise != "common" else np.array([np.nan])
+            for k in criteria
+        },
+    }
+
+
+def _as_methods(methods: Any, n: float, max_components: int | None, alphas: Any) -> dict[str, Any]:
+    if isinstance(methods, Mapping):
+        return dict(methods)
+    if isinstance(methods, str) or not all(name in METHODS for name in methods):
+        raise InvalidInputError(
+            f"methods must be a list of names among {METHODS}, or a mapping from a name to a "
+            f"callable (X, y) -> path or to a regressor; got {methods!r}."
+        )
+    penalties = default_alphas(n) if alphas is None else alphas
+    known: dict[str, Callable[..., Path]] = {
+        "pls": partial(pls_path, max_components=max_components),
+        "pcr": partial(pcr_path, max_components=max_components),
+        "ridge": partial(ridge_path, alphas=penalties),
+    }
+    return {name: known[name] for name in methods}
+
+
+def _padded(result: Any, size: int) -> Array:
+    """Give models that not every fold supports the error nan."""
+    values = np.full(size, np.nan)
+    values[: len(result.mean_error)] = result.mean_error
+    return values

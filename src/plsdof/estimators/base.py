@@ -1,0 +1,463 @@
+"""What the estimators share: responses, a path per response, a chosen model, answers about it."""
+
+import numbers
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse
+
+from plsdof._core.criteria import CRITERIA, DOF_KINDS, Noise, Selection, usual_noise
+from plsdof._core.inputs import (
+    Array,
+    as_choice,
+    as_count,
+    as_matrix,
+    as_measured,
+    as_weights,
+    shortened,
+)
+from plsdof._core.path import Path
+from plsdof.errors import InvalidInputError, RankExhaustedWarning
+from plsdof.inference import intervals as inference
+from plsdof.inference.intervals import (
+    name_coefficients,
+    name_predictions,
+    name_rows,
+    response_names,
+    row_labels,
+)
+from plsdof.inference.summary import Summary, summarize
+from plsdof.selection.cross_validation import cross_validate
+from plsdof.selection.folds import group_codes, make_folds
+
+# What all estimators share: one response or several columns of them, and linear prediction
+# -----------------------------------------------------------------------------------------
+
+try:
+    from sklearn.base import (
+        BaseEstimator,
+        ClassNamePrefixFeaturesOutMixin,
+        RegressorMixin,
+        TransformerMixin,
+    )
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError as error:
+    from plsdof.errors import MissingExtraError
+
+    raise MissingExtraError("scikit-learn", "sklearn", "The estimators") from error
+
+
+_SPARSE = ["csr", "csc"]
+
+
+class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """A regressor for y of shape (n,) or (n, q).
+
+    As in scikit-learn's linear models, attributes and predictions of a y with columns have one
+    entry per column, also if there is one column only.
+    """
+
+    coef_: Array
+    intercept_: Any
+    index_: Any
+    _path_takes_sparse = False
+
+    def predict(self, X: Any) -> Array:
+        """Predict with the chosen model. Shape (n_new,), or (n_new, q) if y had columns."""
+        rows = self._new_rows(X, sparse=self._path_takes_sparse)
+        return np.asarray(rows @ self.coef_.T + self.intercept_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.input_tags.sparse = self._takes_sparse
+        return tags
+
+    def _training_data(self, X: Any, y: Any) -> tuple[Any, Array]:
+        """Check the data, note what y looks like, and return X (n, p) and Y (n, q)."""
+        names = response_names(y)
+        X, y = validate_data(
+            self,
+            as_measured(X, "X"),
+            as_measured(y, "y"),
+            y_numeric=True,
+            multi_output=True,
+            dtype=np.float64,
+            ensure_min_samples=2,
+            copy=False,
+            accept_sparse=_SPARSE if self._takes_sparse else False,
+        )
+        self._one_response = y.ndim == 1
+        self.response_names_ = names
+        return X, as_matrix(y[:, None] if y.ndim == 1 else y, "y")
+
+    @property
+    def _takes_sparse(self) -> bool:
+        """Whether X may be a scipy sparse matrix in `fit`."""
+        return self._path_takes_sparse
+
+    def _require_fitted(self) -> None:
+        check_is_fitted(self)
+
+    def _new_rows(self, X: Any, *, sparse: bool = False) -> Any:
+        self._require_fitted()
+        accepted = _SPARSE if sparse else False
+        return validate_data(
+            self, as_measured(X, "X"), reset=False, dtype=np.float64, accept_sparse=accepted
+        )
+
+    def _one_or_array(self, values: Sequence[Any]) -> Any:
+        """Return the only value of a single response, an array of all otherwise."""
+        return values[0] if self._one_response else np.array(values)
+
+    def _one_or_tuple(self, values: Sequence[Any]) -> Any:
+        """Return the only value, or all; None if there are none."""
+        if all(value is None for value in values):
+            return None
+        return values[0] if self._one_response else tuple(values)
+
+
+class ScoresMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: ignore[misc]
+    """Scores of the chosen components, with names, for pipelines."""
+
+    def transform(self, X: Any) -> Array:
+        """Return the scores of the chosen components. Shape (n_new, n_components_).
+
+        With a model per response those of the first one come first.
+        """
+        rows, chosen = self._new_rows(X, sparse=self._path_takes_sparse), self._chosen()
+        return np.hstack([path.transform(rows)[:, :index] for path, index in chosen])
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(np.sum(self.index_))
+
+
+# What the estimators share: one path per response, a model chosen on it, answers about it
+# ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Splits:
+    """Folds (pairs of training and test rows), and the groups they keep together."""
+
+    cv: list[Any]
+    groups: Any
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ChosenModel:
+    """The model of one response: a row of a path, and how it was chosen."""
+
+    path: Any
+    index: int
+    selection: Selection | None = None
+    joint_selection: Any = None
+    cv_results: Any = None
+
+
+class PathRegressor(ResponseRegressor):
+    """Fit a path, choose a model on it, answer questions about that model.
+
+    With several responses every column of y has a path and a choice of its own, and attributes
+    have one entry per column. A subclass says how to fit one response (`_fit_path`) and several
+    (`_fit_paths`), with which `_options`, which parameter is chosen (`_choice_name`) and how a
+    fixed value of it becomes a row of the path (`_fixed_index`).
+    """
+
+    paths_: tuple[Any, ...]
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Fit all models and choose one.
+
+        Parameters
+        ----------
+        X : (n, p) array or data frame
+            PLS, PCR and ridge also take scipy sparse matrices, and never make them dense, unless
+            the choice is "cv"; so do `predict`, `transform` and `predict_interval`.
+        y : (n,) or (n, q) array, series or data frame
+            Several columns are fitted one by one, on one decomposition of a dense X.
+        sample_weight : (n,) array, optional
+            Weights; integer weights mean repeated rows, with exact Degrees of Freedom.
+        groups : (n,) array, optional
+            Rows that belong together, such as replicates of a sample: if the choice is "cv", they
+            are never split between training and test rows.
+        """
+        is_sparse: bool = scipy.sparse.issparse(X)
+        if is_sparse and self._path_takes_sparse and self._is_cross_validated():
+            raise InvalidInputError(
+                f"{self._choice_name}='cv' needs a dense X; got a sparse one of shape {X.shape}. "
+                "Choose by a criterion such as 'bic', or pass X.toarray() if it fits in memory."
+            )
+        as_choice(self.dof, "dof", DOF_KINDS)
+        X, Y = self._training_data(X, y)
+        self._noise_used = self._noise()
+        with warnings.catch_warnings():
+            if isinstance(self._choice(), str):
+                # The largest size is then only a limit to the search.
+                warnings.simplefilter("ignore", RankExhaustedWarning)
+            splits = self._splits(X, Y, groups)
+            models = self._fit_models(X, Y, as_weights(sample_weight, X.shape[0]), splits)
+        self._publish(models)
+        return self
+
+    @property
+    def path_(self) -> Any:
+        """The path of the only response; with several responses see ``paths_``."""
+        chosen = self._chosen()
+        if len(chosen) > 1:
+            raise AttributeError(
+                f"There are {len(chosen)} responses, each with a path of its own: see paths_."
+            )
+        return chosen[0][0]
+
+    def predict_interval(
+        self,
+        X: Any,
+        level: float = 0.95,
+        *,
+        kind: str = "observation",
+        distribution: str = "t",
+    ) -> Any:
+        """Lower and upper limits for a new observation, or the mean, at each row. (n_new, 2).
+
+        Parameters
+        ----------
+        X : (n_new, p) array, data frame or sparse matrix
+        level : float
+            Confidence level of each interval.
+        kind : {"observation", "mean"}
+            "observation" is for one new measurement of the response, with its own noise; "mean"
+            for the expected prediction, the average of many measurements, and much narrower.
+        distribution : {"t", "normal"}
+            Student's t with n - DoF degrees of freedom, which allows for the estimated noise, or
+            the normal distribution, for a noise variance that is known.
+
+        Returns
+        -------
+        (n_new, 2) array
+            A data frame with the same index if X is one of pandas. If y had columns (n_new, q, 2),
+            or, if these had names (and pandas is installed), a data frame with columns
+            (name, "lower") and (name, "upper").
+
+        Examples
+        --------
+        >>> from plsdof import PLSRegressor
+        >>> from plsdof.datasets import load_ozone
+        >>> X, y = load_ozone(return_X_y=True)
+        >>> model = PLSRegressor(2).fit(X, y)
+        >>> model.predict_interval(X[:1]).round(1)
+        array([[ 1.1, 19.4]])
+        >>> model.predict_interval(X[:1], kind="mean").round(1)
+        array([[ 8.9, 11.5]])
+        """
+        rows = self._new_rows(X, sparse=self._path_takes_sparse)
+        intervals = [
+            inference.prediction_interval(
+                path,
+                index,
+                rows,
+                level=level,
+                kind=kind,
+                noise=self._noise_used,
+                distribution=distribution,
+            )
+            for path, index in self._chosen()
+        ]
+        limits = np.stack([np.column_stack([one.lower, one.upper]) for one in intervals], axis=1)
+        index = row_labels(X)
+        if self._one_response:
+            return name_rows(limits[:, 0], index)
+        return name_predictions(limits, self.response_names_, index)
+
+    def conf_int(self, level: float = 0.95, *, distribution: str = "t") -> Any:
+        """Confidence intervals of the coefficients, (p, 2).
+
+        A pandas data frame with one named row per feature if the model was fitted on a data frame
+        (and pandas is installed), an array otherwise. If y had columns (q, p, 2), or a data frame
+        with rows (response, feature).
+        """
+        results = [self._inference(level, distribution, "none", *one) for one in self._chosen()]
+        limits = np.stack([np.column_stack([one.lower, one.upper]) for one in results])
+        features = getattr(self, "feature_names_in_", None)
+        if self._one_response:
+            return name_rows(limits[0], features)
+        return name_coefficients(limits, self.response_names_, features)
+
+    def summary(
+        self,
+        level: float = 0.95,
+        *,
+        distribution: str = "t",
+        adjust: str = "none",
+        response: int | str | None = None,
+    ) -> Summary:
+        """Return a table of coefficients, standard errors, tests and intervals; print it.
+
+        With several responses ``response`` says which, by number or name.
+        """
+        chosen = self._chosen()
+        number = self._response_number(response, len(chosen))
+        path, index = chosen[number]
+        result = self._inference(level, distribution, adjust, path, index)
+        names = getattr(self, "feature_names_in_", None)
+        summary = summarize(path, index, result, self._selections[number], names)
+        if self.response_names_ is None and self._one_response:
+            return summary
+        label = self.response_names_[number] if self.response_names_ else f"y{number}"
+        return replace(summary, facts={"response": label, **summary.facts})
+
+    def _splits(self, X: Any, Y: Array, groups: Any) -> Splits | None:
+        """Return the folds of all responses, None if there is nothing to cross-validate."""
+        if groups is not None:
+            group_codes(groups, len(Y))  # checked even where there is nothing to split
+        if not self._is_cross_validated():
+            return None
+        seed = self.random_state if isinstance(self.cv, numbers.Integral) else None
+        folds = make_folds(X, Y, self.cv, groups, random_state=seed)
+        return Splits(cv=[(fold.train, fold.test) for fold in folds], groups=groups)
+
+    def _fit_models(
+        self, X: Any, Y: Array, weights: Array | None, splits: Splits | None
+    ) -> list[ChosenModel]:
+        """Fit the paths of all responses and choose a model on each."""
+        options = self._options(float(X.shape[0] if weights is None else weights.sum()))
+        make = partial(self._fit_path, **options)
+        if Y.shape[1] == 1 or scipy.sparse.issparse(X):
+            paths = tuple(make(X, y, sample_weight=weights) for y in Y.T)
+        else:
+            paths = self._fit_paths(X, Y, sample_weight=weights, **options)
+        return [
+            self._choose(X, y, weights, make, path, splits)
+            for path, y in zip(paths, Y.T, strict=True)
+        ]
+
+    def _choose(
+        self,
+        X: Any,
+        y: Array,
+        weights: Array | None,
+        make: Any,
+        path: Path,
+        splits: Splits | None,
+    ) -> ChosenModel:
+        choice = self._choice()
+        if not isinstance(choice, str):
+            return ChosenModel(path=path, index=self._fixed_index(path))
+        as_choice(choice, self._choice_name, (*CRITERIA, "cv"))
+        if splits is not None:
+            results = self._cross_validated(X, y, weights, make, splits)
+            selection = results.select(rule=self.rule or "minimum")
+        else:
+            results = None
+            selection = path.select(choice, self.dof, self.noise, self.rule)
+        return ChosenModel(
+            path=path, index=selection.index, selection=selection, cv_results=results
+        )
+
+    def _cross_validated(
+        self, X: Any, y: Array, weights: Array | None, make: Any, splits: Splits
+    ) -> Any:
+        return cross_validate(
+            X,
+            y,
+            make,
+            cv=splits.cv,
+            groups=splits.groups,
+            sample_weight=weights,
+            n_jobs=self.n_jobs,
+        )
+
+    def _publish(self, models: Sequence[ChosenModel]) -> None:
+        """Set the attributes: values for one response, one entry per column for several."""
+        pairs = [(one.path, one.index) for one in models]
+        self.paths_ = tuple(one.path for one in models)
+        self._selections = tuple(one.selection for one in models)
+        self.index_ = self._one_or_array([one.index for one in models])
+        self.coef_ = self._one_or_array([np.array(path.coef[i]) for path, i in pairs])
+        self.intercept_ = self._one_or_array([float(path.intercept[i]) for path, i in pairs])
+        self.dof_ = self._one_or_array([float(path.dof[i]) for path, i in pairs])
+        variances = [path.noise_at(i, self._noise_used) for path, i in pairs]
+        self.noise_std_ = self._one_or_array([float(np.sqrt(value)) for value in variances])
+        self.selection_ = self._one_or_tuple(self._selections)
+        self.cv_results_ = self._one_or_tuple([one.cv_results for one in models])
+
+    def _chosen(self) -> list[tuple[Any, int]]:
+        self._require_fitted()
+        indices = np.atleast_1d(self.index_).tolist()
+        return list(zip(self.paths_, indices, strict=True))
+
+    def _response_number(self, response: int | str | None, count: int) -> int:
+        if response is None and count == 1:
+            return 0
+        names = self.response_names_ or tuple(f"y{i}" for i in range(count))
+        if isinstance(response, str) and response in names:
+            return names.index(response)
+        if isinstance(response, numbers.Integral) and 0 <= response < count:
+            return int(response)
+        raise InvalidInputError(
+            f"response must be a number in 0..{count - 1} or one of {shortened(names, 10)}; got "
+            f"{response!r}."
+        )
+
+    def _inference(
+        self, level: float, distribution: str, adjust: str, path: Path, index: int
+    ) -> inference.CoefficientInference:
+        return inference.coefficient_inference(
+            path,
+            index,
+            level=level,
+            noise=self._noise_used,
+            distribution=distribution,
+            adjust=adjust,
+        )
+
+    def _noise(self) -> Noise:
+        if self.noise is None:
+            return usual_noise(self.dof)
+        noise: Noise = self.noise
+        return noise
+
+    def _choice(self) -> Any:
+        return getattr(self, self._choice_name)
+
+    def _is_cross_validated(self) -> bool:
+        choice = self._choice()
+        return isinstance(choice, str) and choice == "cv"
+
+    @property
+    def _takes_sparse(self) -> bool:
+        return self._path_takes_sparse and not self._is_cross_validated()
+
+    # What a subclass provides.
+    _choice_name = "n_components"
+    _fit_path: Any
+    _fit_paths: Any
+
+    def _fixed_index(self, path: Path) -> int:
+        raise NotImplementedError
+
+    def _options(self, n: float) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+class ComponentRegressor(PathRegressor):
+    """A regressor that chooses a number of components."""
+
+    @property
+    def n_components_(self) -> Any:
+        """Number of components of the chosen model; (q,) array if y had columns."""
+        self._require_fitted()
+        return self.index_
+
+    def _fixed_index(self, path: Path) -> int:
+        # Fewer than asked for where the data support no more (with a warning).
+        return len(path.dof) - 1
+
+    def _options(self, n: float) -> dict[str, Any]:  # noqa: ARG002
+        name = "max_components" if isinstance(self.n_components, str) else "n_components"
+        return {"max_components": as_count(getattr(self, name), name)}

@@ -1,0 +1,400 @@
+"""Kernel and penalised PLS as scikit-learn estimators."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+
+from plsdof._core.criteria import Noise
+from plsdof._core.inputs import Array
+from plsdof.errors import NotAvailableError
+from plsdof.estimators.base import ChosenModel, ComponentRegressor, ScoresMixin, Splits
+from plsdof.selection.tuning import tune
+from plsdof.variants.kernel import KernelFunction, PositivePart, kernel_pls_path, positive_kernel
+from plsdof.variants.penalized import penalized_pls_path
+from plsdof.variants.several_responses import refit_columns
+
+# Regressors that choose one more parameter together with the number of components
+# --------------------------------------------------------------------------------
+
+
+class TunedRegressor(ScoresMixin, ComponentRegressor):
+    """A regressor with one more parameter, which may be a list of values to choose from.
+
+    A subclass says which parameter that is (`_joint_name`), how to fit (`_fit_path`,
+    `_fit_paths`) and with which further options (`_method_options`).
+    """
+
+    joint_selection_: Any
+
+    def _options(self, n: float) -> dict[str, Any]:
+        value = getattr(self, self._joint_name)
+        given = {self._joint_name: value} if np.ndim(value) == 0 else {}
+        return {**super()._options(n), **self._method_options(), **given}
+
+    def _fit_models(
+        self, X: Array, Y: Array, weights: Array | None, splits: Splits | None
+    ) -> list[ChosenModel]:
+        values = getattr(self, self._joint_name)
+        if np.ndim(values) == 0:
+            models: list[ChosenModel] = super()._fit_models(X, Y, weights, splits)
+            return models
+        make = partial(self._fit_path, **self._options(len(X)))
+        values = np.asarray(values, dtype=np.float64)
+        return [self._chosen_jointly(X, y, weights, make, values, splits) for y in Y.T]
+
+    def _chosen_jointly(
+        self,
+        X: Array,
+        y: Array,
+        weights: Array | None,
+        make: Any,
+        values: Array,
+        splits: Splits | None,
+    ) -> ChosenModel:
+        by = self.n_components if isinstance(self.n_components, str) else "bic"
+        chosen = tune(
+            X,
+            y,
+            make,
+            values,
+            parameter_name=self._joint_name,
+            by=by,
+            fixed=by != self.n_components,
+            dof=self.dof,
+            noise=self.noise,
+            rule=self.rule,
+            cv=None if splits is None else splits.cv,
+            sample_weight=weights,
+            n_jobs=self.n_jobs,
+        )
+        return ChosenModel(
+            path=chosen.path,
+            index=chosen.selection.index,
+            selection=chosen.selection,
+            joint_selection=chosen,
+        )
+
+    def _publish(self, models: Any) -> None:
+        super()._publish(models)
+        self.joint_selection_ = self._one_or_tuple([one.joint_selection for one in models])
+
+    # What a subclass provides.
+    _joint_name: str
+
+    def _method_options(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+# scikit-learn estimators for kernel and penalised PLS: thin shells around the paths
+# ----------------------------------------------------------------------------------
+
+try:
+    from sklearn.pipeline import Pipeline, make_pipeline
+    from sklearn.preprocessing import SplineTransformer
+except ImportError as error:
+    from plsdof.errors import MissingExtraError
+
+    raise MissingExtraError("scikit-learn", "sklearn", "The estimators") from error
+
+
+class KernelPLSRegressor(TunedRegressor):
+    """Kernel Partial Least Squares; components and width chosen by exact Degrees of Freedom.
+
+    Parameters
+    ----------
+    n_components : int or {"bic", "aic", "hqc", "gmdl", "aicc", "cp", "gcv", "cv"}
+        A fixed number, or how to choose it.
+    kernel : {"rbf", "laplacian", "poly", "linear", "precomputed"} or callable
+        See `kernel_pls_path`. With "precomputed" X is the kernel matrix, in `fit` of the training
+        rows and in `predict` between new and training rows.
+    gamma : float or array of float, optional
+        Inverse width, 1 / p by default; several values to choose from, together with the number
+        of components (by "bic" if that is fixed).
+    degree, coef0 : int and float
+        Of the polynomial kernel.
+    max_components : int
+        Limit of the search when the number is chosen.
+    scale : bool
+        Standardise the columns before the kernel.
+    dof, noise, rule, cv, random_state, n_jobs
+        As for `PLSRegressor`.
+
+    Attributes
+    ----------
+    n_components_ : int
+    gamma_ : float or None
+        None for kernels without a width.
+    dof_, noise_std_ : float
+        Degrees of Freedom and noise standard deviation of the chosen model.
+    dual_coef_ : (n_rows,) array
+        One coefficient per training row with positive weight, for kernel values. Shape
+        (n_rows, q), as in scikit-learn's KernelRidge, if y had columns.
+    intercept_ : float
+    path_ : KernelPLSPath
+    selection_ : Selection or None
+    joint_selection_ : Tuning or None
+        Scores of all widths and numbers of components, when several widths were given.
+
+    Notes
+    -----
+    Several responses as for `PLSRegressor`; each has its own width if several were given.
+
+    Sums of kernels, roundings and measured similarities may make a given kernel matrix
+    indefinite. Beyond rounding its negative eigenvalues are set to zero with an
+    `IndefiniteKernelWarning`, see `plsdof.positive_part`; `kernel_pls_path` refuses such a
+    matrix.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, size=(60, 1))
+    >>> y = np.sin(4 * X[:, 0]) + 0.1 * rng.normal(size=60)
+    >>> model = KernelPLSRegressor(gamma=[0.1, 1.0, 10.0]).fit(X, y)
+    >>> model.gamma_, model.n_components_, round(model.noise_std_, 2)
+    (0.1, 5, 0.1)
+    """
+
+    _joint_name = "gamma"
+    _fit_path = staticmethod(kernel_pls_path)
+    _fit_paths = staticmethod(partial(refit_columns, kernel_pls_path))
+
+    def __init__(
+        self,
+        n_components: int | str = "bic",
+        *,
+        kernel: str | KernelFunction = "rbf",
+        gamma: Any = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        max_components: int = 30,
+        scale: bool = True,
+        dof: str = "exact",
+        noise: Noise = None,
+        rule: str | None = None,
+        cv: Any = 10,
+        random_state: int | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.max_components = max_components
+        self.scale = scale
+        self.dof = dof
+        self.noise = noise
+        self.rule = rule
+        self.cv = cv
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Fit all models and choose one.
+
+        Parameters
+        ----------
+        X : (n, p) array or data frame
+            Or the (n, n) kernel matrix for kernel "precomputed".
+        y : (n,) or (n, q) array, series or data frame
+        sample_weight : (n,) array, optional
+            Weights; integer weights mean repeated rows, with exact Degrees of Freedom.
+        groups : (n,) array, optional
+            Rows that cross-validation keeps together.
+        """
+        super().fit(X, y, sample_weight, groups)
+        # There are no coefficients per feature.
+        self.dual_coef_ = self.coef_.T
+        del self.coef_
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Predict with the chosen model. Shape (n_new,), or (n_new, q) if y had columns."""
+        X = self._new_rows(X)
+        if self.gamma_ is None or np.ndim(self.gamma_) == 0 or len(set(self.gamma_)) == 1:
+            values = self.paths_[0].check_new_rows(X)
+            return np.asarray(values @ self.dual_coef_ + self.intercept_)
+        columns = [path.check_new_rows(X) @ path.coef[index] for path, index in self._chosen()]
+        return np.asarray(np.column_stack(columns) + self.intercept_)
+
+    @property
+    def gamma_(self) -> Any:
+        """Inverse width of the chosen model; (q,) array if y had columns."""
+        widths = [path.kernel.gamma for path, _ in self._chosen()]
+        return None if widths[0] is None else self._one_or_array(widths)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    def _fit_models(self, X: Array, Y: Array, weights: Array | None, splits: Splits | None) -> Any:
+        self._positive_part: PositivePart | None = None
+        if self.kernel == "precomputed":
+            X, self._positive_part = positive_kernel(X, weights)
+        return super()._fit_models(X, Y, weights, splits)
+
+    def _new_rows(self, X: Any, *, sparse: bool = False) -> Any:
+        rows = super()._new_rows(X, sparse=sparse)
+        return rows if self._positive_part is None else self._positive_part(rows)
+
+    def _method_options(self) -> dict[str, Any]:
+        return {
+            "kernel": self.kernel,
+            "degree": self.degree,
+            "coef0": self.coef0,
+            "scale": self.scale,
+        }
+
+    def _cross_validated(
+        self, X: Array, y: Array, weights: Array | None, make: Any, splits: Splits
+    ) -> Any:
+        if self.kernel == "precomputed":
+            # The folds cut rows only; as numbers of rows they still find their kernel values.
+            make = partial(make, kernel=_Lookup(gram=X), scale=False)
+            X = np.arange(len(X), dtype=np.float64)[:, None]
+        return super()._cross_validated(X, y, weights, make, splits)
+
+    def _inference(self, *_: Any) -> Any:
+        raise NotAvailableError(
+            "A kernel model has no coefficients per feature, so there are no intervals or tests "
+            "for them; use predict_interval for the fit."
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Lookup:
+    """Kernel values of rows given by their numbers."""
+
+    gram: Array
+
+    def __call__(self, A: Array, B: Array) -> Array:
+        return self.gram[np.ix_(A[:, 0].astype(np.intp), B[:, 0].astype(np.intp))]
+
+
+class PenalizedPLSRegressor(TunedRegressor):
+    """Penalised Partial Least Squares: smooth coefficients, and additive spline models.
+
+    Parameters
+    ----------
+    n_components : int or {"bic", "aic", "hqc", "gmdl", "aicc", "cp", "gcv", "cv"}
+        A fixed number, or how to choose it.
+    penalty : (p, p) array, optional
+        Positive semi-definite matrix; by default differences of neighbouring coefficients.
+    order : int
+        Order of the differences.
+    strength : float or array of float
+        Factor >= 0 of the penalty; several values to choose from, together with the number of
+        components (by "bic" if that is fixed).
+    blocks : int or sequence of int, optional
+        Number of columns of each variable; differences are taken within these blocks. See
+        `make_spline_pls`.
+    scale : bool
+        Scale the columns first; the coefficients of the scaled columns are then smooth.
+    max_components, dof, noise, rule, cv, solver, random_state, n_jobs
+        As for `PLSRegressor`.
+
+    Attributes
+    ----------
+    n_components_ : int
+    strength_ : float
+    path_ : PenalizedPLSPath
+    joint_selection_ : Tuning or None
+        Scores of all strengths and numbers of components, when several strengths were given.
+    dof_, noise_std_, coef_, intercept_, selection_
+        As for `PLSRegressor`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(40, 100)).cumsum(axis=1)
+    >>> y = X[:, 40:60].mean(axis=1) + rng.normal(size=40)
+    >>> model = PenalizedPLSRegressor(strength=[0.0, 1e2, 1e4]).fit(X, y)
+    >>> model.strength_, model.n_components_
+    (100.0, 4)
+    """
+
+    _joint_name = "strength"
+    _fit_path = staticmethod(penalized_pls_path)
+    _fit_paths = staticmethod(partial(refit_columns, penalized_pls_path))
+
+    def __init__(
+        self,
+        n_components: int | str = "bic",
+        *,
+        penalty: Any = None,
+        order: int = 2,
+        strength: Any = 1.0,
+        blocks: Any = None,
+        max_components: int = 30,
+        scale: bool = False,
+        dof: str = "exact",
+        noise: Noise = None,
+        rule: str | None = None,
+        cv: Any = 10,
+        solver: str = "auto",
+        random_state: int | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.penalty = penalty
+        self.order = order
+        self.strength = strength
+        self.blocks = blocks
+        self.max_components = max_components
+        self.scale = scale
+        self.dof = dof
+        self.noise = noise
+        self.rule = rule
+        self.cv = cv
+        self.solver = solver
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @property
+    def strength_(self) -> Any:
+        """Strength of the chosen model; (q,) array if y had columns."""
+        return self._one_or_array([float(path.strength) for path, _ in self._chosen()])
+
+    def _method_options(self) -> dict[str, Any]:
+        return {
+            "penalty": self.penalty,
+            "order": self.order,
+            "blocks": self.blocks,
+            "scale": self.scale,
+            "solver": self.solver,
+        }
+
+
+def make_spline_pls(
+    *,
+    n_knots: int = 10,
+    degree: int = 3,
+    knots: str = "uniform",
+    extrapolation: str = "linear",
+    **options: Any,
+) -> Pipeline:
+    """Return a pipeline for an additive model: B-splines of every variable, then penalised PLS.
+
+    Parameters
+    ----------
+    n_knots, degree, knots, extrapolation
+        Of scikit-learn's SplineTransformer.
+    **options
+        Of `PenalizedPLSRegressor`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, size=(100, 2))
+    >>> y = np.sin(4 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.normal(size=100)
+    >>> model = make_spline_pls(strength=[0.1, 1.0, 10.0]).fit(X, y)
+    >>> round(model.score(X, y), 2)
+    0.98
+    """
+    splines = SplineTransformer(
+        n_knots=n_knots, degree=degree, knots=knots, extrapolation=extrapolation
+    )
+    return make_pipeline(splines, PenalizedPLSRegressor(blocks=n_knots + degree - 1, **options))

@@ -1,0 +1,215 @@
+"""scikit-learn estimators for PLS, PCR and ridge: thin shells around the paths."""
+
+from typing import Any
+
+from plsdof._core.criteria import Noise
+from plsdof._core.fit import default_alphas, pcr_path, pls_path, ridge_path
+from plsdof._core.path import Path
+from plsdof.chemometrics.variables import vip
+from plsdof.estimators.base import ComponentRegressor, PathRegressor, ScoresMixin
+from plsdof.inference.intervals import name_features
+from plsdof.variants.several_responses import pcr_paths, pls_paths, ridge_paths
+
+
+class _LinearComponents(ComponentRegressor):
+    """What PLS and PCR have in common."""
+
+    _path_takes_sparse = True
+
+    def __init__(
+        self,
+        n_components: int | str = "bic",
+        *,
+        max_components: int = 30,
+        scale: bool = True,
+        dof: str = "exact",
+        noise: Noise = None,
+        rule: str | None = None,
+        cv: Any = 10,
+        solver: str = "auto",
+        random_state: int | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.max_components = max_components
+        self.scale = scale
+        self.dof = dof
+        self.noise = noise
+        self.rule = rule
+        self.cv = cv
+        self.solver = solver
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _options(self, n: float) -> dict[str, Any]:
+        return {**super()._options(n), "scale": self.scale, "solver": self.solver}
+
+
+class PLSRegressor(ScoresMixin, _LinearComponents):
+    """Partial Least Squares with the number of components chosen by exact Degrees of Freedom.
+
+    Parameters
+    ----------
+    n_components : int or {"bic", "aic", "hqc", "gmdl", "aicc", "cp", "gcv", "cv"}
+        A fixed number, or how to choose it.
+    max_components : int
+        Limit of the search when the number is chosen.
+    scale : bool
+        Scale the columns to unit variance.
+    dof : {"exact", "naive", "clipped"}
+        Degrees of Freedom in the criterion.
+    noise : {"jacobian", "dof", "naive"} or float, optional
+        Noise variance in the criterion and in the intervals; by default "jacobian" with exact and
+        "naive" with naive Degrees of Freedom.
+    rule : str, optional
+        "first-minimum" (default) or "global-minimum" for a criterion; "minimum" (default),
+        "one-standard-error" or "randomization" for "cv".
+    cv : int, splitter or iterable
+        Folds for "cv".
+    solver : {"auto", "svd", "gram"}
+    random_state : int, optional
+        Random folds for "cv" with a number of folds; by default row i is in fold i mod cv. A
+        splitter brings its own.
+    n_jobs : int, optional
+        Parallel folds for "cv".
+
+    Attributes
+    ----------
+    n_components_ : int
+    dof_, noise_std_ : float
+        Degrees of Freedom and noise standard deviation of the chosen model.
+    coef_ : (p,) array
+        In original units.
+    intercept_ : float
+    path_ : PLSPath
+        All models.
+    selection_ : Selection or None
+        The choice in words and numbers; None for a fixed number.
+    cv_results_ : CrossValidation or None
+        Errors of all folds, for "cv".
+    response_names_ : tuple of str or None
+        Name of a series y, or of the columns of a data frame.
+
+    Notes
+    -----
+    A y of shape (n, q) means q models, one per column, each with its own number of components and
+    Degrees of Freedom, on one decomposition of X. `predict` then has shape (n_new, q), ``coef_``
+    (q, p), the numbers above become (q,) arrays, ``selection_`` and ``cv_results_`` tuples, and
+    ``paths_`` holds the paths. For components shared by all responses see `PLS2Regressor`.
+
+    Examples
+    --------
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True)
+    >>> model = PLSRegressor().fit(X, y)
+    >>> model.n_components_, round(model.dof_, 2), round(model.noise_std_, 2)
+    (2, 6.46, 4.6)
+    >>> two = PLSRegressor().fit(X[:, 2:], X[:, :2])
+    >>> two.coef_.shape, two.n_components_.shape
+    ((2, 10), (2,))
+    """
+
+    _fit_path = staticmethod(pls_path)
+    _fit_paths = staticmethod(pls_paths)
+
+    def vip(self) -> Any:
+        """Return the variable importance of the chosen model, `chemometrics.vip`. Shape (p,).
+
+        A pandas series with one named entry per feature if the model was fitted on a data frame
+        (and pandas is installed). If y had columns (q, p), or a data frame with one named column
+        per response.
+        """
+        values = self._one_or_array([vip(path, index) for path, index in self._chosen()])
+        features = getattr(self, "feature_names_in_", None)
+        return name_features(values, features, self.response_names_)
+
+
+class PCRegressor(_LinearComponents):
+    """Principal components regression; parameters and attributes as `PLSRegressor`.
+
+    The order of principal components does not look at y, so that the useful ones need not come
+    first; the default rule for a criterion is therefore "global-minimum".
+
+    Examples
+    --------
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True)
+    >>> model = PCRegressor().fit(X, y)
+    >>> model.n_components_, model.dof_
+    (2, 3.0)
+    """
+
+    _fit_path = staticmethod(pcr_path)
+    _fit_paths = staticmethod(pcr_paths)
+
+
+class RidgeRegressor(PathRegressor):
+    """Ridge regression with the penalty chosen by its Degrees of Freedom.
+
+    Parameters
+    ----------
+    alpha : float or {"bic", "aic", "hqc", "gmdl", "aicc", "cp", "gcv", "cv"}
+        A penalty > 0 on the paper's scale (X scaled with divisor n - 1), or how to choose it.
+    alphas : array of float, optional
+        Penalties to choose from; by default 50 values from 1e4 n down to 1e-4 n.
+    scale, dof, noise, rule, cv, solver, random_state, n_jobs
+        As for `PLSRegressor`.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The penalty of the chosen model. Others as for `PLSRegressor`, also for several responses.
+
+    Examples
+    --------
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True)
+    >>> model = RidgeRegressor("gcv").fit(X, y)
+    >>> round(model.dof_, 1)
+    12.4
+    """
+
+    _choice_name = "alpha"
+    _path_takes_sparse = True
+    _fit_path = staticmethod(ridge_path)
+    _fit_paths = staticmethod(ridge_paths)
+
+    def __init__(
+        self,
+        alpha: float | str = "bic",
+        *,
+        alphas: Any = None,
+        scale: bool = True,
+        dof: str = "exact",
+        noise: Noise = None,
+        rule: str | None = None,
+        cv: Any = 10,
+        solver: str = "auto",
+        random_state: int | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.alphas = alphas
+        self.scale = scale
+        self.dof = dof
+        self.noise = noise
+        self.rule = rule
+        self.cv = cv
+        self.solver = solver
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @property
+    def alpha_(self) -> Any:
+        """Penalty of the chosen model; (q,) array if y had columns."""
+        return self._one_or_array([float(path.parameters[i]) for path, i in self._chosen()])
+
+    def _fixed_index(self, path: Path) -> int:  # noqa: ARG002
+        return 0
+
+    def _options(self, n: float) -> dict[str, Any]:
+        alphas = self.alphas if isinstance(self.alpha, str) else [self.alpha]
+        if alphas is None:
+            # One list for the whole fit: the folds of a cross-validation must not differ.
+            alphas = default_alphas(n or 1.0)  # no weight at all is refused later
+        return {"alphas": alphas, "scale": self.scale, "solver": self.solver}

@@ -1,0 +1,142 @@
+"""scikit-learn estimator for PLS2: one set of components for several responses."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+
+from plsdof._core.inputs import as_choice, as_count, as_weights
+from plsdof.errors import RankExhaustedWarning
+from plsdof.estimators.base import ResponseRegressor, ScoresMixin
+from plsdof.variants.several_responses import JOINT_CRITERIA, NOISE_MODELS, PLS2Path, pls2_path
+
+
+class PLS2Regressor(ScoresMixin, ResponseRegressor):
+    """Partial Least Squares with components shared by all responses (PLS2).
+
+    A component maximises the covariance with all columns of y together, so that responses that
+    hang together help each other; the price is one number of components for all of them.
+    `PLSRegressor` fits the columns one by one.
+
+    Parameters
+    ----------
+    n_components : int or {"bic", "aic", "gcv"}
+        A fixed number, or how to choose it: by the sum of the criterion over the responses, see
+        `PLS2Path.criterion`.
+    max_components : int
+        Limit of the search when the number is chosen.
+    algorithm : {"nipals", "simpls"}
+        See `pls2_path`; the first is that of scikit-learn's PLSRegression.
+    scale : bool
+        Scale the columns of X to unit variance.
+    scale_response : bool
+        Scale the columns of y likewise, which gives every response the same say, in the
+        components and in the criterion.
+    noise : {"independent", "correlated"}
+        Whether the criterion takes the noise of different responses in one row as independent.
+    rule : {"first-minimum", "global-minimum"}
+
+    Attributes
+    ----------
+    n_components_ : int
+    dof_ : float
+        Degrees of Freedom of all responses together, the trace of d vec(Yhat) / d vec(Y).
+    dof_by_response_, noise_std_ : (q,) arrays
+        Their parts, and the noise standard deviations; floats if y has one dimension.
+    coef_ : (q, p) array
+        In original units; (p,) if y has one dimension.
+    intercept_ : (q,) array or float
+    path_ : PLS2Path
+        All models.
+    selection_ : Selection or None
+        The choice in words and numbers; None for a fixed number.
+    response_names_ : tuple of str or None
+        Column names of y, if it was a data frame.
+
+    Notes
+    -----
+    Cost: see `pls2_path`; for a search by cross-validation use scikit-learn's GridSearchCV.
+
+    Examples
+    --------
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True)
+    >>> temperatures, others = X[:, 6:8], X[:, 8:]
+    >>> model = PLS2Regressor(scale_response=True).fit(others, temperatures)
+    >>> model.n_components_, model.coef_.shape, model.dof_by_response_.round(2)
+    (4, (2, 4), array([5., 5.]))
+    """
+
+    path_: PLS2Path
+
+    def __init__(
+        self,
+        n_components: int | str = "bic",
+        *,
+        max_components: int = 30,
+        algorithm: str = "nipals",
+        scale: bool = True,
+        scale_response: bool = False,
+        noise: str = "independent",
+        rule: str = "first-minimum",
+    ) -> None:
+        self.n_components = n_components
+        self.max_components = max_components
+        self.algorithm = algorithm
+        self.scale = scale
+        self.scale_response = scale_response
+        self.noise = noise
+        self.rule = rule
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit all models and choose one.
+
+        Parameters
+        ----------
+        X : (n, p) array or data frame
+        y : (n,) or (n, q) array, series or data frame
+        sample_weight : (n,) array, optional
+            Weights; integer weights mean repeated rows, with exact Degrees of Freedom.
+        """
+        X, Y = self._training_data(X, y)
+        choosing = isinstance(self.n_components, str)
+        if choosing:
+            as_choice(self.n_components, "n_components", JOINT_CRITERIA)
+        as_choice(self.noise, "noise", NOISE_MODELS)
+        name = "max_components" if choosing else "n_components"
+        with warnings.catch_warnings():
+            if choosing:  # the largest size is then only a limit to the search
+                warnings.simplefilter("ignore", RankExhaustedWarning)
+            self.path_ = pls2_path(
+                X,
+                Y,
+                as_count(getattr(self, name), name),
+                algorithm=self.algorithm,
+                scale=self.scale,
+                scale_response=self.scale_response,
+                sample_weight=as_weights(sample_weight, len(X)),
+            )
+        self.selection_ = (
+            self.path_.select(str(self.n_components), self.noise, self.rule) if choosing else None
+        )
+        self._publish(self.path_)
+        return self
+
+    @property
+    def n_components_(self) -> int:
+        """Number of components of the chosen model."""
+        self._require_fitted()
+        return int(self.index_)
+
+    def _publish(self, path: PLS2Path) -> None:
+        # Fewer than asked for where the data support no more (with a warning).
+        index = len(path.dof) - 1 if self.selection_ is None else self.selection_.index
+        self.index_ = index
+        self.coef_ = self._one_or_array([np.array(column) for column in path.coef[index].T])
+        self.intercept_ = self._one_or_array(path.intercept[index].tolist())
+        self.dof_ = float(path.dof[index])
+        self.dof_by_response_ = self._one_or_array(path.dof_by_response[index].tolist())
+        self.noise_std_ = self._one_or_array(np.sqrt(path.noise_variance()[index]).tolist())
+
+    def _chosen(self) -> list[tuple[PLS2Path, int]]:
+        return [(self.path_, self.index_)]

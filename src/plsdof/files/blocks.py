@@ -1,0 +1,609 @@
+"""Tables in CSV and Parquet files, or folders of them, that are read block by block."""
+
+import csv
+import io
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plsdof._core.inputs import Array, as_weights
+from plsdof.errors import InvalidInputError, MissingExtraError
+from plsdof.files.columns import choose_columns, find_column, shortened
+from plsdof.files.tables import (
+    PARQUET,
+    REFUSED,
+    ZIP,
+    all_files_belong,
+    files_in,
+    require_same_columns,
+    shortened_path,
+)
+from plsdof.files.text import (
+    WHITE_SPACE,
+    Layout,
+    are_row_names,
+    column_names,
+    looks_numeric,
+    number_rows,
+    other_mark,
+    sniff,
+    value_beyond_header,
+)
+from plsdof.large.blocks import MEMORY, Block, Part, ahead, as_axis, block_length, reduce_in_order
+
+# Rows of a file as Arrow holds them, copied to arrays and checked
+# ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Piece:
+    """Some rows of a file, the first of which is number ``row``; ``known`` to be finite or not."""
+
+    batch: Any
+    path: Path
+    names: Sequence[str]
+    row: int
+    known: bool
+
+    def __len__(self) -> int:
+        return int(self.batch.num_rows)
+
+    def fill(self, out: Array, start: int) -> None:
+        """Copy rows from ``start`` on to the columns of an array, as many as it has."""
+        float64 = arrow_module("pyarrow").float64()
+        part = self.batch.slice(start, out.shape[1])
+        for values, column in zip(out, part.columns, strict=True):
+            numbers = column if column.type == float64 else column.cast(float64, safe=False)
+            values[:] = numbers.to_numpy(zero_copy_only=False)
+        if self.known:
+            return
+        with np.errstate(over="ignore", invalid="ignore"):
+            finite = np.isfinite(out.sum()) or np.isfinite(out).all()
+        if not finite:
+            self._refuse(out, start)
+
+    def _refuse(self, out: Array, start: int) -> None:
+        bad = ~np.isfinite(out)
+        row = int(np.flatnonzero(bad.any(axis=0))[0])
+        column = int(np.flatnonzero(bad[:, row])[0])
+        what = "missing" if np.isnan(out[column, row]) else "infinite"
+        raise InvalidInputError(
+            f"{short(self.path)}: the value in row {self.row + start + row + 1} of column "
+            f"{shortened(self.names[column])} is {what}; remove such rows, fill the values in, or "
+            "leave the column out."
+        )
+
+
+def short(path: Path) -> str:
+    """Return a path for a message."""
+    return shortened_path(str(path))
+
+
+def arrow_module(name: str) -> Any:
+    """Import pyarrow, or a part of it, or say which extra is missing."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise MissingExtraError("pyarrow", "large", "Reading files piece by piece") from error
+
+
+# Files of separated values as sources of rows: how they are written, and reading in batches
+# ------------------------------------------------------------------------------------------
+
+# Bytes of text that are parsed at a time.
+_PARSED = 1 << 20
+
+# Words that pandas understands, so that a table is the same whichever way it is read.
+_TRUE, _FALSE = frozenset({"True", "TRUE", "true"}), frozenset({"False", "FALSE", "false"})
+_MISSING = frozenset(
+    {"", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"}
+    | {"<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"}
+)
+
+_NOT_A_NUMBER = re.compile(r"column #(\d+): Row #(\d+): .*invalid value '(.*)'", re.DOTALL)
+
+_RAGGED = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Text:
+    """A file of separated values, the first ``skipped`` lines of which are the header."""
+
+    path: Path
+    layout: Layout
+    first_rows: list[list[str]]
+    skipped: int
+    longest: int
+    quoted: bool
+    n_rows: None = None
+
+    @classmethod
+    def opened(cls, path: Path, head: bytes) -> "Text":
+        """Find out from its first bytes how a file is written."""
+        layout = sniff(head)
+        if layout.separator == WHITE_SPACE:
+            raise InvalidInputError(
+                "columns are separated by white space, which cannot be read piece by piece; save "
+                "the table as CSV or Parquet."
+            )
+        text = head.decode(layout.encoding, errors="ignore")
+        lines = islice(io.StringIO(text, newline=None), layout.lines_above, None)
+        reader = csv.reader(lines, delimiter=layout.separator)
+        rows = (row for row in reader if any(cell.strip() for cell in row))
+        next(rows)
+        skipped = layout.lines_above + reader.line_num
+        return cls(
+            path=path,
+            layout=layout,
+            first_rows=[row for row in islice(rows, 25) if len(row) == len(layout.names)],
+            skipped=skipped,
+            longest=max(map(len, head.splitlines())),
+            quoted='"' in text,
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return self.layout.names
+
+    @cached_property
+    def _first_values(self) -> dict[str, set[str]]:
+        """What is in the columns in the first rows, missing values aside."""
+        columns = zip(*self.first_rows, strict=True) if self.first_rows else ((),) * len(self.names)
+        return {
+            name: {cell.strip() for cell in cells} - _MISSING
+            for name, cells in zip(self.names, columns, strict=True)
+        }
+
+    @property
+    def unfit(self) -> set[str]:
+        """Columns with text in the first rows and no number, and what `without_unnamed` drops."""
+        text = {
+            name
+            for name, cells in self._first_values.items()
+            if cells and not cells <= _TRUE | _FALSE and not any(map(looks_numeric, cells))
+        }
+        return text.union(self._nameless, self._row_names)
+
+    @property
+    def _nameless(self) -> list[str]:
+        """Columns without a name that are empty in the first rows."""
+        return [name for name in self.layout.unnamed if not self._first_values[name]]
+
+    @property
+    def _row_names(self) -> set[str]:
+        first = self.names[0]
+        if first not in self.layout.unnamed:
+            return set()
+        cells = [row[0] for row in self.first_rows]
+        is_name = first == self.layout.extra or are_row_names(cells) or number_rows(cells)
+        return {first} if is_name else set()
+
+    @property
+    def likely_rows(self) -> int:
+        """How many rows there are if all are as long as the longest one of the first."""
+        return max(1, self.path.stat().st_size // max(1, self.longest))
+
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:
+        """Yield record batches of these columns, in this order."""
+        invalid = arrow_module("pyarrow").ArrowInvalid
+        try:
+            for batch in self._reader(names, True):
+                yield batch.select(list(names))
+        except invalid as error:
+            raise self._explained(names, error) from error
+
+    def _reader(self, names: Sequence[str], use_threads: bool) -> Any:
+        arrow, text = arrow_module("pyarrow"), arrow_module("pyarrow.csv")
+        is_logical = {
+            name: len(v) > 0 and v <= _TRUE | _FALSE for name, v in self._first_values.items()
+        }
+        types = {name: arrow.bool_() if is_logical[name] else arrow.float64() for name in names}
+        # A value that turns up in a column without a name must not get lost.
+        types |= {name: arrow.null() for name in self._nameless}
+        encoding = "utf8" if self.layout.encoding.startswith("utf-8") else self.layout.encoding
+        return text.open_csv(
+            self.path,
+            read_options=text.ReadOptions(
+                column_names=list(self.names),
+                skip_rows=self.skipped,
+                encoding=encoding,
+                block_size=max(_PARSED, 3 * self.longest),
+                use_threads=use_threads,
+            ),
+            parse_options=text.ParseOptions(
+                delimiter=self.layout.separator, newlines_in_values=self.quoted
+            ),
+            convert_options=text.ConvertOptions(
+                column_types=types,
+                include_columns=list(types),
+                decimal_point=self.layout.decimal,
+                null_values=_with_blank(_MISSING),
+                true_values=_with_blank(_TRUE),
+                false_values=_with_blank(_FALSE),
+            ),
+        )
+
+    def _explained(self, names: Sequence[str], error: Exception) -> InvalidInputError:
+        """Find the row that could not be read, which is known only without threads."""
+        try:
+            for _ in self._reader(names, False):
+                pass
+        except arrow_module("pyarrow").ArrowInvalid as found:
+            error = found
+        place = short(self.path)
+        if match := _NOT_A_NUMBER.search(str(error)):
+            column, row = self.names[int(match[1])], int(match[2]) - self.skipped
+            return InvalidInputError(f"{place}: {self._wrong_value(match[3], row, column)}")
+        if match := _RAGGED.search(str(error)):
+            row = int(match[1]) - self.skipped
+            return InvalidInputError(
+                f"{place}: row {row} has {match[3]} field(s) instead of {match[2]}."
+            )
+        return InvalidInputError(f"{place}: the file could not be read: {str(error)[:200]}")
+
+    def _wrong_value(self, value: str, row: int, column: str) -> str:
+        if column == self.layout.extra:
+            return value_beyond_header(self.layout, row)
+        where = f"{shortened(value)} in row {row} of column {shortened(column)} is"
+        if column in self._nameless:
+            return f"{where} the first value of a column without a name; give it one."
+        advice = other_mark(value, self.layout.decimal)
+        return f"{where} not a number. {advice or 'Correct the file or leave the column out.'}"
+
+
+def _with_blank(words: Iterable[str]) -> list[str]:
+    """Return words and the same after a blank, which may follow a separator."""
+    return [blank + word for word in words for blank in ("", " ")]
+
+
+# Text and Parquet files, or folders of them, as sources of rows
+# --------------------------------------------------------------
+
+# Bytes of a text file that show how it is written; more only if its lines are longer.
+_HEAD = 1 << 20
+
+_LONGEST_LINE = 1 << 26
+
+# Rows that are taken from Parquet at a time.
+_BATCH = 4096
+
+# Bytes of a Parquet file that are read ahead in every column.
+_BUFFER = 1 << 14
+
+
+@dataclass(frozen=True)
+class Parquet:
+    """A Parquet file, of which only the description has been read."""
+
+    path: Path
+
+    @cached_property
+    def metadata(self) -> Any:
+        """What the end of the file says about it."""
+        return arrow_module("pyarrow.parquet").read_metadata(self.path)
+
+    @cached_property
+    def fields(self) -> dict[str, Any]:
+        """Columns by their names without surrounding blanks; not the index of a data frame."""
+        schema = self.metadata.schema.to_arrow_schema()
+        index = {str(name) for name in (schema.pandas_metadata or {}).get("index_columns", ())}
+        columns = [field for field in schema if field.name not in index]
+        names, _ = column_names([field.name for field in columns])
+        return dict(zip(names, columns, strict=True))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(self.fields)
+
+    @property
+    def unfit(self) -> set[str]:
+        """Columns that do not hold numbers."""
+        return {name for name, field in self.fields.items() if not _is_numeric(field.type)}
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.metadata.num_rows)
+
+    @property
+    def likely_rows(self) -> int:
+        """Number of rows, known here."""
+        return self.n_rows
+
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:
+        """Yield record batches of these columns, in this order."""
+        for name in self.unfit.intersection(names):
+            raise InvalidInputError(
+                f"{short(self.path)}: column {shortened(name)} is not numeric but "
+                f"{self.fields[name].type}; leave it out."
+            )
+        columns = [self.fields[name].name for name in names]
+        # Without a buffer the reader holds whole row groups, which may be the whole file.
+        with arrow_module("pyarrow.parquet").ParquetFile(
+            self.path, metadata=self.metadata, pre_buffer=False, buffer_size=_BUFFER
+        ) as file:
+            for batch in file.iter_batches(_BATCH, columns=columns):
+                yield batch.select(columns)
+
+
+def _is_numeric(kind: Any) -> bool:
+    types = arrow_module("pyarrow").types
+    # A column of nothing is one of missing values.
+    tests = (types.is_floating, types.is_integer, types.is_boolean, types.is_decimal, types.is_null)
+    return any(test(kind) for test in tests)
+
+
+def open_sources(path: Path) -> list[Text | Parquet]:
+    """Open a file, or all tables of a folder, which must have the same columns."""
+    files = files_in(path)
+    with all_files_belong(path):
+        sources = [_open_source(file) for file in files]
+        first = sources[0]
+        for other in sources[1:]:
+            require_same_columns(str(first.path), first.names, str(other.path), other.names)
+    return _with_one_decimal_mark(sources)
+
+
+def _open_source(path: Path) -> Text | Parquet:
+    """Find out what kind of table a file is."""
+    arrow = arrow_module("pyarrow")
+    try:
+        head = _head(path)
+        for start, what in REFUSED.items():
+            if head.startswith(start):
+                raise InvalidInputError(f"the file is {what}")
+        if head.startswith(ZIP):
+            raise InvalidInputError(
+                "an Excel file or zip archive cannot be read piece by piece; save the table as "
+                "CSV or Parquet."
+            )
+        if not head.startswith(PARQUET):
+            return Text.opened(path, head)
+        source = Parquet(path)
+        _ = source.fields
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{short(path)}: {error}") from error
+    except (OSError, arrow.ArrowException) as error:
+        reason = getattr(error, "strerror", None) or str(error)[:200]
+        raise InvalidInputError(f"{short(path)}: the file could not be read: {reason}.") from error
+    return source
+
+
+def _head(path: Path) -> bytes:
+    """Return the first lines of a file, complete ones if it is text."""
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+        if head.startswith(PARQUET):
+            return head
+        while (
+            len(head.splitlines()) < 3 and len(head) < _LONGEST_LINE and (more := file.read(_HEAD))
+        ):
+            head += more
+        if not file.read(1):
+            return head
+    if b"\0" in head:  # UTF-16 or UTF-32, cut between two characters
+        return head[: len(head) - len(head) % 4]
+    return head[: max(head.rfind(b"\n"), head.rfind(b"\r")) + 1] or head
+
+
+def _with_one_decimal_mark(sources: list[Text | Parquet]) -> list[Text | Parquet]:
+    """Read a decimal comma in all files if it shows in the first lines of one."""
+    layouts = [source.layout for source in sources if isinstance(source, Text)]
+    if not any(layout.decimal == "," for layout in layouts):
+        return sources
+    return [
+        replace(source, layout=replace(source.layout, decimal=","))
+        if isinstance(source, Text) and source.layout.separator != ","
+        else source
+        for source in sources
+    ]
+
+
+# Tables in CSV and Parquet files, or folders of them, that are read block by block
+# ---------------------------------------------------------------------------------
+
+
+def file_blocks(
+    path: str | os.PathLike[str],
+    target: str,
+    *,
+    columns: Sequence[str] | None = None,
+    weights: str | None = None,
+    axis: int | None = None,
+    memory: int = MEMORY,
+    progress: bool = False,
+) -> "FileBlocks":
+    r"""Open a CSV or Parquet file, or a folder of them, to be read block by block.
+
+    Parameters
+    ----------
+    path : path
+        A file, or a folder whose files are taken in the order of their names, but for names that
+        begin with a dot or an underscore. What a file is, its first bytes tell. All files must
+        have the same columns, in any order.
+    target : str
+        Column of the response.
+    columns : sequence of str, optional
+        Predictors: names, ranges or patterns as for `plsdof.columns.choose_columns`. By default
+        all numeric columns but ``target`` and ``weights``; see ``left_out`` of the result.
+    weights : str, optional
+        Column of sample weights.
+    axis : {0, 1}, optional
+        Blocks of rows or of columns. By default columns for Parquet with more columns than rows.
+    memory : int
+        The most bytes that one block may take.
+    progress : bool
+        Show a bar on stderr for every pass. Needs rich.
+
+    Returns
+    -------
+    FileBlocks
+        Every ``reduce`` starts from the beginning of the first file.
+
+    Notes
+    -----
+    Memory: two blocks and, for text, some megabytes for the parser; for Parquet the pages that
+    are open in every column, up to 3 MB each (0.5 MB if written without dictionaries).
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from plsdof.large.moments import block_sums, merge_sums
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for month in ("1", "2"):
+    ...         _ = (Path(folder) / f"{month}.csv").write_text(f"fat;1100\n{month},5;0,25\n")
+    ...     blocks = file_blocks(folder, "fat")
+    ...     sums = blocks.reduce(block_sums, merge_sums)
+    >>> blocks.names, sums.mean
+    (('1100',), array([0.25, 2.  ]))
+    """
+    sources = open_sources(Path(path))
+    known = sources[0].names
+    target = find_column(target, known)
+    weights = None if weights is None else find_column(weights, known)
+    unfit = set().union(*(source.unfit for source in sources)) if columns is None else set()
+    wanted = [
+        name for name in choose_columns(known, columns or ()) if name not in (target, weights)
+    ]
+    names = tuple(name for name in wanted if name not in unfit)
+    if not names:
+        raise InvalidInputError(f"{short(sources[0].path)}: there is no column of predictors.")
+    left_out = tuple(name for name in wanted if name in unfit)
+    return FileBlocks(
+        sources, names, target, weights, left_out, axis=axis, memory=memory, progress=progress
+    )
+
+
+class FileBlocks:
+    """Blocks of tables in files; made by `file_blocks`.
+
+    Attributes
+    ----------
+    axis : int
+        0 for blocks of rows, 1 for blocks of columns.
+    n_columns, n_rows : int
+        ``n_rows`` is None for text until it was read once.
+    names : tuple of str
+        Predictors.
+    target, weights : str
+        Column of the response, and that of the weights or None.
+    left_out : tuple of str
+        Columns that were not asked for, and are not numeric or have no name.
+    """
+
+    def __init__(
+        self,
+        sources: "Sequence[Text | Parquet]",
+        names: tuple[str, ...],
+        target: str,
+        weights: str | None,
+        left_out: tuple[str, ...],
+        *,
+        axis: int | None,
+        memory: int,
+        progress: bool,
+    ) -> None:
+        self.names, self.n_columns = names, len(names)
+        self.target, self.weights, self.left_out = target, weights, left_out
+        self.progress = progress
+        self._sources = sources
+        counts = [source.n_rows for source in sources if source.n_rows is not None]
+        self.n_rows = sum(counts) if len(counts) == len(sources) else None
+        if self.n_rows is None and axis == 1:
+            raise InvalidInputError(
+                "text files can be read by rows only (axis=0); save the table as Parquet."
+            )
+        if self.n_rows is not None and self.n_rows < 2:
+            raise InvalidInputError(
+                f"{short(sources[0].path)}: there are {self.n_rows} row(s); at least 2 are needed."
+            )
+        self.axis = as_axis(
+            axis, self.n_columns if self.n_rows is None else self.n_rows, len(names)
+        )
+        self.step = block_length(self.n_rows or 1 if self.axis else self.n_columns, memory)
+        self._read_before = False
+
+    def reduce(
+        self,
+        work: Callable[[Block], Part],
+        merge: Callable[[Part, Part], Part],
+        description: str = "",
+    ) -> Part:
+        """Return the merged results of ``work`` on every block; see `Blocks`."""
+        blocks = ahead(self._row_blocks() if self.axis == 0 else self._column_blocks())
+        result = reduce_in_order(blocks, work, merge, description, self._count())
+        self._read_before = True
+        return result
+
+    def _count(self) -> int | None:
+        if not self.progress:
+            return None
+        rows = self.n_rows or sum(source.likely_rows for source in self._sources)
+        return -(-(self.n_columns if self.axis else rows) // self.step)
+
+    @property
+    def _ends(self) -> tuple[str, ...]:
+        return (self.target,) if self.weights is None else (self.target, self.weights)
+
+    def _row_blocks(self) -> Iterator[Block]:
+        """Fill one of two buffers after the other; their rows are the columns of the table."""
+        names = (*self.names, *self._ends)
+        buffers = [np.empty((len(names), self.step)) for _ in range(2)]
+        number = filled = 0
+        for piece in self._pieces(names):
+            done = 0
+            while done < len(piece):
+                size = min(len(piece) - done, self.step - filled)
+                piece.fill(buffers[number % 2][:, filled : filled + size], done)
+                done, filled = done + size, filled + size
+                if filled == self.step:
+                    yield self._row_block(buffers[number % 2], number)
+                    number, filled = number + 1, 0
+        if filled:
+            yield self._row_block(buffers[number % 2][:, :filled], number)
+        self.n_rows = number * self.step + filled
+        if self.n_rows == 0:
+            raise InvalidInputError(
+                f"{short(self._sources[0].path)}: there are column names but no rows below them."
+            )
+
+    def _row_block(self, values: Array, number: int) -> Block:
+        p = self.n_columns
+        return _block(values[:p].T, values[p:], number * self.step)
+
+    def _column_blocks(self) -> Iterator[Block]:
+        ends = self._columns(self._ends)
+        for start in range(0, self.n_columns, self.step):
+            yield _block(self._columns(self.names[start : start + self.step]).T, ends, start)
+
+    def _columns(self, names: Sequence[str]) -> Array:
+        values = np.empty((len(names), self.n_rows or 0))
+        row = 0
+        for piece in self._pieces(names):
+            piece.fill(values[:, row : row + len(piece)], 0)
+            row += len(piece)
+        return values
+
+    def _pieces(self, names: Sequence[str]) -> "Iterator[Piece]":
+        for source in self._sources:
+            row = 0
+            for batch in source.batches(names):
+                yield Piece(
+                    batch=batch, path=source.path, names=names, row=row, known=self._read_before
+                )
+                row += batch.num_rows
+
+
+def _block(X: Array, ends: Array, first: int) -> Block:
+    weights = as_weights(ends[1], len(X)) if len(ends) > 1 else None
+    return Block(X=X, y=ends[0], weights=weights, first=first)

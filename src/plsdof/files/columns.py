@@ -1,0 +1,192 @@
+"""Choice of columns by name, range or pattern, and column names that are numbers."""
+
+import difflib
+import fnmatch
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from plsdof._core.inputs import Array, read_only
+from plsdof.errors import InvalidInputError
+
+# 1100 | 1100.5 | 1100,5 | 1.1e3 | X1100 (how R spells it) | 1100 nm
+_NUMBER = re.compile(
+    r"X?(?P<number>[+-]?\d+(?:[.,]\d+)?(?:[eE][+-]?\d+)?)"
+    r"\s*(?:nm|um|µm|μm|cm-1|cm\^-1|cm⁻¹|1/cm|Hz|kHz|MHz|GHz|THz|eV|ppm)?"
+)
+_LONGEST_SHOWN = 60
+# Numbers that differ by a smaller share may be meant by each other.
+_NEAR = 1e-3
+
+
+def header_number(name: str) -> float | None:
+    """Return the wavelength (or other number) that a column name stands for, None if it is text.
+
+    A decimal comma, R's prefix X and a unit are understood.
+
+    Examples
+    --------
+    >>> [header_number(name) for name in ("1100", "X1100.5", "1100,5 nm", "fat", "V7")]
+    [1100.0, 1100.5, 1100.5, None, None]
+    """
+    found = _NUMBER.fullmatch(name.strip())
+    return None if found is None else float(found["number"].replace(",", "."))
+
+
+def wavelengths(names: Sequence[str]) -> Array | None:
+    """Return the numbers of the column names if all are numbers in rising or falling order.
+
+    Examples
+    --------
+    >>> wavelengths(["900", "902", "904"])
+    array([900., 902., 904.])
+    >>> wavelengths(["900", "fat"]) is None
+    True
+    """
+    numbers = [header_number(name) for name in names]
+    known = [number for number in numbers if number is not None]
+    if len(known) < max(2, len(numbers)):
+        return None
+    steps = np.diff(known)
+    return read_only(known) if np.all(steps > 0) or np.all(steps < 0) else None
+
+
+def find_column(name: str, names: Sequence[str], what: str = "column") -> str:
+    """Return the name if it is one of the columns; otherwise suggest the ones it may mean."""
+    if name in names:
+        return name
+    raise InvalidInputError(f"no {what} {shortened(name)}{suggestion(name, names)}")
+
+
+def suggestion(name: str, names: Sequence[str]) -> str:
+    """Return the end of a message about an unknown name: what may have been meant.
+
+    Examples
+    --------
+    >>> suggestion("fat ", ["fat", "sucrose"])
+    "; did you mean 'fat'?"
+    >>> suggestion("1101", ["fat", "1100", "1610"]), suggestion("1300", ["fat", "1100", "1310"])
+    ("; did you mean '1100'?", '.')
+    """
+    same = [known for known in names if known.strip().casefold() == name.strip().casefold()]
+    numbers = _numbers(names)
+    number = header_number(name) if numbers else None
+    if same or number is None:
+        near = same or difflib.get_close_matches(name[:200], [known[:200] for known in names], n=3)
+    else:  # wavelengths that look alike may be far apart
+        near = _nearest(number, numbers)
+    if near:
+        return f"; did you mean {' or '.join(shortened(known) for known in near)}?"
+    if number is not None:
+        return "."
+    listed = ", ".join(shortened(known) for known in names[:8])
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return f"; there are {listed}{more}."
+
+
+def _numbers(names: Sequence[str]) -> dict[str, float]:
+    """Return the names that are numbers, with these."""
+    known = {name: header_number(name) for name in names}
+    return {name: number for name, number in known.items() if number is not None}
+
+
+def _nearest(number: float, numbers: Mapping[str, float]) -> list[str]:
+    distance = {name: abs(other - number) for name, other in numbers.items()}
+    near = [name for name in distance if distance[name] <= _NEAR * abs(number)]
+    return sorted(near, key=distance.__getitem__)[:3]
+
+
+def choose_columns(
+    names: Sequence[str], features: Sequence[str] = (), exclude: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Return the columns that some of ``features`` select and none of ``exclude``, in file order.
+
+    Parameters
+    ----------
+    names : sequence of str
+        All columns to choose from.
+    features, exclude : sequences of str
+        Each is a name; a range ``first:last`` of names or, with numbers in the header, of
+        numbers (both ends included, either may be left out); a pattern with ``*``, ``?`` and
+        ``[...]``; or ``re:`` and a regular expression that is searched for. An exact name wins.
+        Without features all columns are taken.
+
+    Examples
+    --------
+    >>> choose_columns(["id", "900", "902", "904", "temp"], ["900:902", "t*"])
+    ('900', '902', 'temp')
+    >>> choose_columns(["id", "900", "902", "904", "temp"], exclude=["re:^9", "id"])
+    ('temp',)
+    """
+    wanted = {name for one in features for name in _selected(one, names)}
+    unwanted = {name for one in exclude for name in _selected(one, names)}
+    return tuple(
+        name for name in names if (not features or name in wanted) and name not in unwanted
+    )
+
+
+def _selected(choice: str, names: Sequence[str]) -> list[str]:
+    if choice in names:
+        return [choice]
+    if choice.startswith("re:"):
+        return _matching_expression(choice[3:], names)
+    if ":" in choice:
+        return _in_range(choice, names)
+    if any(mark in choice for mark in "*?["):
+        found = [name for name in names if fnmatch.fnmatchcase(name, choice)]
+        if not found:
+            raise InvalidInputError(
+                f"no column matches the pattern {shortened(choice)}{suggestion(choice, names)}"
+            )
+        return found
+    return [find_column(choice, names)]
+
+
+def _matching_expression(expression: str, names: Sequence[str]) -> list[str]:
+    try:
+        pattern = re.compile(expression)
+    except re.error as error:
+        raise InvalidInputError(
+            f"{shortened(expression)} is not a regular expression: {error}."
+        ) from error
+    found = [name for name in names if pattern.search(name)]
+    if not found:
+        raise InvalidInputError(
+            f"no column matches the regular expression {shortened(expression)}."
+        )
+    return found
+
+
+def _in_range(choice: str, names: Sequence[str]) -> list[str]:
+    first, _, last = choice.partition(":")
+    low, high = header_number(first), header_number(last)
+    if (low is not None or high is not None) and "" in (first.strip(), last.strip()):
+        return _between(low, high, names)
+    if low is not None and high is not None:
+        return _between(min(low, high), max(low, high), names)
+    for end in (first, last):
+        if end and end not in names:
+            raise InvalidInputError(
+                f"no column {shortened(end)} for the range {shortened(choice)}"
+                f"{suggestion(end, names)}"
+            )
+    start = names.index(first) if first else 0
+    stop = names.index(last) if last else len(names) - 1
+    return list(names[min(start, stop) : max(start, stop) + 1])
+
+
+def _between(low: float | None, high: float | None, names: Sequence[str]) -> list[str]:
+    low, high = -np.inf if low is None else low, np.inf if high is None else high
+    numbers = _numbers(names)
+    found = [name for name, number in numbers.items() if low <= number <= high]
+    if found:
+        return found
+    known = numbers.values()
+    extent = f"they go from {min(known):g} to {max(known):g}" if known else "there is none"
+    raise InvalidInputError(f"no column name is a number between {low:g} and {high:g}; {extent}.")
+
+
+def shortened(name: str) -> str:
+    """Return a name in quotes, its control characters spelled out, cut if it is very long."""
+    return repr(name if len(name) <= _LONGEST_SHOWN else name[: _LONGEST_SHOWN - 1] + "…")

@@ -1,0 +1,609 @@
+r"""A fitted model as a JSON file: all that predictions and their intervals need, and no code.
+
+A model of PLS also keeps what Hotelling's T^2 and the Q residuals of new rows need.
+
+The file is one JSON object (UTF-8; numbers are decimals that read back to the same 64-bit float):
+
+=================  ============================================================================
+format, version    "plsdof-model" and 1; a reader refuses what it does not know
+package, created   what wrote the file, and when (UTC, ISO 8601)
+source             where the training data came from (file, rows, dropped, id)
+response, names    name of the response; names of the p predictors in order
+method             "pls", "pcr" or "ridge"
+parameter_name     "n_components" or "alpha"
+parameter          its value
+choice             how the model was chosen (criterion, rule, dof, message)
+n, dof             number of observations; Degrees of Freedom of the model
+coef, intercept    p coefficients and the intercept, in original units
+x_mean, x_scale    p means and p scales; a scale is null where the column does not vary
+y_mean             mean of the response
+noise_variance     sigma^2, or null if the data leave nothing to estimate it from
+df                 n - dof, degrees of freedom of the t distribution, or null if not positive
+factor             rows (k), columns (p) and values: a matrix G, row after row, as base64 of
+                   little-endian 64-bit floats
+check              null, or an object: matrices rotations R and loadings L (m, p), packed like
+                   the factor, and a list residual_variances; absent from older files
+sha256             checksum of everything else: of the object without this entry, keys sorted,
+                   no white space, non-ASCII characters as \uXXXX
+=================  ============================================================================
+
+With u = (x - x_mean) / x_scale, 0 where the scale is null, the prediction for a new row x is
+
+    y_mean + coef'(x - x_mean) = intercept + coef'x
+
+Its variance is sigma^2 (1/n + |G u|^2), that of a new observation sigma^2 (1 + 1/n + |G u|^2), and
+the intervals use t with ``df`` degrees of freedom. G'G = D A A' D, where A is `Path.coef_factor`
+and D the scales, so these are the intervals of `plsdof.inference.prediction_interval`. The rows
+of G that are zero up to rounding are left out: k = m for PCR, k <= min(n - 1, p) in general, so
+that the factor is never larger than the training data.
+
+How far a row is from those of the training is (n - 1) |R u|^2, Hotelling's T^2, and
+|u - L'R u|^2, its Q residual; where all scales are 1 or null, null counts as 1 in them. Their
+limits are those of `hotelling_t2` and, with the residual_variances, `q_residuals` in
+`plsdof.chemometrics`.
+
+Size: 10.7 (k + 2 m) p bytes for the matrices and about 100 p for the rest; 0.3 MB for 60 rows of
+401 wavelengths, 64 MB for 2,000 x 3,000.
+"""
+
+import base64
+import binascii
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from plsdof._core.criteria import Noise, Selection
+from plsdof._core.inputs import Array, as_choice, as_fraction, as_matrix, read_only
+from plsdof._core.path import Path as ModelPath
+from plsdof._core.path import PLSPath
+from plsdof.chemometrics.diagnostics import (
+    Diagnostic,
+    Limit,
+    as_predictor_path,
+    diagnose,
+    squared_rows,
+    times_predictors,
+)
+from plsdof.chemometrics.rows import (
+    jackson_mudholkar,
+    residual_factor,
+    residual_variances,
+    row_units,
+    t2_limit,
+)
+from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.files.writing import atomic_write
+from plsdof.inference.intervals import INTERVAL_KINDS, Interval, critical_value
+
+# One model of a path, detached from its data: what predictions and their intervals need
+# --------------------------------------------------------------------------------------
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class RowCheck:
+    """What tells how far new rows are from those of the calibration; see `plsdof.monitoring`.
+
+    Attributes
+    ----------
+    rotations : (m, p) array
+        R with the scores R u of a standardised row u, in units where training scores are
+        orthonormal.
+    loadings : (m, p) array
+        L with the part L'R u of a row that the components reproduce.
+    residual_variances : (k,) array
+        Eigenvalues of the covariance of what they do not reproduce.
+    """
+
+    rotations: Array
+    loadings: Array
+    residual_variances: Array
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PortableModel:
+    """A chosen model that can be kept in a file (`plsdof.model_file`) and predicts new rows.
+
+    Attributes
+    ----------
+    response : str
+    names : tuple of str
+        Predictors in the order of ``coef``.
+    coef : (p,) array
+        In original units.
+    intercept, y_mean : float
+    x_mean, x_scale : (p,) arrays
+        The scale is infinite where a column does not vary.
+    factor : (k, p) array
+        G with var(coef'u) = sigma^2 |G u|^2 for a row u in units of ``x_scale``.
+    noise_variance, df : float
+        sigma^2 and n - DoF; nan where they are not defined, and then there are no intervals.
+    n, dof, parameter : float
+    method, parameter_name : str
+        "pls", "pcr" or "ridge"; "n_components" or "alpha".
+    choice, source : mapping
+        How the model was chosen, and what it was fitted to.
+    package, created : str
+        Who made it, and when (UTC).
+    check : RowCheck or None
+        What T^2 and Q of new rows need, if it was kept and the method has scores.
+    """
+
+    response: str
+    names: tuple[str, ...]
+    coef: Array
+    intercept: float
+    y_mean: float
+    x_mean: Array
+    x_scale: Array
+    factor: Array
+    noise_variance: float
+    df: float
+    n: float
+    dof: float
+    method: str
+    parameter_name: str
+    parameter: float
+    choice: Mapping[str, str] = field(default_factory=dict)
+    source: Mapping[str, Any] = field(default_factory=dict)
+    package: str = ""
+    created: str = ""
+    check: RowCheck | None = None
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether there is a noise level and a t distribution to build intervals with."""
+        return bool(np.isfinite(self.noise_variance) and np.isfinite(self.df))
+
+    def predict(self, X_new: Any) -> Array:
+        """Predict new rows, y_mean + coef'(x - x_mean). Shape (n_new,)."""
+        return self.y_mean + self._deviation(X_new) @ self.coef
+
+    def predict_interval(
+        self, X_new: Any, *, level: float = 0.95, kind: str = "observation"
+    ) -> Interval:
+        """Interval for the mean response, or for a new observation, at each new row.
+
+        The same as `plsdof.inference.prediction_interval`. Cost: O(n_new k p) time.
+        """
+        as_choice(kind, "kind", INTERVAL_KINDS)
+        level = as_fraction(level, "level")
+        self._require_intervals()
+        deviation = self._deviation(X_new)
+        reach = (deviation / self.x_scale) @ self.factor.T
+        spread = 1.0 / self.n + np.vecdot(reach, reach) + float(kind == "observation")
+        std_error = np.sqrt(self.noise_variance * spread)
+        critical = critical_value(level, self.df)
+        center = self.y_mean + deviation @ self.coef
+        return Interval(
+            center=read_only(center),
+            std_error=read_only(std_error),
+            lower=read_only(center - critical * std_error),
+            upper=read_only(center + critical * std_error),
+            level=level,
+            critical=critical,
+        )
+
+    def hotelling_t2(self, X_new: Any, *, level: float = 0.95) -> Diagnostic:
+        """Return Hotelling's T^2 of new rows with its limit: `plsdof.chemometrics.hotelling_t2`."""
+        level, check = as_fraction(level, "level"), self._require_check()
+        values = (self.n - 1.0) * squared_rows(self._standardized(X_new) @ check.rotations.T)
+        limit = t2_limit(self.n, len(check.rotations), level, training=False)
+        return diagnose("t2", values, limit, level)
+
+    def q_residuals(self, X_new: Any, *, level: float = 0.95) -> Diagnostic:
+        """Return Q residuals of new rows with their limit: `plsdof.chemometrics.q_residuals`."""
+        level, check = as_fraction(level, "level"), self._require_check()
+        rows = self._standardized(X_new)
+        values = squared_rows(rows - (rows @ check.rotations.T) @ check.loadings)
+        if check.residual_variances.any():
+            limit = jackson_mudholkar(check.residual_variances, level)
+        else:
+            text = "The components reproduce the training rows: Q has no limit."
+            limit = Limit(value=np.nan, method="jackson-mudholkar", message=text)
+        return diagnose("q", values, limit, level)
+
+    def __repr__(self) -> str:
+        return (
+            f"PortableModel({self.method}, {self.parameter_name}={self.parameter:g}, "
+            f"response={self.response[:60]!r}, p={len(self.coef)})"
+        )
+
+    def _deviation(self, X_new: Any) -> Array:
+        X = as_matrix(X_new, "X_new")
+        if X.shape[1] != len(self.coef):
+            raise InvalidInputError(
+                f"X_new has {X.shape[1]} column(s), but the model needs {len(self.coef)}."
+            )
+        return X - self.x_mean
+
+    def _standardized(self, X_new: Any) -> Array:
+        """Return rows in the units of T^2 and Q."""
+        return self._deviation(X_new) / row_units(self.x_scale)
+
+    def _require_check(self) -> RowCheck:
+        if self.check is None:
+            raise NotAvailableError(
+                f"T^2 and Q of new rows are not available: this {self.method} model was kept "
+                "without what they need. They are there for PLS models that were kept with "
+                "intervals; fit and keep it again."
+            )
+        return self.check
+
+    def _require_intervals(self) -> None:
+        if not self.has_intervals:
+            raise NotAvailableError(
+                f"The model has {self.dof:.1f} Degrees of Freedom for {self.n:g} observations, "
+                "which leaves nothing to estimate the noise from; there are no intervals."
+            )
+
+
+def detach(
+    path: ModelPath,
+    selection: Selection,
+    *,
+    names: tuple[str, ...],
+    response: str = "y",
+    source: Mapping[str, Any] | None = None,
+    noise: Noise = None,
+    intervals: bool = True,
+) -> PortableModel:
+    """Take the chosen model out of a path. Cost: O(p r^2) time, O(p r) memory.
+
+    Parameters
+    ----------
+    path : Path
+    selection : Selection
+    names : tuple of str
+        Names of the predictors.
+    response : str
+    source : mapping, optional
+        What the path was fitted to, for the record.
+    noise : {"jacobian", "dof", "naive"} or float, optional
+        Noise variance; "jacobian" by default.
+    intervals : bool
+        Whether to keep what intervals, T^2 and Q need: all directions of X, which must fit in
+        memory.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import load_ozone
+    >>> ozone = load_ozone()
+    >>> path = pls_path(ozone.data, ozone.target)
+    >>> model = detach(path, path.select(), names=tuple(ozone.feature_names), response="ozone")
+    >>> model
+    PortableModel(pls, n_components=2, response='ozone', p=12)
+    >>> bool(np.allclose(model.predict(ozone.data), path.fitted[2], rtol=1e-12, atol=0))
+    True
+    """
+    from plsdof import __version__
+
+    index = selection.index
+    df = path.spectrum.n - float(path.dof[index])
+    factor = _factor(path, index) if intervals else np.zeros((0, len(path.units.x_mean)))
+    check = _row_check(path, index) if intervals and isinstance(path, PLSPath) else None
+    return PortableModel(
+        response=response,
+        names=names,
+        coef=read_only(path.coef[index]),
+        intercept=float(path.intercept[index]),
+        y_mean=float(path.units.y_mean),
+        x_mean=path.units.x_mean,
+        x_scale=path.units.x_scale,
+        factor=read_only(factor),
+        noise_variance=path.noise_at(index, noise),
+        df=df if df >= 1 and intervals else float("nan"),
+        n=float(path.spectrum.n),
+        dof=float(path.dof[index]),
+        method=type(path).__name__.removesuffix("Path").lower(),
+        parameter_name=selection.parameter_name,
+        parameter=float(selection.parameter),
+        choice={
+            "criterion": selection.criterion,
+            "rule": selection.rule,
+            "dof": selection.dof,
+            "message": selection.message,
+        },
+        source=dict(source or {}),
+        package=f"plsdof {__version__}",
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        check=check,
+    )
+
+
+def _factor(path: ModelPath, index: int) -> Array:
+    """Return G (k, p): the columns of D A that are not zero up to rounding, as rows."""
+    varies = np.isfinite(path.units.x_scale)
+    scale = np.where(varies, path.units.x_scale, 0.0)
+    scaled = path.coef_factor(index) * scale[:, None]
+    size = np.linalg.norm(scaled, axis=0)
+    keep = size > _EPS * size.max(initial=0.0)
+    return np.ascontiguousarray(scaled[:, keep].T)
+
+
+def _row_check(path: PLSPath, m: int) -> RowCheck:
+    path = as_predictor_path(path, "Q").complete()
+    T = path.filter.scores[:, :m]
+    rotated = T / path.decomposition.singular_values[:, None]
+    return RowCheck(
+        rotations=read_only(np.ascontiguousarray(path.decomposition.to_features(rotated).T)),
+        loadings=read_only(np.ascontiguousarray(times_predictors(path, T).T)),
+        residual_variances=read_only(residual_variances(path, residual_factor(path, m))),
+    )
+
+
+# A fitted model as a JSON file: all that predictions and their intervals need, and no code
+# -----------------------------------------------------------------------------------------
+
+FORMAT = "plsdof-model"
+VERSION = 1
+_TEXTS = ("response", "method", "parameter_name", "package", "created")
+_NUMBERS = ("intercept", "y_mean", "n", "dof", "parameter")
+_MAYBE_NUMBERS = ("noise_variance", "df")
+_VECTORS = ("coef", "x_mean")
+_MAPPINGS = ("choice", "source")
+
+
+def save_model(model: PortableModel, file: str | os.PathLike[str]) -> None:
+    """Write a model to a JSON file, complete or not at all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from plsdof import load_model, pls_path, save_model
+    >>> from plsdof.files import detach
+    >>> path = pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "model.json"
+    ...     save_model(detach(path, path.select("bic"), names=("x",)), file)
+    ...     load_model(file).predict([[3.0]]).round(2)
+    array([2.75])
+    """
+    content = to_content(model)
+    content["sha256"] = checksum(content)
+    lines = (f" {json.dumps(key)}: {json.dumps(content[key], allow_nan=False)}" for key in content)
+    with atomic_write(file) as stream:
+        stream.write(("{\n" + ",\n".join(lines) + "\n}\n").encode())
+
+
+def load_model(file: str | os.PathLike[str]) -> PortableModel:
+    """Read a model from a JSON file.
+
+    Raises
+    ------
+    InvalidInputError
+        With the reason: the file cannot be read, is no model file, has an unknown version, is
+        truncated, or was changed after it was written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from plsdof import load_model, pls_path, save_model
+    >>> from plsdof.files import detach
+    >>> path = pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "model.json"
+    ...     save_model(detach(path, path.select("bic"), names=("x",)), file)
+    ...     load_model(file).predict([[3.0]]).round(2)
+    array([2.75])
+    """
+    source = os.fspath(file)
+    try:
+        return from_content(_parsed(_raw(Path(source))))
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{source}: {error}") from error
+
+
+def checksum(content: dict[str, Any]) -> str:
+    """Return the SHA-256 of a model file's content without its entry "sha256".
+
+    Examples
+    --------
+    >>> checksum({"b": 1.5, "a": "µ"}) == checksum({"a": "µ", "b": 1.5, "sha256": "old"})
+    True
+    """
+    rest = {key: value for key, value in content.items() if key != "sha256"}
+    canonical = json.dumps(rest, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def to_content(model: PortableModel) -> dict[str, Any]:
+    """Return a model as the content of a model file, without checksum."""
+    content: dict[str, Any] = {"format": FORMAT, "version": VERSION, **vars(model)}
+    for key, value in content.items():
+        if isinstance(value, float) and not np.isfinite(value):
+            content[key] = None
+        elif isinstance(value, np.ndarray) and value.ndim == 1:
+            content[key] = [entry if np.isfinite(entry) else None for entry in value.tolist()]
+    content["names"] = list(model.names)
+    content["factor"] = _packed(model.factor)
+    content["check"] = None if model.check is None else _packed_check(model.check)
+    # What people look for comes first.
+    return dict(sorted(content.items(), key=lambda entry: isinstance(entry[1], list | dict)))
+
+
+def from_content(content: dict[str, Any]) -> PortableModel:
+    """Check the content of a model file and return the model."""
+    _require_format(content)
+    _require_checksum(content)
+    known = {"format", "version", "sha256", *PortableModel.__dataclass_fields__}
+    absent = sorted(known - set(content) - {"check"})  # older files have none
+    if absent:
+        raise InvalidInputError(f"the model file lacks {', '.join(absent)}.")
+    names = content["names"]
+    if not (isinstance(names, list) and names and all(isinstance(one, str) for one in names)):
+        _refuse("names", "a list of names")
+    return PortableModel(names=tuple(names), **_fields(content, len(names)))
+
+
+def _fields(content: dict[str, Any], p: int) -> dict[str, Any]:
+    fields: dict[str, Any] = {key: _text(content, key) for key in _TEXTS}
+    fields |= {key: _mapping(content, key) for key in _MAPPINGS}
+    fields |= {key: _vector(content, key, p) for key in _VECTORS}
+    fields |= {key: _number(content, key) for key in _NUMBERS}
+    for key in _MAYBE_NUMBERS:
+        fields[key] = np.nan if content[key] is None else _number(content, key)
+    fields["x_scale"] = _scale(content, p)
+    fields["factor"] = _unpacked(content, "factor", p)
+    fields["check"] = _check(content.get("check"), p)
+    for key in ("n", "noise_variance", "df"):
+        if fields[key] < 0 or (key != "noise_variance" and fields[key] == 0):
+            _refuse(key, "positive")
+    return fields
+
+
+def _raw(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = "it is a folder" if path.is_dir() else getattr(error, "strerror", None) or error
+        raise InvalidInputError(f"the model file could not be read: {reason}.") from error
+
+
+def _parsed(raw: bytes) -> dict[str, Any]:
+    try:
+        content = json.loads(
+            raw.decode("utf-8"), parse_constant=_no_constant, parse_float=_in_range
+        )
+    except UnicodeDecodeError as error:
+        raise InvalidInputError("this is not a model file (not even text).") from error
+    except (ValueError, RecursionError) as error:
+        started = raw.lstrip().startswith(b"{") and b'"format"' in raw[:200]
+        kind = "the model file is truncated or damaged" if started else "this is not a model file"
+        raise InvalidInputError(f"{kind}: no valid JSON ({error}).") from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise InvalidInputError(
+            f"this is not a model file: it lacks the entry format = {FORMAT!r}. Make one with "
+            "`plsdof fit ... --model FILE`."
+        )
+    return content
+
+
+def _no_constant(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON number")
+
+
+def _in_range(number: str) -> float:
+    value = float(number)
+    if not np.isfinite(value):
+        raise ValueError(f"{number:.40} is out of the range of 64-bit floats")
+    return value
+
+
+def _require_format(content: dict[str, Any]) -> None:
+    version = content.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        _refuse("version", f"a whole number up to {VERSION}")
+    if version > VERSION:
+        raise InvalidInputError(
+            f"the model file has version {version}, this package reads up to {VERSION}; upgrade "
+            "plsdof."
+        )
+
+
+def _require_checksum(content: dict[str, Any]) -> None:
+    if content.get("sha256") != checksum(content):
+        raise InvalidInputError(
+            "the model file was changed after it was written (its checksum does not match); fit "
+            "the model again."
+        )
+
+
+def _packed(matrix: Array) -> dict[str, Any]:
+    values = base64.b64encode(matrix.astype("<f8").tobytes()).decode("ascii")
+    return {"rows": matrix.shape[0], "columns": matrix.shape[1], "values": values}
+
+
+def _unpacked(content: dict[str, Any], key: str, p: int) -> Array:
+    try:
+        packed = content[key]
+        shape = (int(packed["rows"]), int(packed["columns"]))
+        raw = base64.b64decode(packed["values"], validate=True)
+    except (TypeError, KeyError, ValueError, binascii.Error):
+        _refuse(key, "rows, columns and base64 values")
+    if shape[0] < 0 or shape[1] != p or len(raw) != 8 * shape[0] * p:
+        _refuse(key, f"a matrix with {p} columns")
+    matrix = np.frombuffer(raw, dtype="<f8").reshape(shape)
+    if not np.all(np.isfinite(matrix)):
+        _refuse(key, "finite")
+    return read_only(matrix)
+
+
+def _packed_check(check: RowCheck) -> dict[str, Any]:
+    return {
+        "rotations": _packed(check.rotations),
+        "loadings": _packed(check.loadings),
+        "residual_variances": check.residual_variances.tolist(),
+    }
+
+
+def _check(content: Any, p: int) -> RowCheck | None:
+    if content is None:
+        return None
+    if not isinstance(content, dict):
+        _refuse("check", "an object or null")
+    rotations, loadings = (_unpacked(content, key, p) for key in ("rotations", "loadings"))
+    if rotations.shape != loadings.shape:
+        _refuse("loadings", f"a matrix with {len(rotations)} rows")
+    key = "residual_variances"
+    size = len(content[key]) if isinstance(content.get(key), list) else 0
+    variances = _vector({key: content.get(key)}, key, size)
+    if not np.all(variances >= 0):
+        _refuse(key, "0 or more")
+    return RowCheck(rotations=rotations, loadings=loadings, residual_variances=variances)
+
+
+def _scale(content: dict[str, Any], p: int) -> Array:
+    """Return the scales; null, a column that does not vary, becomes infinity."""
+    values = content["x_scale"]
+    if not isinstance(values, list):
+        _refuse("x_scale", f"a list of {p} numbers or nulls")
+    given = [1.0 if entry is None else entry for entry in values]
+    scale = _vector({"x_scale": given}, "x_scale", p)
+    if not np.all(scale > 0):
+        _refuse("x_scale", "positive or null")
+    return read_only(np.where([entry is None for entry in values], np.inf, scale))
+
+
+def _vector(content: dict[str, Any], key: str, p: int) -> Array:
+    values = content[key]
+    if not isinstance(values, list) or len(values) != p:
+        _refuse(key, f"a list of {p} numbers")
+    return read_only(np.array([_finite(value, key) for value in values]))
+
+
+def _number(content: dict[str, Any], key: str) -> float:
+    return _finite(content[key], key)
+
+
+def _finite(value: Any, key: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e308:
+        _refuse(key, "finite number(s)")
+    return float(value)
+
+
+def _text(content: dict[str, Any], key: str) -> str:
+    if not isinstance(content[key], str):
+        _refuse(key, "a text")
+    return str(content[key])
+
+
+def _mapping(content: dict[str, Any], key: str) -> dict[str, Any]:
+    if not isinstance(content[key], dict):
+        _refuse(key, "an object")
+    return dict(content[key])
+
+
+def _refuse(key: str, allowed: str) -> NoReturn:
+    raise InvalidInputError(f"the entry {key!r} of the model file must be {allowed}.")

@@ -1,0 +1,151 @@
+"""A model in a table, as a statistician expects it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from plsdof._core.criteria import Selection
+from plsdof._core.inputs import Array, read_only
+from plsdof._core.path import Path
+from plsdof.inference.intervals import CoefficientInference
+
+_MOST_ROWS = 30
+_COLUMNS = ("coef", "std err", "t", "p", "lower", "upper")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Summary:
+    """Facts about one model and a table of its coefficients; ``print`` shows both.
+
+    Attributes
+    ----------
+    facts : dict
+        n, features, model, DoF, noise level, R^2, criterion, ...
+    names : tuple of str
+        Row labels; the first one is the intercept.
+    table : (p + 1, 6) array
+        Coefficient, standard error, statistic, p-value, lower and upper limit.
+
+    Examples
+    --------
+    >>> from plsdof import PLSRegressor
+    >>> PLSRegressor(1).fit([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0]).summary()
+    model                PLS, 1 component(s)
+    observations         4
+    ...
+    """
+
+    facts: dict[str, float | str]
+    names: tuple[str, ...]
+    table: Array
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Headings of the table."""
+        return _COLUMNS
+
+    def __str__(self) -> str:
+        width = max(len(key) for key in self.facts)
+        lines = [f"{key:<{width}}  {_shown(value)}" for key, value in self.facts.items()]
+        return "\n".join([*lines, "", *self._rows()])
+
+    def __repr__(self) -> str:
+        return str(self)  # what a console shows without print
+
+    def _rows(self) -> list[str]:
+        order = np.arange(len(self.names))
+        note = []
+        if len(order) > _MOST_ROWS:
+            # The intercept, then the features that stand out most.
+            strongest = 1 + np.argsort(-np.abs(self.table[1:, 2]), kind="stable")
+            order = np.concatenate([[0], strongest[: _MOST_ROWS - 1]])
+            note = [f"({len(self.names) - _MOST_ROWS} more features; these have the largest |t|)"]
+        labels = [_trimmed(self.names[i]) for i in order]
+        width = max(map(len, labels))
+        head = " " * width + "".join(f"{name:>12}" for name in _COLUMNS)
+        body = [
+            f"{label:<{width}}" + "".join(_cell(v) for v in self.table[i])
+            for label, i in zip(labels, order, strict=True)
+        ]
+        return [head, *body, *note]
+
+
+def summarize(
+    path: Path,
+    index: int,
+    result: CoefficientInference,
+    selection: Selection | None,
+    names: Sequence[str] | None = None,
+) -> Summary:
+    """Collect what there is to say about one model of a path.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> path = pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0])
+    >>> from plsdof.inference import coefficient_inference
+    >>> summary = summarize(path, 1, coefficient_inference(path, 1), path.select("bic"), ["x"])
+    >>> summary.names
+    ('intercept', 'x')
+    """
+    names = names if names is not None else [f"x{i}" for i in range(len(result.coef))]
+    return Summary(
+        facts=_facts(path, index, result, selection),
+        names=("intercept", *map(str, names)),
+        table=read_only(np.vstack([_intercept_row(result), _feature_rows(result)])),
+    )
+
+
+def _facts(
+    path: Path, index: int, result: CoefficientInference, selection: Selection | None
+) -> dict[str, float | str]:
+    total = path.spectrum.total
+    facts: dict[str, float | str] = {
+        "model": f"{type(path).__name__.removesuffix('Path')}, {path.label(index)}",
+        "observations": path.spectrum.n,
+        "features": float(len(result.coef)),
+        "Degrees of Freedom": float(path.dof[index]),
+        "noise std deviation": float(np.sqrt(result.noise_variance)),
+        "R^2": float(1 - path.rss[index] / total) if total > 0 else float("nan"),
+        "intervals": f"{100 * result.level:g}%, {result.distribution} distribution",
+    }
+    if result.adjustment != "none":
+        facts["p-values"] = f"adjusted ({result.adjustment})"
+    if selection is not None:
+        facts[f"criterion ({selection.criterion})"] = float(selection.scores[index])
+        facts["choice"] = selection.message
+    return facts
+
+
+def _feature_rows(result: CoefficientInference) -> Array:
+    return np.column_stack(
+        [
+            result.coef,
+            result.std_error,
+            result.statistic,
+            result.p_value,
+            result.lower,
+            result.upper,
+        ]
+    )
+
+
+def _intercept_row(result: CoefficientInference) -> Array:
+    # The intercept is not tested: its zero depends on the origin of the predictors.
+    half = result.critical * result.intercept_std_error
+    value, error = result.intercept, result.intercept_std_error
+    return np.array([[value, error, np.nan, np.nan, value - half, value + half]])
+
+
+def _trimmed(name: str, most: int = 24) -> str:
+    printable = "".join(c if c.isprintable() else "?" for c in name)
+    return printable if len(printable) <= most else printable[: most - 1] + "…"
+
+
+def _cell(value: float) -> str:
+    return f"{'':>12}" if np.isnan(value) else f"{value:>12.4g}"
+
+
+def _shown(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.6g}"

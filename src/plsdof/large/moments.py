@@ -1,0 +1,505 @@
+"""Moments of data that come in pieces, collected as they come.
+
+Pieces are merged by the rule of Chan, Golub and LeVeque (1983): with means m_a, m_b of pieces of
+sizes n_a, n_b, and d = m_b - m_a,
+
+    S = S_a + S_b + (n_a n_b / n) d d',        m = m_a + (n_b / n) d.
+
+Every piece is centred at its own mean while it is in the cache, so that nothing is ever
+subtracted from a sum of squares: one pass over the data is enough, whatever their means are.
+Means are held as unevaluated sums of two floats, because the rule needs their difference to the
+precision of the standard deviation, which may be 10^8 times smaller than the mean.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plsdof._core.display import one_line
+from plsdof._core.inputs import (
+    CONSTANT_ULPS,
+    LARGE,
+    SMALL,
+    Array,
+    Units,
+    as_matrix,
+    as_response,
+    as_weights,
+    feature_names,
+    read_only,
+    warn_constant_columns,
+)
+from plsdof._core.spectrum import Gram, formed
+from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.large.blocks import Block
+
+# Means, squares and products of data that come in pieces
+# -------------------------------------------------------
+
+# Rows of a square matrix that are treated together, so that they stay in the cache.
+_STRIP = 128
+
+# The exponent of a column of zeros: below that of any other number.
+_OF_ZERO = -1100
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sums:
+    """Centred sums over some rows of the p + 1 columns [X y], the response last.
+
+    Attributes
+    ----------
+    n, n_rows : float, int
+        Sum of the weights, number of rows with positive weight.
+    lowest, highest : (p + 1,) arrays
+    mean, rest : (p + 1,) arrays
+        The mean is ``mean + rest``, where ``rest`` is below the rounding of ``mean``.
+    xx : (p, p) or (p,) array
+        Sums of products of centred columns of X; only those of squares in the second case.
+    xy : (p,) array
+    yy : float
+    exponent : (p + 1,) array of int
+        Everything but ``lowest`` and ``highest`` is in units of ``2**exponent``: not zero for
+        columns whose squares may leave the range of float64.
+    """
+
+    n: float
+    n_rows: int
+    lowest: Array
+    highest: Array
+    mean: Array
+    rest: Array
+    xx: Array
+    xy: Array
+    yy: float
+    exponent: npt.NDArray[np.int32]
+
+    @property
+    def squares(self) -> Array:
+        """Sums of squares of the centred columns of X. Shape (p,)."""
+        return self.xx if self.xx.ndim == 1 else self.xx.diagonal()
+
+    @property
+    def magnitude(self) -> Array:
+        """Largest absolute value of every column. Shape (p + 1,)."""
+        return np.maximum(np.abs(self.lowest), np.abs(self.highest))
+
+    @property
+    def constant(self) -> npt.NDArray[np.bool_]:
+        """Which columns do not vary, by the rule of `standardize`. Shape (p + 1,)."""
+        half_spread = self.highest / 2 - self.lowest / 2
+        return np.asarray(half_spread <= CONSTANT_ULPS / 2 * self.magnitude)
+
+
+def block_sums(block: Block, *, products: bool = True) -> Sums | None:
+    """Return the sums over a block of rows, which is overwritten; None if its weights are zero.
+
+    Cost: one symmetric product (if ``products``) and six passes over a block that should fit in
+    the cache: extrema, means, centring, X'y, and what rounding has left of the means.
+    """
+    X, y, weights = block.X, block.y, block.weights
+    if weights is not None and not np.all(weights > 0):
+        kept = weights > 0
+        X, y, weights = X[kept], y[kept], weights[kept]
+    if not len(X):
+        return None
+    lowest, highest = np.append(X.min(axis=0), y.min()), np.append(X.max(axis=0), y.max())
+    exponent = _exponents(np.maximum(np.abs(lowest), np.abs(highest)))
+    X, y = _to_order_one(X, y, exponent)
+    w = np.ones(len(X)) if weights is None else weights
+    n = float(w.sum())
+    mean = np.append(w @ X, w @ y) / n
+    X -= mean[:-1]
+    y = y - mean[-1]
+    if weights is not None:
+        w = np.sqrt(weights)
+        X *= w[:, None]
+        y *= w
+    left = np.append(w @ X, w @ y) / n
+    mean, rest = _two_sum(mean, left)
+    xx = X.T @ X if products else np.einsum("ij,ij->j", X, X)
+    return Sums(
+        n=n,
+        n_rows=len(X),
+        lowest=lowest,
+        highest=highest,
+        mean=mean,
+        rest=rest,
+        xx=_recentred(xx, n, left[:-1]),
+        xy=y @ X - n * left[-1] * left[:-1],
+        yy=float(y @ y) - n * float(left[-1]) ** 2,
+        exponent=exponent,
+    )
+
+
+def merge_sums(a: Sums | None, b: Sums | None) -> Sums | None:
+    """Return the sums over the rows of both, leaving both as they are. Cost: O(p^2)."""
+    if a is None or b is None:
+        return b if a is None else a
+    exponent = np.maximum(a.exponent, b.exponent)
+    a, b = in_units(a, exponent), in_units(b, exponent)
+    n = a.n + b.n
+    step = (b.mean - a.mean) + (b.rest - a.rest)
+    root = np.sqrt(a.n * (b.n / n)) * step
+    mean, rest = _two_sum(a.mean, a.rest + step * (b.n / n))
+    return Sums(
+        n=n,
+        n_rows=a.n_rows + b.n_rows,
+        lowest=np.minimum(a.lowest, b.lowest),
+        highest=np.maximum(a.highest, b.highest),
+        mean=mean,
+        rest=rest,
+        xx=_sum_with_square(a.xx, b.xx, root[:-1]),
+        xy=a.xy + b.xy + root[-1] * root[:-1],
+        yy=a.yy + b.yy + float(root[-1]) ** 2,
+        exponent=exponent,
+    )
+
+
+def _exponents(magnitude: Array) -> npt.NDArray[np.int32]:
+    """Powers of two that bring extreme columns to order one without rounding; zero for others."""
+    exponent = np.frexp(magnitude)[1]
+    exponent[(magnitude <= LARGE) & (magnitude >= SMALL)] = 0
+    exponent[magnitude == 0] = _OF_ZERO
+    return exponent
+
+
+def _to_order_one(X: Array, y: Array, exponent: npt.NDArray[np.int32]) -> tuple[Array, Array]:
+    if exponent[-1]:
+        y = np.ldexp(y, -exponent[-1])
+    extreme = np.flatnonzero((exponent[:-1] != 0) & (exponent[:-1] != _OF_ZERO))
+    if len(extreme):
+        X[:, extreme] = np.ldexp(X[:, extreme], -exponent[extreme])
+    return X, y
+
+
+def _recentred(products: Array, n: float, rest: Array) -> Array:
+    """Take out what the rounding of the means has added, where it can be seen at all."""
+    squares = products if products.ndim == 1 else products.diagonal()
+    if np.any(n * rest * rest > _EPS / 4 * squares):
+        products -= n * (rest * rest if products.ndim == 1 else np.multiply.outer(rest, rest))
+    return products
+
+
+def in_units(sums: Sums, exponent: npt.NDArray[np.int32]) -> Sums:
+    """Hold sums in larger units; what underflows is nothing next to the other part."""
+    shift = sums.exponent - exponent
+    if not shift.any():
+        return sums
+    shift[sums.magnitude == 0] = 0
+    x = shift[:-1]
+    if x.any():
+        both = 2 * x if sums.xx.ndim == 1 else np.add.outer(x, x)
+        sums = replace(sums, xx=np.ldexp(sums.xx, both))
+    return replace(
+        sums,
+        mean=np.ldexp(sums.mean, shift),
+        rest=np.ldexp(sums.rest, shift),
+        xy=np.ldexp(sums.xy, x + shift[-1]),
+        yy=float(np.ldexp(sums.yy, 2 * shift[-1])),
+        exponent=exponent,
+    )
+
+
+def _sum_with_square(a: Array, b: Array, d: Array) -> Array:
+    """Return a + b + dd' (or its diagonal) in one pass over memory."""
+    if a.ndim == 1:
+        return a + b + d * d
+    result = np.empty_like(a)
+    for start in range(0, len(d), _STRIP):
+        rows = slice(start, start + _STRIP)
+        np.multiply(d[rows, None], d, out=result[rows])
+        result[rows] += a[rows]
+        result[rows] += b[rows]
+    return result
+
+
+def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """Return fl(a + b) and its rounding error (Knuth)."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScaledSums:
+    """Sums in the units of standardised data.
+
+    Attributes
+    ----------
+    units : Units
+    factor : (p,) array
+        What turns held units into standardised ones; zero for constant columns.
+    response : (p,) array
+        X'y.
+    total, trace : floats
+        Sums of squares of y and X.
+    """
+
+    units: Units
+    factor: Array
+    response: Array
+    total: float
+    trace: float
+
+
+def scale_sums(
+    sums: Sums | None,
+    scale: bool,
+    names: tuple[str, ...] | None = None,
+    row_scale: Array | None = None,
+) -> ScaledSums:
+    """Standardise by the rules of `standardize`: the same constant columns, the same errors."""
+    sums = _require_rows(sums)
+    constant, exponent = sums.constant, sums.exponent[:-1]
+    _require_range(sums, scale)
+    # The squares of a constant column are rounding errors of either sign.
+    squares = np.maximum(sums.squares, 0.0)
+    spread = np.sqrt(squares / (sums.n - 1.0)) if scale else np.ones(len(squares))
+    spread[constant[:-1]] = np.inf
+    units = Units(
+        n=sums.n,
+        n_rows=sums.n_rows,
+        x_mean=read_only(np.ldexp(sums.mean[:-1], exponent)),
+        x_scale=read_only(np.ldexp(spread, exponent)),
+        y_mean=float(sums.lowest[-1] if constant[-1] else sums.mean[-1]),
+        row_scale=row_scale,
+        names=names,
+    )
+    factor = 1.0 / spread
+    return ScaledSums(
+        units=units,
+        factor=factor,
+        response=read_only(np.zeros_like(factor) if constant[-1] else sums.xy * factor),
+        total=0.0 if constant[-1] else sums.yy,
+        trace=float(np.sum(squares * factor**2)),
+    )
+
+
+def _require_rows(sums: Sums | None) -> Sums:
+    n_rows = 0 if sums is None else sums.n_rows
+    if sums is None or n_rows < 2:
+        raise InvalidInputError(
+            f"there are {n_rows} row(s) with a positive weight; at least 2 are needed. "
+            "Check that rows are observations and columns are variables."
+        )
+    if sums.n <= 1:
+        raise InvalidInputError(
+            f"sample_weight sums to {sums.n:.3g}; weights count as repeated rows, so the sum "
+            "plays the role of n and must exceed 1. For relative weights use "
+            "sample_weight / sample_weight.mean()."
+        )
+    return sums
+
+
+def _require_range(sums: Sums, scale: bool) -> None:
+    extreme = (sums.exponent != 0) & ~sums.constant
+    magnitude = sums.magnitude
+    if not scale and extreme[:-1].any():
+        sizes = magnitude[:-1]
+        raise InvalidInputError(
+            f"X reaches {sizes.max():.1e} in absolute value (smallest column: "
+            f"{sizes[sizes > 0].min():.1e}); without scaling the squares leave the range of "
+            "64-bit floats. Use scale=True or change the units."
+        )
+    if extreme[-1]:
+        raise InvalidInputError(
+            f"y has entries of magnitude {magnitude[-1]:.1e}, whose squares leave the range of "
+            "64-bit floats; change the unit of y (multiply it by a constant)."
+        )
+
+
+def gram_from_sums(
+    sums: Sums | None,
+    scale: bool,
+    names: tuple[str, ...] | None = None,
+    row_scale: Array | None = None,
+) -> Gram:
+    """Return the Gram matrix X'X of standardised data from sums that have all products."""
+    scaled = scale_sums(sums, scale, names, row_scale)
+    assert sums is not None
+    matrix = np.empty_like(sums.xx)
+    for start in range(0, len(matrix), _STRIP):
+        rows = slice(start, start + _STRIP)
+        # The product of the factors first: it keeps the matrix symmetric to the last digit.
+        np.multiply(scaled.factor[rows, None], scaled.factor, out=matrix[rows])
+        matrix[rows] *= sums.xx[rows]
+    return formed(
+        read_only(matrix),
+        side="features",
+        units=scaled.units,
+        response=scaled.response,
+        total=scaled.total,
+    )
+
+
+# Moments of data that come in pieces, collected as they come
+# -----------------------------------------------------------
+
+
+class Moments:
+    """Count, means, and centred squares and products of data that come in pieces.
+
+    The state does not grow with the number of rows: O(p^2) memory. However the rows are grouped
+    and merged, the result is the same to rounding, also if means are 10^8 standard deviations.
+
+    Attributes
+    ----------
+    n, n_rows : float, int
+        Sum of the weights, number of rows with positive weight.
+    x_mean, x_min, x_max : (p,) arrays
+    y_mean, y_min, y_max : floats
+    xx : (p, p) array
+        ``sum_i w_i (x_i - x_mean)(x_i - x_mean)'``.
+    xy : (p,) array
+    yy : float
+    names : tuple of str or None
+        Names of the columns, if the data had any.
+
+    References
+    ----------
+    Chan, Golub, LeVeque (1983). Algorithms for computing the sample variance. The American
+    Statistician 37, 242-247, eq. (2.1).
+
+    Examples
+    --------
+    >>> X, y = np.array([[1.0, 4.0], [2.0, 6.0], [3.0, 5.0], [6.0, 5.0]]), np.arange(4.0)
+    >>> moments = Moments.empty().partial_fit(X[:3], y[:3]).partial_fit(X[3:], y[3:])
+    >>> moments.n, moments.x_mean, moments.xy
+    (4.0, array([3., 5.]), array([8., 1.]))
+    >>> gram = moments.gram()
+    >>> gram.side, gram.matrix.shape, gram.total
+    ('features', (2, 2), 5.0)
+    """
+
+    def __init__(self, sums: Sums | None = None, names: tuple[str, ...] | None = None) -> None:
+        self._sums = sums
+        self.names = names
+
+    @classmethod
+    def empty(cls) -> "Moments":
+        """Return the moments of no rows, to begin with."""
+        return cls()
+
+    @classmethod
+    def of(cls, X: Any, y: Any, sample_weight: Any = None) -> "Moments":
+        """Return the moments of a table X (rows, p) and its response y (rows,)."""
+        return cls().partial_fit(X, y, sample_weight)
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Moments":
+        """Add rows, and return self."""
+        names = feature_names(X)
+        X = as_matrix(X)
+        y = as_response(y, len(X))
+        weights = as_weights(sample_weight, len(X))
+        self._require_same_columns(X.shape[1], names)
+        sums = block_sums(Block(X=np.array(X), y=y, weights=weights, first=0))
+        self._sums = merge_sums(self._sums, sums)
+        self.names = self.names or names
+        return self
+
+    def merge(self, other: "Moments") -> "Moments":
+        """Return the moments of the rows of both; neither is changed."""
+        if other._sums is not None:
+            self._require_same_columns(len(other._sums.xy), other.names)
+        return Moments(merge_sums(self._sums, other._sums), self.names or other.names)
+
+    def gram(self, scale: bool = True) -> Gram:
+        """Return X'X, X'y and |y|^2 of the standardised data, as `standardize` would make them.
+
+        Parameters
+        ----------
+        scale : bool
+            Scale the predictors to unit variance (divisor n - 1).
+
+        Warns
+        -----
+        ConstantColumnWarning
+        """
+        gram = gram_from_sums(self._sums, scale, self.names)
+        warn_constant_columns(np.isinf(gram.units.x_scale), gram.units.names)
+        return gram
+
+    @property
+    def n(self) -> float:
+        """Sum of the weights."""
+        return 0.0 if self._sums is None else self._sums.n
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows with positive weight."""
+        return 0 if self._sums is None else self._sums.n_rows
+
+    @property
+    def x_mean(self) -> Array:
+        """Means of the predictors."""
+        return read_only(self._plain().mean[:-1])
+
+    @property
+    def y_mean(self) -> float:
+        """Mean of the response."""
+        return float(self._plain().mean[-1])
+
+    @property
+    def x_min(self) -> Array:
+        """Smallest value of every predictor."""
+        return read_only(self._plain().lowest[:-1])
+
+    @property
+    def x_max(self) -> Array:
+        """Largest value of every predictor."""
+        return read_only(self._plain().highest[:-1])
+
+    @property
+    def y_min(self) -> float:
+        """Smallest value of the response."""
+        return float(self._plain().lowest[-1])
+
+    @property
+    def y_max(self) -> float:
+        """Largest value of the response."""
+        return float(self._plain().highest[-1])
+
+    @property
+    def xx(self) -> Array:
+        """Sums of products of the centred predictors."""
+        return read_only(self._plain().xx)
+
+    @property
+    def xy(self) -> Array:
+        """Sums of products of the centred predictors and the centred response."""
+        return read_only(self._plain().xy)
+
+    @property
+    def yy(self) -> float:
+        """Sum of squares of the centred response."""
+        return self._plain().yy
+
+    def __repr__(self) -> str:
+        p = 0 if self._sums is None else len(self._sums.xy)
+        return one_line(self, f"{self.n_rows} rows", n=float(self.n), p=p)
+
+    def _plain(self) -> Sums:
+        """Return the sums in the units of the data; squares of extreme columns may be infinite."""
+        if self._sums is None:
+            raise NotAvailableError("no rows have been added yet; call partial_fit first.")
+        with np.errstate(over="ignore"):
+            return in_units(self._sums, np.zeros_like(self._sums.exponent))
+
+    def _require_same_columns(self, p: int, names: tuple[str, ...] | None) -> None:
+        if self._sums is not None and len(self._sums.xy) != p:
+            raise InvalidInputError(
+                f"the rows to add have {p} column(s), those before had {len(self._sums.xy)}; all "
+                "rows must have the same columns."
+            )
+        if names and self.names and names != self.names:
+            first = next(i for i, name in enumerate(names) if name != self.names[i])
+            raise InvalidInputError(
+                f"the rows to add have other columns than those before: column {first} is "
+                f"{names[first][:60]!r} instead of {self.names[first][:60]!r}. Give the same "
+                "columns in the same order."
+            )

@@ -1,0 +1,591 @@
+"""Sparse and implicit predictors, standardised without being filled.
+
+Standardised predictors are a sparse matrix minus one of rank one,
+
+    X_std = A - r m',    A = diag(r) (X - 1 c') diag(1/s),    m_j = (mean_j - c_j) / s_j,
+
+with r the square roots of the weights and s the column scales. The shifts c are zero except where
+a mean is large against the standard deviation: there, the difference of the two terms would lose
+digits, so the column itself is shifted and its zeros become stored values. A column with mean^2
+above ``_SHIFT`` variances has fewer than one zero in ``_SHIFT + 1`` entries (by weight), so that
+this adds at most a quarter to what is stored.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+from scipy.sparse import csc_array, csr_array
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
+
+from plsdof._core.inputs import (
+    CONSTANT_ULPS,
+    LARGE,
+    SMALL,
+    Array,
+    Response,
+    Units,
+    as_count,
+    as_positive,
+    as_response,
+    as_weights,
+    centre_columns,
+    centre_response,
+    read_only,
+    require_enough,
+    shortened,
+    warn_constant_columns,
+)
+from plsdof._core.spectrum import FORMED, Gram, Map, formed
+from plsdof.errors import InvalidInputError
+
+# What sparse and implicit predictors have in common: standardised rows, and products with them
+# ---------------------------------------------------------------------------------------------
+
+Mask = npt.NDArray[np.bool_]
+
+Integers = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """Rows of positive weight: which they are, their weights, n = sum of the weights."""
+
+    total: int
+    kept: Integers | slice
+    weights: Array
+    row_scale: Array | None
+
+    @classmethod
+    def of(cls, sample_weight: Any, total: int) -> "Rows":
+        """Check weights of ``total`` rows."""
+        weights = as_weights(sample_weight, total)
+        if weights is None:
+            return cls(total=total, kept=slice(None), weights=np.ones(total), row_scale=None)
+        kept = np.flatnonzero(weights > 0)
+        weights = weights[kept]
+        require_enough(weights)
+        row_scale = read_only(np.sqrt(weights))
+        some = kept if len(kept) < total else slice(None)
+        return cls(total=total, kept=some, weights=weights, row_scale=row_scale)
+
+    @property
+    def count(self) -> int:
+        """Number of rows kept."""
+        return len(self.weights)
+
+    @property
+    def n(self) -> float:
+        """Sum of the weights."""
+        return float(self.weights.sum())
+
+    @property
+    def root(self) -> Array:
+        """Square roots of the weights."""
+        return self.weights if self.row_scale is None else self.row_scale
+
+
+class _Factor(Protocol):
+    """C of a Gram matrix C'C: X_std on the side of features, X_std' on that of samples."""
+
+    def product(self, v: Array) -> Array: ...
+    def transposed(self, u: Array) -> Array: ...
+    def times(self, v: Array) -> Array: ...
+    def matrix(self) -> Array: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """Products with standardised predictors, their means and scales, their sum of squares."""
+
+    factor: _Factor
+    x_mean: Array
+    x_scale: Array
+    trace: float
+
+
+# Sparse predictors, standardised without being filled
+# ----------------------------------------------------
+
+# Columns whose squared mean exceeds this many variances are shifted.
+_SHIFT = 4.0
+
+# Sparse columns are standardised in blocks of about this many entries.
+_ENTRIES = 2**22
+
+# Dense blocks of rows have at most this many entries.
+DENSE = 2**22
+
+# Products run over blocks of at least this many rows.
+_MIN_ROWS = 2**16
+
+# A multiplication in a sparse product takes about as long as this many in a dense one.
+_SPARSE_COST = 100.0
+
+
+def sparse_problem(X: Any, rows: Rows, divisors: Array | None, side: str) -> Problem:
+    """Standardise a sparse matrix, block by block of its columns."""
+    matrix = csc_array(X)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    parts = [
+        _standard_columns(
+            _checked(matrix[:, chosen], chosen.start)[rows.kept],
+            rows,
+            None if divisors is None else divisors[chosen],
+        )
+        for chosen in _column_blocks(matrix.indptr)
+    ]
+    A = scipy.sparse.hstack([part.values for part in parts], format="csc")
+    offset = np.concatenate([part.offset for part in parts])
+    factor = (
+        _Centred.of(A.tocsr(), rows.root, offset)
+        if side == "features"
+        else _Centred.of(A.T, offset, rows.root)
+    )
+    return Problem(
+        factor=factor,
+        x_mean=np.concatenate([part.mean for part in parts]),
+        x_scale=np.concatenate([part.scale for part in parts]),
+        trace=float(sum(part.squares.sum() for part in parts)),
+    )
+
+
+def _column_blocks(indptr: Any) -> Iterator[slice]:
+    """Cut the columns into blocks of about ``_ENTRIES`` entries; an empty column counts as one."""
+    load = np.asarray(indptr[1:], dtype=np.int64) + np.arange(1, len(indptr))
+    cuts = np.searchsorted(load, np.arange(_ENTRIES, load[-1], _ENTRIES))
+    edges = np.unique(np.concatenate([[0], cuts, [len(load)]]))
+    for first, last in pairwise(edges):
+        yield slice(int(first), int(last))
+
+
+def _checked(block: Any, first: int) -> Any:
+    """Return a block of columns as float64, after looking for NaN and infinity."""
+    block = block.astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(block.data))
+    if len(bad) == 0:
+        return block
+    columns = first + np.searchsorted(block.indptr, bad, side="right") - 1
+    raise InvalidInputError(
+        f"X contains {len(bad)} value(s) that are NaN or infinity, the first in row "
+        f"{block.indices[bad[0]]}, column {columns[0]} (columns: "
+        f"{shortened([str(column) for column in np.unique(columns)])}); drop these rows or "
+        "columns, or fill the values in before fitting."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Columns:
+    """Some columns of A, with the mean they still have (``offset``) and their sums of squares."""
+
+    values: "csc_array[np.float64]"
+    offset: Array
+    mean: Array
+    scale: Array
+    squares: Array
+
+
+def _standard_columns(block: Any, rows: Rows, divisors: Array | None) -> _Columns:
+    extent = _extent(block, rescue=divisors is None)
+    if extent.exponent.any():
+        block.data = np.ldexp(block.data, -extent.exponent[_column_of(block)])
+    mean, squares = _moments(block, rows)
+    stored = np.diff(block.indptr)
+    shifted = ~extent.constant & (rows.n * mean**2 > _SHIFT * squares)
+    # With extreme weights there may be many zeros; shifting may not double what is stored.
+    shifted &= 2 * stored >= rows.count
+    shift = np.where(shifted, mean, 0.0)
+    if shifted.any():
+        block = _shifted(block, shift, shifted)
+        mean, squares = _moments(block, rows)
+    divisor = np.sqrt(squares / (rows.n - 1.0)) if divisors is None else divisors
+    divisor = np.where(extent.constant, np.inf, divisor)
+    block.data /= divisor[_column_of(block)]
+    block.data *= rows.root[block.indices]
+    return _Columns(
+        values=block,
+        offset=mean / divisor,
+        mean=np.ldexp(shift + mean, extent.exponent),
+        scale=np.ldexp(divisor, extent.exponent),
+        squares=squares / divisor**2,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Extent:
+    """Which columns do not vary, and powers of two that bring extreme ones to order one."""
+
+    constant: Mask
+    exponent: npt.NDArray[np.int_]
+
+
+def _extent(block: Any, *, rescue: bool) -> _Extent:
+    highest, lowest = (np.ravel(end.toarray()) for end in (block.max(axis=0), block.min(axis=0)))
+    magnitude = np.maximum(np.abs(highest), np.abs(lowest))
+    constant = highest / 2 - lowest / 2 <= CONSTANT_ULPS / 2 * magnitude
+    extreme = (magnitude > LARGE) | ((magnitude < SMALL) & (magnitude > 0))
+    if not rescue and np.any(extreme & ~constant):
+        raise InvalidInputError(
+            f"X has columns whose largest absolute value is {magnitude[extreme][0]:.1e}; without "
+            "scaling the squares leave the range of 64-bit floats. Use scale=True or change the "
+            "units."
+        )
+    return _Extent(constant=constant, exponent=np.where(extreme, np.frexp(magnitude)[1], 0))
+
+
+def _column_of(block: Any) -> Integers:
+    return np.repeat(np.arange(block.shape[1]), np.diff(block.indptr))
+
+
+def _moments(block: Any, rows: Rows) -> tuple[Array, Array]:
+    """Return weighted means and sums of squares about them, in two passes over what is stored.
+
+    A mean is added up to some roundings of it; where that matters, the column gets shifted by it
+    and comes here once more.
+    """
+    column, stored = _column_of(block), np.diff(block.indptr)
+    weight = rows.weights[block.indices]
+    add = partial(np.bincount, column, minlength=block.shape[1])
+    zeros = np.where(stored == rows.count, 0.0, rows.n - add(weight))
+    mean = add(weight * block.data) / rows.n
+    squares = add(weight * (block.data - mean[column]) ** 2) + zeros * mean**2
+    return mean, squares
+
+
+def _shifted(block: Any, shift: Array, shifted: Mask) -> Any:
+    """Subtract ``shift`` from some columns, whose zeros are stored from then on."""
+    n_rows = block.shape[0]
+    dense = block[:, np.flatnonzero(shifted)].toarray() - shift[shifted]
+    stored = np.diff(block.indptr)
+    indptr = np.concatenate([[0], np.cumsum(np.where(shifted, n_rows, stored))])
+    new, old = np.repeat(shifted, np.diff(indptr)), np.repeat(shifted, stored)
+    data, indices = np.empty(len(new)), np.empty(len(new), dtype=block.indices.dtype)
+    data[~new], indices[~new] = block.data[~old], block.indices[~old]
+    data[new], indices[new] = dense.T.ravel(), np.tile(np.arange(n_rows), dense.shape[1])
+    return csc_array((data, indices, indptr), shape=block.shape)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Centred:
+    """C = B - left right' with sparse B; ``blocks`` are (first row, rows) of it."""
+
+    B: "csr_array[np.float64]"
+    blocks: tuple[tuple[int, "csr_array[np.float64]"], ...]
+    left: Array
+    right: Array
+
+    @classmethod
+    def of(cls, B: Any, left: Array, right: Array) -> "_Centred":
+        # A block of rows gives a product of the width of B, which should be the smaller part.
+        height = max(_MIN_ROWS, 2 * B.shape[1])
+        blocks = tuple(
+            (first, _row_block(B, first, min(first + height, B.shape[0])))
+            for first in range(0, B.shape[0], height)
+        )
+        return cls(B=B, blocks=blocks, left=left, right=right)
+
+    def _parts(self, v: Array) -> Iterator[tuple[slice, Any, Array]]:
+        v = np.ascontiguousarray(v)
+        mean = self.right @ v
+        for first, block in self.blocks:
+            here = slice(first, first + block.shape[0])
+            yield here, block, block @ v - np.multiply.outer(self.left[here], mean)
+
+    def product(self, v: Array) -> Array:
+        result = np.empty((len(self.left), v.shape[1]))
+        for here, _, part in self._parts(v):
+            result[here] = part
+        return result
+
+    def transposed(self, u: Array) -> Array:
+        result = -np.multiply.outer(self.right, self.left @ u)
+        for first, block in self.blocks:
+            result += block.T @ np.ascontiguousarray(u[first : first + block.shape[0]])
+        return result
+
+    def times(self, v: Array) -> Array:
+        result, mean = np.zeros(v.shape), np.zeros(v.shape[1])
+        for here, block, part in self._parts(v):
+            result += block.T @ part
+            mean += self.left[here] @ part
+        result -= np.multiply.outer(self.right, mean)
+        return result
+
+    def matrix(self) -> Array:
+        stored = np.diff(self.B.indptr).astype(np.float64)
+        sparse_work = _SPARSE_COST * float(stored @ stored)
+        dense_work = float(len(self.left)) * len(self.right) ** 2
+        return self._matrix_sparse() if sparse_work < dense_work else self._matrix_dense()
+
+    def _matrix_sparse(self) -> Array:
+        """B'B - h right' - right h' with h = B'left - |left|^2 / 2 right."""
+        transposed = self.B.T.tocsr()
+        result: Array = (transposed @ self.B).toarray()
+        h = transposed @ self.left - (self.left @ self.left) / 2 * self.right
+        height = max(DENSE // len(h), 1)
+        for first in range(0, len(h), height):
+            strip = slice(first, first + height)
+            result[strip] -= np.multiply.outer(h[strip], self.right)
+            result[strip] -= np.multiply.outer(self.right[strip], h)
+        return result
+
+    def _matrix_dense(self) -> Array:
+        rows, d = self.B.shape
+        result = np.zeros((d, d))
+        height = max(DENSE // d, 1)
+        for first in range(0, rows, height):
+            last = min(first + height, rows)
+            part = _row_block(self.B, first, last).toarray()
+            part -= np.multiply.outer(self.left[first:last], self.right)
+            result += part.T @ part
+        return result
+
+
+def _row_block(B: Any, first: int, last: int) -> "csr_array[np.float64]":
+    """Return rows of a CSR matrix without copying them."""
+    if first == 0 and last == B.shape[0]:
+        return csr_array(B)
+    start, stop = B.indptr[first], B.indptr[last]
+    indptr = B.indptr[first : last + 1] - start
+    return csr_array(
+        (B.data[start:stop], B.indices[start:stop], indptr), shape=(last - first, B.shape[1])
+    )
+
+
+# Predictors that are only there through products: scipy linear operators
+# -----------------------------------------------------------------------
+
+# Results of block products have at most this many columns.
+_WIDTH = 64
+
+
+def operator_problem(
+    X: Any, rows: Rows, divisors: Array | None, side: str, *, limit: int
+) -> Problem:
+    """Standardise a linear operator through its products."""
+    operator = aslinearoperator(X)
+    p = operator.shape[1]
+    x_mean = _operator_mean(operator, rows)
+    width = max(min(DENSE // max(rows.total, p), _WIDTH), 1)
+    if p <= limit:
+        x_mean, found = _seen_columns(operator, rows, divisors is None, width)
+        x_scale = found if divisors is None else np.where(np.isinf(found), np.inf, divisors)
+    elif divisors is not None:
+        x_scale = divisors
+    else:
+        raise InvalidInputError(
+            f"X is a LinearOperator with {p} columns; their standard deviations would take one "
+            f"product each, which is done up to limit={limit}. Pass scale=False; or give the "
+            f"standard deviations, shape ({p},), or a larger limit to operator_gram and its result "
+            "to pls_path_from."
+        )
+    maps = (
+        partial(_forward, operator, rows, x_scale),
+        partial(_backward, operator, rows, x_scale),
+    )
+    product, transposed = maps if side == "features" else maps[::-1]
+    factor = _Implicit(
+        product=product, transposed=transposed, order=min(rows.count, p), width=width
+    )
+    return Problem(factor=factor, x_mean=x_mean, x_scale=x_scale, trace=np.nan)
+
+
+def _operator_mean(operator: "LinearOperator[Any]", rows: Rows) -> Array:
+    weights = np.zeros(rows.total)
+    weights[rows.kept] = rows.weights
+    try:
+        mean = np.asarray(operator.rmatvec(weights), dtype=np.float64) / rows.n
+    except (NotImplementedError, TypeError) as error:
+        raise InvalidInputError(
+            "X is a LinearOperator without products with its transpose; define rmatvec (and, for "
+            "speed, rmatmat)."
+        ) from error
+    bad = np.flatnonzero(~np.isfinite(mean))
+    if len(bad):
+        raise InvalidInputError(
+            f"X'w is NaN or infinity in column(s) {shortened([str(j) for j in bad])} of the "
+            "LinearOperator X; all its entries must be finite."
+        )
+    return mean
+
+
+def _seen_columns(
+    operator: "LinearOperator[Any]", rows: Rows, scale: bool, width: int
+) -> tuple[Array, Array]:
+    """Return means and scales as `standardize` has them, from products with unit vectors."""
+    weights = None if rows.row_scale is None else rows.weights
+    parts = []
+    for unit in _unit_blocks(operator.shape[1], width):
+        seen = np.asarray(operator.matmat(unit), dtype=np.float64)[rows.kept]
+        parts.append(centre_columns(seen, weights, rows.n, scale))
+    mean = np.concatenate([part.mean for part in parts])
+    return mean, np.concatenate([part.scale for part in parts])
+
+
+def _unit_blocks(order: int, width: int) -> Iterator[Array]:
+    for first in range(0, order, width):
+        columns = np.arange(first, min(first + width, order))
+        unit = np.zeros((order, len(columns)))
+        unit[columns, columns - first] = 1.0
+        yield unit
+
+
+def _forward(operator: "LinearOperator[Any]", rows: Rows, x_scale: Array, v: Array) -> Array:
+    """X_std v: the mean is that of the product, which is exactly centred then."""
+    values = np.asarray(operator.matmat(v / x_scale[:, None]), dtype=np.float64)[rows.kept]
+    return (values - rows.weights @ values / rows.n) * rows.root[:, None]
+
+
+def _backward(operator: "LinearOperator[Any]", rows: Rows, x_scale: Array, u: Array) -> Array:
+    """X_std'u."""
+    root = rows.root[:, None]
+    full = np.zeros((rows.total, u.shape[1]))
+    full[rows.kept] = root * (u - root * (root.T @ u) / rows.n)
+    return np.asarray(operator.rmatmat(full), dtype=np.float64) / x_scale[:, None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Implicit:
+    """C given by its products."""
+
+    product: Map
+    transposed: Map
+    order: int
+    width: int
+
+    def times(self, v: Array) -> Array:
+        return self.transposed(self.product(v))
+
+    def matrix(self) -> Array:
+        parts = [self.times(unit) for unit in _unit_blocks(self.order, self.width)]
+        result = np.concatenate(parts, axis=1)
+        return (result + result.T) / 2
+
+
+# Gram matrices of sparse and implicit predictors, which are never made dense
+# ---------------------------------------------------------------------------
+
+
+def operator_gram(
+    X: Any,
+    y: Any,
+    *,
+    scale: bool | npt.ArrayLike = True,
+    sample_weight: Any = None,
+    limit: int = FORMED,
+) -> Gram:
+    """Return the Gram matrix of sparse or implicit predictors, on the smaller side.
+
+    Parameters
+    ----------
+    X : sparse matrix or array of any format, or LinearOperator, (n, p)
+        An operator needs ``rmatvec`` (or ``rmatmat``) as well.
+    y : (n,) array
+    scale : bool or (p,) array
+        Whether to scale columns to unit variance, or what to divide them by. The variances of an
+        operator take one product per column; it has none for that with more than ``limit``.
+    sample_weight : (n,) array, optional
+    limit : int
+        Largest order for which the matrix is formed.
+
+    Returns
+    -------
+    Gram
+        ``matrix`` is None and ``times`` works through X if the smaller of n and p is above
+        ``limit``; ``trace`` of such an operator is nan.
+
+    Notes
+    -----
+    Cost: O(nnz) time and a copy of X to standardise; O(nnz k) per product with k vectors, in
+    memory of O(max(n, p) k); to form a matrix of order d, the cheaper of a sparse product and
+    dense products of blocks of rows, and d^2 numbers of memory; for an operator, d products with
+    it and its transpose.
+
+    The columns of an operator cannot be shifted: digits are lost in proportion to |mean| /
+    standard deviation. Whether they vary is seen only if there are at most ``limit`` of them.
+
+    Examples
+    --------
+    >>> X = scipy.sparse.csr_array([[0.0, 3.0], [0.0, 1.0], [6.0, 0.0], [0.0, 0.0]])
+    >>> gram = operator_gram(X, [1.0, 2.0, 3.0, 4.0])
+    >>> gram.side, gram.trace, gram.units.x_scale
+    ('features', 6.0, array([3.        , 1.41421356]))
+    """
+    _check_shape(X)
+    n_all, p = X.shape
+    y = as_response(y, n_all)
+    rows = Rows.of(sample_weight, n_all)
+    limit = as_count(limit, "limit")
+    divisors = _as_divisors(scale, p)
+    side = "samples" if rows.count <= p else "features"
+    make = sparse_problem if scipy.sparse.issparse(X) else partial(operator_problem, limit=limit)
+    problem = make(X, rows, divisors, side)
+    warn_constant_columns(np.isinf(problem.x_scale), None)
+    response = centre_response(y[rows.kept], rows.row_scale)
+    units = Units(
+        n=rows.n,
+        n_rows=rows.count,
+        x_mean=read_only(problem.x_mean),
+        x_scale=read_only(problem.x_scale),
+        y_mean=response.mean,
+        row_scale=rows.row_scale,
+    )
+    return _as_gram(problem, side, units, response, limit)
+
+
+def _check_shape(X: Any) -> None:
+    if len(X.shape) != 2 or X.shape[0] < 2 or X.shape[1] < 1:
+        raise InvalidInputError(
+            f"X must have at least 2 rows and 1 column; got a {type(X).__name__} of shape "
+            f"{tuple(X.shape)}. Check that rows are observations and columns are variables."
+        )
+    if np.dtype(X.dtype).kind not in "biuf":
+        raise InvalidInputError(f"X must hold real numbers; got {X.dtype}.")
+
+
+def _as_divisors(scale: Any, p: int) -> Array | None:
+    """Return what columns are divided by, None for their standard deviations."""
+    if isinstance(scale, bool | np.bool_):
+        return None if scale else np.ones(p)
+    divisors = as_positive(scale, "scale")
+    if divisors.shape != (p,):
+        raise InvalidInputError(
+            f"scale must be True, False or one number per column, shape ({p},); "
+            f"got shape {divisors.shape}."
+        )
+    return divisors
+
+
+def _as_gram(problem: Problem, side: str, units: Units, response: Response, limit: int) -> Gram:
+    factor, y = problem.factor, response.values
+    across: tuple[Map, Map] = (factor.transposed, factor.product)
+    to_features, to_samples = across if side == "features" else across[::-1]
+    total = float(y @ y)
+    vector = read_only(to_features(y[:, None])[:, 0]) if side == "features" else y
+    if len(vector) <= limit:
+        return formed(
+            factor.matrix(),
+            side=side,
+            units=units,
+            response=vector,
+            total=total,
+            to_features=to_features,
+            to_samples=to_samples,
+        )
+    return Gram(
+        side=side,
+        units=units,
+        response=vector,
+        total=total,
+        trace=problem.trace,
+        times=factor.times,
+        to_features=to_features,
+        to_samples=to_samples,
+    )

@@ -1,0 +1,11 @@
+from ._settings import DIMENSIONS as DIMENSIONS
+from ._settings import TARGETS as TARGETS
+from ._settings import Check as Check
+from ._settings import Claim as Claim
+from ._settings import Settings as Settings
+from .algorithms import KrylovResult as KrylovResult
+from .algorithms import LanczosResult as LanczosResult
+from .algorithms import krylov as krylov
+from .algorithms import lanczos as lanczos
+from .run import Reproduction as Reproduction
+from .run import reproduce as reproduce

@@ -1,0 +1,1 @@
+from .document import write_report as write_report

@@ -1,0 +1,5 @@
+"""Which model: criteria, cross-validation, choices with one more parameter, stability."""
+
+import lazy_loader as lazy
+
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

@@ -1,0 +1,11 @@
+from . import criteria as criteria
+from .criteria import Selection as Selection
+from .cross_validation import CrossValidation as CrossValidation
+from .cross_validation import RandomizationTest as RandomizationTest
+from .cross_validation import cross_validate as cross_validate
+from .cross_validation import randomization_test as randomization_test
+from .folds import Fold as Fold
+from .folds import make_folds as make_folds
+from .stability import SelectionFrequency as SelectionFrequency
+from .stability import selection_frequency as selection_frequency
+from .tuning import Tuning as Tuning

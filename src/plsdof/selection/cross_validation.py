@@ -1,0 +1,941 @@
+"""Cross-validation of any path: errors of all models, and a choice by them.
+
+Test rows lie one fold after the other, so that sums over folds are sums over stretches of one
+array: (K, N) predictions for K models, with ``sizes`` (F,) rows per fold.
+
+`Refit` fits a path to the training rows of one fold at a time and takes any path. `FastPLS` first
+tries all folds together; what it cannot be certain of is refitted.
+
+For every fold the path is fitted once to the training rows, which standardises them anew, and
+all its models predict the test rows. The error of a model is the mean over folds of the fold's
+mean squared error.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from plsdof._core.criteria import Selection, global_minimum, one_standard_error
+from plsdof._core.display import data_frame, one_line, parameter_column
+from plsdof._core.fit import default_alphas, pcr_path, pls_path, ridge_path
+from plsdof._core.inputs import (
+    CONSTANT_ULPS,
+    Array,
+    as_choice,
+    as_count,
+    as_generator,
+    as_matrix,
+    as_positive,
+    as_response,
+    as_weights,
+    read_only,
+)
+from plsdof._core.path import Path
+from plsdof._core.work import Outcome, run_each, threads_for
+from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.selection._fold_fits import FoldFit, FoldProblem
+from plsdof.selection._fold_moments import fits_from_moments
+from plsdof.selection._fold_products import fits_from_kernel, fits_from_products
+from plsdof.selection.folds import Fold, Integers, group_codes, make_folds
+
+# Errors and correlations of predictions, fold by fold and for all models at once
+# -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoldScores:
+    """How well K models predict the test rows of F folds, (F, K) each."""
+
+    errors: Array
+    correlations: Array
+    rank_correlations: Array
+
+
+def score_folds(
+    predictions: Array, observed: Array, weights: Array | None, sizes: Integers
+) -> FoldScores:
+    """Return mean squared errors and correlations of every fold and model.
+
+    Cost: O(K N log N) time, for the ranks.
+
+    Examples
+    --------
+    >>> yhat = np.array([[1.0, 2.0, 4.0, 0.0, 1.0]])
+    >>> score_folds(yhat, np.arange(5.0), None, np.array([3, 2])).errors
+    array([[2.],
+           [9.]])
+    """
+    return FoldScores(
+        errors=_mean_squares(predictions - observed, weights, sizes),
+        correlations=fold_correlations(predictions, observed, weights, sizes),
+        rank_correlations=fold_correlations(predictions, observed, weights, sizes, ranks=True),
+    )
+
+
+def correlations(
+    predictions: Array, observed: Array, weights: Array | None = None, *, ranks: bool = False
+) -> Array:
+    """Correlate each row of (K, t) predictions with (t,) observations. Shape (K,).
+
+    Pearson's (weighted) correlation, or Spearman's, for which weights only tell which rows count.
+    nan where predictions or observations do not vary.
+
+    Examples
+    --------
+    >>> correlations(np.array([[1.0, 2.0, 9.0], [5.0, 5.0, 5.0]]), np.array([1.0, 3.0, 4.0]))
+    array([0.82603319,        nan])
+    """
+    sizes = np.array([len(observed)])
+    return np.asarray(fold_correlations(predictions, observed, weights, sizes, ranks=ranks)[0])
+
+
+def fold_correlations(
+    predictions: Array,
+    observed: Array,
+    weights: Array | None,
+    sizes: Integers,
+    *,
+    ranks: bool = False,
+) -> Array:
+    """Return `correlations` within each of the folds. Shape (F, K)."""
+    values = np.full((len(sizes), len(predictions)), np.nan)
+    if weights is not None:
+        counts = weights > 0
+        sizes = _sums(counts.astype(np.intp), sizes)
+        predictions, observed, weights = predictions[:, counts], observed[counts], weights[counts]
+    enough = sizes > 1
+    if not enough.all():
+        kept = np.repeat(enough, sizes)
+        predictions, observed, sizes = predictions[:, kept], observed[kept], sizes[enough]
+        weights = None if weights is None else weights[kept]
+    if len(sizes):
+        values[enough] = _correlations(predictions, observed, weights, sizes, ranks)
+    return values
+
+
+def _correlations(
+    predictions: Array, observed: Array, weights: Array | None, sizes: Integers, ranks: bool
+) -> Array:
+    defined = (_vary(predictions, sizes) & _vary(observed, sizes)).T
+    if ranks:
+        predictions, weights = _ranks(predictions, sizes), None
+        observed = _ranks(observed[None], sizes)[0]
+    share = np.ones(len(observed)) if weights is None else weights
+    share = share / np.repeat(_sums(share, sizes), sizes)
+    centred = predictions - np.repeat(_sums(predictions * share, sizes), sizes, axis=1)
+    target = observed - np.repeat(_sums(observed * share, sizes), sizes)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # Two roots: the product of the sums may leave the range of floats.
+        size = np.sqrt(_sums(centred**2 * share, sizes))
+        values = _sums(centred / size.repeat(sizes, axis=-1) * (target * share), sizes)
+        values /= np.sqrt(_sums(target**2 * share, sizes))
+    return np.where(defined, np.clip(values, -1.0, 1.0).T, np.nan)
+
+
+def _mean_squares(residuals: Array, weights: Array | None, sizes: Integers) -> Array:
+    if weights is None:
+        return _sums(residuals**2, sizes).T / sizes[:, None]
+    total = _sums(weights, sizes)
+    return _sums(residuals**2 * weights, sizes).T / np.where(total > 0, total, np.nan)[:, None]
+
+
+def _sums(values: npt.NDArray[Any], sizes: Integers) -> npt.NDArray[Any]:
+    """Return sums over the folds, along the last axis. No fold may be empty."""
+    return np.add.reduceat(values, _starts(sizes), axis=-1)
+
+
+def _starts(sizes: Integers) -> Integers:
+    return np.concatenate([[0], np.cumsum(sizes)[:-1]])
+
+
+def _vary(values: Array, sizes: Integers) -> npt.NDArray[np.bool_]:
+    """Whether values of a fold differ by more than rounding. Shape (..., F)."""
+    highest = np.maximum.reduceat(values, _starts(sizes), axis=-1)
+    lowest = np.minimum.reduceat(values, _starts(sizes), axis=-1)
+    largest = np.maximum(np.abs(highest), np.abs(lowest))
+    return np.asarray(highest - lowest > CONSTANT_ULPS * largest)
+
+
+def _ranks(values: Array, sizes: Integers) -> Array:
+    """Rank (K, N) values within each fold, from zero; equal ones get the mean of their ranks."""
+    ranks = np.empty_like(values)
+    starts = _starts(sizes)
+    for size in np.unique(sizes):  # folds of the same size are sorted together
+        columns = starts[sizes == size, None] + np.arange(size)
+        ranks[:, columns] = _mean_ranks(values[:, columns])
+    return ranks
+
+
+def _mean_ranks(values: Array) -> Array:
+    """Rank along the last axis."""
+    order = np.argsort(values, axis=-1)
+    ordered = np.take_along_axis(values, order, axis=-1)
+    position = np.broadcast_to(np.arange(values.shape[-1], dtype=np.float64), values.shape)
+    begins = np.ones(values.shape, dtype=bool)
+    begins[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
+    if not begins.all():
+        ends = np.roll(begins, -1, axis=-1)
+        first = np.maximum.accumulate(np.where(begins, position, 0.0), axis=-1)
+        last = np.where(ends, position, np.inf)[..., ::-1]
+        position = (first + np.minimum.accumulate(last, axis=-1)[..., ::-1]) / 2
+    ranks = np.empty_like(values)
+    np.put_along_axis(ranks, order, position, axis=-1)
+    return ranks
+
+
+# What a cross-validation found: errors and correlations of all models, and a choice by them
+# ------------------------------------------------------------------------------------------
+
+# What models can be compared by, and where it is kept.
+MEASURES = {
+    "error": "mean_error",
+    "pearson": "mean_correlation",
+    "spearman": "mean_rank_correlation",
+    "pooled-pearson": "pooled_correlation",
+    "pooled-spearman": "pooled_rank_correlation",
+}
+_FOLD_VALUES = {
+    "error": "fold_errors",
+    "pearson": "fold_correlations",
+    "spearman": "fold_rank_correlations",
+}
+_COLUMNS = ("mean_error", "std_error", "rmse", "q2", "mean_correlation", "mean_rank_correlation")
+RULES = ("minimum", "one-standard-error", "randomization")
+# Differences of two losses that are apart by less than this share of the losses are equal.
+_EQUAL_LOSSES = 1e-10
+# Random signs held in memory at once: 8 MB.
+_SIGNS_AT_ONCE = 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class CrossValidation:
+    """Errors, correlations and predictions of every model on rows it was not fitted to.
+
+    F folds (those of all repeats), K models in the order of ``parameters``.
+
+    Attributes
+    ----------
+    parameters : (K,) array
+        Numbers of components, or alphas.
+    parameter_name : str
+        "n_components" or "alpha".
+    simplest_first : (K,) array of int
+        Rows of ``parameters`` from the simplest model to the richest.
+    folds : tuple of Fold
+        Which rows were fitted and which predicted.
+    fold_sizes : (F,) array
+        Number of test rows.
+    fold_errors : (F, K) array
+        (Weighted) mean squared error of the test rows.
+    fold_correlations, fold_rank_correlations : (F, K) arrays
+        Pearson's and Spearman's correlation of prediction and response over the test rows; nan
+        where one of them does not vary, so always for the empty model and for leave-one-out.
+    y : (n,) array
+        The response.
+    predictions : (repeats, K, n) array or None
+        Out-of-fold predictions, nan for rows that were not tested; None if they were not kept.
+    sample_weight : (n,) array or None
+    groups : (n,) array of int or None
+        Groups numbered in order of appearance.
+    message : str
+        Why there are fewer models than asked for; empty if there are not.
+
+    Examples
+    --------
+    >>> from plsdof import cross_validate
+    >>> from plsdof.datasets import load_ozone
+    >>> result = cross_validate(*load_ozone(return_X_y=True), max_components=2)
+    >>> result.rmse.round(2), result.q2.round(2)
+    (array([8.18, 4.85, 4.63]), array([-0.  ,  0.65,  0.68]))
+    """
+
+    parameters: Array
+    parameter_name: str
+    simplest_first: Integers
+    folds: tuple[Fold, ...]
+    fold_sizes: Integers
+    fold_errors: Array
+    fold_correlations: Array
+    fold_rank_correlations: Array
+    y: Array
+    predictions: Array | None
+    sample_weight: Array | None
+    groups: Integers | None
+    message: str
+
+    @property
+    def mean_error(self) -> Array:
+        """Mean over folds of `fold_errors`. Shape (K,)."""
+        return _mean(self.fold_errors)
+
+    @property
+    def std_error(self) -> Array:
+        """Standard error of `mean_error`: standard deviation over folds / sqrt(folds). (K,).
+
+        With repeats, folds is the number of folds of one repeat: repeats split the same rows
+        again and so do not make the data larger.
+        """
+        return self._standard_error(self.fold_errors)
+
+    @property
+    def rmse(self) -> Array:
+        """Root mean squared error of cross-validation, the root of `mean_error`. Shape (K,)."""
+        return np.sqrt(self.mean_error)
+
+    @property
+    def q2(self) -> Array:
+        """Q^2 = 1 - PRESS / TSS, the predicted share of the variance of y. Shape (K,).
+
+            PRESS = sum w_i (y_i - yhat_i)^2,      TSS = sum w_i (y_i - ybar)^2
+
+        over all tested rows of all repeats, with yhat_i predicted without the fold of row i and
+        ybar the (weighted) mean of all responses. That of the empty model is slightly negative, as
+        folds do not know ybar. nan if y is constant.
+        """
+        weights = np.ones(len(self.y)) if self.sample_weight is None else self.sample_weight
+        squares = weights * (self.y - np.average(self.y, weights=weights)) ** 2
+        total = sum(squares[fold.test].sum() for fold in self.folds)
+        fold_weights = np.array([weights[fold.test].sum() for fold in self.folds])
+        tested = fold_weights > 0
+        press = fold_weights[tested] @ self.fold_errors[tested]
+        return 1.0 - press / (total if total > 0 else np.nan)
+
+    @property
+    def mean_correlation(self) -> Array:
+        """Mean over the folds where it is defined of `fold_correlations`. Shape (K,)."""
+        return _mean(self.fold_correlations)
+
+    @property
+    def mean_rank_correlation(self) -> Array:
+        """Mean over the folds where it is defined of `fold_rank_correlations`. Shape (K,)."""
+        return _mean(self.fold_rank_correlations)
+
+    @property
+    def pooled_correlation(self) -> Array:
+        """Pearson's correlation over all tested rows at once, averaged over repeats. (K,).
+
+        Defined for leave-one-out too. That of the empty model is negative: leaving out a large
+        response lowers the mean of the others.
+        """
+        return self._pooled(ranks=False)
+
+    @property
+    def pooled_rank_correlation(self) -> Array:
+        """Spearman's correlation over all tested rows at once, averaged over repeats. (K,)."""
+        return self._pooled(ranks=True)
+
+    def scores(self, by: str = "error") -> Array:
+        """Return what `select` compares: an error to minimise or a correlation to maximise."""
+        return np.asarray(getattr(self, MEASURES[as_choice(by, "by", tuple(MEASURES))]))
+
+    def select(
+        self,
+        by: str = "error",
+        rule: str = "minimum",
+        *,
+        level: float = 0.1,
+        n_permutations: int = 999,
+        random_state: Any = 0,
+    ) -> Selection:
+        """Choose a model.
+
+        Parameters
+        ----------
+        by : {"error", "pearson", "spearman", "pooled-pearson", "pooled-spearman"}
+            Smallest mean squared error or largest correlation; the first three are means over
+            folds, the others take all tested rows together (for leave-one-out).
+        rule : {"minimum", "one-standard-error", "randomization"}
+            The best model (the simplest among equals); the simplest one within one standard error
+            of it (Breiman et al. 1984); or the simplest one that `randomization_test` does not
+            find worse.
+        level, n_permutations, random_state
+            Of the randomization test. Software differs in its ``level``, from 0.01 to 0.1; a
+            smaller one gives smaller models.
+
+        Returns
+        -------
+        Selection
+            ``scores`` is ``self.scores(by)``; ``dof`` and ``noise`` are "not used".
+        """
+        scores, order = self.scores(by), self.simplest_first
+        _require_defined(scores, by)
+        loss = (scores if by == "error" else -scores)[order]
+        note = ""
+        if as_choice(rule, "rule", RULES) == "minimum":
+            position = global_minimum(loss)
+        elif rule == "one-standard-error":
+            position = one_standard_error(loss, self._spread(by, global_minimum(loss)))
+        else:
+            best = int(order[global_minimum(loss)])
+            p_values = self._p_values(by, best, level, n_permutations, random_state)[order]
+            position = int(np.argmax(p_values > level))
+            note = f" p = {p_values[position]:.3g} at level {level:g}."
+        index = int(order[position])
+        return Selection(
+            index=index,
+            parameter=float(self.parameters[index]),
+            parameter_name=self.parameter_name,
+            scores=read_only(scores),
+            criterion=f"cv-{by}",
+            rule=rule,
+            dof="not used",
+            noise="not used",
+            message=f"{rule} of cross-validated {by} at parameter {self.parameters[index]:g} "
+            f"(score {scores[index]:.4g}).{note}",
+        )
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame with one row per model, in the order of ``parameters``."""
+        parameters = parameter_column(self.parameters, self.parameter_name)
+        measures = {name: getattr(self, name) for name in _COLUMNS}
+        return data_frame({self.parameter_name: parameters, **measures})
+
+    def row_losses(self) -> Array:
+        """Return each row's share of the mean squared error, averaged over repeats. (rows, K).
+
+        Rows that were never tested are left out; with groups there is one share per group.
+        """
+        losses: Array = _mean((self._kept_predictions() - self.y) ** 2).T
+        tested = ~np.isnan(losses).all(axis=1)
+        weights = np.ones(len(losses)) if self.sample_weight is None else self.sample_weight
+        losses = losses[tested] * (weights[tested] / weights[tested].sum())[:, None]
+        if self.groups is None:
+            return losses
+        _, member = np.unique(self.groups[tested], return_inverse=True)
+        summed = np.zeros((int(member.max()) + 1, losses.shape[1]))
+        np.add.at(summed, member, losses)
+        return summed
+
+    def __repr__(self) -> str:
+        sizes = f"{len(self.parameters)} models", f"{len(self.folds)} folds"
+        return one_line(self, *sizes, n=len(self.y), repeats=self._repeats())
+
+    def _repeats(self) -> int:
+        return self.folds[-1].repeat + 1
+
+    def _standard_error(self, fold_values: Array) -> Array:
+        counted = np.count_nonzero(~np.isnan(fold_values), axis=0)
+        centred = fold_values - _mean(fold_values)
+        spare = np.where(counted > 1, counted - 1.0, np.nan)
+        # Errors are squares already, and their squares may leave the range of floats.
+        unit = float(np.nanmax(np.abs(centred), initial=0.0)) or 1.0
+        variance = np.nansum((centred / unit) ** 2, axis=0) / spare
+        return np.asarray(unit * np.sqrt(variance * self._repeats() / np.maximum(counted, 1)))
+
+    def _spread(self, by: str, best: int) -> Array:
+        """Return standard errors over folds, simplest model first."""
+        if by not in _FOLD_VALUES:
+            raise NotAvailableError(
+                f"A standard error over folds is not defined for by={by!r}; use by='error' with "
+                "rule='one-standard-error', or another rule."
+            )
+        values = self._standard_error(getattr(self, _FOLD_VALUES[by]))[self.simplest_first]
+        if np.isnan(values[best]):
+            raise NotAvailableError(
+                f"A standard error needs at least two folds in which {by} is defined; the best "
+                "model has one. Use rule='minimum', or more folds."
+            )
+        return values
+
+    def _p_values(
+        self, by: str, best: int, level: float, n_permutations: int, random_state: Any
+    ) -> Array:
+        """Return the p-values of `plsdof.randomization.randomization_test`."""
+        if by != "error":
+            raise NotAvailableError(
+                f"The randomization test compares squared errors, not {by}; use by='error'."
+            )
+        if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
+            raise InvalidInputError(f"level must be a number between 0 and 1; got {level!r}.")
+        return sign_flip_p_values(self.row_losses(), best, n_permutations, random_state)
+
+    def _pooled(self, *, ranks: bool) -> Array:
+        values = []
+        for predictions in self._kept_predictions():
+            rows = ~np.isnan(predictions).all(axis=0)
+            weights = None if self.sample_weight is None else self.sample_weight[rows]
+            values.append(correlations(predictions[:, rows], self.y[rows], weights, ranks=ranks))
+        return _mean(np.array(values))
+
+    def _kept_predictions(self) -> Array:
+        if self.predictions is None:
+            raise NotAvailableError(
+                "Out-of-fold predictions were not kept; call cross_validate with "
+                "keep_predictions=True."
+            )
+        return self.predictions
+
+
+def sign_flip_p_values(losses: Array, best: int, n_permutations: int, random_state: Any) -> Array:
+    """Test each column of (rows, K) losses against column ``best``, by random signs. (K,).
+
+    The numbers behind `plsdof.randomization.randomization_test`. nan where losses are undefined.
+
+    Examples
+    --------
+    >>> sign_flip_p_values(np.array([[3.0, 1.0]] * 20), 1, 99, 0)
+    array([0.01, 1.  ])
+    """
+    flips, rng = as_count(n_permutations, "n_permutations", minimum=1), as_generator(random_state)
+    if np.isnan(losses[:, best]).any():
+        raise NotAvailableError(
+            "The best model has no prediction (nan) for some of the rows, so others cannot be "
+            "compared with it row by row; use rule='minimum'."
+        )
+    d = losses - losses[:, [best]]
+    # Sums in another order differ by rounding, and so do models that are the same.
+    observed = d.sum(axis=0) - _EQUAL_LOSSES * (losses + losses[:, [best]]).sum(axis=0)
+    reached = np.ones(d.shape[1])
+    at_once = max(1, _SIGNS_AT_ONCE // max(d.shape))
+    for done in range(0, flips, at_once):
+        signs = _random_signs(rng, min(at_once, flips - done), len(d))
+        reached += np.count_nonzero(signs @ d >= observed, axis=0)
+    return np.where(np.isnan(observed), np.nan, reached / (1.0 + flips))
+
+
+def _random_signs(rng: np.random.Generator, n_patterns: int, n_rows: int) -> Array:
+    signs = rng.random((n_patterns, n_rows))
+    signs -= 0.5
+    np.copysign(1.0, signs, out=signs)
+    return signs
+
+
+def _mean(values: Array) -> Array:
+    """Average over the first axis what is defined; nan where nothing is."""
+    defined = ~np.isnan(values)
+    counted = defined.sum(axis=0)
+    total = np.where(defined, values, 0.0).sum(axis=0)
+    return np.asarray(total / np.where(counted > 0, counted, np.nan))
+
+
+def _require_defined(scores: Array, by: str) -> None:
+    if np.isnan(scores).all():
+        advice = "" if by.startswith("pooled") else f" Use fewer folds, or by='pooled-{by}'."
+        raise NotAvailableError(
+            f"{by} is undefined for every model: a correlation needs at least two test rows per "
+            f"fold, and predictions that vary.{advice if by != 'error' else ''}"
+        )
+
+
+# The randomization test: which models predict worse than the best one
+# --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class RandomizationTest:
+    """Test of every model against the one with the smallest cross-validated error.
+
+    ``differences`` (K,) are the mean differences of the squared errors, ``p_values`` (K,) the
+    probabilities of one at least as large if both models were equally good, ``reference`` the
+    row of the best model, ``n_permutations`` the number of random sign patterns.
+
+    Examples
+    --------
+    >>> from plsdof import cross_validate
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True)
+    >>> randomization_test(cross_validate(X, y, max_components=4))
+    RandomizationTest(5 models, reference=4, n_permutations=999)
+    """
+
+    differences: Array
+    p_values: Array
+    reference: int
+    n_permutations: int
+
+    def __repr__(self) -> str:
+        return one_line(
+            self,
+            f"{len(self.p_values)} models",
+            reference=self.reference,
+            n_permutations=self.n_permutations,
+        )
+
+
+def randomization_test(
+    result: CrossValidation, *, n_permutations: int = 999, random_state: Any = 0
+) -> RandomizationTest:
+    """Test whether models predict worse than the best one, after van der Voet (1994).
+
+    With d_i the difference of the squared out-of-fold residuals of a model and of the model with
+    the smallest error, the statistic is mean(d). If both predict equally well the two residuals
+    of a row could be exchanged, which turns the sign of d_i; the p-value is the share
+
+        (1 + #{mean(s * d) >= mean(d)}) / (1 + n_permutations)
+
+    over random signs s, one-sided, the data themselves counted in.
+
+    Parameters
+    ----------
+    result : CrossValidation
+        With its predictions. Repeats are averaged within rows first; rows of one group share a
+        sign, since they are not independent; weights multiply d.
+    n_permutations : int
+        Number of random sign patterns, shared by all models.
+    random_state : int or numpy Generator
+        The default makes the test reproducible.
+
+    Notes
+    -----
+    Cost: O(n K) per pattern, in blocks of at most 8 MB.
+
+    References
+    ----------
+    H. van der Voet (1994), Comparing the predictive accuracy of models using a simple
+    randomization test, Chemometrics and Intelligent Laboratory Systems 25, 313-323.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from plsdof import cross_validate
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(40, 5))
+    >>> y = X @ [1.0, 2.0, 0.0, -1.0, 0.0] + rng.normal(size=40)
+    >>> test = randomization_test(cross_validate(X, y, max_components=2))
+    >>> test.reference, test.p_values.round(3)
+    (2, array([0.001, 0.275, 1.   ]))
+    """
+    losses, best = result.row_losses(), result.select().index
+    p_values = sign_flip_p_values(losses, best, n_permutations, random_state)
+    means = losses.sum(axis=0)  # every row's loss is its share of the mean
+    return RandomizationTest(
+        differences=read_only(means - means[best]),
+        p_values=read_only(p_values),
+        reference=best,
+        n_permutations=int(n_permutations),
+    )
+
+
+# Fold fitters: from a fold to predictions of its test rows
+# ---------------------------------------------------------
+
+Route = Callable[[FoldProblem, Sequence[Fold]], list[Outcome[FoldFit] | None]]
+
+
+class Predictor(Protocol):
+    """What a callable ``path`` has to return: all models of one fit."""
+
+    @property
+    def parameters(self) -> Array:
+        """What tells the models apart, simplest model first. Shape (K,)."""
+
+    def predict(self, X_new: Any) -> Array:
+        """Predict new rows with every model. Shape (K, n_new)."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Refit:
+    """Fits a path to the training rows of each fold.
+
+    Attributes
+    ----------
+    X : (n, p) array
+    y : (n,) array
+    weights : (n,) array or None
+    path : callable
+        Takes X, y and, with weights, ``sample_weight``; returns a `Predictor`.
+    """
+
+    X: Array
+    y: Array
+    weights: Array | None
+    path: Callable[..., Predictor]
+
+    def fit_together(self, folds: Sequence[Fold]) -> list[Outcome[FoldFit] | None]:
+        """Return what is quicker to fit together, with its warnings; here that is nothing."""
+        return [None] * len(folds)
+
+    def fit(self, fold: Fold) -> FoldFit:
+        """Fit one fold and predict its test rows."""
+        train, test = fold.train, fold.test
+        weighted = {} if self.weights is None else {"sample_weight": self.weights[train]}
+        path = self.path(self.X[train], self.y[train], **weighted)
+        parameters = np.asarray(path.parameters, dtype=np.float64)
+        predictions = np.asarray(path.predict(self.X[test]), dtype=np.float64)
+        if predictions.shape != (len(parameters), len(test)):
+            raise InvalidInputError(
+                f"path.predict must return one row per model and one column per new row, shape "
+                f"{(len(parameters), len(test))}; got shape {predictions.shape}."
+            )
+        known = path if isinstance(path, Path) else None
+        return FoldFit(
+            predictions=predictions,
+            parameters=parameters,
+            parameter_name=known.parameter_name if known else "n_components",
+            simplest_first=known.simplest_first() if known else np.arange(len(parameters)),
+            message=getattr(path, "message", ""),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FastPLS(Refit):
+    """Fits Partial Least Squares to all folds together, where the result is certain.
+
+    What is left is refitted by ``path``, which is `pls_path` with these ``max_components`` and
+    ``scale``.
+    """
+
+    max_components: int | None
+    scale: bool
+
+    def fit_together(self, folds: Sequence[Fold]) -> list[Outcome[FoldFit] | None]:
+        """Return predictions by moments or by products with X; None where neither is certain."""
+        problem = FoldProblem(
+            X=self.X,
+            y=self.y,
+            weights=self.weights,
+            max_components=self.max_components,
+            scale=self.scale,
+        )
+        # From one route to the next, more is certain, at a higher cost.
+        routes = [*_shortcuts(problem, len(folds)), fits_from_products]
+        fits: list[Outcome[FoldFit] | None] = [None] * len(folds)
+        for route in routes:
+            left = [i for i, fit in enumerate(fits) if fit is None]
+            for i, fit in zip(left, route(problem, [folds[i] for i in left]), strict=True):
+                fits[i] = fit
+        return fits
+
+
+def _shortcuts(problem: FoldProblem, n_folds: int) -> list[Route]:
+    """Return the route through a Gram matrix if it costs less than products with X.
+
+    Costs are what the parts of each took on one machine, in nanoseconds.
+    """
+    (n, p), M = problem.X.shape, problem.max_components
+    M = min(n - 1, p) if M is None else M
+    vectors = 2 * n_folds
+    per_entry = 0.76 + 0.019 * vectors
+    scores = vectors * M * n * (8.0 + 0.8 * M)
+    costs: dict[Route, float] = {
+        fits_from_products: 2 * M * n * p * per_entry + scores,
+        fits_from_moments: 0.02 * n * p**2 + n_folds * (1e5 + p**2 * (6.0 + 0.4 * M)),
+    }
+    if not problem.scale:
+        costs[fits_from_kernel] = 0.02 * n**2 * p + M * n**2 * per_entry + scores
+    cheapest = min(costs, key=lambda route: costs[route])
+    return [] if cheapest is fits_from_products else [cheapest]
+
+
+# Cross-validation of any path: one fit per fold, fits on the rows left out
+# -------------------------------------------------------------------------
+
+PATHS = ("pls", "pcr", "ridge")
+
+
+def cross_validate(
+    X: Any,
+    y: Any,
+    path: str | Callable[..., Predictor] = "pls",
+    cv: Any = 10,
+    groups: Any = None,
+    *,
+    max_components: int | None = None,
+    alphas: Any = None,
+    scale: bool = True,
+    sample_weight: Any = None,
+    repeats: int = 1,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+    keep_predictions: bool = True,
+) -> CrossValidation:
+    """Cross-validate all models of a path, with one fit per fold.
+
+    The error of model k is the mean over folds of sum_i w_i (y_i - yhat_ik)^2 / sum_i w_i, where
+    i runs over the test rows and yhat comes from a path fitted to the training rows alone,
+    centring and scaling included.
+
+    Parameters
+    ----------
+    X : (n, p) array or data frame
+    y : (n,) array
+    path : {"pls", "pcr", "ridge"} or callable
+        A callable takes arrays ``(X_train, y_train)``, and ``sample_weight=`` if weights are
+        given, and returns a path or anything with ``parameters`` (K,), simplest model first, and
+        ``predict(X_new)`` (K, n_new): for example ``functools.partial(pls_path, solver="svd")``.
+    cv, groups, repeats, random_state
+        See `plsdof.folds.make_folds`. A number of folds without ``random_state`` puts row i into
+        fold i mod cv; with it the folds are random; ``groups`` keeps rows together; ``cv=n`` is
+        leave-one-out; scikit-learn splitters and lists of (train, test) are taken as they are.
+    max_components : int, optional
+        For "pls" and "pcr"; by default all that every fold supports.
+    alphas : array of float, optional
+        For "ridge", on the scale of `ridge_path` and the same in each fold; by default 50 values
+        from 1e-4 to 1e4 times n.
+    scale : bool
+        Scale the columns to unit variance inside each fold; not for a callable.
+    sample_weight : (n,) array, optional
+        Used in the fits and in the errors. Rank correlations only leave out rows of weight zero.
+    n_jobs : int, optional
+        Number of processes (needs joblib) for folds that are fitted one by one; None or 1 for a
+        plain loop.
+    progress : bool
+        Show a progress bar (needs rich).
+    keep_predictions : bool
+        Keep the out-of-fold predictions, repeats x K x n numbers. Pooled correlations and the
+        randomization test need them.
+
+    Returns
+    -------
+    CrossValidation
+        Models that not all folds support are left out, and ``message`` says so.
+
+    Notes
+    -----
+    Cost: one fit and O(K p t) for the predictions of t test rows, per fold. With "pls" all folds
+    are fitted together, without a decomposition: O(F M n p) time for M components of F folds, or
+    O(n p^2 + F M p^2) for tall data. That gives predictions only where rounding errors leave them
+    certain to about 1e-10; other folds are fitted one by one.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(40, 5))
+    >>> y = X @ [1.0, 2.0, 0.0, -1.0, 0.0] + rng.normal(size=40)
+    >>> result = cross_validate(X, y)
+    >>> result.mean_error.round(2)
+    array([8.5 , 1.78, 1.66, 1.67, 1.67, 1.67])
+    >>> result.select().n_components
+    2
+    >>> result.select(rule="one-standard-error").n_components
+    1
+    """
+    X = as_matrix(X, min_rows=2)
+    y = as_response(y, len(X))
+    weights = as_weights(sample_weight, len(X))
+    fitter = _fitter(path, X, y, weights, max_components=max_components, alphas=alphas, scale=scale)
+    folds = make_folds(X, y, cv, groups, repeats=repeats, random_state=random_state)
+    with threads_for(X.shape):
+        fits = run_each(
+            fitter.fit,
+            folds,
+            done=fitter.fit_together(folds),
+            n_jobs=n_jobs,
+            progress=progress,
+            description="Cross-validation",
+        )
+    size = _common_size(fits)
+    order = fits[0].simplest_first
+    rows = np.concatenate([fold.test for fold in folds])
+    sizes = np.array([len(fold.test) for fold in folds])
+    predictions = np.concatenate([fit.predictions[:size] for fit in fits], axis=1)
+    scores = score_folds(predictions, y[rows], None if weights is None else weights[rows], sizes)
+    return CrossValidation(
+        parameters=read_only(fits[0].parameters[:size]),
+        parameter_name=fits[0].parameter_name,
+        simplest_first=_frozen(order[order < size]),
+        folds=folds,
+        fold_sizes=_frozen(sizes),
+        fold_errors=read_only(scores.errors),
+        fold_correlations=read_only(scores.correlations),
+        fold_rank_correlations=read_only(scores.rank_correlations),
+        y=read_only(y.copy()),
+        predictions=_by_row(folds, predictions, rows) if keep_predictions else None,
+        sample_weight=None if weights is None else read_only(weights.copy()),
+        groups=None if groups is None else _frozen(group_codes(groups, len(X))),
+        message=_why_cut(fits, size, max_components),
+    )
+
+
+def _fitter(
+    path: str | Callable[..., Predictor],
+    X: Array,
+    y: Array,
+    weights: Array | None,
+    *,
+    max_components: Any,
+    alphas: Any,
+    scale: bool,
+) -> Refit:
+    refit = partial(Refit, X=X, y=y, weights=weights)
+    if callable(path):
+        _refuse(path, max_components=max_components, alphas=alphas, scale=None if scale else False)
+        options = _plain_pls(path)
+        return refit(path=path) if options is None else _fitter("pls", X, y, weights, **options)
+    if not isinstance(path, str) or path not in PATHS:
+        words = ", ".join(map(repr, PATHS))
+        raise InvalidInputError(
+            f"path must be one of {words} or a callable (X, y) -> path; got {path!r:.80}."
+        )
+    if path == "ridge":
+        _refuse(path, max_components=max_components)
+        # The default of ridge_path, on the n of all rows so that the folds have it in common.
+        n = float(len(X)) if weights is None else float(weights.sum())
+        alphas = default_alphas(n) if alphas is None else as_positive(alphas, "alphas")
+        return refit(path=partial(ridge_path, alphas=alphas, scale=scale))
+    _refuse(path, alphas=alphas)
+    if max_components is not None:
+        max_components = as_count(max_components, "max_components")
+    if path == "pcr":
+        return refit(path=partial(pcr_path, max_components=max_components, scale=scale))
+    return FastPLS(
+        X=X,
+        y=y,
+        weights=weights,
+        path=partial(pls_path, max_components=max_components, scale=scale),
+        max_components=max_components,
+        scale=scale,
+    )
+
+
+def _plain_pls(path: Callable[..., Predictor]) -> dict[str, Any] | None:
+    """Return the options of ``partial(pls_path, ...)`` that is the same as "pls", else None."""
+    if not isinstance(path, partial) or path.func is not pls_path or path.args:
+        return None
+    options = {"max_components": None, "scale": True, **path.keywords}
+    if options.pop("solver", "auto") != "auto" or set(options) != {"max_components", "scale"}:
+        return None
+    return {**options, "alphas": None}
+
+
+def _refuse(path: Any, **options: Any) -> None:
+    for name, value in options.items():
+        if value is not None:
+            where = f"path={path!r}" if isinstance(path, str) else "a callable path"
+            raise InvalidInputError(
+                f"{name} does not apply to {where}; got {name}={value!r:.80}. Leave it out, or "
+                "give a callable path that sets its own options (functools.partial)."
+            )
+
+
+def _common_size(fits: Sequence[FoldFit]) -> int:
+    size = min(len(one.parameters) for one in fits)
+    first = fits[0].parameters[:size]
+    for number, one in enumerate(fits):
+        if not np.array_equal(one.parameters[:size], first):
+            raise InvalidInputError(
+                f"The path has other parameters in fold {number} than in fold 0; all folds must "
+                "have the same models in the same order to be averaged."
+            )
+    return size
+
+
+def _why_cut(fits: Sequence[FoldFit], size: int, max_components: int | None) -> str:
+    wanted = max(len(one.parameters) for one in fits)
+    if max_components is not None:
+        wanted = max_components + 1
+    if size == wanted:
+        return ""
+    number = next(i for i, one in enumerate(fits) if len(one.parameters) == size)
+    return (
+        f"{wanted - size} of {wanted} models are left out because fold {number} supports {size} "
+        f"only. {fits[number].message}"
+    ).rstrip()
+
+
+def _by_row(folds: Sequence[Fold], predictions: Array, rows: Integers) -> Array:
+    """Put predictions of test rows, fold after fold, where their rows are. (repeats, K, n)."""
+    repeat = np.repeat([fold.repeat for fold in folds], [len(fold.test) for fold in folds])
+    result = np.full((folds[-1].repeat + 1, len(predictions), folds[0].n_rows), np.nan)
+    result[repeat, :, rows] = predictions.T
+    return read_only(result)
+
+
+def _frozen(integers: Integers) -> Integers:
+    integers.flags.writeable = False
+    return integers

@@ -1,0 +1,157 @@
+"""How sure one can be of a choice: made again and again on simulated responses."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from plsdof._core.criteria import Noise, Selection, usual_noise
+from plsdof._core.inputs import Array, as_count, as_generator, read_only
+from plsdof._core.path import Integers, Path, as_path
+from plsdof._core.work import with_progress
+from plsdof.errors import NotAvailableError
+
+# So many other models are named.
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class SelectionFrequency:
+    """How often each model was chosen.
+
+    Attributes
+    ----------
+    selection : Selection
+        The choice on the data themselves.
+    simulated : int
+        Row of the model that the responses were simulated from.
+    parameters : (K,) array
+        Number of components, or alpha, of every model.
+    counts : (K,) array
+        Number of simulated responses on which it was chosen.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True)
+    >>> selection_frequency(pls_path(X, y, 4), n_draws=20).frequency
+    array([0., 0., 1., 0., 0.])
+    """
+
+    selection: Selection
+    simulated: int
+    parameters: Array
+    counts: Integers
+
+    @property
+    def frequency(self) -> Array:
+        """Share of the simulated responses on which each model was chosen. Shape (K,)."""
+        return np.asarray(self.counts / self.counts.sum())
+
+    @property
+    def message(self) -> str:
+        """The counts in words."""
+        chosen = self.selection.index
+        text = f"chosen again on {self.counts[chosen]} of {self.counts.sum()} simulated responses"
+        others = [i for i in np.argsort(-self.counts, kind="stable") if self.counts[i]]
+        others = [i for i in others if i != chosen]
+        named = [f"{self._label(i)} on {self.counts[i]}" for i in others[:_MOST_NAMED]]
+        rest = int(self.counts[others[_MOST_NAMED:]].sum())
+        return "; ".join([text, *named, *([f"others on {rest}"] if rest else [])])
+
+    def _label(self, index: int) -> str:
+        value, name = float(self.parameters[index]), self.selection.parameter_name
+        if name != "n_components":
+            return f"{name} = {value:.3g}"
+        return f"{value:g} component{'s' * (value != 1)}"
+
+    def __repr__(self) -> str:
+        chosen = np.flatnonzero(self.counts)
+        parts = ", ".join(f"{self.parameters[i]:g}: {self.counts[i]}" for i in chosen)
+        return (
+            f"SelectionFrequency({self.selection.criterion} chose {self.selection.parameter:g} "
+            f"{self.selection.parameter_name}; {self.counts.sum()} times again: {{{parts}}})"
+        )
+
+
+def selection_frequency(
+    path: Path,
+    criterion: str = "bic",
+    *,
+    m: int | None = None,
+    n_draws: int = 200,
+    dof: str = "exact",
+    noise: Noise = None,
+    rule: str | None = None,
+    random_state: int | None = 0,
+    progress: bool = False,
+) -> SelectionFrequency:
+    """Count how often a criterion chooses each model, on responses simulated from one of them.
+
+        y* = yhat_m + e,     e_i ~ N(0, sigma^2)
+
+    A choice that is hardly ever made again is not one to rely on: the data do not tell the models
+    apart. Components of the true model that are too weak for ``m`` are not in the simulations, so
+    that the frequencies rather overstate the certainty.
+
+    Parameters
+    ----------
+    path : Path
+        Fitted without sample weights.
+    criterion, dof, noise, rule
+        How a model is chosen, see `Path.select`.
+    m : int, optional
+        Row of the model to simulate from; by default the chosen one.
+    n_draws : int
+    random_state : int, optional
+    progress : bool
+        Show a bar on stderr (needs rich).
+
+    Notes
+    -----
+    Cost: O(n r + r M^2) per draw; X is not decomposed again.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True)
+    >>> selection_frequency(pls_path(X, y), "aic", n_draws=50)
+    SelectionFrequency(aic chose 2 n_components; 50 times again: {2: 48, 3: 1, 6: 1})
+    """
+    n_draws = as_count(n_draws, "n_draws", minimum=1)
+    selection = as_path(path).select(criterion, dof, noise, rule)
+    simulated = selection.index if m is None else path.index(m)
+    choices, longest = [], path
+    variance = usual_noise(dof) if noise is None else noise
+    responses = _simulated(path, simulated, variance, n_draws, random_state)
+    for y in with_progress(responses, n_draws, "Simulation") if progress else responses:
+        again = path.refit(y)
+        choices.append(again.select(criterion, dof, noise, rule).index)
+        longest = max(longest, again, key=lambda one: len(one.dof))
+    return SelectionFrequency(
+        selection=selection,
+        simulated=simulated,
+        parameters=read_only(longest.parameters),
+        counts=np.bincount(choices, minlength=len(longest.dof)),
+    )
+
+
+def _simulated(
+    path: Path, index: int, noise: Noise, n_draws: int, random_state: int | None
+) -> Iterator[Array]:
+    if path.units.row_scale is not None:
+        raise NotAvailableError(
+            "Responses are simulated for unweighted fits only; repeat rows instead of weighting "
+            "them."
+        )
+    variance = path.noise_at(index, noise)
+    if not np.isfinite(variance):
+        raise NotAvailableError(
+            f"{path.label(index)} leave no residual to estimate the noise from; give m=<a smaller "
+            "model> or noise=<variance>."
+        )
+    rng, fitted = as_generator(random_state), path.fitted[index]
+    for _ in range(n_draws):
+        yield fitted + np.sqrt(variance) * rng.standard_normal(len(fitted))

@@ -1,0 +1,295 @@
+"""Choice of the number of components together with one more parameter of the method.
+
+Every value of the parameter (a kernel width, the strength of a penalty) has a path of its own;
+the Degrees of Freedom put all models of all paths on one scale.
+"""
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from plsdof._core.criteria import CRITERIA, Noise, Selection, global_minimum
+from plsdof._core.inputs import Array, as_choice, as_matrix, as_response, as_weights, read_only
+from plsdof._core.path import Path
+from plsdof._core.work import run_each, with_progress
+from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
+from plsdof.selection.folds import Fold, make_folds
+
+CV_RULES = ("minimum", "one-standard-error")
+# Errors that differ by less than this share of the largest one are equal but for rounding.
+_EQUAL = 1e-12
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Tuning:
+    """A number of components and a value of one more parameter, and the scores of all pairs.
+
+    G values, up to M components.
+
+    Attributes
+    ----------
+    parameter_name : str
+        "gamma" or "strength".
+    values : (G,) array
+        The values compared, as given.
+    value : float
+        The chosen one.
+    selection : Selection
+        The choice on the chosen path: its ``n_components``, criterion, rule and message.
+    scores : (G, M + 1) array
+        Criterion, or cross-validated mean squared error; nan where it is not defined or where a
+        path has no such model.
+    dof : (G, M + 1) array
+        Exact Degrees of Freedom on all rows; nan where a path has no such model.
+    path : Path
+        The chosen path, fitted to all rows.
+
+    Examples
+    --------
+    >>> from plsdof.variants import select_kernel
+    >>> from plsdof.datasets import load_ozone
+    >>> select_kernel(*load_ozone(return_X_y=True), [0.001, 0.01], max_components=3)
+    Tuning(gamma=0.01, n_components=2, criterion='bic')
+    """
+
+    parameter_name: str
+    values: Array
+    value: float
+    selection: Selection
+    scores: Array
+    dof: Array
+    path: Path
+
+    @property
+    def n_components(self) -> int:
+        """The chosen number of components."""
+        return self.selection.n_components
+
+    @property
+    def message(self) -> str:
+        """The choice in words."""
+        return f"{self.parameter_name} = {self.value:g}: {self.selection.message}"
+
+    def __repr__(self) -> str:
+        return (
+            f"Tuning({self.parameter_name}={self.value:g}, "
+            f"n_components={self.n_components}, criterion={self.selection.criterion!r})"
+        )
+
+
+def tune(
+    X: Any,
+    y: Any,
+    make: Callable[..., Path],
+    values: Array,
+    *,
+    parameter_name: str,
+    by: str = "bic",
+    fixed: bool = False,
+    dof: str = "exact",
+    noise: Noise = None,
+    rule: str | None = None,
+    cv: Any = 10,
+    groups: Any = None,
+    random_state: Any = None,
+    sample_weight: Any = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Tuning:
+    """Choose a number of components and a value of ``parameter_name`` together.
+
+    A criterion chooses on every path by ``rule``, by default the first local minimum over the
+    number of components, and then the value whose choice has the smallest score. Cross-validation
+    takes the pair with the smallest error ("minimum"), or, among the pairs within one standard
+    error of it, the one with the fewest Degrees of Freedom ("one-standard-error").
+
+    Parameters
+    ----------
+    X, y : arrays with n rows
+    make : callable
+        ``make(X, y, sample_weight=..., **{parameter_name: value})`` returns a path.
+    values : (G,) array
+    by : {"bic", "aic", "hqc", "gmdl", "aicc", "cp", "gcv", "cv"}
+    fixed : bool
+        Compare the largest models of the paths by a criterion, not all of them.
+    dof, noise, rule
+        Of a criterion, see `Path.select`; with "cv" only ``rule`` is used.
+    cv, groups, random_state
+        Folds, see `plsdof.folds.make_folds`.
+    n_jobs : int, optional
+        Number of processes for the folds.
+    progress : bool
+        Show a progress bar (needs rich).
+
+    Notes
+    -----
+    Cost: one path per value, and one per value and fold with "cv".
+    """
+    as_choice(by, "by", (*CRITERIA, "cv"))
+    if np.ndim(values) != 1 or not len(values):
+        raise InvalidInputError(
+            f"The values of {parameter_name} to choose from must be a list of numbers; got "
+            f"{values!r:.80}."
+        )
+    makers: list[Callable[..., Path]] = [
+        partial(_quietly, make=make, name=parameter_name, value=float(value)) for value in values
+    ]
+    fits = (one(X, y, sample_weight=sample_weight) for one in makers)
+    paths = list(with_progress(fits, len(makers), "Paths") if progress else fits)
+    if by != "cv":
+        choices = [path.select(by, dof, noise, rule) for path in paths]
+        if fixed:
+            choices = [_at_the_end(*pair) for pair in zip(paths, choices, strict=True)]
+        best = _first_smallest(choices)
+        scores = _padded([one.scores for one in choices], _width(paths))
+        return _result(paths, values, parameter_name, scores, best, choices[best])
+    rows = as_matrix(X)
+    work = partial(
+        _fold_errors,
+        X=rows,
+        y=as_response(y, len(rows)),
+        weights=as_weights(sample_weight, len(rows)),
+        makers=makers,
+    )
+    folds = make_folds(X, y, cv, groups, random_state=random_state)
+    errors = run_each(work, folds, n_jobs=n_jobs, progress=progress, description="Cross-validation")
+    rule = as_choice(rule or "minimum", "rule", CV_RULES)
+    return _chosen_by_error(paths, values, parameter_name, _common(errors, paths), rule)
+
+
+def _at_the_end(path: Path, choice: Selection) -> Selection:
+    """Return the choice of the largest model of a path instead."""
+    index = len(path.dof) - 1
+    return replace(
+        choice,
+        index=index,
+        parameter=float(path.parameters[index]),
+        rule="fixed",
+        message=f"{choice.criterion} at {path.label(index)} ({path.dof[index]:.2f} Degrees of "
+        "Freedom).",
+    )
+
+
+def _fold_errors(
+    fold: Fold, *, X: Array, y: Array, weights: Array | None, makers: Sequence[Callable[..., Path]]
+) -> list[Array]:
+    """Return the mean squared test errors of all models, one array per path."""
+    train, test = fold.train, fold.test
+    fitted = None if weights is None else weights[train]
+    tested = None if weights is None else weights[test]
+    if tested is not None and not tested.any():
+        raise InvalidInputError(
+            "A fold has no test row with a positive weight; use fewer folds, or drop the rows "
+            "whose weight is zero."
+        )
+    return [
+        np.average(
+            (make(X[train], y[train], sample_weight=fitted).predict(X[test]) - y[test]) ** 2,
+            axis=1,
+            weights=tested,
+        )
+        for make in makers
+    ]
+
+
+def _quietly(
+    X: Any, y: Any, *, sample_weight: Any, make: Callable[..., Path], name: str, value: float
+) -> Path:
+    """Fit a path; the largest number of components is only a limit to the search."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankExhaustedWarning)
+        return make(X, y, sample_weight=sample_weight, **{name: value})
+
+
+def _common(errors: Sequence[Sequence[Array]], paths: Sequence[Path]) -> Array:
+    """Stack (F, G, M + 1) errors, nan where a fold or the path itself has no such model."""
+    cube = np.array([_padded(one, _width(paths)) for one in errors])
+    for row, path in enumerate(paths):
+        cube[:, row, len(path.dof) :] = np.nan
+    return cube
+
+
+def _chosen_by_error(
+    paths: Sequence[Path], values: Array, parameter_name: str, errors: Array, rule: str
+) -> Tuning:
+    scores = errors.mean(axis=0)
+    best = _smallest(scores)
+    if rule == "one-standard-error":
+        if len(errors) < 2:
+            raise NotAvailableError("A standard error needs at least two folds; use more.")
+        of_best = errors.reshape(len(errors), -1)[:, best]
+        unit = of_best.max() or 1.0  # squares of squares may leave the range of floats
+        spread = unit * (of_best / unit).std(ddof=1) / np.sqrt(len(errors))
+        dof = _padded([path.dof for path in paths], _width(paths))
+        # Fewer than the intercept's is a genuine estimate, but no measure of simplicity.
+        near = (scores <= scores.ravel()[best] + spread) & (dof >= 1.0 - 1e-9)
+        best = int(np.argmin(np.where(near, dof, np.inf))) if near.any() else best
+    row, index = divmod(best, scores.shape[1])
+    selection = Selection(
+        index=index,
+        parameter=float(paths[row].parameters[index]),
+        parameter_name=paths[row].parameter_name,
+        scores=read_only(scores[row, : len(paths[row].dof)]),
+        criterion="cv-error",
+        rule=rule,
+        dof="not used" if rule == "minimum" else "exact",
+        noise="not used",
+        message=f"{rule} of cross-validated error at {paths[row].label(index)} "
+        f"({paths[row].dof[index]:.2f} Degrees of Freedom).",
+    )
+    return _result(paths, values, parameter_name, scores, row, selection)
+
+
+def _smallest(scores: Array) -> int:
+    """Return the flat index of the smallest score, with the fewest components among equals."""
+    lowest = scores.ravel()[global_minimum(scores.ravel())]
+    limit = lowest + _EQUAL * np.nanmax(scores)
+    index, row = np.argwhere(scores.transpose() <= limit)[0]
+    return int(row * scores.shape[1] + index)
+
+
+def _result(
+    paths: Sequence[Path],
+    values: Array,
+    parameter_name: str,
+    scores: Array,
+    row: int,
+    selection: Selection,
+) -> Tuning:
+    return Tuning(
+        parameter_name=parameter_name,
+        values=read_only(values),
+        value=float(values[row]),
+        selection=selection,
+        scores=read_only(scores),
+        dof=read_only(_padded([path.dof for path in paths], _width(paths))),
+        path=paths[row],
+    )
+
+
+def _width(paths: Sequence[Path]) -> int:
+    return max(len(path.dof) for path in paths)
+
+
+def _first_smallest(choices: list[Selection]) -> int:
+    """Return the path with the smallest score, the first one among equals.
+
+    Paths that interpolate the data all score zero up to rounding, which must not decide.
+    """
+    chosen = np.array([one.scores[one.index] for one in choices])
+    unit = np.nanmax(np.abs([one.scores[0] for one in choices]), initial=0.0)
+    smallest = chosen[global_minimum(chosen)]
+    with np.errstate(invalid="ignore"):
+        return int(np.argmax(chosen <= smallest + _EQUAL * unit))
+
+
+def _padded(rows: Sequence[Array], width: int) -> Array:
+    """Stack rows of different lengths, cut to ``width``, nan behind the shorter ones."""
+    table = np.full((len(rows), width), np.nan)
+    for target, row in zip(table, rows, strict=True):
+        target[: len(row)] = row[:width]
+    return table

@@ -1,0 +1,14 @@
+from .kernel import IndefiniteKernelWarning as IndefiniteKernelWarning
+from .kernel import KernelPLSPath as KernelPLSPath
+from .kernel import kernel_pls_path as kernel_pls_path
+from .kernel import select_kernel as select_kernel
+from .penalized import PenalizedPLSPath as PenalizedPLSPath
+from .penalized import penalized_pls_path as penalized_pls_path
+from .penalized import select_strength as select_strength
+from .penalized import spline_basis as spline_basis
+from .several_responses import PLS2Path as PLS2Path
+from .several_responses import ResponsePaths as ResponsePaths
+from .several_responses import pcr_paths as pcr_paths
+from .several_responses import pls2_path as pls2_path
+from .several_responses import pls_paths as pls_paths
+from .several_responses import ridge_paths as ridge_paths

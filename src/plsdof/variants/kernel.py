@@ -1,0 +1,760 @@
+"""Kernel Partial Least Squares: the same path on the spectrum of a centred kernel matrix.
+
+With the feature map behind the kernel, K = Phi Phi', the scores of kernel PLS span K y, ..., K^m y
+(Rosipal & Trejo 2001), so that filter, Degrees of Freedom, criteria and intervals are those of
+the linear method. What replaces the predictors of a row x are its kernel values k(x, x_i) with the
+training rows, and what replaces the coefficients are dual ones, one per training row.
+"""
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial.distance import cdist
+
+from plsdof._core.criteria import Noise
+from plsdof._core.filters import pls_filter
+from plsdof._core.fit import optional_count, report_end
+from plsdof._core.inputs import (
+    Array,
+    Standardized,
+    as_choice,
+    as_count,
+    as_matrix,
+    as_new_rows,
+    as_positive,
+    as_weights,
+    read_only,
+    standardize,
+)
+from plsdof._core.path import PLSPath
+from plsdof._core.spectrum import BACKWARD, Decomposition
+from plsdof._core.work import threads_for
+from plsdof.errors import ConstantColumnWarning, InvalidInputError, PlsdofWarning, warn_caller
+from plsdof.selection.tuning import Tuning, tune
+
+# Kernel functions, and the two ways kernel values come about: from rows, or given
+# --------------------------------------------------------------------------------
+
+KERNELS = ("rbf", "laplacian", "poly", "linear", "precomputed")
+# Kernels with a width, and those that do not see (after centring) where the origin is.
+WITH_GAMMA = ("rbf", "laplacian", "poly")
+ORIGIN_FREE = ("rbf", "laplacian", "linear")
+
+KernelFunction = Callable[[Array, Array], npt.ArrayLike]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kernel:
+    """A kernel function and its parameters; call it with two sets of rows.
+
+    Attributes
+    ----------
+    name : str
+        One of `KERNELS`, or "callable".
+    gamma : float or None
+        None for kernels without a width.
+    degree : int
+    coef0 : float
+    function : callable or None
+        For "callable".
+    """
+
+    name: str
+    gamma: float | None
+    degree: int
+    coef0: float
+    function: KernelFunction | None = None
+
+    def __call__(self, A: Array, B: Array) -> Array:
+        """Return the kernel values of all pairs of rows. Shape (len(A), len(B))."""
+        gamma = 1.0 if self.gamma is None else self.gamma
+        if self.function is not None:
+            return _checked_values(self.function, A, B)
+        if self.name == "linear":
+            return A @ B.T
+        if self.name == "poly":
+            return np.asarray((gamma * (A @ B.T) + self.coef0) ** self.degree)
+        # Distances without cancellation: rows that are close together matter most.
+        if self.name == "rbf":
+            return np.exp(-gamma * cdist(A, B, "sqeuclidean"))
+        return np.exp(-gamma * cdist(A, B, "cityblock"))
+
+    @property
+    def roundings(self) -> int:
+        """How many roundings of its size a kernel value may be off."""
+        return 2 + (self.degree if self.name == "poly" else 0)
+
+    def max_rank(self, n_features: int) -> int | None:
+        """Return the dimension of the feature space without its constant; None if infinite."""
+        if self.name == "linear":
+            return n_features
+        if self.name != "poly":
+            return None
+        homogeneous = self.coef0 == 0
+        monomials = math.comb(n_features + self.degree - homogeneous, self.degree)
+        return monomials if homogeneous else monomials - 1
+
+    def __str__(self) -> str:
+        if self.gamma is None:
+            return self.name
+        tail = f", degree={self.degree}, coef0={self.coef0:g}" if self.name == "poly" else ""
+        return f"{self.name}(gamma={self.gamma:g}{tail})"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class KernelRows:
+    """Training rows as the kernel sees them: ``(x - mean) / scale``."""
+
+    kernel: Kernel
+    rows: Array
+    mean: Array
+    scale: Array
+    names: tuple[str, ...] | None
+
+    def training_values(self) -> Array:
+        """Return the kernel matrix of the training rows. Shape (n_rows, n_rows)."""
+        return self.kernel(self.rows, self.rows)
+
+    def values(self, X_new: Any) -> Array:
+        """Return the kernel values of new rows with the training rows. Shape (n_new, n_rows)."""
+        new = as_new_rows(X_new, len(self.mean), self.names)
+        return self.kernel((new - self.mean) / self.scale, self.rows)
+
+    @property
+    def max_rank(self) -> int | None:
+        """What the rank of the kernel matrix cannot exceed."""
+        return self.kernel.max_rank(len(self.mean))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GivenKernel:
+    """A kernel matrix given instead of rows; ``kept`` are its rows with positive weight."""
+
+    kernel: Kernel
+    gram: Array
+    kept: npt.NDArray[np.intp]
+    max_rank: int | None = None
+
+    def training_values(self) -> Array:
+        """Return the kernel matrix of the training rows. Shape (n_rows, n_rows)."""
+        return self.gram[np.ix_(self.kept, self.kept)]
+
+    def values(self, X_new: Any) -> Array:
+        """Check kernel values of new rows with all training rows, (n_new, n)."""
+        values = as_matrix(X_new, "X_new")
+        if values.shape[1] != len(self.gram):
+            raise InvalidInputError(
+                f"With kernel='precomputed' X_new must hold the kernel values of new rows with "
+                f"the {len(self.gram)} training rows; got {values.shape[1]} column(s)."
+            )
+        return values[:, self.kept]
+
+
+def as_kernel(
+    kernel: str | KernelFunction, gamma: float | None, degree: int, coef0: float
+) -> Kernel:
+    """Check a kernel and its parameters; gamma None stays None until p is known."""
+    function = kernel if callable(kernel) else None
+    name = "callable" if callable(kernel) else as_choice(kernel, "kernel", KERNELS)
+    if not (isinstance(coef0, int | float | np.number) and 0 <= coef0 < np.inf):
+        raise InvalidInputError(
+            f"coef0 must be a number >= 0, or the kernel is not positive; got {coef0!r}."
+        )
+    if gamma is not None and name not in WITH_GAMMA:
+        raise InvalidInputError(
+            f"gamma applies to the kernels {', '.join(map(repr, WITH_GAMMA))}; got "
+            f"gamma={gamma!r} with kernel {name!r}. Leave it out."
+        )
+    return Kernel(
+        name=name,
+        gamma=None if gamma is None else _as_width(gamma),
+        degree=as_count(degree, "degree", minimum=1),
+        coef0=float(coef0),
+        function=function,
+    )
+
+
+def _as_width(gamma: Any) -> float:
+    values = as_positive(gamma, "gamma")
+    if len(values) != 1:
+        raise InvalidInputError(
+            f"gamma must be one number; got {len(values)}. Use select_kernel to compare several."
+        )
+    return float(values[0])
+
+
+def require_symmetric(values: Array) -> None:
+    """Refuse training values that are not square and symmetric."""
+    n_rows, n_columns = values.shape
+    if n_rows != n_columns:
+        raise InvalidInputError(
+            f"With kernel='precomputed' X must be the square kernel matrix of the training rows; "
+            f"got shape {values.shape}."
+        )
+    off = float(np.abs(values - values.T).max())
+    if off > 1e-8 * float(np.abs(values).max()):
+        raise InvalidInputError(
+            f"The kernel matrix of the training rows must be symmetric; entries differ from their "
+            f"mirror images by up to {off:.3g}."
+        )
+
+
+def _checked_values(function: KernelFunction, A: Array, B: Array) -> Array:
+    values = as_matrix(function(A, B), "the result of the kernel function")
+    if values.shape != (len(A), len(B)):
+        raise InvalidInputError(
+            f"A kernel function must return one row per row of its first and one column per row "
+            f"of its second argument, here {(len(A), len(B))}; got shape {values.shape}."
+        )
+    return values
+
+
+# Given kernel matrices that are not quite positive semi-definite
+# ---------------------------------------------------------------
+
+# Negative eigenvalues up to this share of the largest are rounding, and so are differences of
+# this size, relative to the largest value, between an entry and its mirror image.
+_ROUNDING = 1e-6
+
+
+class IndefiniteKernelWarning(PlsdofWarning):
+    """A given kernel matrix has negative eigenvalues, which are set to zero."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PositivePart:
+    """A map from kernel values with the training rows to those of a positive kernel.
+
+    Call it with one row of values per (training or new) sample.
+
+    Attributes
+    ----------
+    mean : (n,) array
+        Mean of the rows of the training matrix.
+    into, back : (n, k) and (k, n) arrays
+        To the coordinates of the k directions with negative eigenvalues, and from there.
+    """
+
+    mean: Array
+    into: Array
+    back: Array
+
+    def __call__(self, values: Array) -> Array:
+        """Return corrected kernel values. Cost: O(n k) per row."""
+        return values - ((values - self.mean) @ self.into) @ self.back
+
+
+def positive_kernel(
+    K: Array, sample_weight: Array | None = None
+) -> tuple[Array, PositivePart | None]:
+    """Return a training matrix without negative eigenvalues, and what to do with new rows.
+
+    See `positive_part`; without negative eigenvalues these are K, made symmetric, and None.
+    """
+    part = positive_part(K, sample_weight)
+    K = _symmetric(as_matrix(K, "X"))
+    if part is None:
+        return K, None
+    corrected = part(K)
+    # Rows without weight have no part in the directions: their columns follow their rows.
+    apart = ~part.into.any(axis=1)
+    corrected[:, apart] = corrected[apart].T
+    return _symmetric(corrected), part
+
+
+def positive_part(K: Array, sample_weight: Array | None = None) -> PositivePart | None:
+    r"""Return what takes the negative eigenvalues out of a kernel matrix; None if it has none.
+
+    With the centred matrix C K C = U diag(lambda) U', C = I - 11'/n, and U_- its eigenvectors with
+    lambda < 0, kernel values k of a row with the training rows, kbar their means, become
+
+        k - (k - kbar) U_- U_-',
+
+    so that K becomes K+ with C K+ C = (C K C)+, the nearest matrix whose centred version is
+    positive semi-definite, and new rows are treated as training rows are. Fits and Degrees of
+    Freedom of kernel PLS on K+ are exact for it.
+
+    - Up to rounding (1e-6 of the largest eigenvalue) nothing is done.
+    - Beyond, `IndefiniteKernelWarning` says how far the matrix was from a kernel.
+    - Where the most negative eigenvalue is as large as the largest one, as for a matrix of
+      distances, K is refused.
+
+    Parameters
+    ----------
+    K : (n, n) array
+        Symmetric, up to the rounding of 32-bit floats.
+    sample_weight : (n,) array, optional
+        Weights of the rows; those without weight do not matter.
+
+    Notes
+    -----
+    Cost: a Cholesky decomposition; an eigendecomposition if it fails.
+
+    References
+    ----------
+    Y. Chen, E. K. Garcia, M. R. Gupta, A. Rahimi and L. Cazzanti (2009), Similarity-based
+    classification: concepts and algorithms, Journal of Machine Learning Research 10, 747-776,
+    section 4 ("spectrum clip", and the consistent treatment of training and test samples).
+
+    Examples
+    --------
+    >>> K = np.array([[2.0, 0.0, 1.4], [0.0, 2.0, 1.4], [1.4, 1.4, 1.0]])
+    >>> C = np.eye(3) - 1 / 3
+    >>> np.linalg.eigvalsh(C @ K @ C).round(3)
+    array([-0.533,  0.   ,  2.   ])
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     corrected = positive_part(K)(K)
+    >>> np.abs(np.linalg.eigvalsh(C @ corrected @ C)).round(3)
+    array([0., 0., 2.])
+    """
+    K = _symmetric(as_matrix(K, "X"))
+    given = as_weights(sample_weight, len(K))
+    weights = np.ones(len(K)) if given is None else given
+    if not weights.any():
+        return None  # refused later, with the other reasons that weights give
+    share, root = weights / weights.sum(), np.sqrt(weights)
+    mean = share @ K
+    centred = K - mean
+    centred -= (centred @ share)[:, None]
+    gram = centred * np.outer(root, root)
+    if _is_positive(gram):
+        return None
+    directions = _negative_directions(gram)
+    if directions.shape[1] == 0:
+        return None
+    inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
+    return PositivePart(
+        mean=read_only(mean),
+        into=read_only(root[:, None] * directions),
+        back=read_only(inverse * directions.T),
+    )
+
+
+def _symmetric(K: Array) -> Array:
+    """Average what rounding to 32-bit floats made different on both sides of the diagonal."""
+    if K.shape[0] == K.shape[1]:
+        off = float(np.abs(K - K.T).max())
+        if 0 < off <= _ROUNDING * float(np.abs(K).max()):
+            return (K + K.T) / 2
+    require_symmetric(K)
+    return K
+
+
+def _is_positive(gram: Array) -> bool:
+    # The largest diagonal entry is a lower bound of the largest eigenvalue.
+    shift = _ROUNDING * float(gram.diagonal().max())
+    if shift <= 0:
+        return not gram.any()
+    try:
+        np.linalg.cholesky(gram + shift * np.eye(len(gram)))
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def _negative_directions(gram: Array) -> Array:
+    """Return eigenvectors with negative eigenvalues, none if these are rounding. (n, k)."""
+    eigenvalues, vectors = np.linalg.eigh(gram)
+    lowest, largest = float(eigenvalues[0]), float(eigenvalues[-1])
+    if -lowest >= largest:
+        raise InvalidInputError(
+            f"The kernel matrix must be positive semi-definite; after centring its eigenvalues run "
+            f"from {lowest:.3g} to {largest:.3g}. If X holds distances, turn them into a kernel, "
+            "such as exp(-gamma * distance**2)."
+        )
+    # What is near zero stays: its directions are not known well enough to be told from others.
+    below = eigenvalues < -_ROUNDING * largest
+    share = -eigenvalues[below].sum() / np.abs(eigenvalues).sum()
+    if below.any():
+        warn_caller(
+            f"The kernel matrix is not positive semi-definite: after centring its eigenvalues run "
+            f"from {lowest:.3g} to {largest:.3g}. The negative ones, {100 * share:.2g}% of the sum "
+            "of absolute values, are set to zero, and the model is that of the kernel left over.",
+            IndefiniteKernelWarning,
+        )
+    return np.asarray(vectors[:, below])
+
+
+# Decomposition of a centred kernel matrix
+# ----------------------------------------
+
+_EPS = float(np.finfo(np.float64).eps)
+# A matrix with eigenvalues below minus this share of the largest is no Gram matrix.
+_INDEFINITE = 1e-6
+_SAFETY = 4.0
+# Eigenvalues that may be zero are at least this share of their error, to divide by.
+_TINY = 1e-3
+
+
+def from_gram(
+    gram: Array, *, error: float = 0.0, max_rank: int | None = None, row_scale: Array | None = None
+) -> Decomposition:
+    """Decompose a centred Gram (kernel) matrix G = U diag(lambda) U' that comes without X.
+
+    The features are then the columns of the kernel itself: with ``right = row_scale * U / S`` the
+    coefficients ``right (f z / S)`` multiply the centred kernel values between a new row and the
+    training rows (dual coefficients).
+
+    Parameters
+    ----------
+    gram : (n_rows, n_rows) array
+        Symmetric, positive semi-definite, rows and columns centred, both multiplied by
+        ``row_scale``.
+    error : float
+        How far ``gram`` may be off, as a spectral norm. Negative eigenvalues tell as well, and the
+        larger of the two counts.
+    max_rank : int, optional
+        What the rank is known not to exceed; n_rows - 1 by default.
+    row_scale : (n_rows,) array, optional
+        Square roots of the weights.
+
+    Notes
+    -----
+    Eigenvalues that cannot be told from zero are kept, with their mean as common value and an
+    unknown share of y (``z_amplification``): they do not take part in the choice of components,
+    but dual coefficients f z / lambda do not vanish with lambda, and new rows see that.
+
+    Cost: O(n^3) time, O(n^2) memory.
+
+    Examples
+    --------
+    >>> rows = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 2.0], [0.0, -2.0]])
+    >>> from_gram(rows @ rows.T, max_rank=2).eigenvalues.round(12)
+    array([8., 2.])
+    """
+    n_rows = len(gram)
+    limit = n_rows - 1 if max_rank is None else min(max_rank, n_rows - 1)
+    # Centring left the mean with eigenvalue zero; lift it out, or it mixes with the small ones.
+    mean = np.ones(n_rows) if row_scale is None else row_scale
+    lift = 2 * float(np.linalg.norm(gram)) / float(mean @ mean)
+    eigenvalues, vectors = np.linalg.eigh(gram + lift * np.outer(mean, mean))
+    eigenvalues, vectors = eigenvalues[-2::-1], vectors[:, -2::-1]
+    largest, lowest = max(float(eigenvalues[0]), 0.0), float(eigenvalues[-1])
+    if -lowest > max(_INDEFINITE * largest, _SAFETY * error):
+        raise InvalidInputError(
+            f"The kernel matrix must be positive semi-definite; after centring its eigenvalues "
+            f"run from {lowest:.3g} to {largest:.3g}. Use another kernel or other parameters."
+        )
+    error = max(error, -lowest) + 2 * BACKWARD * _EPS * largest
+    eigenvalues, left = eigenvalues[:limit], vectors[:, :limit]
+    resolved = _resolved(eigenvalues, max(n_rows * _EPS * largest, 2 * _SAFETY * error), error)
+    r = int(np.count_nonzero(resolved))
+    eigenvalues = _pooled(eigenvalues, resolved, error)
+    right = left / np.sqrt(eigenvalues)
+    return Decomposition(
+        eigenvalues=read_only(eigenvalues),
+        # Errors of the unresolved eigenvalues do not add up in their mean.
+        eigenvalue_error=read_only(np.where(resolved, error, error / np.sqrt(limit - r or 1))),
+        z_amplification=read_only(np.where(resolved, 1.0, 1.0 / (BACKWARD * _EPS))),
+        left=read_only(left),
+        right=read_only(right if row_scale is None else right * row_scale[:, None]),
+        X=None,
+        unresolved=0,
+        floor=0.0,
+        solver="gram",
+    )
+
+
+def _resolved(eigenvalues: Array, floor: float, error: float) -> npt.NDArray[np.bool_]:
+    """Return which eigenvalues lie above the floor, and clearly above the mean of the others."""
+    resolved = eigenvalues > floor
+    while not resolved.all():
+        mean = eigenvalues[~resolved].mean()
+        above = resolved & (eigenvalues > mean + 2 * _SAFETY * error)
+        if np.array_equal(above, resolved):
+            break
+        resolved = above
+    return resolved
+
+
+def _pooled(eigenvalues: Array, resolved: npt.NDArray[np.bool_], error: float) -> Array:
+    """Give eigenvalues that cannot be told apart, or from zero, their mean."""
+    if error <= 0:  # nothing but zeros
+        return np.ones_like(eigenvalues)
+    separate = -np.diff(eigenvalues, prepend=np.inf) > 2 * _SAFETY * error
+    separate = np.where(resolved, separate, np.diff(resolved, prepend=True))
+    member = np.cumsum(separate) - 1
+    mean: Array = np.bincount(member, weights=eigenvalues) / np.bincount(member)
+    return np.maximum(mean, _TINY * error).take(member)
+
+
+# Kernel Partial Least Squares: the same path on the spectrum of a centred kernel matrix
+# --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class KernelPLSPath(PLSPath):
+    """Kernel Partial Least Squares for 0..M components.
+
+    Whatever has one row or column per feature in `PLSPath` has one per training row here: ``coef``
+    (M + 1, n_rows) are dual coefficients, which multiply the kernel values k(x, x_i), and weights,
+    loadings and rotations are dual likewise. Methods that take new rows take rows of predictors,
+    or of kernel values for kernel "precomputed".
+
+    Examples
+    --------
+    >>> kernel_pls_path([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 0.5, 0.0], "rbf", 2)
+    KernelPLSPath(3 models, n=4, kernel=rbf(gamma=1), rank=3)
+    """
+
+    inputs: KernelRows | GivenKernel
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel function and its parameters."""
+        return self.inputs.kernel
+
+    def check_new_rows(self, X_new: Any, *, sparse: bool = False) -> Array:  # noqa: ARG002
+        """Return the kernel values of new dense rows with the training rows. (n_new, n_rows)."""
+        return self.inputs.values(X_new)
+
+    def __repr__(self) -> str:
+        return (
+            f"KernelPLSPath({len(self.dof)} models, n={self.spectrum.n:g}, kernel={self.kernel}, "
+            f"rank={self.spectrum.rank})"
+        )
+
+
+def kernel_pls_path(
+    X: Any,
+    y: Any,
+    kernel: str | KernelFunction = "rbf",
+    max_components: int | None = None,
+    *,
+    gamma: float | None = None,
+    degree: int = 3,
+    coef0: float = 1.0,
+    scale: bool = True,
+    sample_weight: Any = None,
+    strict: bool = False,
+) -> KernelPLSPath:
+    r"""Fit kernel Partial Least Squares with 0..M components, with exact Degrees of Freedom.
+
+    With K_c = C K C = U diag(lambda) U', C = I - 11'/n, and the filter factors f of PLS on it,
+
+        yhat = ybar + U (f * z),      yhat(x) = ybar + (k(x) - kbar)' U (f * z / lambda),
+
+    and DoF(m) = 1 + sum_i f_i + 2 sum_i (1 - f_i) h_i as for `pls_path`.
+
+    Parameters
+    ----------
+    X : (n, p) array or data frame
+        Predictors; the (n, n) kernel matrix of the training rows for kernel "precomputed".
+    y : (n,) array
+    kernel : {"rbf", "laplacian", "poly", "linear", "precomputed"} or callable
+        exp(-gamma |x - x'|^2), exp(-gamma |x - x'|_1), (gamma x'x' + coef0)^degree, x'x', given
+        values, or a function (A, B) -> (len(A), len(B)) that is symmetric and positive
+        semi-definite.
+    max_components : int, optional
+        Largest model wanted; by default all that the data support.
+    gamma : float, optional
+        Inverse width, 1 / p by default. `select_kernel` chooses it.
+    degree, coef0 : int and float
+        Of the polynomial kernel.
+    scale : bool
+        Standardise the columns of X before the kernel (divisor n - 1). Without it the kernel sees
+        X as it is. Not used with kernel "precomputed".
+    sample_weight : (n,) array, optional
+        Weights; integer weights mean repeated rows.
+    strict : bool
+        Raise `RankExhaustedError` instead of warning when ``max_components`` is not reached.
+
+    Returns
+    -------
+    KernelPLSPath
+
+    Notes
+    -----
+    Cost: O(n^2 p + n^3) time, O(n^2) memory. There is no decomposition of X to fall back on, so
+    eigenvalues of K_c below about n eps lambda_1 cannot be told from zero; what that may change
+    is in ``dof_error``, and the path ends where it matters.
+
+    References
+    ----------
+    R. Rosipal and L. J. Trejo (2001), Kernel partial least squares regression in reproducing
+    kernel Hilbert space, Journal of Machine Learning Research 2, 97-123.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, size=(60, 1))
+    >>> y = np.sin(4 * X[:, 0]) + 0.1 * rng.normal(size=60)
+    >>> path = kernel_pls_path(X, y, gamma=1.0)
+    >>> path.select("bic").n_components
+    5
+    >>> path.dof[:6].round(1)
+    array([1. , 3. , 5.1, 5.2, 7.5, 6.4])
+    """
+    function = as_kernel(kernel, gamma, degree, coef0)
+    inputs: KernelRows | GivenKernel
+    if function.name == "precomputed":
+        inputs, data = _given_kernel(X, y, function, sample_weight)
+    else:
+        inputs, data = _kernel_rows(X, y, function, scale, sample_weight)
+    return _fit(inputs, data, max_components, strict)
+
+
+def select_kernel(
+    X: Any,
+    y: Any,
+    gammas: Any = None,
+    *,
+    kernel: str = "rbf",
+    by: str = "bic",
+    max_components: int = 30,
+    degree: int = 3,
+    coef0: float = 1.0,
+    scale: bool = True,
+    sample_weight: Any = None,
+    dof: str = "exact",
+    noise: Noise = None,
+    rule: str | None = None,
+    cv: Any = 10,
+    groups: Any = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Tuning:
+    """Choose the number of components and the width of a kernel together.
+
+    Parameters
+    ----------
+    gammas : array of float, optional
+        Inverse widths to compare; by default 7 values from 0.01 / p to 10 / p.
+    kernel : {"rbf", "laplacian", "poly"}
+    by : {"bic", "aic", "hqc", "gmdl", "aicc", "cp", "gcv", "cv"}
+        A criterion, or cross-validated mean squared error.
+    dof, noise, rule, cv, groups, random_state, n_jobs, progress
+        See `plsdof.joint_selection.tune`.
+    X, y, max_components, degree, coef0, scale, sample_weight
+        See `kernel_pls_path`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, size=(60, 1))
+    >>> y = np.sin(4 * X[:, 0]) + 0.1 * rng.normal(size=60)
+    >>> choice = select_kernel(X, y, [0.1, 1.0, 10.0])
+    >>> choice.value, choice.n_components
+    (0.1, 5)
+    """
+    as_choice(kernel, "kernel", WITH_GAMMA)
+    widths = default_gammas(as_matrix(X).shape[1]) if gammas is None else gammas
+    make = partial(
+        kernel_pls_path,
+        kernel=kernel,
+        max_components=max_components,
+        degree=degree,
+        coef0=coef0,
+        scale=scale,
+    )
+    return tune(
+        X,
+        y,
+        make,
+        as_positive(widths, "gammas"),
+        parameter_name="gamma",
+        by=by,
+        dof=dof,
+        noise=noise,
+        rule=rule,
+        cv=cv,
+        groups=groups,
+        random_state=random_state,
+        sample_weight=sample_weight,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+
+
+def default_gammas(n_features: int) -> Array:
+    """Return 7 inverse widths from 0.01 / p to 10 / p."""
+    return np.logspace(-2, 1, 7) / n_features
+
+
+def _kernel_rows(
+    X: Any, y: Any, kernel: Kernel, scale: bool, sample_weight: Any
+) -> tuple[KernelRows, Standardized]:
+    as_it_is = not scale and kernel.name not in ORIGIN_FREE
+    with warnings.catch_warnings():
+        if as_it_is:  # such a kernel does see constant columns
+            warnings.simplefilter("ignore", ConstantColumnWarning)
+        data = standardize(X, y, scale=scale, sample_weight=sample_weight)
+    units = data.units
+    p = len(units.x_mean)
+    mean, spread = (np.zeros(p), np.ones(p)) if as_it_is else (units.x_mean, units.x_scale)
+    rows = as_matrix(X)
+    weights = as_weights(sample_weight, len(rows))
+    rows = rows if weights is None else rows[weights > 0]
+    if kernel.name in WITH_GAMMA and kernel.gamma is None:
+        kernel = replace(kernel, gamma=1.0 / p)
+    inputs = KernelRows(
+        kernel=kernel,
+        rows=read_only((rows - mean) / spread),
+        mean=read_only(mean),
+        scale=read_only(spread),
+        names=units.names,
+    )
+    return inputs, data
+
+
+def _given_kernel(
+    X: Any, y: Any, kernel: Kernel, sample_weight: Any
+) -> tuple[GivenKernel, Standardized]:
+    gram = as_matrix(X, min_rows=2)
+    require_symmetric(gram)
+    # Row numbers stand in for the predictors that are not there.
+    numbers = np.arange(len(gram), dtype=np.float64)[:, None]
+    data = standardize(numbers, y, scale=False, sample_weight=sample_weight)
+    weights = as_weights(sample_weight, len(gram))
+    kept = np.flatnonzero(np.ones(len(gram)) if weights is None else weights)
+    return GivenKernel(kernel=kernel, gram=read_only(gram), kept=kept), data
+
+
+def _fit(
+    inputs: KernelRows | GivenKernel,
+    data: Standardized,
+    max_components: int | None,
+    strict: bool,
+) -> KernelPLSPath:
+    values, row_scale = inputs.training_values(), data.units.row_scale
+    require_symmetric(values)
+    weights = np.ones(len(values)) if row_scale is None else row_scale**2
+    magnitude = float(np.abs(values).max()) * float(weights.max())
+    gram = _centred(values, weights / weights.sum())
+    if row_scale is not None:
+        gram *= row_scale[:, None] * row_scale
+    with threads_for(gram.shape):
+        decomposition = from_gram(
+            gram,
+            # Rounding of the values, before centring made them smaller.
+            error=inputs.kernel.roundings * _EPS * math.sqrt(len(values)) * magnitude,
+            max_rank=inputs.max_rank,
+            row_scale=row_scale,
+        )
+    units = replace(
+        data.units,
+        x_mean=read_only(weights @ values / weights.sum()),
+        x_scale=read_only(np.ones(len(values))),
+        names=None,
+    )
+    make = partial(pls_filter, max_components=optional_count(max_components))
+    path = KernelPLSPath.build(replace(data, units=units), decomposition, make, inputs=inputs)
+    report_end(path, strict, max_components)
+    return path
+
+
+def _centred(values: Array, share: Array) -> Array:
+    """Centre rows and columns by their weighted means, twice to remove what rounding leaves."""
+    centred = values.copy()
+    for _ in range(2):
+        centred -= share @ centred
+        centred -= (centred @ share)[:, None]
+    return centred

@@ -1,0 +1,620 @@
+"""Penalised Partial Least Squares: smooth coefficient curves and additive spline models.
+
+With A = C'C, C upper triangular, the map R = C^{-1} satisfies R R' = (I + P)^{-1}. Differences of
+order d couple d neighbours only, so that A is banded and nothing of size p x p is needed.
+
+The weight vectors maximise the covariance of X w with y under w'w + w'Pw = 1, which leads to
+w = (I + P)^{-1} X'y (Kraemer, Boulesteix & Tutz 2008). With R R' = (I + P)^{-1} this is PLS on
+X R, that is, on the spectrum of K = X (I + P)^{-1} X'.
+"""
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache, partial
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.linalg
+from scipy.linalg import lapack
+
+from plsdof._core.criteria import Noise
+from plsdof._core.filters import pls_filter
+from plsdof._core.fit import first_accurate, optional_count, report_end, solvers
+from plsdof._core.inputs import (
+    Array,
+    Standardized,
+    as_choice,
+    as_count,
+    as_matrix,
+    read_only,
+    require_flag,
+    standardize,
+)
+from plsdof._core.path import PLSPath
+from plsdof._core.spectrum import SOLVERS, Decomposition, decompose
+from plsdof._core.work import threads_for
+from plsdof.errors import ConstantColumnWarning, InvalidInputError, MissingExtraError
+from plsdof.selection.tuning import Tuning, tune
+
+# Quadratic penalties P on coefficients, through a factor of the metric A = I + P
+# -------------------------------------------------------------------------------
+
+_EPS = float(np.finfo(np.float64).eps)
+# A given matrix is treated as banded if its bands take less than this share of it.
+_WORTH_BANDS = 1 / 8
+# Negative eigenvalues up to this share of the largest one are rounding.
+_INDEFINITE = 1e-10
+
+
+class Metric(Protocol):
+    """The matrix A = I + P = C'C, seen through what has to be done with it."""
+
+    @property
+    def rounding(self) -> float:
+        """By how much rounding of C may change X C^{-1}, relatively."""
+
+    def apply(self, vectors: Array) -> Array:
+        """Return A @ vectors. Shape (p, k)."""
+
+    def whiten(self, X: Array) -> Array:
+        """Return X @ C^{-1}. Shape (n, p)."""
+
+    def unwhiten(self, vectors: Array) -> Array:
+        """Return C^{-1} @ vectors. Shape (p, k)."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BandedMetric:
+    """A and its factor C in LAPACK's upper banded storage, (b + 1, p) each."""
+
+    bands: Array
+    factor: Array
+    rounding: float
+
+    def apply(self, vectors: Array) -> Array:
+        """Return A @ vectors. Cost: O(b p k)."""
+        return _banded_product(self.bands, vectors)
+
+    def whiten(self, X: Array) -> Array:
+        """Return X @ C^{-1}. Cost: O(b p n)."""
+        return np.ascontiguousarray(self._solve(X.T, "T").T)
+
+    def unwhiten(self, vectors: Array) -> Array:
+        """Return C^{-1} @ vectors. Cost: O(b p k)."""
+        return self._solve(vectors, "N")
+
+    def _solve(self, right_side: Array, transposed: str) -> Array:
+        if right_side.size == 0:
+            return right_side
+        solution, _ = lapack.dtbtrs(self.factor, right_side, uplo="U", trans=transposed)
+        return np.asarray(solution)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DenseMetric:
+    """A and its upper Cholesky factor, (p, p) each."""
+
+    matrix: Array
+    factor: Array
+    rounding: float
+
+    def apply(self, vectors: Array) -> Array:
+        """Return A @ vectors. Cost: O(p^2 k)."""
+        return self.matrix @ vectors
+
+    def whiten(self, X: Array) -> Array:
+        """Return X @ C^{-1}. Cost: O(p^2 n)."""
+        solved = scipy.linalg.solve_triangular(self.factor, X.T, trans="T", check_finite=False)
+        return np.ascontiguousarray(solved.T)
+
+    def unwhiten(self, vectors: Array) -> Array:
+        """Return C^{-1} @ vectors. Cost: O(p^2 k)."""
+        return np.asarray(scipy.linalg.solve_triangular(self.factor, vectors, check_finite=False))
+
+
+@lru_cache(maxsize=32)
+def difference_metric(sizes: tuple[int, ...], order: int, strength: float) -> BandedMetric:
+    """Return A = I + strength D'D, D the differences of given order within blocks of columns.
+
+    C comes from rotations of the rows of sqrt(strength) D into the identity, so that A is never
+    rounded: the error is eps |A|^(1/2) instead of the eps |A| of a Cholesky factor, which
+    matters because smoothing over k columns takes a strength of about k^(2 order).
+
+    Cost: O(order^2 p) time, O(order p) memory.
+    """
+    bands = strength * _difference_bands(sizes, order)
+    bands[-1] += 1.0
+    factor = _rotated_factor(sizes, order, math.sqrt(strength))
+    kept = min(factor.shape)  # fewer columns than bands leave bands without entries
+    return BandedMetric(
+        bands=read_only(bands),
+        factor=read_only(factor[-kept:]),
+        rounding=_EPS * math.sqrt(_row_sum(bands)),
+    )
+
+
+def matrix_metric(penalty: Array, strength: float) -> BandedMetric | DenseMetric:
+    """Return A = I + strength P for a given matrix, banded if P has few bands.
+
+    Cost: O(p^3) time for a dense matrix, O(b^2 p) for one with b bands.
+    """
+    p = len(penalty)
+    _, width = scipy.linalg.bandwidth(penalty)
+    if width < _WORTH_BANDS * p:
+        bands = np.zeros((width + 1, p))
+        for k in range(width + 1):
+            bands[width - k, k:] = strength * np.diagonal(penalty, k)
+        bands[-1] += 1.0
+        factor = scipy.linalg.cholesky_banded(bands, check_finite=False)
+        rounding = _EPS * _row_sum(bands)
+        return BandedMetric(bands=read_only(bands), factor=read_only(factor), rounding=rounding)
+    matrix = strength * penalty + np.eye(p)
+    return DenseMetric(
+        matrix=read_only(matrix),
+        factor=read_only(np.linalg.cholesky(matrix).T),
+        rounding=_EPS * float(np.abs(matrix).sum(axis=1).max()),
+    )
+
+
+def difference_penalty(sizes: int | Sequence[int], order: int = 2) -> Array:
+    """Return P = D'D, the squared differences of neighbouring coefficients, as a matrix.
+
+    b'Pb is the sum of squared differences of the given order within each block of coefficients.
+
+    Parameters
+    ----------
+    sizes : int or sequence of int
+        Number of coefficients, or of coefficients in each block (one block per variable).
+    order : int
+        1 penalises steps, 2 bends, 3 changes of curvature. Blocks with no more coefficients than
+        that are not penalised.
+
+    Returns
+    -------
+    (p, p) array
+        With p the sum of the sizes; dense. `penalized_pls_path` makes its own, banded.
+
+    Examples
+    --------
+    >>> difference_penalty(4, order=1)
+    array([[ 1., -1.,  0.,  0.],
+           [-1.,  2., -1.,  0.],
+           [ 0., -1.,  2., -1.],
+           [ 0.,  0., -1.,  1.]])
+    """
+    order = as_count(order, "order", minimum=1)
+    listed = [sizes] if isinstance(sizes, int | np.integer) else list(sizes)
+    bands = _difference_bands([as_count(one, "sizes", minimum=1) for one in listed], order)
+    return _banded_product(bands, np.eye(bands.shape[1]))
+
+
+def as_penalty(penalty: Any, n_features: int) -> Array:
+    """Return a symmetric positive semi-definite matrix with one row per feature."""
+    matrix = as_matrix(penalty, "penalty")
+    if matrix.shape != (n_features, n_features):
+        raise InvalidInputError(
+            f"penalty must have one row and one column per feature, shape "
+            f"{(n_features, n_features)}; got shape {matrix.shape}."
+        )
+    largest = float(np.abs(matrix).max())
+    if float(np.abs(matrix - matrix.T).max()) > _INDEFINITE * largest:
+        raise InvalidInputError("penalty must be symmetric; use (P + P.T) / 2 if b'Pb is meant.")
+    lowest = float(np.linalg.eigvalsh(matrix)[0])
+    if lowest < -_INDEFINITE * n_features * largest:
+        raise InvalidInputError(
+            f"penalty must be positive semi-definite, so that b'Pb is never negative; its smallest "
+            f"eigenvalue is {lowest:.3g}."
+        )
+    return matrix
+
+
+def as_block_sizes(blocks: Any, n_features: int) -> tuple[int, ...]:
+    """Return the sizes of the blocks of columns; an int is the size of every block."""
+    if blocks is None:
+        return (n_features,)
+    if isinstance(blocks, int | np.integer):
+        size = as_count(blocks, "blocks", minimum=1)
+        sizes = (size,) * (n_features // size)
+    else:
+        sizes = tuple(as_count(one, "blocks", minimum=1) for one in blocks)
+    if sum(sizes) != n_features:
+        raise InvalidInputError(
+            f"blocks must cover the {n_features} column(s) of X; got {blocks!r:.80}, which covers "
+            f"{sum(sizes)}. Give the number of columns of each variable, or one number for all."
+        )
+    return sizes
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SplineBasis:
+    """B-splines of every variable side by side, for an additive model.
+
+    Attributes
+    ----------
+    features : (n, q) array
+        Basis functions at the training rows, those of the first variable first.
+    blocks : tuple of int
+        Number of basis functions of each variable.
+    names : tuple of str
+        Names of the basis functions.
+    transformer : sklearn.preprocessing.SplineTransformer
+    """
+
+    features: Array
+    blocks: tuple[int, ...]
+    names: tuple[str, ...]
+    transformer: Any
+
+    def transform(self, X_new: Any) -> Array:
+        """Return the basis functions at new rows. Shape (n_new, q)."""
+        return np.asarray(self.transformer.transform(X_new), dtype=np.float64)
+
+    def penalty(self, order: int = 2) -> Array:
+        """Return the (q, q) difference penalty, within the blocks."""
+        return difference_penalty(self.blocks, order)
+
+
+def spline_basis(
+    X: Any,
+    *,
+    n_knots: int = 10,
+    degree: int = 3,
+    knots: str = "uniform",
+    extrapolation: str = "linear",
+) -> SplineBasis:
+    """Replace every column of X by B-splines (needs scikit-learn).
+
+    The additive model of the references: sums of smooth functions, one per variable, whose
+    coefficients `penalized_pls_path` smooths with ``blocks=basis.blocks``.
+
+    Parameters
+    ----------
+    X : (n, p) array or data frame
+    n_knots, degree, knots, extrapolation
+        Of scikit-learn's SplineTransformer. Difference penalties mean smoothness of the function
+        for equidistant knots ("uniform").
+
+    References
+    ----------
+    P. H. C. Eilers and B. D. Marx (1996), Flexible smoothing with B-splines and penalties,
+    Statistical Science 11, 89-121.
+
+    Examples
+    --------
+    >>> basis = spline_basis(np.linspace(0, 1, 20).reshape(-1, 2), n_knots=4)
+    >>> basis.features.shape, basis.blocks
+    ((10, 12), (6, 6))
+    """
+    try:
+        from sklearn.preprocessing import SplineTransformer
+    except ImportError as error:
+        raise MissingExtraError("scikit-learn", "sklearn", "A B-spline basis") from error
+    p = as_matrix(X, min_rows=2).shape[1]
+    transformer = SplineTransformer(
+        n_knots=as_count(n_knots, "n_knots", minimum=2),
+        degree=as_count(degree, "degree"),
+        knots=knots,
+        extrapolation=extrapolation,
+    ).fit(X)
+    features = np.asarray(transformer.transform(X), dtype=np.float64)
+    return SplineBasis(
+        features=read_only(features),
+        blocks=(features.shape[1] // p,) * p,
+        names=tuple(map(str, transformer.get_feature_names_out())),
+        transformer=transformer,
+    )
+
+
+def _difference_bands(sizes: Sequence[int], order: int) -> Array:
+    """Return D'D in upper banded storage, (order + 1, p)."""
+    weights = [(-1.0) ** k * math.comb(order, k) for k in range(order + 1)]
+    bands = np.zeros((order + 1, sum(sizes)))
+    start = 0
+    for size in sizes:
+        n_differences = max(size - order, 0)
+        for k in range(order + 1):
+            for a in range(order + 1 - k):
+                first = start + a + k
+                bands[order - k, first : first + n_differences] += weights[a] * weights[a + k]
+        start += size
+    return bands
+
+
+def _banded_product(bands: Array, vectors: Array) -> Array:
+    """Multiply a symmetric matrix in upper banded storage with (p, k) vectors."""
+    product: Array = bands[-1][:, None] * vectors
+    for k in range(1, min(bands.shape)):
+        band = bands[-1 - k, k:][:, None]
+        product[:-k] += band * vectors[k:]
+        product[k:] += band * vectors[:-k]
+    return product
+
+
+def _row_sum(bands: Array) -> float:
+    """Return the largest absolute row sum, an upper bound of the largest eigenvalue."""
+    ones = np.ones((bands.shape[1], 1))
+    return float(_banded_product(np.abs(bands), ones).max())
+
+
+def _rotated_factor(sizes: Sequence[int], order: int, root: float) -> Array:
+    """Return C with C'C = I + root^2 D'D in upper banded storage, by Givens rotations."""
+    difference = [root * (-1.0) ** k * math.comb(order, k) for k in range(order + 1)]
+    # Row i of C, from its diagonal to the right. Plain numbers: rows have order + 1 entries.
+    rows = [[1.0] + [0.0] * order for _ in range(sum(sizes))]
+    start = 0
+    for size in sizes:
+        for first in range(start, start + size - order):
+            moved = difference
+            for i in range(first, first + order + 1):
+                kept = rows[i]
+                length = math.hypot(kept[0], moved[0])
+                c, s = kept[0] / length, moved[0] / length
+                rows[i] = [c * a + s * b for a, b in zip(kept, moved, strict=True)]
+                moved = [c * b - s * a for a, b in zip(kept[1:], moved[1:], strict=True)] + [0.0]
+        start += size
+    factor = np.zeros((order + 1, len(rows)))
+    for k, diagonal in enumerate(np.array(rows).T):
+        factor[order - k, k:] = diagonal[: len(rows) - k]
+    return factor
+
+
+# Penalised Partial Least Squares: smooth coefficient curves and additive spline models
+# -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PenalizedPLSPath(PLSPath):
+    """Penalised Partial Least Squares for 0..M components.
+
+    The weight vectors are orthonormal in the metric I + P. ``strength`` multiplies the penalty.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(30, 20)).cumsum(axis=1)
+    >>> penalized_pls_path(X, X[:, 5] + rng.normal(size=30), max_components=3, strength=5.0)
+    PenalizedPLSPath(4 models, n=30, p=20, rank=20, solver=...)
+    """
+
+    strength: float
+    metric: Metric
+
+    @cached_property
+    def x_loadings(self) -> Array:
+        """Loadings X't / (t't), standardised units. Shape (p, M)."""
+        # What the parent maps from rotated coordinates is (I + P)^{-1} X't / (t't).
+        return read_only(self.metric.apply(super().x_loadings))
+
+
+def penalized_pls_path(
+    X: Any,
+    y: Any,
+    penalty: Any = None,
+    *,
+    order: int = 2,
+    strength: float = 1.0,
+    blocks: Any = None,
+    max_components: int | None = None,
+    scale: bool = False,
+    sample_weight: Any = None,
+    solver: str = "auto",
+    strict: bool = False,
+) -> PenalizedPLSPath:
+    r"""Fit penalised Partial Least Squares with 0..M components, with exact Degrees of Freedom.
+
+    PLS on the spectrum of K = X (I + strength P)^{-1} X'; DoF(m) = 1 + sum f + 2 sum (1 - f) h as
+    for `pls_path`, which is the case of strength 0.
+
+    Parameters
+    ----------
+    X : (n, p) array or data frame
+        Predictors: a spectrum whose neighbouring columns belong together, or the B-splines of
+        `spline_basis`.
+    y : (n,) array
+    penalty : (p, p) array, optional
+        Symmetric positive semi-definite P. By default differences of neighbouring coefficients.
+    order : int
+        Order of the differences; not used with ``penalty``.
+    strength : float
+        Factor >= 0 of the penalty. It has no unit: I + strength P.
+    blocks : int or sequence of int, optional
+        Number of columns of each variable (one number if it is the same for all); differences are
+        taken within blocks only. By default all columns are one block.
+    max_components : int, optional
+        Largest model wanted; by default all that the data support.
+    scale : bool
+        Scale the columns to unit variance first. The penalty then smooths the coefficients of the
+        scaled columns; False, the default, smooths ``coef`` itself.
+    sample_weight : (n,) array, optional
+        Weights; integer weights mean repeated rows.
+    solver : {"auto", "svd", "gram"}
+        As for `pls_path`.
+    strict : bool
+        Raise `RankExhaustedError` instead of warning when ``max_components`` is not reached.
+
+    Returns
+    -------
+    PenalizedPLSPath
+
+    Notes
+    -----
+    Without scaling, a column that does not vary in the data may still have a coefficient, the one
+    that its neighbours suggest; it acts on new rows only.
+
+    Cost: that of `pls_path`, plus O(n p order) for differences, or O(n p^2 + p^3) for a dense
+    penalty matrix. The error of the eigenvalues grows with the square root of the strength for
+    differences, and with the strength itself for a given matrix; ``dof_error`` shows it.
+
+    References
+    ----------
+    N. Kraemer, A.-L. Boulesteix and G. Tutz (2008), Penalized partial least squares with
+    applications to B-spline transformations and functional data, Chemometrics and Intelligent
+    Laboratory Systems 94, 60-69.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(40, 100)).cumsum(axis=1)
+    >>> y = X[:, 40:60].mean(axis=1) + rng.normal(size=40)
+    >>> rough, smooth = (penalized_pls_path(X, y, strength=s).coef[3] for s in (0.0, 1e3))
+    >>> bool(np.abs(np.diff(smooth, 2)).sum() < 0.1 * np.abs(np.diff(rough, 2)).sum())
+    True
+    """
+    metric = _metric(as_matrix(X).shape[1], penalty, order, blocks, as_strength(strength))
+    data = _standardized(X, y, scale, sample_weight)
+    return _fit(data, metric, float(strength), max_components, solver, strict)
+
+
+def select_strength(
+    X: Any,
+    y: Any,
+    strengths: Any = None,
+    *,
+    by: str = "bic",
+    penalty: Any = None,
+    order: int = 2,
+    blocks: Any = None,
+    max_components: int = 30,
+    scale: bool = False,
+    solver: str = "auto",
+    sample_weight: Any = None,
+    dof: str = "exact",
+    noise: Noise = None,
+    rule: str | None = None,
+    cv: Any = 10,
+    groups: Any = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Tuning:
+    """Choose the number of components and the strength of the penalty together.
+
+    Parameters
+    ----------
+    strengths : array of float, optional
+        Strengths >= 0 to compare; by default 0 and 8 values from 1e-1 to 1e6.
+    by : {"bic", "aic", "hqc", "gmdl", "aicc", "cp", "gcv", "cv"}
+        A criterion, or cross-validated mean squared error.
+    dof, noise, rule, cv, groups, random_state, n_jobs, progress
+        See `plsdof.joint_selection.tune`.
+    X, y, penalty, order, blocks, max_components, scale, solver, sample_weight
+        See `penalized_pls_path`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(40, 100)).cumsum(axis=1)
+    >>> y = X[:, 40:60].mean(axis=1) + rng.normal(size=40)
+    >>> choice = select_strength(X, y, [0.0, 10.0, 1000.0])
+    >>> choice.scores.shape[0], choice.value in (0.0, 10.0, 1000.0)
+    (3, True)
+    """
+    values = default_strengths() if strengths is None else strengths
+    checked = np.array([as_strength(value) for value in np.atleast_1d(values)])
+    make = partial(
+        penalized_pls_path,
+        penalty=penalty,
+        order=order,
+        blocks=blocks,
+        max_components=max_components,
+        scale=scale,
+        solver=solver,
+    )
+    return tune(
+        X,
+        y,
+        make,
+        checked,
+        parameter_name="strength",
+        by=by,
+        dof=dof,
+        noise=noise,
+        rule=rule,
+        cv=cv,
+        groups=groups,
+        random_state=random_state,
+        sample_weight=sample_weight,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+
+
+def default_strengths() -> Array:
+    """Return 0 and 8 strengths from 0.1 to 1e6."""
+    return np.concatenate([[0.0], np.logspace(-1, 6, 8)])
+
+
+def as_strength(strength: Any) -> float:
+    """Return a finite number >= 0."""
+    number = isinstance(strength, int | float | np.number) and not isinstance(strength, bool)
+    if not number or not 0 <= strength < np.inf:
+        raise InvalidInputError(
+            f"strength must be a finite number >= 0; got {strength!r:.80}. Use select_strength to "
+            "compare several."
+        )
+    return float(strength)
+
+
+def _metric(p: int, penalty: Any, order: int, blocks: Any, strength: float) -> Metric:
+    if penalty is None:
+        sizes = as_block_sizes(blocks, p)
+        return difference_metric(sizes, as_count(order, "order", minimum=1), strength)
+    if blocks is not None:
+        raise InvalidInputError(
+            "blocks says where differences are taken and has no meaning with a given penalty; "
+            "leave one of the two out."
+        )
+    return matrix_metric(as_penalty(penalty, p), strength)
+
+
+def _standardized(X: Any, y: Any, scale: bool, sample_weight: Any) -> Standardized:
+    require_flag(scale)
+    if scale:
+        return standardize(X, y, scale=True, sample_weight=sample_weight)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConstantColumnWarning)
+        data = standardize(X, y, scale=False, sample_weight=sample_weight)
+    # A constant column may get a coefficient from its neighbours.
+    ones = read_only(np.ones_like(data.units.x_scale))
+    return replace(data, units=replace(data.units, x_scale=ones))
+
+
+def _fit(
+    data: Standardized,
+    metric: Metric,
+    strength: float,
+    max_components: int | None,
+    solver: str,
+    strict: bool,
+) -> PenalizedPLSPath:
+    as_choice(solver, "solver", SOLVERS)
+    make = partial(pls_filter, max_components=optional_count(max_components))
+    whitened = replace(data, X=read_only(metric.whiten(data.X)))
+    routes = (
+        PenalizedPLSPath.build(
+            data,
+            _penalized(decompose(whitened, attempt), data.X, metric),
+            make,
+            strength=strength,
+            metric=metric,
+        )
+        for attempt in solvers(solver)
+    )
+    with threads_for(data.X.shape):
+        path = first_accurate(routes, max_components)
+    report_end(path, strict, max_components)
+    return path
+
+
+def _penalized(whitened: Decomposition, X: Array, metric: Metric) -> Decomposition:
+    """Turn the decomposition of X R into one whose features are the columns of X."""
+    # A relative perturbation of A is one of K, in the order of positive semi-definite matrices.
+    error = 2 * metric.rounding * whitened.eigenvalues
+    return replace(
+        whitened,
+        right=read_only(metric.unwhiten(whitened.feature_basis)),
+        X=X if whitened.left is None else None,
+        eigenvalue_error=read_only(whitened.eigenvalue_error + error),
+    )

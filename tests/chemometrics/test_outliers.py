@@ -1,0 +1,226 @@
+"""Outlier tables against least squares, dense Jacobians and simulation."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from _helpers.latent import DATA, latent_data, new_rows
+from scipy import stats
+from sklearn.cross_decomposition import PLSRegression
+
+from plsdof import pls_path
+from plsdof.chemometrics import rows as monitoring
+from plsdof.chemometrics.rows import STUDENTIZE, outliers
+from plsdof.errors import InvalidInputError
+
+
+def test_each_kind_of_outlier_is_flagged_by_its_own_diagnostic():
+    rng = np.random.default_rng(10)
+    loadings = rng.normal(size=(2, 8))
+    T = rng.normal(size=(60, 2))
+    X = T @ loadings + 0.1 * rng.normal(size=(60, 8))
+    y = T @ [1.0, 0.5] + 0.1 * rng.normal(size=60)
+    path = pls_path(X, y, 2)
+    new = np.array([[0.2, 0.1], [6.0, -6.0], [0.2, 0.1], [0.2, 0.1]]) @ loadings
+    strange = rng.normal(size=8)
+    strange -= np.linalg.lstsq(loadings.T, strange, rcond=None)[0] @ loadings
+    new[2] += strange
+    response = np.array([0.25, 3.0, 0.25, 2.0])
+    table = outliers(path, 2, response, new, level=0.999)
+    np.testing.assert_array_equal(np.flatnonzero(table.t2.flags), [1])
+    np.testing.assert_array_equal(np.flatnonzero(table.q.flags), [2])
+    np.testing.assert_array_equal(np.flatnonzero(table.leverage.flags), [1])
+    np.testing.assert_array_equal(np.flatnonzero(table.studentized.flags), [3])
+    np.testing.assert_array_equal(table.n_flags, [0, 2, 1, 1])
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_responses_are_flagged_on_both_sides(sign):
+    X, y = DATA["tall"]
+    y = y.copy()
+    y[17] += sign * 8.0
+    result = outliers(pls_path(X, y, 3), 2, y, level=0.999).studentized
+    np.testing.assert_array_equal(np.flatnonzero(result.flags), [17])
+    assert np.sign(result.values[17]) == sign
+
+
+def test_table_repeats_its_parts_and_explains_them():
+    X, y = DATA["tall"]
+    y = y.copy()
+    y[17] += 8.0
+    path = pls_path(X, y, 3)
+    table = outliers(path, 2, y, level=0.99, q_limit="box")
+    np.testing.assert_array_equal(table.t2.values, monitoring.hotelling_t2(path, 2).values)
+    assert table.q.limit == monitoring.q_residuals(path, 2, level=0.99, limit="box").limit
+    np.testing.assert_array_equal(table.leverage.values, path.leverage(2))
+    assert table.leverage.limit == pytest.approx(3 * np.mean(path.leverage(2)))
+    frame = pd.DataFrame(table.columns())
+    assert list(frame) == [
+        *("t2", "t2_flag", "q", "q_flag", "leverage", "leverage_flag"),
+        *("studentized", "studentized_flag", "n_flags"),
+    ]
+    assert frame.loc[17, "studentized_flag"]
+    lines = table.describe().splitlines()
+    assert len(lines) == 4
+    assert lines[0].startswith("t2: ")
+    assert "within the components" in lines[0]
+    assert f"above {table.q.limit:.4g} (box)" in lines[1]
+    assert "1 of 40 row(s)" in lines[3]
+    assert ": 17. Meaning: the response is further" in lines[3]
+
+
+@pytest.mark.parametrize("studentize", ["leverage", "jacobian"])
+def test_least_squares_gives_internally_studentised_residuals(studentize):
+    X, y = DATA["tall"]
+    path = pls_path(X, y)
+    design = np.column_stack([np.ones(40), X])
+    hat = design @ np.linalg.solve(design.T @ design, design.T)
+    residual = y - hat @ y
+    sigma = np.sqrt(residual @ residual / (40 - 7))
+    table = outliers(path, 6, y, studentize=studentize)
+    expected = residual / (sigma * np.sqrt(1 - np.diag(hat)))
+    np.testing.assert_allclose(table.studentized.values, expected, rtol=1e-7)
+    # r^2/33 ~ Beta(1/2, 16) is the same as t with 32 degrees of freedom, transformed.
+    t = stats.t.ppf(0.975, 32)
+    assert table.studentized.limit == pytest.approx(t * np.sqrt(33 / (32 + t**2)))
+
+
+def test_least_squares_prediction_errors_of_new_rows_follow_students_t():
+    X, y = DATA["tall"]
+    path = pls_path(X[:30], y[:30])
+    design = np.column_stack([np.ones(30), X[:30]])
+    inverse = np.linalg.inv(design.T @ design)
+    beta = inverse @ design.T @ y[:30]
+    sigma = np.sqrt(np.sum((y[:30] - design @ beta) ** 2) / 23)
+    new = np.column_stack([np.ones(10), X[30:]])
+    leverage = np.einsum("ij,jk,ik->i", new, inverse, new)
+    table = outliers(path, 6, y[30:], X[30:])
+    np.testing.assert_allclose(table.leverage.values, leverage, rtol=1e-7)
+    assert table.leverage.limit == pytest.approx(3 * 7 / 30)
+    expected = (y[30:] - new @ beta) / (sigma * np.sqrt(1 + leverage))
+    np.testing.assert_allclose(table.studentized.values, expected, rtol=1e-7)
+    assert table.studentized.limit == pytest.approx(stats.t.ppf(0.975, 23))
+
+
+def test_leverage_of_new_rows_is_the_squared_derivative_of_their_prediction():
+    X, y = DATA["wide"]
+    new, step = new_rows(X, n=3), 1e-5
+    derivative = np.empty((3, len(y)))
+    for i in range(len(y)):
+        shift = step * np.eye(len(y))[i]
+        ahead, behind = (PLSRegression(3).fit(X, y + s).predict(new) for s in (shift, -shift))
+        derivative[:, i] = (ahead - behind).ravel() / (2 * step)
+    table = outliers(pls_path(X, y, 3), 3, X_new=new)
+    np.testing.assert_allclose(table.leverage.values, np.sum(derivative**2, axis=1), rtol=1e-5)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_studentised_residuals_of_pls_agree_with_the_dense_jacobian(weighted):
+    X, y = DATA["wide"]
+    weights = np.random.default_rng(7).uniform(0.5, 2, len(y)) if weighted else np.ones(len(y))
+    path = pls_path(X, y, 2, sample_weight=weights)
+    J, root = path.jacobian(2), np.sqrt(weights)
+    residual = root * (y - path.fitted[2])
+    sigma = np.sqrt(path.noise_variance("dof")[2])
+    # In units where the noise has variance sigma^2 in every row.
+    left = np.eye(len(y)) - J * root[:, None] / root
+    by_jacobian = outliers(path, 2, y, noise="dof")
+    by_leverage = outliers(path, 2, y, noise="dof", studentize="leverage")
+    np.testing.assert_allclose(
+        by_jacobian.studentized.values, residual / sigma / np.linalg.norm(left, axis=1), rtol=1e-8
+    )
+    np.testing.assert_allclose(
+        by_leverage.studentized.values, residual / sigma / np.sqrt(1 - np.diag(J)), rtol=1e-8
+    )
+    nu = path.spectrum.n - path.dof[2]
+    expected = np.sqrt(nu * stats.beta.ppf(0.95, 0.5, (nu - 1) / 2))
+    assert by_jacobian.studentized.limit == pytest.approx(expected)
+
+
+def test_given_noise_variance_leads_to_the_normal_limit():
+    X, y = DATA["tall"]
+    path = pls_path(X, y, 2)
+    known = outliers(path, 2, y, noise=4.0, level=0.9, studentize="leverage").studentized
+    assert known.limit == pytest.approx(stats.norm.ppf(0.95))
+    expected = (y - path.fitted[2]) / (2 * np.sqrt(1 - path.leverage(2)))
+    np.testing.assert_allclose(known.values, expected)
+
+
+def test_rows_with_leverage_above_one_are_undefined_unless_the_jacobian_is_used():
+    X, y = next(
+        (X, y)
+        for X, y in (latent_data(15, 60, seed, noise=1.5) for seed in range(100))
+        if pls_path(X, y, 3).leverage(3).max() > 1
+    )
+    path = pls_path(X, y, 3)
+    high = path.leverage(3) >= 1
+    by_leverage = outliers(path, 3, y, studentize="leverage").studentized
+    np.testing.assert_array_equal(np.isnan(by_leverage.values), high)
+    assert f"Undefined for {high.sum()} row(s)" in by_leverage.message
+    by_jacobian = outliers(path, 3, y).studentized
+    assert np.isfinite(by_jacobian.values).all()
+    assert by_jacobian.message == ""
+
+
+def test_interpolation_leaves_no_residual_to_judge():
+    X, y = DATA["wide"]
+    path = pls_path(X[:6], y[:6])
+    for studentize in STUDENTIZE:
+        table = outliers(path, 5, y[:6], studentize=studentize)
+        assert np.isnan(table.studentized.values).all()
+        assert "so residuals have no scale" in table.studentized.message
+        assert np.isnan(table.studentized.limit)
+        known = outliers(path, 5, y[:6], noise=1.0, studentize=studentize)
+        assert "interpolates" in known.studentized.message
+        assert np.isnan(known.studentized.values).all()
+
+
+def test_negative_degrees_of_freedom_leave_no_limit_for_the_leverage():
+    # Two eigenvalues far apart, y almost along the small one (theory: DoF is about -95).
+    U = np.linalg.qr(np.column_stack([np.ones(5), np.eye(5)[:, :2]]))[0][:, 1:]
+    X, y = U * [1.0, 1e-2], U @ [1e-3, 1.0]
+    path = pls_path(X, y, 1, scale=False)
+    assert path.dof[1] < 0
+    leverage = outliers(path, 1, y).leverage
+    assert np.isnan(leverage.limit)
+    assert "average is no standard" in leverage.message
+    assert not leverage.flags.any()
+
+
+def test_the_empty_model_judges_responses_by_their_distance_from_the_mean():
+    X, y = DATA["tall"]
+    table = outliers(pls_path(X, y, 1), 0, y)
+    expected = (y - y.mean()) / y.std(ddof=1) / np.sqrt(1 - 1 / 40)
+    np.testing.assert_allclose(table.studentized.values, expected)
+    np.testing.assert_allclose(table.leverage.values, 1 / 40)
+
+
+def test_without_responses_the_other_diagnostics_remain():
+    X, y = DATA["tall"]
+    table = outliers(pls_path(X, y, 2), 2)
+    assert np.isnan(table.studentized.values).all()
+    assert "Without y there are no residuals" in table.studentized.message
+    assert np.isfinite(table.t2.values).all()
+    assert not table.studentized.flags.any()
+
+
+def test_responses_of_other_rows_are_refused():
+    X, y = DATA["tall"]
+    path = pls_path(X, y, 2)
+    with pytest.raises(InvalidInputError, match="give the responses the path was fitted on"):
+        outliers(path, 2, y[::-1])
+    with pytest.raises(InvalidInputError, match="y has 39 entries but X has 40 rows"):
+        outliers(path, 2, y[1:])
+
+
+@pytest.mark.slow
+def test_studentised_residuals_keep_their_level_under_the_jacobian():
+    rng = np.random.default_rng(11)
+    T = rng.normal(size=(60, 3))
+    X = T @ rng.normal(size=(3, 12)) + rng.normal(size=(60, 12))
+    rates = []
+    for _ in range(300):
+        y = T.sum(axis=1) + rng.normal(size=60)
+        table = outliers(pls_path(X, y, 3), 3, y)
+        rates.append(table.studentized.flags.mean())
+    error = np.std(rates) / np.sqrt(len(rates))
+    assert abs(np.mean(rates) - 0.05) < 0.005 + 4 * error

@@ -1,0 +1,676 @@
+"""The command line: what it prints, writes, refuses, and with which exit code."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from _helpers.command_line import (
+    DATA,
+    GASOLINE,
+    OZONE,
+    arguments_of,
+    command,
+    eighty_columns,  # noqa: F401
+    made,
+    refused,
+    run,
+    run_json,
+    said,
+    write,
+)
+from typer.testing import CliRunner
+
+import plsdof
+from plsdof import (
+    compare_paths,
+    cross_validate,
+    inference,
+    paper,
+    pcr_path,
+    pls_path,
+    ridge_path,
+)
+from plsdof.cli import app
+from plsdof.cli._analysis import shown_rows
+from plsdof.cli._terminal import safe
+from plsdof.datasets import load_gasoline, load_ozone
+
+# fit
+
+
+def test_fit_shows_path_choice_noise_and_coefficients_within_80_columns():
+    result = run("fit", GASOLINE, "--response", "octane", "--cv", 10)
+    path = pls_path(*load_gasoline(return_X_y=True), 30)
+    assert "401 wavelengths (900 to 1700); 60 rows of gasoline.csv" in result.stdout
+    for m in range(10):
+        assert f"{path.dof[m]:.2f}" in result.stdout
+    words = " ".join(result.stdout.split())
+    assert "Choice: 5 components, the first minimum of BIC" in words
+    assert "It uses 9.46 Degrees of Freedom, not the 6 that counting components gives" in words
+    assert "sigma = 0.1944 (95% interval 0.1630 to 0.2409)" in words
+    assert "RMSECV +- se" in words
+    errors = cross_validate(*load_gasoline(return_X_y=True), max_components=30)
+    for m in range(10):
+        assert f"{np.sqrt(errors.mean_error[m]):#.4g}" in words
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    assert result.stderr == ""
+
+
+def test_fit_json_equals_the_library():
+    X, y = load_ozone(return_X_y=True)
+    path = pls_path(X, y)
+    found = run_json("fit", OZONE, "-r", "V4", "--drop-missing", "--cv", 5, "--level", 0.9)
+    rows = found["path"]
+    cv = cross_validate(X, y, cv=5)
+    np.testing.assert_allclose([row["dof"] for row in rows], path.dof, rtol=1e-12)
+    np.testing.assert_allclose([row["bic"] for row in rows], path.criterion("bic"), rtol=1e-12)
+    np.testing.assert_allclose([row["cv_error"] for row in rows], cv.mean_error, rtol=1e-12)
+    np.testing.assert_allclose([row["rmsecv"] ** 2 for row in rows], cv.mean_error, rtol=1e-12)
+    assert [row["n_components"] for row in rows] == list(range(13))
+    assert found["choice"]["parameter"] == path.select().n_components
+    expected = inference.coefficient_inference(path, 2, level=0.9)
+    table = pd.DataFrame(found["coefficients"])
+    for name in ("coef", "std_error", "lower", "upper", "p_value"):
+        np.testing.assert_allclose(table[name], getattr(expected, name), rtol=1e-9)
+    sigma = inference.noise_interval(path, 2, level=0.9)
+    np.testing.assert_allclose(found["sigma"]["lower"] ** 2, sigma.lower[0], rtol=1e-12)
+    assert found["rows_dropped"] == 163
+    assert "163 of 366 rows dropped" in found["notes"][0]
+
+
+def test_json_has_null_where_there_is_no_number():
+    found = run_json("fit", GASOLINE, "-r", "octane", "--criterion", "gcv")
+    path = pls_path(*load_gasoline(return_X_y=True), 30)
+    undefined = np.isnan(path.criterion("gcv"))
+    assert undefined.any()
+    assert [row["gcv"] is None for row in found["path"]] == undefined.tolist()
+
+
+@pytest.mark.parametrize(
+    ("method", "fit", "rule"),
+    [
+        ("pls", lambda X, y: pls_path(X, y, 6, scale=False), "first-minimum"),
+        ("pcr", lambda X, y: pcr_path(X, y, 6, scale=False), "global-minimum"),
+        ("ridge", lambda X, y: ridge_path(X, y, scale=False), "first-minimum"),
+    ],
+)
+def test_methods_and_options_are_passed_on(tmp_path, method, fit, rule):
+    file, X, y = made(tmp_path)
+    limit = () if method == "ridge" else ("--max-components", 6)
+    found = run_json(
+        "fit", file, "-r", "y", "--method", method, "--criterion", "aicc", "--no-scale", *limit
+    )
+    path = fit(X, y)
+    selection = path.select("aicc", rule=rule)
+    assert found["choice"]["parameter"] == pytest.approx(selection.parameter)
+    np.testing.assert_allclose(
+        [one["coef"] for one in found["coefficients"]], path.coef[selection.index], rtol=1e-9
+    )
+
+
+def test_cross_validation_can_choose(tmp_path):
+    file, X, y = made(tmp_path, n=25)
+    found = run_json("fit", file, "-r", "y", "--criterion", "cv", "--cv", 5)
+    assert found["choice"]["parameter"] == cross_validate(X, y, cv=5).select().n_components
+    best = np.sqrt(cross_validate(X, y, cv=10).mean_error.min())
+    assert f"the smallest RMSECV ({best:#.4g};" in said("fit", file, "-r", "y", "--criterion", "cv")
+
+
+def test_leave_one_out_is_as_many_folds_as_rows(tmp_path):
+    file, _, _ = made(tmp_path)
+    found = run_json("fit", file, "-r", "y", "--cv", "loo")
+    assert found == run_json("fit", file, "-r", "y", "--cv", 30)
+    found = run_json("compare", file, "-r", "y", "--cv", "loo")
+    assert found == run_json("compare", file, "-r", "y", "--cv", 30)
+
+
+def test_naive_degrees_of_freedom_choose_as_in_the_library():
+    X, y = load_ozone(return_X_y=True)
+    found = run_json("fit", OZONE, "-r", "V4", "--drop-missing", "--dof", "naive")
+    selection = pls_path(X, y).select("bic", dof="naive")
+    assert found["choice"]["parameter"] == selection.n_components
+    assert found["sigma"]["kind"] == "naive"
+    assert found["sigma"]["lower"] is None
+
+
+def test_a_given_number_of_components_is_kept(tmp_path):
+    file, X, y = made(tmp_path)
+    found = run_json("fit", file, "-r", "y", "--components", 4)
+    assert found["choice"]["rule"] == "given"
+    coef = [one["coef"] for one in found["coefficients"]]
+    np.testing.assert_allclose(coef, pls_path(X, y).coef[4], rtol=1e-9)
+    assert "supports 6 at most" in refused("fit", file, "-r", "y", "--components", 9)
+
+
+def test_features_are_chosen_and_excluded():
+    chosen = ("--features", "1100:1110", "-f", "re:^90[02]$", "--exclude", "1104")
+    found = run_json("fit", GASOLINE, "-r", "octane", *chosen)
+    assert [one["name"] for one in found["coefficients"]] == [
+        "900", "902", "1100", "1102", "1106", "1108", "1110",
+    ]  # fmt: skip
+    assert found["wavelengths"] == [900, 902, 1100, 1102, 1106, 1108, 1110]
+
+
+def test_decimal_commas_and_text_columns_are_understood(tmp_path):
+    file, _, _ = made(tmp_path)
+    frame = pd.read_csv(file)
+    frame.insert(0, "sample", [f"S{i}" for i in range(len(frame))])
+    german = tmp_path / "german.csv"
+    frame.to_csv(german, sep=";", decimal=",", index=False, encoding="latin-1")
+    found = run_json("fit", german, "-r", "y")
+    expected = run_json("fit", file, "-r", "y")
+    pd.testing.assert_frame_equal(
+        pd.DataFrame(found["coefficients"]), pd.DataFrame(expected["coefficients"]), rtol=1e-9
+    )
+    assert found["notes"] == ["Left out, not numeric: 'sample' (such as 'S0')."]
+
+
+def test_missing_values_are_counted_by_column():
+    line = refused("fit", OZONE, "-r", "V4")
+    assert "163 of 366 rows have missing values" in line
+    assert "'V9' 139, 'V7' 15" in line
+    assert "--drop-missing" in line
+
+
+def test_quiet_prints_nothing_and_verbose_everything():
+    assert run("fit", GASOLINE, "-r", "octane", "--quiet").output == ""
+    long = run("fit", GASOLINE, "-r", "octane", "--verbose").stdout
+    assert all(f"\n{wavelength} " in long for wavelength in range(900, 1701, 2))
+    assert "\n29 " in long
+
+
+def test_warnings_of_the_library_become_notes(tmp_path):
+    file, _, _ = made(tmp_path)
+    frame = pd.read_csv(file).assign(constant=3.0)
+    frame.to_csv(file, index=False)
+    result = run("fit", file, "-r", "y", "--max-components", 20)
+    words = " ".join(result.stdout.split())
+    assert "Note: 1 column(s) of X do not vary: 'constant'" in words
+    assert "Note: 20 components asked for, 6 supported" in words
+    assert result.stderr == ""
+
+
+def test_fits_without_intervals_say_why():
+    result = run("fit", GASOLINE, "-r", "octane", "--components", 30, "--max-components", 30)
+    words = " ".join(result.stdout.split())
+    assert "No intervals: the model has 60.0 Degrees of Freedom for 60 rows" in words
+    assert "distribution=" not in words
+    found = run_json("fit", GASOLINE, "-r", "octane", "--components", 30)
+    assert set(found["coefficients"][0]) == {"name", "coef"}
+
+
+@pytest.mark.parametrize("name", ["fit", "compare"])
+def test_a_criterion_that_is_not_defined_is_called_so(name):
+    line = refused(name, GASOLINE, "-r", "octane", "--criterion", "cp")
+    assert "--criterion cp is not defined here" in line
+    assert "noise=" not in line
+
+
+def test_a_choice_at_the_edge_of_the_path_is_remarked():
+    words = run_json("fit", GASOLINE, "-r", "octane", "--max-components", 3)["notes"]
+    assert words == ["The largest model was chosen; allow larger ones with --max-components."]
+    assert run_json("fit", GASOLINE, "-r", "octane", "--max-components", 6)["notes"] == []
+
+
+def test_an_empty_model_is_called_the_mean(tmp_path):
+    rng = np.random.default_rng(3)
+    noise = pd.DataFrame(rng.normal(size=(40, 4)), columns=["y", "a", "b", "c"])
+    noise.to_csv(tmp_path / "noise.csv")
+    result = run("fit", tmp_path / "noise.csv", "-r", "y")
+    words = " ".join(result.stdout.split())
+    assert "It is the mean of the response: no predictor is worth its cost." in words
+    assert "Coefficients" not in words
+    assert "Left out, without a name: unnamed 1." in words
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_very_few_rows_give_an_answer_or_a_reason(tmp_path, n):
+    file, _, _ = made(tmp_path, n=n, p=3)
+    result = CliRunner().invoke(app, ["fit", str(file), "-r", "y"])
+    assert result.exit_code in (0, 2)
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+
+
+def test_short_tables_of_the_path_keep_start_choice_and_end():
+    places = shown_rows(range(31), 20, evenly=False, verbose=False)
+    assert {0, 1, 2, 19, 20, 21, 30} <= set(places)
+    assert len(places) < 20
+    places = shown_rows(range(49, -1, -1), 10, evenly=True, verbose=False)
+    assert {0, 38, 39, 40, 49} <= set(places)
+    assert shown_rows(range(31), 2, evenly=False, verbose=True) == list(range(31))
+
+
+# compare
+
+
+def test_compare_equals_the_library(tmp_path):
+    file, X, y = made(tmp_path)
+    found = run_json("compare", file, "-r", "y", "--cv", 5)
+    expected = compare_paths(X, y, cv=5, max_components=6)
+    table = pd.DataFrame(found["models"])
+    assert table["method"].tolist() == expected.method.tolist()
+    for name in ("dof", "cv_error", "train_error", "bic"):
+        np.testing.assert_allclose(
+            table[name].astype(float), expected.columns()[name], rtol=1e-9, equal_nan=True
+        )
+    roots = table[["rmsec", "rmsecv"]].astype(float) ** 2
+    np.testing.assert_allclose(roots["rmsec"], expected.train_error, rtol=1e-9)
+    np.testing.assert_allclose(roots["rmsecv"], expected.cv_error, rtol=1e-9, equal_nan=True)
+    best = table["rmsecv"].astype(float)[found["chosen"]["ridge"]]
+    assert f"{best:#.4g}" in said("compare", file, "-r", "y", "--cv", 5)
+    chosen = run_json("compare", file, "-r", "y", "--criterion", "cv", "--cv", 5)["chosen"]
+    assert chosen == expected.best("cv_error")
+
+
+def test_compare_shows_tables_within_80_columns():
+    result = run("compare", GASOLINE, "-r", "octane")
+    assert "Chosen by BIC" in result.stdout
+    assert "at equal Degrees of Freedom" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    assert run("compare", GASOLINE, "-r", "octane", "-q").output == ""
+    result = run("compare", GASOLINE, "-r", "octane", "-f", "1100:1200", "--cv", 5, "--verbose")
+    assert "The smallest cross-validated error is that of" in " ".join(result.stdout.split())
+    assert result.stderr == ""
+    assert max(map(len, result.stdout.splitlines())) <= 80
+
+
+# the other commands
+
+
+def test_datasets_and_demo_and_version():
+    assert "gasoline" in run("datasets").stdout
+    found = {one["name"]: one for one in run_json("datasets")["datasets"]}
+    assert found["ozone"]["hash_ok"] is True
+    assert found["gasoline"]["shape"] == [60, 401]
+    assert "Every model size at once" in run("demo").stdout
+    assert run("--version").stdout == f"plsdof {plsdof.__version__}\n"
+
+
+@pytest.mark.parametrize("name", ["gasoline", "ozone"])
+def test_a_data_set_is_written_to_try_the_commands_with(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    program, *arguments = run_json("datasets", "--export", f"{name}.csv")["try"].split()
+    assert program == "plsdof"
+    assert Path(f"{name}.csv").read_bytes() == (DATA / f"{name}.csv").read_bytes()
+    assert run_json(*arguments)["n"] == {"gasoline": 60, "ozone": 203}[name]
+    assert f"try plsdof fit {name}.csv" in said("datasets", "--export", f"{name}.csv")
+
+
+def test_only_shipped_data_sets_are_written(tmp_path):
+    assert "'gasoline', 'ozone'" in refused("datasets", "--export", tmp_path / "octane.csv")
+    assert "does not exist" in refused("datasets", "--export", tmp_path / "no" / "ozone.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_python_runs_the_package_as_the_program():
+    done = command("--version")
+    assert (done.returncode, done.stdout) == (0, f"plsdof {plsdof.__version__}\n".encode())
+    assert b"Usage: plsdof fit" in command("fit", "--help").stdout
+    assert command("fit", "absent.csv", "-r", "y").returncode == 2
+
+
+def test_wrong_usage_has_exit_code_2():
+    for arguments in (["fit"], ["fitt"], ["fit", OZONE, "-r", "V4", "--cv", "many"]):
+        run(*arguments, code=2)
+
+
+def test_help_documents_exit_codes():
+    assert "130 interrupted" in " ".join(run("--help").stdout.split())
+
+
+def test_reproduce_passes_its_options_on(tmp_path, monkeypatch):
+    calls = []
+    monkeypatch.setattr(paper, "reproduce", lambda *args, **options: calls.append((args, options)))
+    run(
+        "reproduce", "table1", "fig3", "--out", tmp_path, "--repeats", 2, "--seed", 5,
+        "--jobs", 3, "--data", tmp_path / "data", "--quiet",
+    )  # fmt: skip
+    run("reproduce")
+    assert calls[0] == (
+        (["table1", "fig3"], tmp_path),
+        {
+            "repeats": 2,
+            "seed": 5,
+            "jobs": 3,
+            "data_home": tmp_path / "data",
+            "console": None,
+        },
+    )
+    assert calls[1][0] == ("all", Path("reproduced"))
+    assert calls[1][1]["console"] is not None
+
+
+def test_an_interrupted_reproduction_says_how_to_resume(tmp_path, monkeypatch):
+
+    def interrupted(*_args, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(paper, "reproduce", interrupted)
+    result = run("reproduce", "--out", tmp_path, code=130)
+    assert "Finished repeats are kept; resume with: plsdof" in result.stderr
+
+
+def test_reproduce_refuses_unknown_targets(tmp_path):
+    assert "'fig99'" in refused("reproduce", "fig99", "--out", tmp_path / "out")
+
+
+# bad input
+
+
+MALFORMED = {
+    "empty": b"",
+    "header only": b"y,a,b\n",
+    "ragged": b"y,a,b\n1,2,3\n4,5\n6,7,8\n",
+    "too long": b"y,a,b\n1,2,3\n4,5,6,7\n",
+    "binary": np.random.default_rng(1).bytes(3000),
+    "nul": b"y,a,b\n1,2,3\n4,\x005,6\n",
+    "one row": b"y,a,b\n1,2,3\n",
+    "repeated names": b"y,a,a\n1,2,3\n4,5,6\n7,8,1\n",
+    "response of text": b"y,a,b\nlow,2,3\nhigh,5,6\nlow,8,1\n",
+    "response with text": b"y,a,b\n1,2,3\nhigh,5,6\n3,8,1\n",
+    "response missing": b"z,a,b\n1,2,3\n4,5,6\n",
+    "response not known": b"y,a,b\n,2,3\n,5,6\n",
+    "column without values": b"y,a,b\n1,,3\n4,,6\n",
+    "text in a predictor": b"y,a,b\n1,x,3\n4,5,6\n",
+    "infinite": b"y,a,b\n1,inf,3\n4,5,6\n7,8,1\n",
+    "only a response": b"y,name\n1,A\n2,B\n",
+    "constant response": b"y,a,b\n1,2,3\n1,5,6\n1,8,1\n",
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+@pytest.mark.parametrize("drop", [(), ("--drop-missing",)])
+def test_malformed_files_give_one_line_exit_code_2_and_no_file(tmp_path, name, drop):
+    file = write(tmp_path, MALFORMED[name])
+    outputs = ("--model", tmp_path / "m.json", "--plot", tmp_path / "p.png")
+    line = refused("fit", file, "-r", "y", *drop, *outputs)
+    assert len(line) < 400
+    assert [one.name for one in tmp_path.iterdir()] == ["table.csv"]
+    refused("compare", file, "-r", "y", *drop)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_name(tmp_path):
+    file, _, _ = made(tmp_path)
+    write(tmp_path, b"\xef\xbb\xbf" + file.read_bytes())
+    assert run_json("fit", file, "-r", "y")["response"] == "y"
+
+
+def test_folders_and_absent_files_are_refused(tmp_path):
+    assert "no file in this folder" in refused("fit", tmp_path, "-r", "y")
+    assert "no such file" in refused("fit", tmp_path / "absent.csv", "-r", "y")
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("-r", "Y"), "no column 'Y'; did you mean 'y'?"),
+        (("-r", "y "), "no column 'y '; did you mean 'y'?"),
+        (("-r", "y", "--features", "x9"), "no column 'x9'; there are 'y', 'x0'"),
+        (("-r", "y", "--features", "y"), "'y' is the response"),
+        (("-r", "y", "--exclude", "*"), "no predictor is left"),
+        (("-r", "y", "--criterion", "bec"), "--criterion must be one of"),
+        (("-r", "y", "--method", "lasso"), "--method must be one of"),
+        (("-r", "y", "--dof", "none"), "--dof must be one of"),
+        (("-r", "y", "--rule", "best"), "rule must be one of"),
+        (("-r", "y", "--level", "95"), "--level must be between 0 and 1"),
+        (("-r", "y", "--cv", "1"), "--cv must be >= 2"),
+        (("-r", "y", "--cv", "99"), "99"),
+        (("-r", "y", "--cv", "many"), "--cv must be a number of folds >= 2, or loo; got 'many'"),
+        (("-r", "y", "--max-components", "0"), "--max-components must be >= 1"),
+        (("-r", "y", "--method", "ridge", "--components", "2"), "ridge has none"),
+        (("-r", "y", "--method", "ridge", "--components", "0"), "ridge has none"),
+        (("-r", "y", "--sheet", "NIR"), "Excel"),
+        (("-r", "y", "--plot", "picture.bmp"), "must end in .png, .svg or .pdf"),
+        (("-r", "y", "--model", "absent/m.json"), "does not exist"),
+    ],
+)
+def test_bad_options_give_one_line_that_helps(tmp_path, monkeypatch, options, reason):
+    monkeypatch.chdir(tmp_path)
+    file, _, _ = made(tmp_path)
+    assert reason in refused("fit", file, *options)
+
+
+def test_outputs_never_overwrite_the_input_or_each_other(tmp_path):
+    file, _, _ = made(tmp_path)
+    model = tmp_path / "model.json"
+    run("fit", file, "-r", "y", "--model", model, "-q")
+    before = file.read_bytes()
+    assert "overwrite the table" in refused("fit", file, "-r", "y", "--model", file)
+    same = tmp_path / "same.png"
+    assert "overwrite" in refused("fit", file, "-r", "y", "--model", same, "--plot", same)
+    assert "overwrite" in refused("predict", model, file, "--out", file)
+    assert file.read_bytes() == before
+
+
+def test_a_header_of_numbers_is_suspected_to_be_data(tmp_path):
+    file = write(tmp_path, "1.5,2.5\n3,4\n5,6\n")
+    assert "first line must hold the names" in refused("fit", file, "-r", "y")
+
+
+HOSTILE = [
+    "[red]bold[/red]",
+    "[/]",
+    "\x1b[31mred\x1b[0m",
+    "bell\x07",
+    "\u202ertl",
+    "n" * 10_000,
+    "<script>alert(1)</script>",
+    ":smile:",
+    "two\nlines",
+    "%s {0} \\",
+]
+
+
+def test_hostile_names_do_not_reach_the_terminal(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(30, len(HOSTILE))), columns=HOSTILE)
+    frame["[bold]y"] = frame.sum(axis=1) + rng.normal(size=30)
+    file, model = tmp_path / "[red]table.csv", tmp_path / "model.json"
+    frame.to_csv(file, index=False)
+    outputs = [
+        run("fit", file, "-r", "[bold]y", "--verbose", "--model", model),
+        run("predict", model, file),
+        run("compare", file, "-r", "[bold]y"),
+        run("fit", file, "-r", "\x1b[31m", code=2),
+        run("fit", file, "-r", "[bold]y", "-f", "\x1b[3*", "-f", "x\ny", code=2),
+    ]
+    for result in outputs:
+        text = result.output.replace("\n", "")
+        assert text.isprintable()
+        assert max(map(len, result.stdout.splitlines()), default=0) <= 80
+    assert "[red]bold[/red]" in outputs[0].stdout
+    assert "\\x1b[31mred" in outputs[0].stdout
+    assert "[bold]y from 10 predictors; 30 rows of [red]table.csv" in outputs[0].stdout
+    found = run_json("fit", file, "-r", "[bold]y")
+    assert [one["name"] for one in found["coefficients"]] == HOSTILE
+
+
+def test_safe_text_has_a_bounded_length():
+    assert safe("\x00" * 10_000, 24) == "\\x00" * 5 + "\\x0…"
+    assert len(safe("n" * 10_000, 24)) == 24
+
+
+# report and plot
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+def test_plots_are_written_in_the_format_of_their_name(tmp_path, ending):
+    pytest.importorskip("matplotlib")
+    file, _, _ = made(tmp_path)
+    plot = tmp_path / f"overview.{ending.upper()}"
+    result = run("fit", file, "-r", "y", "--plot", plot, "--cv", 5)
+    start = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[ending]
+    assert plot.read_bytes().startswith(start)
+    assert f"overview.{ending.upper()}" in "".join(result.stdout.split())
+
+
+def test_a_report_is_written(tmp_path):
+    pytest.importorskip("jinja2")
+    pytest.importorskip("plotly")
+    file, _, _ = made(tmp_path)
+    report = tmp_path / "report.html"
+    run("fit", file, "-r", "y", "--report", report, "--cv", 5)
+    assert report.read_text(encoding="utf-8").lstrip().lower().startswith("<!doctype html")
+
+
+def test_what_was_left_out_of_the_table_is_said_in_the_report(tmp_path):
+    pytest.importorskip("jinja2")
+    pytest.importorskip("plotly")
+    file, _, _ = made(tmp_path)
+    lines = file.read_text().splitlines()
+    rows = [f"{line},s{i}" for i, line in enumerate(lines[1:])]
+    write(tmp_path, "\n".join([f"{lines[0]},Sample ID", *rows]))
+    report = tmp_path / "report.html"
+    run("fit", file, "-r", "y", "--report", report)
+    assert "Left out, not numeric: &#39;Sample ID&#39;" in report.read_text(encoding="utf-8")
+
+
+def test_a_failing_output_leaves_no_file(tmp_path, monkeypatch):
+    from plsdof.errors import InvalidInputError
+    from plsdof.files import models as model_file
+
+    file, _, _ = made(tmp_path)
+
+    def fail(*_args, **_options):
+        raise InvalidInputError("the disk is full")
+
+    monkeypatch.setattr(model_file.json, "dumps", fail)
+    assert "the disk is full" in refused("fit", file, "-r", "y", "--model", tmp_path / "m.json")
+    assert [one.name for one in tmp_path.iterdir()] == ["table.csv"]
+
+
+# the real thing, in a process of its own
+
+
+def test_the_program_writes_tables_to_stdout_and_errors_to_stderr():
+    done = command("fit", GASOLINE, "-r", "octane")
+    assert done.returncode == 0
+    assert b"Choice" in done.stdout
+    assert done.stderr == b""
+    assert b"\x1b" not in done.stdout
+    failed = command("fit", GASOLINE, "-r", "octan")
+    assert failed.returncode == 2
+    assert failed.stdout == b""
+    assert failed.stderr.count(b"\n") == 1
+    assert b"did you mean 'octane'?" in failed.stderr
+
+
+def test_the_program_survives_a_terminal_without_unicode(tmp_path):
+    frame = pd.DataFrame(
+        np.random.default_rng(0).normal(size=(20, 3)), columns=["y", "Größe", "日本"]
+    )
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    done = command("fit", tmp_path / "table.csv", "-r", "y", PYTHONIOENCODING="ascii", LC_ALL="C")
+    assert done.returncode == 0, done.stderr
+    done.stdout.decode("ascii")
+
+
+def test_the_program_needs_no_pandas_to_say_what_it_can_do():
+    code = (
+        "import sys; sys.modules['pandas'] = None\n"
+        "sys.argv = ['plsdof', *sys.argv[1:]]\n"
+        "from plsdof.cli import main; main()"
+    )
+    for arguments, expected in ((["--help"], 0), (["fit", str(OZONE), "-r", "V4"], 2)):
+        done = subprocess.run(
+            [sys.executable, "-c", code, *arguments], capture_output=True, timeout=120, check=False
+        )
+        assert done.returncode == expected, done.stderr
+    assert b"pip install 'plsdof[files]'" in done.stderr
+
+
+def _wait_for_reader(fifo):
+    for _ in range(600):
+        try:
+            return os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError("nobody reads the table")
+
+
+def _interrupted(process):
+    """Press Ctrl-C until it is heard: a module that is being imported may swallow the first one."""
+    for _ in range(6):
+        process.send_signal(signal.SIGINT)
+        try:
+            return process.communicate(timeout=15)[1]
+        except subprocess.TimeoutExpired:
+            continue
+    raise AssertionError("the process did not end")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_control_c_ends_with_130_and_no_traceback(tmp_path):
+    fifo = tmp_path / "table.csv"
+    os.mkfifo(fifo)  # reading it waits for a writer that never comes
+    process = subprocess.Popen(
+        arguments_of("fit", fifo, "-r", "y"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        writer = _wait_for_reader(fifo)
+        errors = _interrupted(process)
+    finally:
+        process.kill()
+        os.close(writer)
+    assert process.returncode == 130
+    assert b"Interrupted." in errors
+    assert b"Traceback" not in errors
+
+
+def test_shell_completion_knows_commands_and_words():
+    def completions(words):
+        environment = {
+            "_PLSDOF_COMPLETE": "complete_bash",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(len(words.split(" ")) - 1),
+        }
+        code = "import sys; sys.argv[0] = 'plsdof'; from plsdof.cli import main; main()"
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            env={**os.environ, **environment},
+            timeout=120,
+            check=False,
+        )
+        return done.stdout.decode().split()
+
+    assert completions("plsdof pre") == ["predict"]
+    assert completions("plsdof fit --criterion g") == ["gmdl", "gcv"]
+
+
+def test_stability_tells_how_often_the_choice_is_made_again(tmp_path):
+    table, X, y = made(tmp_path)
+    expected = plsdof.selection.selection_frequency(pls_path(X, y, 6), "aic")
+    shown = run("fit", table, "-r", "y", "--criterion", "aic", "--stability").stdout
+    again = expected.counts[expected.selection.index]
+    assert f"chosen again on {again} of 200 simulated responses" in " ".join(shown.split())
+    found = run_json("fit", table, "-r", "y", "--criterion", "aic", "--stability")
+    assert found["stability"]["counts"] == expected.counts.tolist()
+    assert run_json("fit", table, "-r", "y")["stability"] is None
+
+
+@pytest.mark.parametrize("other", [["--criterion", "cv"], ["--components", "2"], ["--streamed"]])
+def test_stability_needs_a_criterion_and_the_table_in_memory(tmp_path, other):
+    result = run("fit", made(tmp_path)[0], "-r", "y", "--stability", *other, code=2)
+    assert "--stability" in result.stderr
+
+
+def test_names_of_rows_and_stability_are_in_the_report(tmp_path):
+    pytest.importorskip("jinja2")
+    pytest.importorskip("plotly")
+    table, _, y = made(tmp_path)
+    named = pd.read_csv(table).assign(Sample=[f"probe {i}" for i in range(len(y))])
+    named.loc[4, "y"] += 30.0  # an outlier
+    named.to_csv(table, index=False)
+    run("fit", table, "-r", "y", "--report", tmp_path / "report.html", "--stability", "--quiet")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "probe 4" in page
+    assert "It was chosen again on" in page

@@ -1,0 +1,126 @@
+"""The command line: which columns are predictors, and what the others are for."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from _helpers.command_line import (
+    GASOLINE,
+    eighty_columns,  # noqa: F401
+    made,
+    refused,
+    run_json,
+)
+
+from plsdof import cross_validate
+
+
+def replicated(folder, ids=True):
+    """A table of 12 samples measured 2 or 3 times, one sample below the other."""
+    rng = np.random.default_rng(5)
+    sample = np.repeat(np.arange(12), [2, 3] * 6)
+    X = rng.normal(size=(12, 5))[sample] + 0.1 * rng.normal(size=(30, 5))
+    y = (X @ rng.normal(size=5) + rng.normal(size=12)[sample]).round(12)
+    frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(5)]).assign(y=y)
+    frame["Sample ID"] = [f"S{i}" for i in sample] if ids else sample
+    frame.to_csv(folder / "table.csv", index=False)
+    return folder / "table.csv", X, y, sample
+
+
+@pytest.mark.parametrize("ids", [True, False])
+def test_groups_stay_together_in_cross_validation(tmp_path, ids):
+    file, X, y, sample = replicated(tmp_path, ids)
+    options = ("-r", "y", "--groups", "Sample ID", "--cv")
+    for cv, folds in ((4, 4), ("loo", 12)):
+        expected = cross_validate(X, y, cv=folds, groups=sample).mean_error
+        found = run_json("fit", file, *options, cv)
+        assert [one["name"] for one in found["coefficients"]] == [f"x{i}" for i in range(5)]
+        np.testing.assert_allclose([row["cv_error"] for row in found["path"]], expected, rtol=1e-9)
+        assert found["notes"] == []
+        models = run_json("compare", file, *options, cv)["models"]
+        errors = [row["cv_error"] for row in models if row["method"] == "pls"]
+        np.testing.assert_allclose(errors, expected, rtol=1e-9)
+    assert not np.allclose(cross_validate(X, y, cv=4).mean_error, expected, rtol=0.05)
+    assert "13 folds need at least 13 groups" in refused("fit", file, *options, 13)
+
+
+@pytest.mark.parametrize("method", ["pls", "pcr"])
+def test_the_largest_group_limits_what_is_cross_validated(tmp_path, method):
+    file, _, _ = made(tmp_path, p=40)
+    frame = pd.read_csv(file).assign(site=["one"] * 20 + ["two", "three"] * 5)
+    frame.to_csv(file, index=False)
+    options = ("-r", "y", "--groups", "site", "--cv", "loo")
+    found = run_json("fit", file, *options, "--method", method, "--components", 1)
+    known = [row["rmsecv"] is not None for row in found["path"]]
+    assert known == [True] * 10 + [False] * (len(known) - 10)
+    assert found["notes"] == []
+    models = run_json("compare", file, *options)["models"]
+    assert max(row["parameter"] for row in models if row["method"] == method) == 9
+
+
+def test_possible_replicates_are_remarked_when_cross_validating(tmp_path):
+    file, _, _, _ = replicated(tmp_path)
+    note = (
+        "'Sample ID' has repeated values: if these are replicates, keep them together with "
+        "--groups 'Sample ID'."
+    )
+    left_out = "Left out, not numeric: 'Sample ID' (such as 'S0')."
+    for name in ("fit", "compare"):
+        assert run_json(name, file, "-r", "y", "--cv", 5)["notes"][:2] == [left_out, note]
+        assert note not in run_json(name, file, "-r", "y")["notes"]
+        assert note in run_json(name, file, "-r", "y", "--cv", 5, "--id", "Sample ID")["notes"]
+    frame = pd.read_csv(file)
+    for values in ("same", [f"S{i}" for i in range(30)]):
+        frame.assign(**{"Sample ID": values}).to_csv(file, index=False)
+        assert len(run_json("fit", file, "-r", "y", "--cv", 5)["notes"]) == 1
+
+
+def test_groups_must_be_a_column_without_gaps(tmp_path):
+    file, _, _, _ = replicated(tmp_path)
+    frame = pd.read_csv(file)
+    options = ("fit", file, "-r", "y", "--cv", 5)
+    line = refused(*options, "--groups", "sample id")
+    assert "no column 'sample id'; did you mean 'Sample ID'?" in line
+    assert "--groups 'y': the column is the response" in refused(*options, "--groups", "y")
+    line = refused(*options, "--groups", "x1", "-f", "x1", "-f", "x2")
+    assert "--groups 'x1': the column is a predictor" in line
+    assert "needs --cv" in refused("fit", file, "-r", "y", "--groups", "Sample ID")
+    assert "needs --cv" in refused("compare", file, "-r", "y", "--groups", "Sample ID")
+    line = refused(*options, "--streamed", "--groups", "Sample ID")
+    assert "needs the table in memory" in line
+    frame.loc[4, "Sample ID"] = None
+    frame.to_csv(file, index=False)
+    line = refused(*options, "--groups", "Sample ID")
+    assert "'Sample ID' is empty in row 5; every row needs a group" in line
+
+
+@pytest.mark.parametrize("read", ["--in-memory", "--streamed"])
+def test_a_column_that_names_rows_is_no_predictor_and_names_predictions(tmp_path, read):
+    pytest.importorskip("pyarrow")
+    file, _, _ = made(tmp_path)
+    pd.read_csv(file).assign(code=np.arange(30) + 100).to_csv(file, index=False)
+    model = tmp_path / "model.json"
+    found = run_json("fit", file, "-r", "y", "--id", "code", read, "--model", model)
+    assert [one["name"] for one in found["coefficients"]] == [f"x{i}" for i in range(6)]
+    predicted = run_json("predict", model, file)["predictions"]
+    assert [one["id"] for one in predicted[:2]] == ["100", "101"]
+    assert "--id 'y': the column is the response" in refused("fit", file, "-r", "y", "--id", "y")
+    assert "no column 'cod'" in refused("fit", file, "-r", "y", "--id", "cod", read)
+
+
+def test_a_few_predictors_beside_a_spectrum_are_remarked(tmp_path):
+    file = tmp_path / "table.csv"
+    frame = pd.read_csv(GASOLINE).iloc[:, :40].copy()
+    frame.assign(Temp=np.arange(60) % 7, **{"run no": np.arange(60) % 3}).to_csv(file, index=False)
+    note = "Also used as predictors: 'Temp', 'run no'; leave out with -x Temp -x 'run no'."
+    assert note in run_json("fit", file, "-r", "octane")["notes"]
+    assert note not in run_json("fit", file, "-r", "octane", "-f", "*")["notes"]
+    found = run_json("fit", file, "-r", "octane", "-x", "Temp", "-x", "run no")
+    assert found["notes"] == []
+    assert len(found["wavelengths"]) == 39
+
+
+def test_a_response_of_text_is_called_so(tmp_path):
+    file, _, _, _ = replicated(tmp_path)
+    line = refused("fit", file, "-r", "Sample ID")
+    assert "'Sample ID' holds text, such as 'S0', which cannot be predicted" in line
+    assert "leave" not in line

@@ -1,0 +1,427 @@
+"""The command line on folders, and on files that are read piece by piece."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from _helpers.command_line import (
+    arguments_of,
+    eighty_columns,  # noqa: F401
+    environment,
+    refused,
+    run,
+    run_json,
+)
+from _helpers.problems import make_problem
+
+from plsdof import pls_path
+from plsdof.cli import _data as streamed
+from plsdof.large.sources import source_gram
+
+pyarrow = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+
+def table(n=400, p=12, seed=0, decay=1.5):
+    """Predictors x0, ..., with the response y among them."""
+    X, y = make_problem(n, p, seed, decay=decay)
+    frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(p)])
+    frame.insert(2, "y", y)
+    return frame
+
+
+def write_csvs(folder, frame, cuts, **options):
+    folder.mkdir()
+    for i, rows in enumerate(np.split(np.arange(len(frame)), cuts)):
+        frame.iloc[rows].to_csv(folder / f"part-{i}.csv", index=False, **options)
+    return folder
+
+
+def numbers(content):
+    """All numbers of a result by their place, but for the estimates of rounding errors."""
+    if isinstance(content, dict):
+        pairs = [pair for pair in content.items() if pair[0] not in ("dof_error", "streamed")]
+    elif isinstance(content, list):
+        pairs = list(enumerate(content))
+    else:
+        return {(): content} if isinstance(content, int | float) else {}
+    return {(key, *rest): x for key, one in pairs for rest, x in numbers(one).items()}
+
+
+def assert_same_numbers(found, expected):
+    found, expected = numbers(found), numbers(expected)
+    assert found.keys() == expected.keys()
+    assert len(expected) > 70
+    for place, value in expected.items():
+        assert found[place] == pytest.approx(value, rel=1e-8, abs=1e-11), place
+
+
+# the same answer
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("--no-scale", "--criterion", "gcv", "--level", 0.8),
+        ("--method", "pcr"),
+        ("--method", "ridge"),
+    ],
+)
+def test_folder_parquet_and_table_in_memory_give_the_same_numbers(tmp_path, options):
+    frame = table()
+    folder = write_csvs(tmp_path / "folder", frame, [150, 151])
+    frame.to_parquet(tmp_path / "table.parquet")
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    expected = run_json("fit", tmp_path / "table.csv", "-r", "y", *options)
+    assert expected["streamed"] is False
+    for file, choice in (
+        (folder, ()),
+        (folder, ("--in-memory",)),
+        (tmp_path / "table.parquet", ("--streamed",)),
+        (tmp_path / "table.csv", ("--streamed",)),
+    ):
+        found = run_json("fit", file, "-r", "y", *choice, *options)
+        assert_same_numbers(found, expected)
+        assert found["streamed"] is (choice != ("--in-memory",))
+        assert found["file"] == str(file)
+        for key in ("response", "method", "notes"):
+            assert found[key] == expected[key]
+        assert found["choice"]["words"] == expected["choice"]["words"]
+
+
+def test_wide_parquet_gives_the_same_numbers(tmp_path):
+    frame = table(40, 90)
+    file = tmp_path / "wide.parquet"
+    frame.to_parquet(file)
+    options = ("fit", file, "-r", "y", "--max-components", 5)
+    assert_same_numbers(run_json(*options, "--streamed"), run_json(*options, "--in-memory"))
+
+
+def test_tables_for_people_are_the_same(tmp_path):
+    file = tmp_path / "table.parquet"
+    table().to_parquet(file)
+    streamed_, whole = (run("fit", file, "-r", "y", one) for one in ("--streamed", "--in-memory"))
+    assert streamed_.stdout == whole.stdout
+    assert "Coefficients with 95% intervals" in whole.stdout
+    assert streamed_.stderr == ""
+    words = " ".join(run("fit", file, "-r", "y", "--streamed", "--verbose").stdout.split())
+    assert "Read as blocks of" in words
+
+
+def test_columns_are_chosen_as_in_memory(tmp_path):
+    frame = table()
+    frame.insert(0, "sample", [f"S{i}" for i in range(len(frame))])
+    frame["constant"] = 3.0
+    folder = write_csvs(tmp_path / "folder", frame, [100], sep=";", decimal=",")
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    for options in (
+        (),
+        ("-f", "x1:x4", "-f", "constant"),
+        ("-x", "x1*", "-x", "sample", "-x", "y"),
+        ("-f", "x*", "-x", "re:[02]$"),
+    ):
+        expected = run_json("fit", tmp_path / "table.csv", "-r", "y", *options)
+        found = run_json("fit", folder, "-r", "y", *options)
+        names = [one["name"] for one in found["coefficients"]]
+        assert names == [one["name"] for one in expected["coefficients"]]
+        assert_same_numbers(found, expected)
+        left_out = [note.replace("not numeric or without a name", "not numeric")
+                    .replace("'sample'.", "'sample' (such as 'S0').")
+                    for note in found["notes"]]  # fmt: skip
+        assert left_out == expected["notes"]
+
+
+def test_fit_then_predict_gives_the_fitted_values(tmp_path):
+    frame = table()
+    folder = write_csvs(tmp_path / "folder", frame, [150])
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    model, whole = tmp_path / "model.json", tmp_path / "whole.json"
+    run("fit", folder, "-r", "y", "--model", model, "-q")
+    run("fit", tmp_path / "table.csv", "-r", "y", "--model", whole, "-q")
+    found = run_json("predict", model, tmp_path / "table.csv")
+    expected = run_json("predict", whole, tmp_path / "table.csv")
+    assert_same_numbers(found, expected)
+    path = pls_path(frame.drop(columns="y"), frame["y"].to_numpy(), 12)
+    predicted = [one["prediction"] for one in found["predictions"]]
+    np.testing.assert_allclose(predicted, path.fitted[path.select().index], rtol=1e-9)
+
+
+def test_a_given_number_of_components_is_kept_and_the_limit_named(tmp_path):
+    folder = write_csvs(tmp_path / "folder", table(), [150])
+    assert run_json("fit", folder, "-r", "y", "--components", 4)["choice"]["rule"] == "given"
+    assert "supports 12 at most" in refused("fit", folder, "-r", "y", "--components", 13)
+
+
+# estimated Degrees of Freedom, and intervals that would need too much memory
+
+
+def test_estimated_degrees_of_freedom_come_with_their_standard_error(tmp_path, monkeypatch):
+    frame = table(400, 40)
+    folder = write_csvs(tmp_path / "folder", frame, [150])
+    model = tmp_path / "model.json"
+    options = ("fit", folder, "-r", "y", "--max-components", 4)
+    exact = run_json(*options)
+    monkeypatch.setattr(streamed, "source_gram", partial(source_gram, limit=10))
+    found = run_json(*options, "--model", model)
+    for one, other in zip(found["path"][1:], exact["path"][1:], strict=True):
+        assert 0 < one["dof_std_error"] < 0.02 * one["dof"]
+        assert abs(one["dof"] - other["dof"]) < 5 * one["dof_std_error"] + 1e-9
+        assert one["rss"] == pytest.approx(other["rss"], rel=1e-8)
+        assert "dof_std_error" not in other
+    assert [one["coef"] for one in found["coefficients"]] == pytest.approx(
+        [one["coef"] for one in exact["coefficients"]], rel=1e-7
+    )
+    assert set(found["coefficients"][0]) == {"name", "coef"}
+    assert any("No intervals: for 40 coefficients" in note for note in found["notes"])
+    shown = run(*options)
+    assert "DoF" in shown.stdout
+    assert "+- se" in shown.stdout
+    assert "(standard error" in " ".join(shown.stdout.split())
+    _assert_predicts_without_intervals(model, frame, tmp_path / "new.csv", found)
+
+
+def test_intervals_that_need_as_much_memory_as_the_table_are_left_out(tmp_path, monkeypatch):
+    frame = table(30, 60)
+    file, model = tmp_path / "wide.parquet", tmp_path / "model.json"
+    frame.to_parquet(file)
+    monkeypatch.setattr(streamed, "FORMED", 40)
+    found = run_json("fit", file, "-r", "y", "--streamed", "--model", model, "--components", 2)
+    assert any("No intervals" in note and "--in-memory" in note for note in found["notes"])
+    assert found["sigma"]["lower"] < found["sigma"]["value"] < found["sigma"]["upper"]
+    _assert_predicts_without_intervals(model, frame, tmp_path / "new.csv", found)
+
+
+def _assert_predicts_without_intervals(model, frame, new, fitted):
+    frame.to_csv(new, index=False)
+    predicted = run_json("predict", model, new)
+    coef = np.array([one["coef"] for one in fitted["coefficients"]])
+    expected = fitted["intercept"]["value"] + frame.drop(columns="y").to_numpy() @ coef
+    found = [one["prediction"] for one in predicted["predictions"]]
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-10)
+    assert set(predicted["predictions"][0]) == {"row", "observed", "prediction"}
+    assert any("kept without what they need" in note for note in predicted["notes"])
+
+
+# what is streamed
+
+
+def test_size_and_kind_decide_what_is_streamed(tmp_path, monkeypatch):
+    frame = table(60, 3)
+    files = [tmp_path / name for name in ("table.csv", "table.parquet", "table.xlsx")]
+    frame.to_csv(files[0], index=False)
+    frame.to_parquet(files[1])
+    frame.to_excel(files[2], index=False)
+
+    def are_streamed():
+        return [run_json("fit", file, "-r", "y")["streamed"] for file in files]
+
+    assert are_streamed() == [False, False, False]
+    monkeypatch.setattr(streamed, "LARGE_PARQUET", 100)
+    assert are_streamed() == [False, True, False]
+    monkeypatch.setattr(streamed, "LARGE_TEXT", 100)
+    assert are_streamed() == [True, True, False]
+    assert "cannot be read piece by piece" in refused("fit", files[2], "-r", "y", "--streamed")
+    assert run_json("fit", files[0], "-r", "y", "--in-memory")["streamed"] is False
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
+def test_a_pipe_is_not_streamed(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    assert "read more than once" in refused("fit", tmp_path / "pipe", "-r", "y", "--streamed")
+
+
+# refusals
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--cv", 5),
+        ("--criterion", "cv"),
+        ("--report", "report.html"),
+        ("--plot", "plot.png"),
+        ("--drop-missing",),
+        ("--sheet", "one"),
+    ],
+)
+def test_what_needs_the_rows_is_refused_with_advice(tmp_path, monkeypatch, options):
+    monkeypatch.chdir(tmp_path)
+    folder = write_csvs(tmp_path / "folder", table(60, 3), [20])
+    line = refused("fit", folder, "-r", "y", *options)
+    assert options[0] in line
+    assert "--in-memory" in line
+    assert [one.name for one in tmp_path.iterdir()] == ["folder"]
+    if options[0] not in ("--sheet", "--report", "--plot"):
+        run("fit", folder, "-r", "y", *options, "--in-memory", "-q")
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("-r", "Y"), "no column 'Y'; did you mean 'y'?"),
+        (("-r", "y", "-f", "x9"), "no column 'x9'"),
+        (("-r", "y", "-f", "y"), "'y' is the response"),
+        (("-r", "y", "-x", "*"), "no predictor is left"),
+        (("-r", "y", "--model", "absent/m.json"), "does not exist"),
+        (("-r", "y", "--model", "folder/m.json"), "would become part of the table"),
+        (("-r", "y", "--model", "folder/part-0.csv"), "would become part of the table"),
+    ],
+)
+def test_bad_options_give_one_line_that_helps(tmp_path, monkeypatch, options, reason):
+    monkeypatch.chdir(tmp_path)
+    write_csvs(tmp_path / "folder", table(60, 3), [20])
+    before = sorted(tmp_path.rglob("*"))
+    for choice in ((), ("--in-memory",)):
+        assert reason in refused("fit", "folder", *options, *choice)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_missing_value_is_named_by_file_row_and_column(tmp_path):
+    frame = table(60, 3)
+    frame.loc[45, "x1"] = np.nan
+    folder = write_csvs(tmp_path / "folder", frame, [20])
+    line = refused("fit", folder, "-r", "y", "--model", tmp_path / "model.json")
+    assert "part-1.csv: the value in row 26 of column 'x1' is missing" in line
+    assert not (tmp_path / "model.json").exists()
+    found = run_json("fit", folder, "-r", "y", "--in-memory", "--drop-missing")
+    assert found["rows_dropped"] == 1
+
+
+def test_malformed_tables_give_one_line(tmp_path):
+    for text, reason in {
+        "": "empty",
+        "y,a\n": "no rows",
+        "y,a\n1,2\n": "1 row",
+        "y,a\n3,2\n3,4\n3,5\n": "'y' is 3 in all rows",
+        "y,a\nlow,2\nhigh,4\n": "'low' in row 1 of column 'y' is not a number",
+        "y,a\n1,2\n2,3,4\n": "row 2 has 3 field(s)",
+        "y,a\n1,x\n2,z\n": "no column of predictors",
+    }.items():
+        file = tmp_path / "table.csv"
+        file.write_text(text)
+        for source in ((file, "--streamed"), (tmp_path,)):
+            assert reason in refused("fit", *source, "-r", "y")
+
+
+@pytest.mark.parametrize("choice", [(), ("--in-memory",)])
+def test_folders_must_hold_files_with_the_same_columns(tmp_path, choice):
+    assert "no file in this folder" in refused("fit", tmp_path, "-r", "y", *choice)
+    frame = table(60, 3)
+    folder = write_csvs(tmp_path / "folder", frame, [20])
+    (folder / ".hidden").write_text("no table")
+    (folder / "_SUCCESS").write_text("no table")
+    frame[frame.columns[::-1]].to_csv(folder / "part-2.csv", index=False)
+    assert run_json("fit", folder, "-r", "y", *choice)["n"] == 120
+    frame.rename(columns={"x1": "z1"}).to_csv(folder / "part-3.csv", index=False)
+    line = refused("fit", folder, "-r", "y", *choice)
+    assert "part-3.csv" in line
+    assert "lacks column 'x1'" in line
+
+
+# memory, progress and Ctrl-C, in a process of its own
+
+
+def write_large(file, groups, rows=80_000, p=25):
+    """Write a Parquet file of ``groups`` row groups of 17 MB."""
+    X = np.random.default_rng(0).normal(size=(p, rows))
+    y = X.sum(axis=0) + np.random.default_rng(1).normal(size=rows)
+    part = pyarrow.table([y, *X], names=["y", *(f"x{i}" for i in range(p))])
+    options = {"compression": "none", "use_dictionary": False}
+    with parquet.ParquetWriter(file, part.schema, **options) as writer:
+        for _ in range(groups):
+            writer.write_table(part)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
+def test_a_large_file_is_fitted_in_bounded_memory(tmp_path):
+    small, large = tmp_path / "small.parquet", tmp_path / "large.parquet"
+    write_large(small, 1, rows=1000)
+    write_large(large, 18)
+    size, allowed = large.stat().st_size, 75_000_000
+    assert size > 3.9 * allowed
+    code = textwrap.dedent(
+        """
+        import sys
+        from plsdof.cli import app
+
+        def peak():
+            with open("/proc/self/status") as status:
+                return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+
+        peaks = []
+        for file in sys.argv[1:3]:
+            options = ["-r", "y", "--streamed", "--quiet", "--model", sys.argv[3]]
+            app(["fit", file, *options], standalone_mode=False)
+            peaks.append(peak())
+        print(*peaks)
+        """
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, small, large, tmp_path / "model.json"],
+        capture_output=True,
+        env=environment(),
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    before, after = (1024 * int(peak) for peak in done.stdout.split())
+    assert after - before < allowed
+    assert (tmp_path / "model.json").exists()
+
+
+def large_folder(folder, files=40):
+    """Make a folder of many large files, all of which are links to one."""
+    text = table(1000, 20, decay=0).to_csv(index=False)
+    header, _, rows = text.partition("\n")
+    (folder / "one.csv").write_text(f"{header}\n{rows * 60}")
+    (folder / "many").mkdir()
+    for i in range(files):
+        (folder / "many" / f"{i}.csv").symlink_to(folder / "one.csv")
+    return folder / "many"
+
+
+def read_until(terminal, words):
+    """Return what a program writes to its terminal, up to some words or the end."""
+    seen = b""
+    while words not in seen:
+        try:
+            seen += os.read(terminal, 4096)
+        except OSError:  # the program has ended
+            break
+    return seen
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals and terminals of POSIX")
+def test_a_terminal_shows_progress_and_control_c_ends_it_with_130(tmp_path):
+    import pty
+
+    folder, model = large_folder(tmp_path), tmp_path / "model.json"
+    terminal, stderr = pty.openpty()
+    process = subprocess.Popen(
+        arguments_of("fit", folder, "-r", "y", "--model", model),
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        env=environment(TERM="xterm"),
+    )
+    try:
+        os.close(stderr)
+        assert b"Means and products" in read_until(terminal, b"Means and products")
+        process.send_signal(signal.SIGINT)
+        rest = read_until(terminal, b"Interrupted.")
+        assert process.wait(timeout=30) == 130
+        assert process.stdout.read() == b""
+    finally:
+        process.kill()
+        process.stdout.close()
+        os.close(terminal)
+    assert b"Interrupted." in rest
+    assert b"Traceback" not in rest
+    assert not model.exists()

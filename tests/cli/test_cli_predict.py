@@ -1,0 +1,231 @@
+"""``plsdof predict``: what it finds, shows, writes, marks and refuses."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from _helpers.command_line import (
+    GASOLINE,
+    OZONE,
+    eighty_columns,  # noqa: F401
+    made,
+    refused,
+    run,
+    run_json,
+    said,
+)
+
+import plsdof
+from plsdof import inference, pcr_path, pls_path, ridge_path
+from plsdof.datasets import load_gasoline, load_ozone
+from plsdof.files.models import checksum
+
+
+@pytest.mark.parametrize("method", ["pls", "pcr", "ridge"])
+@pytest.mark.parametrize(
+    ("file", "response", "load"),
+    [(OZONE, "V4", load_ozone), (GASOLINE, "octane", load_gasoline)],
+)
+def test_fit_then_predict_gives_the_fitted_values(tmp_path, file, response, load, method):
+    model, out = tmp_path / "model.json", tmp_path / "out.csv"
+    run("fit", file, "-r", response, "--drop-missing", "--model", model, "--method", method, "-q")
+    run("predict", model, file, "--drop-missing", "--out", out, "--level", 0.8)
+    X, y = load(return_X_y=True)
+    fit = {"pls": lambda: pls_path(X, y, min(30, X.shape[1]))}
+    fit |= {"pcr": lambda: pcr_path(X, y, min(30, X.shape[1])), "ridge": lambda: ridge_path(X, y)}
+    path = fit[method]()
+    chosen = path.select(rule="global-minimum" if method == "pcr" else "first-minimum").index
+    table = pd.read_csv(out)
+    assert len(table) == len(pd.read_csv(file))
+    complete = pd.read_csv(file).notna().all(axis=1).to_numpy()
+    table = table[complete]
+    np.testing.assert_allclose(table["prediction"], path.fitted[chosen], rtol=1e-12)
+    for kind, lower, upper in (
+        ("mean", "mean_lower", "mean_upper"),
+        ("observation", "lower", "upper"),
+    ):
+        limits = inference.prediction_interval(path, chosen, X, level=0.8, kind=kind)
+        np.testing.assert_allclose(table[lower], limits.lower, rtol=1e-9)
+        np.testing.assert_allclose(table[upper], limits.upper, rtol=1e-9)
+
+
+@pytest.fixture
+def model(tmp_path):
+    file, _, _ = made(tmp_path)
+    run("fit", file, "-r", "y", "--model", tmp_path / "model.json", "-q")
+    return tmp_path / "model.json"
+
+
+def test_predict_finds_columns_in_any_order_and_ignores_others(tmp_path, model):
+    file, _, _ = made(tmp_path)
+    frame = pd.read_csv(file)
+    mixed = tmp_path / "mixed.csv"
+    frame[frame.columns[::-1]].assign(note="text").drop(columns="y").to_csv(mixed, index=False)
+    found = run_json("predict", model, mixed)
+    expected = run_json("predict", model, file)
+    np.testing.assert_allclose(
+        [one["prediction"] for one in found["predictions"]],
+        [one["prediction"] for one in expected["predictions"]],
+        rtol=1e-9,
+    )
+    assert found["rmse"] is None
+    assert expected["compared"] == 30
+    residuals = [one["prediction"] - one["observed"] for one in expected["predictions"]]
+    assert expected["rmse"] == pytest.approx(np.sqrt(np.mean(np.square(residuals))))
+
+
+def test_predict_shows_a_table_within_80_columns(tmp_path, model):
+    file, _, _ = made(tmp_path)
+    result = run("predict", model, file)
+    assert "20 of 30 rows" in result.stdout
+    assert "root mean squared error" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    assert run("predict", model, file, "--quiet").output == ""
+
+
+def test_predict_marks_rows_unlike_those_of_the_calibration(tmp_path, model):
+    file, X, y = made(tmp_path)
+    frame = pd.read_csv(file)
+    frame.loc[[1, 4], ["x0", "x3"]] += 40.0
+    frame.to_csv(file, index=False)
+    found = run_json("predict", model, file, "--level", 0.5)
+    path = pls_path(X, y)
+    m = path.select().n_components
+    new = frame.drop(columns="y").to_numpy()
+    t2, q = (
+        plsdof.chemometrics.hotelling_t2(path, m, new),
+        plsdof.chemometrics.q_residuals(path, m, new),
+    )
+    rows = pd.DataFrame(found["predictions"])
+    np.testing.assert_allclose(rows["t2"], t2.values, rtol=1e-9)
+    np.testing.assert_allclose(rows["q"], q.values, rtol=1e-9)
+    assert rows["unusual"].tolist() == (t2.flags | q.flags).tolist()
+    assert rows["unusual"][[1, 4]].all()
+    assert not rows["unusual"].all()
+    assert found["limits"] == pytest.approx({"t2": t2.limit, "q": q.limit, "level": 0.95})
+    marked = ", ".join(str(row) for row in rows["row"][rows["unusual"]])
+    note = f"Rows {marked} are unlike the calibration rows (T^2 or Q above the 95% limit)"
+    assert note in said("predict", model, file)
+    shown = run("predict", model, file).stdout.splitlines()
+    assert [line.endswith("yes") for line in shown if line.startswith("  2 ")] == [True]
+    frame.iloc[[4]].to_csv(file, index=False)
+    assert "Row 1 is unlike the calibration rows" in said("predict", model, file)
+
+
+def test_of_rows_that_are_not_predicted_nothing_is_said(tmp_path, model):
+    file, _, _ = made(tmp_path)
+    frame = pd.read_csv(file)
+    frame.loc[3, "x4"] = np.nan
+    frame.to_csv(file, index=False)
+    row = run_json("predict", model, file, "--drop-missing")["predictions"][3]
+    assert (row["t2"], row["q"], row["unusual"]) == (None, None, None)
+
+
+def test_a_model_that_reproduces_its_rows_says_that_q_has_no_limit(tmp_path):
+    file, _, _ = made(tmp_path, n=8, p=12)
+    model = tmp_path / "m.json"
+    run("fit", file, "-r", "y", "--components", "7", "--model", model, "-q")
+    found = run_json("predict", model, file)
+    assert "The components reproduce the training rows: Q has no limit." in found["notes"]
+    assert any(
+        "There are no intervals: the model leaves no noise level" in one for one in found["notes"]
+    )
+
+
+def test_models_that_cannot_tell_unusual_rows_say_so(tmp_path, model):
+    file, _, _ = made(tmp_path)
+    content = json.loads(model.read_text())
+    del content["check"]
+    content["sha256"] = checksum(content)
+    model.write_text(json.dumps(content))
+    found = run_json("predict", model, file)
+    assert found["notes"] == [
+        "Rows unlike the calibration rows are not marked: the model was kept without what T^2 and "
+        "Q need."
+    ]
+    assert not {"t2", "q", "unusual"} & set(found["predictions"][0])
+    assert found["limits"] is None
+    run("fit", file, "-r", "y", "--method", "ridge", "--model", model, "-q")
+    assert "for PLS, and the model is one of ridge." in said("predict", model, file)
+
+
+def test_predictions_are_named_by_a_column(tmp_path, model):
+    file, _, _ = made(tmp_path)
+    frame = pd.read_csv(file)
+    frame.insert(0, "site", ["north", "south"] * 15)
+    frame.insert(2, "sample", [f"sample of the second batch, number {i}" for i in range(30)])
+    frame["code"] = np.arange(30) * 2.0
+    frame.to_csv(file, index=False)
+    out = tmp_path / "out.csv"
+    result = run("predict", model, file, "--out", out)
+    table = pd.read_csv(out)
+    assert table["id"].tolist() == frame["sample"].tolist()
+    assert table["row"].tolist() == list(range(1, 31))
+    shown = [line.split("  ")[0] for line in result.stdout.splitlines() if "…" in line]
+    assert len(shown) == 20
+    assert shown[7].startswith("sample")
+    assert shown[7].endswith("r 7")
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    found = run_json("predict", model, file, "--id", "code")
+    assert [one["id"] for one in found["predictions"][:3]] == ["0", "2", "4"]
+    frame.loc[0, ["sample", "x0"]] = [None, 1000.0]
+    frame.to_csv(file, index=False)
+    found = run_json("predict", model, file)
+    assert "id" not in found["predictions"][0]
+    assert "Row 1 is unlike" in said("predict", model, file, "--id", "sample")
+    assert "no column 'cod'; did you mean 'code'?" in refused("predict", model, file, "--id", "cod")
+
+
+def test_wavelengths_that_are_absent_suggest_only_near_ones(tmp_path):
+    model, new = tmp_path / "model.json", tmp_path / "new.csv"
+    run("fit", GASOLINE, "-r", "octane", "-f", "1100:1200", "--model", model, "-q")
+    frame = pd.read_csv(GASOLINE)
+    frame.drop(columns="1150").to_csv(new, index=False)
+    assert refused("predict", model, new).endswith("not in the table: '1150'.")
+    frame.rename(columns={"1150": "1150.5"}).to_csv(new, index=False)
+    assert refused("predict", model, new).endswith("'1150'; did you mean '1150.5'?")
+    assert refused("fit", GASOLINE, "-r", "1101").endswith("did you mean '1100' or '1102'?")
+    assert refused("fit", GASOLINE, "-r", "octane", "-f", "1701").endswith("did you mean '1700'?")
+    assert refused("fit", GASOLINE, "-r", "2000").endswith("no column '2000'.")
+
+
+def test_wavelengths_are_recognised_in_another_spelling(tmp_path):
+    model = tmp_path / "model.json"
+    run("fit", GASOLINE, "-r", "octane", "-f", "1100:1200", "--model", model, "-q")
+    frame = pd.read_csv(GASOLINE)
+    respelled = tmp_path / "respelled.csv"
+    frame.rename(columns=lambda name: f"X{name}.0" if name != "octane" else name).to_csv(
+        respelled, index=False
+    )
+    found = run_json("predict", model, respelled)
+    expected = run_json("predict", model, GASOLINE)
+    assert found["predictions"] == expected["predictions"]
+    assert "51 columns recognised by the number" in found["notes"][0]
+
+
+def test_predict_refuses_tables_that_do_not_fit(tmp_path, model):
+    file, _, _ = made(tmp_path)
+    frame = pd.read_csv(file)
+    frame.rename(columns={"x2": "x2 b"}).to_csv(tmp_path / "other.csv", index=False)
+    line = refused("predict", model, tmp_path / "other.csv")
+    assert "1 of 6 predictors of the model are not in the table: 'x2'" in line
+    assert "did you mean" in line
+    frame.loc[3, "x4"] = np.nan
+    frame.to_csv(tmp_path / "gap.csv", index=False)
+    assert "'x4' 1" in refused("predict", model, tmp_path / "gap.csv")
+    found = run_json("predict", model, tmp_path / "gap.csv", "--drop-missing")
+    assert found["predictions"][3]["prediction"] is None
+    assert found["predictions"][4]["prediction"] is not None
+
+
+def test_predict_refuses_a_changed_model(tmp_path, model):
+    file, _, _ = made(tmp_path)
+    out = tmp_path / "out.csv"
+    text = model.read_text()
+    model.write_text(text.replace('"x3"', '"x9"'))
+    assert "changed after" in refused("predict", model, file, "--out", out)
+    model.write_text(text[:-100])
+    assert "truncated" in refused("predict", model, file, "--out", out)
+    assert "not a model file" in refused("predict", file, file, "--out", out)
+    assert not out.exists()

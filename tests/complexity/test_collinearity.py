@@ -1,0 +1,199 @@
+"""Lower bound of the theorem, and the mean absolute correlation of Table 1."""
+
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+from _helpers.problems import SHARED, make_problem
+
+from plsdof import pls_path
+from plsdof.complexity import collinearity
+from plsdof.complexity.collinearity import dof_lower_bound, mean_absolute_correlation
+from plsdof.errors import ConstantColumnWarning, InvalidInputError
+
+FACTORIAL = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+
+
+def load(name):
+    """Return the predictors of one row of Table 1, all rows."""
+    if not SHARED.exists():
+        pytest.skip("the data sets of the paper are not part of the package")
+    if name == "kin":
+        from scipy.io import loadmat
+
+        return loadmat(SHARED / "data" / "kin32fh.mat")["X"]
+    import rdata
+
+    if name == "ozone":
+        frame = rdata.read_rda(SHARED / "data" / "Ozone.rda")["Ozone"].dropna()
+        return frame.drop(columns="V4").astype(float).to_numpy()
+    return np.asarray(rdata.read_rda(SHARED / "data" / "cookie.rda")["cookie"]["NIR"])
+
+
+def textbook_bound(X, scale):
+    S = np.corrcoef(X, rowvar=False) if scale else np.cov(X, rowvar=False)
+    largest = np.linalg.eigvalsh(S)[-1]
+    return 1 + np.trace(S) / largest if largest <= np.trace(S) / 2 else None
+
+
+@pytest.mark.parametrize(("n", "p"), [(40, 6), (10, 25)])
+@pytest.mark.parametrize("scale", [True, False])
+def test_bound_is_one_plus_trace_over_the_largest_eigenvalue(n, p, scale):
+    X, _ = make_problem(n, p, seed=1)
+    expected = textbook_bound(X, scale)
+    assert expected is not None
+    assert dof_lower_bound(X, scale=scale) == pytest.approx(expected, rel=1e-12)
+
+
+def test_bound_is_none_for_collinear_predictors():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(30, 1)) + 0.1 * rng.normal(size=(30, 5))
+    assert textbook_bound(X, scale=True) is None
+    assert dof_lower_bound(X) is None
+
+
+def test_scaling_decides_whether_the_condition_holds():
+    X = np.random.default_rng(3).normal(size=(30, 5)) * [100.0, 1.0, 1.0, 1.0, 1.0]
+    assert dof_lower_bound(X) is not None
+    assert dof_lower_bound(X, scale=False) is None
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_bound_holds_for_random_responses(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(25, 8)) @ rng.normal(size=(8, 8)) + 2 * rng.normal(size=(25, 8))
+    bound = dof_lower_bound(X)
+    assert bound is not None
+    dofs = [pls_path(X, rng.normal(size=25), 1).dof[1] for _ in range(100)]
+    assert min(dofs) >= bound
+
+
+def test_bound_is_attained_by_the_leading_principal_component():
+    X, _ = make_problem(25, 8, seed=4, decay=0.2)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    y = np.linalg.svd(Z)[0][:, 0]
+    assert pls_path(X, y, 1).dof[1] == pytest.approx(dof_lower_bound(X), rel=1e-9)
+
+
+def test_bound_fails_to_hold_where_none_is_given():
+    # Why the condition is there: DoF(1) may then be far below 1 + trace / largest eigenvalue.
+    U = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]]) / 2
+    X, y = U * [1.0, 1e-2], U @ [1e-3, 1.0]
+    assert dof_lower_bound(X, scale=False) is None
+    assert pls_path(X, y, 1, scale=False).dof[1] < 0
+
+
+def test_bound_equals_that_of_r(reference):
+    expected = reference.lower_bound
+    bound = dof_lower_bound(reference.X)
+    if expected["bound"]:
+        assert bound == pytest.approx(expected["lower.bound"], rel=1e-10)
+    else:
+        assert bound is None
+
+
+@pytest.mark.parametrize("angle", [0.0, 0.3, 1.0, 2.0])
+def test_equality_in_the_condition_counts_as_fulfilled(angle):
+    # Any rotation of two uncorrelated columns of equal variance has lambda_max = trace / 2.
+    rotation = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    X = FACTORIAL @ rotation * 0.1 + 0.7
+    assert dof_lower_bound(X) == pytest.approx(3.0, rel=1e-12)
+
+
+def test_bound_ignores_constant_columns():
+    X, _ = make_problem(20, 5, seed=5)
+    padded = np.column_stack([np.full(20, 0.1), X, np.zeros(20)])
+    assert dof_lower_bound(padded) == pytest.approx(dof_lower_bound(X), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "X",
+    [[[1.0], [2.0], [4.0]], [[1.0, 5.0], [2.0, 3.0]], [[1.0, 2.0], [1.0, 2.0], [1.0, 2.0]]],
+    ids=["one column", "two rows", "nothing varies"],
+)
+def test_bound_is_none_for_degenerate_predictors(X):
+    assert dof_lower_bound(X) is None
+
+
+@pytest.mark.parametrize("function", [dof_lower_bound, mean_absolute_correlation])
+def test_unusable_predictors_are_refused(function):
+    with pytest.raises(InvalidInputError, match="at least 2 are needed"):
+        function([[1.0, 2.0, 3.0]])
+    with pytest.raises(InvalidInputError, match="NaN or infinity"):
+        function([[1.0, np.nan], [2.0, 3.0], [0.0, 1.0]])
+
+
+@pytest.mark.parametrize(("n", "p"), [(30, 7), (6, 40)])
+def test_mean_correlation_equals_that_of_the_full_matrix(n, p):
+    X, _ = make_problem(n, p, seed=6)
+    expected = np.abs(np.corrcoef(X, rowvar=False)[np.triu_indices(p, 1)]).mean()
+    assert mean_absolute_correlation(X) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 7, 8])
+def test_mean_correlation_does_not_depend_on_the_blocks(monkeypatch, block):
+    X, _ = make_problem(20, 7, seed=7)
+    expected = mean_absolute_correlation(X)
+    monkeypatch.setattr(collinearity, "_BLOCK", block)
+    assert mean_absolute_correlation(X) == pytest.approx(expected, rel=1e-13)
+
+
+@pytest.mark.parametrize("function", [dof_lower_bound, mean_absolute_correlation])
+def test_many_predictors_need_no_square_matrix_of_them(monkeypatch, function):
+    monkeypatch.setattr(collinearity, "_BLOCK", 64)
+    X = np.random.default_rng(8).normal(size=(3, 2000))
+    tracemalloc.start()
+    function(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2000 * 2000 * 8 / 10
+
+
+@pytest.mark.parametrize(
+    ("name", "drop", "expected", "digits"),
+    [
+        ("cookie", [], 0.8669, 4),
+        ("cookie", [22, 60], 0.8817, 4),
+        ("ozone", [], 0.2592, 4),
+        ("kin", [], 0.009, 3),
+    ],
+)
+def test_mean_correlation_reproduces_table_1(name, drop, expected, digits):
+    X = np.delete(load(name), drop, axis=0)
+    assert round(mean_absolute_correlation(X), digits) == expected
+
+
+def test_mean_correlation_is_invariant_to_units_and_signs():
+    X, _ = make_problem(20, 5, seed=9)
+    other = X * [1e-6, -1.0, 3.0, -1e8, 2.0] + [0.0, 1.0, -5.0, 1e8, 0.0]
+    assert mean_absolute_correlation(other) == pytest.approx(mean_absolute_correlation(X), rel=1e-9)
+
+
+def test_mean_correlation_of_multiples_is_one_and_of_a_factorial_design_zero():
+    x = np.array([1.0, 4.0, 2.0, 8.0])
+    assert mean_absolute_correlation(np.column_stack([x, -2 * x, x + 3])) == pytest.approx(1.0)
+    assert mean_absolute_correlation(FACTORIAL) == pytest.approx(0.0, abs=1e-15)
+
+
+def test_two_rows_are_always_fully_correlated():
+    X = np.random.default_rng(10).normal(size=(2, 6))
+    assert mean_absolute_correlation(X) == pytest.approx(1.0)
+
+
+def test_constant_columns_are_left_out_of_the_mean_with_a_warning():
+    X, _ = make_problem(20, 4, seed=11)
+    padded = pd.DataFrame(np.column_stack([X, np.full(20, 0.1)]), columns=[*"abcd", "blank"])
+    with pytest.warns(ConstantColumnWarning, match="'blank'.*left out of the mean") as log:
+        value = mean_absolute_correlation(padded)
+    assert log[0].filename == __file__
+    assert value == pytest.approx(mean_absolute_correlation(X), rel=1e-12)
+
+
+def test_fewer_than_two_varying_columns_are_an_error():
+    with pytest.raises(InvalidInputError, match=r"1 column\(s\) that vary; .* at least 2"):
+        mean_absolute_correlation([[1.0], [2.0], [4.0]])
+    with pytest.raises(InvalidInputError, match=r"1 column\(s\) that vary"):
+        mean_absolute_correlation([[1.0, 3.0], [2.0, 3.0], [4.0, 3.0]])
+    with pytest.raises(InvalidInputError, match=r"0 column\(s\) that vary"):
+        mean_absolute_correlation([[2.0, 3.0], [2.0, 3.0], [2.0, 3.0]])

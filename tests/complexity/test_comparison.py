@@ -1,0 +1,146 @@
+"""Methods side by side on the scale of Degrees of Freedom."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+from _helpers.problems import make_problem
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeRegressor
+
+from plsdof import compare_paths, cross_validate, pcr_path, pls_path, ridge_path
+from plsdof.errors import InvalidInputError, NotAvailableError
+
+
+@pytest.fixture
+def problem():
+    return make_problem(40, 6, seed=1, decay=1)
+
+
+def test_rows_are_those_of_the_paths(problem):
+    X, y = problem
+    table = compare_paths(X, y, alphas=[1.0, 10.0], criteria=["bic", "gcv"])
+    for name, path in [
+        ("pls", pls_path(X, y)),
+        ("pcr", pcr_path(X, y)),
+        ("ridge", ridge_path(X, y, [1.0, 10.0])),
+    ]:
+        rows = table.method == name
+        np.testing.assert_allclose(table.dof[rows], path.dof)
+        np.testing.assert_allclose(table.parameter[rows], path.parameters)
+        np.testing.assert_allclose(table.train_error[rows], path.rss / 40)
+        np.testing.assert_allclose(table.criteria["gcv"][rows], path.criterion("gcv"))
+    assert np.isnan(table.cv_error).all()
+
+
+def test_cross_validated_errors_are_those_of_cross_validate(problem):
+    X, y = problem
+    table = compare_paths(X, y, ["pls", "ridge"], cv=5)
+    expected = cross_validate(X, y, "pls", cv=5).mean_error
+    np.testing.assert_allclose(table.cv_error[table.method == "pls"], expected)
+    expected = cross_validate(X, y, "ridge", cv=5).mean_error
+    np.testing.assert_allclose(table.cv_error[table.method == "ridge"], expected)
+    best = table.best("cv_error")
+    for name, row in best.items():
+        assert table.cv_error[row] == np.nanmin(table.cv_error[table.method == name])
+
+
+def test_nearest_finds_models_of_equal_complexity(problem):
+    X, y = problem
+    table = compare_paths(X, y, alphas=np.logspace(-6, 6, 200))
+    rows = table.nearest(5.0)
+    assert table.dof[rows["pcr"]] == 5.0
+    assert abs(table.dof[rows["ridge"]] - 5.0) < 0.1
+    for name, row in rows.items():
+        assert table.method[row] == name
+
+
+def test_any_path_can_take_part(problem):
+    X, y = problem
+    methods = {"three": partial(pls_path, max_components=3), "raw": partial(pls_path, scale=False)}
+    table = compare_paths(X, y, methods, cv=4)
+    assert list(table.paths) == ["three", "raw"]
+    assert np.sum(table.method == "three") == 4
+    assert table.to_frame().shape == (11, 8)
+
+
+def test_any_regressor_takes_part_with_its_degrees_of_freedom(problem):
+    X, y = problem
+    methods = {
+        "pls": pls_path,
+        "ols": LinearRegression(),
+        "tree": DecisionTreeRegressor(max_depth=2),
+    }
+    table = compare_paths(X, y, methods, cv=4)
+    rows = {name: int(np.flatnonzero(table.method == name)[-1]) for name in methods}
+    assert table.dof[rows["ols"]] == pytest.approx(7.0)
+    assert table.train_error[rows["ols"]] == pytest.approx(table.train_error[rows["pls"]])
+    assert table.cv_error[rows["ols"]] == pytest.approx(table.cv_error[rows["pls"]])
+    bic = table.criteria["bic"]
+    assert bic[rows["ols"]] == pytest.approx(bic[rows["pls"]])
+    assert table.dof_std_error[rows["tree"]] > 0
+    assert table.dof_std_error[rows["ols"]] == 0
+    assert set(table.nearest(7.0)) == set(methods)
+    assert list(table.paths) == ["pls"]
+
+
+def test_what_is_not_known_is_said(problem):
+    X, y = problem
+    with pytest.raises(InvalidInputError, match="list of names"):
+        compare_paths(X, y, ["pls", "lasso"])
+    with pytest.raises(InvalidInputError, match="criteria must be one of"):
+        compare_paths(X, y, criteria=["dic"])
+    with pytest.raises(NotAvailableError, match="ask for it"):
+        compare_paths(X, y).best("cv_error")
+    unknown = compare_paths(X, y, {"s": partial(pcr_path, max_components=3, order="correlation")})
+    assert unknown.nearest(9.0) == {"s": 0}
+
+
+def test_integer_weights_compare_like_repeated_rows(problem):
+    X, y = problem
+    weights = np.random.default_rng(0).integers(1, 4, len(y))
+    methods = {"pls": partial(pls_path, max_components=3), "ols": LinearRegression()}
+    ours = compare_paths(X, y, methods, sample_weight=weights)
+    theirs = compare_paths(np.repeat(X, weights, axis=0), np.repeat(y, weights), methods)
+    np.testing.assert_allclose(ours.dof, theirs.dof, rtol=1e-9)
+    np.testing.assert_allclose(ours.train_error, theirs.train_error, rtol=1e-9)
+    np.testing.assert_allclose(ours.criteria["bic"], theirs.criteria["bic"], rtol=1e-9)
+    scored = compare_paths(X, y, methods, sample_weight=weights, cv=4)
+    assert np.all(np.isfinite(scored.cv_error))
+
+
+def test_regressors_and_paths_have_criteria_on_one_scale():
+    X, y = make_problem(40, 5, seed=1)
+    alpha, n = 7.0, len(y)
+    table = compare_paths(
+        X,
+        y,
+        {
+            "path": lambda X, y: ridge_path(X, y, [alpha]),
+            # The scaler divides by n, the path by n - 1.
+            "regressor": make_pipeline(StandardScaler(), Ridge(alpha * n / (n - 1))),
+        },
+        criteria=("aic", "bic", "gcv"),
+    )
+    for name in ("aic", "bic", "gcv"):
+        assert table.criteria[name][0] == pytest.approx(table.criteria[name][1], rel=1e-9)
+
+
+def test_weights_reach_a_pipeline_in_every_fold():
+    X, y = make_problem(40, 5, seed=1)
+    weights = np.arange(40.0) % 3
+    method = make_pipeline(StandardScaler(), LinearRegression())
+    table = compare_paths(X, y, {"ols": method}, sample_weight=weights, cv=5)
+    expected = cross_validate(
+        X, y, partial(pls_path, max_components=5), cv=5, sample_weight=weights
+    )
+    assert table.cv_error[0] == pytest.approx(expected.mean_error[5], rel=1e-9)
+
+
+def test_paths_keep_the_names_of_the_columns():
+    X, y = make_problem(20, 3)
+    table = compare_paths(pd.DataFrame(X, columns=list("abc")), y, ["pls"])
+    assert table.paths["pls"].feature_names == ("a", "b", "c")

@@ -1,0 +1,247 @@
+"""The Krylov space instead of singular vectors: same numbers, less work."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from plsdof import pls_path
+from plsdof._core.filters import factors_at, pls_filter
+from plsdof._core.fit import gram_is_hopeless
+from plsdof._core.inputs import standardize
+from plsdof._core.krylov import bidiagonalize, compress_gram, compress_svd, krylov_steps
+from plsdof._core.spectrum import dense_gram
+
+SHAPES = [(60, 200), (200, 60), (120, 121), (100, 100), (300, 50)]
+
+
+def collinear(rng, n, p, decay=0.7, noise=0.2):
+    k = min(n, p, 15)
+    scores = rng.normal(size=(n, k)) * decay ** np.arange(k)
+    X = scores @ rng.normal(size=(k, p)) + noise * rng.normal(size=(n, p)) + 3.0
+    return X, scores @ rng.normal(size=k) + 0.2 * rng.normal(size=n)
+
+
+def agree(fast, slow, tolerance=1e-8):
+    assert len(fast.dof) == len(slow.dof)
+    np.testing.assert_allclose(fast.dof, slow.dof, rtol=tolerance)
+    np.testing.assert_allclose(fast.rss, slow.rss, rtol=tolerance)
+    np.testing.assert_allclose(
+        fast.noise_variance("jacobian"), slow.noise_variance("jacobian"), rtol=tolerance
+    )
+    scale = np.linalg.norm(slow.coef, axis=1, keepdims=True) + 1e-300
+    np.testing.assert_allclose(fast.coef / scale, slow.coef / scale, atol=tolerance)
+    np.testing.assert_allclose(fast.intercept, slow.intercept, rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("solver", ["auto", "gram"])
+@pytest.mark.parametrize("scale", [True, False])
+def test_few_components_need_no_singular_vectors(shape, solver, scale):
+    rng = np.random.default_rng(shape[0])
+    X, y = collinear(rng, *shape)
+    fast = pls_path(X, y, 10, solver=solver, scale=scale)
+    assert fast.full is not None
+    assert min(fast.decomposition.eigenvalues.shape) <= krylov_steps(10)
+    agree(fast, pls_path(X, y, 10, solver="svd", scale=scale))
+
+
+def test_weighted_rows_too():
+    rng = np.random.default_rng(5)
+    X, y = collinear(rng, 90, 70)
+    weights = rng.uniform(0.5, 2.0, 90)
+    fast = pls_path(X, y, 6, sample_weight=weights)
+    assert fast.full is not None
+    agree(fast, pls_path(X, y, 6, sample_weight=weights, solver="svd"))
+
+
+@pytest.mark.parametrize("route", ["gram", "svd"])
+@pytest.mark.parametrize("seed", range(6))
+def test_reported_errors_cover_the_difference_to_the_singular_value_decomposition(route, seed):
+    rng = np.random.default_rng(seed)
+    n, p = rng.integers(60, 150, 2)
+    X, y = collinear(rng, n, p, decay=rng.uniform(0.2, 0.9), noise=10.0 ** rng.uniform(-6, -1))
+    data = standardize(X, y)
+    compress = {"gram": compress_gram, "svd": compress_svd}[route]
+    problem = (dense_gram(data), 12) if route == "gram" else (data, 12)
+    fast = pls_filter(compress(*problem).spectrum, 12)
+    slow = pls_path(X, y, 12, solver="svd")
+    size = min(len(fast.dof), len(slow.dof))
+    assert size > 4
+    difference = np.abs(fast.dof[:size] - slow.dof[:size])
+    assert np.all(difference <= fast.dof_error[:size] + slow.dof_error[:size])
+
+
+@pytest.mark.parametrize("gap", [1e2, 1e4, 1e6])
+def test_a_filter_that_is_steep_at_a_dominating_eigenvalue_is_counted_there_exactly(gap):
+    """Rounding of the eigenvalue alone, times the slope, would be off by orders of magnitude."""
+    rng = np.random.default_rng(1)
+    n, p = 80, 60
+    U = np.linalg.qr(rng.normal(size=(n, p)) - 0.0)[0]
+    U -= U.mean(axis=0)
+    V = np.linalg.qr(rng.normal(size=(p, p)))[0]
+    S = np.linspace(1.0, 0.5, p)
+    S[0] = np.sqrt(gap)
+    X = (U * S) @ V.T
+    y = rng.normal(size=n)
+    fast = pls_path(X, y, 10, scale=False, solver="gram")
+    assert fast.full is not None
+    assert fast.spectrum.counted.basis_weights.sum() >= 1
+    slow = pls_path(X, y, 10, scale=False, solver="svd")
+    size = min(len(fast.dof), len(slow.dof))
+    np.testing.assert_allclose(fast.dof[:size], slow.dof[:size], rtol=1e-7)
+
+
+def test_every_eigenvalue_is_counted_once():
+    rng = np.random.default_rng(2)
+    X, y = collinear(rng, 100, 80)
+    spectrum = pls_path(X, y, 8).spectrum
+    counted = spectrum.counted
+    assert counted.weights.sum() + counted.basis_weights.sum() == spectrum.rank == 80
+    whole = pls_path(X, y, 8, solver="svd").spectrum.eigenvalues
+    trace = counted.eigenvalues.sum() + counted.basis_weights @ spectrum.eigenvalues
+    assert trace == pytest.approx(whole.sum(), rel=1e-12)
+
+
+def test_hard_data_fall_back_on_all_singular_vectors():
+    grid = np.linspace(0, 1, 150)
+    rng = np.random.default_rng(3)
+    peaks = np.exp(-((grid - rng.uniform(0, 1, (40, 1))) ** 2) / 0.02)
+    scores = rng.normal(size=(100, 40))
+    path = pls_path(scores @ peaks, scores[:, 0] + 0.1 * rng.normal(size=100), 20)
+    assert path.full is None
+    assert path.solver == "svd"
+
+
+def test_an_exhausted_krylov_space_ends_the_path_as_it_does_with_singular_vectors():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(100, 3)) @ rng.normal(size=(3, 90))
+    y = X[:, 0] + rng.normal(size=100)
+    with pytest.warns(match="3 supported"):
+        fast = pls_path(X, y, 10, solver="gram")
+    with pytest.warns(match="3 supported"):
+        slow = pls_path(X, y, 10, solver="svd")
+    agree(fast, slow)
+
+
+def test_constant_response_and_constant_predictors():
+    X = np.random.default_rng(0).normal(size=(80, 60))
+    with pytest.warns(match="no component"):
+        path = pls_path(X, np.ones(80), 5)
+    np.testing.assert_array_equal(path.dof, [1.0])
+    with pytest.warns(match="do not vary"), pytest.warns(match="no component"):
+        path = pls_path(np.ones((80, 60)), np.arange(80.0), 5)
+    np.testing.assert_array_equal(path.dof, [1.0])
+
+
+def test_the_complete_path_has_jacobians_and_the_same_numbers():
+    rng = np.random.default_rng(6)
+    X, y = collinear(rng, 70, 90)
+    path = pls_path(X, y, 5)
+    assert path.full is not None
+    whole = path.complete()
+    assert whole.full is None
+    assert path.complete() is whole
+    assert whole.complete() is whole
+    agree(path, whole)
+    for m in range(6):
+        assert np.trace(path.jacobian(m)) == pytest.approx(path.dof[m], rel=1e-9)
+        assert path.leverage(m).sum() == pytest.approx(path.dof[m], rel=1e-9)
+    np.testing.assert_allclose(path.coef_jacobian(3) @ y, path.coef[3], atol=1e-8)
+
+
+def test_another_response_starts_from_the_complete_path():
+    rng = np.random.default_rng(7)
+    X, y = collinear(rng, 70, 90)
+    other = rng.normal(size=70)
+    agree(pls_path(X, y, 5).refit(other), pls_path(X, other, 5, solver="svd"))
+
+
+def test_scores_and_loadings_do_not_depend_on_the_route():
+    rng = np.random.default_rng(8)
+    X, y = collinear(rng, 70, 90)
+    fast, slow = pls_path(X, y, 5), pls_path(X, y, 5, solver="svd")
+    for name in ("x_weights", "x_scores", "x_loadings", "x_rotations"):
+        ours, theirs = getattr(fast, name), getattr(slow, name)
+        sign = np.sign(np.sum(ours * theirs, axis=0))
+        np.testing.assert_allclose(ours * sign, theirs, atol=1e-9 * np.abs(theirs).max())
+    np.testing.assert_allclose(fast.fitted, slow.fitted, atol=1e-9)
+
+
+def test_a_path_in_krylov_space_can_be_pickled():
+    rng = np.random.default_rng(9)
+    X, y = collinear(rng, 70, 90)
+    path = pls_path(X, y, 5)
+    copy = pickle.loads(pickle.dumps(path))
+    np.testing.assert_array_equal(copy.dof, path.dof)
+    np.testing.assert_array_equal(copy.coef_std_error(3), path.coef_std_error(3))
+
+
+def test_filters_can_be_evaluated_anywhere():
+    rng = np.random.default_rng(10)
+    X, y = collinear(rng, 70, 90)
+    path = pls_path(X, y, 5, solver="svd")
+    found = factors_at(path.spectrum, path.spectrum.eigenvalues[3:9], 5)
+    np.testing.assert_allclose(found, path.filter.factors[:, 3:9], atol=1e-9)
+
+
+def test_bidiagonalization_reproduces_the_matrix_on_its_space():
+    rng = np.random.default_rng(12)
+    A = rng.normal(size=(30, 20))
+    run = bidiagonalize(A, rng.normal(size=20), 8)
+    np.testing.assert_allclose(run.weights @ run.weights.T, np.eye(8), atol=1e-13)
+    gram = run.weights @ A.T @ A @ run.weights.T
+    np.testing.assert_allclose(run.bidiagonal.T @ run.bidiagonal, gram, atol=1e-11)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_predictors_of_low_rank_do_not_cost_digits(seed):
+    """y then has a part that no direction of X reaches, and Lanczos finds a node near zero."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-3, 4, (64, 26)) @ rng.integers(-2, 3, (26, 104)).astype(float)
+    y = rng.normal(size=64)
+    fast, slow = pls_path(X, y, 12), pls_path(X, y, 12, solver="svd")
+    spread = np.std(y)
+    np.testing.assert_allclose(fast.predict(X), slow.predict(X), atol=1e-9 * spread)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_tiny_singular_values_do_not_cost_digits_of_predictions(seed):
+    rng = np.random.default_rng(seed)
+    U, V = (np.linalg.qr(rng.normal(size=(size, 50)))[0] for size in (55, 65))
+    X = (U * np.logspace(0, -9, 50)) @ V.T
+    y = rng.normal(size=55)
+    fast = pls_path(X, y, 12, scale=False)
+    slow = pls_path(X, y, 12, scale=False, solver="svd")
+    size = min(len(fast.dof), len(slow.dof))
+    np.testing.assert_allclose(fast.predict(X)[:size], slow.predict(X)[:size], atol=1e-8)
+
+
+def test_large_means_do_not_cost_digits_of_predictions():
+    rng = np.random.default_rng(0)
+    X = rng.integers(-1000, 1000, (60, 5)).astype(float)
+    y = X @ np.arange(5.0) + rng.normal(size=60)
+    moved = pls_path(X + 2.0**40, y).predict(X + 2.0**40)
+    np.testing.assert_allclose(moved, pls_path(X, y).predict(X), atol=3e-7 * np.std(y))
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e200, 1e-200])
+def test_some_rows_tell_whether_the_gram_matrix_can_do(unit):
+    rng = np.random.default_rng(0)
+    grid = np.linspace(0, 1, 150)
+    smooth = np.exp(-((grid - rng.uniform(0, 1, (100, 1))) ** 2) / 0.1)
+    rough = rng.normal(size=(100, 150))
+    for scale in (True, False):
+        assert gram_is_hopeless(smooth * unit, 10, scale) == (unit == 1.0 or scale)
+        assert not gram_is_hopeless(smooth * unit, 2, scale)
+        assert not gram_is_hopeless(rough * unit, 10, scale)
+
+
+@pytest.mark.parametrize("components", [None, 0, 1, 29, 30, 40, 200])
+def test_looking_at_some_rows_never_fails(components):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 40))
+    X[:, :3] = [1.0, 0.0, 1e300]
+    X[0, 3] = 1.7e308
+    for rows in (X, X.T, X[:2], X[:, :1], np.zeros((5, 5))):
+        assert not gram_is_hopeless(rows, components, True)

@@ -1,0 +1,163 @@
+"""Criteria and rules of choice."""
+
+import numpy as np
+import pytest
+from _helpers.problems import make_problem
+
+from plsdof import pcr_path, pls_path
+from plsdof._core import criteria
+from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.estimators.linear import PCRegressor
+
+RSS, DOF, N, NOISE = np.array([50.0, 20.0, 18.0]), np.array([1.0, 4.0, 9.5]), 20.0, 1.5
+
+
+def test_formulas_on_plain_numbers():
+    for k in range(3):
+        rss, dof = float(RSS[k]), float(DOF[k])
+        assert criteria.aic(RSS, DOF, N, NOISE)[k] == pytest.approx((rss + 2 * dof * NOISE) / N)
+        assert criteria.bic(RSS, DOF, N, NOISE)[k] == pytest.approx(
+            (rss + np.log(N) * dof * NOISE) / N
+        )
+        assert criteria.cp(RSS, DOF, N, NOISE)[k] == pytest.approx(rss / NOISE - N + 2 * dof)
+        assert criteria.gcv(RSS, DOF, N)[k] == pytest.approx(N * rss / (N - dof) ** 2)
+        assert criteria.aicc(RSS, DOF, N)[k] == pytest.approx(
+            np.log(rss / N) + 1 + 2 * (dof + 1) / (N - dof - 2)
+        )
+
+
+def test_gmdl_equals_hansen_and_yu_with_the_intercept_coded_out():
+    total, n, k = 50.0, 19.0, 3.0
+    S = 20.0 / (n - k)
+    F = (total - 20.0) / (k * S)
+    expected = n / 2 * np.log(S) + k / 2 * np.log(F) + np.log(n)
+    scores = criteria.gmdl(RSS, DOF, N, total)
+    assert scores[1] == pytest.approx(expected)
+    assert scores[0] == pytest.approx(n / 2 * np.log(total / n) + 0.5 * np.log(n))
+
+
+def test_gmdl_codes_a_model_that_explains_too_little_as_the_empty_one():
+    scores = criteria.gmdl(np.array([50.0, 49.0]), np.array([1.0, 8.0]), 20.0, 50.0)
+    assert scores[0] == scores[1]
+
+
+def test_undefined_scores_are_nan_and_never_win():
+    dof = np.array([1.0, 19.0, 25.0])
+    assert np.isnan(criteria.gcv(RSS, dof, N)[2])
+    assert np.isnan(criteria.aicc(RSS, dof, N)[1:]).all()
+    assert np.isnan(criteria.gmdl(RSS, dof, N, 50.0)[2])
+    assert np.isnan(criteria.noise_from_dof(RSS, dof, N)[2])
+    assert criteria.global_minimum([np.nan, 3.0, np.nan, 2.0]) == 3
+    assert criteria.first_minimum([np.nan, 3.0, np.nan, 4.0, 1.0]) == 1
+    with pytest.raises(NotAvailableError, match="not defined for any model"):
+        criteria.first_minimum([np.nan])
+
+
+def test_rules_of_choice():
+    scores = [5.0, 3.0, 3.0, 4.0, 1.0]
+    assert criteria.choose(scores, "first-minimum") == 2
+    assert criteria.choose(scores, "global-minimum") == 4
+    assert criteria.first_minimum([3.0, 2.0, 1.0]) == 2
+    assert criteria.first_minimum([1.0, 2.0]) == 0
+    assert criteria.one_standard_error([9.0, 4.0, 3.5, 3.4], [1.0, 1.0, 1.0, 0.7]) == 1
+
+
+@pytest.mark.parametrize("name", list(criteria.CRITERIA))
+def test_every_criterion_chooses_from_a_path(name):
+    X, y = make_problem(60, 6, seed=1, decay=1)
+    selection = pls_path(X, y).select(name)
+    assert 0 <= selection.n_components <= 6
+    assert selection.criterion == name
+    assert f"first-minimum of {name} at {selection.n_components}" in selection.message
+
+
+def test_the_empty_model_can_be_chosen():
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(50, 5)), rng.normal(size=50)
+    path = pls_path(X, y)
+    for name in ("bic", "gmdl"):
+        selection = path.select(name)
+        assert selection.n_components == 0
+    assert np.all(path.coef[0] == 0)
+
+
+def test_cp_uses_one_noise_level_for_all_models():
+    X, y = make_problem(40, 4, seed=2)
+    path = pls_path(X, y)
+    sigma2 = path.rss[-1] / (40 - 5)
+    np.testing.assert_allclose(
+        path.criterion("cp"), path.rss / sigma2 - 40 + 2 * path.dof, rtol=1e-9
+    )
+    assert path.criterion("cp")[-1] == pytest.approx(5.0)
+    wide = pls_path(*make_problem(10, 30, seed=2))
+    with pytest.raises(NotAvailableError, match="Give noise="):
+        wide.criterion("cp")
+    assert np.all(np.isfinite(wide.criterion("cp", noise=0.5)))
+
+
+def test_a_given_noise_variance_is_used():
+    path = pls_path(*make_problem(40, 4, seed=3))
+    expected = path.rss / 40 + np.log(40) * path.dof / 40 * 0.25
+    np.testing.assert_allclose(path.criterion("bic", noise=0.25), expected)
+
+
+def test_models_below_one_degree_of_freedom_are_skipped_and_explained():
+    # Two predictors in the proportions of the negative example of the theory.
+    rng = np.random.default_rng(5)
+    U, _ = np.linalg.qr(np.column_stack([np.ones(12), rng.normal(size=(12, 3))]))
+    X = U[:, 1:3] * [1.0, 1e-2]
+    y = U[:, 1] * 1e-3 + U[:, 2] + 3.0 * U[:, 3]
+    path = pls_path(X, y, scale=False)
+    assert path.dof[1] < -90
+    selection = path.select("bic", rule="global-minimum")
+    assert np.argmin(selection.scores) == 1
+    assert selection.n_components != 1
+    assert "1 model(s) with less than 1 Degree of Freedom skipped" in selection.message
+
+
+def test_clipped_dof_is_limited_as_in_r():
+    X, y = make_problem(12, 30, seed=6)
+    path = pls_path(X, y)
+    assert path.dof.max() > 11
+    clipped = np.minimum(path.dof, 11)
+    expected = path.rss / 12 + 2 * clipped / 12 * path.noise_variance()
+    np.testing.assert_allclose(path.criterion("aic", dof="clipped"), expected)
+
+
+def test_perfect_fit_has_no_nan_winner():
+    X, _ = make_problem(20, 3, seed=7)
+    path = pls_path(X, X @ [1.0, 2.0, 3.0])
+    for name in ("bic", "aicc", "gcv", "gmdl"):
+        assert path.select(name).n_components == 3
+
+
+def test_a_selection_says_which_noise_it_used():
+    X, y = make_problem(20, 4)
+    path = pls_path(X, y)
+    assert path.select("bic").noise == "jacobian"
+    assert path.select("aic", "naive").noise == "naive"
+    assert path.select("cp").noise == "least-squares"
+    assert path.select("cp", noise=2.0).noise == "2"
+    for name in ("gcv", "aicc", "gmdl"):
+        assert path.select(name).noise == "not used"
+
+
+def test_unknown_words_are_refused():
+    X, y = make_problem(20, 4)
+    path = pls_path(X, y)
+    with pytest.raises(InvalidInputError, match="dof must be one of 'exact', 'clipped'"):
+        path.noise_variance("dof", dof="bogus")
+    with pytest.raises(InvalidInputError, match="kind must be one of"):
+        path.noise_variance("bogus")
+    with pytest.raises(InvalidInputError, match="noise must be one of"):
+        path.select("bic", noise="bogus")
+
+
+def test_principal_components_are_chosen_by_the_global_minimum():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 5)) * [9.0, 5.0, 3.0, 2.0, 1.0]
+    y = X[:, 3] + 0.1 * rng.normal(size=60)  # a late component
+    path = pcr_path(X, y, scale=False)
+    assert path.select().rule == "global-minimum"
+    assert path.select().n_components == PCRegressor(scale=False).fit(X, y).n_components_ >= 4
+    assert path.select(rule="first-minimum").n_components == 0

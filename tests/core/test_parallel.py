@@ -1,0 +1,131 @@
+"""The loop over folds: one warning for all, parallel runs, progress."""
+
+import sys
+import warnings
+from functools import partial
+
+import numpy as np
+import pytest
+from _helpers.problems import make_problem
+from numpy.testing import assert_allclose, assert_array_equal
+
+from plsdof import pcr_path, pls_path
+from plsdof._core.work import run_each
+from plsdof.errors import (
+    ConstantColumnWarning,
+    MissingExtraError,
+    PlsdofWarning,
+    RankExhaustedWarning,
+)
+from plsdof.selection.cross_validation import cross_validate
+from plsdof.selection.folds import make_folds
+
+
+@pytest.fixture
+def problem():
+    return make_problem(47, 8, seed=3, decay=1.0, noise=1.0)
+
+
+def test_exhausted_folds_give_one_warning():
+    X, y = make_problem(12, 30, seed=0)
+    with pytest.warns(RankExhaustedWarning, match="In 4 of 4 folds: 20 components") as record:
+        result = cross_validate(X, y, cv=4, max_components=20)
+    assert len(record) == 1
+    assert record[0].filename == __file__
+    assert "13 of 21 models" not in result.message
+    assert result.message.startswith("12 of 21 models are left out because fold 0 supports 9 only")
+
+
+def test_constant_columns_of_single_folds_give_one_warning(problem):
+    X, y = problem
+    X = np.column_stack([X, np.arange(47) == 3, np.arange(47) == 4])
+    with pytest.warns(ConstantColumnWarning, match="In 2 of 5 folds: 1 column") as record:
+        cross_validate(X, y, cv=5, max_components=2)
+    assert len(record) == 1
+
+
+def test_warnings_turned_into_errors_still_speak_for_all_folds(problem):
+    X, y = problem
+    X = np.column_stack([X, np.arange(47) == 3, np.arange(47) == 4])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ConstantColumnWarning, match="In 2 of 5 folds: 1 column"):
+            cross_validate(X, y, cv=5, max_components=2)
+
+
+def test_there_is_one_warning_of_each_kind():
+    X, y = make_problem(12, 30, seed=0)
+    X[:, 0] = 1.0
+    with pytest.warns(PlsdofWarning) as record:
+        cross_validate(X, y, cv=4, max_components=20)
+    assert {one.category for one in record} == {ConstantColumnWarning, RankExhaustedWarning}
+    assert len(record) == 2
+    assert all(str(one.message).startswith("In 4 of 4 folds: ") for one in record)
+
+
+def test_other_warnings_of_a_callable_are_passed_on_once(problem):
+    def fit(X, y):
+        warnings.warn("this is slow", UserWarning, stacklevel=2)
+        return pls_path(X, y, 1)
+
+    with pytest.warns(UserWarning, match="^this is slow$") as record:
+        cross_validate(*problem, fit, 5)
+    assert len(record) == 1
+
+
+@pytest.mark.parametrize("path", ["pls", partial(pcr_path, max_components=3)])
+def test_parallel_run_equals_the_plain_loop(problem, path):
+    pytest.importorskip("joblib")
+    plain = cross_validate(*problem, path, 4, random_state=0, repeats=2)
+    parallel = cross_validate(*problem, path, 4, random_state=0, repeats=2, n_jobs=2)
+    assert_allclose(parallel.predictions, plain.predictions, rtol=1e-12)
+    assert_allclose(parallel.fold_errors, plain.fold_errors, rtol=1e-12)
+
+
+def test_parallel_run_hands_warnings_over():
+    pytest.importorskip("joblib")
+    X, y = make_problem(12, 30, seed=0)
+    with pytest.warns(RankExhaustedWarning, match="In 4 of 4 folds") as record:
+        cross_validate(X, y, cv=4, max_components=20, n_jobs=2)
+    assert len(record) == 1
+
+
+def threads_of_worker(_fold):
+    from threadpoolctl import threadpool_info
+
+    np.ones((3, 3)) @ np.ones((3, 3))
+    return [pool["num_threads"] for pool in threadpool_info()]
+
+
+def test_workers_use_one_thread_each_whatever_the_environment_says(monkeypatch):
+    pytest.importorskip("joblib")
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
+    folds = make_folds(np.zeros((6, 1)), np.zeros(6), 3)
+    found = run_each(threads_of_worker, folds, n_jobs=2)
+    assert all(pools and set(pools) == {1} for pools in found)
+
+
+def test_results_keep_the_order_of_the_folds():
+    folds = make_folds(np.zeros((9, 1)), np.zeros(9), 9)
+    assert run_each(lambda fold: int(fold.test[0]), folds) == list(range(9))
+
+
+def test_progress_bar_goes_to_stderr_only(problem, capsys, monkeypatch):
+    pytest.importorskip("rich")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    shown = cross_validate(*problem, cv=3, progress=True)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "Cross-validation" in captured.err
+    assert_array_equal(shown.fold_errors, cross_validate(*problem, cv=3).fold_errors)
+
+
+@pytest.mark.parametrize(
+    ("package", "options", "extra"),
+    [("joblib", {"n_jobs": 2}, "sklearn"), ("rich.progress", {"progress": True}, "cli")],
+)
+def test_missing_packages_are_named_with_their_extra(monkeypatch, problem, package, options, extra):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtraError, match=rf"plsdof\[{extra}\]"):
+        cross_validate(*problem, cv=3, **options)

@@ -1,0 +1,192 @@
+"""Tall data in memory: one pass, the same numbers, and rows that the path owns."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from plsdof import pls_path
+from plsdof._core.inputs import as_observations, standardize
+from plsdof._core.spectrum import tall_gram
+from plsdof.errors import NotAvailableError
+
+
+def table(n=300, p=40, seed=0, offset=3.0):
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=(n, 5))
+    X = scores @ rng.normal(size=(5, p)) + rng.normal(size=(n, p)) + offset
+    return X, scores[:, 0] + rng.normal(size=n)
+
+
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("offset", [0.0, 3.0, 1e6])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_gram_matrix_equals_that_of_standardised_data(scale, weighted, offset, order):
+    X, y = table(n=4000, p=60, offset=offset)
+    weights = np.random.default_rng(1).uniform(0.0, 3.0, len(X)) if weighted else None
+    if weighted:
+        weights[::7] = 0.0
+    gram, _ = tall_gram(as_observations(np.array(X, order=order), y, weights), scale=scale)
+    data = standardize(X, y, scale=scale, sample_weight=weights)
+    dense = data.X.T @ data.X
+    np.testing.assert_allclose(gram.matrix, dense, atol=1e-11 * dense.max())
+    np.testing.assert_allclose(gram.response, data.X.T @ data.y, atol=1e-10 * dense.max())
+    np.testing.assert_allclose(gram.units.x_mean, data.units.x_mean, rtol=1e-12)
+    np.testing.assert_allclose(gram.units.x_scale, data.units.x_scale, rtol=1e-12)
+    assert gram.units.y_mean == data.units.y_mean
+    assert (gram.units.n, gram.units.n_rows) == (data.units.n, data.units.n_rows)
+    assert gram.total == pytest.approx(data.y @ data.y, rel=1e-14)
+    v = np.random.default_rng(2).normal(size=(60, 2))
+    np.testing.assert_allclose(gram.to_samples(v), data.X @ v, atol=1e-8)
+    np.testing.assert_allclose(gram.to_samples(v[:, 0]), data.X @ v[:, 0], atol=1e-8)
+
+
+def with_column(X, values):
+    return np.column_stack([X, values])
+
+
+DOUBTFUL = {
+    "constant": lambda X: with_column(X, np.full(len(X), 3.0)),
+    "nearly constant": lambda X: with_column(X, 3.0 + 1e-12 * X[:, 0]),
+    "huge": lambda X: with_column(X, 1e200 * X[:, 0]),
+    "tiny": lambda X: with_column(X, 1e-200 * X[:, 0]),
+    "wide": lambda X: X[:300],
+    "square": lambda X: X[:400],
+}
+
+
+COLUMNS = ("constant", "huge", "tiny")
+
+
+def jumping(X):
+    """Add a column whose first rows are no guide to the others."""
+    return with_column(X, np.where(np.arange(len(X)) < 400, 0.0, 1e3) + X[:, 0])
+
+
+@pytest.mark.parametrize("case", DOUBTFUL)
+def test_doubtful_columns_are_left_to_a_closer_look(case):
+    X, y = table(n=5000, p=400)
+    X = DOUBTFUL[case](X)
+    assert tall_gram(as_observations(X, y[: len(X)])) is None
+
+
+@pytest.mark.parametrize("change", [*(DOUBTFUL[case] for case in COLUMNS), jumping])
+@pytest.mark.filterwarnings("ignore:1 column")
+def test_doubtful_columns_are_fitted_all_the_same(change):
+    X, y = table(n=5000, p=400)
+    X = change(X)
+    fast, slow = pls_path(X, y, 5), pls_path(X, y, 5, solver="svd")
+    np.testing.assert_allclose(fast.dof, slow.dof, rtol=1e-9)
+    np.testing.assert_allclose(fast.predict(X), slow.predict(X), atol=1e-9)
+
+
+def test_a_shift_that_was_no_good_is_replaced_by_the_mean():
+    X, y = table(n=5000, p=400)
+    gram, rows = tall_gram(as_observations(jumping(X), y))
+    assert abs(rows.rest[-1]) < 1e-6
+    assert rows.shift[-1] == pytest.approx(gram.units.x_mean[-1])
+
+
+CHANGES = {
+    "one value": lambda X: X.__setitem__((5, 3), X[5, 3] + 1e-6),
+    "another origin": lambda X: X.__iadd__(5.0),
+    "another unit": lambda X: X.__imul__(2.0),
+    "other rows": lambda X: X.__setitem__(slice(None), X[::-1].copy()),
+    "nothing left": lambda X: X.fill(0.0),
+    "not a number": lambda X: X.__setitem__((0, 0), np.nan),
+    "infinities": lambda X: X.__setitem__((slice(2), 0), [np.inf, -np.inf]),
+}
+LATER = {
+    "fitted": lambda path: path.fitted,
+    "standard errors": lambda path: path.coef_std_error(2),
+    "another response": lambda path: path.refit(np.arange(300.0)).coef,
+}
+
+
+@pytest.mark.parametrize("later", LATER)
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_path_owns_its_rows(change, later):
+    X, y = table()
+    path, expected = pls_path(X, y, 5), LATER[later](pls_path(X.copy(), y, 5))
+    CHANGES[change](X)
+    np.testing.assert_array_equal(LATER[later](path), expected)
+
+
+@pytest.mark.parametrize("later", ["fitted", "another response"])
+def test_rows_beyond_what_is_kept_are_said_to_be_gone(later, monkeypatch):
+    X, y = table()
+    expected = pls_path(X, y, 5)
+    monkeypatch.setattr("plsdof._core.spectrum._KEPT", 1000)
+    path = pls_path(X, y, 5)
+    with pytest.raises(NotAvailableError, match=r"rows of the data were not kept.*predict\(\)"):
+        LATER[later](path)
+    np.testing.assert_array_equal(path.coef_std_error(2), expected.coef_std_error(2))
+
+
+@pytest.mark.parametrize("weights", [None, np.linspace(0.1, 2.0, 300)])
+def test_products_with_the_rows_are_those_of_standardised_ones(weights):
+    X, y = table(offset=3.0)
+    data = standardize(X, y, sample_weight=weights)
+    _, rows = tall_gram(as_observations(X, y, weights))
+    rng = np.random.default_rng(0)
+    u, v = rng.normal(size=(300, 2)), rng.normal(size=(40, 2))
+    np.testing.assert_allclose(rows.to_samples(v), data.X @ v, atol=1e-10)
+    np.testing.assert_allclose(rows.to_features(u), data.X.T @ u, atol=1e-10)
+
+
+def test_what_was_made_before_a_change_stays():
+    X, y = table()
+    path = pls_path(X, y, 5)
+    errors = path.coef_std_error(2)
+    X *= 2.0
+    np.testing.assert_array_equal(path.coef_std_error(2), errors)
+
+
+def test_a_pickled_path_brings_its_rows():
+    X, y = table()
+    path = pickle.loads(pickle.dumps(pls_path(X, y, 5)))
+    X *= 2.0
+    np.testing.assert_allclose(path.coef_std_error(2), pls_path(X / 2.0, y, 5).coef_std_error(2))
+
+
+def test_a_response_that_changed_after_the_fit_does_no_harm():
+    X, y = table()
+    path, expected = pls_path(X, y, 5), pls_path(X, y.copy(), 5)
+    y *= 2.0
+    np.testing.assert_array_equal(path.coef_std_error(2), expected.coef_std_error(2))
+    np.testing.assert_array_equal(path.fitted, expected.fitted)
+
+
+@pytest.mark.parametrize("offset", [0.5, 0.99, 1.2])
+def test_a_common_offset_of_all_columns_costs_no_digits(offset):
+    """The eigenvalue that centring removes would dwarf those that are left."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 400))
+    X -= X.mean(axis=0)
+    y = X[:, :5].sum(axis=1) + rng.normal(size=3000)
+    truth, found = pls_path(X, y, 6, solver="svd"), pls_path(X + offset, y, 6)
+    assert found.solver == "gram"
+    away = np.linalg.norm(found.coef[1:] - truth.coef[1:], axis=1)
+    assert np.all(away <= found.coef_error[1:] * np.linalg.norm(truth.coef[1:], axis=1) / 2)
+    assert np.all(np.abs(found.dof - truth.dof) <= found.dof_error)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_array])
+@pytest.mark.parametrize("unit", [1e-130, 1e-82, 1e-81, 1e-80, 1e76, 1e100, 1e130])
+def test_units_whose_fourth_powers_leave_the_range_of_floats(unit, kind):
+    X, y = table(n=200, p=40)
+    expected = pls_path(X, y, 6, scale=False)
+    found = pls_path(kind(X * unit), y, 6, scale=False)
+    np.testing.assert_allclose(found.dof, expected.dof, rtol=1e-9)
+    np.testing.assert_allclose(found.coef * unit, expected.coef, atol=1e-10)
+
+
+def test_huge_weights_and_responses():
+    X, y = table(n=200, p=40)
+    expected = pls_path(X, y, 6)
+    weighted = pls_path(X, y, 6, sample_weight=np.full(200, 1e200))
+    np.testing.assert_allclose(weighted.coef, expected.coef, atol=1e-9)
+    large = pls_path(X * 1e120, y * 1e135, 6, scale=False)
+    np.testing.assert_allclose(large.dof, pls_path(X, y, 6, scale=False).dof, rtol=1e-9)

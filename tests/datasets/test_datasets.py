@@ -1,0 +1,745 @@
+"""Data sets: the shipped numbers, the search for published files, the simulated stand-ins."""
+
+import copy
+import hashlib
+import http.server
+import json
+import pickle
+import sys
+import threading
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pooch
+import pytest
+import rdata
+import scipy.io
+
+import plsdof
+from plsdof.datasets import (
+    Bunch,
+    DatasetError,
+    DatasetUnavailableError,
+    _export,
+    catalogue,
+    dataset_status,
+    fetch_cookie,
+    fetch_kin32fh,
+    load_gasoline,
+    load_ozone,
+    make_kin,
+    make_spectra,
+)
+from plsdof.datasets import catalogue as published
+from plsdof.datasets import real as fetched
+from plsdof.datasets import real as shipped
+from plsdof.datasets.catalogue import COOKIE, KIN32FH, PublishedFile, ShippedFile
+from plsdof.datasets.simulated import kin_distance
+from plsdof.errors import InvalidInputError, MissingExtraError, PlsdofError
+
+SHARED = Path(__file__).parents[3] / "shared"
+DATA, REFERENCE = SHARED / "data", SHARED / "reference"
+needs_files = pytest.mark.skipif(
+    not (DATA / "cookie.rda").is_file(), reason="the published data files are not at hand"
+)
+needs_reference = pytest.mark.skipif(
+    not (REFERENCE / "ozone.json").is_file(), reason="the reference values are not at hand"
+)
+
+RETRIEVE = pooch.retrieve
+MAKERS = {
+    "ozone": load_ozone,
+    "gasoline": load_gasoline,
+    "kin": lambda **options: make_kin(40, random_state=0, **options),
+    "spectra": lambda **options: make_spectra(20, 30, random_state=0, **options),
+}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    """Keep the tests away from the user's cache, and from the network."""
+    folder = tmp_path / "cache"
+    monkeypatch.delenv("PLSDOF_DATA", raising=False)
+    monkeypatch.setattr(pooch, "os_cache", lambda _: folder)
+
+    def no_network(**_):
+        raise OSError("no route to host")
+
+    monkeypatch.setattr(pooch, "retrieve", no_network)
+    return folder
+
+
+@pytest.fixture
+def fake_kin(tmp_path, monkeypatch):
+    """A small kin32fh.mat in a folder of its own, with its own hash pinned."""
+    folder = tmp_path / "own"
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    path = folder / "kin32fh.mat"
+    contents = {"X": rng.standard_normal((12, 32)), "Y": rng.standard_normal((12, 1))}
+    scipy.io.savemat(path, contents)
+    monkeypatch.setattr(fetched, "KIN32FH", described(path, KIN32FH.address))
+    return path, contents
+
+
+@pytest.fixture
+def fake_cookie(tmp_path, monkeypatch):
+    """A cookie.rda of the real shape, in which every number tells its row."""
+    folder = tmp_path / "own"
+    folder.mkdir(exist_ok=True)
+    path = folder / "cookie.rda"
+    rows = np.arange(1.0, 73.0)[:, None]
+    spectra = pd.DataFrame(rows + np.arange(700) / 1000, columns=[str(i) for i in range(1, 701)])
+    # The file's columns in another order than the documented one: names must decide.
+    percent = pd.DataFrame(
+        rows + np.array([0.4, 0.2, 0.1, 0.3]), columns=["water", "sucrose", "fat", "dry_flour"]
+    )
+    rdata.write_rda(path, {"cookie": {"NIR": spectra, "constituents": percent}})
+    monkeypatch.setattr(fetched, "COOKIE", described(path, COOKIE.address))
+    return path
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    """A web server on this machine; returns its folder and a function from name to address."""
+    root = tmp_path / "served"
+    root.mkdir()
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def __init__(self, *args):
+            super().__init__(*args, directory=str(root))
+
+        def log_message(self, *_):
+            pass
+
+    monkeypatch.setattr(pooch, "retrieve", RETRIEVE)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Quiet) as httpd:
+        thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield root, f"http://127.0.0.1:{httpd.server_port}"
+        httpd.shutdown()
+        thread.join()
+
+
+def described(path, address):
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return PublishedFile(filename=path.name, sha256=digest, address=address)
+
+
+def mean_absolute_correlation(X):
+    R = np.abs(np.corrcoef(X, rowvar=False))
+    return R[np.triu_indices_from(R, 1)].mean()
+
+
+def linear_r2(X, y):
+    centred = X - X.mean(axis=0)
+    residual = y - y.mean() - centred @ np.linalg.lstsq(centred, y - y.mean(), rcond=None)[0]
+    return 1 - residual @ residual / np.sum((y - y.mean()) ** 2)
+
+
+class TestOzone:
+    def test_complete_rows_are_those_without_a_missing_value(self):
+        everything, complete = load_ozone(rows="all"), load_ozone()
+        table = np.column_stack([everything.data, everything.target])
+        kept = ~np.isnan(table).any(axis=1)
+        assert table.shape == (366, 13)
+        assert complete.data.shape == (203, 12)
+        assert np.array_equal(complete.row_numbers, np.flatnonzero(kept) + 1)
+        assert np.array_equal(complete.data, everything.data[kept])
+        assert np.array_equal(complete.target, everything.target[kept])
+
+    def test_days_run_through_the_leap_year_1976(self):
+        data = load_ozone(rows="all").data
+        days = np.arange("1976-01-01", "1977-01-01", dtype="datetime64[D]")
+        months = days.astype("datetime64[M]")
+        assert np.array_equal(data[:, 0], months.astype(int) % 12 + 1)
+        assert np.array_equal(data[:, 1], (days - months).astype(int) + 1)
+        # 1 = Monday; day 0 of datetime64 was a Thursday.
+        assert np.array_equal(data[:, 2], (days.astype(int) + 3) % 7 + 1)
+
+    def test_original_names_stand_beside_readable_ones(self):
+        ozone = load_ozone()
+        assert ozone.original_names == ["V1", "V2", "V3", *(f"V{i}" for i in range(5, 14))]
+        assert ozone.feature_names[6] == "temperature_sandburg"
+        for word in (*ozone.original_names, *ozone.feature_names, "V4"):
+            assert word in ozone.DESCR
+
+    def test_residual_sum_of_squares_and_dof_of_least_squares(self):
+        # From an independent program, so the shipped numbers are checked without other files.
+        path = plsdof.pls_path(*load_ozone(return_X_y=True))
+        assert path.rss[[0, -1]] == pytest.approx(
+            [13549.546798029556, 3649.080312601525], rel=1e-12
+        )
+        assert path.dof[-1] == pytest.approx(13.0, abs=1e-9)
+
+    @needs_reference
+    def test_dof_equals_the_high_precision_reference(self):
+        exact = json.loads((REFERENCE / "ozone.json").read_text())["exact"]
+        path = plsdof.pls_path(*load_ozone(return_X_y=True))
+        assert path.dof == pytest.approx(exact["DoF"], abs=1e-9)
+        assert path.rss == pytest.approx(exact["RSS"], rel=1e-10)
+
+    @needs_files
+    def test_export_from_the_published_file_gives_the_shipped_bytes(self):
+        text = _export.ozone_csv(DATA / "Ozone.rda")
+        assert text.encode() == published.OZONE.path.read_bytes()
+
+    def test_unknown_choice_of_rows_is_refused(self):
+        with pytest.raises(InvalidInputError, match="'complete', 'all'; got 'some'"):
+            load_ozone(rows="some")
+
+
+class TestGasoline:
+    def test_shape_wavelengths_and_octane_range(self):
+        gasoline = load_gasoline()
+        assert gasoline.data.shape == (60, 401)
+        assert gasoline.feature_names[::200] == ["900 nm", "1300 nm", "1700 nm"]
+        assert np.array_equal(gasoline.wavelengths, np.linspace(900, 1700, 401))
+        assert (gasoline.target.min(), gasoline.target.max()) == (83.4, 89.6)
+        assert gasoline.data[0, 0] == -0.050193
+        assert gasoline.data[-1, -1] == 1.163959
+
+    def test_header_of_the_file_agrees_with_the_wavelengths(self):
+        header = published.GASOLINE.path.read_text().splitlines()[0].split(",")
+        assert header[0] == "octane"
+        assert [float(cell) for cell in header[1:]] == load_gasoline().wavelengths.tolist()
+
+    def test_spectra_predict_octane(self):
+        path = plsdof.pls_path(*load_gasoline(return_X_y=True), 5)
+        assert path.rss[3] < 0.05 * path.rss[0]
+
+
+class TestExport:
+    def test_lazy_load_finds_an_object_by_name(self, tmp_path):
+        chunks = [b"first object", b"second " * 50]
+        stored = [len(c).to_bytes(4, "big") + zlib.compress(c) for c in chunks]
+        (tmp_path / "Rdata.rdb").write_bytes(b"".join(stored))
+        place = {
+            "one": np.array([0, len(stored[0])], dtype=np.int32),
+            "two": np.array([len(stored[0]), len(stored[1])], dtype=np.int32),
+        }
+        rdata.write_rds(tmp_path / "Rdata.rdx", {"variables": place})
+        assert _export.lazy_load(tmp_path / "Rdata", "two") == chunks[1]
+
+    def test_cells_read_back_as_the_same_number(self):
+        values = [0.1 + 0.2, 5480.0, -0.05, 1e-17, 12.0]
+        assert [float(_export._cell(value)) for value in values] == values
+        assert _export._cell(12.0) == "12"
+        assert _export._cell(float("nan")) == ""
+
+
+class TestShippedFiles:
+    def test_changed_file_is_an_error(self, monkeypatch):
+        wrong = ShippedFile(filename="ozone.csv", sha256="0" * 64)
+        monkeypatch.setattr(shipped, "OZONE", wrong)
+        with pytest.raises(DatasetError, match=r"has been changed .* install the package again"):
+            load_ozone()
+
+    def test_absent_file_is_an_error(self, monkeypatch):
+        absent = ShippedFile(filename="absent.csv", sha256="0" * 64)
+        monkeypatch.setattr(shipped, "GASOLINE", absent)
+        with pytest.raises(DatasetError, match=r"absent\.csv.* install the package again"):
+            load_gasoline()
+
+    def test_line_endings_of_another_system_do_not_matter(self):
+        content = published.OZONE.path.read_bytes()
+        assert published.OZONE.matches(content.replace(b"\n", b"\r\n"))
+        assert not published.OZONE.matches(content.replace(b"30.56", b"30.57"))
+
+    def test_readme_states_the_pinned_hashes(self):
+        text = (published.OZONE.path.parent / "README.md").read_text()
+        assert published.OZONE.sha256 in text
+        assert published.GASOLINE.sha256 in text
+
+
+class TestConvention:
+    @pytest.mark.parametrize("name", MAKERS)
+    def test_entries_fit_together(self, name):
+        bunch = MAKERS[name]()
+        n, p = bunch.data.shape
+        assert bunch.target.shape == (n,)
+        assert len(bunch.feature_names) == len(set(bunch.feature_names)) == p
+        assert len(bunch.target_names) == 1
+        assert bunch.frame is None
+        assert bunch.DESCR
+        assert bunch.provenance
+        assert bunch.data.dtype == bunch.target.dtype == np.float64
+        assert bunch.data.flags.c_contiguous
+
+    @pytest.mark.parametrize("name", MAKERS)
+    def test_predictors_and_response_alone_are_the_same_arrays(self, name):
+        bunch = MAKERS[name]()
+        X, y = MAKERS[name](return_X_y=True)
+        assert np.array_equal(X, bunch.data)
+        assert np.array_equal(y, bunch.target)
+
+    @pytest.mark.parametrize("name", MAKERS)
+    def test_frames_hold_the_same_numbers_under_their_names(self, name):
+        plain, framed = MAKERS[name](), MAKERS[name](as_frame=True)
+        assert list(framed.data.columns) == plain.feature_names
+        assert framed.target.name == plain.target_names[0]
+        assert list(framed.frame.columns) == plain.feature_names + plain.target_names
+        assert np.array_equal(framed.data.to_numpy(), plain.data)
+        assert np.array_equal(framed.target.to_numpy(), plain.target)
+
+    def test_each_call_gives_fresh_arrays(self):
+        load_ozone().data[:] = 0.0
+        assert load_ozone().data.any()
+
+    def test_frames_need_pandas_and_arrays_do_not(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, "pandas", None)
+        assert load_ozone().data.shape == (203, 12)
+        with pytest.raises(MissingExtraError, match=r"as_frame=True.*plsdof\[frame\]"):
+            load_ozone(as_frame=True)
+
+    def test_bunch_is_a_dictionary_with_attributes(self):
+        bunch = Bunch(a=1)
+        bunch.b = 2
+        assert bunch == {"a": 1, "b": 2}
+        assert {"a", "b", "keys"} <= set(dir(bunch))
+        with pytest.raises(AttributeError, match="no entry 'c'; it has a, b"):
+            bunch.c  # noqa: B018
+        assert repr(bunch) == "Bunch(a, b)"
+
+    def test_bunch_survives_copying_and_pickling(self):
+        bunch = Bunch(a=1)
+        for twin in (copy.deepcopy(bunch), pickle.loads(pickle.dumps(bunch))):
+            assert type(twin) is Bunch
+            assert twin == bunch
+
+    def test_repr_of_a_stand_in_says_so(self):
+        assert "(simulated), data (5, 32)" in repr(make_kin(5, random_state=0))
+        assert "simulated)" not in repr(load_ozone()).split(":")[0]
+
+
+class TestKinFile:
+    def test_reads_a_local_folder(self, fake_kin):
+        path, contents = fake_kin
+        kin = fetch_kin32fh(data_home=path.parent)
+        assert np.array_equal(kin.data, contents["X"])
+        assert np.array_equal(kin.target, contents["Y"][:, 0])
+        assert not kin.simulated
+
+    def test_reads_the_folder_named_by_the_environment(self, fake_kin, monkeypatch):
+        path, contents = fake_kin
+        monkeypatch.setenv("PLSDOF_DATA", str(path.parent))
+        X, y = fetch_kin32fh(n_rows=5, return_X_y=True)
+        assert np.array_equal(X, contents["X"][:5])
+        assert np.array_equal(y, contents["Y"][:5, 0])
+
+    def test_data_home_comes_before_the_environment(self, fake_kin, monkeypatch, tmp_path):
+        path, _ = fake_kin
+        monkeypatch.setenv("PLSDOF_DATA", str(tmp_path / "elsewhere"))
+        assert len(fetch_kin32fh(data_home=str(path.parent)).target) == 12
+
+    def test_reads_the_cache_without_asking_the_network(self, fake_kin, cache):
+        path, _ = fake_kin
+        cache.mkdir()
+        path.rename(cache / path.name)
+        assert len(fetch_kin32fh().target) == 12
+
+    def test_needs_no_pooch_with_a_local_folder(self, fake_kin, monkeypatch):
+        monkeypatch.setitem(sys.modules, "pooch", None)
+        assert fetch_kin32fh(data_home=fake_kin[0].parent).data.shape == (12, 32)
+
+    @pytest.mark.parametrize("n_rows", [0, 2.5, "300"])
+    def test_senseless_number_of_rows_is_refused(self, n_rows):
+        with pytest.raises(InvalidInputError, match="n_rows must be"):
+            fetch_kin32fh(n_rows=n_rows)
+
+    def test_more_rows_than_there_are_is_refused(self, fake_kin):
+        with pytest.raises(InvalidInputError, match=r"n_rows must be in 1\.\.12; got 13"):
+            fetch_kin32fh(n_rows=13, data_home=fake_kin[0].parent)
+
+    def test_intact_file_that_the_reader_rejects_is_a_dataset_error(self, fake_kin, monkeypatch):
+        path, _ = fake_kin
+        path.write_bytes(b"no MATLAB file" * 20)
+        monkeypatch.setattr(fetched, "KIN32FH", described(path, KIN32FH.address))
+        with pytest.raises(DatasetError, match="intact but could not be read"):
+            fetch_kin32fh(data_home=path.parent)
+
+    @needs_files
+    def test_published_file_has_the_known_moments(self):
+        kin = fetch_kin32fh(data_home=DATA)
+        assert kin.data.shape == (8192, 32)
+        assert kin.target.mean() == pytest.approx(1.797, abs=5e-4)
+        assert kin.target.std() == pytest.approx(0.448, abs=5e-4)
+        assert linear_r2(kin.data, kin.target) == pytest.approx(0.690, abs=6e-4)
+        assert mean_absolute_correlation(kin.data) == pytest.approx(0.009, abs=5e-4)
+
+    @needs_files
+    @needs_reference
+    def test_first_300_rows_give_the_reference_dof(self):
+        exact = json.loads((REFERENCE / "kin32fh-300.json").read_text())["exact"]
+        X, y = fetch_kin32fh(n_rows=300, data_home=DATA, return_X_y=True)
+        assert plsdof.pls_path(X, y, 20).dof == pytest.approx(exact["DoF"], abs=1e-9)
+
+
+class TestCookieFile:
+    def test_rows_of_the_paper_leave_out_23_and_61_counted_from_one(self, fake_cookie):
+        cookie = fetch_cookie(data_home=fake_cookie.parent)
+        expected = [row for row in range(1, 73) if row not in (23, 61)]
+        assert cookie.row_numbers.tolist() == expected
+        assert np.array_equal(cookie.data[:, 0], expected)
+        assert np.allclose(cookie.target, np.array(expected) + 0.1)
+
+    def test_all_rows(self, fake_cookie):
+        cookie = fetch_cookie(rows="all", data_home=fake_cookie.parent)
+        assert cookie.data.shape == (72, 700)
+        assert cookie.constituents.shape == (72, 4)
+
+    @pytest.mark.parametrize(
+        ("response", "fraction"),
+        [("fat", 0.1), ("sucrose", 0.2), ("dry_flour", 0.3), ("water", 0.4)],
+    )
+    def test_response_is_taken_by_name(self, fake_cookie, response, fraction):
+        cookie = fetch_cookie(response=response, data_home=fake_cookie.parent)
+        assert cookie.target_names == [response]
+        assert np.allclose(cookie.target - cookie.row_numbers, fraction)
+        column = cookie.constituent_names.index(response)
+        assert np.array_equal(cookie.constituents[:, column], cookie.target)
+
+    def test_wavelengths_are_1100_to_2498(self, fake_cookie):
+        cookie = fetch_cookie(data_home=fake_cookie.parent, as_frame=True)
+        assert np.array_equal(cookie.wavelengths, np.linspace(1100, 2498, 700))
+        assert list(cookie.data.columns[[0, -1]]) == ["1100 nm", "2498 nm"]
+
+    def test_options_are_checked_before_anything_is_read(self):
+        with pytest.raises(InvalidInputError, match="response must be one of 'fat'"):
+            fetch_cookie(response="salt")
+        with pytest.raises(InvalidInputError, match="rows must be one of 'paper', 'all'"):
+            fetch_cookie(rows="most")
+
+    def test_missing_reader_is_named_before_a_download(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, "rdata", None)
+        with pytest.raises(MissingExtraError, match=r"cookie\.rda needs .*'rdata'.*plsdof\[data\]"):
+            fetch_cookie()
+
+    @needs_files
+    @pytest.mark.parametrize(("rows", "expected"), [("all", 0.8669), ("paper", 0.8817)])
+    def test_published_file_has_the_known_correlation(self, rows, expected):
+        X, _ = fetch_cookie(rows=rows, data_home=DATA, return_X_y=True)
+        assert mean_absolute_correlation(X) == pytest.approx(expected, abs=5e-5)
+
+    @needs_files
+    @needs_reference
+    def test_rows_of_the_paper_give_the_reference_dof(self):
+        exact = json.loads((REFERENCE / "cookie-fat.json").read_text())["exact"]
+        X, y = fetch_cookie(data_home=DATA, return_X_y=True)
+        dof = plsdof.pls_path(X, y, 20).dof
+        assert dof == pytest.approx(exact["DoF"][:21], abs=1e-8)
+
+
+class TestTrouble:
+    @pytest.mark.parametrize(("fetch", "file"), [(fetch_cookie, COOKIE), (fetch_kin32fh, KIN32FH)])
+    def test_offline_error_names_file_address_folder_and_variable(self, fetch, file, cache):
+        with pytest.raises(DatasetUnavailableError) as caught:
+            fetch()
+        message = str(caught.value)
+        for word in (file.filename, file.address, str(cache), "PLSDOF_DATA", "no route to host"):
+            assert word in message
+        assert isinstance(caught.value, PlsdofError)
+
+    def test_no_download_is_tried_when_forbidden(self, monkeypatch, tmp_path):
+        tried = []
+        monkeypatch.setattr(pooch, "retrieve", lambda **_: tried.append(1))
+        with pytest.raises(DatasetUnavailableError, match=r"kin32fh\.mat is not in"):
+            fetch_kin32fh(data_home=tmp_path, download_if_missing=False)
+        assert tried == []
+
+    def test_local_file_with_a_wrong_hash_is_reported_and_left_alone(self, tmp_path):
+        path = tmp_path / "cookie.rda"
+        path.write_bytes(b"<html>please log in</html>")
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        with pytest.raises(
+            DatasetError, match=rf"26 bytes and SHA-256 {digest}.*delete it"
+        ) as caught:
+            fetch_cookie(data_home=tmp_path)
+        assert not isinstance(caught.value, DatasetUnavailableError)
+        assert str(path) in str(caught.value)
+        assert path.read_bytes() == b"<html>please log in</html>"
+
+    def test_truncated_file_is_reported(self, fake_kin):
+        path, _ = fake_kin
+        path.write_bytes(path.read_bytes()[:-100])
+        with pytest.raises(DatasetError, match="is not the published file"):
+            fetch_kin32fh(data_home=path.parent)
+
+    def test_file_that_vanishes_is_reported(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(published, "is_there", lambda _: True)
+        with pytest.raises(DatasetError, match=r"cannot be read .*permissions"):
+            fetch_kin32fh(data_home=tmp_path)
+
+    def test_download_without_pooch_names_the_extra(self, tmp_path, monkeypatch):
+        monkeypatch.setitem(sys.modules, "pooch", None)
+        with pytest.raises(MissingExtraError, match=r"plsdof\[data\]"):
+            fetch_kin32fh()
+        with pytest.raises(MissingExtraError, match=r"is not in .*plsdof\[data\]"):
+            fetch_kin32fh(data_home=tmp_path)
+
+    @pytest.mark.parametrize("folder", [3, b"bytes", "~no-such-user-here/x"])
+    def test_senseless_folder_is_refused(self, folder):
+        with pytest.raises(InvalidInputError, match="must name a folder; got"):
+            fetch_kin32fh(data_home=folder)
+
+    def test_folder_that_cannot_be_looked_up_counts_as_missing(self):
+        with pytest.raises(DatasetUnavailableError, match="is not in"):
+            fetch_kin32fh(data_home="x" * 5000)
+
+
+class TestDownload:
+    """The real pooch against a web server on this machine."""
+
+    def test_downloads_once_and_keeps(self, server, tmp_path):
+        root, base = server
+        (root / "thing.dat").write_bytes(b"published bytes")
+        file = described(root / "thing.dat", f"{base}/thing.dat")
+        folder = tmp_path / "new" / "folder"
+        assert published.read_published(file, data_home=folder) == b"published bytes"
+        (root / "thing.dat").unlink()
+        assert published.read_published(file, data_home=folder) == b"published bytes"
+        assert [path.name for path in folder.iterdir()] == ["thing.dat"]
+
+    def test_wrong_hash_leaves_nothing_behind(self, server, tmp_path):
+        root, base = server
+        (root / "thing.dat").write_bytes(b"something else")
+        file = PublishedFile(filename="thing.dat", sha256="0" * 64, address=f"{base}/thing.dat")
+        with pytest.raises(DatasetError, match=r"not the published thing\.dat.*nothing was kept"):
+            published.read_published(file, data_home=tmp_path / "new")
+        assert list((tmp_path / "new").iterdir()) == []
+
+    def test_address_without_file_is_unavailable_and_leaves_nothing(self, server, tmp_path):
+        _, base = server
+        file = PublishedFile(filename="gone.dat", sha256="0" * 64, address=f"{base}/gone.dat")
+        with pytest.raises(DatasetUnavailableError, match="404"):
+            published.read_published(file, data_home=tmp_path / "new")
+        assert list((tmp_path / "new").iterdir()) == []
+
+    def test_folder_that_is_a_file_is_unavailable(self, server, tmp_path):
+        _, base = server
+        (tmp_path / "file").write_text("not a folder")
+        file = PublishedFile(filename="thing.dat", sha256="0" * 64, address=f"{base}/thing.dat")
+        with pytest.raises(DatasetUnavailableError, match=r"thing\.dat is not in .*file"):
+            published.read_published(file, data_home=tmp_path / "file")
+        assert (tmp_path / "file").read_text() == "not a folder"
+
+
+class TestStatus:
+    def by_name(self, **options):
+        return {status.name: status for status in dataset_status(**options)}
+
+    def test_shipped_sets_are_there_and_the_others_missing(self, cache):
+        found = self.by_name()
+        assert {name: s.state for name, s in found.items()} == {
+            "ozone": "shipped",
+            "gasoline": "shipped",
+            "cookie": "missing",
+            "kin32fh": "missing",
+        }
+        assert [s.usable for s in found.values()] == [True, True, False, False]
+        assert found["cookie"].hash_ok is None
+        assert found["cookie"].location == str(cache / "cookie.rda")
+        assert COOKIE.address in found["cookie"].message
+        assert "make_spectra()" in found["cookie"].message
+
+    @pytest.mark.parametrize("name", ["ozone", "gasoline"])
+    def test_shape_is_what_the_function_gives(self, name):
+        status = self.by_name()[name]
+        assert getattr(plsdof.datasets, status.function)().data.shape == status.shape
+
+    @needs_files
+    @pytest.mark.parametrize("name", ["cookie", "kin32fh"])
+    def test_published_files_in_a_local_folder_are_verified(self, name):
+        status = self.by_name(data_home=DATA)[name]
+        assert (status.state, status.hash_ok) == ("local", True)
+        fetch = getattr(plsdof.datasets, status.function)
+        assert fetch(data_home=DATA).data.shape == status.shape
+        assert callable(getattr(plsdof.datasets, status.stand_in))
+
+    def test_cache_and_own_folder_are_told_apart(self, cache, tmp_path, monkeypatch):
+        cache.mkdir()
+        (cache / "kin32fh.mat").write_bytes(b"broken")
+        broken = self.by_name()["kin32fh"]
+        assert (broken.state, broken.hash_ok, broken.usable) == ("cached", False, False)
+        assert "delete it" in broken.message
+        monkeypatch.setenv("PLSDOF_DATA", str(cache))
+        assert self.by_name()["kin32fh"].state == "local"
+        assert self.by_name(data_home=tmp_path)["kin32fh"].state == "missing"
+
+    def test_looking_changes_nothing(self, cache):
+        dataset_status()
+        assert not cache.exists()
+
+    def test_changed_shipped_file_is_noticed(self, monkeypatch):
+        entry = catalogue._Entry(
+            name="ozone",
+            function="load_ozone",
+            shape=(203, 12),
+            file=ShippedFile(filename="absent.csv", sha256="0" * 64),
+        )
+        monkeypatch.setattr(catalogue, "_CATALOGUE", (entry,))
+        (status,) = dataset_status()
+        assert (status.hash_ok, status.message) == (False, "Broken: install the package again.")
+
+    def test_without_pooch_the_cache_is_unknown(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, "pooch", None)
+        status = self.by_name()["cookie"]
+        assert (status.state, status.location) == ("missing", "")
+        assert "plsdof[data]" in status.message
+
+
+class TestMakeKin:
+    def test_end_point_agrees_with_the_product_of_matrices(self):
+        X = make_kin(20, random_state=1).data
+        slow = [np.linalg.norm(end_point(row) - 0.2) for row in X]
+        assert kin_distance(X) == pytest.approx(slow, rel=1e-12)
+
+    def test_straight_arm_reaches_the_sum_of_its_lengths(self):
+        X = np.zeros((1, 32))
+        X[0, 16:24] = 0.3
+        assert kin_distance(X) == pytest.approx(np.linalg.norm([2.4 - 0.2, 0.2, 0.2]))
+
+    @needs_files
+    def test_chain_explains_the_published_data_up_to_the_stated_noise(self):
+        kin = fetch_kin32fh(data_home=DATA)
+        D = kin_distance(kin.data)
+        residual = kin.target - D
+        variance = D**2 * 0.4**2 / 12 + 0.094**2
+        # 8192 standardised residuals: mean 0 +- 0.011, mean square 1 +- 0.016 (one deviation).
+        assert np.mean(residual / np.sqrt(variance)) == pytest.approx(0.0, abs=0.045)
+        assert np.mean(residual**2 / variance) == pytest.approx(1.0, abs=0.06)
+
+    def test_moments_agree_with_the_documented_simulation(self):
+        draws = [make_kin(random_state=seed) for seed in range(8)]
+        found = np.mean(
+            [(k.target.mean(), k.target.std(), linear_r2(k.data, k.target)) for k in draws], axis=0
+        )
+        # One draw of 8192 rows has deviations 0.0050, 0.0034, 0.0046; the documented numbers are
+        # one draw, these the mean of eight: four deviations of the difference.
+        tolerance = 4 * np.array([0.0050, 0.0034, 0.0046]) * np.sqrt(1 + 1 / 8)
+        assert np.all(np.abs(found - [1.800, 0.450, 0.696]) < tolerance)
+
+    def test_distributions_of_the_predictors(self):
+        X = make_kin(8192, random_state=2).data
+        theta, alpha, a, d = np.split(X, 4, axis=1)
+        count = theta.size
+        assert np.abs(theta).max() <= np.pi / 10
+        assert theta.std() == pytest.approx(np.pi / 10 / np.sqrt(3), rel=4 / np.sqrt(count))
+        levels, frequency = np.unique(alpha, return_counts=True)
+        assert levels == pytest.approx([-np.pi / 8, 0, np.pi / 8])
+        assert frequency / count == pytest.approx([1 / 3] * 3, abs=4 * np.sqrt(2 / 9 / count))
+        for lengths, zero in ((a, 0.3), (d, 0.5)):
+            spread = np.sqrt(zero * (1 - zero) / count)
+            assert np.mean(lengths == 0) == pytest.approx(zero, abs=4 * spread)
+            positive = lengths[lengths > 0]
+            assert positive.mean() == pytest.approx(0.3, abs=4 * 0.0141 / np.sqrt(positive.size))
+            assert positive.std() == pytest.approx(0.0141, rel=4 / np.sqrt(2 * positive.size))
+
+    def test_noise_averages_out(self):
+        kin = make_kin(8192, random_state=3)
+        error = kin.target - kin.expected_target
+        assert error.mean() == pytest.approx(0.0, abs=4 * error.std() / np.sqrt(8192))
+        assert error.std() > 0.1
+
+    def test_is_labelled_as_a_stand_in(self):
+        kin = make_kin(3, random_state=0)
+        assert kin.simulated
+        assert kin.DESCR.startswith("SIMULATED STAND-IN")
+        assert "stand-in" in kin.provenance
+
+
+class TestMakeSpectra:
+    def test_collinearity_is_that_of_cookie(self):
+        # One draw of 70 rows has deviation 0.019 around 0.885.
+        found = [mean_absolute_correlation(make_spectra(random_state=s).data) for s in range(8)]
+        assert 0.85 < np.mean(found) < 0.9
+        assert min(found) > 0.8
+        assert max(found) < 0.96
+
+    def test_constituents_are_percentages_of_a_mixture(self):
+        spectra = make_spectra(500, 10, random_state=0)
+        assert np.all(spectra.constituents > 0)
+        assert spectra.constituents.sum(axis=1) == pytest.approx(np.full(500, 98.0))
+        assert spectra.constituents[:, 0].mean() == pytest.approx(
+            18.35, abs=4 * 1.93 / np.sqrt(500)
+        )
+
+    @pytest.mark.parametrize("response", ["fat", "sucrose", "dry_flour", "water"])
+    def test_response_is_the_constituent_plus_an_error(self, response):
+        spectra = make_spectra(2000, 5, response=response, noise=0.5, random_state=1)
+        column = spectra.constituent_names.index(response)
+        assert np.array_equal(spectra.expected_target, spectra.constituents[:, column])
+        error = spectra.target - spectra.expected_target
+        assert error.std() == pytest.approx(0.5, rel=4 / np.sqrt(4000))
+
+    def test_without_noise_the_response_is_exact(self):
+        spectra = make_spectra(10, 5, noise=0, random_state=1)
+        assert np.array_equal(spectra.target, spectra.expected_target)
+
+    def test_spectra_are_smooth_and_predict_the_response(self):
+        spectra = make_spectra(random_state=0)
+        steps = np.diff(spectra.data, axis=1)
+        assert np.abs(steps).max() < 0.05 * np.ptp(spectra.data)
+        path = plsdof.pls_path(spectra.data, spectra.target, 8)
+        assert path.rss[6] < 0.05 * path.rss[0]
+        assert path.rss[1] > 0.3 * path.rss[0]
+
+    def test_dof_grow_faster_than_the_number_of_components(self):
+        spectra = make_spectra(random_state=0)
+        dof = plsdof.pls_path(spectra.data, spectra.target, 15).dof
+        assert np.all(dof > np.arange(1, 17) - 1e-9)
+        assert dof[15] > 25
+
+    def test_is_labelled_as_a_stand_in(self):
+        spectra = make_spectra(3, 4, random_state=0)
+        assert spectra.simulated
+        assert spectra.DESCR.startswith("SIMULATED STAND-IN")
+
+    @pytest.mark.parametrize("noise", [-0.1, np.nan, np.inf, "much", True, None])
+    def test_senseless_noise_is_refused(self, noise):
+        with pytest.raises(InvalidInputError, match="noise must be a finite standard deviation"):
+            make_spectra(3, 4, noise=noise)
+
+
+@pytest.mark.parametrize("make", [make_kin, make_spectra])
+class TestRandomState:
+    def test_same_seed_gives_the_same_data_and_another_does_not(self, make):
+        first, again, other = (make(6, random_state=seed) for seed in (1, 1, 2))
+        assert np.array_equal(first.data, again.data)
+        assert np.array_equal(first.target, again.target)
+        assert not np.array_equal(first.data, other.data)
+
+    def test_generator_is_used_and_moves_on(self, make):
+        rng = np.random.default_rng(1)
+        first, second = make(6, random_state=rng), make(6, random_state=rng)
+        assert np.array_equal(first.data, make(6, random_state=1).data)
+        assert not np.array_equal(first.data, second.data)
+
+    @pytest.mark.parametrize("seed", [-1, "seed", 1.5])
+    def test_senseless_seed_is_refused(self, make, seed):
+        with pytest.raises(InvalidInputError, match="random_state must be"):
+            make(6, random_state=seed)
+
+    @pytest.mark.parametrize("n", [0, -3, 2.0])
+    def test_senseless_number_of_rows_is_refused(self, make, n):
+        with pytest.raises(InvalidInputError, match="n_samples must be"):
+            make(n)
+
+
+def end_point(row):
+    """Product of the eight 4 x 4 matrices of Denavit and Hartenberg, one row of data at a time."""
+    T = np.eye(4)
+    for theta, alpha, a, d in row.reshape(4, 8).T:
+        ct, st, ca, sa = np.cos(theta), np.sin(theta), np.cos(alpha), np.sin(alpha)
+        T = T @ np.array(
+            [
+                [ct, -st * ca, st * sa, a * ct],
+                [st, ct * ca, -ct * sa, a * st],
+                [0, sa, ca, d],
+                [0, 0, 0, 1],
+            ]
+        )
+    return T[:3, 3]

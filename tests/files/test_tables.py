@@ -1,0 +1,481 @@
+"""Reading tables: layouts, encodings, formats, choice of columns; and files written whole."""
+
+import importlib.util
+import os
+import stat
+import zipfile
+from pathlib import Path
+
+import hypothesis
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import strategies
+
+from plsdof.errors import InvalidInputError
+from plsdof.files.blocks import file_blocks
+from plsdof.files.columns import choose_columns, find_column, header_number, wavelengths
+from plsdof.files.tables import read_table
+from plsdof.files.text import sniff
+from plsdof.files.writing import atomic_write, check_writable
+
+NAMES = ("fat", "1100,5", "Größe µ")
+VALUES = np.array([[1.5, -0.25, 3e-7], [2.0, 1234.125, 0.1], [-1.0, 0.0, 7.0]])
+
+
+def as_text(separator, decimal, names=NAMES):
+    rows = [[repr(float(value)).replace(".", decimal) for value in row] for row in VALUES]
+    return "\n".join(separator.join(row) for row in [names, *rows]) + "\n"
+
+
+def write(folder, content, name="table.csv"):
+    file = folder / name
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return file
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1", "utf-16", "utf-16-le"])
+@pytest.mark.parametrize(
+    ("separator", "decimal"),
+    [(";", ","), (";", "."), ("\t", ","), ("\t", "."), ("|", ","), ("|", ".")],
+)
+def test_every_layout_and_encoding_gives_the_same_numbers(tmp_path, separator, decimal, encoding):
+    file = write(tmp_path, as_text(separator, decimal).encode(encoding))
+    table = read_table(file)
+    assert table.names == NAMES
+    np.testing.assert_array_equal(table.numbers(NAMES), VALUES)
+
+
+def test_comma_separated_values_are_read_exactly(tmp_path):
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(50, 3)) * 10.0 ** rng.integers(-9, 9, size=(50, 3))
+    lines = ["a,b,c", *(",".join(map(repr, row)) for row in values.tolist())]
+    table = read_table(write(tmp_path, "\n".join(lines)))
+    np.testing.assert_array_equal(table.numbers(("a", "b", "c")), values)
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+def test_line_ends_of_all_systems_are_understood(tmp_path, line_end):
+    table = read_table(write(tmp_path, line_end.join(["a;b", "1,5;2", "3;4,5", ""])))
+    assert table.numbers(("a", "b")).tolist() == [[1.5, 2.0], [3.0, 4.5]]
+
+
+def test_mixed_line_ends_are_understood(tmp_path):
+    table = read_table(write(tmp_path, b"a;b\n1;2\r\n3;4\r\r5;6"))
+    assert table.numbers(("a", "b")).tolist() == [[1, 2], [3, 4], [5, 6]]
+
+
+def test_white_space_separates_columns_if_nothing_else_does(tmp_path):
+    table = read_table(write(tmp_path, "a  b   c\n 1  2   3\n4.5 5 6\n"))
+    assert table.numbers(("a", "b", "c")).tolist() == [[1, 2, 3], [4.5, 5, 6]]
+
+
+def test_decimal_commas_in_a_header_of_wavelengths_do_not_look_like_separators():
+    layout = sniff(b"y;1100,5;1101,5\n1,5;2,5;3,5\n1,0;2,0;3,0\n")
+    assert layout.separator == ";"
+    assert layout.decimal == ","
+    assert layout.names == ("y", "1100,5", "1101,5")
+
+
+def test_quoted_names_may_contain_separators_and_line_ends(tmp_path):
+    table = read_table(write(tmp_path, '"a,b","c\nd",e\n1,2,3\n4,5,6\n'))
+    assert table.names == ("a,b", "c\nd", "e")
+    assert table.numbers(("c\nd",)).tolist() == [[2.0], [5.0]]
+
+
+def test_the_encoding_is_found_beyond_the_first_lines(tmp_path):
+    lines = ["id,x", *["a,1.5"] * 100_000, "Gr\xf6\xdfe,2.5"]
+    table = read_table(write(tmp_path, "\n".join(lines).encode("latin-1")))
+    assert table.frame["id"].iloc[-1] == "Größe"
+
+
+def test_row_names_as_r_writes_them_are_left_out(tmp_path):
+    for text in ("a,b\nr1,1,2\nr2,3,4\n", ",a,b\nr1,1,2\nr2,3,4\n", ",a,b\n1,1,2\n2,3,4\n"):
+        table = read_table(write(tmp_path, text))
+        assert table.names == ("a", "b")
+        assert table.left_out == ("unnamed 1",)
+        assert table.numbers(("a", "b")).tolist() == [[1, 2], [3, 4]]
+
+
+def test_a_separator_at_the_end_of_lines_makes_no_column(tmp_path):
+    for text in ("a;b;\n1;2;\n3;4;\n", "a;b\n1;2;\n3;4;\n"):
+        table = read_table(write(tmp_path, text))
+        assert table.names == ("a", "b")
+        assert table.numbers(("a", "b")).tolist() == [[1, 2], [3, 4]]
+
+
+def test_a_value_after_the_separator_at_the_end_is_refused(tmp_path):
+    text = "a,b\n" + "1,2,\n" * 40 + "3,4,5\n"
+    with pytest.raises(InvalidInputError, match="header has 2 names, but row 41 has 3 fields"):
+        read_table(write(tmp_path, text))
+
+
+@pytest.mark.parametrize("first", ["1.5 2.5 0.5", "1 2 4", "3 7 9", "0 1 1", "a 2 b"])
+def test_a_field_more_than_names_is_a_row_name_only_if_it_is_text_or_counts(tmp_path, first):
+    """Anything else would shift the columns."""
+    rows = [f"{value},1,2,3" for value in first.split()]
+    text = "\n".join(["y,a,b", *rows])
+    with pytest.raises(InvalidInputError, match=r"header has 3 names, but rows have 4 fields"):
+        read_table(write(tmp_path, text))
+
+
+def test_row_numbers_may_start_at_zero_and_have_gaps_far_below(tmp_path):
+    rows = [f"{number},{number + 5},2" for number in [*range(40), 47, 50]]
+    table = read_table(write(tmp_path, "\n".join(["y,a", *rows])))
+    assert table.names == ("y", "a")
+    assert table.numbers(("y",))[:3, 0].tolist() == [5, 6, 7]
+
+
+def test_row_names_as_r_writes_them_with_white_space(tmp_path):
+    table = read_table(write(tmp_path, '"y" "a b"\n"r 1" 1.5 2\n"r 2" 2.5  3\n'))
+    assert table.names == ("y", "a b")
+    assert table.numbers(table.names).tolist() == [[1.5, 2], [2.5, 3]]
+
+
+def test_points_between_thousands_are_not_taken_for_decimal_points(tmp_path):
+    table = read_table(write(tmp_path, "y;a\n1,5;999\n2,5;1.234\n3,1;1.001\n"))
+    with pytest.raises(InvalidInputError, match=r"'a' .*'1\.234' in row 2.*with decimal commas"):
+        table.numbers(("y", "a"))
+    assert not table.is_text("a")
+
+
+def test_values_that_are_no_numbers_are_found_among_decimal_commas(tmp_path):
+    table = read_table(write(tmp_path, "y;a\n1,5;1,5\n2,5;oops\n"))
+    with pytest.raises(InvalidInputError, match=r"1 of 2 values .*'oops' in row 2\. Correct"):
+        table.numbers(("a",))
+
+
+def test_commas_that_may_stand_between_thousands_are_refused(tmp_path):
+    for text in ("y;a\n15;999\n25;1,234\n", "y\ta\n15\t12\n25\t-1,234\n"):
+        with pytest.raises(InvalidInputError, match=r"column 'a' has '-?1,234' and '(999|12)'"):
+            read_table(write(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("y;a\n1,5;999\n25;1,234\n", [[1.5, 999], [25, 1.234]]),
+        ("y;a\n0,125;999\n25;1,234\n", [[0.125, 999], [25, 1.234]]),
+        ("y;a\n15;9,250\n25;1,234\n", [[15, 9.25], [25, 1.234]]),
+    ],
+)
+def test_commas_before_three_digits_are_decimal_where_that_is_clear(tmp_path, text, expected):
+    assert read_table(write(tmp_path, text)).numbers(("y", "a")).tolist() == expected
+
+
+def test_true_and_false_are_numbers_with_or_without_gaps(tmp_path):
+    table = read_table(write(tmp_path, "a,b,c\nTRUE,True,1\nFALSE,,2\ntrue,false,3\n"))
+    assert not any(map(table.is_text, table.names))
+    np.testing.assert_array_equal(table.numbers(("a", "b")), [[1, 1], [0, np.nan], [1, 0]])
+
+
+def test_signs_of_windows_are_read(tmp_path):
+    file = write(tmp_path, "y;Preis €\n1,5;2\n".encode("cp1252"))
+    assert read_table(file).names == ("y", "Preis €")
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("separator", [";", ",", "\t"])
+def test_a_first_line_that_names_the_separator_is_no_header(tmp_path, separator, line_end):
+    lines = [f"sep={separator}", *(separator.join(row) for row in ("ya", "12", "34"))]
+    table = read_table(write(tmp_path, line_end.join(lines)))
+    assert table.names == ("y", "a")
+    assert table.numbers(table.names).tolist() == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize(
+    ("above", "line"), [("My results", 1), ("# a, b", 1), ("\n\nOf\ntoday", 3), ("sep=,\nMine", 2)]
+)
+def test_a_title_above_the_header_is_named(tmp_path, above, line):
+    text = f"{above}\ny,a,b\n" + "1,2,3\n" * 4
+    with pytest.raises(InvalidInputError, match=rf"rows have 3 fields; line {line}, "):
+        read_table(write(tmp_path, text))
+
+
+def test_row_numbers_with_gaps_are_no_measurements(tmp_path):
+    frame = pd.DataFrame(np.arange(20.0).reshape(10, 2) ** 2, columns=["a", "b"])
+    frame.drop(index=[0, 4, 5]).to_csv(tmp_path / "gaps.csv")
+    table = read_table(tmp_path / "gaps.csv")
+    assert table.names == ("a", "b")
+    assert table.left_out == ("unnamed 1",)
+    assert file_blocks(tmp_path / "gaps.csv", "a").names == ("b",)
+
+
+def test_an_unnamed_column_of_measurements_is_kept(tmp_path):
+    table = read_table(write(tmp_path, "a,,b\n1,0.5,2\n3,7.5,4\n"))
+    assert table.names == ("a", "unnamed 2", "b")
+
+
+def test_blanks_around_names_and_numbers_do_not_matter(tmp_path):
+    table = read_table(write(tmp_path, "fat , x\n1.5, 2\n2.5, 3\n"))
+    assert table.names == ("fat", "x")
+    assert table.numbers(("fat", "x")).tolist() == [[1.5, 2.0], [2.5, 3.0]]
+
+
+def test_missing_values_become_nan(tmp_path):
+    table = read_table(write(tmp_path, "a,b\n1,\nNA,2\n,n/a\n"))
+    np.testing.assert_array_equal(
+        table.numbers(("a", "b")), [[1, np.nan], [np.nan, 2], [np.nan, np.nan]]
+    )
+
+
+MALFORMED = {
+    "empty": (b"", "the file is empty"),
+    "blank": (b" \n\n", "the file is empty"),
+    "bom only": (b"\xef\xbb\xbf", "the file is empty"),
+    "header only": (b"a,b,c\n", "no row below"),
+    "one column": (b"a\n1\n2\n", "only one column"),
+    "long row": (b"a,b\n1,2\n3,4,5\n", "Expected 2 fields in line 3, saw 3"),
+    "long rows from line 40 on": (b"a,b\n" + b"1,2\n" * 40 + b"3,4,5\n", "saw 3"),
+    "short row": (b"a,b,c\n1,2,3\n4,5\n6,7,8\n", r"line 3 has 2 field\(s\) instead of 3"),
+    "long first row": (b"a,b\n1,2,3,4\n5,6\n", "more fields than the header"),
+    "open quote": (b'a,b\n1,2\n"3,4\n', "EOF inside string"),
+    "nul": (b"a,b\n1,\x002\n", "NUL bytes .* at byte 6"),
+    "binary": (bytes(range(1, 32)) * 100, "binary"),
+    "random": (np.random.default_rng(0).bytes(5000), "NUL bytes|binary"),
+    "odd utf-16": (b"\xff\xfea\x00,\x00b", "damaged or binary"),
+    "repeated names": (b"a,b, a\n1,2,3\n", r"must differ; found 'a' \(2 times\)"),
+    "old excel": (b"\xd0\xcf\x11\xe0" + b"\0" * 600, "old Excel"),
+    "gzip": (b"\x1f\x8b\x08\0" + b"\0" * 20, "gzip"),
+    "broken zip": (b"PK\x03\x04" + b"\0" * 20, "damaged Excel file"),
+    "broken parquet": (b"PAR1" + b"\0" * 40, "could not be read|pyarrow"),
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_malformed_files_are_refused_in_one_line(tmp_path, name):
+    content, reason = MALFORMED[name]
+    with pytest.raises((InvalidInputError, ImportError), match=reason) as caught:
+        read_table(write(tmp_path, content))
+    assert "\n" not in str(caught.value)
+
+
+def test_short_rows_are_told_from_empty_cells(tmp_path):
+    table = read_table(write(tmp_path, "a,b,c\n1,2,3\n4,5,\n"))
+    assert np.isnan(table.numbers(("c",))[1, 0])
+
+
+def test_folders_and_absent_files_are_refused(tmp_path):
+    with pytest.raises(InvalidInputError, match="it is a folder"):
+        read_table(tmp_path)
+    with pytest.raises(InvalidInputError, match="no such file"):
+        read_table(tmp_path / "absent.csv")
+    with pytest.raises(InvalidInputError, match="not the name of a file"):
+        read_table("a\0b")
+
+
+def test_files_without_permission_are_refused(tmp_path, monkeypatch):
+    file = write(tmp_path, "a,b\n1,2\n")
+
+    def refuse(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(type(file), "read_bytes", refuse)  # root may read everything
+    with pytest.raises(InvalidInputError, match="permission denied"):
+        read_table(file)
+
+
+def test_text_is_told_from_numbers_and_the_first_wrong_value_is_named(tmp_path):
+    table = read_table(write(tmp_path, "id,x,y\nA,1,2\nB,oops,3\n"))
+    assert [table.is_text(name) for name in table.names] == [True, False, False]
+    with pytest.raises(InvalidInputError, match=r"'x' is not numeric: 1 of 2 .* 'oops' in row 2"):
+        table.numbers(("x",))
+
+
+def test_dates_are_text(tmp_path):
+    table = read_table(write(tmp_path, "day,x\n2024-01-01,1\n2024-01-02,2\n"))
+    assert table.is_text("day")
+
+
+def test_any_bytes_give_a_table_or_a_reason(tmp_path):
+    pieces = strategies.sampled_from(
+        [b"a", b"1", b".5", b",", b";", b"\t", b"|", b'"', b"\n", b"\r", b" ", b"\xff", b"\0", b"-"]
+    )
+
+    @hypothesis.settings(max_examples=300, deadline=None, derandomize=True)
+    @hypothesis.given(strategies.lists(pieces, max_size=40).map(b"".join))
+    def check(content):
+        reason, table = "", None
+        try:
+            table = read_table(write(tmp_path, content))
+        except InvalidInputError as error:
+            reason = str(error)
+        assert "\n" not in reason
+        assert reason or len(table.names) == table.frame.shape[1]
+
+    check()
+
+
+needs_parquet = pytest.mark.skipif(
+    importlib.util.find_spec("pyarrow") is None, reason="pyarrow (extra files) is not installed"
+)
+needs_excel = pytest.mark.skipif(
+    importlib.util.find_spec("openpyxl") is None, reason="openpyxl (extra files) is not installed"
+)
+
+
+@needs_parquet
+def test_parquet_is_read_whatever_it_is_called(tmp_path):
+    frame = pd.DataFrame({"id": ["a", "b"], "1100": [1.5, np.nan], "n": pd.array([1, None])})
+    frame.to_parquet(tmp_path / "table.csv")
+    table = read_table(tmp_path / "table.csv")
+    assert table.described == "Parquet"
+    np.testing.assert_array_equal(table.numbers(("1100", "n")), [[1.5, 1], [np.nan, np.nan]])
+    assert table.is_text("id")
+
+
+@needs_excel
+def test_excel_sheets_are_chosen_by_name(tmp_path):
+    file = tmp_path / "book.xlsx"
+    with pd.ExcelWriter(file) as writer:
+        pd.DataFrame({"fat": [1.5, 2.5], 1100: [3, 4], 1102.5: [5.0, None]}).to_excel(
+            writer, sheet_name="NIR", index=False
+        )
+        pd.DataFrame({"other": [1], "x": [2]}).to_excel(writer, sheet_name="Notes", index=False)
+    table = read_table(file)
+    assert table.names == ("fat", "1100", "1102.5")
+    np.testing.assert_array_equal(table.numbers(table.names), [[1.5, 3, 5], [2.5, 4, np.nan]])
+    assert read_table(file, sheet="Notes").names == ("other", "x")
+    with pytest.raises(InvalidInputError, match="no sheet 'Note'; did you mean 'Notes'"):
+        read_table(file, sheet="Note")
+
+
+@needs_excel
+def test_excel_with_repeated_names_is_refused(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["a", "b", "a"], [1, 2, 3]):
+        book.active.append(row)
+    book.save(tmp_path / "book.xlsx")
+    with pytest.raises(InvalidInputError, match="must differ"):
+        read_table(tmp_path / "book.xlsx")
+
+
+def test_other_zip_archives_are_refused(tmp_path):
+    with zipfile.ZipFile(tmp_path / "table.zip", "w") as archive:
+        archive.writestr("table.csv", "a,b\n1,2\n")
+    with pytest.raises(InvalidInputError, match="without an Excel workbook"):
+        read_table(tmp_path / "table.zip")
+
+
+def test_a_sheet_is_for_excel_only(tmp_path):
+    with pytest.raises(InvalidInputError, match="a sheet can be chosen in Excel files only"):
+        read_table(write(tmp_path, "a,b\n1,2\n"), sheet="NIR")
+
+
+SPECTRUM = ["id", "900", "902.5", "X905", "907 nm", "temp", "nir_1", "nir_2"]
+
+
+@pytest.mark.parametrize(
+    ("choice", "expected"),
+    [
+        ("temp", ["temp"]),
+        ("900:905", ["900", "902.5", "X905"]),
+        ("905:901", ["902.5", "X905"]),
+        ("903:", ["X905", "907 nm"]),
+        (":902.5", ["900", "902.5"]),
+        ("temp:nir_2", ["temp", "nir_1", "nir_2"]),
+        ("nir_2:temp", ["temp", "nir_1", "nir_2"]),
+        ("nir_*", ["nir_1", "nir_2"]),
+        ("nir_[2-9]", ["nir_2"]),
+        ("re:^nir|^temp$", ["temp", "nir_1", "nir_2"]),
+    ],
+)
+def test_columns_are_chosen_by_name_range_and_pattern(choice, expected):
+    assert list(choose_columns(SPECTRUM, [choice])) == expected
+    left = [name for name in SPECTRUM if name not in expected]
+    assert list(choose_columns(SPECTRUM, exclude=[choice])) == left
+
+
+def test_choices_add_up_in_the_order_of_the_file():
+    assert choose_columns(SPECTRUM, ["nir_1", "900"], ["id"]) == ("900", "nir_1")
+
+
+def test_an_exact_name_wins_over_its_meaning_as_a_pattern():
+    assert choose_columns(["a*", "ab", "x:y", "x", "y"], ["a*", "x:y"]) == ("a*", "x:y")
+
+
+@pytest.mark.parametrize(
+    ("choice", "reason"),
+    [
+        ("tmp", "no column 'tmp'; did you mean 'temp'"),
+        ("temp ", "no column 'temp '; did you mean 'temp'"),
+        ("NIR_1", "did you mean 'nir_1'"),
+        ("1200:1300", "between 1200 and 1300; they go from 900 to 907"),
+        ("temp:nir_9", "no column 'nir_9' for the range"),
+        ("zzz*", "no column matches the pattern 'zzz"),
+        ("re:(", "not a regular expression"),
+        ("re:zzz", "no column matches the regular expression"),
+    ],
+)
+def test_choices_that_select_nothing_are_refused_with_advice(choice, reason):
+    with pytest.raises(InvalidInputError, match=reason):
+        choose_columns(SPECTRUM, [choice])
+
+
+def test_messages_about_very_long_names_stay_short():
+    with pytest.raises(InvalidInputError, match="no column") as caught:
+        find_column("x" * 10_000, ["y" * 10_000] * 50)
+    assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [("1100", 1100), ("-5", -5), ("1e3", 1000), ("4000 cm-1", 4000), ("V1", None), ("1100a", None)],
+)
+def test_header_numbers(name, number):
+    assert header_number(name) == number
+
+
+def test_wavelengths_need_numbers_in_order():
+    assert wavelengths(["3", "2", "1"]).tolist() == [3, 2, 1]
+    assert wavelengths(["1", "3", "2"]) is None
+    assert wavelengths(["1", "1.0"]) is None
+    assert wavelengths(["1"]) is None
+
+
+def test_interrupted_writes_leave_the_old_file_and_nothing_else(tmp_path):
+    file = tmp_path / "out.txt"
+    file.write_text("old")
+
+    def interrupted():
+        with atomic_write(file) as stream:
+            stream.write(b"new")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert file.read_text() == "old"
+    assert [one.name for one in tmp_path.iterdir()] == ["out.txt"]
+    with atomic_write(file) as stream:
+        stream.write(b"new")
+        assert file.read_text() == "old"
+    assert file.read_text() == "new"
+    assert [one.name for one in tmp_path.iterdir()] == ["out.txt"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links, modes and devices of POSIX")
+def test_links_modes_and_devices_are_respected(tmp_path):
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_text("old")
+    link.symlink_to(target)
+    with atomic_write(link) as stream:
+        stream.write(b"new")
+    assert link.is_symlink()
+    assert target.read_text() == "new"
+    usual = tmp_path / "usual"
+    usual.write_text("")
+    assert stat.S_IMODE(target.stat().st_mode) == stat.S_IMODE(usual.stat().st_mode)
+    with atomic_write("/dev/null") as stream:
+        stream.write(b"gone")
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+
+
+def test_places_that_cannot_be_written_are_refused_early_and_late(tmp_path):
+    with pytest.raises(InvalidInputError, match="is a folder"):
+        check_writable(tmp_path)
+    absent = tmp_path / "absent" / "file"
+    with pytest.raises(InvalidInputError, match="does not exist"):
+        check_writable(absent)
+    with pytest.raises(InvalidInputError, match="could not be written"), atomic_write(absent):
+        pass

@@ -1,0 +1,199 @@
+"""Intervals, tests and bands against textbook formulas and simulation."""
+
+import time
+
+import numpy as np
+import pytest
+import scipy.stats
+import statsmodels.api as sm
+from _helpers.problems import make_problem
+
+from plsdof import inference, pls_path
+from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.inference.resampling import jackknife, residual_bootstrap
+
+
+def test_full_model_equals_ordinary_least_squares_inference():
+    X, y = make_problem(40, 4, seed=1)
+    ols = sm.OLS(y, sm.add_constant(X)).fit()
+    result = inference.coefficient_inference(pls_path(X, y), 4, level=0.9)
+    np.testing.assert_allclose(result.coef, ols.params[1:], rtol=1e-8)
+    np.testing.assert_allclose(result.std_error, ols.bse[1:], rtol=1e-8)
+    np.testing.assert_allclose(result.p_value, ols.pvalues[1:], rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(result.statistic, ols.tvalues[1:], rtol=1e-8)
+    limits = ols.conf_int(0.1)
+    np.testing.assert_allclose(np.column_stack([result.lower, result.upper]), limits[1:], rtol=1e-8)
+    assert result.intercept == pytest.approx(ols.params[0])
+    assert result.intercept_std_error == pytest.approx(ols.bse[0])
+    assert result.degrees_of_freedom == pytest.approx(35)
+
+
+def test_prediction_intervals_of_the_full_model_equal_ordinary_least_squares():
+    X, y = make_problem(40, 4, seed=2)
+    X_new = X[:5] + 0.3
+    frame = sm.OLS(y, sm.add_constant(X)).fit().get_prediction(sm.add_constant(X_new))
+    expected = frame.summary_frame(alpha=0.05)
+    path = pls_path(X, y)
+    mean = inference.prediction_interval(path, 4, X_new, kind="mean")
+    new = inference.prediction_interval(path, 4, X_new)
+    np.testing.assert_allclose(mean.lower, expected["mean_ci_lower"], rtol=1e-8)
+    np.testing.assert_allclose(mean.upper, expected["mean_ci_upper"], rtol=1e-8)
+    np.testing.assert_allclose(new.lower, expected["obs_ci_lower"], rtol=1e-8)
+    np.testing.assert_allclose(new.upper, expected["obs_ci_upper"], rtol=1e-8)
+
+
+def test_normal_intervals_with_given_noise():
+    path = pls_path(*make_problem(20, 5, seed=3))
+    result = inference.coefficient_inference(path, 2, noise=0.25, distribution="normal")
+    half = 1.959963984540054 * path.coef_std_error(2, noise=0.25)
+    np.testing.assert_allclose(result.upper - result.coef, half, rtol=1e-10)
+    covariance = path.coef_covariance(2, noise=0.25)
+    np.testing.assert_allclose(result.std_error**2, np.diag(covariance), rtol=1e-10)
+
+
+def test_mean_interval_at_training_rows_equals_the_jacobian():
+    X, y = make_problem(15, 6, seed=4)
+    path = pls_path(X, y)
+    J = path.jacobian(2)
+    spread = inference.prediction_interval(path, 2, X, kind="mean", noise=1.0).std_error
+    np.testing.assert_allclose(spread, np.linalg.norm(J, axis=1), rtol=1e-9)
+
+
+@pytest.mark.parametrize(("adjust", "method"), [("holm", "holm"), ("benjamini-hochberg", "fdr_bh")])
+def test_adjusted_p_values(adjust, method):
+    path = pls_path(*make_problem(30, 6, seed=5))
+    plain = inference.coefficient_inference(path, 2).p_value
+    adjusted = inference.coefficient_inference(path, 2, adjust=adjust).p_value
+    order = np.argsort(plain)
+    ranks = np.arange(1, 7)
+    if method == "holm":
+        expected = np.minimum(np.maximum.accumulate(plain[order] * (7 - ranks)), 1)
+    else:
+        expected = np.minimum(np.minimum.accumulate((plain[order] * 6 / ranks)[::-1])[::-1], 1)
+    np.testing.assert_allclose(adjusted[order], expected, rtol=1e-12)
+
+
+def test_simultaneous_band_is_wider_than_pointwise_and_narrower_than_bonferroni():
+    X, y = make_problem(30, 100, seed=6, decay=2)
+    path = pls_path(X, y, 3)
+    band = inference.simultaneous_band(path, 3, distribution="normal", n_draws=4000)
+    bonferroni = scipy.stats.norm.ppf(1 - 0.025 / 100)
+    assert 1.96 < band.critical < bonferroni
+    again = inference.simultaneous_band(path, 3, distribution="normal", n_draws=4000)
+    np.testing.assert_array_equal(band.lower, again.lower)
+    # One coefficient: the band is the interval.
+    single = pls_path(X[:, :1], y)
+    one = inference.simultaneous_band(single, 1, n_draws=200_000)
+    assert one.critical == pytest.approx(scipy.stats.t.ppf(0.975, 28), rel=0.02)
+
+
+def test_noise_interval_of_the_full_model_is_the_chi_square_interval():
+    X, y = make_problem(40, 4, seed=7)
+    path = pls_path(X, y)
+    interval = inference.noise_interval(path, 4)
+    rss = path.rss[4]
+    assert interval.lower[0] == pytest.approx(rss / scipy.stats.chi2.ppf(0.975, 35), rel=1e-9)
+    assert interval.upper[0] == pytest.approx(rss / scipy.stats.chi2.ppf(0.025, 35), rel=1e-9)
+    assert interval.center[0] == pytest.approx(rss / 35)
+
+
+def test_undefined_inference_says_what_to_do():
+    X, y = make_problem(8, 20, seed=8)
+    path = pls_path(X, y)
+    last = len(path.dof) - 1
+    with pytest.raises(NotAvailableError, match="leaves no residual"):
+        inference.coefficient_inference(path, last)
+    crowded = int(np.argmax(path.dof >= 8))
+    with pytest.raises(NotAvailableError, match="distribution='normal'"):
+        inference.coefficient_inference(path, crowded, noise=1.0)
+    result = inference.coefficient_inference(path, crowded, noise=1.0, distribution="normal")
+    assert np.all(np.isfinite(result.std_error))
+    with pytest.raises(InvalidInputError, match="between 0 and 1"):
+        inference.coefficient_inference(path, 1, level=95)
+
+
+@pytest.mark.filterwarnings("ignore::plsdof.errors.ConstantColumnWarning")
+def test_constant_columns_have_no_uncertainty():
+    X, y = make_problem(20, 3, seed=9)
+    X = np.column_stack([X, np.ones(20)])
+    result = inference.coefficient_inference(pls_path(X, y), 2)
+    assert result.coef[3] == 0
+    assert result.std_error[3] == 0
+    assert result.p_value[3] == 1
+
+
+def test_bootstrap_and_analytic_standard_errors_agree():
+    X, y = make_problem(80, 5, seed=10, noise=0.3)
+    path = pls_path(X, y)
+    boot = residual_bootstrap(path, y, 2, n_draws=800)
+    # Bootstrap standard errors have a relative error of about 1/sqrt(2 draws) = 2.5%.
+    np.testing.assert_allclose(boot.std_error, path.coef_std_error(2), rtol=0.15)
+    assert boot.interval(0.9).shape == (5, 2)
+
+
+def test_jackknife_of_the_full_model_agrees_with_its_definition():
+    X, y = make_problem(25, 3, seed=11)
+    result = jackknife(X, y, 3)
+    betas = []
+    for i in range(25):
+        keep = np.arange(25) != i
+        A = np.column_stack([np.ones(24), X[keep]])
+        betas.append(np.linalg.lstsq(A, y[keep])[0][1:])
+    betas = np.array(betas)
+    expected = np.sqrt(24 / 25 * np.sum((betas - betas.mean(0)) ** 2, axis=0))
+    np.testing.assert_allclose(result.std_error, expected, rtol=1e-8)
+    np.testing.assert_allclose(jackknife(X, y, 3, cv=5).replicates.shape, (5, 3))
+
+
+def test_weighted_jackknife_leaves_out_repeated_rows_together():
+    X, y = make_problem(15, 3, seed=12)
+    weights = np.random.default_rng(1).integers(1, 4, 15)
+    rows = np.repeat(np.arange(15), weights)
+    pairs = [(np.flatnonzero(rows != i), np.flatnonzero(rows == i)) for i in range(15)]
+    repeated = jackknife(X[rows], y[rows], 2, cv=pairs)
+    weighted = jackknife(X, y, 2, sample_weight=weights)
+    np.testing.assert_allclose(weighted.std_error, repeated.std_error, rtol=1e-8)
+
+
+def test_bootstrap_refuses_weights():
+    X, y = make_problem(10, 3)
+    with pytest.raises(NotAvailableError, match="unweighted"):
+        residual_bootstrap(pls_path(X, y, sample_weight=np.arange(1, 11)), y, 1)
+
+
+@pytest.mark.slow
+def test_intervals_for_all_coefficients_cost_at_most_twice_the_path():
+    X, y = make_problem(200, 3000, seed=12, decay=3)
+
+    def seconds(function):
+        times = []
+        for _ in range(5):
+            start = time.perf_counter()
+            result = function()
+            times.append(time.perf_counter() - start)
+        return min(times), result
+
+    alone, path = seconds(lambda: pls_path(X, y, 20))
+    extra, _ = seconds(lambda: inference.coefficient_inference(path, 10, distribution="normal"))
+    assert extra <= 2 * alone
+
+
+def test_rows_without_weight_are_no_folds_of_the_jackknife():
+    X, y = make_problem(30, 3)
+    weights = np.where(np.arange(30) < 12, 1.0, 0.0)
+    result = jackknife(X, y, 2, sample_weight=weights)
+    expected = jackknife(X[:12], y[:12], 2)
+    np.testing.assert_allclose(result.std_error, expected.std_error, rtol=1e-9)
+
+
+def test_what_is_no_path_or_seed_is_refused():
+    X, y = make_problem(20, 3)
+    with pytest.raises(InvalidInputError, match=r"path must be a path.*got ndarray"):
+        residual_bootstrap(X, y, 2)
+    with pytest.raises(InvalidInputError, match=r"path must be a path.*got ndarray"):
+        inference.coefficient_inference(X, 2)
+    path = pls_path(X, y)
+    with pytest.raises(InvalidInputError, match="random_state must be"):
+        residual_bootstrap(path, y, 2, random_state=-1)
+    with pytest.raises(InvalidInputError, match="random_state must be"):
+        inference.simultaneous_band(path, 2, random_state="x")

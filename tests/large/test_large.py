@@ -1,0 +1,199 @@
+"""Sparse, implicit, mapped, chunked and incremental data give what dense data in memory give."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+from scipy.sparse.linalg import aslinearoperator
+
+from plsdof import pcr_path, pls_path, pls_path_from, ridge_path
+from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.large import Moments, pcr_path_from, ridge_path_from, sources
+from plsdof.large.sources import large_gram
+from plsdof.large.sparse import operator_gram
+
+SHAPES = {"tall": (400, 80), "wide": (80, 400)}
+COMPONENTS = 6
+
+
+@pytest.fixture(params=SHAPES, scope="module")
+def data(request):
+    n, p = SHAPES[request.param]
+    rng = np.random.default_rng(n)
+    X = scipy.sparse.random_array((n, p), density=0.2, rng=rng).toarray()
+    X[:, :5] += rng.normal(size=(n, 5))
+    y = X[:, :10] @ rng.normal(size=10) + 0.3 * rng.normal(size=n)
+    return X, y
+
+
+def mapped(X, tmp_path):
+    file = tmp_path / "X.bin"
+    X.tofile(file)
+    return np.memmap(file, dtype=np.float64, mode="r", shape=X.shape)
+
+
+def zarred(X, tmp_path):
+    zarr = pytest.importorskip("zarr", reason="zarr is not installed")
+    array = zarr.create_array(
+        store=str(tmp_path / "X.zarr"), shape=X.shape, chunks=(50, 50), dtype="f8"
+    )
+    array[:] = X
+    return array
+
+
+def dasked(X, _, chunks=(37, 41)):
+    array = pytest.importorskip("dask.array", reason="dask is not installed")
+    return array.from_array(X, chunks=chunks)
+
+
+SOURCES = {
+    "csr": lambda X, _: scipy.sparse.csr_array(X),
+    "csc": lambda X, _: scipy.sparse.csc_matrix(X),
+    "coo": lambda X, _: scipy.sparse.coo_array(X),
+    "memmap": mapped,
+    "zarr": zarred,
+    "dask": dasked,
+}
+
+
+@pytest.fixture(params=SOURCES)
+def source(request, data, tmp_path):
+    return SOURCES[request.param](data[0], tmp_path)
+
+
+def agree(path, exact, tolerance=1e-8):
+    np.testing.assert_allclose(path.dof, exact.dof, rtol=tolerance)
+    np.testing.assert_allclose(path.rss, exact.rss, rtol=tolerance)
+    np.testing.assert_allclose(path.noise_variance(), exact.noise_variance(), rtol=tolerance)
+    np.testing.assert_allclose(path.coef, exact.coef, atol=tolerance * np.abs(exact.coef).max())
+    np.testing.assert_allclose(path.intercept, exact.intercept, rtol=1e-7)
+    assert path.select("bic").n_components == exact.select("bic").n_components
+
+
+@pytest.mark.parametrize("scale", [True, False])
+def test_results_agree_with_those_of_dense_data_to_1e_8(source, data, scale):
+    exact = pls_path(*data, COMPONENTS, solver="svd", scale=scale)
+    path = pls_path(source, data[1], COMPONENTS, scale=scale)
+    agree(path, exact)
+    np.testing.assert_array_equal(path.dof_std_error, np.zeros(COMPONENTS + 1))
+
+
+def test_standard_errors_of_coefficients_agree_too(source, data):
+    exact = pls_path(*data, COMPONENTS, solver="svd")
+    path = pls_path(source, data[1], COMPONENTS)
+    for m in (1, 4):
+        np.testing.assert_allclose(path.coef_std_error(m), exact.coef_std_error(m), rtol=1e-7)
+
+
+def test_all_components_of_large_data(source, data):
+    exact = pls_path(*data, solver="svd")
+    path = pls_path(source, data[1])
+    size = min(len(path.dof), len(exact.dof), 20)
+    assert size == 20
+    np.testing.assert_allclose(path.dof[:size], exact.dof[:size], rtol=1e-6)
+
+
+def test_principal_components_and_ridge_too(source, data):
+    agree(pcr_path(source, data[1], 5), pcr_path(*data, 5, solver="svd"))
+    alphas = [100.0, 1.0]
+    ours = ridge_path(source, data[1], alphas)
+    theirs = ridge_path(*data, alphas, solver="svd")
+    np.testing.assert_allclose(ours.dof, theirs.dof, rtol=1e-10)
+    np.testing.assert_allclose(ours.coef, theirs.coef, rtol=1e-8)
+
+
+def test_weights(source, data):
+    weights = np.random.default_rng(0).integers(0, 4, len(data[1]))
+    exact = pls_path(*data, COMPONENTS, solver="svd", sample_weight=weights)
+    agree(pls_path(source, data[1], COMPONENTS, sample_weight=weights), exact)
+
+
+def test_products_alone_give_estimates_within_four_standard_errors(source, data, monkeypatch):
+    def implicit(*arguments, **options):
+        return large_gram(*arguments, **{**options, "limit": 10})
+
+    monkeypatch.setattr(sources, "large_gram", implicit)
+    exact = pls_path(*data, COMPONENTS, solver="svd")
+    path = pls_path(source, data[1], COMPONENTS, random_state=3)
+    assert np.all(path.dof_std_error <= 0.01 * path.dof)
+    assert np.all(np.abs(path.dof - exact.dof) <= 4 * path.dof_std_error)
+    np.testing.assert_allclose(path.rss, exact.rss, rtol=1e-8)
+    np.testing.assert_allclose(path.coef, exact.coef, atol=1e-8 * np.abs(exact.coef).max())
+    with pytest.raises(InvalidInputError, match="max_components=10"):
+        pls_path(source, data[1])
+
+
+def test_linear_operators_need_no_entries(data):
+    X, y = data
+    operator = aslinearoperator(X)
+    exact = pls_path(X, y, COMPONENTS, solver="svd", scale=False)
+    agree(pls_path(operator, y, COMPONENTS, scale=False), exact)
+
+
+def test_moments_collected_piece_by_piece_agree(data):
+    X, y = data
+    pieces = np.array_split(np.arange(len(y)), 7)
+    half = Moments.empty()
+    for rows in pieces[:3]:
+        half.partial_fit(X[rows], y[rows])
+    other = Moments.empty()
+    for rows in pieces[3:]:
+        other.partial_fit(X[rows], y[rows])
+    path = pls_path_from(half.merge(other), COMPONENTS)
+    agree(path, pls_path(X, y, COMPONENTS, solver="svd"))
+    with pytest.raises(NotAvailableError, match="rows of the data were not kept"):
+        path.fitted  # noqa: B018
+
+
+def test_sparse_rows_are_predicted_without_being_filled(data):
+    X, y = data
+    path = pls_path(scipy.sparse.csr_array(X), y, COMPONENTS)
+    new = scipy.sparse.coo_array(X[:7])
+    np.testing.assert_allclose(path.predict(new), path.predict(X[:7]), rtol=1e-12)
+    with pytest.raises(InvalidInputError, match="column"):
+        path.predict(scipy.sparse.csr_array(X[:7, 1:]))
+
+
+def test_fitted_values_of_data_that_can_be_read_again(source, data):
+    exact = pls_path(*data, COMPONENTS, solver="svd")
+    path = pls_path(source, data[1], COMPONENTS)
+    np.testing.assert_allclose(path.fitted, exact.fitted, atol=1e-8)
+
+
+def test_a_singular_value_decomposition_is_refused(source, data):
+    with pytest.raises(NotAvailableError, match="solver='svd'"):
+        pls_path(source, data[1], 3, solver="svd")
+
+
+def test_scaling_comes_too_late_for_a_gram(data):
+    X, y = data
+    scaled = operator_gram(aslinearoperator(X), y)
+    for fit in (pls_path_from, pcr_path_from, ridge_path_from):
+        with pytest.raises(InvalidInputError, match=r"scale=False comes too late.* operator_gram"):
+            fit(scaled, scale=False)
+    gram = operator_gram(aslinearoperator(X), y, scale=False)
+    expected = pls_path(X, y, 3, scale=False).coef
+    np.testing.assert_allclose(pls_path_from(gram, 3, scale=False).coef, expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("wrap", [scipy.sparse.csr_array, scipy.sparse.csc_array, aslinearoperator])
+def test_a_path_of_products_takes_another_response(wrap, data):
+    X, y = data
+    other = y + X[:, 0]
+    refitted = pls_path(wrap(X), y, COMPONENTS).refit(other)
+    exact = pls_path(X, other, COMPONENTS, solver="svd")
+    np.testing.assert_allclose(refitted.coef, exact.coef, atol=1e-8)
+    np.testing.assert_allclose(refitted.dof, exact.dof, rtol=1e-6)
+
+
+def test_other_sources_are_refused_with_a_hint():
+    with pytest.raises(InvalidInputError, match=r"without '_from'"):
+        pls_path_from(np.ones((3, 2)))
+
+
+def test_streamed_predictors_of_low_rank_do_not_cost_digits(tmp_path):
+    rng = np.random.default_rng(1)
+    X = rng.integers(-3, 4, (64, 26)) @ rng.integers(-2, 3, (26, 304)).astype(float)
+    y = rng.normal(size=64)
+    exact = pls_path(X, y, 12, solver="svd")
+    path = pls_path(mapped(X, tmp_path), y, 12)
+    np.testing.assert_allclose(path.predict(X), exact.predict(X), atol=1e-9 * np.std(y))

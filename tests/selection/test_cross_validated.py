@@ -1,0 +1,171 @@
+"""Results of cross-validation: correlations and rules of choice."""
+
+import pickle
+
+import numpy as np
+import pytest
+from _helpers.made_results import made_result
+from _helpers.problems import make_problem
+from numpy.testing import assert_allclose, assert_array_equal
+
+from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.selection.cross_validation import correlations, cross_validate, randomization_test
+
+
+@pytest.fixture
+def problem():
+    return make_problem(47, 8, seed=3, decay=1.0, noise=1.0)
+
+
+def test_leave_one_out_correlation_is_pooled():
+    X, y = make_problem(20, 3, seed=2)
+    result = cross_validate(X, y, cv=20)
+    assert np.isnan(result.fold_correlations).all()
+    assert np.isnan(result.fold_rank_correlations).all()
+    assert_allclose(result.pooled_correlation[2], np.corrcoef(result.predictions[0, 2], y)[0, 1])
+    assert_allclose(result.pooled_correlation[0], -1.0)
+    for by in ("pearson", "spearman"):
+        with pytest.raises(NotAvailableError, match=f"by='pooled-{by}'"):
+            result.select(by)
+        scores = result.scores(f"pooled-{by}")
+        assert result.select(f"pooled-{by}").index == np.argmax(scores)
+
+
+def test_pooled_correlation_averages_repeats(problem):
+    from scipy.stats import spearmanr
+
+    X, y = problem
+    result = cross_validate(X, y, cv=4, repeats=2, max_components=2)
+    each = [spearmanr(result.predictions[r, 2], y)[0] for r in range(2)]
+    assert_allclose(result.pooled_rank_correlation[2], np.mean(each))
+
+
+def test_empty_model_has_no_correlation_and_the_best_other_is_chosen(problem):
+    result = cross_validate(*problem, cv=5)
+    assert np.isnan(result.fold_correlations[:, 0]).all()
+    assert np.isnan(result.mean_rank_correlation[0])
+    for by, values in (
+        ("pearson", result.mean_correlation),
+        ("spearman", result.mean_rank_correlation),
+    ):
+        assert result.select(by).index == np.nanargmax(values)
+        assert result.select(by, "one-standard-error").index <= result.select(by).index
+
+
+def test_minimum_prefers_the_simplest_among_equals():
+    assert made_result([[3, 1, 2, 1], [3, 1, 2, 1]]).select().index == 1
+
+
+def test_undefined_errors_are_never_chosen():
+    result = made_result([[np.nan, 3, 2.5, 4], [np.nan, 3, 2, 4]])
+    assert result.select().index == 2
+    assert result.select(rule="one-standard-error").index == 2
+    with pytest.raises(NotAvailableError, match="error is undefined for every model"):
+        made_result([[np.nan, np.nan]]).select()
+
+
+def test_one_standard_error_rule_takes_the_simplest_model_close_to_the_best():
+    # The best model is 3 with mean 2 and standard error 0.5.
+    errors = [[9, 2.51, 2.4, 1.5], [9, 2.51, 2.4, 2.5]]
+    assert made_result(errors).select(rule="one-standard-error").index == 2
+    assert made_result(errors).select().index == 3
+
+
+def test_one_standard_error_rule_needs_two_folds():
+    with pytest.raises(NotAvailableError, match="at least two folds"):
+        made_result([[2, 1]]).select(rule="one-standard-error")
+    once = np.array([[0.1, 0.2, 0.9], [0.2, 0.3, np.nan]])
+    result = made_result(np.ones((2, 3)), fold_correlations=once)
+    assert result.select("pearson").index == 2
+    with pytest.raises(NotAvailableError, match="two folds in which pearson is defined"):
+        result.select("pearson", "one-standard-error")
+
+
+def test_correlation_of_one_weighted_row_is_undefined():
+    predictions, observed = np.array([[0.1, 0.7, 0.2]]), np.array([0.3, 0.1, 0.2])
+    for ranks in (False, True):
+        weights = np.array([0.0, 0.0, 1.0])
+        assert np.isnan(correlations(predictions, observed, weights, ranks=ranks))
+
+
+def test_ridge_rules_take_a_large_penalty_for_the_simpler_model(problem):
+    X, y = problem
+    alphas = np.logspace(-4, 3, 15)
+    rising = cross_validate(X, y, "ridge", 5, alphas=alphas)
+    falling = cross_validate(X, y, "ridge", 5, alphas=alphas[::-1])
+    for rule in ("minimum", "one-standard-error", "randomization"):
+        one, other = rising.select(rule=rule), falling.select(rule=rule)
+        assert one.parameter == other.parameter == alphas[one.index]
+    best = rising.select().parameter
+    assert rising.select(rule="one-standard-error").parameter > best
+    assert rising.select(rule="randomization").parameter > best
+
+
+def test_selection_says_how_it_was_made(problem):
+    result = cross_validate(*problem, cv=5)
+    chosen = result.select("error", "randomization", level=0.2)
+    assert (chosen.criterion, chosen.rule) == ("cv-error", "randomization")
+    assert_array_equal(chosen.scores, result.mean_error)
+    assert f"at parameter {chosen.n_components} " in chosen.message
+    assert "at level 0.2" in chosen.message
+
+
+def test_pooled_measures_and_test_need_the_predictions(problem):
+    result = cross_validate(*problem, cv=5, keep_predictions=False)
+    assert result.predictions is None
+    assert result.select().index == cross_validate(*problem, cv=5).select().index
+    with pytest.raises(NotAvailableError, match="keep_predictions=True"):
+        result.select("pooled-pearson")
+    with pytest.raises(NotAvailableError, match="keep_predictions=True"):
+        randomization_test(result)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "match"),
+    [
+        ({"by": "rmse"}, InvalidInputError, "by must be one of 'error', 'pearson'"),
+        ({"rule": "first"}, InvalidInputError, "rule must be one of 'minimum'"),
+        ({"rule": "randomization", "level": 5}, InvalidInputError, "level must be a number betw"),
+        ({"rule": "randomization", "by": "pearson"}, NotAvailableError, "squared errors, not pea"),
+        ({"rule": "one-standard-error", "by": "pooled-pearson"}, NotAvailableError, "not defined"),
+        ({"rule": "randomization", "n_permutations": 0}, InvalidInputError, "n_permutations must"),
+        ({"rule": "randomization", "random_state": "a"}, InvalidInputError, "random_state must"),
+    ],
+)
+def test_select_explains_what_it_cannot_do(problem, options, error, match):
+    result = cross_validate(*problem, cv=5)
+    with pytest.raises(error, match=match):
+        result.select(**options)
+
+
+def test_result_is_frozen_and_detached_from_the_input(problem):
+    X, y = problem
+    y = y.copy()
+    w = np.linspace(1, 2, 47)
+    result = cross_validate(X, y, cv=4, groups=np.arange(47), sample_weight=w)
+    before = result.pooled_correlation
+    y[:], w[:] = 0.0, 5.0
+    assert_array_equal(result.pooled_correlation, before)
+    with pytest.raises(AttributeError, match="cannot assign"):
+        result.message = "other"
+    for name in ("parameters", "fold_errors", "predictions", "simplest_first", "y", "groups"):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(result, name)[0] = 0
+
+
+def test_result_survives_pickling_and_describes_itself(problem):
+    result = cross_validate(*problem, cv=4, repeats=2, max_components=3)
+    copy = pickle.loads(pickle.dumps(result))
+    assert_array_equal(copy.fold_errors, result.fold_errors)
+    assert copy.select("spearman").index == result.select("spearman").index
+    assert repr(result) == "CrossValidation(4 models, 8 folds, n=47, repeats=2)"
+
+
+@pytest.mark.parametrize("unit", [1e-82, 1e80])
+def test_scores_do_not_depend_on_the_unit_of_y(unit):
+    X, y = make_problem(40, 6, seed=2)
+    plain, scaled = cross_validate(X, y, cv=5), cross_validate(X, y * unit, cv=5)
+    assert_allclose(scaled.mean_correlation[1:], plain.mean_correlation[1:], rtol=1e-9)
+    assert_allclose(scaled.std_error / unit / unit, plain.std_error, rtol=1e-9)
+    for rule in ("minimum", "one-standard-error"):
+        assert scaled.select(rule=rule).index == plain.select(rule=rule).index

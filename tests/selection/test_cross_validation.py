@@ -1,0 +1,359 @@
+"""Cross-validation: fits and scores of the folds against independent computations."""
+
+from functools import partial
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from _helpers.problems import make_problem
+from numpy.testing import assert_allclose, assert_array_equal
+
+from plsdof import pcr_path, pls_path, ridge_path
+from plsdof._core.work import run_each
+from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
+from plsdof.selection import cross_validation
+from plsdof.selection.cross_validation import cross_validate, randomization_test, score_folds
+from plsdof.selection.folds import make_folds
+
+
+@pytest.fixture
+def problem():
+    return make_problem(47, 8, seed=3, decay=1.0, noise=1.0)
+
+
+def test_every_fold_equals_a_dense_loop_with_scikit_learn(problem):
+    from scipy.stats import pearsonr, spearmanr
+    from sklearn.cross_decomposition import PLSRegression
+
+    X, y = problem
+    result = cross_validate(X, y, cv=5, max_components=6)
+    for i in range(5):
+        test = np.arange(47) % 5 == i
+        for m in range(1, 7):
+            model = PLSRegression(m, scale=True).fit(X[~test], y[~test])
+            yhat = np.ravel(model.predict(X[test]))
+            assert_allclose(result.predictions[0, m, test], yhat, rtol=1e-9)
+            assert_allclose(result.fold_errors[i, m], np.mean((y[test] - yhat) ** 2), rtol=1e-9)
+            assert_allclose(result.fold_correlations[i, m], pearsonr(yhat, y[test])[0], rtol=1e-9)
+            assert_allclose(
+                result.fold_rank_correlations[i, m], spearmanr(yhat, y[test])[0], rtol=1e-9
+            )
+        assert_allclose(result.predictions[0, 0, test], y[~test].mean(), rtol=1e-12)
+
+
+def test_means_are_taken_over_folds(problem):
+    result = cross_validate(*problem, cv=5, max_components=4)
+    assert_allclose(result.mean_error, result.fold_errors.mean(axis=0))
+    assert_allclose(result.std_error, result.fold_errors.std(axis=0, ddof=1) / np.sqrt(5))
+    assert_allclose(result.mean_correlation[1:], result.fold_correlations[:, 1:].mean(axis=0))
+    assert_allclose(
+        result.mean_rank_correlation[1:], result.fold_rank_correlations[:, 1:].mean(axis=0)
+    )
+    assert_array_equal(result.fold_sizes, [10, 10, 9, 9, 9])
+
+
+@pytest.mark.parametrize(("path", "block"), [("pls", "cv"), ("pcr", "pcr_cv")])
+def test_errors_and_choices_equal_those_of_r(reference, path, block):
+    expected = getattr(reference, block)
+    size = len(expected["error"])
+    result = cross_validate(reference.X, reference.y, path, max_components=size - 1)
+    assert_allclose(result.mean_error, expected["error"], rtol=1e-11)
+    assert result.select().n_components == expected["m_opt"]
+    if "m_opt_cor" in expected:
+        assert result.select("pearson").n_components == expected["m_opt_cor"]
+
+
+class RidgeWithDivisorN:
+    """Ridge on predictors scaled with divisor n: X'X is n/(n-1) times ours, and so is alpha."""
+
+    def __init__(self, X, y, *, penalties):
+        n = len(y)
+        self.parameters = penalties
+        self.path = ridge_path(X, y, penalties * (n - 1) / n)
+        self.predict = self.path.predict
+
+
+def test_ridge_errors_and_choice_equal_those_of_r(reference):
+    penalties = np.array(reference.ridge_cv["lambda"])
+    fit = partial(RidgeWithDivisorN, penalties=penalties)
+    result = cross_validate(reference.X, reference.y, fit)
+    assert_allclose(result.mean_error, reference.ridge_cv["error"], rtol=1e-11)
+    chosen = result.select()
+    assert chosen.parameter == reference.ridge_cv["lambda_opt"]
+    path = fit(reference.X, reference.y).path
+    assert_allclose(path.coef[chosen.index], reference.ridge_cv["coefficients"], rtol=1e-9)
+
+
+def test_ridge_equals_scikit_learn(problem):
+    from sklearn.linear_model import Ridge
+    from sklearn.model_selection import KFold, cross_val_score
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    X, y = problem[0][:45], problem[1][:45]
+    # StandardScaler divides by n; every training part has 36 rows.
+    models = [make_pipeline(StandardScaler(), Ridge(a * 36 / 35)) for a in (10.0, 1.0)]
+    folds = KFold(5)
+    expected = [
+        cross_val_score(m, X, y, cv=folds, scoring="neg_mean_squared_error") for m in models
+    ]
+    result = cross_validate(X, y, "ridge", folds, alphas=[10.0, 1.0])
+    assert_allclose(result.fold_errors, -np.array(expected).T, rtol=1e-10)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_scores_of_uneven_folds_with_ties_equal_those_of_scipy(weighted):
+    from scipy.stats import pearsonr, spearmanr
+
+    rng = np.random.default_rng(4)
+    sizes = np.array([5, 9, 1, 5, 2])
+    predictions = rng.integers(0, 4, (3, 22)).astype(float)
+    predictions[1, 5:14] = 2.0  # does not vary in fold 1
+    observed = rng.integers(0, 5, 22).astype(float)
+    weights = rng.uniform(0.5, 2.0, 22) if weighted else None
+    scores = score_folds(predictions, observed, weights, sizes)
+    for i, end in enumerate(np.cumsum(sizes)):
+        rows = slice(end - sizes[i], end)
+        w = None if weights is None else weights[rows]
+        for k, yhat in enumerate(predictions[:, rows]):
+            target = observed[rows]
+            assert_allclose(scores.errors[i, k], np.average((yhat - target) ** 2, weights=w))
+            if np.ptp(yhat) == 0 or np.ptp(target) == 0:
+                assert np.isnan(scores.correlations[i, k])
+                assert np.isnan(scores.rank_correlations[i, k])
+                continue
+            expected = spearmanr(yhat, target).statistic
+            assert_allclose(scores.rank_correlations[i, k], expected, atol=1e-14)
+            if w is None:
+                expected = pearsonr(yhat, target).statistic
+                assert_allclose(scores.correlations[i, k], expected, atol=1e-14)
+    assert np.isnan(scores.correlations[[1, 2], [1, 0]]).all()
+
+
+def test_folds_whose_result_is_known_are_not_worked_on(problem):
+    folds = make_folds(*problem, 4)
+    done = [None, ("known", [(UserWarning, "seen")]), None, ("known", [])]
+    with pytest.warns(UserWarning, match="^seen$"):
+        results = run_each(lambda fold: len(fold.test), folds, done=done)
+    assert results == [12, "known", 12, "known"]
+
+
+def test_scale_is_passed_on(problem):
+    X, y = problem
+    result = cross_validate(X, y, cv=4, max_components=2, scale=False)
+    test = np.arange(47) % 4 == 1
+    path = pls_path(X[~test], y[~test], 2, scale=False)
+    assert_allclose(result.predictions[0][:, test], path.predict(X[test]), rtol=1e-12)
+    other = cross_validate(X, y, cv=4, max_components=2)
+    assert not np.allclose(result.mean_error[1:], other.mean_error[1:], rtol=1e-3)
+
+
+def test_sample_weights_enter_fits_and_errors(problem):
+    X, y = problem
+    w = np.random.default_rng(1).uniform(0.5, 3.0, size=47)
+    result = cross_validate(X, y, cv=4, max_components=3, sample_weight=w)
+    for i in range(4):
+        test = np.arange(47) % 4 == i
+        path = pls_path(X[~test], y[~test], 3, sample_weight=w[~test])
+        squares = (path.predict(X[test]) - y[test]) ** 2
+        assert_allclose(result.fold_errors[i], np.average(squares, axis=1, weights=w[test]))
+        moments = np.cov(path.predict(X[test])[2], y[test], aweights=w[test])
+        correlation = moments[0, 1] / np.sqrt(moments[0, 0] * moments[1, 1])
+        assert_allclose(result.fold_correlations[i, 2], correlation)
+
+
+def test_rows_of_weight_zero_count_for_nothing(problem):
+    X, y = problem
+    kept = np.arange(47) % 3 > 0
+    w = np.where(kept, 1.5, 0.0)
+    junk = np.where(kept, y, 1e6)
+    folds = [(np.arange(47) % 4 != i, np.arange(47) % 4 == i) for i in range(4)]
+    full = cross_validate(X, junk, cv=folds, max_components=3, sample_weight=w)
+    fewer = [(train[kept], test[kept]) for train, test in folds]
+    part = cross_validate(X[kept], y[kept], cv=fewer, max_components=3, sample_weight=w[kept])
+    assert_allclose(full.fold_errors, part.fold_errors, rtol=1e-10)
+    assert_allclose(full.fold_correlations, part.fold_correlations, rtol=1e-10)
+    assert_allclose(full.fold_rank_correlations, part.fold_rank_correlations, rtol=1e-10)
+    assert_allclose(full.pooled_correlation, part.pooled_correlation, rtol=1e-10)
+    assert_allclose(
+        randomization_test(full).differences, randomization_test(part).differences, rtol=1e-9
+    )
+
+
+def test_a_fold_without_weight_is_left_out_of_the_means():
+    X, y = make_problem(12, 2, seed=5)
+    w = np.ones(12)
+    w[0] = 0.0
+    result = cross_validate(X, y, cv=12, sample_weight=w)
+    assert np.isnan(result.fold_errors[0]).all()
+    assert_allclose(result.mean_error, result.fold_errors[1:].mean(axis=0))
+    assert_allclose(result.std_error, result.fold_errors[1:].std(axis=0, ddof=1) / np.sqrt(11))
+
+
+def test_callable_path_is_fitted_to_the_training_rows_with_their_weights(problem):
+    X, y = problem
+    calls = []
+
+    def fit(X_train, y_train, sample_weight):
+        calls.append((len(X_train), sample_weight))
+        return pcr_path(X_train, y_train, 2, sample_weight=sample_weight)
+
+    w = np.linspace(1, 2, 47)
+    result = cross_validate(X, y, fit, 5, sample_weight=w)
+    assert [size for size, _ in calls] == [37, 37, 38, 38, 38]
+    assert_array_equal(calls[0][1], w[np.arange(47) % 5 != 0])
+    named = cross_validate(X, y, "pcr", 5, max_components=2, sample_weight=w)
+    assert_array_equal(result.fold_errors, named.fold_errors)
+
+
+def test_data_frames_give_the_same_result(problem):
+    import pandas as pd
+    import polars as pl
+
+    X, y = problem
+    names = [f"x{i}" for i in range(8)]
+    expected = cross_validate(X, y, cv=3).fold_errors
+    as_pandas = cross_validate(pd.DataFrame(X, columns=names), pd.Series(y), cv=3)
+    as_polars = cross_validate(pl.DataFrame(X, schema=names), pl.Series(y), cv=3)
+    assert_allclose(as_pandas.fold_errors, expected, rtol=1e-12)
+    assert_allclose(as_polars.fold_errors, expected, rtol=1e-12)
+
+
+def test_leave_one_out_errors_equal_the_hat_matrix_shortcut():
+    X, y = make_problem(20, 3, seed=2)
+    result = cross_validate(X, y, cv=20)
+    path = pls_path(X, y)
+    residuals = y - path.fitted[3]  # least squares: PLS with all components
+    assert_allclose(result.mean_error[3], np.mean((residuals / (1 - path.leverage(3))) ** 2))
+    assert_allclose(result.mean_error[0], np.var(y) * (20 / 19) ** 2)
+
+
+def test_sizes_are_cut_to_what_all_folds_support():
+    X, y = make_problem(12, 30, seed=0)
+    result = cross_validate(X, y, cv=[(range(6), range(6, 12)), (range(4, 12), range(4))])
+    assert_array_equal(result.parameters, np.arange(6))  # 6 rows support 5 components
+    assert "2 of 8 models are left out because fold 0 supports 6 only" in result.message
+    assert cross_validate(X, y, cv=3).message == ""
+
+
+def test_constant_response_leaves_the_empty_model():
+    X, _ = make_problem(15, 3, seed=0)
+    with pytest.warns(RankExhaustedWarning, match="In 3 of 3 folds: 2 components asked for, 0"):
+        result = cross_validate(X, np.full(15, 0.1), cv=3, max_components=2)
+    assert_array_equal(result.parameters, [0.0])
+    assert_allclose(result.mean_error, 0.0, atol=1e-30)
+
+
+def test_constant_response_works_without_warnings():
+    X, _ = make_problem(15, 3, seed=0)
+    result = cross_validate(X, np.full(15, 0.1), "ridge", 3, alphas=[1.0])
+    assert_allclose(result.mean_error, 0.0, atol=1e-30)
+    assert np.isnan(result.mean_correlation).all()
+    with pytest.raises(NotAvailableError, match="pearson is undefined for every model"):
+        result.select("pearson")
+
+
+def test_ridge_default_penalties_are_common_to_all_folds(problem):
+    X, y = problem
+    result = cross_validate(X, y, "ridge", 5)
+    assert_allclose(result.parameters, ridge_path(X, y).alphas)
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"cv": 1}, "cv must be >= 2; got 1"),
+        ({"cv": 48}, "cv = 48 folds need at least 48 rows; there are 47"),
+        (
+            {"cv": 4, "groups": np.arange(47) % 3},
+            "cv = 4 folds need at least 4 groups; there are 3",
+        ),
+        ({"cv": True}, "cv must be a whole number"),
+        ({"cv": "loo"}, "cv must be a number of folds >= 2, a scikit-learn splitter"),
+        ({"cv": 2.5}, "cv must be a number of folds"),
+        ({"cv": []}, "cv gives no folds"),
+        ({"cv": np.arange(47) % 3}, "item 0 is .*PredefinedSplit"),
+        ({"cv": [([0], [1])]}, r"fold 0 leaves 1 row\(s\) to fit on"),
+        ({"cv": [([0, 0, 0], [1])]}, r"fold 0 leaves 1 row\(s\) to fit on"),
+        ({"cv": [(range(9), [])]}, "the test part of fold 0 has no rows"),
+        ({"cv": [(range(9), [8])]}, "fold 0 has 1 row.* in both parts, such as row 8"),
+        ({"cv": [(range(9), [9, 9])]}, "fold 0 tests a row twice"),
+        ({"cv": [(range(9), [47])]}, r"the test part of fold 0 must be row numbers in 0\.\.46"),
+        ({"cv": [(range(9), [-1])]}, "the test part of fold 0 must be row numbers"),
+        ({"cv": [([0.5, 1.5], [9])]}, "the training part of fold 0 must be row numbers"),
+        ({"groups": [1, 2]}, r"groups must have one label per row, shape \(47,\)"),
+        ({"groups": [np.nan] * 47}, "groups contains NaN"),
+        ({"groups": np.array([1, "a"] * 23 + [None], object)}, "groups mixes labels"),
+        ({"cv": 3, "repeats": 0}, "repeats must be >= 1"),
+        ({"cv": 3, "random_state": -1}, "random_state must be a whole number >= 0"),
+        ({"cv": [(range(9), [9])], "repeats": 2}, "repeats and random_state apply when cv is"),
+        ({"path": "lasso"}, "path must be one of 'pls', 'pcr', 'ridge' or a callable"),
+        ({"path": 3}, "path must be one of 'pls', 'pcr', 'ridge' or a callable"),
+        ({"alphas": [1.0]}, "alphas does not apply to path='pls'"),
+        ({"max_components": -1}, "max_components must be >= 0; got -1"),
+        ({"path": "ridge", "max_components": 3}, "max_components does not apply to path='ridge'"),
+        ({"path": "ridge", "alphas": [-1.0]}, "alphas must be finite and > 0"),
+        ({"path": pls_path, "max_components": 3}, "max_components does not apply to a callable"),
+        ({"path": pls_path, "scale": False}, "scale does not apply to a callable path"),
+        ({"n_jobs": 0}, "n_jobs must be None, a number of processes"),
+        ({"n_jobs": 1.5}, "n_jobs must be None, a number of processes"),
+        ({"sample_weight": [1.0]}, "sample_weight must have one entry per row"),
+    ],
+)
+def test_input_errors_say_what_is_allowed(problem, options, match):
+    with pytest.raises(InvalidInputError, match=match):
+        cross_validate(*problem, **options)
+
+
+def test_a_splitter_that_fails_is_named(problem):
+    from sklearn.model_selection import GroupKFold
+
+    with pytest.raises(InvalidInputError, match=r"GroupKFold.*could not split the rows: The 'gr"):
+        cross_validate(*problem, cv=GroupKFold(3))
+
+
+def test_two_rows_are_too_few():
+    with pytest.raises(InvalidInputError, match=r"fold 0 leaves 1 row\(s\)"):
+        cross_validate([[1.0], [2.0]], [1.0, 2.0], cv=2)
+
+
+def test_callable_must_have_the_same_models_in_every_fold(problem):
+    with pytest.raises(InvalidInputError, match="other parameters in fold 2 than in fold 0"):
+        cross_validate(*problem, lambda X, y: ridge_path(X, y, [float(len(y))]), 5)
+
+
+def test_callable_must_predict_one_row_per_model(problem):
+    def fit(_X, _y):
+        return SimpleNamespace(parameters=[0, 1], predict=lambda rows: np.zeros(len(rows)))
+
+    with pytest.raises(InvalidInputError, match=r"shape \(2, 16\); got shape \(16,\)"):
+        cross_validate(*problem, fit, 3)
+
+
+def test_a_partial_of_pls_path_is_as_fast_as_its_name_and_other_solvers_are_refitted(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 8))
+    y = X[:, 0] + rng.normal(size=60)
+    fitted = []
+
+    class Watched(cross_validation.Refit):
+        def fit(self, fold):
+            fitted.append(fold)
+            return super().fit(fold)
+
+    class WatchedFast(cross_validation.FastPLS, Watched):
+        pass
+
+    monkeypatch.setattr(cross_validation, "Refit", Watched)
+    monkeypatch.setattr(cross_validation, "FastPLS", WatchedFast)
+    named = cross_validation.cross_validate(X, y, "pls", 5, max_components=4)
+    quick = cross_validation.cross_validate(
+        X, y, partial(pls_path, max_components=4, solver="auto"), 5
+    )
+    assert not fitted
+    np.testing.assert_array_equal(quick.fold_errors, named.fold_errors)
+    slow = cross_validation.cross_validate(
+        X, y, partial(pls_path, max_components=4, solver="svd"), 5
+    )
+    assert len(fitted) == 5
+    np.testing.assert_allclose(slow.fold_errors, named.fold_errors, rtol=1e-9)

@@ -1,0 +1,160 @@
+"""Folds: which rows are fitted and which are predicted."""
+
+import tracemalloc
+from functools import partial
+
+import numpy as np
+import pytest
+from _helpers.problems import make_problem
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from plsdof import pls_path
+from plsdof.errors import InvalidInputError
+from plsdof.selection.cross_validation import cross_validate
+from plsdof.selection.folds import make_folds
+
+
+@pytest.fixture
+def problem():
+    return make_problem(47, 8, seed=3, decay=1.0, noise=1.0)
+
+
+def every_row_once(folds, n):
+    return np.array_equal(np.sort(np.concatenate([fold.test for fold in folds])), np.arange(n))
+
+
+def test_a_number_of_folds_without_seed_deals_rows_out_in_turn():
+    folds = make_folds(np.zeros((23, 1)), np.zeros(23), 4)
+    for i, fold in enumerate(folds):
+        assert_array_equal(fold.test, np.arange(i, 23, 4))
+        assert_array_equal(fold.train, np.setdiff1d(np.arange(23), fold.test))
+
+
+@given(
+    labels=st.lists(st.integers(0, 8), min_size=6, max_size=40),
+    k=st.integers(2, 6),
+    repeats=st.integers(1, 3),
+    seed=st.none() | st.integers(0, 9),
+)
+def test_groups_stay_together_and_every_row_is_tested_once_per_repeat(labels, k, repeats, seed):
+    n, groups = len(labels), np.array(labels)
+    data = np.zeros((n, 1)), np.zeros(n)
+    split = partial(make_folds, *data, k, groups, repeats=repeats, random_state=seed)
+    if k > len(np.unique(groups)):
+        with pytest.raises(InvalidInputError, match="groups; there are"):
+            split()
+        return
+    try:
+        folds = split()
+    except InvalidInputError:
+        sizes = np.unique(groups, return_counts=True)[1]
+        assert n - sizes.max() < 2  # one group has all rows but one
+        return
+    assert len(folds) == k * repeats
+    for repeat in range(repeats):
+        assert every_row_once([fold for fold in folds if fold.repeat == repeat], n)
+    for fold in folds:
+        assert not np.intersect1d(groups[fold.train], groups[fold.test]).size
+
+
+def test_groups_fill_folds_evenly():
+    groups = np.repeat(list("abcdefg"), [9, 8, 7, 3, 3, 2, 1])
+    folds = make_folds(np.zeros((33, 1)), np.zeros(33), 3, groups)
+    assert sorted(len(fold.test) for fold in folds) == [11, 11, 11]
+
+
+def test_single_row_groups_are_dealt_like_rows():
+    data = np.zeros((10, 1)), np.zeros(10)
+    plain, grouped = make_folds(*data, 3), make_folds(*data, 3, np.arange(10)[::-1])
+    assert [f.test.tolist() for f in plain] == [f.test.tolist() for f in grouped]
+
+
+def test_random_folds_are_reproducible_balanced_and_differ_by_seed():
+    def tests(seed):
+        folds = make_folds(np.zeros((22, 1)), np.zeros(22), 4, random_state=seed)
+        return [fold.test.tolist() for fold in folds]
+
+    assert tests(7) == tests(7)
+    assert tests(7) != tests(8)
+    assert tests(7) != [list(range(i, 22, 4)) for i in range(4)]
+    assert sorted(map(len, tests(7))) == [5, 5, 6, 6]
+
+
+def test_repeats_use_different_folds_and_are_reproducible_without_seed(problem):
+    X, y = problem
+    first, second = (cross_validate(X, y, cv=4, repeats=3, max_components=2) for _ in range(2))
+    assert_array_equal(first.fold_errors, second.fold_errors)
+    assert first.fold_errors.shape == (12, 3)
+    assert first.predictions.shape == (3, 3, 47)
+    assert not np.isnan(first.predictions).any()
+    assert not np.array_equal(first.predictions[0], first.predictions[1])
+    assert [fold.repeat for fold in first.folds] == [0] * 4 + [1] * 4 + [2] * 4
+
+
+def test_repeats_do_not_shrink_the_standard_error(problem):
+    result = cross_validate(*problem, cv=4, repeats=25, max_components=1)
+    expected = result.fold_errors.std(axis=0, ddof=1) / np.sqrt(4)
+    assert_allclose(result.std_error, expected)
+
+
+def test_scikit_learn_splitters_are_accepted(problem):
+    from sklearn.model_selection import (
+        GroupKFold,
+        KFold,
+        LeaveOneGroupOut,
+        PredefinedSplit,
+        RepeatedKFold,
+        ShuffleSplit,
+    )
+
+    X, y = problem
+    groups = np.repeat(np.arange(10), 5)[:47]
+    for splitter, labels, repeats in (
+        (KFold(4), None, 1),
+        (PredefinedSplit(np.arange(47) % 3), None, 1),
+        (GroupKFold(4), groups, 1),
+        (LeaveOneGroupOut(), groups, 1),
+        (RepeatedKFold(n_splits=4, n_repeats=2, random_state=0), None, 2),
+    ):
+        result = cross_validate(X, y, cv=splitter, groups=labels, max_components=2)
+        pairs = list(splitter.split(X, y, labels))
+        for fold, (train, test) in zip(result.folds, pairs, strict=True):
+            assert_array_equal(fold.train, train)
+            assert_array_equal(fold.test, test)
+        assert result.predictions.shape == (repeats, 3, 47)
+        assert not np.isnan(result.predictions).any()
+    result = cross_validate(
+        X, y, cv=ShuffleSplit(3, test_size=0.4, train_size=0.3, random_state=0), max_components=2
+    )
+    assert_array_equal([len(fold.train) for fold in result.folds], [14, 14, 14])
+    tested = ~np.isnan(result.predictions[:, 0])
+    assert_array_equal(tested.sum(axis=1), [19, 19, 19])
+    assert np.isfinite(result.pooled_correlation[1:]).all()
+
+
+def test_pairs_of_numbers_and_of_masks_are_accepted(problem):
+    X, y = problem
+    test = np.arange(47) < 10
+    masks = cross_validate(X, y, cv=[(~test, test)], max_components=2)
+    numbers = cross_validate(X, y, cv=iter([(np.arange(10, 47), range(10))]), max_components=2)
+    assert_array_equal(masks.fold_errors, numbers.fold_errors)
+
+
+def test_bootstrap_folds_may_repeat_training_rows(problem):
+    X, y = problem
+    train = np.repeat(np.arange(30), 2)
+    result = cross_validate(X, y, cv=[(train, np.arange(30, 47))], max_components=2)
+    path = pls_path(X[train], y[train], 2)
+    assert_allclose(result.predictions[0][:, 30:], path.predict(X[30:]))
+
+
+def test_leave_one_out_keeps_little_memory():
+    tracemalloc.start()
+    folds = make_folds(np.zeros((2000, 1)), np.zeros(2000), 2000)
+    size, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(folds) == 2000
+    assert len(folds[5].train) == 1999
+    assert size < 4e6  # all training rows would be 32 MB

@@ -1,0 +1,79 @@
+"""How often a choice is made again."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from _helpers.problems import make_problem
+
+from plsdof import pls_path, ridge_path
+from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.selection import selection_frequency
+
+
+@pytest.mark.parametrize(("dof", "noise"), [("exact", "jacobian"), ("naive", "naive")])
+@pytest.mark.parametrize("max_components", [2, None])
+def test_choices_are_those_of_paths_fitted_to_the_simulated_responses(dof, noise, max_components):
+    X, y = make_problem(40, 6, seed=5)
+    path = pls_path(X, y, max_components)
+    found = selection_frequency(path, "aic", m=2, n_draws=30, dof=dof, random_state=7)
+    rng, choices = np.random.default_rng(7), []
+    sigma = np.sqrt(path.noise_variance(noise)[2])
+    for _ in range(30):
+        again = pls_path(X, path.fitted[2] + sigma * rng.standard_normal(40), max_components)
+        choices.append(again.select("aic", dof).n_components)
+    np.testing.assert_array_equal(found.counts, np.bincount(choices, minlength=len(path.dof)))
+    assert found.frequency.sum() == pytest.approx(1.0)
+    assert found.selection.index == path.select("aic", dof).index
+    assert found.simulated == 2
+
+
+def test_a_clear_choice_is_made_again_and_a_vague_one_is_not():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(100, 8))
+    signal = X @ np.linspace(0, 2, 8)
+    share = [
+        selection_frequency(
+            pls_path(X, signal + sigma * rng.normal(size=100)), "aic", n_draws=60
+        ).frequency.max()
+        for sigma in (0.01, 3.0)
+    ]
+    assert share[0] > 0.95 > share[1]
+
+
+def test_penalties_are_counted_too():
+    X, y = make_problem(30, 4)
+    found = selection_frequency(ridge_path(X, y, [100.0, 1.0, 0.01]), n_draws=20)
+    assert found.parameters.tolist() == [100.0, 1.0, 0.01]
+    assert found.counts.sum() == 20
+    assert "20 times again" in repr(found)
+
+
+def test_counts_are_put_in_words():
+    X, y = make_problem(40, 6, seed=5)
+    found = selection_frequency(pls_path(X, y), n_draws=50)
+    index = found.selection.index
+    counts = np.zeros(7, dtype=int)
+    less, more = [i for i in range(7) if i != index][-2:]
+    counts[[index, less, more]] = 47, 1, 2
+    assert replace(found, counts=counts).message == (
+        "chosen again on 47 of 50 simulated responses; "
+        f"{more} components on 2; {less} components on 1"
+    )
+    many = replace(found, counts=np.where(np.arange(7) == index, 10, 1)).message
+    assert many.endswith("; others on 3")
+
+
+def test_what_cannot_be_simulated_is_refused():
+    X, y = make_problem(12, 20, seed=3)
+    path = pls_path(X, y)
+    last = len(path.dof) - 1
+    with pytest.raises(NotAvailableError, match="leave no residual"):
+        selection_frequency(path, m=last)
+    with pytest.raises(InvalidInputError, match="path must be a path"):
+        selection_frequency(X)
+    weighted = pls_path(X, y, 2, sample_weight=np.arange(12.0))
+    with pytest.raises(NotAvailableError, match="unweighted fits only"):
+        selection_frequency(weighted)
+    with pytest.raises(InvalidInputError, match="n_draws"):
+        selection_frequency(path, n_draws=0)

@@ -1,0 +1,361 @@
+"""PLS2: fit, derivative, criteria for all responses together, scores."""
+
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pandas as pd
+import pytest
+from _helpers.problems import make_problem
+from _helpers.responses import ALGORITHMS, STEP, make_responses, nipals, scaled, traces
+from sklearn.cross_decomposition import PLSRegression
+
+from plsdof import pls_path
+from plsdof.errors import InvalidInputError, PlsdofWarning, RankExhaustedError, RankExhaustedWarning
+from plsdof.variants import several_responses as joint_derivative
+from plsdof.variants.several_responses import pls2_path
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(("n", "p", "q"), [(15, 5, 3), (8, 12, 2), (9, 3, 5)])
+def test_fit_and_degrees_of_freedom_equal_an_independent_algorithm(algorithm, n, p, q):
+    X, Y = make_responses(n, p, q, seed=n)
+    path = pls2_path(X, Y, algorithm=algorithm)
+
+    def fit(Y, m):
+        return ALGORITHMS[algorithm](scaled(X), Y, m)
+
+    for m in (1, 2, 3):
+        np.testing.assert_allclose(path.fitted[m], fit(Y, m), atol=1e-8)
+        expected = traces(lambda V, m=m: fit(V, m), Y)
+        np.testing.assert_allclose(path.dof_by_response[m], expected, atol=2e-5)
+        assert path.dof[m] == pytest.approx(expected.sum(), abs=5e-5)
+
+
+@pytest.mark.parametrize("scale_response", [False, True])
+def test_fit_and_degrees_of_freedom_equal_scikit_learn(scale_response):
+    X, Y = make_responses(16, 5, 3, seed=1)
+
+    def fit(Y, m):
+        rows = X if scale_response else scaled(X)
+        model = PLSRegression(m, scale=scale_response, tol=1e-15, max_iter=20_000)
+        return model.fit(rows, Y).predict(rows)
+
+    path = pls2_path(X, Y, scale_response=scale_response)
+    for m in (1, 2, 4):
+        # scikit-learn's power iteration stops at 1e-8.
+        np.testing.assert_allclose(path.fitted[m], fit(Y, m), atol=1e-5)
+        expected = traces(lambda V, m=m: fit(V, m), Y)
+        np.testing.assert_allclose(path.dof_by_response[m], expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("scale_response", [False, True])
+def test_weighted_derivative_equals_central_differences(algorithm, scale_response):
+    X, Y = make_responses(12, 4, 2, seed=2)
+    weights = np.random.default_rng(0).uniform(0.5, 3, 12)
+    options = {
+        "algorithm": algorithm,
+        "scale_response": scale_response,
+        "sample_weight": weights,
+    }
+    path = pls2_path(X, Y, 3, **options)
+    for m in (1, 2, 3):
+        expected = traces(lambda V, m=m: pls2_path(X, V, m, **options).fitted[m], Y)
+        np.testing.assert_allclose(path.dof_by_response[m], expected, atol=1e-6)
+
+
+def test_integer_weights_mean_repeated_rows():
+    X, Y = make_responses(12, 4, 2, seed=3)
+    counts = np.array([0, 1, 2, 3] * 3)
+    weighted = pls2_path(X, Y, sample_weight=counts, scale_response=True)
+    repeated = pls2_path(X.repeat(counts, axis=0), Y.repeat(counts, axis=0), scale_response=True)
+    np.testing.assert_allclose(weighted.dof, repeated.dof, rtol=1e-9)
+    np.testing.assert_allclose(weighted.coef, repeated.coef, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(weighted.rss, repeated.rss, rtol=1e-8)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("scale_response", [False, True])
+@pytest.mark.parametrize("decay", [0.5, 4.0])
+def test_one_response_is_pls1(algorithm, scale_response, decay):
+    X, y = make_problem(25, 7, seed=4, decay=decay)
+    path = pls2_path(X, y, 6, algorithm=algorithm, scale_response=scale_response)
+    single = pls_path(X, y, 6)
+    error = np.abs(path.dof - single.dof)
+    assert np.all(error <= path.dof_error + single.dof_error)
+    np.testing.assert_allclose(path.dof, single.dof, rtol=1e-7)
+    np.testing.assert_allclose(path.fitted[:, :, 0], single.fitted, rtol=1e-8)
+    np.testing.assert_allclose(path.coef[:, :, 0], single.coef, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(path.rss[:, 0], single.rss, rtol=1e-8)
+    np.testing.assert_allclose(path.noise_variance()[:, 0], single.noise_variance("dof"), rtol=1e-6)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_all_components_are_least_squares_with_rank_plus_one_each(algorithm):
+    X, Y = make_responses(20, 4, 3, seed=5)
+    path = pls2_path(X, Y, algorithm=algorithm)
+    design = np.column_stack([np.ones(20), X])
+    expected = design @ np.linalg.lstsq(design, Y, rcond=None)[0]
+    np.testing.assert_allclose(path.fitted[-1], expected, atol=1e-9)
+    np.testing.assert_allclose(path.dof_by_response[-1], 5.0, atol=1e-9)
+    np.testing.assert_allclose(path.naive_dof, 3.0 * np.arange(1, 6))
+
+
+def test_predictions_coefficients_and_residuals_belong_together():
+    X, Y = make_responses(20, 4, 3, seed=6)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    path = pls2_path(frame, pd.DataFrame(Y, columns=list("uvw")), 3, scale_response=True)
+    assert path.names == ("u", "v", "w")
+    assert path.coef.shape == (4, 4, 3)
+    np.testing.assert_array_equal(path.n_components, [0, 1, 2, 3])
+    np.testing.assert_allclose(path.predict(frame), path.fitted, atol=1e-9)
+    np.testing.assert_allclose(np.sum((Y - path.fitted) ** 2, axis=1), path.rss, rtol=1e-9)
+    np.testing.assert_allclose(path.fitted[0], np.broadcast_to(Y.mean(axis=0), Y.shape))
+    np.testing.assert_allclose(path.dof[0], 3.0)
+    assert "3 responses" in repr(path)
+    with pytest.raises(InvalidInputError, match="other columns than the training data"):
+        path.predict(frame[list("abdc")])
+
+
+def test_results_cannot_be_changed():
+    X, Y = make_responses(12, 4, 2, seed=7)
+    path = pls2_path(X, Y, 2)
+    with pytest.raises(FrozenInstanceError, match="algorithm"):
+        path.algorithm = "simpls"
+    for array in (path.dof, path.coef, path.intercept, path.fitted, path.rss, path.dof_error):
+        assert not array.flags.writeable
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_blocks_of_directions_change_nothing(monkeypatch, algorithm):
+    X, Y = make_responses(12, 4, 3, seed=8)
+    whole = pls2_path(X, Y, algorithm=algorithm, scale_response=True)
+    monkeypatch.setattr(joint_derivative, "_BLOCK_ENTRIES", 200)
+    blocks = pls2_path(X, Y, algorithm=algorithm, scale_response=True)
+    np.testing.assert_allclose(blocks.dof_by_response, whole.dof_by_response, rtol=1e-12)
+
+
+def test_degrees_of_freedom_agree_with_their_monte_carlo_estimate():
+    X, Y = make_responses(30, 6, 3, seed=9)
+    path = pls2_path(X, Y, 3)
+    rng = np.random.default_rng(0)
+    draws = []
+    for _ in range(300):
+        E = rng.normal(size=Y.shape)
+        change = [nipals(scaled(X), Y + s * 1e-4 * E, 2) for s in (1, -1)]
+        draws.append(np.sum((change[0] - change[1]) * E) / 2e-4)
+    std_error = np.std(draws, ddof=1) / np.sqrt(len(draws))
+    assert abs(np.mean(draws) - path.dof[2]) < 3 * std_error
+
+
+def test_the_path_ends_where_the_next_component_is_not_unique():
+    # Orthonormal predictors and responses along two of them, equally strong.
+    rng = np.random.default_rng(10)
+    Q, _ = np.linalg.qr(np.column_stack([np.ones(12), rng.normal(size=(12, 3))]))
+    X = Q[:, 1:]
+    with pytest.warns(RankExhaustedWarning, match="0 supported: two singular values .* coincide"):
+        path = pls2_path(X, X[:, :2], 2)
+    assert len(path.dof) == 1
+
+
+def test_the_path_ends_with_the_covariance_or_the_rank():
+    X, Y = make_responses(12, 4, 2, seed=11)
+    with pytest.warns(
+        RankExhaustedWarning, match="6 components asked for, 4 supported: X has rank"
+    ):
+        assert len(pls2_path(X, Y, 6).dof) == 5
+    with pytest.raises(RankExhaustedError, match="4 supported"):
+        pls2_path(X, Y, 6, strict=True)
+    with pytest.warns(RankExhaustedWarning, match="no covariance with X left"):
+        assert len(pls2_path(X, np.ones((12, 2)), scale_response=True).dof) == 1
+    assert pls2_path(X, Y, 4).message == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"algorithm": "svd"}, "algorithm must be one of 'nipals', 'simpls'"),
+        ({"Y": np.ones((5, 2))}, "y has 5 entries but X has 12 rows"),
+        ({"Y": np.full((12, 2), np.nan)}, "Y contains 24 value"),
+        ({"Y": np.ones((12, 2, 2))}, "Y must be a table of two dimensions"),
+        ({"max_components": -1}, "max_components must be >= 0"),
+    ],
+)
+def test_unusable_input_is_refused(change, message):
+    X, Y = make_responses(12, 4, 2)
+    with pytest.raises(InvalidInputError, match=message):
+        pls2_path(**{"X": X, "Y": Y, **change})
+
+
+def derivative(fit, Y):
+    """Sums over rows of d yhat_ij / d y_ik by central differences, at [j, k]."""
+    total = np.zeros((Y.shape[1], Y.shape[1]))
+    for i, k in np.ndindex(Y.shape):
+        step = np.zeros_like(Y)
+        step[i, k] = STEP
+        total[:, k] += (fit(Y + step) - fit(Y - step))[i] / (2 * STEP)
+    return total
+
+
+@pytest.mark.parametrize("scale_response", [False, True])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_derivatives_by_other_responses_equal_central_differences(algorithm, scale_response):
+    X, Y = make_responses(12, 4, 3, seed=12)
+    options = {"algorithm": algorithm, "scale_response": scale_response}
+    path = pls2_path(X, Y, 3, **options)
+
+    def fit(responses):
+        spread = responses.std(axis=0, ddof=1) if scale_response else 1.0
+        return ALGORITHMS[algorithm](scaled(X), responses / spread, 2) * spread
+
+    expected = derivative(fit, Y)
+    assert np.abs(expected - np.diag(np.diag(expected))).max() > 0.1
+    np.testing.assert_allclose(path.dof_matrix[2], expected, atol=1e-6)
+    np.testing.assert_array_equal(path.dof_matrix[0], np.eye(3))
+
+
+def test_noise_covariance_is_that_of_the_residuals_and_has_the_variances_on_its_diagonal():
+    X, Y = make_responses(30, 5, 3, seed=13)
+    weights = np.random.default_rng(0).integers(1, 4, 30)
+    for w in (None, weights):
+        path = pls2_path(X, Y, 3, sample_weight=w, scale_response=True)
+        covariance = path.noise_covariance()
+        np.testing.assert_allclose(
+            np.diagonal(covariance, axis1=1, axis2=2), path.noise_variance(), rtol=1e-12
+        )
+        E = (Y - path.fitted[2]) * (1.0 if w is None else np.sqrt(w)[:, None])
+        root = np.sqrt(path.units.n - path.dof_by_response[2])
+        np.testing.assert_allclose(covariance[2], E.T @ E / np.outer(root, root), rtol=1e-8)
+        assert np.linalg.eigvalsh(covariance[2])[0] > 0
+
+
+@pytest.mark.parametrize("name", ["aic", "bic", "gcv"])
+def test_for_one_response_the_criteria_are_those_of_a_path(name):
+    X, Y = make_responses(30, 6, 1, seed=14)
+    joint, path = pls2_path(X, Y), pls_path(X, Y[:, 0])
+    for noise in ("independent", "correlated"):
+        np.testing.assert_allclose(
+            joint.criterion(name, noise), path.criterion(name, noise="dof"), rtol=1e-8
+        )
+    expected = path.select(name, noise="dof")
+    chosen = joint.select(name)
+    assert (chosen.n_components, chosen.rule) == (expected.n_components, "first-minimum")
+
+
+def test_the_joint_criterion_is_the_sum_over_responses():
+    X, Y = make_responses(40, 6, 3, seed=15)
+    path, n = pls2_path(X, Y), 40.0
+    rss, dof, variance = path.rss, path.dof_by_response, path.noise_variance()
+    aic = np.sum(rss / n + 2 / n * variance * dof, axis=1)
+    np.testing.assert_allclose(path.criterion("aic"), aic, rtol=1e-12)
+    gcv = np.sum(rss / n / (1 - dof / n) ** 2, axis=1)
+    np.testing.assert_allclose(path.criterion("gcv"), gcv, rtol=1e-12)
+    penalty = np.einsum("mjk,mjk->m", path.noise_covariance(), path.dof_matrix)
+    correlated = rss.sum(axis=1) / n + np.log(n) / n * penalty
+    np.testing.assert_allclose(path.criterion("bic", "correlated"), correlated, rtol=1e-12)
+
+
+def test_with_equal_noise_the_penalty_is_the_joint_degrees_of_freedom():
+    X, Y = make_responses(40, 6, 3, seed=16)
+    same = np.tile(Y[:, :1], 3) + np.random.default_rng(0).normal(size=(40, 3))
+    path = pls2_path(X, same)
+    penalty = (path.criterion("aic") - path.rss.sum(axis=1) / 40) * 20
+    pooled = path.rss.sum(axis=1) / (3 * 40 - path.dof)
+    np.testing.assert_allclose(penalty, pooled * path.dof, rtol=0.1)
+
+
+@pytest.mark.parametrize("noise", ["independent", "correlated"])
+def test_units_of_scaled_responses_do_not_matter(noise):
+    X, Y = make_responses(30, 6, 3, seed=17)
+    one = pls2_path(X, Y, scale_response=True)
+    other = pls2_path(X, Y * [1.0, 1e3, 1e-2] + 7.0, scale_response=True)
+    np.testing.assert_allclose(
+        other.criterion("bic", noise), one.criterion("bic", noise), rtol=1e-8
+    )
+    np.testing.assert_allclose(other.dof, one.dof, rtol=1e-8)
+
+
+def test_undefined_criteria_are_never_chosen():
+    X, Y = make_responses(8, 12, 2, seed=18)
+    path = pls2_path(X, Y)
+    undefined = np.any(path.dof_by_response >= 8, axis=1)
+    assert undefined.any()
+    scores = path.criterion("gcv")
+    np.testing.assert_array_equal(np.isnan(scores), undefined)
+    assert not undefined[path.select("gcv", rule="global-minimum").index]
+
+
+def test_the_choice_is_near_the_best_number_of_components():
+    rng = np.random.default_rng(19)
+    latent = rng.normal(size=(300, 3))
+    X = latent @ rng.normal(size=(3, 20)) + 0.3 * rng.normal(size=(300, 20))
+    Y = latent @ rng.normal(size=(3, 4)) + 0.5 * rng.normal(size=(300, 4))
+    path = pls2_path(X[:60], Y[:60], 10)
+    errors = np.mean((path.predict(X[60:]) - Y[60:]) ** 2, axis=(1, 2))
+    for name in ("aic", "bic", "gcv"):
+        assert errors[path.select(name).index] < 1.05 * errors.min()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rho", [0.0, 0.9])
+def test_the_penalty_is_unbiased_for_correlated_noise(rho):
+    X, Y = make_responses(30, 6, 3, seed=20)
+    mean = X @ np.linalg.lstsq(X, Y, rcond=None)[0] / 3
+    covariance = rho + (1 - rho) * np.eye(3)
+    rng = np.random.default_rng(0)
+    differences, own = [], []
+    for _ in range(1500):
+        E = rng.normal(size=Y.shape) @ np.linalg.cholesky(covariance).T
+        path = pls2_path(X, mean + E, 3)
+        penalty = np.einsum("mjk,jk->m", path.dof_matrix, covariance)
+        differences.append(np.einsum("mij,ij->m", path.fitted - mean, E) - penalty)
+        own.append(path.dof - penalty)
+    std_error = np.std(differences, axis=0) / np.sqrt(len(differences))
+    assert np.all(np.abs(np.mean(differences, axis=0)) < 3.5 * std_error)
+    # The trace alone is the penalty of independent noise only.
+    if rho == 0:
+        np.testing.assert_allclose(own, 0.0, atol=1e-9)
+    else:
+        assert np.abs(np.mean(own, axis=0))[1] > 5 * std_error[1]
+
+
+def test_scores_are_those_of_scikit_learn():
+    X, Y = make_responses(25, 6, 3, seed=21)
+    path = pls2_path(X, Y, 4)
+    book = PLSRegression(4, scale=False, tol=1e-15, max_iter=5000).fit(scaled(X), Y)
+    signs = np.sign(np.sum(book.x_scores_ * path.x_scores, axis=0))
+    np.testing.assert_allclose(path.x_scores * signs, book.x_scores_, atol=1e-5)
+    new = (X[:5] + 1.0 - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    np.testing.assert_allclose(path.transform(X[:5] + 1.0) * signs, book.transform(new), atol=1e-5)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_new_rows_have_the_scores_that_training_rows_have(algorithm):
+    X, Y = make_responses(20, 5, 2, seed=22)
+    weights = np.random.default_rng(0).integers(1, 4, 20)
+    path = pls2_path(X, Y, 3, algorithm=algorithm, sample_weight=weights)
+    np.testing.assert_allclose(path.transform(X), path.x_scores, atol=1e-9)
+    gram = path.x_scores.T @ (weights[:, None] * path.x_scores)
+    np.testing.assert_allclose(gram, np.diag(np.diag(gram)), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda path: path.criterion("gmdl"), "criterion must be one of 'aic', 'bic', 'gcv'"),
+        (lambda path: path.select("bic", "white"), "noise must be one of 'independent'"),
+        (lambda path: path.select("bic", rule="best"), "rule must be one of"),
+        (lambda path: path.index(9), r"m must be in 0\.\.4; got 9"),
+    ],
+)
+def test_unusable_questions_are_refused(call, message):
+    with pytest.raises(InvalidInputError, match=message):
+        call(pls2_path(*make_responses(12, 4, 2)))
+
+
+def test_predictors_that_do_not_vary_leave_the_empty_model():
+    _, Y = make_responses(12, 4, 2, seed=7)
+    with pytest.warns(PlsdofWarning):
+        path = pls2_path(np.ones((12, 4)), Y)
+    np.testing.assert_array_equal(path.dof, [2.0])
+    np.testing.assert_allclose(path.predict(np.ones((3, 4)))[0], np.tile(Y.mean(axis=0), (3, 1)))

@@ -1,0 +1,371 @@
+"""Penalised PLS against a dense implementation of the published algorithm."""
+
+import tracemalloc
+
+import flint
+import numpy as np
+import pandas as pd
+import pytest
+from _helpers.oracle import dof_from_moments
+from _helpers.problems import SHARED, load_case, make_problem
+from scipy.linalg import block_diag
+from sklearn.linear_model import LinearRegression
+from sklearn.preprocessing import SplineTransformer
+
+from plsdof import cross_validate, inference, pls_path
+from plsdof.errors import InvalidInputError, RankExhaustedError, RankExhaustedWarning
+from plsdof.variants.penalized import (
+    BandedMetric,
+    DenseMetric,
+    difference_metric,
+    difference_penalty,
+    matrix_metric,
+    penalized_pls_path,
+    select_strength,
+    spline_basis,
+)
+
+STEP = 1e-5
+
+
+def make_spectra(n, p, seed=0):
+    """Smooth predictors along p channels; a few neighbouring ones matter."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p)).cumsum(axis=1) + 20.0
+    return X, X[:, p // 3 : p // 2].mean(axis=1) + 0.5 * rng.normal(size=n)
+
+
+def published_algorithm(X, y, P, m):
+    """Kraemer, Boulesteix & Tutz (2008): w = (I + P)^{-1} X'y, deflate X by t = Xw, repeat.
+
+    Returns coefficients, intercept and fitted values of m components.
+    """
+    A = np.eye(X.shape[1]) + P
+    centred, response = X - X.mean(axis=0), y - y.mean()
+    left, W, loadings, q = centred.copy(), [], [], []
+    for _ in range(m):
+        w = np.linalg.solve(A, left.T @ response)
+        t = left @ w
+        loading = left.T @ t / (t @ t)
+        q.append(response @ t / (t @ t))
+        left = left - np.outer(t, loading)
+        W.append(w)
+        loadings.append(loading)
+    W, loadings = np.array(W).T, np.array(loadings).T
+    coef = W @ np.linalg.solve(loadings.T @ W, np.array(q))
+    intercept = y.mean() - X.mean(axis=0) @ coef
+    return coef, intercept, intercept + X @ coef
+
+
+def random_penalty(p, seed=0):
+    B = np.random.default_rng(seed).normal(size=(p, p // 2))
+    return B @ B.T
+
+
+PENALTIES = {
+    "differences": lambda p: (None, {}, difference_penalty(p)),
+    "first differences": lambda p: (None, {"order": 1}, difference_penalty(p, 1)),
+    "blocks": lambda p: (None, {"blocks": p // 3}, block_diag(*[difference_penalty(p // 3)] * 3)),
+    "banded matrix": lambda p: (difference_penalty(p, 1), {}, difference_penalty(p, 1)),
+    "dense matrix": lambda p: (random_penalty(p), {}, random_penalty(p)),
+}
+
+
+@pytest.mark.parametrize("kind", PENALTIES)
+@pytest.mark.parametrize(("n", "p"), [(25, 12), (12, 30)])
+@pytest.mark.parametrize("solver", ["svd", "gram", "auto"])
+def test_path_equals_the_published_algorithm(kind, n, p, solver):
+    X, y = make_spectra(n, p, seed=n)
+    penalty, options, P = PENALTIES[kind](p)
+    path = penalized_pls_path(
+        X, y, penalty, strength=3.0, max_components=5, solver=solver, **options
+    )
+    for m in range(1, 6):
+        coef, intercept, fitted = published_algorithm(X, y, 3.0 * P, m)
+        np.testing.assert_allclose(path.coef[m], coef, rtol=1e-8, atol=1e-8)
+        assert path.intercept[m] == pytest.approx(intercept, rel=1e-8, abs=1e-8)
+        np.testing.assert_allclose(path.fitted[m], fitted, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", ["differences", "dense matrix"])
+@pytest.mark.parametrize("m", [1, 3])
+def test_degrees_of_freedom_equal_central_differences_of_the_published_algorithm(kind, m):
+    X, y = make_spectra(14, 9, seed=1)
+    penalty, options, P = PENALTIES[kind](9)
+    path = penalized_pls_path(X, y, penalty, strength=5.0, max_components=m, **options)
+    steps = STEP * np.eye(len(y))
+    columns = [
+        [
+            (ahead - behind) / (2 * STEP)
+            for ahead, behind in zip(
+                published_algorithm(X, y + step, 5.0 * P, m),
+                published_algorithm(X, y - step, 5.0 * P, m),
+                strict=True,
+            )
+        ]
+        for step in steps
+    ]
+    coef = np.column_stack([one[0] for one in columns])
+    fit = np.column_stack([one[2] for one in columns])
+    np.testing.assert_allclose(path.jacobian(m), fit, atol=1e-6)
+    np.testing.assert_allclose(path.coef_jacobian(m), coef, atol=1e-6)
+    assert path.dof[m] == pytest.approx(np.trace(fit), abs=1e-5)
+    expected = np.sqrt(0.25 * np.sum(coef**2, axis=1))
+    np.testing.assert_allclose(path.coef_std_error(m, noise=0.25), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize(("n", "p"), [(20, 6), (8, 15)])
+def test_strength_zero_is_the_unpenalised_path(scale, n, p):
+    X, y = make_problem(n, p, seed=2, decay=0.5)
+    weights = np.random.default_rng(0).uniform(0.5, 2, n)
+    for given in (None, random_penalty(p)):
+        path = penalized_pls_path(
+            X, y, given, strength=0, scale=scale, sample_weight=weights, solver="svd"
+        )
+        plain = pls_path(X, y, scale=scale, sample_weight=weights, solver="svd")
+        np.testing.assert_allclose(path.dof, plain.dof, rtol=1e-12)
+        np.testing.assert_allclose(path.coef, plain.coef, rtol=1e-9, atol=1e-10)
+        np.testing.assert_allclose(path.fitted, plain.fitted, rtol=1e-10)
+
+
+def exact_penalized_dof(X, y, P, m):
+    """Degrees of Freedom from the raw data in ball arithmetic."""
+    arb, (n, p) = flint.arb, X.shape
+    centre = flint.arb_mat([[arb(int(i == j)) - arb(1) / n for j in range(n)] for i in range(n)])
+    rows = centre * flint.arb_mat([[arb(float(v)) for v in row] for row in X])
+    A = flint.arb_mat([[arb(float(P[i, j])) + int(i == j) for j in range(p)] for i in range(p)])
+    K = rows * A.solve(rows.transpose())
+    response = centre * flint.arb_mat([[arb(float(v))] for v in y])
+    power, moments, traces = centre, [], []
+    for _ in range(3 * m + 1):
+        moments.append((response.transpose() * power * response)[0, 0])
+        traces.append(sum((power[i, i] for i in range(n)), arb(0)))
+        power = power * K
+    return np.array([1.0] + [dof_from_moments(moments, traces, k) for k in range(1, m + 1)])
+
+
+@pytest.mark.parametrize(
+    ("strength", "given"),
+    [(1.0, False), (2.0**20, False), (2.0**33, False), (1.0, True), (2.0**20, True)],
+)
+def test_degrees_of_freedom_are_exact_within_their_error_estimate(strength, given):
+    X, y = make_spectra(12, 20, seed=3)
+    P = difference_penalty(20)
+    path = penalized_pls_path(X, y, P if given else None, strength=strength)
+    m = min(len(path.dof) - 1, 6)
+    before, flint.ctx.prec = flint.ctx.prec, 3000
+    try:
+        exact = exact_penalized_dof(X, y, strength * P, m)
+    finally:
+        flint.ctx.prec = before
+    assert np.all(np.abs(path.dof[: m + 1] - exact) <= path.dof_error[: m + 1])
+    # Rotations keep what forming I + strength P loses.
+    assert (len(path.dof) == 12) == (strength == 1.0 or not given)
+
+
+def test_a_penalty_so_strong_that_the_identity_drowns_is_reported():
+    X, y = make_spectra(12, 20, seed=3)
+    with pytest.warns(RankExhaustedWarning, match="0 supported: from component 1 on, rounding"):
+        penalized_pls_path(X, y, random_penalty(20), strength=1e10)
+
+
+def test_degrees_of_freedom_agree_with_their_monte_carlo_estimate():
+    X, y = make_spectra(40, 60, seed=4)
+    path = penalized_pls_path(X, y, strength=100.0, max_components=4)
+    rng = np.random.default_rng(0)
+    draws = []
+    for _ in range(200):
+        e = rng.normal(size=40)
+        ahead, behind = path.refit(y + 1e-4 * e), path.refit(y - 1e-4 * e)
+        draws.append((ahead.fitted - behind.fitted) @ e / 2e-4)
+    draws = np.array(draws)
+    std_error = draws.std(axis=0, ddof=1) / np.sqrt(len(draws))
+    assert np.all(np.abs(draws.mean(axis=0) - path.dof) < 3 * std_error)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_coefficients_become_smoother_with_strength(order):
+    X, y = make_spectra(40, 80, seed=5)
+    roughness = [
+        np.sum(np.diff(path.coef[4], order) ** 2) / np.sum(path.coef[4] ** 2)
+        for path in (
+            penalized_pls_path(X, y, order=order, strength=s, max_components=4)
+            for s in (0.0, 1.0, 1e2, 1e4, 1e6)
+        )
+    ]
+    assert np.all(np.diff(roughness) < 0)
+    assert roughness[-1] < 0.2 * roughness[0]
+
+
+def test_integer_weights_mean_repeated_rows():
+    X, y = make_spectra(12, 8, seed=6)
+    counts = np.array([0, 1, 2, 3] * 3)
+    weighted = penalized_pls_path(X, y, strength=10.0, sample_weight=counts)
+    repeated = penalized_pls_path(X.repeat(counts, axis=0), y.repeat(counts), strength=10.0)
+    np.testing.assert_allclose(weighted.dof, repeated.dof, rtol=1e-8)
+    np.testing.assert_allclose(weighted.coef, repeated.coef, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(weighted.rss, repeated.rss, rtol=1e-8, atol=1e-20)
+
+
+def test_scores_loadings_and_rotations_keep_their_meaning():
+    X, y = make_spectra(20, 10, seed=7)
+    path = penalized_pls_path(X, y, strength=10.0, max_components=4)
+    centred, T = X - X.mean(axis=0), path.x_scores
+    np.testing.assert_allclose(path.transform(X), T, atol=1e-8)
+    np.testing.assert_allclose(centred @ path.x_rotations, T, atol=1e-8)
+    np.testing.assert_allclose(path.xload_caseings, centred.T @ T / np.sum(T**2, axis=0), atol=1e-8)
+    A = np.eye(10) + 10.0 * difference_penalty(10)
+    np.testing.assert_allclose(path.x_weights.T @ A @ path.x_weights, np.eye(4), atol=1e-8)
+    np.testing.assert_allclose(path.x_rotations @ path.yload_caseings, path.coef[4], atol=1e-8)
+
+
+def test_inference_and_cross_validation_take_penalised_paths_as_they_are():
+    X, y = make_spectra(30, 20, seed=8)
+    joint = select_strength(X, y, [10.0], by="cv", cv=5, max_components=4)
+
+    def fit(X, y):
+        return penalized_pls_path(X, y, strength=10.0, max_components=4)
+
+    result = cross_validate(X, y, fit, cv=5)
+    np.testing.assert_allclose(joint.scores[0], result.mean_error, rtol=1e-10)
+    interval = inference.prediction_interval(fit(X, y), 2, X[:3])
+    np.testing.assert_allclose(interval.center, fit(X, y).fitted[2, :3], atol=1e-9)
+
+
+def test_a_constant_column_gets_the_coefficient_its_neighbours_suggest():
+    X, y = make_spectra(25, 12, seed=9)
+    X[:, 5] = 1.0
+    path = penalized_pls_path(X, y, strength=50.0, max_components=3)
+    coef, _, fitted = published_algorithm(X, y, 50.0 * difference_penalty(12), 3)
+    np.testing.assert_allclose(path.coef[3], coef, atol=1e-8)
+    np.testing.assert_allclose(path.fitted[3], fitted, atol=1e-8)
+    assert abs(path.coef[3, 5]) > 0.1 * np.abs(path.coef[3]).max()
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("sizes", [7, (4, 9), (2, 1, 6), 1])
+def test_difference_penalty_is_the_sum_of_squared_differences(order, sizes):
+    listed = [sizes] if isinstance(sizes, int) else sizes
+    blocks = [np.diff(np.eye(size), order, axis=0) for size in listed]
+    expected = block_diag(*[D.T @ D for D in blocks])
+    np.testing.assert_allclose(difference_penalty(sizes, order), expected)
+
+
+@pytest.mark.parametrize("sizes", [(9,), (5, 2, 6), (1,), (2,)])
+@pytest.mark.parametrize("order", [1, 2, 4])
+def test_banded_metric_is_i_plus_the_penalty_and_its_factor_fits(sizes, order):
+    p = sum(sizes)
+    metric = difference_metric(sizes, order, 7.0)
+    A = np.eye(p) + 7.0 * difference_penalty(sizes, order)
+    R = metric.unwhiten(np.eye(p))
+    np.testing.assert_allclose(metric.apply(np.eye(p)), A, atol=1e-12)
+    np.testing.assert_allclose(R @ R.T, np.linalg.inv(A), atol=1e-12)
+    X = np.random.default_rng(0).normal(size=(3, p))
+    np.testing.assert_allclose(metric.whiten(X), X @ R, atol=1e-12)
+
+
+def test_given_matrices_use_bands_only_if_that_pays_off():
+    assert isinstance(matrix_metric(difference_penalty(40), 1.0), BandedMetric)
+    dense = matrix_metric(random_penalty(40), 2.0)
+    assert isinstance(dense, DenseMetric)
+    A = np.eye(40) + 2.0 * random_penalty(40)
+    R = dense.unwhiten(np.eye(40))
+    np.testing.assert_allclose(R @ R.T, np.linalg.inv(A), atol=1e-12)
+    np.testing.assert_allclose(dense.apply(R @ R.T), np.eye(40), atol=1e-10)
+
+
+def test_many_channels_need_no_matrix_of_their_square():
+    X, y = make_spectra(15, 20_000, seed=10)
+    tracemalloc.start()
+    path = penalized_pls_path(X, y, strength=1e4, max_components=3)
+    assert path.coef.shape == (4, 20_000)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 20 * X.nbytes  # p x p would be 1,300 times X
+
+
+def test_spline_basis_is_that_of_scikit_learn_with_one_block_per_variable():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.uniform(size=(30, 2)), columns=["a", "b"])
+    basis = spline_basis(X, n_knots=5)
+    expected = SplineTransformer(n_knots=5, extrapolation="linear").fit(X)
+    np.testing.assert_allclose(basis.features, expected.transform(X))
+    np.testing.assert_allclose(basis.transform(X[:3] * 1.5), expected.transform(X[:3] * 1.5))
+    assert basis.blocks == (7, 7)
+    assert basis.names[0] == "a_sp_0"
+    np.testing.assert_allclose(basis.penalty(1), difference_penalty((7, 7), 1))
+
+
+def test_additive_splines_find_the_functions_and_become_lines_under_a_strong_penalty():
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1, 1, (200, 2))
+    signal = np.sin(4 * X[:, 0]) + X[:, 1] ** 2
+    y = signal + 0.1 * rng.normal(size=200)
+    basis = spline_basis(X)
+    joint = select_strength(basis.features, y, [0.1, 1.0, 10.0], blocks=basis.blocks)
+    fitted = joint.path.fitted[joint.n_components]
+    assert np.mean((fitted - signal) ** 2) < 0.05 * np.var(signal)
+    assert 5 < joint.path.dof[joint.n_components] < 25
+    lines = penalized_pls_path(
+        basis.features, y, blocks=basis.blocks, strength=1e10, max_components=2
+    )
+    expected = LinearRegression().fit(X, y).predict(X)
+    np.testing.assert_allclose(lines.fitted[2], expected, atol=1e-4)
+    assert lines.dof[2] == pytest.approx(3, abs=1e-3)
+
+
+def test_joint_choice_covers_all_strengths():
+    X, y = make_spectra(40, 50, seed=11)
+    strengths = [0.0, 10.0, 1e3]
+    joint = select_strength(X, y, strengths, max_components=10)
+    paths = [penalized_pls_path(X, y, strength=s, max_components=10) for s in strengths]
+    best = [path.select("bic") for path in paths]
+    scores = [one.scores[one.index] for one in best]
+    assert joint.value == strengths[int(np.argmin(scores))]
+    assert joint.path.strength == joint.value
+    assert joint.n_components == best[int(np.argmin(scores))].n_components
+    np.testing.assert_allclose(joint.scores, [path.criterion("bic") for path in paths])
+    assert len(select_strength(X, y, max_components=3).values) == 9
+
+
+def test_smooth_coefficients_on_near_infrared_spectra():
+    if not (SHARED / "data" / "cookie.rda").exists():
+        pytest.skip("the near-infrared data are not part of the package")
+    X, y = load_case("cookie-fat", None)
+    joint = select_strength(X, y, [0.0, 1e2, 1e4, 1e6], by="cv", max_components=12)
+    rough = joint.scores[0].min()
+    assert np.nanmin(joint.scores[1:]) < rough
+    first, last = (penalized_pls_path(X, y, strength=s, max_components=8) for s in (0.0, 1e6))
+    assert np.sum(np.diff(last.coef[8], 2) ** 2) < 1e-3 * np.sum(np.diff(first.coef[8], 2) ** 2)
+    assert last.dof_error[8] < 1e-7
+
+
+def test_more_components_than_supported_are_reported():
+    X, y = make_spectra(8, 20, seed=12)
+    with pytest.warns(RankExhaustedWarning, match="9 components asked for, 7 supported"):
+        penalized_pls_path(X, y, max_components=9)
+    with pytest.raises(RankExhaustedError, match="7 supported"):
+        penalized_pls_path(X, y, max_components=9, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"penalty": np.eye(4)}, r"shape \(5, 5\); got shape \(4, 4\)"),
+        ({"penalty": np.triu(np.ones((5, 5)))}, "penalty must be symmetric"),
+        ({"penalty": -0.5 * np.eye(5)}, "positive semi-definite, .* eigenvalue is -0.5"),
+        ({"penalty": np.eye(5), "blocks": 5}, "blocks says where differences are taken"),
+        ({"strength": -1.0}, "strength must be a finite number >= 0; got -1.0"),
+        ({"strength": [1.0, 2.0]}, "Use select_strength to compare several"),
+        ({"strength": np.inf}, "strength must be a finite number"),
+        ({"order": 0}, "order must be >= 1"),
+        ({"blocks": 2}, r"must cover the 5 column\(s\) of X; got 2, which covers 4"),
+        ({"blocks": [2, 2]}, "which covers 4"),
+        ({"solver": "qr"}, "solver must be one of"),
+    ],
+)
+def test_unusable_options_are_refused(options, message):
+    X, y = make_spectra(10, 5)
+    with pytest.raises(InvalidInputError, match=message):
+        penalized_pls_path(X, y, **options)
