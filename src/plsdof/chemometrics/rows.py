@@ -20,12 +20,19 @@ from scipy.special import betaincinv, fdtri, gammaincinv, ndtri, stdtrit
 
 from plsdof._core.criteria import Noise
 from plsdof._core.display import data_frame, one_line
-from plsdof._core.inputs import Array, as_choice, as_fraction, as_positive, as_response
-from plsdof._core.path import PLSPath
+from plsdof._core.inputs import (
+    Array,
+    as_choice,
+    as_fraction,
+    as_positive,
+    as_response,
+    row_labels,
+)
+from plsdof._core.path import PathLike, PLSPath, as_model
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
     Limit,
-    as_components,
+    as_pls_path,
     as_predictor_path,
     as_score_path,
     diagnose,
@@ -34,7 +41,6 @@ from plsdof.chemometrics.diagnostics import (
     times_predictors,
 )
 from plsdof.errors import InvalidInputError
-from plsdof.inference.intervals import row_labels
 
 # Monitoring: how far rows are from the model, within its components (T^2) and beside them (Q)
 # --------------------------------------------------------------------------------------------
@@ -44,7 +50,9 @@ Q_LIMITS = ("jackson-mudholkar", "box", "moments")
 _EPS = float(np.finfo(np.float64).eps)
 
 
-def hotelling_t2(path: PLSPath, m: int, X_new: Any = None, level: float = 0.95) -> Diagnostic:
+def hotelling_t2(
+    path: PathLike, m: int | None = None, X_new: Any = None, level: float = 0.95
+) -> Diagnostic:
     """Return Hotelling's T^2 of the training rows, or of new rows, with its limit.
 
         T^2_i = sum_{j <= m} t_ij^2 / s_j^2,     s_j^2: variance of score j (divisor n - 1).
@@ -87,7 +95,8 @@ def hotelling_t2(path: PLSPath, m: int, X_new: Any = None, level: float = 0.95) 
     >>> result.values.round(2), round(result.limit, 2), result.flags.any()
     (array([0.98, 0.52, 0.52, 0.98]), 2.03, np.False_)
     """
-    m, level = as_score_path(path).index(m), as_fraction(level, "level")
+    model, level = as_model(path, m), as_fraction(level, "level")
+    path, m, X_new = as_score_path(model.path), model.index, model.rows(X_new)
     training = X_new is None
     T = path.filter.scores[:, :m]
     scores = path.to_rows(T) if training else _new_scores(path, m, _standardized(path, X_new))
@@ -96,8 +105,8 @@ def hotelling_t2(path: PLSPath, m: int, X_new: Any = None, level: float = 0.95) 
 
 
 def q_residuals(
-    path: PLSPath,
-    m: int,
+    path: PathLike,
+    m: int | None = None,
     X_new: Any = None,
     level: float = 0.95,
     *,
@@ -148,8 +157,9 @@ def q_residuals(
     >>> q_residuals(path, 1).values.round(3)
     array([0.157, 0.298, 0.298, 0.157])
     """
-    path = as_predictor_path(path, "Q").complete()
-    m, level = path.index(m), as_fraction(level, "level")
+    model, level = as_model(path, m), as_fraction(level, "level")
+    path, m = as_predictor_path(model.path, "Q").complete(), model.index
+    X_new = model.rows(X_new)
     as_choice(limit, "limit", Q_LIMITS)
     B = residual_factor(path, m)
     new = X_new is not None
@@ -348,8 +358,8 @@ class OutlierTable:
 
 
 def outliers(
-    path: PLSPath,
-    m: int,
+    path: PathLike,
+    m: int | None = None,
     y: Any = None,
     X_new: Any = None,
     *,
@@ -416,7 +426,9 @@ def outliers(
     >>> np.flatnonzero(table.studentized.flags)
     array([7])
     """
-    m, level, path = as_components(path, m), as_fraction(level, "level"), path.complete()
+    model, level = as_model(path, m), as_fraction(level, "level")
+    path, m = as_pls_path(model.path).complete(), model.index
+    labels, X_new = row_labels(y if X_new is None else X_new), model.rows(X_new)
     as_choice(studentize, "studentize", STUDENTIZE)
     factor = float(as_positive(leverage_factor, "leverage_factor")[0])
     leverage = _leverage(path, m, X_new, factor)
@@ -427,7 +439,6 @@ def outliers(
     else:
         share = _jacobian_share(path, m)
     residual = None if y is None else _residual(path, m, y, X_new)
-    labels = row_labels(y if X_new is None else X_new)
     return OutlierTable(
         t2=hotelling_t2(path, m, X_new, level),
         q=q_residuals(path, m, X_new, level, limit=q_limit),
