@@ -756,7 +756,7 @@ def cross_validate(
         given, and returns a path or anything with ``parameters`` (K,), simplest model first, and
         ``predict(X_new)`` (K, n_new): for example ``functools.partial(pls_path, solver="svd")``.
     cv, groups, repeats, random_state
-        See `plsdof.selection.make_folds`. A number of folds without ``random_state`` puts row i into
+        See `make_folds`. A number of folds without ``random_state`` puts row i into
         fold i mod cv; with it the folds are random; ``groups`` keeps rows together; ``cv=n`` is
         leave-one-out; scikit-learn splitters and lists of (train, test) are taken as they are.
     max_components : int, optional
