@@ -125,7 +125,8 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         except ValueError as error:
             where = " (feature_names_in_)" if hasattr(self, "feature_names_in_") else ""
             raise InvalidInputError(
-                f"{str(error).rstrip()}\nGive the columns of the training data{where} in their order."
+                f"{str(error).rstrip()}\nGive the columns of the training data{where} in their "
+                "order."
             ) from error
         return rows
 
