@@ -593,18 +593,22 @@ class ModelOfPath:
         Row of the path.
     estimator : object or None
         The fitted estimator, if one was given (that at the end of a Pipeline).
-    prepare : callable
-        Takes new rows through the steps before the estimator.
+    before : transformer or None
+        The steps before the estimator in a Pipeline, if there are any.
     """
 
     path: Path
     index: int
     estimator: Any = None
-    prepare: Callable[[Any], Any] | None = None
+    before: Any = None
 
     def rows(self, X_new: Any) -> Any:
         """Return new rows as the path takes them; None stays None."""
-        return X_new if X_new is None or self.prepare is None else self.prepare(X_new)
+        if X_new is None or self.estimator is None:
+            return X_new
+        return self.estimator.path_rows(
+            X_new if self.before is None else self.before.transform(X_new)
+        )
 
     def choice(self) -> Selection:
         """Return how an estimator chose the model; a size that was given goes with its BIC."""
@@ -650,18 +654,18 @@ def as_model(path: Any, m: int | None = None) -> ModelOfPath:
                 "m=path.select().index, or a fitted estimator, which has chosen."
             )
         return ModelOfPath(path=path, index=path.index(m))
-    found, estimator, prepare = _opened(path)
+    found, estimator, before = _opened(path)
     index = found.index(int(estimator.index_) if m is None else m)
-    return ModelOfPath(path=found, index=index, estimator=estimator, prepare=prepare)
+    return ModelOfPath(path=found, index=index, estimator=estimator, before=before)
 
 
-def _opened(fitted: Any) -> tuple[Path, Any, Callable[[Any], Any]]:
-    """Return the path of a fitted estimator, the estimator, and how new rows get to the path."""
+def _opened(fitted: Any) -> tuple[Path, Any, Any]:
+    """Return the path of a fitted estimator, the estimator, and the steps before it, if any."""
     fitted = getattr(fitted, "best_estimator_", fitted)  # of a search
     is_pipeline = hasattr(fitted, "steps") and hasattr(fitted, "named_steps")
     estimator = fitted.steps[-1][1] if is_pipeline else fitted
     kind = type(estimator).__name__
-    if not hasattr(estimator, "fit") or not hasattr(type(estimator), "path_"):
+    if not hasattr(estimator, "path_rows"):
         raise InvalidInputError(
             f"path must be a path, such as pls_path(X, y) returns, or a fitted estimator of this "
             f"package (PLSRegressor, PCRegressor, RidgeRegressor, ...), or a Pipeline that ends in "
@@ -680,11 +684,11 @@ def _opened(fitted: Any) -> tuple[Path, Any, Callable[[Any], Any]]:
             f"path must have one response; got {kind}, whose components several responses share."
         )
     if not is_pipeline or len(fitted.steps) == 1:
-        return path, estimator, estimator.path_rows
+        return path, estimator, None
     before = fitted[:-1]
     if path.feature_names is None and hasattr(fitted, "feature_names_in_"):
         path = path.with_names(tuple(map(str, before.get_feature_names_out())))
-    return path, estimator, lambda X_new: estimator.path_rows(before.transform(X_new))
+    return path, estimator, before
 
 
 def _norms(rows: Array) -> Array:

@@ -290,7 +290,7 @@ class Fitted:
     path: Path
     selection: Selection
     cv: CrossValidation | None
-    prepare: Callable[[Any], Any] | None = None
+    rows: Callable[[Any], Any] | None = None
 
 
 def as_fitted(model: Any, selection: Any, cv: CrossValidation | None) -> Fitted:
@@ -313,7 +313,7 @@ def as_fitted(model: Any, selection: Any, cv: CrossValidation | None) -> Fitted:
         path=found.path,
         selection=chosen,
         cv=own if cv is None else cv,
-        prepare=found.prepare,
+        rows=found.rows,
     )
 
 
