@@ -149,6 +149,8 @@ LINES = (
     (BLACK, ":", "D"),
     (PURPLE, (0, (5, 1)), "v"),
 )
+# Up to this many predictors each has a line of its own with its name.
+MOST_NAMED = 40
 # A quantity that spans more than this ratio is drawn on a logarithmic axis.
 _WIDE_RATIO = 20.0
 # From the axes down to a legend below them, in heights of a line of text.
@@ -243,6 +245,43 @@ def _below(ax: "Axes") -> dict[str, Any]:
         "borderaxespad": 0.0,
         "fontsize": "small",
     }
+
+
+def draw_over_features(ax: "Axes", features: FeatureAxis, values: Array, **style: Any) -> Any:
+    """Draw one value per predictor: a curve over positions, or a marker beside every name.
+
+    Returns the line. `show_features` writes the axis.
+    """
+    if is_curve(features):
+        order = features.order
+        style = {"linewidth": 1.2} | style
+        (line,) = ax.plot(features.positions[order], values[order], **style)
+        return line
+    defaults: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 4}
+    (line,) = ax.plot(values, np.arange(len(values)), **defaults | style)
+    return line
+
+
+def show_features(ax: "Axes", features: FeatureAxis, title: str) -> None:
+    """Write names or positions of the predictors, with plain numbers, and what is drawn."""
+    if is_curve(features):
+        ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=0)
+        ax.set_xlabel(features.title)
+        ax.set_ylabel(title)
+        ax.margins(x=0.01)
+        # 12000, neither 1.2e4 nor 2 + 1.2e4: a wavelength is a name.
+        ax.ticklabel_format(axis="x", style="plain", useOffset=False)
+        return
+    names = [plain(name, 22) for name in features.names]
+    ax.axvline(0.0, color=GREY, linewidth=0.8, zorder=0)
+    ax.set_yticks(np.arange(len(names)), names, fontsize="small")
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.set_xlabel(title)
+
+
+def is_curve(features: FeatureAxis) -> bool:
+    """Whether predictors are drawn as a curve: wavelengths, or too many to name each."""
+    return features.is_numeric or len(features.names) > MOST_NAMED
 
 
 def sparse_markers(values: Array) -> dict[str, Any]:
