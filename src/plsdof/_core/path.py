@@ -702,6 +702,18 @@ def _norms(rows: Array) -> Array:
 # ---------------------------------------------------------------------------------------
 
 
+def predictors_of(scores: Array, loadings: Array, units: Units) -> Array:
+    """Return ``mean + scale * T P'`` for scores of the first components. Shape (n_new, p)."""
+    size = scores.shape[1]
+    if size > loadings.shape[1]:
+        raise InvalidInputError(
+            f"scores have {size} column(s), but the path has {loadings.shape[1]} component(s); "
+            "give one column per component, as transform returns them."
+        )
+    scale = np.where(np.isfinite(units.x_scale), units.x_scale, 0.0)
+    return np.asarray(scores @ (loadings[:, :size] * scale[:, None]).T + units.x_mean)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ComponentPath(Path):
     """A path over the number of components 0, 1, ..., M, with scores and loadings."""
@@ -740,15 +752,7 @@ class ComponentPath(Path):
 
         Scores of the first k components are enough; columns that do not vary get their mean.
         """
-        T = as_matrix(scores, "scores")
-        P: Array = self.x_loadings
-        if T.shape[1] > P.shape[1]:
-            raise InvalidInputError(
-                f"scores have {T.shape[1]} column(s), but the path has {P.shape[1]} component(s); "
-                "give one column per component, as transform returns them."
-            )
-        scale = np.where(np.isfinite(self.units.x_scale), self.units.x_scale, 0.0)
-        return np.asarray(T @ (P[:, : T.shape[1]] * scale[:, None]).T + self.units.x_mean)
+        return predictors_of(as_matrix(scores, "scores"), self.x_loadings, self.units)
 
     def predict_components(self, X_new: Any, components: Sequence[int]) -> Array:
         """Predict new rows from some components alone, such as [2, 3]. Shape (n_new,).
