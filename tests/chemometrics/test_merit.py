@@ -29,7 +29,7 @@ def test_figures_are_those_of_other_libraries():
 
 def test_figures_do_not_depend_on_a_large_offset():
     y = np.array([1.0, 2.0, 4.0, 8.0])
-    predicted = y + [0.25, -0.25, 0.5, 0.0]
+    predicted = y + np.array([0.25, -0.25, 0.5, 0.0])
     plain, far = figures_of_merit(y, predicted), figures_of_merit(y + 2.0**30, predicted + 2.0**30)
     for name in ("rmse", "r2", "bias", "sep", "rpd", "rpiq", "slope"):
         assert getattr(far, name) == pytest.approx(getattr(plain, name), rel=1e-12)

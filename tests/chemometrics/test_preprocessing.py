@@ -1,4 +1,4 @@
-"""Preprocessing: the same as chemotools, kept in files, fitted within folds, and refused in words."""
+"""Preprocessing: that of chemotools, kept in files, fitted within folds, refused in words."""
 
 import json
 

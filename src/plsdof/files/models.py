@@ -30,7 +30,8 @@ sha256             checksum of everything else: of the object without this entry
                    no white space, non-ASCII characters as \uXXXX
 =================  ============================================================================
 
-Preprocessing comes first: x is a row after it. With u = (x - x_mean) / x_scale, 0 where the scale is null, the prediction for a new row x is
+Preprocessing comes first: x is a row after it. With u = (x - x_mean) / x_scale, 0 where the scale
+is null, the prediction for a new row x is
 
     y_mean + coef'(x - x_mean) = intercept + coef'x
 
