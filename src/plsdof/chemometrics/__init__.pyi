@@ -5,7 +5,9 @@ from .merit import figures_of_merit as figures_of_merit
 from .preprocessing import PreprocessedPath as PreprocessedPath
 from .preprocessing import Preprocessor as Preprocessor
 from .preprocessing import preprocessed as preprocessed
+from .rows import Contributions as Contributions
 from .rows import OutlierTable as OutlierTable
+from .rows import contributions as contributions
 from .rows import hotelling_t2 as hotelling_t2
 from .rows import outliers as outliers
 from .rows import q_residuals as q_residuals

@@ -7,10 +7,10 @@ import numpy as np
 from rich.table import Table
 
 from plsdof._core.criteria import CRITERIA
+from plsdof._core.fit import METHODS, method_label
 from plsdof._core.inputs import as_choice
 from plsdof.cli import _options as options
 from plsdof.cli._analysis import (
-    IN_MEMORY,
     Analysis,
     as_folds,
     check_steps,
@@ -37,7 +37,6 @@ from plsdof.cli._terminal import (
 from plsdof.complexity.comparison import Comparison
 from plsdof.errors import NotAvailableError
 
-_NAMES = {"pls": "PLS", "pcr": "PCR", "ridge": "ridge"}
 _MOST_COMPONENTS = 10
 
 
@@ -129,18 +128,17 @@ def compare_methods(
     if folds is not None:
         usable = rows - max(len(fold.test) for fold in problem.split(folds))
     most = default_components(usable, p, max_components)
-    paths: dict[str, Any] = {}
-    validated = {}
-    for name in options.METHODS:
-        is_known = known is not None and known.plan.method == name
-        limits = {} if name == "ridge" else {"max_components": most}
-        if is_known:
-            assert known is not None
-            paths[name] = known.path
+    sizes = {"max_components": most, "alphas": None}
+    paths, validated = {}, {}
+    for name, method in METHODS.items():
+        limits = {method.size: sizes[method.size]}
+        same = known if known is not None and known.plan.method == name else None
+        if same is None:
+            paths[name] = method.sized(float(rows), scale=scale, **limits)(problem.X, problem.y)
         else:
-            paths[name] = IN_MEMORY[name](problem.X, problem.y, scale=scale, **limits)
-        if is_known and known is not None and known.cv is not None:
-            validated[name] = known.cv
+            paths[name] = same.path
+        if same is not None and same.cv is not None:
+            validated[name] = same.cv
         elif folds is not None:
             validated[name] = cross_validate_problem(problem, name, folds, scale=scale, **limits)
     return Comparison.of(paths, validated, criteria=tuple(CRITERIA))
@@ -170,7 +168,7 @@ def _best_table(
     for steps, compared in results.items():
         for name, row in chosen[steps].items():
             cells = [steps] * several
-            cells += [_NAMES[name], _label(compared, name, row), fixed(compared.dof[row])]
+            cells += [method_label(name), _label(compared, name, row), fixed(compared.dof[row])]
             cells.append(number(np.sqrt(compared.train_error)[row]))
             cells += [number(compared.criteria[by][row])] if by else []
             cells += [number(np.sqrt(compared.cv_error)[row])] if with_cv else []
@@ -195,10 +193,10 @@ def _best_in_words(results: dict[str, Comparison], chosen: dict[str, dict[str, i
         for steps, rows in chosen.items()
         for name, row in rows.items()
     )
-    dof = results[steps].dof[row]
+    dof, size = results[steps].dof[row], number(np.sqrt(error))
     return (
-        f"The smallest cross-validated error, {number(np.sqrt(error))}, is that of {_NAMES[name]} "
-        f"with --preprocess {steps}; it uses {dof:.1f} Degrees of Freedom. The smallest of many "
+        f"The smallest cross-validated error, {size}, is that of {method_label(name)} with "
+        f" --preprocess {steps}; it uses {dof:.1f} Degrees of Freedom. The smallest of many "
         "errors is too small on average: plsdof fit --test-fraction 0.3 tells how much."
     )
 
@@ -228,7 +226,7 @@ def _scale_table(compared: Comparison, chosen: dict[str, int], verbose: bool) ->
             continue
         cells = [
             cell
-            for name in ("pls", "pcr", "ridge")
+            for name in METHODS
             for cell in (
                 f"{compared.parameter[near[name]]:.3g}",
                 fixed(compared.dof[near[name]], 1),
@@ -246,12 +244,12 @@ def _in_words(compared: Comparison, chosen: dict[str, int]) -> str:
     with_cv = not np.all(np.isnan(compared.cv_error))
     costs = {name: compared.dof[row] for name, row in chosen.items()}
     lean = min(costs, key=lambda name: costs[name])
-    text = ", ".join(f"{_NAMES[name]} {value:.1f}" for name, value in costs.items())
-    sentence = f"Degrees of Freedom used: {text}; {_NAMES[lean]} is the most economical."
+    text = ", ".join(f"{method_label(name)} {value:.1f}" for name, value in costs.items())
+    sentence = f"Degrees of Freedom used: {text}; {method_label(lean)} is the most economical."
     if with_cv:
         errors = {name: compared.cv_error[row] for name, row in chosen.items()}
         best = min(errors, key=lambda name: errors[name])
-        sentence += f" The smallest cross-validated error is that of {_NAMES[best]}."
+        sentence += f" The smallest cross-validated error is that of {method_label(best)}."
     else:
         sentence += " Add --cv 10 for errors on rows the models have not seen."
     return sentence

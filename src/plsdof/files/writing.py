@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and tables as CSV or Excel by the ending."""
+"""Files that are written whole or not at all; tables as CSV or Excel; plain JSON."""
 
 import csv
 import io
@@ -79,6 +79,25 @@ def check_writable(file: str | os.PathLike[str]) -> None:
         raise InvalidInputError(
             f"{os.fspath(file)!r} could not be written: no permission. Choose another folder."
         )
+
+
+def plain(value: Any) -> Any:
+    """Return a value made of lists, dictionaries, text, finite numbers and None only.
+
+    Examples
+    --------
+    >>> plain({"dof": np.array([1.0, np.nan])})
+    {'dof': [1.0, None]}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
 
 
 # Tables as CSV or Excel, by the ending of the name
