@@ -196,7 +196,7 @@ def _best_in_words(results: dict[str, Comparison], chosen: dict[str, dict[str, i
     dof, size = results[steps].dof[row], number(np.sqrt(error))
     return (
         f"The smallest cross-validated error, {size}, is that of {method_label(name)} with "
-        f" --preprocess {steps}; it uses {dof:.1f} Degrees of Freedom. The smallest of many "
+        f"--preprocess {steps}; it uses {dof:.1f} Degrees of Freedom. The smallest of many "
         "errors is too small on average: plsdof fit --test-fraction 0.3 tells how much."
     )
 

@@ -281,7 +281,6 @@ def _check_outputs(file: Path, outputs: dict[str, Path | None]) -> None:
     seen = {file.resolve(): "the table"}
     for option, path in wanted.items():
         check_writable(path)
-        require_ending(option, path, ENDINGS[option])
         if file.is_dir() and path.resolve().parent == file.resolve():
             raise InvalidInputError(
                 f"{option} {path} would become part of the table in {file}; choose another folder."
@@ -291,6 +290,7 @@ def _check_outputs(file: Path, outputs: dict[str, Path | None]) -> None:
                 f"{option} {path} would overwrite {seen[path.resolve()]}; choose another name."
             )
         seen[path.resolve()] = f"the file of {option}"
+        require_ending(option, path, ENDINGS[option])
 
 
 def _write(
