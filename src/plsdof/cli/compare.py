@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
-from plsdof._core.criteria import CRITERIA
+from plsdof._core.criteria import INFORMATION_CRITERIA
 from plsdof._core.fit import default_alphas, pcr_path, pls_path, ridge_path
 from plsdof._core.inputs import as_choice
 from plsdof.cli import _options as options
@@ -104,7 +104,7 @@ def compare_methods(
         "pcr": partial(pcr_path, max_components=most, scale=scale),
         "ridge": partial(ridge_path, alphas=default_alphas(float(rows)), scale=scale),
     }
-    return compare_paths(problem.X, problem.y, methods, criteria=tuple(CRITERIA), cv=cv)
+    return compare_paths(problem.X, problem.y, methods, criteria=INFORMATION_CRITERIA, cv=cv)
 
 
 def choose(compared: Comparison, criterion: str) -> dict[str, int]:

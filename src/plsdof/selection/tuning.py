@@ -88,9 +88,9 @@ def tune(
     values: Array,
     *,
     parameter_name: str,
-    by: str = "bic",
+    by: str = "gcv",
     fixed: bool = False,
-    dof: str = "exact",
+    dof: str | None = None,
     noise: Noise = None,
     rule: str | None = None,
     cv: Any = 10,
@@ -102,8 +102,8 @@ def tune(
 ) -> Tuning:
     """Choose a number of components and a value of ``parameter_name`` together.
 
-    A criterion chooses on every path by ``rule``, by default the first local minimum over the
-    number of components, and then the value whose choice has the smallest score. Cross-validation
+    A criterion chooses on every path by ``rule``, by default with patience over the number of
+    components, and then the value whose choice has the smallest score. Cross-validation
     takes the pair with the smallest error ("minimum"), or, among the pairs within one standard
     error of it, the one with the fewest Degrees of Freedom ("one-standard-error").
 
@@ -113,7 +113,7 @@ def tune(
     make : callable
         ``make(X, y, sample_weight=..., **{parameter_name: value})`` returns a path.
     values : (G,) array
-    by : {"bic", "aic", "hqc", "gmdl", "aicc", "cp", "gcv", "cv"}
+    by : {"gcv", "bic", "aic", "hqc", "gmdl", "aicc", "cp", "press", "cv"}
     fixed : bool
         Compare the largest models of the paths by a criterion, not all of them.
     dof, noise, rule

@@ -607,13 +607,13 @@ def select_kernel(
     gammas: Any = None,
     *,
     kernel: str = "rbf",
-    by: str = "bic",
+    by: str = "gcv",
     max_components: int = 30,
     degree: int = 3,
     coef0: float = 1.0,
     scale: bool = True,
     sample_weight: Any = None,
-    dof: str = "exact",
+    dof: str | None = None,
     noise: Noise = None,
     rule: str | None = None,
     cv: Any = 10,
@@ -629,7 +629,7 @@ def select_kernel(
     gammas : array of float, optional
         Inverse widths to compare; by default 7 values from 0.01 / p to 10 / p.
     kernel : {"rbf", "laplacian", "poly"}
-    by : {"bic", "aic", "hqc", "gmdl", "aicc", "cp", "gcv", "cv"}
+    by : {"gcv", "bic", "aic", "hqc", "gmdl", "aicc", "cp", "press", "cv"}
         A criterion, or cross-validated mean squared error.
     dof, noise, rule, cv, groups, random_state, n_jobs, progress
         See `plsdof.joint_selection.tune`.
