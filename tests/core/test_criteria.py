@@ -154,9 +154,7 @@ def test_remarks_name_what_is_unusual():
     def said(scores, chosen, dof=(1.0, 4.0, 6.0, 8.0, 9.0), **other):
         options = {**given, "longer": True, **other}
         return " ".join(
-            criteria.remarks(
-                scores=np.array(scores), chosen=chosen, dof=np.array(dof), **options
-            )
+            criteria.remarks(scores=np.array(scores), chosen=chosen, dof=np.array(dof), **options)
         )
 
     assert said([9.0, 5.0, 1.0, 5.0, 9.0], 2) == ""
@@ -164,7 +162,8 @@ def test_remarks_name_what_is_unusual():
     assert "last model of the path" in said([9.0, 5.0, 4.0, 3.0, 2.0], 4)
     assert "last model" not in said([9.0, 5.0, 4.0, 3.0, 2.0], 4, longer=False)
     assert "3 models, from b to d, score within one" in said([9.0, 2.1, 2.0, 2.2, 9.0], 2)
-    assert "close to n = 50" in said([9.0, 5.0, 1.0, 5.0, 9.0], 2, dof=(1.0, 20.0, 40.0, 41.0, 42.0))
+    near = (1.0, 20.0, 40.0, 41.0, 42.0)
+    assert "close to n = 50" in said([9.0, 5.0, 1.0, 5.0, 9.0], 2, dof=near)
     beyond = np.array([True, True, False, False, False])
     text = said([2.0, 5.0, 1.0, 5.0, 9.0], 0, dof=(1.0, 5.0, 48.0, 49.0, 50.0), allowed=beyond)
     assert "c score lower, with 48 Degrees of Freedom" in text
@@ -203,7 +202,9 @@ def test_a_selection_says_which_noise_it_used():
 def test_unknown_words_are_refused():
     X, y = make_problem(20, 4)
     path = pls_path(X, y)
-    with pytest.raises(InvalidInputError, match="dof must be one of 'exact', 'smoothed', 'clipped'"):
+    with pytest.raises(
+        InvalidInputError, match="dof must be one of 'exact', 'smoothed', 'clipped'"
+    ):
         path.noise_variance("dof", dof="bogus")
     with pytest.raises(InvalidInputError, match="kind must be one of"):
         path.noise_variance("bogus")

@@ -19,7 +19,11 @@ def refits(X, y, m):
 
 @pytest.mark.parametrize(
     ("load", "m", "correlation", "ratio"),
-    [(load_ozone, 2, 0.9999, 1.002), (load_ozone, 5, 0.999, 1.005), (load_gasoline, 3, 0.985, 1.03)],
+    [
+        (load_ozone, 2, 0.9999, 1.002),
+        (load_ozone, 5, 0.999, 1.005),
+        (load_gasoline, 3, 0.985, 1.03),
+    ],
 )
 def test_residuals_are_close_to_those_of_refits(load, m, correlation, ratio):
     X, y = load(return_X_y=True)
@@ -43,9 +47,7 @@ def test_least_squares_is_exact():
     X, y = make_problem(25, 4, seed=1)
     rows = np.arange(25)
     A = np.column_stack([np.ones(25), X])
-    exact = [
-        y[i] - A[i] @ np.linalg.lstsq(A[rows != i], y[rows != i], rcond=None)[0] for i in rows
-    ]
+    exact = [y[i] - A[i] @ np.linalg.lstsq(A[rows != i], y[rows != i], rcond=None)[0] for i in rows]
     for path, index in ((pls_path(X, y), 4), (pcr_path(X, y), 4)):
         np.testing.assert_allclose(path.loo_residuals(index), exact, rtol=1e-7)
 

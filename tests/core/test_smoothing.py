@@ -105,7 +105,10 @@ def test_kernel_penalised_and_weighted_paths_have_them():
     weighted = pls_path(X, y, 4, sample_weight=weights)
     repeated = pls_path(np.vstack([X, X[20:]]), np.append(y, y[20:]), 4)
     np.testing.assert_allclose(weighted.smoothed_dof(), repeated.smoothed_dof(), rtol=1e-6)
-    for path in (kernel_pls_path(X, y, max_components=4), penalized_pls_path(X, y, max_components=4)):
+    for path in (
+        kernel_pls_path(X, y, max_components=4),
+        penalized_pls_path(X, y, max_components=4),
+    ):
         smooth = path.smoothed_dof(100)
         assert smooth.shape == path.dof.shape
         assert np.all(path.smoothed_dof_std_error(100)[1:] > 0)
