@@ -27,7 +27,7 @@ def test_batch_equals_one_fit_per_response(shape):
     rng = np.random.default_rng(1)
     Y = y + rng.normal(size=(5, len(y)))
     U, S, _ = np.linalg.svd((X - X.mean(0)) / X.std(0, ddof=1), full_matrices=False)
-    kept = S > 1e-9 * S[0]
+    kept = 1e-9 * S[0] < S
     Z = (Y - Y.mean(axis=1, keepdims=True)) @ U[:, kept]
     dofs = dofs_of_responses(S[kept] ** 2, Z, np.ones(kept.sum()), 6)
     for row, response in zip(dofs, Y, strict=True):

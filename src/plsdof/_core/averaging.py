@@ -176,7 +176,7 @@ class Average:
     >>> from plsdof import pls_path
     >>> from plsdof.datasets import load_ozone
     >>> pls_path(*load_ozone(return_X_y=True), 4).average()
-    Average(3 of 5 models, dof=..., noise_std=...)
+    Average(5 models, dof=12.2939, noise_std=4.45478)
     """
 
     path: "Path"
@@ -236,10 +236,9 @@ class Average:
         return self.path.coef_std_error(0, noise=noise)
 
     def __repr__(self) -> str:
-        used = int(np.count_nonzero(self.weights))
         return one_line(
             self,
-            f"{used} of {len(self.weights)} models",
+            f"{len(self.weights)} models",
             dof=self.dof,
             noise_std=self.noise_std,
         )

@@ -100,7 +100,7 @@ class Selection:
     >>> from plsdof import pls_path
     >>> choice = pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0]).select("bic")
     >>> choice.n_components, choice.message
-    (1, 'first-minimum of bic at 1 component(s) (2.00 Degrees of Freedom).')
+    (1, 'patient of bic at 1 component(s) (2.00 Degrees of Freedom).')
     """
 
     index: int
@@ -152,7 +152,7 @@ class LeaveOneOut:
     >>> from plsdof.datasets import load_ozone
     >>> result = pls_path(*load_ozone(return_X_y=True), 2).leave_one_out()
     >>> result.rmse.round(2), result.q2.round(2), result.reliable
-    (array([8.19, 4.82, 4.62]), array([-0.01,  0.65,  0.68]), array([ True,  True,  True]))
+    (array([8.21, 4.87, 4.65]), array([-0.01,  0.64,  0.68]), array([ True,  True,  True]))
     """
 
     press: Array
