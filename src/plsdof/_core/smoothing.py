@@ -129,7 +129,9 @@ def _noise_variance(spectrum: Spectrum, fitted: Filter, weights: Array) -> float
 
 
 def _nodes(spectrum: Spectrum, factors: Array, variance: float) -> _Nodes:
-    counted, mean = spectrum.counted, factors * spectrum.z
+    # Degrees of Freedom do not see the signs of z, which a decomposition chooses at will: without
+    # them, the draws do not depend on the order of rows and columns either.
+    counted, mean = spectrum.counted, np.abs(factors * spectrum.z)
     if counted is None:
         everywhere = np.full(len(mean), np.sqrt(variance))
         return _Nodes(

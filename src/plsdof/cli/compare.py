@@ -39,7 +39,7 @@ def compare(
     label: options.Label = None,
     drop_missing: options.DropMissing = False,
     sheet: options.Sheet = None,
-    criterion: options.Criterion = "bic",
+    criterion: options.Criterion = "gcv",
     max_components: options.MaxComponents = None,
     no_scale: options.NoScale = False,
     cv: options.FoldsText = None,

@@ -107,9 +107,11 @@ class PLSRegressor(ScoresMixin, _LinearComponents):
     --------
     >>> from plsdof.datasets import load_ozone
     >>> X, y = load_ozone(return_X_y=True)
-    >>> model = PLSRegressor().fit(X, y)
+    >>> model = PLSRegressor("bic", rule="first-minimum").fit(X, y)  # the choice of the paper
     >>> model.n_components_, round(model.dof_, 2), round(model.noise_std_, 2)
     (2, 6.46, 4.6)
+    >>> round(PLSRegressor("average").fit(X, y).dof_, 1)
+    13.0
     >>> two = PLSRegressor().fit(X[:, 2:], X[:, :2])
     >>> two.coef_.shape, two.n_components_.shape
     ((2, 10), (2,))
@@ -140,7 +142,7 @@ class PCRegressor(_LinearComponents):
     --------
     >>> from plsdof.datasets import load_ozone
     >>> X, y = load_ozone(return_X_y=True)
-    >>> model = PCRegressor().fit(X, y)
+    >>> model = PCRegressor("bic").fit(X, y)
     >>> model.n_components_, model.dof_
     (2, 3.0)
     """

@@ -342,13 +342,13 @@ def fitted_path(estimator: Any) -> Path:
 
 
 def _choice_of(estimator: Any, path: Path) -> Selection:
-    """Return how an estimator chose its model; a size that was given goes with its BIC."""
+    """Return how an estimator chose its model; a size that was given goes with its GCV."""
     if estimator.selection_ is not None:
         found: Selection = estimator.selection_
         return found
     parameter = float(path.parameters[estimator.index_])
     return replace(
-        path.select("bic"),
+        path.select(),
         index=int(estimator.index_),
         parameter=parameter,
         rule="given",

@@ -54,7 +54,7 @@ class Tuning:
     >>> from plsdof.variants import select_kernel
     >>> from plsdof.datasets import load_ozone
     >>> select_kernel(*load_ozone(return_X_y=True), [0.001, 0.01], max_components=3)
-    Tuning(gamma=0.01, n_components=2, criterion='bic')
+    Tuning(gamma=0.01, n_components=3, criterion='gcv')
     """
 
     parameter_name: str
