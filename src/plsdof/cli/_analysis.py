@@ -399,6 +399,7 @@ def _reason(analysis: Analysis) -> str:
     if chosen.rule == "given":
         return "as asked for"
     rules = {
+        "patient": f"the smallest {name} before three models without improvement",
         "first-minimum": f"the first minimum of {name}",
         "global-minimum": f"the smallest {name}",
         "minimum": f"the smallest {name}",

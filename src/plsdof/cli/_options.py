@@ -139,7 +139,7 @@ Rule = Annotated[
         metavar="RULE",
         help="patient, first-minimum or global-minimum of the criterion; minimum, "
         "one-standard-error or randomization for cv.",
-        show_default="first-minimum; global-minimum for pcr; minimum for cv",
+        show_default="patient; global-minimum for pcr and ridge; minimum for cv",
         autocompletion=_completing(RULES),
         rich_help_panel=_MODEL,
     ),

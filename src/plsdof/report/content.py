@@ -306,6 +306,7 @@ def _one_coefficient(
 # ---------------------------------------------------------------------------------
 
 _RULES = {
+    "patient": "smallest value before three models without improvement",
     "first-minimum": "first local minimum",
     "global-minimum": "minimum",
     "minimum": "minimum",
@@ -314,6 +315,7 @@ _RULES = {
 }
 _DOF_WORDS = {
     "exact": "with exact Degrees of Freedom",
+    "smoothed": "with smoothed Degrees of Freedom",
     "naive": "with the number of components + 1 as Degrees of Freedom",
     "clipped": "with Degrees of Freedom limited to min(n - 1, p + 1)",
 }
