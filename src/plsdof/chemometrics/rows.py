@@ -20,12 +20,21 @@ from scipy.special import betaincinv, fdtri, gammaincinv, ndtri, stdtrit
 
 from plsdof._core.criteria import Noise
 from plsdof._core.display import data_frame, one_line
-from plsdof._core.inputs import Array, as_choice, as_fraction, as_positive, as_response
-from plsdof._core.path import PLSPath
+from plsdof._core.inputs import (
+    Array,
+    as_choice,
+    as_count,
+    as_fraction,
+    as_positive,
+    as_response,
+    read_only,
+    row_labels,
+)
+from plsdof._core.path import PathLike, PLSPath, as_model
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
     Limit,
-    as_components,
+    as_pls_path,
     as_predictor_path,
     as_score_path,
     diagnose,
@@ -34,7 +43,6 @@ from plsdof.chemometrics.diagnostics import (
     times_predictors,
 )
 from plsdof.errors import InvalidInputError
-from plsdof.inference.intervals import row_labels
 
 # Monitoring: how far rows are from the model, within its components (T^2) and beside them (Q)
 # --------------------------------------------------------------------------------------------
@@ -44,7 +52,9 @@ Q_LIMITS = ("jackson-mudholkar", "box", "moments")
 _EPS = float(np.finfo(np.float64).eps)
 
 
-def hotelling_t2(path: PLSPath, m: int, X_new: Any = None, level: float = 0.95) -> Diagnostic:
+def hotelling_t2(
+    path: PathLike, m: int | None = None, X_new: Any = None, level: float = 0.95
+) -> Diagnostic:
     """Return Hotelling's T^2 of the training rows, or of new rows, with its limit.
 
         T^2_i = sum_{j <= m} t_ij^2 / s_j^2,     s_j^2: variance of score j (divisor n - 1).
@@ -87,7 +97,8 @@ def hotelling_t2(path: PLSPath, m: int, X_new: Any = None, level: float = 0.95) 
     >>> result.values.round(2), round(result.limit, 2), result.flags.any()
     (array([0.98, 0.52, 0.52, 0.98]), 2.03, np.False_)
     """
-    m, level = as_score_path(path).index(m), as_fraction(level, "level")
+    model, level = as_model(path, m), as_fraction(level, "level")
+    path, m, X_new = as_score_path(model.path), model.index, model.rows(X_new)
     training = X_new is None
     T = path.filter.scores[:, :m]
     scores = path.to_rows(T) if training else _new_scores(path, m, _standardized(path, X_new))
@@ -96,8 +107,8 @@ def hotelling_t2(path: PLSPath, m: int, X_new: Any = None, level: float = 0.95) 
 
 
 def q_residuals(
-    path: PLSPath,
-    m: int,
+    path: PathLike,
+    m: int | None = None,
     X_new: Any = None,
     level: float = 0.95,
     *,
@@ -148,8 +159,9 @@ def q_residuals(
     >>> q_residuals(path, 1).values.round(3)
     array([0.157, 0.298, 0.298, 0.157])
     """
-    path = as_predictor_path(path, "Q").complete()
-    m, level = path.index(m), as_fraction(level, "level")
+    model, level = as_model(path, m), as_fraction(level, "level")
+    path, m = as_predictor_path(model.path, "Q").complete(), model.index
+    X_new = model.rows(X_new)
     as_choice(limit, "limit", Q_LIMITS)
     B = residual_factor(path, m)
     new = X_new is not None
@@ -276,6 +288,115 @@ def _scaled_chi_square(mean: float, variance: float, level: float) -> float:
     return mean / df * 2.0 * float(gammaincinv(df / 2.0, level))
 
 
+# Contributions: which variables make the T^2 or the Q of a row large
+# -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Contributions:
+    """What every variable adds to T^2 and Q of every row; see `contributions`.
+
+    Attributes
+    ----------
+    t2 : (n, p) array
+        Rows sum to T^2. Single entries may be negative.
+    q : (n, p) array
+        e |e| for the residuals e of the standardised predictors: their sizes sum to Q, and the
+        sign says whether a variable is above or below what the components describe.
+    names : tuple of str or None
+        Of the variables.
+    row_names : tuple or None
+        Of the rows, where X_new was a pandas object.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> contributions(pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0]), 1)
+    Contributions(4 rows, 1 variables)
+    """
+
+    t2: Array
+    q: Array
+    names: tuple[str, ...] | None = None
+    row_names: tuple[Any, ...] | None = None
+
+    def to_frame(self, row: int) -> Any:
+        """Return the contributions to one row as a data frame with one row per variable."""
+        index = as_count(row, "row")
+        if index >= len(self.t2):
+            raise InvalidInputError(f"row must be in 0..{len(self.t2) - 1}; got {row}.")
+        return data_frame({"t2": self.t2[index], "q": self.q[index]}, self.names)
+
+    def __repr__(self) -> str:
+        return one_line(self, f"{self.t2.shape[0]} rows", f"{self.t2.shape[1]} variables")
+
+
+def contributions(path: PathLike, m: int | None = None, X_new: Any = None) -> Contributions:
+    """Return what every variable adds to T^2 and to Q of the training rows, or of new rows.
+
+    With standardised predictors x, rotations R (t = R'x) and loadings P,
+
+        T^2 = sum_k c_k,    c_k = x_k sum_{j <= m} R_kj t_j / s_j^2,
+        Q   = sum_k e_k^2,  e = x - sum_{j <= m} t_j p_j.
+
+    Variables share a large value among correlated ones, so that a contribution points at a region
+    of a spectrum rather than at one wavelength; there is no limit for single contributions.
+
+    Parameters
+    ----------
+    path : PLSPath or PenalizedPLSPath
+    m : int
+        Number of components. With m = 0 all contributions to T^2 are 0.
+    X_new : (n_new, p) array or data frame, optional
+        New rows; by default the training rows.
+
+    Returns
+    -------
+    Contributions
+
+    Notes
+    -----
+    Cost: O(n p r) time for training rows, O(n_new p m) for new ones.
+
+    References
+    ----------
+    Miller, Swanson & Heckler (1998), Applied Mathematics and Computer Science 8, 775-792;
+    Westerhuis, Gurden & Smilde (2000), Chemometrics and Intelligent Laboratory Systems 51, 95-114.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> path = pls_path([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 4.0]], [1.0, 2.0, 3.0, 5.0])
+    >>> found = contributions(path, 1)
+    >>> found.t2.sum(axis=1).round(2), hotelling_t2(path, 1).values.round(2)
+    (array([0.98, 0.52, 0.52, 0.98]), array([0.98, 0.52, 0.52, 0.98]))
+    """
+    model, labels = as_model(path, m), row_labels(X_new)
+    path, m = as_predictor_path(model.path, "A contribution").complete(), model.index
+    X_new = model.rows(X_new)
+    T = path.filter.scores[:, :m]
+    loadings = times_predictors(path, T)
+    if X_new is None:
+        # In rotated coordinates, where scores and residuals lose no digits.
+        everything = np.eye(len(T))
+        predictors = times_predictors(path, everything)
+        rows, scores = path.to_rows(everything) @ predictors.T, path.to_rows(T)
+        left = everything - T @ T.T if residual_factor(path, m).any() else 0.0 * everything
+        residual = path.to_rows(left) @ predictors.T
+    else:
+        rows = _standardized(path, X_new)
+        scores = _new_scores(path, m, rows)
+        residual = rows - scores @ loadings.T
+    # The direction in the space of the predictors that the scores of a row point to.
+    rotations = path.decomposition.to_features(T / path.decomposition.singular_values[:, None])
+    return Contributions(
+        t2=read_only((path.spectrum.n - 1.0) * rows * (scores @ rotations.T)),
+        q=read_only(residual * np.abs(residual)),
+        names=path.feature_names,
+        row_names=None if labels is None else tuple(labels),
+    )
+
+
 # Outliers: T^2, Q, leverage and studentised residuals of the same rows in one table
 # ----------------------------------------------------------------------------------
 
@@ -348,8 +469,8 @@ class OutlierTable:
 
 
 def outliers(
-    path: PLSPath,
-    m: int,
+    path: PathLike,
+    m: int | None = None,
     y: Any = None,
     X_new: Any = None,
     *,
@@ -416,7 +537,9 @@ def outliers(
     >>> np.flatnonzero(table.studentized.flags)
     array([7])
     """
-    m, level, path = as_components(path, m), as_fraction(level, "level"), path.complete()
+    model, level = as_model(path, m), as_fraction(level, "level")
+    path, m = as_pls_path(model.path).complete(), model.index
+    labels, X_new = row_labels(y if X_new is None else X_new), model.rows(X_new)
     as_choice(studentize, "studentize", STUDENTIZE)
     factor = float(as_positive(leverage_factor, "leverage_factor")[0])
     leverage = _leverage(path, m, X_new, factor)
@@ -427,7 +550,6 @@ def outliers(
     else:
         share = _jacobian_share(path, m)
     residual = None if y is None else _residual(path, m, y, X_new)
-    labels = row_labels(y if X_new is None else X_new)
     return OutlierTable(
         t2=hotelling_t2(path, m, X_new, level),
         q=q_residuals(path, m, X_new, level, limit=q_limit),

@@ -7,7 +7,7 @@ import numpy as np
 
 from plsdof._core.criteria import Noise, Selection, usual_noise
 from plsdof._core.inputs import Array, as_count, as_generator, read_only
-from plsdof._core.path import Integers, Path, as_path
+from plsdof._core.path import Integers, Path, PathLike, as_path
 from plsdof._core.work import with_progress
 from plsdof.errors import NotAvailableError
 
@@ -77,7 +77,7 @@ class SelectionFrequency:
 
 
 def selection_frequency(
-    path: Path,
+    path: PathLike,
     criterion: str = "gcv",
     *,
     m: int | None = None,
@@ -123,7 +123,8 @@ def selection_frequency(
     SelectionFrequency(aic chose ...)
     """
     n_draws = as_count(n_draws, "n_draws", minimum=1)
-    selection = as_path(path).select(criterion, dof, noise, rule)
+    path = as_path(path)
+    selection = path.select(criterion, dof, noise, rule)
     simulated = None if m is None else path.index(m)
     choices, longest = [], path
     variance = usual_noise(selection.dof) if noise is None else noise
