@@ -5,7 +5,8 @@ A model of PLS also keeps what Hotelling's T^2 and the Q residuals of new rows n
 The file is one JSON object (UTF-8; numbers are decimals that read back to the same 64-bit float):
 
 =================  ============================================================================
-format, version    "plsdof-model" and 1; a reader refuses what it does not know
+format, version    "plsdof-model", and 1, or 2 with preprocessing; a reader refuses what it
+                   does not know
 package, created   what wrote the file, and when (UTC, ISO 8601)
 source             where the training data came from (file, rows, dropped, id)
 response, names    name of the response; names of the p predictors in order
@@ -23,11 +24,14 @@ factor             rows (k), columns (p) and values: a matrix G, row after row, 
                    little-endian 64-bit floats
 check              null, or an object: matrices rotations R and loadings L (m, p), packed like
                    the factor, and a list residual_variances; absent from older files
+preprocessing      null, or an object: steps, a text such as "msc,savgol:15:2:1", and learned, for
+                   every step an object of lists of p numbers; absent from older files
 sha256             checksum of everything else: of the object without this entry, keys sorted,
                    no white space, non-ASCII characters as \uXXXX
 =================  ============================================================================
 
-With u = (x - x_mean) / x_scale, 0 where the scale is null, the prediction for a new row x is
+Preprocessing comes first: x is a row after it. With u = (x - x_mean) / x_scale, 0 where the scale
+is null, the prediction for a new row x is
 
     y_mean + coef'(x - x_mean) = intercept + coef'x
 
@@ -56,7 +60,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -82,6 +86,9 @@ from plsdof.chemometrics.rows import (
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.files.writing import atomic_write
 from plsdof.inference.intervals import INTERVAL_KINDS, Interval, critical_value
+
+if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
+    from plsdof.chemometrics.preprocessing import Preprocessor
 
 # One model of a path, detached from its data: what predictions and their intervals need
 # --------------------------------------------------------------------------------------
@@ -136,6 +143,8 @@ class PortableModel:
         Who made it, and when (UTC).
     check : RowCheck or None
         What T^2 and Q of new rows need, if it was kept and the method has scores.
+    preprocessing : Preprocessor or None
+        Fitted; applied to new rows before anything else. ``coef`` is for preprocessed rows.
     """
 
     response: str
@@ -158,11 +167,18 @@ class PortableModel:
     package: str = ""
     created: str = ""
     check: RowCheck | None = None
+    preprocessing: "Preprocessor | None" = None
 
     @property
     def has_intervals(self) -> bool:
         """Whether there is a noise level and a t distribution to build intervals with."""
         return bool(np.isfinite(self.noise_variance) and np.isfinite(self.df))
+
+    def preprocess(self, X_new: Any) -> Array:
+        """Return new rows as the model sees them. Shape (n_new, p)."""
+        if self.preprocessing is None:
+            return as_matrix(X_new, "X_new")
+        return np.asarray(self.preprocessing.transform(as_matrix(X_new, "X_new")))
 
     def predict(self, X_new: Any) -> Array:
         """Predict new rows, y_mean + coef'(x - x_mean). Shape (n_new,)."""
@@ -224,7 +240,7 @@ class PortableModel:
             raise InvalidInputError(
                 f"X_new has {X.shape[1]} column(s), but the model needs {len(self.coef)}."
             )
-        return X - self.x_mean
+        return self.preprocess(X) - self.x_mean
 
     def _standardized(self, X_new: Any) -> Array:
         """Return rows in the units of T^2 and Q."""
@@ -256,6 +272,7 @@ def detach(
     source: Mapping[str, Any] | None = None,
     noise: Noise = None,
     intervals: bool = True,
+    preprocessing: "Preprocessor | None" = None,
 ) -> PortableModel:
     """Take the chosen model out of a path. Cost: O(p r^2) time, O(p r) memory.
 
@@ -276,6 +293,8 @@ def detach(
     intervals : bool
         Whether to keep what intervals, T^2 and Q need: all directions of X, which must fit in
         memory.
+    preprocessing : Preprocessor, optional
+        Fitted; what made the rows of the path from those that people have.
 
     Examples
     --------
@@ -328,6 +347,7 @@ def detach(
         package=f"plsdof {__version__}",
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         check=check,
+        preprocessing=preprocessing,
     )
 
 
@@ -392,7 +412,8 @@ def _row_check(path: PLSPath, m: int) -> RowCheck:
 # -----------------------------------------------------------------------------------------
 
 FORMAT = "plsdof-model"
-VERSION = 1
+# Version 2 has preprocessing: what does not know it must not predict without it.
+VERSION = 2
 _TEXTS = ("response", "method", "parameter_name", "package", "created")
 _NUMBERS = ("intercept", "y_mean", "n", "dof", "parameter")
 _MAYBE_NUMBERS = ("noise_variance", "df")
@@ -473,7 +494,9 @@ def checksum(content: dict[str, Any]) -> str:
 
 def to_content(model: PortableModel) -> dict[str, Any]:
     """Return a model as the content of a model file, without checksum."""
-    content: dict[str, Any] = {"format": FORMAT, "version": VERSION, **vars(model)}
+    chain = model.preprocessing
+    version = 1 if chain is None else 2
+    content: dict[str, Any] = {"format": FORMAT, "version": version, **vars(model)}
     for key, value in content.items():
         if isinstance(value, float) and not np.isfinite(value):
             content[key] = None
@@ -482,6 +505,7 @@ def to_content(model: PortableModel) -> dict[str, Any]:
     content["names"] = list(model.names)
     content["factor"] = _packed(model.factor)
     content["check"] = None if model.check is None else _packed_check(model.check)
+    content["preprocessing"] = None if chain is None else chain.to_content()
     # What people look for comes first.
     return dict(sorted(content.items(), key=lambda entry: isinstance(entry[1], list | dict)))
 
@@ -491,7 +515,7 @@ def from_content(content: dict[str, Any]) -> PortableModel:
     _require_format(content)
     _require_checksum(content)
     known = {"format", "version", "sha256", *PortableModel.__dataclass_fields__}
-    absent = sorted(known - set(content) - {"check"})  # older files have none
+    absent = sorted(known - set(content) - {"check", "preprocessing"})  # older files have none
     if absent:
         raise InvalidInputError(f"the model file lacks {', '.join(absent)}.")
     names = content["names"]
@@ -510,6 +534,7 @@ def _fields(content: dict[str, Any], p: int) -> dict[str, Any]:
     fields["x_scale"] = _scale(content, p)
     fields["factor"] = _unpacked(content, "factor", p)
     fields["check"] = _check(content.get("check"), p)
+    fields["preprocessing"] = _preprocessing(content.get("preprocessing"), p)
     for key in ("n", "noise_variance", "df"):
         if fields[key] < 0 or (key != "noise_variance" and fields[key] == 0):
             _refuse(key, "positive")
@@ -615,6 +640,19 @@ def _check(content: Any, p: int) -> RowCheck | None:
     if not np.all(variances >= 0):
         _refuse(key, "0 or more")
     return RowCheck(rotations=rotations, loadings=loadings, residual_variances=variances)
+
+
+def _preprocessing(content: Any, p: int) -> "Preprocessor | None":
+    if content is None:
+        return None
+    if not isinstance(content, dict):
+        _refuse("preprocessing", "an object or null")
+    from plsdof.chemometrics.preprocessing import Preprocessor
+
+    try:
+        return Preprocessor.from_content(content, p)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"the entry 'preprocessing' of the model file: {error}") from error
 
 
 def _scale(content: dict[str, Any], p: int) -> Array:
