@@ -900,9 +900,10 @@ class ModelOfPath:
     def choice(self) -> Selection:
         """Return how an estimator chose the model; a size that was given goes with its GCV."""
         chosen: Selection | None = getattr(self.estimator, "selection_", None)
-        if chosen is not None and len(chosen.scores) != len(self.path.dof):  # of an average
+        mean = getattr(self.estimator, "average_", None)
+        if chosen is not None and mean is not None and len(self.path.dof) == 1:
             return replace(chosen, index=0, scores=chosen.scores[[chosen.index]])
-        if chosen is not None and float(self.path.parameters[self.index]) == chosen.parameter:
+        if chosen is not None and chosen.index == self.index:
             return chosen
         parameter = float(self.path.parameters[self.index])
         return replace(
@@ -951,17 +952,13 @@ def as_model(path: Any, m: int | None = None, *, average: bool = True) -> ModelO
             )
         return ModelOfPath(path=path, index=path.index(m))
     found, estimator, before = _opened(path)
-    average: Average | None = getattr(estimator, "average_", None)
-    if m is None and average is not None:
-        answering = average.path
+    mean: Average | None = getattr(estimator, "average_", None)
+    if m is None and average and mean is not None:
+        answering = mean.path
         if found.feature_names is not None:
             answering = answering.with_names(found.feature_names)
         return ModelOfPath(path=answering, index=0, estimator=estimator, before=before)
     index = found.index(int(estimator.index_) if m is None else m)
-    mean = getattr(estimator, "average_", None)
-    if average and m is None and mean is not None:
-        names = found.feature_names
-        found, index = mean.path if names is None else mean.path.with_names(names), 0
     return ModelOfPath(path=found, index=index, estimator=estimator, before=before)
 
 

@@ -93,7 +93,7 @@ class CoefficientDisplay:
         names : sequence of str, optional
             Names of the predictors; by default those of the path.
         """
-        model, per = as_model(path, m, average=False), as_choice(per, "per", PER)
+        model, per = as_model(path, m), as_choice(per, "per", PER)
         path, m = model.path, model.index
         coef = path.coef[m]
         result, reason = inference_or_reason(path, m, level=level, noise=noise)
@@ -115,7 +115,7 @@ class CoefficientDisplay:
         cls, estimator: Any, *, level: float = 0.95, ax: Any = None, **kwargs: Any
     ) -> Self:
         """Draw the coefficients that a fitted estimator predicts with."""
-        model = as_model(estimator, average=False)
+        model = as_model(estimator)
         reason = inference_or_reason(model.path, model.index, level=level)[1]
         limits = None if reason else np.asarray(model.estimator.conf_int(level)).T
         display = cls(
