@@ -136,8 +136,14 @@ class Models:
     @cached_property
     def rss(self) -> Array:
         """Residual sums of squares ``|phi * z|^2 + |y_perp|^2``. Shape (K,)."""
-        left_over = self.filter.residuals * self.spectrum.z
-        return read_only(np.einsum("ki,ki->k", left_over, left_over) + self.spectrum.outside)
+        return read_only(
+            np.maximum(self.spectrum.rss(self.filter.factors, self.filter.residuals), 0.0)
+        )
+
+    @property
+    def rss_error(self) -> Array:
+        """Estimated absolute rounding error of `rss`. Shape (K,)."""
+        return self.filter.rss_error
 
     def label(self, index: int) -> str:
         """Return what a row of the path is, in words."""
@@ -430,26 +436,18 @@ class Path(Models):
 
     @cached_property
     def coef_error(self) -> Array:
-        """Estimated relative error of `coef` due to the decomposition, to first order. (K,).
+        """Estimated relative error of `coef` (standardised predictors). Shape (K,).
 
-        What singular values and z contribute directly; what is lost where features are only
-        reached through X, by the quotient of the singular values; and what eigenvalues below the
-        resolution of a Gram matrix could contribute.
+        What the decomposition may be off by, and what is lost where features are only reached
+        through X, by the quotient of the singular values.
         """
-        spectrum, S = self.spectrum, self.decomposition.singular_values
-        if not len(S):
-            return read_only(np.zeros(len(self.dof)))
-        rotated = self.filter.factors / S
-        relative = spectrum.eigenvalue_error / (2 * spectrum.eigenvalues)
-        error = _norms(rotated * (np.abs(spectrum.z) * relative + spectrum.z_error))
-        if self.decomposition.right is None:
-            error += BACKWARD * _EPS * S[0] * _norms(rotated * spectrum.z / S)
-        if spectrum.unresolved:
-            slope = np.abs(self.filter.factors[:, -1]) / spectrum.eigenvalues[-1]
-            error += slope * np.sqrt(spectrum.floor * spectrum.outside)
-        size = _norms(rotated * spectrum.z)
-        share = np.divide(error, size, out=np.zeros_like(size), where=size > 0)
-        return read_only(_SAFETY * share)
+        S = self.decomposition.singular_values
+        if self.decomposition.right is not None or not len(S):
+            return self.filter.coef_error
+        rotated = self.filter.factors * self.spectrum.z / S
+        size, lost = _norms(rotated), BACKWARD * _EPS * S[0] * _norms(rotated / S)
+        share = np.divide(lost, size, out=np.zeros_like(size), where=size > 0)
+        return read_only(self.filter.coef_error + _SAFETY * share)
 
     def predict(self, X_new: Any) -> Array:
         """Predict new rows, dense or sparse, with every model. Shape (K, n_new)."""
