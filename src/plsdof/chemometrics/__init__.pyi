@@ -1,5 +1,7 @@
 from .diagnostics import Diagnostic as Diagnostic
+from .rows import Contributions as Contributions
 from .rows import OutlierTable as OutlierTable
+from .rows import contributions as contributions
 from .rows import hotelling_t2 as hotelling_t2
 from .rows import outliers as outliers
 from .rows import q_residuals as q_residuals

@@ -7,7 +7,7 @@ T the rotated orthonormal scores of m components. In this basis PLS splits X int
 
 so training rows need products of size r only; a new row x has the scores x V S^{-1} T.
 With weights, n is their sum, as if every row were repeated that often. Paths of penalised PLS are
-taken as well, with X = U F Q' for orthonormal Q and F in the place of S (`plsdof.predictors`);
+taken as well, with X = U F Q' for orthonormal Q and F in the place of S (`diagnostics`);
 those of kernel PLS have scores, hence T^2, but no residuals in the predictors.
 """
 
@@ -20,7 +20,15 @@ from scipy.special import betaincinv, fdtri, gammaincinv, ndtri, stdtrit
 
 from plsdof._core.criteria import Noise
 from plsdof._core.display import data_frame, one_line
-from plsdof._core.inputs import Array, as_choice, as_fraction, as_positive, as_response
+from plsdof._core.inputs import (
+    Array,
+    as_choice,
+    as_count,
+    as_fraction,
+    as_positive,
+    as_response,
+    read_only,
+)
 from plsdof._core.path import PLSPath
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
@@ -274,6 +282,115 @@ def _scaled_chi_square(mean: float, variance: float, level: float) -> float:
     """Return the quantile of g chi^2(h) with this mean g h and variance 2 g^2 h."""
     df = 2.0 * mean**2 / variance
     return mean / df * 2.0 * float(gammaincinv(df / 2.0, level))
+
+
+# Contributions: which variables make the T^2 or the Q of a row large
+# -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Contributions:
+    """What every variable adds to T^2 and Q of every row; see `contributions`.
+
+    Attributes
+    ----------
+    t2 : (n, p) array
+        Rows sum to T^2. Single entries may be negative.
+    q : (n, p) array
+        e |e| for the residuals e of the standardised predictors: their sizes sum to Q, and the
+        sign says whether a variable is above or below what the components describe.
+    names : tuple of str or None
+        Of the variables.
+    row_names : tuple or None
+        Of the rows, where X_new was a pandas object.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> contributions(pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0]), 1)
+    Contributions(4 rows, 1 variables)
+    """
+
+    t2: Array
+    q: Array
+    names: tuple[str, ...] | None = None
+    row_names: tuple[Any, ...] | None = None
+
+    def to_frame(self, row: int) -> Any:
+        """Return the contributions to one row as a data frame with one row per variable."""
+        index = as_count(row, "row")
+        if index >= len(self.t2):
+            raise InvalidInputError(f"row must be in 0..{len(self.t2) - 1}; got {row}.")
+        return data_frame({"t2": self.t2[index], "q": self.q[index]}, self.names)
+
+    def __repr__(self) -> str:
+        return one_line(self, f"{self.t2.shape[0]} rows", f"{self.t2.shape[1]} variables")
+
+
+def contributions(path: PLSPath, m: int, X_new: Any = None) -> Contributions:
+    """Return what every variable adds to T^2 and to Q of the training rows, or of new rows.
+
+    With standardised predictors x, rotations R (t = R'x) and loadings P,
+
+        T^2 = sum_k c_k,    c_k = x_k sum_{j <= m} R_kj t_j / s_j^2,
+        Q   = sum_k e_k^2,  e = x - sum_{j <= m} t_j p_j.
+
+    Variables share a large value among correlated ones, so that a contribution points at a region
+    of a spectrum rather than at one wavelength; there is no limit for single contributions.
+
+    Parameters
+    ----------
+    path : PLSPath or PenalizedPLSPath
+    m : int
+        Number of components. With m = 0 all contributions to T^2 are 0.
+    X_new : (n_new, p) array or data frame, optional
+        New rows; by default the training rows.
+
+    Returns
+    -------
+    Contributions
+
+    Notes
+    -----
+    Cost: O(n p r) time for training rows, O(n_new p m) for new ones.
+
+    References
+    ----------
+    Miller, Swanson & Heckler (1998), Applied Mathematics and Computer Science 8, 775-792;
+    Westerhuis, Gurden & Smilde (2000), Chemometrics and Intelligent Laboratory Systems 51, 95-114.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> path = pls_path([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 4.0]], [1.0, 2.0, 3.0, 5.0])
+    >>> found = contributions(path, 1)
+    >>> found.t2.sum(axis=1).round(2), hotelling_t2(path, 1).values.round(2)
+    (array([0.98, 0.52, 0.52, 0.98]), array([0.98, 0.52, 0.52, 0.98]))
+    """
+    path = as_predictor_path(path, "A contribution").complete()
+    m = path.index(m)
+    T = path.filter.scores[:, :m]
+    loadings = times_predictors(path, T)
+    if X_new is None:
+        # In rotated coordinates, where scores and residuals lose no digits.
+        everything = np.eye(len(T))
+        predictors = times_predictors(path, everything)
+        rows, scores = path.to_rows(everything) @ predictors.T, path.to_rows(T)
+        left = everything - T @ T.T if residual_factor(path, m).any() else 0.0 * everything
+        residual = path.to_rows(left) @ predictors.T
+    else:
+        rows = _standardized(path, X_new)
+        scores = _new_scores(path, m, rows)
+        residual = rows - scores @ loadings.T
+    # The direction in the space of the predictors that the scores of a row point to.
+    rotations = path.decomposition.to_features(T / path.decomposition.singular_values[:, None])
+    labels = row_labels(X_new)
+    return Contributions(
+        t2=read_only((path.spectrum.n - 1.0) * rows * (scores @ rotations.T)),
+        q=read_only(residual * np.abs(residual)),
+        names=path.feature_names,
+        row_names=None if labels is None else tuple(labels),
+    )
 
 
 # Outliers: T^2, Q, leverage and studentised residuals of the same rows in one table

@@ -13,12 +13,14 @@ from plsdof.errors import NotAvailableError
 from plsdof.inference.intervals import CoefficientInference, coefficient_inference
 from plsdof.plotting.style import (
     BLUE,
-    GREY,
     FeatureAxis,
     axes_or_new,
+    draw_over_features,
     feature_axis,
     fitted_path,
-    plain,
+    is_curve,
+    last_step,
+    show_features,
     show_legend,
 )
 
@@ -27,8 +29,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# Up to this many predictors each has a line of its own with its name.
-MOST_NAMED = 40
 PER = ("unit", "standard-deviation")
 
 
@@ -116,7 +116,8 @@ class CoefficientDisplay:
         cls, estimator: Any, *, level: float = 0.95, ax: Any = None, **kwargs: Any
     ) -> Self:
         """Draw the coefficients that a fitted estimator predicts with."""
-        reason = inference_or_reason(fitted_path(estimator), estimator.index_, level=level)[1]
+        path, estimator = fitted_path(estimator), last_step(estimator)
+        reason = inference_or_reason(path, estimator.index_, level=level)[1]
         limits = None if reason else np.asarray(estimator.conf_int(level)).T
         names = getattr(estimator, "feature_names_in_", None)
         display = cls(
@@ -133,7 +134,7 @@ class CoefficientDisplay:
         """Draw on ``ax``, or on new axes; ``kwargs`` go to the line."""
         self.ax_ = axes_or_new(ax)
         self.figure_ = self.ax_.figure  # type: ignore[assignment]
-        if self.features.is_numeric or len(self.coef) > MOST_NAMED:
+        if is_curve(self.features):
             self._draw_curve(kwargs)
         else:
             self._draw_named(kwargs)
@@ -149,12 +150,9 @@ class CoefficientDisplay:
             label = f"{100 * self.level:g}% intervals, one at a time"
             low, high = self.lower[order], self.upper[order]
             self.band_ = ax.fill_between(x, low, high, label=label, color=BLUE, alpha=0.25, lw=0)
-        defaults: dict[str, Any] = {"color": BLUE, "linewidth": 1.2, "label": "coefficient"}
-        (self.line_,) = ax.plot(x, self.coef[order], **defaults | style)
-        ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=0)
-        ax.set_xlabel(self.features.title)
-        ax.set_ylabel(self._title())
-        ax.margins(x=0.01)
+        style = {"color": BLUE, "label": "coefficient"} | style
+        self.line_ = draw_over_features(ax, self.features, self.coef, **style)
+        show_features(ax, self.features, self._title())
         show_legend(ax)
 
     def _draw_named(self, style: dict[str, Any]) -> None:
@@ -162,17 +160,8 @@ class CoefficientDisplay:
         self.band_ = None
         if self.lower is not None and self.upper is not None:
             self.band_ = ax.hlines(places, self.lower, self.upper, color=BLUE, linewidth=2)
-        defaults: dict[str, Any] = {
-            "color": BLUE,
-            "marker": "o",
-            "linestyle": "none",
-            "markersize": 4,
-        }
-        (self.line_,) = ax.plot(self.coef, places, **defaults | style)
-        ax.axvline(0.0, color=GREY, linewidth=0.8, zorder=0)
-        ax.set_yticks(places, [plain(name, 22) for name in self.features.names], fontsize="small")
-        ax.set_ylim(len(self.coef) - 0.5, -0.5)
-        ax.set_xlabel(self._title(interval=self.band_ is not None))
+        self.line_ = draw_over_features(ax, self.features, self.coef, **{"color": BLUE} | style)
+        show_features(ax, self.features, self._title(interval=self.band_ is not None))
 
     def _title(self, *, interval: bool = False) -> str:
         unit = "standard deviation" if self.per == "standard-deviation" else "unit"

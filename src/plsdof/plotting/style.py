@@ -73,7 +73,7 @@ class FeatureAxis:
 def feature_axis(names: Sequence[str] | None, n_features: int) -> FeatureAxis:
     """Place predictors by the numbers in their names, or in the given order.
 
-    Names are numbers if all are (`plsdof.columns.header_number`), with the same unit or none, and
+    Names are numbers if all are (`files.columns.header_number`), with the same unit or none, and
     no two are equal. The numbers 0, 1, 2, ... or 1, 2, 3, ... only count the columns.
 
     Examples
@@ -149,6 +149,8 @@ LINES = (
     (BLACK, ":", "D"),
     (PURPLE, (0, (5, 1)), "v"),
 )
+# Up to this many predictors each has a line of its own with its name.
+MOST_NAMED = 40
 # A quantity that spans more than this ratio is drawn on a logarithmic axis.
 _WIDE_RATIO = 20.0
 # From the axes down to a legend below them, in heights of a line of text.
@@ -245,6 +247,43 @@ def _below(ax: "Axes") -> dict[str, Any]:
     }
 
 
+def draw_over_features(ax: "Axes", features: FeatureAxis, values: Array, **style: Any) -> Any:
+    """Draw one value per predictor: a curve over positions, or a marker beside every name.
+
+    Returns the line. `show_features` writes the axis.
+    """
+    if is_curve(features):
+        order = features.order
+        style = {"linewidth": 1.2} | style
+        (line,) = ax.plot(features.positions[order], values[order], **style)
+        return line
+    defaults: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 4}
+    (line,) = ax.plot(values, np.arange(len(values)), **defaults | style)
+    return line
+
+
+def show_features(ax: "Axes", features: FeatureAxis, title: str) -> None:
+    """Write names or positions of the predictors, with plain numbers, and what is drawn."""
+    if is_curve(features):
+        ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=0)
+        ax.set_xlabel(features.title)
+        ax.set_ylabel(title)
+        ax.margins(x=0.01)
+        # 12000, neither 1.2e4 nor 2 + 1.2e4: a wavelength is a name.
+        ax.ticklabel_format(axis="x", style="plain", useOffset=False)
+        return
+    names = [plain(name, 22) for name in features.names]
+    ax.axvline(0.0, color=GREY, linewidth=0.8, zorder=0)
+    ax.set_yticks(np.arange(len(names)), names, fontsize="small")
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.set_xlabel(title)
+
+
+def is_curve(features: FeatureAxis) -> bool:
+    """Whether predictors are drawn as a curve: wavelengths, or too many to name each."""
+    return features.is_numeric or len(features.names) > MOST_NAMED
+
+
 def sparse_markers(values: Array) -> dict[str, Any]:
     """Return the spacing of markers that keeps a long line legible."""
     return {"marker": "o", "markersize": 4, "markevery": max(1, len(values) // 25)}
@@ -308,7 +347,7 @@ def as_fitted(model: Any, selection: Any, cv: CrossValidation | None) -> Fitted:
         raise InvalidInputError(
             f"path must be a path, as made by pls_path, or a fitted estimator; got {_named(model)}."
         )
-    path = fitted_path(model)
+    path, model = fitted_path(model), last_step(model)
     chosen = _choice_of(model, path) if selection is None else as_selection(selection)
     assert chosen is not None
     own = getattr(model, "cv_results_", None)
@@ -325,8 +364,15 @@ def as_selection(selection: Any) -> Selection | None:
     return selection
 
 
+def last_step(estimator: Any) -> Any:
+    """Return the estimator at the end of a scikit-learn Pipeline, or the estimator itself."""
+    steps = getattr(estimator, "steps", None)
+    return steps[-1][1] if isinstance(steps, list) and steps else estimator
+
+
 def fitted_path(estimator: Any) -> Path:
-    """Return the path of a fitted estimator of this package."""
+    """Return the path of a fitted estimator of this package, or of a Pipeline that ends in one."""
+    estimator = last_step(estimator)
     path = getattr(estimator, "path_", None)
     if isinstance(path, Path):
         return path

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.criteria import Selection, criterion_label, is_squared
+from plsdof._core.fit import method_label
 from plsdof._core.inputs import Array, constant_columns_text
 from plsdof._core.path import Path, PLSPath
 from plsdof._core.work import with_progress
@@ -17,10 +18,10 @@ from plsdof.chemometrics.variables import explained_variance
 from plsdof.complexity.comparison import Comparison
 from plsdof.errors import NotAvailableError
 from plsdof.inference.intervals import CoefficientInference, noise_interval, simultaneous_band
-from plsdof.plotting.coefficients import MOST_NAMED, inference_or_reason
-from plsdof.plotting.curves import TITLES, default_quantity, method_name, padded
+from plsdof.plotting.coefficients import inference_or_reason
+from plsdof.plotting.curves import TITLES, default_quantity, padded
 from plsdof.plotting.overview import information_criterion
-from plsdof.plotting.style import model_words, readable, spans_decades
+from plsdof.plotting.style import is_curve, model_words, readable, spans_decades
 from plsdof.report._subject import MOST_ROWS, Subject, evenly_spaced, rounded, rounded_one
 from plsdof.selection.cross_validation import CrossValidation
 
@@ -376,9 +377,8 @@ def _choice(selection: Selection) -> str:
 
 def _features(subject: Subject) -> dict[str, Any]:
     axis, drawn = subject.axis, subject.shown_features
-    named = not axis.is_numeric and len(axis.names) <= MOST_NAMED
     return {
-        "layout": "names" if named else "curve",
+        "layout": "curve" if is_curve(axis) else "names",
         "title": axis.title,
         "positions": [float(f"{axis.positions[j]:.10g}") for j in drawn],
         "names": [readable(axis.names[j], 40) for j in drawn],
@@ -461,7 +461,7 @@ def _one_method(subject: Subject, table: Comparison, name: str, by: str) -> dict
     values = table.columns()[by]
     order = rows[table.paths[name].simplest_first()]
     found: dict[str, Any] = {
-        "name": readable(method_name(name), 30),
+        "name": readable(method_label(name), 30),
         "dof": [rounded_one(v) for v in table.dof[order]],
         "value": [rounded_one(v) for v in values[order]],
         "near": _nearest(subject, table, order),
