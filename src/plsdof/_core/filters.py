@@ -62,9 +62,9 @@ class Filter:
         Estimated error of the coefficients of standardised predictors, relative to their norm.
     dof_std_error : (K,) array
         Standard error of ``dof`` where the trace was estimated by random probes, else zero.
-    residual_trace : (K,) array
+    residual_trace, residual_trace_error : (K,) arrays
         trace (I - H)(I - H)' = n - 1 - sum f (2 - f), which the residual sum of squares is
-        divided by to estimate the noise variance.
+        divided by to estimate the noise variance, and its estimated absolute error.
     naive_dof : (K,) array
         What counting parameters gives: number of components + 1.
     message : str
@@ -80,6 +80,7 @@ class Filter:
     coef_error: Array
     dof_std_error: Array
     residual_trace: Array
+    residual_trace_error: Array
     naive_dof: Array
     message: str = ""
 
@@ -129,34 +130,40 @@ def pls_filter(spectrum: Spectrum, max_components: int | None = None) -> PLSFilt
     run = golub_kahan(copies.eigenvalues, copies.z, copies.excited, wanted, copies.dimension)
     outer = residuals_at(run, copies.outer)
     h = _running_leverage(run, copies.excited)
-    sums = _outer_sums(run.residuals[0], outer, nodes, spectrum)
+    sums = _traces(run.residuals, outer, nodes, spectrum)
     dofs = _trace(run, h, nodes.multiplicity) + sums.factors
-    error = _dof_error(run, h, dofs, nodes)
+    error = _deviation(dofs, _size_of_dof(run, h, nodes))
     member = nodes.member
     factors, residuals = (part[0].take(member, axis=1) for part in (run.factors, run.residuals))
     with np.errstate(invalid="ignore", over="ignore"):
         turned = _turning(spectrum, factors, residuals)
     coef_error = _coef_error(run, copies, turned.coef * largest / norm)
+    trace_error = _deviation(sums.squares, spectrum.n + sums.squares[0])
+    rss_error = _rss_error(run, copies, turned.rss, spectrum)
     if spectrum.unresolved:
-        error += _missed(run, h[0], outer[0, :, -1], nodes, spectrum)
+        missed = _missed(run, h[0], outer[0, :, -1], nodes, spectrum)
+        error += missed
+        trace_error += 2.0 * missed
+        rss_error += 2.0 * np.abs(1.0 - outer[0, :, -1]) * spectrum.outside
         coef_error += _missed_coef(run, outer[0, :, -1], nodes, spectrum)
-    size = 1 + _supported(dofs[0], error, coef_error)
+    kept = 1 + _supported(dofs[0], error, coef_error)
     return PLSFilter(
-        factors=read_only(factors[:size]),
-        residuals=read_only(residuals[:size]),
-        scores=read_only((run.scores[0, : size - 1].take(member, axis=1) * nodes.share).T),
-        dof=read_only(dofs[0, :size]),
-        dof_error=read_only(error[:size]),
-        rss_error=read_only(_rss_error(run, copies, turned.rss, spectrum)[:size]),
-        coef_error=read_only(coef_error[:size]),
-        dof_std_error=read_only(_with_rounding(sums.std_error, error)[:size]),
-        residual_trace=read_only(sums.squares[:size]),
-        naive_dof=read_only(1.0 + np.arange(size)),
-        weights=read_only((run.weights[0, : size - 1].take(member, axis=1) * nodes.share).T),
-        diagonal=read_only(run.diagonal[0, : size - 1] * largest),
-        superdiagonal=read_only(run.superdiagonal[0, : size - 1] * largest),
-        loadings=read_only(run.loadings[0, : size - 1] * norm),
-        message=_why_ended(size - 1, dimension, max_components, spectrum.rank, spectrum.collinear),
+        factors=read_only(factors[:kept]),
+        residuals=read_only(residuals[:kept]),
+        scores=read_only((run.scores[0, : kept - 1].take(member, axis=1) * nodes.share).T),
+        dof=read_only(dofs[0, :kept]),
+        dof_error=read_only(error[:kept]),
+        rss_error=read_only(rss_error[:kept]),
+        coef_error=read_only(coef_error[:kept]),
+        dof_std_error=read_only(_with_rounding(sums.std_error, error)[:kept]),
+        residual_trace=read_only(sums.squares[0, :kept]),
+        residual_trace_error=read_only(trace_error[:kept]),
+        naive_dof=read_only(1.0 + np.arange(kept)),
+        weights=read_only((run.weights[0, : kept - 1].take(member, axis=1) * nodes.share).T),
+        diagonal=read_only(run.diagonal[0, : kept - 1] * largest),
+        superdiagonal=read_only(run.superdiagonal[0, : kept - 1] * largest),
+        loadings=read_only(run.loadings[0, : kept - 1] * norm),
+        message=_why_ended(kept - 1, dimension, max_components, spectrum.rank, spectrum.collinear),
     )
 
 
@@ -183,7 +190,7 @@ def pcr_filter(spectrum: Spectrum, max_components: int | None = None) -> Filter:
     ended |= max_components is None and spectrum.collinear > 0
     message = f"X has rank {r}, so there are only {r} principal components." if ended else ""
     naive = 1.0 + np.arange(size, dtype=np.float64)
-    return _linear_filter(spectrum, kept.astype(np.float64), np.zeros(size), naive, message)
+    return _linear_filter(spectrum, kept.astype(np.float64), naive, message)
 
 
 def supervised_pcr_filter(spectrum: Spectrum, max_components: int | None = None) -> Filter:
@@ -211,6 +218,7 @@ def supervised_pcr_filter(spectrum: Spectrum, max_components: int | None = None)
         **_linear_errors(spectrum, factors),
         dof_std_error=plain.dof_std_error,
         residual_trace=_residual_trace(spectrum, 1.0 - factors),
+        residual_trace_error=plain.residual_trace_error,
         naive_dof=plain.naive_dof,
         message=plain.message,
     )
@@ -221,31 +229,45 @@ def ridge_filter(spectrum: Spectrum, alphas: Array) -> Filter:
     lam = spectrum.eigenvalues
     denominator = lam + alphas[:, None]
     factors = lam / denominator
-    slope = alphas[:, None] / denominator**2
+    change = alphas[:, None] / denominator**2 * spectrum.eigenvalue_error
     # Eigenvalues below the floor of the solver could add at most floor / alpha each.
-    error = slope @ spectrum.eigenvalue_error
-    error += spectrum.unresolved * spectrum.floor / (spectrum.floor + alphas)
-    return _linear_filter(spectrum, factors, error, 1.0 + factors.sum(axis=1), "")
+    missed = spectrum.unresolved * spectrum.floor / (spectrum.floor + alphas)
+    return _linear_filter(spectrum, factors, 1.0 + factors.sum(axis=1), "", change, missed)
 
 
 def _linear_filter(
-    spectrum: Spectrum, factors: Array, error: Array, naive: Array, message: str
+    spectrum: Spectrum,
+    factors: Array,
+    naive: Array,
+    message: str,
+    change: Array | float = 0.0,
+    missed: Array | float = 0.0,
 ) -> Filter:
+    """Put together a filter that does not look at y.
+
+    ``change`` (K, r) is how far its factors may be off, ``missed`` (K,) what directions that the
+    solver does not resolve may add to their sum.
+    """
+    error = np.broadcast_to(change, factors.shape).sum(axis=1) + missed
+    error += _EPS * (1.0 + factors.sum(axis=1))
     return Filter(
         factors=read_only(factors),
         residuals=read_only(1.0 - factors),
         scores=read_only(np.zeros((factors.shape[1], 0))),
         dof=read_only(1.0 + factors.sum(axis=1)),
-        dof_error=read_only(error + _EPS * (1.0 + factors.sum(axis=1))),
-        **_linear_errors(spectrum, factors),
+        dof_error=read_only(error),
+        **_linear_errors(spectrum, factors, change),
         dof_std_error=read_only(np.zeros(len(factors))),
         residual_trace=_residual_trace(spectrum, 1.0 - factors),
+        residual_trace_error=read_only(2.0 * error + _EPS * factors.shape[1]),
         naive_dof=read_only(naive),
         message=message,
     )
 
 
-def _linear_errors(spectrum: Spectrum, factors: Array) -> dict[str, Array]:
+def _linear_errors(
+    spectrum: Spectrum, factors: Array, change: Array | float = 0.0
+) -> dict[str, Array]:
     """Return first-order errors of residual sums of squares and of coefficients.
 
     Eigenvalue i moves by e_i, and direction i turns towards j by (e_i + e_j) / 2 over the distance
@@ -253,8 +275,10 @@ def _linear_errors(spectrum: Spectrum, factors: Array) -> dict[str, Array]:
     """
     lam, e, z = spectrum.eigenvalues, spectrum.eigenvalue_error, spectrum.z
     residuals, slopes = 1.0 - factors, factors / np.sqrt(lam)
-    moved = np.linalg.norm(slopes * (np.abs(z) * e / (2.0 * lam) + spectrum.z_error), axis=1)
+    shifted = slopes * (np.abs(z) * e / (2.0 * lam) + spectrum.z_error)
+    moved = np.linalg.norm(shifted + change * np.abs(z) / np.sqrt(lam), axis=1)
     changed = 2.0 * np.vecdot(residuals**2, np.abs(z) * spectrum.z_error)
+    changed += 2.0 * np.vecdot(residuals * change, z**2)
     turned = _turning(spectrum, factors, residuals)
     size = np.linalg.norm(slopes * z, axis=1)
     if spectrum.unresolved and len(lam):
@@ -316,10 +340,11 @@ def _trace(run: Bidiagonalization, h: Array, multiplicity: Array) -> Array:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _OuterSums:
-    """Sums of f over what is counted beyond the basis (B, K), with standard errors (K,).
+class _Traces:
+    """Sums over all directions, (1 + copies, K) arrays, and standard errors (K,).
 
-    ``squares`` (K,) is trace (I - H)(I - H)', the sum of phi^2 over all directions of the samples.
+    ``factors`` is the sum of f over what is counted beyond the basis, ``squares`` the sum of phi^2
+    over all directions of the samples, trace (I - H)(I - H)'.
     """
 
     factors: Array
@@ -327,22 +352,22 @@ class _OuterSums:
     std_error: Array
 
 
-def _outer_sums(inner: Array, phi: Array, nodes: Nodes, spectrum: Spectrum) -> _OuterSums:
+def _traces(inner: Array, outer: Array, nodes: Nodes, spectrum: Spectrum) -> _Traces:
     counted, weights = spectrum.counted, nodes.outer.weights
     with np.errstate(invalid="ignore", over="ignore"):
-        factors = np.vecdot(1.0 - phi, weights)
-        squares = np.vecdot(inner**2, nodes.multiplicity) + np.vecdot(phi[0] ** 2, weights)
+        factors = np.vecdot(1.0 - outer, weights)
+        squares = np.vecdot(inner**2, nodes.multiplicity) + np.vecdot(outer**2, weights)
         squares += spectrum.residual_dimension
-        std_error = np.zeros(len(squares))
+        std_error = np.zeros(inner.shape[1])
         if counted is not None:
             # Estimates are more than plain weighted sums.
-            f = 1.0 - phi[0, :, : len(counted.weights)]
+            f = 1.0 - outer[0, :, : len(counted.weights)]
             estimate, std_error = counted.total(f)
             factors = factors + (estimate - np.vecdot(f, counted.weights))
             explained = f * (2.0 - f)
             squares -= counted.total(explained)[0] - np.vecdot(explained, counted.weights)
             squares += counted.dimension - weights.sum() - nodes.multiplicity.sum()
-    return _OuterSums(factors=factors, squares=squares, std_error=std_error)
+    return _Traces(factors=factors, squares=squares, std_error=std_error)
 
 
 def _with_rounding(std_error: Array, error: Array) -> Array:
@@ -350,13 +375,18 @@ def _with_rounding(std_error: Array, error: Array) -> Array:
     return np.where(std_error > 0, np.hypot(std_error, error), 0.0)
 
 
-def _dof_error(run: Bidiagonalization, h: Array, dofs: Array, nodes: Nodes) -> Array:
+def _deviation(values: Array, size: Array) -> Array:
+    """Return how far the copies of (1 + copies, K) values are apart, and their rounding, (K,)."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.asarray(_SAFETY * (np.abs(values[1:] - values[0]).max(axis=0) + _EPS * size))
+
+
+def _size_of_dof(run: Bidiagonalization, h: Array, nodes: Nodes) -> Array:
+    """Return the sum of the absolute values that the Degrees of Freedom add up, (K,)."""
     phi = np.abs(run.residuals[0])
     with np.errstate(invalid="ignore", over="ignore"):
-        deviation = np.abs(dofs[1:] - dofs[0]).max(axis=0)
         size = 1.0 + (nodes.multiplicity + phi * (1 + 2 * h[0])).sum(axis=1)
-        size += np.abs(nodes.outer.weights).sum()
-        return np.asarray(_SAFETY * (deviation + _EPS * size))
+    return np.asarray(size + np.abs(nodes.outer.weights).sum())
 
 
 def _coef_error(run: Bidiagonalization, copies: Copies, turned: Array) -> Array:
