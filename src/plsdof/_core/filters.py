@@ -416,7 +416,7 @@ def _rounding_of_rss(spectrum: Spectrum, rss: Array) -> Array:
     unit, total = _ROUNDINGS * _EPS, spectrum.total
     if spectrum.side == "features":
         return np.full_like(rss, unit * total)
-    return np.asarray(unit * np.sqrt(np.maximum(rss, 0.0) * total) + unit**2 * total)
+    return np.asarray(unit * np.sqrt(np.maximum(rss, 0.0)) * np.sqrt(total) + unit**2 * total)
 
 
 def _missed(

@@ -171,6 +171,8 @@ def golub_kahan(
         phi = gammas[:, :, None] * W[:, 1:] / gradient[:, None]
         done = _steps_made(alphas, betas)
         complete = (dimension == done) | (done < steps)
+        if done:
+            complete |= ~(betas[:, done - 1] > 0)
         if done and complete.any():  # nothing is left on excited nodes
             last = np.where(excited, 0.0, 1.0 - f[:, done - 1])
             phi[:, done - 1] = np.where(complete[:, None], last, phi[:, done - 1])
