@@ -23,7 +23,7 @@ from plsdof._core.criteria import (
     noise_label,
     usual_noise,
 )
-from plsdof._core.display import data_frame, one_line, parameter_column
+from plsdof._core.display import Curve, as_html, data_frame, one_line, parameter_column
 from plsdof._core.filters import Filter, PLSFilter
 from plsdof._core.inputs import (
     Array,
@@ -395,6 +395,30 @@ class Models:
             "noise_std": np.sqrt(self.noise_variance()),
         }
         return data_frame(columns | self.criteria_by_name())
+
+    def _repr_html_(self) -> str:
+        """Return a table of the models and the curve of their Degrees of Freedom."""
+        order, name = self.simplest_first(), self.parameter_name
+        columns = {
+            name: parameter_column(self.parameters, name),
+            "Degrees of Freedom": self.dof,
+            "RSS": self.rss,
+            "noise std": np.sqrt(self.noise_variance()),
+        }
+        lines = {"exact": self.dof, "naive": self.naive_dof}
+        if name == "alpha":
+            del lines["naive"]  # ridge regression has no others
+        return as_html(
+            repr(self),
+            {label: values[order] for label, values in columns.items()},
+            notes=[self.message] if self.message else [],
+            curve=Curve(
+                lines={label: (self.parameters, values) for label, values in lines.items()},
+                x_label=name,
+                y_label="Degrees of Freedom",
+                logarithmic=name == "alpha",
+            ),
+        )
 
     def simplest_first(self) -> Integers:
         """Return the rows of the path from the simplest model to the richest."""

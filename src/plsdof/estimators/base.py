@@ -17,6 +17,11 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
+try:
+    from sklearn.utils._repr_html.estimator import _VisualBlock
+except ImportError:  # scikit-learn before 1.8
+    from sklearn.utils._estimator_html_repr import _VisualBlock
+
 from plsdof._core.averaging import Average
 from plsdof._core.criteria import CRITERIA, DOF_KINDS, Noise, Selection, usual_noise
 from plsdof._core.inputs import (
@@ -112,6 +117,19 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _require_fitted(self) -> None:
         check_is_fitted(self)
+
+    def _sk_visual_block_(self) -> Any:
+        """Return the box of scikit-learn's diagram, with the model that was chosen."""
+        name = type(self).__name__
+        if hasattr(self, "index_"):
+            name = f"{name}: {self._chosen_in_words()}"
+        return _VisualBlock("single", self, names=name, name_details=str(self))
+
+    def _chosen_in_words(self) -> str:
+        """Return the size of the chosen model, or models, and their Degrees of Freedom."""
+        labels = [path.label(index) for path, index in self._on_paths()]
+        numbers = [f"{value:.1f}" for value in np.atleast_1d(self.dof_)]
+        return f"{', '.join(dict.fromkeys(labels))}, {', '.join(numbers)} Degrees of Freedom"
 
     def _new_rows(self, X: Any, *, sparse: bool = False) -> Any:
         self._require_fitted()
