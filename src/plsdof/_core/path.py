@@ -65,6 +65,10 @@ class Models:
     full : callable or None
         Makes the same path in a basis of all directions of X, if ``decomposition`` does not hold
         them all; see `complete`.
+    response : (n_rows,) array or None
+        The response of the rows with positive weight; None where only moments were kept.
+    fit_again : callable or None
+        ``fit_again(X, y)`` fits the same method, with the same options, to other rows.
     """
 
     units: Units
@@ -73,6 +77,8 @@ class Models:
     filter: Filter
     make_filter: Callable[[Spectrum], Filter]
     full: Callable[[], "Models"] | None = None
+    response: Array | None = None
+    fit_again: Callable[..., Any] | None = None
 
     def complete(self) -> Self:
         """Return this path in a basis of all directions of X, in which Jacobians can be formed.
@@ -86,7 +92,7 @@ class Models:
         assert self.full is not None
         path = self.full()
         assert isinstance(path, type(self))
-        return path
+        return replace(path, response=self.response, fit_again=self.fit_again)
 
     @property
     def parameters(self) -> Array:
@@ -486,7 +492,32 @@ class Path(Models):
             units=replace(self.units, y_mean=response.mean),
             spectrum=spectrum,
             filter=path.make_filter(spectrum),
+            response=read_only(as_response(y, path.units.n_rows)),
         )
+
+    def residuals(self, m: int) -> Array:
+        """Return y minus the fitted values of model m. Shape (n_rows,)."""
+        return np.asarray(self.require_response() - self.fitted[self.index(m)])
+
+    def require_response(self) -> Array:
+        """Return the response; say what to do where it was not kept."""
+        if self.response is None:
+            raise NotAvailableError(
+                "This needs the response of every row, and a path made from moments, blocks or a "
+                "file read piece by piece does not keep it. Fit arrays that are in memory."
+            )
+        return self.response
+
+    def training_rows(self) -> Array:
+        """Return X as it was given, rows with positive weight, from its decomposition. (n_rows, p).
+
+        Exact up to rounding and what lies below the numerical rank. Cost: O(n p r).
+        """
+        path = self.complete()
+        standardized = path.to_rows(np.diag(path.decomposition.singular_values))
+        spread = np.where(np.isfinite(path.units.x_scale), path.units.x_scale, 0.0)
+        rows: Array = standardized @ path.decomposition.feature_basis.T
+        return path.units.x_mean + rows * spread
 
     def jacobian(self, m: int) -> Array:
         """Return d yhat_m / d y = 11'/n + U (diag(f) + 2TT' diag(1-f)) U'. Shape (n, n).
