@@ -80,6 +80,13 @@ def name_features(
     return pandas.DataFrame(values.T, index=list(features), columns=columns)
 
 
+def name_table(values: Array, rows: Any, features: Sequence[str] | None) -> Any:
+    """Name (k, p) values by rows and features; they stay an array without names of features."""
+    if features is None or (pandas := _pandas()) is None:
+        return values
+    return pandas.DataFrame(values, index=rows, columns=list(features))
+
+
 def name_coefficients(
     limits: Array, responses: Sequence[str] | None, features: Sequence[str] | None
 ) -> Any:
@@ -574,9 +581,7 @@ def prediction_interval(
     if kind == "observation":
         std_error = np.hypot(std_error, np.sqrt(root.noise_variance))
     critical = critical_value(level, _reference_df(root, distribution))
-    words = f"{_held_fixed(path, m, covariance)}; {_COVERED[kind]}."
-    if kind == "observation":
-        words = f"Normal noise. {words}"
+    words = normal_words(path.label(m), kind, covariance)
     return _interval(_center(path, m, X_new), std_error, critical, level, row_labels(X_new), words)
 
 
@@ -590,6 +595,13 @@ def _conformal(path: Path, m: int, X_new: Any, level: float) -> Interval:
     spread = np.sqrt(1.0 + 1.0 / path.spectrum.n + np.vecdot(reach, reach))
     center, names = _center(path, m, X_new), row_labels(X_new)
     return _interval(center, spread, critical, level, names, conformal_words(path.label(m)))
+
+
+def normal_words(model: str, kind: str, covariance: str = "homoscedastic") -> str:
+    """Say in one line what an interval of method "normal" assumes."""
+    fixed = _FIXED[covariance].format(model=_plain(model))
+    start = "Normal noise. " if kind == "observation" else ""
+    return f"{start}{fixed[0].upper()}{fixed[1:]}; {_COVERED[kind]}."
 
 
 def conformal_words(model: str) -> str:
