@@ -30,6 +30,7 @@ from plsdof.plotting import (
     overview_figure,
 )
 from plsdof.plotting.style import LINES, feature_axis, readable
+from plsdof.selection.criteria import CRITERIA
 
 matplotlib.use("Agg")
 
@@ -97,7 +98,7 @@ def test_criterion_display_draws_the_scores_of_a_selection(ozone, criterion):
     selection = path.select(criterion)
     display = CriterionDisplay.from_path(path, selection)
     np.testing.assert_array_equal(drawn(display.line_)[1], selection.scores)
-    assert criterion.upper() in display.ax_.get_ylabel()
+    assert CRITERIA[criterion].label in display.ax_.get_ylabel()
     assert ("response²" in display.ax_.get_ylabel()) == (criterion == "aic")
 
 

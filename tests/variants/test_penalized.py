@@ -214,10 +214,10 @@ def test_scores_loadings_and_rotations_keep_their_meaning():
     centred, T = X - X.mean(axis=0), path.x_scores
     np.testing.assert_allclose(path.transform(X), T, atol=1e-8)
     np.testing.assert_allclose(centred @ path.x_rotations, T, atol=1e-8)
-    np.testing.assert_allclose(path.xload_caseings, centred.T @ T / np.sum(T**2, axis=0), atol=1e-8)
+    np.testing.assert_allclose(path.x_loadings, centred.T @ T / np.sum(T**2, axis=0), atol=1e-8)
     A = np.eye(10) + 10.0 * difference_penalty(10)
     np.testing.assert_allclose(path.x_weights.T @ A @ path.x_weights, np.eye(4), atol=1e-8)
-    np.testing.assert_allclose(path.x_rotations @ path.yload_caseings, path.coef[4], atol=1e-8)
+    np.testing.assert_allclose(path.x_rotations @ path.y_loadings, path.coef[4], atol=1e-8)
 
 
 def test_inference_and_cross_validation_take_penalised_paths_as_they_are():

@@ -1,5 +1,6 @@
 """The core: (X, y) -> Spectrum -> Filter -> Path, with numpy and scipy only.
 
+==========  ======================================================================
 inputs      what comes in, checked, centred, scaled and weighted
 spectrum    Gram matrices and decompositions of the predictors
 krylov      the recursions of Partial Least Squares
@@ -10,4 +11,5 @@ fit         from data to a path: PLS, PCR, ridge
 other_data  who reads data that are not one array
 work        threads, many tasks at once, progress bars
 display     how results show themselves
+==========  ======================================================================
 """

@@ -1,7 +1,7 @@
 """From data to a path: PLS, PCR and ridge regression."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NoReturn, Protocol, TypeGuard, TypeVar
 
@@ -38,13 +38,19 @@ from plsdof._core.spectrum import (
     tall_gram,
 )
 from plsdof._core.work import threads_for
-from plsdof.errors import NotAvailableError, RankExhaustedError, RankExhaustedWarning, warn_caller
+from plsdof.errors import (
+    InvalidInputError,
+    NotAvailableError,
+    RankExhaustedError,
+    RankExhaustedWarning,
+    warn_caller,
+)
 
 # Routes from data to a path: the fast ones first, the accurate ones as a fallback
 # --------------------------------------------------------------------------------
 
 PathType = TypeVar("PathType", bound=Path)
-Method = Callable[[Spectrum], Filter]
+MakeFilter = Callable[[Spectrum], Filter]
 
 # solver="auto" keeps a fast route only if the estimated errors are below these.
 _AUTO_DOF_ERROR = 1e-10
@@ -79,7 +85,7 @@ def solvers(solver: str) -> tuple[str, ...]:
 
 
 def whole_routes(
-    kind: type[PathType], data: Standardized, method: Method, solver: str, **further: object
+    kind: type[PathType], data: Standardized, method: MakeFilter, solver: str, **further: object
 ) -> Iterator[PathType]:
     """Fit with all singular vectors: from the Gram matrix, then from X itself."""
     for attempt in solvers(solver):
@@ -90,7 +96,7 @@ def krylov_routes(
     kind: type[PathType],
     given: Observations,
     scale: bool,
-    method: Method,
+    method: MakeFilter,
     solver: str,
     components: int | None,
 ) -> Iterator[PathType]:
@@ -121,7 +127,7 @@ def krylov_routes(
 def gram_route(
     kind: type[PathType],
     gram: Gram,
-    method: Method,
+    method: MakeFilter,
     components: int | None,
     count: Count | None = None,
 ) -> PathType:
@@ -145,7 +151,7 @@ def gram_route(
 
 
 def whole_gram_route(
-    kind: type[PathType], gram: Gram, method: Method, **further: object
+    kind: type[PathType], gram: Gram, method: MakeFilter, **further: object
 ) -> PathType:
     """Fit any method with all eigenvectors of a formed Gram matrix."""
     if gram.matrix is None:
@@ -190,7 +196,9 @@ def gram_is_hopeless(X: Array, components: int | None, scale: bool) -> bool:
     return bool(eigenvalues[-components] < _HOPELESS * eigenvalues[-1])
 
 
-def _whole_path(kind: type[PathType], data: Standardized, method: Method, solver: str) -> PathType:
+def _whole_path(
+    kind: type[PathType], data: Standardized, method: MakeFilter, solver: str
+) -> PathType:
     return next(whole_routes(kind, data, method, solver))
 
 
@@ -198,7 +206,7 @@ def _in_krylov_space(
     kind: type[PathType],
     units: Units,
     compressed: Compressed,
-    method: Method,
+    method: MakeFilter,
     full: Callable[[], PathType],
 ) -> PathType:
     return kind.assemble(units, compressed.decomposition, compressed.spectrum, method, full=full)
@@ -405,6 +413,55 @@ def ridge_path(
     return remembering(path, data, again)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """A regression method: how it is fitted, and all that others need to know about it.
+
+    Attributes
+    ----------
+    name : str
+        The word that chooses it, such as "pls".
+    label : str
+        What headings and legends call it.
+    path : callable
+        From (X, y) and options to a path of all its models.
+    size : {"max_components", "alphas"}
+        The option that says which models there are.
+    default_size : callable or None
+        From the number of rows to that option, so that the fits of several parts of the data have
+        the same models; None where leaving it out does.
+    """
+
+    name: str
+    label: str
+    path: Callable[..., Path]
+    size: str
+    default_size: Callable[[float], Array] | None = None
+
+    def sized(self, n: float, *, scale: bool = True, **sizes: Any) -> Callable[..., Path]:
+        """Return the method as a function of (X, y) alone, the same for any part of n rows.
+
+        ``sizes`` may hold the sizes of other methods as long as they are None.
+
+        Examples
+        --------
+        >>> fit = METHODS["pcr"].sized(4, max_components=1, alphas=None)
+        >>> fit([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 4.0]], [1.0, 2.0, 3.0, 5.0]).dof
+        array([1., 2.])
+        """
+        for name, value in sizes.items():
+            if name != self.size and value is not None:
+                raise InvalidInputError(
+                    f"{name} does not apply to {self.name!r}; got {name}={value!r:.80}. Leave it "
+                    f"out; {self.name!r} takes {self.size}."
+                )
+        size = sizes.get(self.size)
+        if size is None and self.default_size is not None:
+            size = self.default_size(n)
+        checked = optional_count(size) if self.size == "max_components" else as_penalties(size, n)
+        return partial(self.path, **{self.size: checked}, scale=scale)
+
+
 def default_alphas(n: float) -> Array:
     """Return 50 penalties from 1e4 n to 1e-4 n, n the number of rows or the sum of the weights."""
     return np.logspace(4, -4, 50) * n
@@ -415,7 +472,7 @@ def optional_count(max_components: int | None) -> int | None:
     return None if max_components is None else as_count(max_components, "max_components")
 
 
-def pcr_method(order: str, max_components: int | None) -> Method:
+def pcr_method(order: str, max_components: int | None) -> MakeFilter:
     """Return principal components regression as a filter."""
     as_choice(order, "order", ("variance", "correlation"))
     rule = pcr_filter if order == "variance" else supervised_pcr_filter
@@ -449,3 +506,31 @@ def report_end(path: Ended, strict: bool, asked: int | None) -> None:
     if strict:
         raise RankExhaustedError(text)
     warn_caller(text, RankExhaustedWarning)
+
+
+# Every list of methods, in options, tables and pictures, is derived from this one.
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        Method(name="pls", label="PLS", path=pls_path, size="max_components"),
+        Method(name="pcr", label="PCR", path=pcr_path, size="max_components"),
+        Method(
+            name="ridge",
+            label="ridge",
+            path=ridge_path,
+            size="alphas",
+            default_size=default_alphas,
+        ),
+    )
+}
+
+
+def method_label(name: str) -> str:
+    """Return what a heading calls a method; other names are their own label.
+
+    Examples
+    --------
+    >>> method_label("pls"), method_label("forest")
+    ('PLS', 'forest')
+    """
+    return METHODS[name].label if name in METHODS else name

@@ -1,28 +1,33 @@
 """Krylov recursions: what Partial Least Squares sees of a spectrum.
 
-In the basis of singular vectors, X is diag(S), so the Lanczos decomposition of the paper,
-X W = T L, runs on vectors of length r, and every step but the inner products acts on each
-eigenvalue by itself. That makes the recursion accurate *componentwise*: an entry of T or W as
-small as 1e-30 still has most of its digits.
+There are three of them, each for what the others cannot do.
 
-Decompositions in floating point are exact for a nearby matrix. To first order an error e_ij in
-the rotated matrix shifts eigenvalue i by e_ii and turns direction i towards j by
-e_ij / (lambda_i - lambda_j), with |e_ij| about (e_i + e_j) / 2 for eigenvalue errors e_i.
+*Golub-Kahan in the rotated basis* (`golub_kahan`). In the basis of singular vectors X is diag(S),
+so the Lanczos decomposition of the paper, X W = T L, runs on vectors of length r, and every step
+but the inner products acts on each eigenvalue by itself. That makes it accurate *componentwise*:
+an entry of T or W as small as 1e-30 still has most of its digits. All filters come from it.
 
-V'GV = J with an orthonormal V whose first column is the start determines V and J: the first L
-columns span the Krylov space of the start, one product with G after the other.
+*Lanczos on a Gram matrix* (`lanczos`). V'GV = J with an orthonormal V whose first column is the
+start; the first L columns span the Krylov space, one product with G after the other. It needs no
+singular vectors, and no matrix that is formed.
 
-m components live in span{g, Gg, ..., G^{m-1} g} with G = X'X and g = X'y. L steps of the Lanczos
-(or Golub-Kahan) recursion started at g give L nodes theta_l and weights that integrate
-polynomials of degree 2L - 1 exactly against the measure that y puts on the eigenvalues (Gauss
-quadrature). Fits and coefficients of m components need L > m; the second sum of the Degrees of
-Freedom, sum_i phi_m(lambda_i) h_i, is the integral of a polynomial of degree 3m and needs
-2L > 3m. Only the first sum, tr f, runs over all eigenvalues, but over nothing else of them: their
-values are enough.
+*Golub-Kahan on X or its triangular factor* (`bidiagonalize`). The same space without the squared
+condition number of G, for spectra that a Gram matrix cannot resolve.
+
+The last two *compress* a problem: m components live in span{g, Gg, ..., G^{m-1} g} with G = X'X
+and g = X'y. L steps started at g give L nodes theta_l and weights that integrate polynomials of
+degree 2L - 1 exactly against the measure that y puts on the eigenvalues (Gauss quadrature). Fits
+and coefficients of m components need L > m. The second sum of the Degrees of Freedom,
+sum_i phi_m(lambda_i) h_i, is the integral of a polynomial of degree 3m and needs 2L > 3m. Only the
+first sum, tr f, runs over all eigenvalues, and their values are enough for it.
 
 A filter can be so steep at a leading eigenvalue that rounding of the eigenvalue alone would ruin
-f there. It is steep only where the recursion has found the eigenvalue, though, so such
-eigenvalues are counted at the node itself, in which every step of the recursion agrees.
+f there. It is steep only where the recursion has found the eigenvalue, so such eigenvalues are
+counted at the node itself, in which every step of the recursion agrees.
+
+*Errors.* Decompositions in floating point are exact for a nearby matrix. To first order an error
+e_ij in the rotated matrix shifts eigenvalue i by e_ii and turns direction i towards j by
+e_ij / (lambda_i - lambda_j), with |e_ij| about (e_i + e_j) / 2 for eigenvalue errors e_i.
 """
 
 import math

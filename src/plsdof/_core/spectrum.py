@@ -1,22 +1,13 @@
 """From standardised predictors to their spectrum: Gram matrices and decompositions.
 
-Notation: X = U S V' (thin, on the numerical rank r), lambda = S^2, z = U'y.
+Notation: X = U S V' (thin, on the numerical rank r), lambda = S^2, z = U'y. The spectrum is the
+triple (lambda, z, n) with the part of y that X does not reach; everything else depends on X and y
+through it alone.
 
-With standardised predictors X (centred, scaled, rows weighted) there are two of them, G = X'X in
-the space of features and G = XX' in the space of samples. They share their non-zero eigenvalues,
-so either one gives everything; large data take the smaller one.
-
-Notation: X = U S V' (thin, on the numerical rank r), lambda = S^2, z = U'y.
-
-Columns are shifted by the mean c of the first rows, which is close to the mean of all of them
-unless the rows are in some order; not at all (c = 0) if zero is close enough. With
-A = X - 1c', d = A'1 / n and the mean c + d,
-
-    (X - 1 mean')'(X - 1 mean') = A'A - n dd',
-
-where nothing cancels as long as d is small enough; if it is not, c + d is a better shift. Where a
-column hardly varies or leaves the range in which squares are safe, there is no answer here:
-`standardize` takes a closer look.
+There are two Gram matrices of X (centred, scaled, rows weighted): G = X'X in the space of features
+and G = XX' in the space of samples. They share their non-zero eigenvalues, so either one gives
+everything, and the smaller one is taken. Forming it squares the condition number: `decompose` has
+the singular value decomposition for where that matters.
 """
 
 from collections.abc import Callable, Iterator
@@ -503,8 +494,18 @@ def _divided(rotated: Array, singular_values: Array) -> Array:
     return (rotated.T / singular_values).T
 
 
-# The Gram matrix of tall data in memory: one pass, no copy
-# ---------------------------------------------------------
+# The Gram matrix of tall data in memory, in one pass
+# ---------------------------------------------------
+#
+# Columns are shifted by the mean c of the first rows, which is close to the mean of all of them
+# unless the rows are in some order; not at all (c = 0) if zero is close enough. With
+# A = X - 1c', d = A'1 / n and the mean c + d,
+#
+#     (X - 1 mean')'(X - 1 mean') = A'A - n dd',
+#
+# where nothing cancels as long as d is small enough; if it is not, c + d is a better shift. Where a
+# column hardly varies or leaves the range in which squares are safe, there is no answer here:
+# `standardize` takes a closer look.
 
 # A sum of squares that centring makes smaller than this share of what it was loses digits.
 _SMALLEST_SHARE = 0.1

@@ -7,7 +7,7 @@ T the rotated orthonormal scores of m components. In this basis PLS splits X int
 
 so training rows need products of size r only; a new row x has the scores x V S^{-1} T.
 With weights, n is their sum, as if every row were repeated that often. Paths of penalised PLS are
-taken as well, with X = U F Q' for orthonormal Q and F in the place of S (`plsdof.predictors`);
+taken as well, with X = U F Q' for orthonormal Q and F in the place of S (`diagnostics`);
 those of kernel PLS have scores, hence T^2, but no residuals in the predictors.
 """
 

@@ -2,7 +2,7 @@
 
 Notation: X are the standardised predictors (rows times the square roots of the weights), T the
 rotated orthonormal scores of m components. With weights, n is their sum, as if every row were
-repeated that often. Rows that stand out: `plsdof.monitoring` and `plsdof.chemometrics.outliers`.
+repeated that often. Rows that stand out: `chemometrics.rows` and `plsdof.chemometrics.outliers`.
 
 Paths of penalised PLS are taken as well: they have weights, scores and loadings of the same
 predictors. Kernel PLS has no predictors to speak of; only `explained_variance` takes its paths.

@@ -1,7 +1,7 @@
 """What ``plsdof fit`` computes and shows: a path, a cross-validation, a choice, inference."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path as FilePath
@@ -11,12 +11,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from plsdof._core import fit as methods
 from plsdof._core.criteria import DOF_KINDS, Selection, criterion_label, usual_noise
+from plsdof._core.fit import METHODS, method_label
 from plsdof._core.inputs import Array, as_choice, as_count, as_fraction, read_only
 from plsdof._core.path import Path
 from plsdof.cli._data import LEAVE_ONE_OUT, Folds, Problem, StreamedProblem, TableProblem
-from plsdof.cli._options import CHOICES, DEFAULT_COMPONENTS, METHODS
+from plsdof.cli._options import CHOICES, DEFAULT_COMPONENTS
 from plsdof.cli._terminal import (
     add_row,
     fixed,
@@ -36,7 +36,7 @@ from plsdof.inference.intervals import (
     coefficient_inference,
     noise_interval,
 )
-from plsdof.large import sources as source_methods
+from plsdof.large import sources
 from plsdof.selection.cross_validation import CrossValidation, cross_validate
 from plsdof.selection.stability import SelectionFrequency, selection_frequency
 
@@ -44,12 +44,6 @@ from plsdof.selection.stability import SelectionFrequency, selection_frequency
 # --------------------------------------------------------------------------------------
 
 _DEFAULT_FOLDS = 10
-# How to fit a table in memory, and one that is read piece by piece.
-_FITS: dict[str, tuple[Any, Any]] = {
-    "pls": (methods.pls_path, source_methods.pls_path_from),
-    "pcr": (methods.pcr_path, source_methods.pcr_path_from),
-    "ridge": (methods.ridge_path, source_methods.ridge_path_from),
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +75,7 @@ class Plan:
 
     def checked(self) -> "Plan":
         """Refuse what cannot be done before a long computation starts."""
-        as_choice(self.method, "--method", METHODS)
+        as_choice(self.method, "--method", tuple(METHODS))
         as_choice(self.criterion, "--criterion", CHOICES)
         as_choice(self.dof, "--dof", DOF_KINDS)
         as_fraction(self.level, "--level")
@@ -89,9 +83,9 @@ class Plan:
             value = getattr(self, name)
             if value is not None:
                 as_count(value, f"--{name.replace('_', '-')}", minimum=minimum)
-        if self.method == "ridge" and {self.components, self.max_components} != {None}:
+        if not _counts_components(self) and {self.components, self.max_components} != {None}:
             raise InvalidInputError(
-                "--components and --max-components are for pls and pcr; ridge has none."
+                f"--components and --max-components do not apply to {self.method}, which has none."
             )
         if self.stability and (self.criterion == "cv" or self.components is not None):
             raise InvalidInputError(
@@ -222,6 +216,10 @@ def default_components(n: int, p: int, limit: int | None = None) -> int:
     return max(1, min(limit or DEFAULT_COMPONENTS, n - 1, p))
 
 
+def _counts_components(plan: Plan) -> bool:
+    return METHODS[plan.method].size == "max_components"
+
+
 def select_by(
     path: Path, criterion: str, *, dof: str = "exact", rule: str | None = None
 ) -> Selection:
@@ -242,12 +240,14 @@ def _again(path: Path, plan: Plan) -> SelectionFrequency:
 def _fit(problem: TableProblem | StreamedProblem, plan: Plan) -> Path:
     most = plan.max_components or default_components(*problem.shape)
     most = most if plan.components is None else max(most, plan.components)
-    in_memory, streamed = _FITS[plan.method]
+    method = METHODS[plan.method]
+    fit: Callable[..., Path]
     if isinstance(problem, StreamedProblem):
-        fit = partial(streamed, problem.gram)
+        fit = partial(getattr(sources, f"{method.name}_path_from"), problem.gram)
     else:
-        fit = partial(in_memory, problem.X, problem.y)
-    path: Path = fit(*(() if plan.method == "ridge" else (most,)), scale=plan.scale)
+        fit = partial(method.path, problem.X, problem.y)
+    sizes = {"max_components": most} if _counts_components(plan) else {}
+    path = fit(**sizes, scale=plan.scale)
     if plan.components is not None and plan.components >= len(path.dof):
         raise InvalidInputError(
             f"--components {plan.components}: the table supports {len(path.dof) - 1} at most. "
@@ -262,7 +262,7 @@ def _cross_validate(
     assert plan.folds is not None
     assert isinstance(problem, TableProblem)  # or it was refused
     limits: dict[str, Any] = {}
-    if plan.method != "ridge":
+    if _counts_components(plan):
         # A fold cannot support more components than it has training rows less one.
         most = max(len(fold.test) for fold in problem.split(plan.folds))
         limits["max_components"] = max(1, min(len(path.dof), len(problem.y) - most) - 1)
@@ -325,7 +325,7 @@ def _at_the_edge(path: Path, selection: Selection, plan: Plan) -> str:
     last = int(path.simplest_first()[-1])
     if selection.index != last or selection.rule == "given" or len(path.dof) < 3:
         return ""
-    if plan.method == "ridge":
+    if not _counts_components(plan):
         return "The smallest penalty was chosen; least squares may do as well."
     if path.message or last >= min(path.spectrum.rank, path.spectrum.n - 1):
         return ""
@@ -346,7 +346,6 @@ _MOST_MODELS = 16
 _MOST_COEFFICIENTS = 10
 _FEW_COEFFICIENTS = 15
 _CAVEAT = "Intervals take the model size as given and leave out the bias of the fit."
-_NAMES = {"pls": "PLS", "pcr": "PCR", "ridge": "Ridge"}
 
 
 def show_fit(screen: Console, problem: Problem, analysis: Analysis, *, verbose: bool) -> None:
@@ -468,7 +467,7 @@ def _path_table(analysis: Analysis, verbose: bool) -> Table:
     by_cv = chosen.criterion.startswith("cv")
     headings += [] if by_cv else [criterion_name(chosen.criterion)]
     headings += [] if analysis.cv is None else ["RMSECV", "+- se"]
-    made = table(f"{_NAMES[analysis.plan.method]}, model by model", [*headings, ""])
+    made = table(f"{method_label(analysis.plan.method)}, model by model", [*headings, ""])
     order = path.simplest_first().tolist()
     places = shown_rows(order, chosen.index, evenly=ridge, verbose=verbose)
     columns = _path_columns(analysis, path, by_cv)

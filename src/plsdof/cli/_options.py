@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from plsdof._core.criteria import CRITERIA, DOF_KINDS
+from plsdof._core.fit import METHODS
 
-METHODS = ("pls", "pcr", "ridge")
 CHOICES = (*CRITERIA, "cv")
 RULES = (
     "first-minimum",
@@ -148,7 +148,7 @@ Method = Annotated[
     typer.Option(
         metavar="NAME",
         help=f"Regression method: {', '.join(METHODS)}.",
-        autocompletion=_completing(METHODS),
+        autocompletion=_completing(tuple(METHODS)),
         rich_help_panel=_MODEL,
     ),
 ]

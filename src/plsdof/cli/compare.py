@@ -1,14 +1,13 @@
 """``plsdof compare``."""
 
 import warnings
-from functools import partial
 from typing import Any
 
 import numpy as np
 from rich.table import Table
 
 from plsdof._core.criteria import CRITERIA
-from plsdof._core.fit import default_alphas, pcr_path, pls_path, ridge_path
+from plsdof._core.fit import METHODS, method_label
 from plsdof._core.inputs import as_choice
 from plsdof.cli import _options as options
 from plsdof.cli._analysis import as_folds, criterion_name, default_components, heading, select_by
@@ -28,7 +27,6 @@ from plsdof.cli._terminal import (
 from plsdof.complexity.comparison import Comparison, compare_paths
 from plsdof.errors import NotAvailableError
 
-_NAMES = {"pls": "PLS", "pcr": "PCR", "ridge": "ridge"}
 _MOST_COMPONENTS = 10
 
 
@@ -99,10 +97,10 @@ def compare_methods(
             cv = [(fold.train, fold.test) for fold in split]
         usable = rows - max(len(fold.test) for fold in split)
     most = default_components(usable, p, max_components)
-    methods: dict[str, Any] = {
-        "pls": partial(pls_path, max_components=most, scale=scale),
-        "pcr": partial(pcr_path, max_components=most, scale=scale),
-        "ridge": partial(ridge_path, alphas=default_alphas(float(rows)), scale=scale),
+    sizes = {"max_components": most, "alphas": None}
+    methods = {
+        name: one.sized(float(rows), scale=scale, **{one.size: sizes[one.size]})
+        for name, one in METHODS.items()
     }
     return compare_paths(problem.X, problem.y, methods, criteria=tuple(CRITERIA), cv=cv)
 
@@ -126,7 +124,7 @@ def _best_table(compared: Comparison, chosen: dict[str, int], criterion: str) ->
     headings += ["RMSECV"] if with_cv else []
     made = table(f"Chosen by {criterion_name(criterion)}", headings, text_columns=2)
     for name, row in chosen.items():
-        cells = [_NAMES[name], _label(compared, name, row), fixed(compared.dof[row])]
+        cells = [method_label(name), _label(compared, name, row), fixed(compared.dof[row])]
         cells.append(number(np.sqrt(compared.train_error)[row]))
         cells += [number(compared.criteria[by][row])] if by else []
         cells += [number(np.sqrt(compared.cv_error)[row])] if with_cv else []
@@ -163,7 +161,7 @@ def _scale_table(compared: Comparison, chosen: dict[str, int], verbose: bool) ->
             continue
         cells = [
             cell
-            for name in ("pls", "pcr", "ridge")
+            for name in METHODS
             for cell in (
                 f"{compared.parameter[near[name]]:.3g}",
                 fixed(compared.dof[near[name]], 1),
@@ -181,12 +179,12 @@ def _in_words(compared: Comparison, chosen: dict[str, int]) -> str:
     with_cv = not np.all(np.isnan(compared.cv_error))
     costs = {name: compared.dof[row] for name, row in chosen.items()}
     lean = min(costs, key=lambda name: costs[name])
-    text = ", ".join(f"{_NAMES[name]} {value:.1f}" for name, value in costs.items())
-    sentence = f"Degrees of Freedom used: {text}; {_NAMES[lean]} is the most economical."
+    text = ", ".join(f"{method_label(name)} {value:.1f}" for name, value in costs.items())
+    sentence = f"Degrees of Freedom used: {text}; {method_label(lean)} is the most economical."
     if with_cv:
         errors = {name: compared.cv_error[row] for name, row in chosen.items()}
         best = min(errors, key=lambda name: errors[name])
-        sentence += f" The smallest cross-validated error is that of {_NAMES[best]}."
+        sentence += f" The smallest cross-validated error is that of {method_label(best)}."
     else:
         sentence += " Add --cv 10 for errors on rows the models have not seen."
     return sentence

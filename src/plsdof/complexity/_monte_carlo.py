@@ -86,7 +86,7 @@ def monte_carlo_dof(
         Orthonormal columns Q, not all of the space, to which the fit may be close, such as those
         of the predictors: they make the estimate more precise, whether or not it is.
     n_jobs, progress
-        As for `plsdof.parallel.run_each`.
+        As for `_core.work.run_each`.
 
     Notes
     -----

@@ -1,7 +1,7 @@
 """Different regression methods on the common scale of Degrees of Freedom."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -11,15 +11,13 @@ import numpy.typing as npt
 
 from plsdof._core.criteria import CRITERIA, Fits, noise_from_dof, score
 from plsdof._core.display import data_frame, one_line
-from plsdof._core.fit import default_alphas, pcr_path, pls_path, ridge_path
+from plsdof._core.fit import METHODS
 from plsdof._core.inputs import Array, as_choice, as_matrix, as_response, as_weights, read_only
 from plsdof._core.path import Path
 from plsdof.complexity._monte_carlo import weight_options
 from plsdof.complexity.regressors import degrees_of_freedom
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.selection.cross_validation import cross_validate
-
-METHODS = ("pls", "pcr", "ridge")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -111,7 +109,7 @@ class Comparison:
 def compare_paths(
     X: Any,
     y: Any,
-    methods: Sequence[str] | Mapping[str, Any] = METHODS,
+    methods: Sequence[str] | Mapping[str, Any] = tuple(METHODS),
     *,
     max_components: int | None = None,
     alphas: Any = None,
@@ -244,16 +242,13 @@ def _as_methods(methods: Any, n: float, max_components: int | None, alphas: Any)
         return dict(methods)
     if isinstance(methods, str) or not all(name in METHODS for name in methods):
         raise InvalidInputError(
-            f"methods must be a list of names among {METHODS}, or a mapping from a name to a "
-            f"callable (X, y) -> path or to a regressor; got {methods!r}."
+            f"methods must be a list of names among {tuple(METHODS)}, or a mapping from a name to "
+            f"a callable (X, y) -> path or to a regressor; got {methods!r}."
         )
-    penalties = default_alphas(n) if alphas is None else alphas
-    known: dict[str, Callable[..., Path]] = {
-        "pls": partial(pls_path, max_components=max_components),
-        "pcr": partial(pcr_path, max_components=max_components),
-        "ridge": partial(ridge_path, alphas=penalties),
-    }
-    return {name: known[name] for name in methods}
+    # Each method has a size of its own; those of the others do not concern it.
+    sizes = {"max_components": max_components, "alphas": alphas}
+    chosen = [METHODS[name] for name in methods]
+    return {one.name: one.sized(n, **{one.size: sizes[one.size]}) for one in chosen}
 
 
 def _padded(result: Any, size: int) -> Array:

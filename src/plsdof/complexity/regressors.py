@@ -53,7 +53,7 @@ class Problem:
     y : (k,) array or None
         The response in these units; None if it was not given.
     basis : callable
-        See `plsdof.monte_carlo`.
+        See `complexity._monte_carlo`.
     estimate_noise : callable
     noise_source : str
         Where that estimate is from.

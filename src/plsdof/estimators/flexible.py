@@ -143,7 +143,7 @@ class KernelPLSRegressor(TunedRegressor):
 
     Sums of kernels, roundings and measured similarities may make a given kernel matrix
     indefinite. Beyond rounding its negative eigenvalues are set to zero with an
-    `IndefiniteKernelWarning`, see `plsdof.positive_part`; `kernel_pls_path` refuses such a
+    `IndefiniteKernelWarning`, see `variants.kernel.positive_part`; `kernel_pls_path` refuses such a
     matrix.
 
     Examples

@@ -434,7 +434,7 @@ def file_blocks(
     target : str
         Column of the response.
     columns : sequence of str, optional
-        Predictors: names, ranges or patterns as for `plsdof.columns.choose_columns`. By default
+        Predictors: names, ranges or patterns as for `files.columns.choose_columns`. By default
         all numeric columns but ``target`` and ``weights``; see ``left_out`` of the result.
     weights : str, optional
         Column of sample weights.

@@ -113,7 +113,7 @@ _EPS = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class RowCheck:
-    """What tells how far new rows are from those of the calibration; see `plsdof.monitoring`.
+    """What tells how far new rows are from those of the calibration; see `chemometrics.rows`.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class RowCheck:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PortableModel:
-    """A chosen model that can be kept in a file (`plsdof.model_file`) and predicts new rows.
+    """A chosen model that can be kept in a file (`save_model`) and predicts new rows.
 
     Attributes
     ----------

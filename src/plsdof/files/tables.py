@@ -200,7 +200,7 @@ def read_table(file: str | os.PathLike[str], *, sheet: str | None = None) -> Tab
     r"""Read a table with one line of column names.
 
     What the file is, its first bytes tell, not its name: Parquet, Excel (.xlsx), or text. For
-    text see `plsdof.sniffing.sniff`: separator ``, ; tab |`` or white space, decimal point or
+    text see `files.text.sniff`: separator ``, ; tab |`` or white space, decimal point or
     comma, UTF-8, UTF-16, Latin-1 or Windows-1252. Columns of TRUE and FALSE are read as 1 and 0.
 
     Parameters

@@ -525,7 +525,7 @@ class Sampling:
 def count_by_probes(
     gram: Gram, run: Tridiagonalization, *, sampling: Sampling
 ) -> tuple[Counted, int, float]:
-    """Count by random probes; to be used as ``count`` of `compression.compress_gram`.
+    """Count by random probes; to be used as ``count`` of `_core.krylov.compress_gram`.
 
     Cost: (n_components + 1) products with G per probe, in batches of eight.
     """

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.criteria import Noise, Selection
+from plsdof._core.fit import method_label
 from plsdof._core.inputs import Array, as_choice
 from plsdof._core.path import Path, as_path
 from plsdof.complexity.comparison import Comparison
@@ -327,7 +328,7 @@ class ComparisonDisplay:
         color, dash, marker = LINES[number % len(LINES)]
         style = {"color": color, "linestyle": dash, "marker": marker, "markersize": 4} | kwargs
         rows = self.method == name
-        label = method_name(name)
+        label = method_label(name)
         (line,) = self.ax_.plot(self.dof[rows], self.values[rows], label=plain(label), **style)
         return line
 
@@ -335,14 +336,3 @@ class ComparisonDisplay:
 def default_quantity(comparison: Comparison) -> str:
     """Return "cv_error" if there is one, else "train_error"."""
     return "train_error" if np.all(np.isnan(comparison.cv_error)) else "cv_error"
-
-
-def method_name(name: str) -> str:
-    """Return a method's name as people write it.
-
-    Examples
-    --------
-    >>> method_name("pls"), method_name("my method")
-    ('PLS', 'my method')
-    """
-    return name.upper() if name in ("pls", "pcr") else name

@@ -73,7 +73,7 @@ class FeatureAxis:
 def feature_axis(names: Sequence[str] | None, n_features: int) -> FeatureAxis:
     """Place predictors by the numbers in their names, or in the given order.
 
-    Names are numbers if all are (`plsdof.columns.header_number`), with the same unit or none, and
+    Names are numbers if all are (`files.columns.header_number`), with the same unit or none, and
     no two are equal. The numbers 0, 1, 2, ... or 1, 2, 3, ... only count the columns.
 
     Examples

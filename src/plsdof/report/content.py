@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.criteria import Selection, criterion_label, is_squared
+from plsdof._core.fit import method_label
 from plsdof._core.inputs import Array, constant_columns_text
 from plsdof._core.path import Path, PLSPath
 from plsdof._core.work import with_progress
@@ -18,7 +19,7 @@ from plsdof.complexity.comparison import Comparison
 from plsdof.errors import NotAvailableError
 from plsdof.inference.intervals import CoefficientInference, noise_interval, simultaneous_band
 from plsdof.plotting.coefficients import MOST_NAMED, inference_or_reason
-from plsdof.plotting.curves import TITLES, default_quantity, method_name, padded
+from plsdof.plotting.curves import TITLES, default_quantity, padded
 from plsdof.plotting.overview import information_criterion
 from plsdof.plotting.style import model_words, readable, spans_decades
 from plsdof.report._subject import MOST_ROWS, Subject, evenly_spaced, rounded, rounded_one
@@ -461,7 +462,7 @@ def _one_method(subject: Subject, table: Comparison, name: str, by: str) -> dict
     values = table.columns()[by]
     order = rows[table.paths[name].simplest_first()]
     found: dict[str, Any] = {
-        "name": readable(method_name(name), 30),
+        "name": readable(method_label(name), 30),
         "dof": [rounded_one(v) for v in table.dof[order]],
         "value": [rounded_one(v) for v in values[order]],
         "near": _nearest(subject, table, order),

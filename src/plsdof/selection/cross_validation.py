@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from plsdof._core.criteria import Selection, global_minimum, one_standard_error
 from plsdof._core.display import data_frame, one_line, parameter_column
-from plsdof._core.fit import default_alphas, pcr_path, pls_path, ridge_path
+from plsdof._core.fit import METHODS, pls_path
 from plsdof._core.inputs import (
     CONSTANT_ULPS,
     Array,
@@ -29,7 +29,6 @@ from plsdof._core.inputs import (
     as_count,
     as_generator,
     as_matrix,
-    as_positive,
     as_response,
     as_weights,
     read_only,
@@ -444,7 +443,7 @@ class CrossValidation:
     def _p_values(
         self, by: str, best: int, level: float, n_permutations: int, random_state: Any
     ) -> Array:
-        """Return the p-values of `plsdof.randomization.randomization_test`."""
+        """Return the p-values of `randomization_test`."""
         if by != "error":
             raise NotAvailableError(
                 f"The randomization test compares squared errors, not {by}; use by='error'."
@@ -473,7 +472,7 @@ class CrossValidation:
 def sign_flip_p_values(losses: Array, best: int, n_permutations: int, random_state: Any) -> Array:
     """Test each column of (rows, K) losses against column ``best``, by random signs. (K,).
 
-    The numbers behind `plsdof.randomization.randomization_test`. nan where losses are undefined.
+    The numbers behind `randomization_test`. nan where losses are undefined.
 
     Examples
     --------
@@ -724,8 +723,6 @@ def _shortcuts(problem: FoldProblem, n_folds: int) -> list[Route]:
 # Cross-validation of any path: one fit per fold, fits on the rows left out
 # -------------------------------------------------------------------------
 
-PATHS = ("pls", "pcr", "ridge")
-
 
 def cross_validate(
     X: Any,
@@ -759,7 +756,7 @@ def cross_validate(
         given, and returns a path or anything with ``parameters`` (K,), simplest model first, and
         ``predict(X_new)`` (K, n_new): for example ``functools.partial(pls_path, solver="svd")``.
     cv, groups, repeats, random_state
-        See `plsdof.folds.make_folds`. A number of folds without ``random_state`` puts row i into
+        See `plsdof.selection.make_folds`. A number of folds without ``random_state`` puts row i into
         fold i mod cv; with it the folds are random; ``groups`` keeps rows together; ``cv=n`` is
         leave-one-out; scikit-learn splitters and lists of (train, test) are taken as they are.
     max_components : int, optional
@@ -854,32 +851,23 @@ def _fitter(
 ) -> Refit:
     refit = partial(Refit, X=X, y=y, weights=weights)
     if callable(path):
-        _refuse(path, max_components=max_components, alphas=alphas, scale=None if scale else False)
+        _refuse_with_callable(
+            max_components=max_components, alphas=alphas, scale=None if scale else False
+        )
         options = _plain_pls(path)
         return refit(path=path) if options is None else _fitter("pls", X, y, weights, **options)
-    if not isinstance(path, str) or path not in PATHS:
-        words = ", ".join(map(repr, PATHS))
+    if not isinstance(path, str) or path not in METHODS:
+        words = ", ".join(map(repr, METHODS))
         raise InvalidInputError(
             f"path must be one of {words} or a callable (X, y) -> path; got {path!r:.80}."
         )
-    if path == "ridge":
-        _refuse(path, max_components=max_components)
-        # The default of ridge_path, on the n of all rows so that the folds have it in common.
-        n = float(len(X)) if weights is None else float(weights.sum())
-        alphas = default_alphas(n) if alphas is None else as_positive(alphas, "alphas")
-        return refit(path=partial(ridge_path, alphas=alphas, scale=scale))
-    _refuse(path, alphas=alphas)
-    if max_components is not None:
-        max_components = as_count(max_components, "max_components")
-    if path == "pcr":
-        return refit(path=partial(pcr_path, max_components=max_components, scale=scale))
+    # What a method needs of n is taken from all rows, so that the folds have it in common.
+    n = float(len(X)) if weights is None else float(weights.sum())
+    sized = METHODS[path].sized(n, scale=scale, max_components=max_components, alphas=alphas)
+    if path != "pls":
+        return refit(path=sized)
     return FastPLS(
-        X=X,
-        y=y,
-        weights=weights,
-        path=partial(pls_path, max_components=max_components, scale=scale),
-        max_components=max_components,
-        scale=scale,
+        X=X, y=y, weights=weights, path=sized, max_components=max_components, scale=scale
     )
 
 
@@ -893,13 +881,12 @@ def _plain_pls(path: Callable[..., Predictor]) -> dict[str, Any] | None:
     return {**options, "alphas": None}
 
 
-def _refuse(path: Any, **options: Any) -> None:
+def _refuse_with_callable(**options: Any) -> None:
     for name, value in options.items():
         if value is not None:
-            where = f"path={path!r}" if isinstance(path, str) else "a callable path"
             raise InvalidInputError(
-                f"{name} does not apply to {where}; got {name}={value!r:.80}. Leave it out, or "
-                "give a callable path that sets its own options (functools.partial)."
+                f"{name} does not apply to a callable path; got {name}={value!r:.80}. Leave it "
+                "out, or give a callable path that sets its own options (functools.partial)."
             )
 
 

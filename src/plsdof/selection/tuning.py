@@ -5,7 +5,7 @@ the Degrees of Freedom put all models of all paths on one scale.
 """
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from plsdof._core.criteria import CRITERIA, Noise, Selection, global_minimum
-from plsdof._core.inputs import Array, as_choice, as_matrix, as_response, as_weights, read_only
+from plsdof._core.inputs import Array, as_choice, read_only
 from plsdof._core.path import Path
-from plsdof._core.work import run_each, with_progress
+from plsdof._core.work import with_progress
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
-from plsdof.selection.folds import Fold, make_folds
+from plsdof.selection.cross_validation import CrossValidation, cross_validate
+from plsdof.selection.folds import make_folds
 
 CV_RULES = ("minimum", "one-standard-error")
 # Errors that differ by less than this share of the largest one are equal but for rounding.
@@ -119,7 +120,7 @@ def tune(
     dof, noise, rule
         Of a criterion, see `Path.select`; with "cv" only ``rule`` is used.
     cv, groups, random_state
-        Folds, see `plsdof.folds.make_folds`.
+        Folds, see `plsdof.selection.make_folds`.
     n_jobs : int, optional
         Number of processes for the folds.
     progress : bool
@@ -147,17 +148,22 @@ def tune(
         best = _first_smallest(choices)
         scores = _padded([one.scores for one in choices], _width(paths))
         return _result(paths, values, parameter_name, scores, best, choices[best])
-    rows = as_matrix(X)
-    work = partial(
-        _fold_errors,
-        X=rows,
-        y=as_response(y, len(rows)),
-        weights=as_weights(sample_weight, len(rows)),
-        makers=makers,
-    )
-    folds = make_folds(X, y, cv, groups, random_state=random_state)
-    errors = run_each(work, folds, n_jobs=n_jobs, progress=progress, description="Cross-validation")
     rule = as_choice(rule or "minimum", "rule", CV_RULES)
+    # The same folds for every value, so that errors can be compared fold by fold.
+    folds = make_folds(X, y, cv, groups, random_state=random_state)
+    splits = [(fold.train, fold.test) for fold in folds]
+    results: Iterator[CrossValidation] = (
+        cross_validate(X, y, one, splits, sample_weight=sample_weight, n_jobs=n_jobs)
+        for one in makers
+    )
+    if progress:
+        results = with_progress(results, len(makers), "Cross-validation")
+    errors = [one.fold_errors for one in results]
+    if np.isnan(errors[0][:, 0]).any():
+        raise InvalidInputError(
+            "A fold has no test row with a positive weight; use fewer folds, or drop the rows "
+            "whose weight is zero."
+        )
     return _chosen_by_error(paths, values, parameter_name, _common(errors, paths), rule)
 
 
@@ -174,30 +180,8 @@ def _at_the_end(path: Path, choice: Selection) -> Selection:
     )
 
 
-def _fold_errors(
-    fold: Fold, *, X: Array, y: Array, weights: Array | None, makers: Sequence[Callable[..., Path]]
-) -> list[Array]:
-    """Return the mean squared test errors of all models, one array per path."""
-    train, test = fold.train, fold.test
-    fitted = None if weights is None else weights[train]
-    tested = None if weights is None else weights[test]
-    if tested is not None and not tested.any():
-        raise InvalidInputError(
-            "A fold has no test row with a positive weight; use fewer folds, or drop the rows "
-            "whose weight is zero."
-        )
-    return [
-        np.average(
-            (make(X[train], y[train], sample_weight=fitted).predict(X[test]) - y[test]) ** 2,
-            axis=1,
-            weights=tested,
-        )
-        for make in makers
-    ]
-
-
 def _quietly(
-    X: Any, y: Any, *, sample_weight: Any, make: Callable[..., Path], name: str, value: float
+    X: Any, y: Any, *, sample_weight: Any = None, make: Callable[..., Path], name: str, value: float
 ) -> Path:
     """Fit a path; the largest number of components is only a limit to the search."""
     with warnings.catch_warnings():
@@ -205,11 +189,12 @@ def _quietly(
         return make(X, y, sample_weight=sample_weight, **{name: value})
 
 
-def _common(errors: Sequence[Sequence[Array]], paths: Sequence[Path]) -> Array:
-    """Stack (F, G, M + 1) errors, nan where a fold or the path itself has no such model."""
-    cube = np.array([_padded(one, _width(paths)) for one in errors])
-    for row, path in enumerate(paths):
-        cube[:, row, len(path.dof) :] = np.nan
+def _common(errors: Sequence[Array], paths: Sequence[Path]) -> Array:
+    """Stack (F, K) errors to (F, G, M + 1), nan where a fold or the path has no such model."""
+    cube = np.full((len(errors[0]), len(paths), _width(paths)), np.nan)
+    for row, (found, path) in enumerate(zip(errors, paths, strict=True)):
+        size = min(found.shape[1], len(path.dof))
+        cube[:, row, :size] = found[:, :size]
     return cube
 
 

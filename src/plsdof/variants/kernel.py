@@ -657,7 +657,7 @@ def select_kernel(
     by : {"bic", "aic", "hqc", "gmdl", "aicc", "cp", "gcv", "cv"}
         A criterion, or cross-validated mean squared error.
     dof, noise, rule, cv, groups, random_state, n_jobs, progress
-        See `plsdof.joint_selection.tune`.
+        See `selection.tuning.tune`.
     X, y, max_components, degree, coef0, scale, sample_weight
         See `kernel_pls_path`.
 

@@ -523,7 +523,7 @@ def select_strength(
     by : {"bic", "aic", "hqc", "gmdl", "aicc", "cp", "gcv", "cv"}
         A criterion, or cross-validated mean squared error.
     dof, noise, rule, cv, groups, random_state, n_jobs, progress
-        See `plsdof.joint_selection.tune`.
+        See `selection.tuning.tune`.
     X, y, penalty, order, blocks, max_components, scale, solver, sample_weight
         See `penalized_pls_path`.
 

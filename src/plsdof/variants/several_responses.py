@@ -1,17 +1,15 @@
 """Several responses: one path per column, or one set of components for all (PLS2).
 
-This is the plain meaning of a response with several columns: every column is fitted as if it came
-alone, and only what depends on X is computed once. PLS2, which fits the columns together, is in
-`plsdof.multiresponse`.
+*One path per column* is the plain meaning of a response with several columns: every column is
+fitted as if it came alone, and only what depends on X is computed once.
+
+*PLS2* chooses its components for all responses together, so that the fit of one response depends
+on the others. No spectral filter describes it for q > 1, because its components are not in one
+Krylov space; the derivative is carried along instead.
 
 Notation: X = U S V', Z = U'Y (r x q), T (k x r) orthonormal scores in rows, F = Z - T'TZ what the
 components leave. A *tangent* is the derivative of a quantity in each of B directions, stacked
-along a first axis. No spectral filter describes PLS2 for q > 1: its components are not in one
-Krylov space.
-
-The components are chosen for all responses together, so that the fit of one response depends on
-the others; `plsdof.joint_derivative` differentiates it. PLS1 column by column, the plain meaning
-of several responses, is in `plsdof.columnwise`.
+along a first axis.
 """
 
 import warnings
@@ -27,7 +25,7 @@ from plsdof._core import criteria
 from plsdof._core.criteria import Fits, Selection
 from plsdof._core.filters import SUPPORTED_ERROR, pcr_filter, pls_filter, ridge_filter
 from plsdof._core.fit import (
-    Method,
+    MakeFilter,
     default_alphas,
     is_accurate,
     optional_count,
@@ -251,7 +249,7 @@ def _fit_columns(
     kind: type[PathType],
     X: Any,
     Y: Any,
-    method: Method,
+    method: MakeFilter,
     scale: bool,
     sample_weight: Any,
     solver: str,
