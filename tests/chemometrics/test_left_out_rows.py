@@ -1,14 +1,12 @@
 """Limits of T^2 and Q from rows left out, and contributions of variables."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from _helpers.problems import make_problem
 from scipy import stats
 
 from plsdof import kernel_pls_path, pls_path
-from plsdof.chemometrics import contributions, hotelling_t2, left_out_rows, outliers, q_residuals
-from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.chemometrics import hotelling_t2, left_out_rows, outliers, q_residuals
 from plsdof.variants import penalized_pls_path
 
 
@@ -50,30 +48,6 @@ def test_kernel_models_have_left_out_t2_but_no_q():
     found = left_out_rows(kernel_pls_path(X, y), 2)
     assert found.q is None
     assert np.all(found.t2 > 0)
-
-
-@pytest.mark.parametrize("kind", ["q", "t2"])
-@pytest.mark.parametrize("make", [pls_path, penalized_pls_path])
-def test_contributions_add_up(kind, make):
-    X, y = make_problem(20, 6, seed=4)
-    path = make(X, y, max_components=3)
-    values = (q_residuals if kind == "q" else hotelling_t2)(path, 2, X[:5] + 1.0).values
-    parts = contributions(path, 2, X[:5] + 1.0, kind=kind)
-    total = np.abs(parts).sum(axis=1) if kind == "q" else parts.sum(axis=1)
-    np.testing.assert_allclose(total, values, rtol=1e-8)
-    assert contributions(path, 2, kind=kind).shape == (20, 6)
-
-
-def test_contributions_keep_names():
-    X, y = make_problem(15, 3, seed=5)
-    frame = pd.DataFrame(X, columns=list("abc"), index=[f"s{i}" for i in range(15)])
-    table = contributions(pls_path(frame, y), 1, frame[:2])
-    assert list(table.columns) == list("abc")
-    assert list(table.index) == ["s0", "s1"]
-    with pytest.raises(InvalidInputError, match="kind"):
-        contributions(pls_path(X, y), 1, kind="leverage")
-    with pytest.raises(NotAvailableError, match="kernel PLS"):
-        contributions(kernel_pls_path(X, y), 1)
 
 
 @pytest.mark.slow

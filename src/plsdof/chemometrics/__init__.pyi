@@ -1,4 +1,5 @@
 from .diagnostics import Diagnostic as Diagnostic
+from .rows import Contributions as Contributions
 from .rows import LeftOutRows as LeftOutRows
 from .rows import OutlierTable as OutlierTable
 from .rows import contributions as contributions

@@ -24,16 +24,18 @@ from plsdof._core.display import data_frame, one_line
 from plsdof._core.inputs import (
     Array,
     as_choice,
+    as_count,
     as_fraction,
     as_positive,
     as_response,
     read_only,
+    row_labels,
 )
-from plsdof._core.path import PLSPath
+from plsdof._core.path import PathLike, PLSPath, as_model
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
     Limit,
-    as_components,
+    as_pls_path,
     as_predictor_path,
     as_score_path,
     diagnose,
@@ -42,7 +44,6 @@ from plsdof.chemometrics.diagnostics import (
     times_predictors,
 )
 from plsdof.errors import InvalidInputError, PlsdofWarning
-from plsdof.inference.intervals import name_table, row_labels
 from plsdof.selection.folds import make_folds
 
 # Monitoring: how far rows are from the model, within its components (T^2) and beside them (Q)
@@ -88,7 +89,7 @@ def limit_from_moments(mean: float, variance: float, level: float) -> Limit:
     return Limit(value=_scaled_chi_square(mean, variance, level), method="cross-validated")
 
 
-def left_out_rows(path: PLSPath, m: int, *, cv: Any = _FOLDS) -> LeftOutRows:
+def left_out_rows(path: PathLike, m: int | None = None, *, cv: Any = _FOLDS) -> LeftOutRows:
     """Fit m components without each fold in turn and measure the rows of the fold.
 
     Rows that take part in a fit are closer to it than new ones; these do not, so that limits from
@@ -111,7 +112,8 @@ def left_out_rows(path: PLSPath, m: int, *, cv: Any = _FOLDS) -> LeftOutRows:
     >>> round(found.limit("t2", 0.95).value, 1), round(found.limit("q", 0.95).value, 1)
     (5.4, 11.0)
     """
-    m = as_score_path(path).index(m)
+    model = as_model(path, m)
+    path, m = as_score_path(model.path), model.index
     y, X = path.require_response(), path.training_rows()
     assert path.fit_again is not None
     weights = None if path.units.row_scale is None else path.units.row_scale**2
@@ -150,8 +152,8 @@ def has_left_out_limits(path: PLSPath) -> bool:
 
 
 def hotelling_t2(
-    path: PLSPath,
-    m: int,
+    path: PathLike,
+    m: int | None = None,
     X_new: Any = None,
     level: float = 0.95,
     *,
@@ -206,7 +208,8 @@ def hotelling_t2(
     >>> result.values.round(2), round(result.limit, 2), result.flags.any()
     (array([0.98, 0.52, 0.52, 0.98]), 2.03, np.False_)
     """
-    m, level = as_score_path(path).index(m), as_fraction(level, "level")
+    model, level = as_model(path, m), as_fraction(level, "level")
+    path, m, X_new = as_score_path(model.path), model.index, model.rows(X_new)
     if limit is not None:
         as_choice(limit, "limit", T2_LIMITS)
     training = X_new is None
@@ -225,8 +228,8 @@ def _t2_values(path: PLSPath, m: int, X_new: Any) -> Array:
 
 
 def q_residuals(
-    path: PLSPath,
-    m: int,
+    path: PathLike,
+    m: int | None = None,
     X_new: Any = None,
     level: float = 0.95,
     *,
@@ -284,8 +287,9 @@ def q_residuals(
     >>> q_residuals(path, 1).values.round(3)
     array([0.157, 0.298, 0.298, 0.157])
     """
-    path = as_predictor_path(path, "Q").complete()
-    m, level = path.index(m), as_fraction(level, "level")
+    model, level = as_model(path, m), as_fraction(level, "level")
+    path, m = as_predictor_path(model.path, "Q").complete(), model.index
+    X_new = model.rows(X_new)
     if limit is not None:
         as_choice(limit, "limit", Q_LIMITS)
     B = residual_factor(path, m)
@@ -296,59 +300,6 @@ def q_residuals(
         return diagnose("q", values, found.limit("q", level), level)
     method = "jackson-mudholkar" if limit in (None, "cross-validated") else limit
     return diagnose("q", values, _q_limit(path, B, level, method, new), level)
-
-
-def contributions(path: PLSPath, m: int, X_new: Any = None, *, kind: str = "q") -> Any:
-    """Return what every variable adds to Q or T^2 of every row. Shape (n_new, p).
-
-        Q:   sign(e_ij) e_ij^2, whose sizes add up to Q_i, e the residual of the standardised row
-        T^2: (n - 1) u_ij (R'R u_i)_j, which add up to T^2_i; negative where a variable pulls the
-             row back to the centre
-
-    Parameters
-    ----------
-    path : PLSPath or PenalizedPLSPath
-    m : int
-        Number of components.
-    X_new : (n_new, p) array or data frame, optional
-        Rows in question; by default the training rows.
-    kind : {"q", "t2"}
-
-    Returns
-    -------
-    (n_new, p) array
-        A data frame with named rows and columns if the predictors have names (and pandas is
-        installed).
-
-    Notes
-    -----
-    Cost: O(n_new p m). Reference: Miller, Swanson & Heckler (1998), Applied Mathematics and
-    Computer Science 8, 775-792.
-
-    Examples
-    --------
-    >>> from plsdof import pls_path
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(30, 1)) + 0.1 * rng.normal(size=(30, 4))
-    >>> path = pls_path(X, X[:, 0] + rng.normal(size=30))
-    >>> faulty = X[:1] + [0.0, 0.0, 1.0, 0.0]
-    >>> int(np.argmax(np.abs(contributions(path, 1, faulty))))
-    2
-    """
-    path = as_predictor_path(path, "A contribution").complete()
-    m = path.index(m)
-    as_choice(kind, "kind", ("q", "t2"))
-    given = path.training_rows() if X_new is None else X_new
-    rows = _standardized(path, given)
-    scores = _new_scores(path, m, rows)
-    if kind == "q":
-        left = rows - scores @ times_predictors(path, path.filter.scores[:, :m]).T
-        values = np.sign(left) * left**2
-    else:
-        rotated = path.filter.scores[:, :m] / path.decomposition.singular_values[:, None]
-        back = scores @ path.decomposition.to_features(rotated).T
-        values = (path.spectrum.n - 1.0) * rows * back
-    return name_table(values, row_labels(X_new), path.feature_names)
 
 
 def _standardized(path: PLSPath, X_new: Any) -> Array:
@@ -470,6 +421,115 @@ def _scaled_chi_square(mean: float, variance: float, level: float) -> float:
     return mean / df * 2.0 * float(gammaincinv(df / 2.0, level))
 
 
+# Contributions: which variables make the T^2 or the Q of a row large
+# -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Contributions:
+    """What every variable adds to T^2 and Q of every row; see `contributions`.
+
+    Attributes
+    ----------
+    t2 : (n, p) array
+        Rows sum to T^2. Single entries may be negative.
+    q : (n, p) array
+        e |e| for the residuals e of the standardised predictors: their sizes sum to Q, and the
+        sign says whether a variable is above or below what the components describe.
+    names : tuple of str or None
+        Of the variables.
+    row_names : tuple or None
+        Of the rows, where X_new was a pandas object.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> contributions(pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0]), 1)
+    Contributions(4 rows, 1 variables)
+    """
+
+    t2: Array
+    q: Array
+    names: tuple[str, ...] | None = None
+    row_names: tuple[Any, ...] | None = None
+
+    def to_frame(self, row: int) -> Any:
+        """Return the contributions to one row as a data frame with one row per variable."""
+        index = as_count(row, "row")
+        if index >= len(self.t2):
+            raise InvalidInputError(f"row must be in 0..{len(self.t2) - 1}; got {row}.")
+        return data_frame({"t2": self.t2[index], "q": self.q[index]}, self.names)
+
+    def __repr__(self) -> str:
+        return one_line(self, f"{self.t2.shape[0]} rows", f"{self.t2.shape[1]} variables")
+
+
+def contributions(path: PathLike, m: int | None = None, X_new: Any = None) -> Contributions:
+    """Return what every variable adds to T^2 and to Q of the training rows, or of new rows.
+
+    With standardised predictors x, rotations R (t = R'x) and loadings P,
+
+        T^2 = sum_k c_k,    c_k = x_k sum_{j <= m} R_kj t_j / s_j^2,
+        Q   = sum_k e_k^2,  e = x - sum_{j <= m} t_j p_j.
+
+    Variables share a large value among correlated ones, so that a contribution points at a region
+    of a spectrum rather than at one wavelength; there is no limit for single contributions.
+
+    Parameters
+    ----------
+    path : PLSPath or PenalizedPLSPath
+    m : int
+        Number of components. With m = 0 all contributions to T^2 are 0.
+    X_new : (n_new, p) array or data frame, optional
+        New rows; by default the training rows.
+
+    Returns
+    -------
+    Contributions
+
+    Notes
+    -----
+    Cost: O(n p r) time for training rows, O(n_new p m) for new ones.
+
+    References
+    ----------
+    Miller, Swanson & Heckler (1998), Applied Mathematics and Computer Science 8, 775-792;
+    Westerhuis, Gurden & Smilde (2000), Chemometrics and Intelligent Laboratory Systems 51, 95-114.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> path = pls_path([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 4.0]], [1.0, 2.0, 3.0, 5.0])
+    >>> found = contributions(path, 1)
+    >>> found.t2.sum(axis=1).round(2), hotelling_t2(path, 1).values.round(2)
+    (array([0.98, 0.52, 0.52, 0.98]), array([0.98, 0.52, 0.52, 0.98]))
+    """
+    model, labels = as_model(path, m), row_labels(X_new)
+    path, m = as_predictor_path(model.path, "A contribution").complete(), model.index
+    X_new = model.rows(X_new)
+    T = path.filter.scores[:, :m]
+    loadings = times_predictors(path, T)
+    if X_new is None:
+        # In rotated coordinates, where scores and residuals lose no digits.
+        everything = np.eye(len(T))
+        predictors = times_predictors(path, everything)
+        rows, scores = path.to_rows(everything) @ predictors.T, path.to_rows(T)
+        left = everything - T @ T.T if residual_factor(path, m).any() else 0.0 * everything
+        residual = path.to_rows(left) @ predictors.T
+    else:
+        rows = _standardized(path, X_new)
+        scores = _new_scores(path, m, rows)
+        residual = rows - scores @ loadings.T
+    # The direction in the space of the predictors that the scores of a row point to.
+    rotations = path.decomposition.to_features(T / path.decomposition.singular_values[:, None])
+    return Contributions(
+        t2=read_only((path.spectrum.n - 1.0) * rows * (scores @ rotations.T)),
+        q=read_only(residual * np.abs(residual)),
+        names=path.feature_names,
+        row_names=None if labels is None else tuple(labels),
+    )
+
+
 # Outliers: T^2, Q, leverage and studentised residuals of the same rows in one table
 # ----------------------------------------------------------------------------------
 
@@ -542,8 +602,8 @@ class OutlierTable:
 
 
 def outliers(
-    path: PLSPath,
-    m: int,
+    path: PathLike,
+    m: int | None = None,
     y: Any = None,
     X_new: Any = None,
     *,
@@ -610,7 +670,9 @@ def outliers(
     >>> np.flatnonzero(table.studentized.flags)
     array([7])
     """
-    m, level, path = as_components(path, m), as_fraction(level, "level"), path.complete()
+    model, level = as_model(path, m), as_fraction(level, "level")
+    path, m = as_pls_path(model.path).complete(), model.index
+    labels, X_new = row_labels(y if X_new is None else X_new), model.rows(X_new)
     as_choice(studentize, "studentize", STUDENTIZE)
     factor = float(as_positive(leverage_factor, "leverage_factor")[0])
     leverage = _leverage(path, m, X_new, factor)
@@ -621,7 +683,6 @@ def outliers(
     else:
         share = _jacobian_share(path, m)
     residual = None if y is None else _residual(path, m, y, X_new)
-    labels = row_labels(y if X_new is None else X_new)
     crossed = m > 0 and _is_cross_validated(path, q_limit, X_new is not None)
     left_out = left_out_rows(path, m) if crossed else None
     return OutlierTable(

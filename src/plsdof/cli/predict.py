@@ -22,7 +22,6 @@ from plsdof.cli._terminal import (
     note,
     number,
     percent,
-    plain,
     plural,
     print_json,
     records,
@@ -35,7 +34,7 @@ from plsdof.errors import InvalidInputError
 from plsdof.files.columns import header_number, shortened, suggestion
 from plsdof.files.models import PortableModel, load_model
 from plsdof.files.tables import Table, read_table, shortened_path
-from plsdof.files.writing import atomic_write, check_writable
+from plsdof.files.writing import atomic_write, check_writable, plain
 
 # What ``plsdof predict`` computes: predictions, their intervals, and which rows are unusual
 # ------------------------------------------------------------------------------------------

@@ -12,7 +12,15 @@ import numpy.typing as npt
 from plsdof._core.criteria import CRITERIA, Fits, noise_from_dof, score
 from plsdof._core.display import data_frame, one_line
 from plsdof._core.fit import METHODS
-from plsdof._core.inputs import Array, as_choice, as_matrix, as_response, as_weights, read_only
+from plsdof._core.inputs import (
+    Array,
+    as_choice,
+    as_matrix,
+    as_response,
+    as_weights,
+    opened_table,
+    read_only,
+)
 from plsdof._core.path import Path
 from plsdof.complexity._monte_carlo import weight_options
 from plsdof.complexity.regressors import degrees_of_freedom
@@ -148,6 +156,7 @@ def compare_paths(
     >>> table.dof[list(table.nearest(6.6).values())].round(2)
     array([6.46, 7.  ])
     """
+    X, y, sample_weight = opened_table(X, y, sample_weight)
     given, X = X, as_matrix(X, min_rows=2)
     y = as_response(y, len(X))
     for name in criteria:

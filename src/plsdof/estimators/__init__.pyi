@@ -1,4 +1,3 @@
-from .base import predict_interval as predict_interval
 from .flexible import KernelPLSRegressor as KernelPLSRegressor
 from .flexible import PenalizedPLSRegressor as PenalizedPLSRegressor
 from .flexible import make_spline_pls as make_spline_pls

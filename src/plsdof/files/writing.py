@@ -1,10 +1,13 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and what is written: plain JSON."""
 
+import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+import numpy as np
 
 from plsdof.errors import InvalidInputError
 
@@ -74,3 +77,22 @@ def check_writable(file: str | os.PathLike[str]) -> None:
         raise InvalidInputError(
             f"{os.fspath(file)!r} could not be written: no permission. Choose another folder."
         )
+
+
+def plain(value: Any) -> Any:
+    """Return a value made of lists, dictionaries, text, finite numbers and None only.
+
+    Examples
+    --------
+    >>> plain({"dof": np.array([1.0, np.nan])})
+    {'dof': [1.0, None]}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -13,7 +13,7 @@ import numpy as np
 
 from plsdof._core.criteria import Noise
 from plsdof._core.inputs import Array, as_choice
-from plsdof._core.path import Path, as_path
+from plsdof._core.path import Path, PathLike, as_model, as_path
 from plsdof.errors import NotAvailableError
 from plsdof.inference.resampling import LeftOut, leave_out
 
@@ -22,7 +22,7 @@ COVARIANCES = ("homoscedastic", "hc3", "jackknife")
 MOST_LEVERAGE = 0.7
 
 
-def satterthwaite(path: Path, m: int) -> float:
+def satterthwaite(path: PathLike, m: int | None = None) -> float:
     """Return the degrees of freedom of the chi-square that RSS / sigma^2 is close to.
 
         nu = (tr A)^2 / tr A^2 = (sum phi^2 + n - 1 - r)^2 / (sum phi^4 + n - 1 - r)
@@ -38,9 +38,10 @@ def satterthwaite(path: Path, m: int) -> float:
     >>> satterthwaite(pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0]), 1)
     2.0
     """
-    complete = path.complete()
+    model = as_model(path, m)
+    complete, m = model.path.complete(), model.index
     spare = complete.spectrum.residual_dimension
-    weights = complete.filter.residuals[complete.index(m)] ** 2
+    weights = complete.filter.residuals[m] ** 2
     squares = float(np.sum(weights**2)) + spare
     return float((weights.sum() + spare) ** 2 / squares) if squares > 0 else float("nan")
 

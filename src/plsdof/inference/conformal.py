@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from plsdof._core.inputs import Array, as_fraction, read_only
-from plsdof._core.path import Path
+from plsdof._core.path import Path, PathLike, as_model
 from plsdof.errors import NotAvailableError
 from plsdof.inference._covariance import MOST_LEVERAGE, deleted_residuals
 from plsdof.inference.resampling import LeftOut
@@ -24,7 +24,7 @@ from plsdof.inference.resampling import LeftOut
 _AT_ONCE = 4_000_000
 
 
-def conformal_scores(path: Path, m: int) -> Array:
+def conformal_scores(path: PathLike, m: int | None = None) -> Array:
     """Return the studentised leave-one-out residuals of the training rows, sorted. (n_rows,).
 
         |e_i| / (1 - J_ii) / sqrt(1 + |row i of J|^2)
@@ -40,6 +40,8 @@ def conformal_scores(path: Path, m: int) -> Array:
     >>> scores[[0, 100, -1]].round(2)
     array([ 0.04,  3.13, 14.27])
     """
+    model = as_model(path, m)
+    path, m = model.path, model.index
     weight = 1.0 if path.units.row_scale is None else path.units.row_scale**2
     complete, U = path.complete(), path.rows_of_basis()
     reach = complete.filter.times_jacobian(U, complete.index(m))

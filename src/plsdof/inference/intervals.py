@@ -25,8 +25,9 @@ from plsdof._core.inputs import (
     as_new_rows,
     feature_names,
     read_only,
+    row_labels,
 )
-from plsdof._core.path import ComponentPath, Path, as_path
+from plsdof._core.path import ComponentPath, Path, PathLike, as_model
 from plsdof.errors import InvalidInputError, MissingExtraError, NotAvailableError
 from plsdof.inference._covariance import (
     CovarianceRoot,
@@ -53,7 +54,7 @@ def response_names(y: Any) -> tuple[str, ...] | None:
     >>> response_names(pd.Series([1.0, 2.0], name="octane"))
     ('octane',)
     """
-    names = feature_names(y)
+    names = feature_names(y, "y")
     if names is not None:
         return names
     name = getattr(y, "name", None)
@@ -80,13 +81,6 @@ def name_features(
     return pandas.DataFrame(values.T, index=list(features), columns=columns)
 
 
-def name_table(values: Array, rows: Any, features: Sequence[str] | None) -> Any:
-    """Name (k, p) values by rows and features; they stay an array without names of features."""
-    if features is None or (pandas := _pandas()) is None:
-        return values
-    return pandas.DataFrame(values, index=rows, columns=list(features))
-
-
 def name_coefficients(
     limits: Array, responses: Sequence[str] | None, features: Sequence[str] | None
 ) -> Any:
@@ -106,11 +100,6 @@ def name_predictions(limits: Array, responses: Sequence[str] | None, index: Any)
         return limits
     columns = pandas.MultiIndex.from_product([list(responses), _LIMITS])
     return pandas.DataFrame(limits.reshape(len(limits), -1), index=index, columns=columns)
-
-
-def row_labels(X: Any) -> Any:
-    """Return the index of a pandas frame, None for anything else."""
-    return getattr(X, "index", None) if hasattr(X, "iloc") else None
 
 
 def _or_numbers(names: Sequence[str] | None, count: int, letter: str) -> list[str]:
@@ -281,8 +270,8 @@ _NULLS = {"expected": "E[coef] = 0", "truth": "true coef = 0"}
 
 
 def coefficient_inference(
-    path: Path,
-    m: int,
+    path: PathLike,
+    m: int | None = None,
     *,
     level: float = 0.95,
     noise: Noise = None,
@@ -352,7 +341,10 @@ def coefficient_inference(
     """
     as_choice(adjust, "adjust", ADJUSTMENTS)
     as_choice(kind, "kind", COEFFICIENT_KINDS)
-    path, m = (path, as_path(path).index(m)) if kind == "expected" else undersmoothed(path, m)
+    model = as_model(path, m)
+    path, m = model.path, model.index
+    if kind == "truth":
+        path, m = undersmoothed(path, m)
     root = _root(path, m, covariance, noise, method, left_out)
     df = _reference_df(root, distribution)
     coef, std_error = path.coef[m], root.std_error()
@@ -383,8 +375,8 @@ def coefficient_inference(
 
 
 def simultaneous_band(
-    path: Path,
-    m: int,
+    path: PathLike,
+    m: int | None = None,
     *,
     level: float = 0.95,
     noise: Noise = None,
@@ -429,7 +421,9 @@ def simultaneous_band(
     >>> simultaneous_band(pls_path(X, y), 2).critical  # 1.97 for one coefficient alone
     2.8...
     """
-    n_draws, m = as_count(n_draws, "n_draws", minimum=100), as_path(path).index(m)
+    n_draws = as_count(n_draws, "n_draws", minimum=100)
+    model = as_model(path, m)
+    path, m = model.path, model.index
     root = _root(path, m, covariance, noise, method, left_out)
     df = _reference_df(root, distribution)
     std_error = root.std_error()
@@ -467,7 +461,6 @@ def undersmoothed(path: Path, m: int) -> tuple[Path, int]:
 
     Where there are no 3 more, the largest model that the data support.
     """
-    m = as_path(path).index(m)
     if not isinstance(path, ComponentPath):
         raise NotAvailableError(
             "kind='truth' adds components to the model, and ridge regression has none; use a "
@@ -496,9 +489,9 @@ _COVERED = {
 
 
 def prediction_interval(
-    path: Path,
-    m: int,
-    X_new: Any,
+    path: PathLike,
+    m: int | None = None,
+    X_new: Any = None,
     *,
     level: float = 0.95,
     kind: str = "observation",
@@ -563,7 +556,10 @@ def prediction_interval(
     """
     as_choice(kind, "kind", INTERVAL_KINDS)
     as_choice(method, "method", INTERVAL_METHODS)
-    m = as_path(path).index(m)
+    model, labels = as_model(path, m), row_labels(X_new)
+    path, m, rows = model.path, model.index, model.rows(X_new)
+    if rows is None:
+        raise InvalidInputError("X_new is missing; give the rows to predict.")
     if method != "normal":
         if kind != "observation":
             raise InvalidInputError(
@@ -571,30 +567,32 @@ def prediction_interval(
                 f"observations. For kind={kind!r} use method='normal'."
             )
         if method == "conformal":
-            return _conformal(path, m, X_new, level)
+            return _conformal(path, m, rows, level, labels)
+        if model.estimator is not None and choose is None:
+            choose = model.estimator.choose_again()
         left = leave_out(path, m if choose is None else choose) if left_out is None else left_out
-        return _jackknife_plus(path, m, X_new, level, left, choice_inside=choose is not None)
+        return _jackknife_plus(path, m, rows, level, labels, left, choose is not None)
     if kind == "truth":
-        return _truth(path, m, X_new, level, noise, distribution, covariance)
+        return _truth(path, m, rows, level, labels, noise, distribution, covariance)
     root = covariance_root(path, m, covariance, noise=noise, left_out=left_out)
-    std_error = root.std_error_at(path, X_new)
+    std_error = root.std_error_at(path, rows)
     if kind == "observation":
         std_error = np.hypot(std_error, np.sqrt(root.noise_variance))
     critical = critical_value(level, _reference_df(root, distribution))
     words = normal_words(path.label(m), kind, covariance)
-    return _interval(_center(path, m, X_new), std_error, critical, level, row_labels(X_new), words)
+    return _interval(_center(path, m, rows), std_error, critical, level, labels, words)
 
 
 def _center(path: Path, m: int, X_new: Any) -> Array:
     return np.asarray(path.units.y_mean + path.centred_times(X_new, path.coef[m]))
 
 
-def _conformal(path: Path, m: int, X_new: Any, level: float) -> Interval:
+def _conformal(path: Path, m: int, X_new: Any, level: float, labels: Any) -> Interval:
     critical = conformal_critical(conformal_scores(path, m), level)
     reach = path.centred_times(X_new, path.coef_factor(m))
     spread = np.sqrt(1.0 + 1.0 / path.spectrum.n + np.vecdot(reach, reach))
-    center, names = _center(path, m, X_new), row_labels(X_new)
-    return _interval(center, spread, critical, level, names, conformal_words(path.label(m)))
+    words = conformal_words(path.label(m))
+    return _interval(_center(path, m, X_new), spread, critical, level, labels, words)
 
 
 def normal_words(model: str, kind: str, covariance: str = "homoscedastic") -> str:
@@ -622,7 +620,13 @@ def jackknife_plus_words(model: str, choice_inside: bool) -> str:
 
 
 def _jackknife_plus(
-    path: Path, m: int, X_new: Any, level: float, left_out: LeftOut, *, choice_inside: bool
+    path: Path,
+    m: int,
+    X_new: Any,
+    level: float,
+    labels: Any,
+    left_out: LeftOut,
+    choice_inside: bool,
 ) -> Interval:
     # Of kernel PLS the predictors, not the kernel values, are what fits without rows start from.
     names = getattr(path, "inputs", path.units)
@@ -636,7 +640,7 @@ def _jackknife_plus(
         upper=read_only(limits[:, 1]),
         level=level,
         critical=float("nan"),
-        names=_as_names(row_labels(X_new)),
+        names=_as_names(labels),
         assumptions=jackknife_plus_words(path.label(m), choice_inside),
     )
 
@@ -646,6 +650,7 @@ def _truth(
     m: int,
     X_new: Any,
     level: float,
+    labels: Any,
     noise: Noise,
     distribution: str,
     covariance: str,
@@ -665,7 +670,7 @@ def _truth(
         f"{_held_fixed(path, m, covariance)}, {k - m} more components against bias; "
         f"{_COVERED['truth']}."
     )
-    return _interval(center, std_error, critical, level, row_labels(X_new), words)
+    return _interval(center, std_error, critical, level, labels, words)
 
 
 # Noise
@@ -675,7 +680,9 @@ def _truth(
 _KURTOSIS_MARGIN = 1.28
 
 
-def noise_interval(path: Path, m: int, *, level: float = 0.95, robust: bool = True) -> Interval:
+def noise_interval(
+    path: PathLike, m: int | None = None, *, level: float = 0.95, robust: bool = True
+) -> Interval:
     """Interval for the noise variance, from the estimate of kind "jacobian".
 
     To first order the residual sum of squares is e'Ae with A = (I - J)'(I - J), and
@@ -721,7 +728,8 @@ def noise_interval(path: Path, m: int, *, level: float = 0.95, robust: bool = Tr
     >>> noise_interval(pls_path(X, y), 2, robust=False)
     Interval(center=21.1684, lower=17.5339, upper=26.0695, level=0.95)
     """
-    m = as_path(path).index(m)
+    model = as_model(path, m)
+    path, m = model.path, model.index
     estimate = require_noise(path, m, "jacobian")
     nu = satterthwaite(path, m)
     robust = robust and path.response is not None

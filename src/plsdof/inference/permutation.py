@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plsdof._core.inputs import Array, as_count, as_generator, read_only
-from plsdof._core.path import Path, as_path
+from plsdof._core.path import PathLike, as_path
 from plsdof.errors import NotAvailableError
 from plsdof.inference.resampling import many_models
 
@@ -73,7 +73,7 @@ class PermutationTest:
 
 
 def permutation_test(
-    path: Path,
+    path: PathLike,
     *,
     n_permutations: int = 999,
     random_state: int | None = 0,
@@ -122,7 +122,8 @@ def permutation_test(
     0.001
     """
     n_permutations = as_count(n_permutations, "n_permutations", minimum=19)
-    if as_path(path).units.row_scale is not None:
+    path = as_path(path)
+    if path.units.row_scale is not None:
         raise NotAvailableError(
             "Weighted rows are not exchangeable, so their responses cannot be permuted; repeat "
             "rows instead of weighting them."

@@ -30,7 +30,7 @@ from plsdof._core.inputs import (
     read_only,
 )
 from plsdof._core.krylov import distinct_nodes, golub_kahan
-from plsdof._core.path import Path, as_path
+from plsdof._core.path import Path, PathLike, as_model, as_path
 from plsdof._core.work import run_each, with_progress
 from plsdof.errors import (
     InvalidInputError,
@@ -177,7 +177,7 @@ class LeftOut:
 
 
 def leave_out(
-    path: Path,
+    path: PathLike,
     choose: int | Choose,
     *,
     cv: Any = None,
@@ -213,7 +213,8 @@ def leave_out(
     >>> round(float(np.sqrt(np.mean(left.residuals**2))), 2)
     4.65
     """
-    fit = as_path(path).fit_again
+    path = as_path(path)
+    fit = path.fit_again
     y, X = path.require_response(), path.training_rows()
     assert fit is not None
     weights = None if path.units.row_scale is None else path.units.row_scale**2
@@ -380,9 +381,9 @@ def _coef_without(fold: Fold, X: Array, y: Array, weights: Array | None, fit: An
 
 
 def residual_bootstrap(
-    path: Path,
+    path: PathLike,
     y: Any = None,
-    m: int = 0,
+    m: int | None = None,
     *,
     n_draws: int = 500,
     noise: Noise = None,
@@ -430,7 +431,8 @@ def residual_bootstrap(
     >>> path.coef_std_error(2)[:3].round(2)  # analytic, at once
     array([0.06, 0.02, 0.15])
     """
-    index = as_path(path).index(m)
+    model = as_model(path, m)
+    path, index = model.path, model.index
     n_draws = as_count(n_draws, "n_draws", minimum=2)
     complete = path.complete()
     y = path.require_response() if y is None else as_response(y, path.units.n_rows)

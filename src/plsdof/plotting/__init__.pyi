@@ -2,4 +2,12 @@ from .coefficients import CoefficientDisplay as CoefficientDisplay
 from .curves import ComparisonDisplay as ComparisonDisplay
 from .curves import CriterionDisplay as CriterionDisplay
 from .curves import DoFDisplay as DoFDisplay
+from .curves import ErrorDisplay as ErrorDisplay
 from .overview import overview_figure as overview_figure
+from .predictors import ImportanceDisplay as ImportanceDisplay
+from .predictors import LoadingsDisplay as LoadingsDisplay
+from .predictors import SpectraDisplay as SpectraDisplay
+from .rows import ContributionDisplay as ContributionDisplay
+from .rows import DistanceDisplay as DistanceDisplay
+from .rows import PredictionDisplay as PredictionDisplay
+from .rows import ScoresDisplay as ScoresDisplay

@@ -8,17 +8,17 @@ import numpy as np
 
 from plsdof._core.criteria import Noise
 from plsdof._core.inputs import Array, as_choice
-from plsdof._core.path import Path, as_path
+from plsdof._core.path import Path, PathLike, as_model
 from plsdof.errors import NotAvailableError
 from plsdof.inference.intervals import CoefficientInference, coefficient_inference
 from plsdof.plotting.style import (
     BLUE,
-    GREY,
     FeatureAxis,
     axes_or_new,
+    draw_over_features,
     feature_axis,
-    fitted_path,
-    plain,
+    is_curve,
+    show_features,
     show_legend,
 )
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# Up to this many predictors each has a line of its own with its name.
-MOST_NAMED = 40
 PER = ("unit", "standard-deviation")
 
 
@@ -73,8 +71,8 @@ class CoefficientDisplay:
     @classmethod
     def from_path(
         cls,
-        path: Path,
-        m: int,
+        path: PathLike,
+        m: int | None = None,
         *,
         level: float = 0.95,
         noise: Noise = None,
@@ -95,8 +93,9 @@ class CoefficientDisplay:
         names : sequence of str, optional
             Names of the predictors; by default those of the path.
         """
-        path, per = as_path(path), as_choice(per, "per", PER)
-        coef = path.coef[path.index(m)]
+        model, per = as_model(path, m), as_choice(per, "per", PER)
+        path, m = model.path, model.index
+        coef = path.coef[m]
         result, reason = inference_or_reason(path, m, level=level, noise=noise)
         factor = scale_of(path) if per == "standard-deviation" else np.ones(len(coef))
         names = path.feature_names if names is None else names
@@ -116,14 +115,14 @@ class CoefficientDisplay:
         cls, estimator: Any, *, level: float = 0.95, ax: Any = None, **kwargs: Any
     ) -> Self:
         """Draw the coefficients that a fitted estimator predicts with."""
-        reason = inference_or_reason(fitted_path(estimator), estimator.index_, level=level)[1]
-        limits = None if reason else np.asarray(estimator.conf_int(level)).T
-        names = getattr(estimator, "feature_names_in_", None)
+        model = as_model(estimator)
+        reason = inference_or_reason(model.path, model.index, level=level)[1]
+        limits = None if reason else np.asarray(model.estimator.conf_int(level)).T
         display = cls(
-            coef=estimator.coef_,
+            coef=model.path.coef[model.index],
             lower=None if limits is None else limits[0],
             upper=None if limits is None else limits[1],
-            features=feature_axis(names, len(estimator.coef_)),
+            features=feature_axis(model.path.feature_names, model.path.coef.shape[1]),
             level=level,
             reason=reason,
         )
@@ -133,7 +132,7 @@ class CoefficientDisplay:
         """Draw on ``ax``, or on new axes; ``kwargs`` go to the line."""
         self.ax_ = axes_or_new(ax)
         self.figure_ = self.ax_.figure  # type: ignore[assignment]
-        if self.features.is_numeric or len(self.coef) > MOST_NAMED:
+        if is_curve(self.features):
             self._draw_curve(kwargs)
         else:
             self._draw_named(kwargs)
@@ -149,12 +148,9 @@ class CoefficientDisplay:
             label = f"{100 * self.level:g}% intervals, one at a time"
             low, high = self.lower[order], self.upper[order]
             self.band_ = ax.fill_between(x, low, high, label=label, color=BLUE, alpha=0.25, lw=0)
-        defaults: dict[str, Any] = {"color": BLUE, "linewidth": 1.2, "label": "coefficient"}
-        (self.line_,) = ax.plot(x, self.coef[order], **defaults | style)
-        ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=0)
-        ax.set_xlabel(self.features.title)
-        ax.set_ylabel(self._title())
-        ax.margins(x=0.01)
+        style = {"color": BLUE, "label": "coefficient"} | style
+        self.line_ = draw_over_features(ax, self.features, self.coef, **style)
+        show_features(ax, self.features, self._title())
         show_legend(ax)
 
     def _draw_named(self, style: dict[str, Any]) -> None:
@@ -162,17 +158,8 @@ class CoefficientDisplay:
         self.band_ = None
         if self.lower is not None and self.upper is not None:
             self.band_ = ax.hlines(places, self.lower, self.upper, color=BLUE, linewidth=2)
-        defaults: dict[str, Any] = {
-            "color": BLUE,
-            "marker": "o",
-            "linestyle": "none",
-            "markersize": 4,
-        }
-        (self.line_,) = ax.plot(self.coef, places, **defaults | style)
-        ax.axvline(0.0, color=GREY, linewidth=0.8, zorder=0)
-        ax.set_yticks(places, [plain(name, 22) for name in self.features.names], fontsize="small")
-        ax.set_ylim(len(self.coef) - 0.5, -0.5)
-        ax.set_xlabel(self._title(interval=self.band_ is not None))
+        self.line_ = draw_over_features(ax, self.features, self.coef, **{"color": BLUE} | style)
+        show_features(ax, self.features, self._title(interval=self.band_ is not None))
 
     def _title(self, *, interval: bool = False) -> str:
         unit = "standard deviation" if self.per == "standard-deviation" else "unit"

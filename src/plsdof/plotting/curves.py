@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.criteria import Noise, Selection
+from plsdof._core.criteria import CRITERIA, Noise, Selection
 from plsdof._core.fit import method_label
 from plsdof._core.inputs import Array, as_choice
-from plsdof._core.path import Path, as_path
+from plsdof._core.path import Path, PathLike, as_model, as_path
 from plsdof.complexity.comparison import Comparison
+from plsdof.errors import NotAvailableError
 from plsdof.plotting.style import (
     BLUE,
     GREY,
@@ -19,7 +20,6 @@ from plsdof.plotting.style import (
     as_selection,
     axes_or_new,
     criterion_title,
-    fitted_path,
     mark_chosen,
     plain,
     show_legend,
@@ -81,10 +81,11 @@ class DoFDisplay:
 
     @classmethod
     def from_path(
-        cls, path: Path, selection: Selection | None = None, *, ax: Any = None, **kwargs: Any
+        cls, path: PathLike, selection: Selection | None = None, *, ax: Any = None, **kwargs: Any
     ) -> Self:
         """Draw the Degrees of Freedom of a path; ``kwargs`` go to the line."""
-        order, selection = as_path(path).simplest_first(), as_selection(selection)
+        path, selection = as_path(path), as_selection(selection)
+        order = path.simplest_first()
         display = cls(
             parameters=path.parameters[order],
             dof=path.dof[order],
@@ -98,7 +99,8 @@ class DoFDisplay:
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
         """Draw the Degrees of Freedom of a fitted estimator's path."""
-        return cls.from_path(fitted_path(estimator), estimator.selection_, ax=ax, **kwargs)
+        model = as_model(estimator)
+        return cls.from_path(model.path, model.estimator.selection_, ax=ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw on ``ax``, or on new axes; ``kwargs`` go to the line."""
@@ -169,7 +171,7 @@ class CriterionDisplay:
     @classmethod
     def from_path(
         cls,
-        path: Path,
+        path: PathLike,
         selection: Selection | str | None = None,
         *,
         criterion: str = "bic",
@@ -220,11 +222,11 @@ class CriterionDisplay:
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
         """Draw what a fitted estimator chose its model by (BIC if its size was given)."""
-        path = fitted_path(estimator)
-        cv = getattr(estimator, "cv_results_", None)
+        model = as_model(estimator)
+        cv, chosen = getattr(model.estimator, "cv_results_", None), model.estimator.selection_
         if cv is not None:
-            return cls.from_cross_validation(cv, estimator.selection_, ax=ax, **kwargs)
-        return cls.from_path(path, estimator.selection_, ax=ax, **kwargs)
+            return cls.from_cross_validation(cv, chosen, ax=ax, **kwargs)
+        return cls.from_path(model.path, chosen, ax=ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw on ``ax``, or on new axes; ``kwargs`` go to the line."""
@@ -252,6 +254,130 @@ class CriterionDisplay:
         return self.ax_.fill_between(
             self.parameters, low, high, color=color, alpha=0.2, linewidth=0, label=label
         )
+
+
+@dataclass(kw_only=True, eq=False)
+class ErrorDisplay:
+    """Estimates of the error on new rows, in units of the response, side by side.
+
+    RMSECV with error bars; the root of PRESS / n, leave-one-out without refits; the root of GCV.
+
+    Attributes
+    ----------
+    parameters : (K,) array
+        Models from the simplest to the richest.
+    errors : dict of (K,) arrays
+        By name; nan where one is not defined.
+    std_errors : dict of (K,) arrays
+        Of those that have one.
+    parameter_name : str
+    chosen : float or None
+    ax_, figure_ : matplotlib objects
+    lines_ : dict of matplotlib lines by name
+    chosen_line_ : matplotlib line or None
+
+    Examples
+    --------
+    >>> from plsdof import cross_validate, pls_path
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True)
+    >>> path, cv = pls_path(X, y), cross_validate(X, y)
+    >>> display = ErrorDisplay.from_path(path, cv=cv)
+    >>> display.errors["RMSECV"][:3].round(2)
+    array([8.18, 4.85, 4.63])
+    """
+
+    parameters: Array
+    errors: dict[str, Array]
+    std_errors: dict[str, Array] = field(default_factory=dict)
+    parameter_name: str = "n_components"
+    chosen: float | None = None
+    ax_: "Axes" = field(init=False, repr=False)
+    figure_: "Figure" = field(init=False, repr=False)
+    lines_: "dict[str, Line2D]" = field(init=False, repr=False)
+    chosen_line_: "Line2D | None" = field(init=False, repr=False)
+
+    @classmethod
+    def from_path(
+        cls,
+        path: Path,
+        selection: Selection | None = None,
+        *,
+        cv: CrossValidation | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw what a path knows of its errors, and a cross-validation of it if there is one."""
+        order, selection = as_path(path).simplest_first(), as_selection(selection)
+        errors, std_errors = error_estimates(path, cv)
+        display = cls(
+            parameters=path.parameters[order],
+            errors={name: values[order] for name, values in errors.items()},
+            std_errors={name: values[order] for name, values in std_errors.items()},
+            parameter_name=path.parameter_name,
+            chosen=None if selection is None else selection.parameter,
+        )
+        return display.plot(ax, **kwargs)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw the errors of a fitted estimator's path, cross-validated if it was."""
+        model = as_model(estimator)
+        cv, chosen = getattr(model.estimator, "cv_results_", None), model.estimator.selection_
+        return cls.from_path(model.path, chosen, cv=cv, ax=ax, **kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw on ``ax``, or on new axes; ``kwargs`` go to all lines."""
+        self.ax_ = axes_or_new(ax)
+        self.figure_ = self.ax_.figure  # type: ignore[assignment]
+        self.lines_ = {}
+        for (name, values), (color, dash, marker) in zip(self.errors.items(), LINES, strict=False):
+            style = sparse_markers(values) | {"color": color, "linestyle": dash, "marker": marker}
+            label = f"{name} ± 1 standard error" if name in self.std_errors else name
+            (line,) = self.ax_.plot(self.parameters, values, label=label, **style | kwargs)
+            self.lines_[name] = line
+            if name in self.std_errors:
+                bars: dict[str, Any] = {
+                    "fmt": "none",
+                    "ecolor": color,
+                    "capsize": 3,
+                    "linewidth": 1,
+                }
+                self.ax_.errorbar(self.parameters, values, self.std_errors[name], **bars)
+        self.chosen_line_ = mark_chosen(self.ax_, self.chosen, self.parameter_name)
+        show_models(self.ax_, self.parameter_name)
+        self.ax_.set_ylabel("error on new rows (response)")
+        if spans_decades(np.concatenate(list(self.errors.values()))):
+            self.ax_.set_yscale("log")
+        show_legend(self.ax_)
+        return self
+
+
+def error_estimates(
+    path: Path, cv: CrossValidation | None
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Return errors on new rows by name, in units of the response, and what standard errors have.
+
+    Arrays are in the order of the path; nan where something is not defined.
+    """
+    errors, std_errors, size = {}, {}, len(path.dof)
+    if cv is not None:
+        errors["RMSECV"] = padded(cv.rmse, size)
+        std_errors["RMSECV"] = padded(rmse_std_error(cv), size)
+    for name, label in (("press", "leave-one-out (PRESS)"), ("gcv", "GCV")):
+        if name not in CRITERIA:
+            continue
+        try:
+            errors[label] = np.sqrt(path.criterion(name))
+        except NotAvailableError:
+            continue
+    return errors, std_errors
+
+
+def rmse_std_error(cv: CrossValidation) -> Array:
+    """Return the standard error of RMSECV: that of its square, over twice RMSECV. Shape (K,)."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(cv.std_error / (2 * cv.rmse))
 
 
 def padded(scores: Array, size: int) -> Array:

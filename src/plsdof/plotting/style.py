@@ -6,8 +6,8 @@ apart; because some of them are equally dark, lines also differ in dash and mark
 
 import re
 import unicodedata
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from plsdof._core.criteria import Selection, criterion_label, is_squared
 from plsdof._core.inputs import Array, read_only
-from plsdof._core.path import Path
+from plsdof._core.path import Path, as_model
 from plsdof.errors import InvalidInputError, MissingExtraError
 from plsdof.files.columns import header_number
 from plsdof.selection.cross_validation import CrossValidation
@@ -149,6 +149,8 @@ LINES = (
     (BLACK, ":", "D"),
     (PURPLE, (0, (5, 1)), "v"),
 )
+# Up to this many predictors each has a line of its own with its name.
+MOST_NAMED = 40
 # A quantity that spans more than this ratio is drawn on a logarithmic axis.
 _WIDE_RATIO = 20.0
 # From the axes down to a legend below them, in heights of a line of text.
@@ -245,6 +247,43 @@ def _below(ax: "Axes") -> dict[str, Any]:
     }
 
 
+def draw_over_features(ax: "Axes", features: FeatureAxis, values: Array, **style: Any) -> Any:
+    """Draw one value per predictor: a curve over positions, or a marker beside every name.
+
+    Returns the line. `show_features` writes the axis.
+    """
+    if is_curve(features):
+        order = features.order
+        style = {"linewidth": 1.2} | style
+        (line,) = ax.plot(features.positions[order], values[order], **style)
+        return line
+    defaults: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 4}
+    (line,) = ax.plot(values, np.arange(len(values)), **defaults | style)
+    return line
+
+
+def show_features(ax: "Axes", features: FeatureAxis, title: str) -> None:
+    """Write names or positions of the predictors, with plain numbers, and what is drawn."""
+    if is_curve(features):
+        ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=0)
+        ax.set_xlabel(features.title)
+        ax.set_ylabel(title)
+        ax.margins(x=0.01)
+        # 12000, neither 1.2e4 nor 2 + 1.2e4: a wavelength is a name.
+        ax.ticklabel_format(axis="x", style="plain", useOffset=False)
+        return
+    names = [plain(name, 22) for name in features.names]
+    ax.axvline(0.0, color=GREY, linewidth=0.8, zorder=0)
+    ax.set_yticks(np.arange(len(names)), names, fontsize="small")
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.set_xlabel(title)
+
+
+def is_curve(features: FeatureAxis) -> bool:
+    """Whether predictors are drawn as a curve: wavelengths, or too many to name each."""
+    return features.is_numeric or len(features.names) > MOST_NAMED
+
+
 def sparse_markers(values: Array) -> dict[str, Any]:
     """Return the spacing of markers that keeps a long line legible."""
     return {"marker": "o", "markersize": 4, "markevery": max(1, len(values) // 25)}
@@ -285,11 +324,12 @@ def plain(text: str, most: int = 30) -> str:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Fitted:
-    """A path, the model chosen on it, and the cross-validation of it if there is one."""
+    """A path, the model chosen on it, its cross-validation if any, and how new rows get to it."""
 
     path: Path
     selection: Selection
     cv: CrossValidation | None
+    rows: Callable[[Any], Any] | None = None
 
 
 def as_fitted(model: Any, selection: Any, cv: CrossValidation | None) -> Fitted:
@@ -304,15 +344,16 @@ def as_fitted(model: Any, selection: Any, cv: CrossValidation | None) -> Fitted:
                 f"cross-validation; got {_named(selection)}."
             )
         return Fitted(path=model, selection=selection, cv=cv)
-    if not hasattr(model, "fit"):
-        raise InvalidInputError(
-            f"path must be a path, as made by pls_path, or a fitted estimator; got {_named(model)}."
-        )
-    path = fitted_path(model)
-    chosen = _choice_of(model, path) if selection is None else as_selection(selection)
+    found = as_model(model)
+    chosen = found.choice() if selection is None else as_selection(selection)
     assert chosen is not None
-    own = getattr(model, "cv_results_", None)
-    return Fitted(path=path, selection=chosen, cv=own if cv is None else cv)
+    own = getattr(found.estimator, "cv_results_", None)
+    return Fitted(
+        path=found.path,
+        selection=chosen,
+        cv=own if cv is None else cv,
+        rows=found.rows,
+    )
 
 
 def as_selection(selection: Any) -> Selection | None:
@@ -323,37 +364,6 @@ def as_selection(selection: Any) -> Selection | None:
             f"{_named(selection)}."
         )
     return selection
-
-
-def fitted_path(estimator: Any) -> Path:
-    """Return the path of a fitted estimator of this package."""
-    path = getattr(estimator, "path_", None)
-    if isinstance(path, Path):
-        return path
-    kind = type(estimator).__name__
-    if hasattr(estimator, "index_"):
-        raise InvalidInputError(
-            f"This {kind} was fitted to several responses; give one that was fitted to one of them."
-        )
-    raise InvalidInputError(
-        f"estimator must be a fitted PLSRegressor, PCRegressor or RidgeRegressor; got {kind} "
-        "without path_. Call its fit first."
-    )
-
-
-def _choice_of(estimator: Any, path: Path) -> Selection:
-    """Return how an estimator chose its model; a size that was given goes with its BIC."""
-    if estimator.selection_ is not None:
-        found: Selection = estimator.selection_
-        return found
-    parameter = float(path.parameters[estimator.index_])
-    return replace(
-        path.select("bic"),
-        index=int(estimator.index_),
-        parameter=parameter,
-        rule="given",
-        message=f"{path.parameter_name} = {parameter:g} was given.",
-    )
 
 
 def _named(thing: Any) -> str:

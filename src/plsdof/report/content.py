@@ -18,10 +18,10 @@ from plsdof.chemometrics.variables import explained_variance
 from plsdof.complexity.comparison import Comparison
 from plsdof.errors import NotAvailableError
 from plsdof.inference.intervals import CoefficientInference, noise_interval, simultaneous_band
-from plsdof.plotting.coefficients import MOST_NAMED, inference_or_reason
+from plsdof.plotting.coefficients import inference_or_reason
 from plsdof.plotting.curves import TITLES, default_quantity, padded
 from plsdof.plotting.overview import information_criterion
-from plsdof.plotting.style import model_words, readable, spans_decades
+from plsdof.plotting.style import is_curve, model_words, readable, spans_decades
 from plsdof.report._subject import MOST_ROWS, Subject, evenly_spaced, rounded, rounded_one
 from plsdof.selection.cross_validation import CrossValidation
 
@@ -377,9 +377,8 @@ def _choice(selection: Selection) -> str:
 
 def _features(subject: Subject) -> dict[str, Any]:
     axis, drawn = subject.axis, subject.shown_features
-    named = not axis.is_numeric and len(axis.names) <= MOST_NAMED
     return {
-        "layout": "names" if named else "curve",
+        "layout": "curve" if is_curve(axis) else "names",
         "title": axis.title,
         "positions": [float(f"{axis.positions[j]:.10g}") for j in drawn],
         "names": [readable(axis.names[j], 40) for j in drawn],

@@ -31,6 +31,7 @@ from plsdof._core.inputs import (
     as_matrix,
     as_response,
     as_weights,
+    opened_table,
     read_only,
 )
 from plsdof._core.path import Path
@@ -756,7 +757,7 @@ def cross_validate(
         given, and returns a path or anything with ``parameters`` (K,), simplest model first, and
         ``predict(X_new)`` (K, n_new): for example ``functools.partial(pls_path, solver="svd")``.
     cv, groups, repeats, random_state
-        See `plsdof.selection.make_folds`. A number of folds without ``random_state`` puts row i into
+        See `make_folds`. A number of folds without ``random_state`` puts row i into
         fold i mod cv; with it the folds are random; ``groups`` keeps rows together; ``cv=n`` is
         leave-one-out; scikit-learn splitters and lists of (train, test) are taken as they are.
     max_components : int, optional
@@ -802,6 +803,7 @@ def cross_validate(
     >>> result.select(rule="one-standard-error").n_components
     1
     """
+    X, y, sample_weight = opened_table(X, y, sample_weight)
     X = as_matrix(X, min_rows=2)
     y = as_response(y, len(X))
     weights = as_weights(sample_weight, len(X))

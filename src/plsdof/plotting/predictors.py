@@ -1,0 +1,359 @@
+"""Pictures over the predictors: spectra, loadings and weights, importance of variables."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from plsdof._core.inputs import Array, as_choice, as_count, as_matrix, as_response, feature_names
+from plsdof._core.path import PLSPath, as_model, as_path
+from plsdof.chemometrics.diagnostics import as_predictor_path
+from plsdof.chemometrics.variables import selectivity_ratio_test, vip
+from plsdof.errors import InvalidInputError
+from plsdof.plotting.style import (
+    BLUE,
+    GREY,
+    LINES,
+    FeatureAxis,
+    axes_or_new,
+    draw_over_features,
+    feature_axis,
+    is_curve,
+    plain,
+    show_features,
+    show_legend,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+# Spectra, raw or preprocessed, one line per row
+# ----------------------------------------------
+
+
+@dataclass(kw_only=True, eq=False)
+class SpectraDisplay:
+    """Rows as curves over the predictors, coloured by the response.
+
+    Attributes
+    ----------
+    spectra : (n, p) array
+    features : FeatureAxis
+    y : (n,) array or None
+        Colours the rows; without it all have the same colour.
+    response : str
+        Name of ``y``, for the colour bar.
+    title : str
+        What the values are.
+    ax_, figure_ : matplotlib objects
+    lines_ : matplotlib LineCollection
+    color_bar_ : matplotlib Colorbar or None
+
+    Examples
+    --------
+    >>> from plsdof.datasets import make_spectra
+    >>> X, y = make_spectra(20, 50, as_frame=True, random_state=0, return_X_y=True)
+    >>> SpectraDisplay.from_spectra(X, y).ax_.get_xlabel()
+    'wavelength (nm)'
+    """
+
+    spectra: Array
+    features: FeatureAxis
+    y: Array | None = None
+    response: str = "response"
+    title: str = "value"
+    ax_: "Axes" = field(init=False, repr=False)
+    figure_: "Figure" = field(init=False, repr=False)
+    lines_: Any = field(init=False, repr=False)
+    color_bar_: Any = field(init=False, repr=False)
+
+    @classmethod
+    def from_spectra(
+        cls,
+        X: Any,
+        y: Any = None,
+        *,
+        names: Sequence[str] | None = None,
+        response: str = "response",
+        title: str = "value",
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the rows of a table; its column names, or ``names``, are the axis."""
+        spectra = as_matrix(X)
+        names = feature_names(X) if names is None else names
+        display = cls(
+            spectra=spectra,
+            features=feature_axis(names, spectra.shape[1]),
+            y=None if y is None else as_response(y, len(spectra)),
+            response=response,
+            title=title,
+        )
+        return display.plot(ax, **kwargs)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any = None, **kwargs: Any) -> Self:
+        """Draw rows as the regression at the end of a Pipeline sees them, after all other steps.
+
+        ``kwargs`` are those of `from_spectra`.
+        """
+        model, names = as_model(estimator), feature_names(X)
+        rows = X
+        if model.before is not None:
+            rows = model.before.transform(X)
+            kwargs = {"title": "preprocessed value"} | kwargs
+        known = feature_names(rows) or model.path.feature_names
+        if known is None and names is not None and len(names) == np.shape(rows)[1]:
+            known = names
+        return cls.from_spectra(rows, y, **{"names": known} | kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw on ``ax``, or on new axes; ``kwargs`` go to the collection of lines."""
+        self.ax_ = axes_or_new(ax)
+        self.figure_ = self.ax_.figure  # type: ignore[assignment]
+        from matplotlib.collections import LineCollection
+
+        order = self.features.order
+        x = np.broadcast_to(self.features.positions[order], self.spectra.shape)
+        segments = np.stack([x, self.spectra[:, order]], axis=-1)
+        style: dict[str, Any] = {"linewidths": 0.8, "cmap": "viridis"} | kwargs
+        if self.y is None:
+            style = {"colors": BLUE, **{key: one for key, one in style.items() if key != "cmap"}}
+        self.lines_ = self.ax_.add_collection(LineCollection(list(segments), **style))
+        self.ax_.autoscale_view()
+        self.ax_.set_xlabel(self.features.title)
+        self.ax_.set_ylabel(self.title)
+        self.ax_.margins(x=0.01)
+        self.ax_.ticklabel_format(axis="x", style="plain", useOffset=False)
+        self.color_bar_ = None
+        if self.y is not None:
+            self.lines_.set_array(self.y)
+            name = plain(self.response)
+            self.color_bar_ = self.figure_.colorbar(self.lines_, ax=self.ax_, label=name)
+        return self
+
+
+# Loadings and weights: what the components are made of
+# -----------------------------------------------------
+
+LOADINGS = {"loadings": "x_loadings", "weights": "x_weights", "rotations": "x_rotations"}
+
+
+@dataclass(kw_only=True, eq=False)
+class LoadingsDisplay:
+    """Loadings, weights or rotations of some components over the predictors.
+
+    Attributes
+    ----------
+    values : (p, k) array
+        One column per component drawn, in standardised units.
+    components : tuple of int
+        Counted from 1.
+    features : FeatureAxis
+    kind : {"loadings", "weights", "rotations"}
+    ax_, figure_ : matplotlib objects
+    lines_ : list of matplotlib lines
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import make_spectra
+    >>> X, y = make_spectra(30, 50, as_frame=True, random_state=0, return_X_y=True)
+    >>> display = LoadingsDisplay.from_path(pls_path(X, y, 4), kind="weights")
+    >>> display.ax_.get_ylabel(), len(display.lines_)
+    ('weight', 2)
+    """
+
+    values: Array
+    components: tuple[int, ...]
+    features: FeatureAxis
+    kind: str = "loadings"
+    ax_: "Axes" = field(init=False, repr=False)
+    figure_: "Figure" = field(init=False, repr=False)
+    lines_: list[Any] = field(init=False, repr=False)
+
+    @classmethod
+    def from_path(
+        cls,
+        path: PLSPath,
+        components: Sequence[int] = (1, 2),
+        *,
+        kind: str = "loadings",
+        names: Sequence[str] | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the components with these numbers, counted from 1.
+
+        Parameters
+        ----------
+        path : PLSPath or PenalizedPLSPath
+        components : sequence of int
+            At most five.
+        kind : {"loadings", "weights", "rotations"}
+            P = X't / t't, what the predictors look like in a component; W, the directions that PLS
+            takes; or R, with scores = standardised X times R.
+        names : sequence of str, optional
+            Names of the predictors; by default those of the path.
+        """
+        path = as_predictor_path(path, "A loading")
+        values = getattr(path, LOADINGS[as_choice(kind, "kind", tuple(LOADINGS))])
+        wanted = as_component_numbers(components, values.shape[1], most=len(LINES))
+        display = cls(
+            values=values[:, [one - 1 for one in wanted]],
+            components=wanted,
+            features=feature_axis(path.feature_names if names is None else names, len(values)),
+            kind=kind,
+        )
+        return display.plot(ax, **kwargs)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, components: Sequence[int] | None = None, **kwargs: Any
+    ) -> Self:
+        """Draw those of a fitted PLS estimator: the first two that it uses unless told otherwise.
+
+        ``kwargs`` are those of `from_path`.
+        """
+        path: Any = as_path(estimator)
+        return cls.from_path(
+            path, first_components(path) if components is None else components, **kwargs
+        )
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw on ``ax``, or on new axes; ``kwargs`` go to all lines."""
+        self.ax_ = axes_or_new(ax)
+        self.figure_ = self.ax_.figure  # type: ignore[assignment]
+        self.lines_ = [self._draw(i, kwargs) for i in range(len(self.components))]
+        show_features(self.ax_, self.features, self.kind.removesuffix("s"))
+        show_legend(self.ax_)
+        return self
+
+    def _draw(self, number: int, kwargs: dict[str, Any]) -> Any:
+        color, dash, marker = LINES[number]
+        style: dict[str, Any] = {"color": color, "label": f"component {self.components[number]}"}
+        # Lines differ in dash, points in marker: colours are not for everybody.
+        style |= {"linestyle": dash} if is_curve(self.features) else {"marker": marker}
+        return draw_over_features(self.ax_, self.features, self.values[:, number], **style | kwargs)
+
+
+def as_component_numbers(components: Any, available: int, most: int) -> tuple[int, ...]:
+    """Return numbers of components, counted from 1, that a path has."""
+    if isinstance(components, int):
+        components = (components,)
+    found = tuple(as_count(one, "components", minimum=1) for one in components)
+    if not 0 < len(found) <= most or len(set(found)) < len(found):
+        raise InvalidInputError(
+            f"components must be 1 to {most} different numbers such as (1, 2); got {components!r}."
+        )
+    if max(found) > available:
+        raise InvalidInputError(
+            f"components must be in 1..{available}, what the path has; got {components!r}."
+        )
+    return found
+
+
+def first_components(path: Any) -> tuple[int, ...]:
+    """Return (1, 2), or (1,) where a path has only one component."""
+    return tuple(range(1, 1 + min(2, len(path.dof) - 1)))
+
+
+# Importance of variables: VIP and selectivity ratio, with the line that calls one important
+# ------------------------------------------------------------------------------------------
+
+IMPORTANCE = {"vip": "VIP", "selectivity-ratio": "selectivity ratio"}
+
+
+@dataclass(kw_only=True, eq=False)
+class ImportanceDisplay:
+    """VIP or selectivity ratio of every predictor, with its limit.
+
+    Attributes
+    ----------
+    values : (p,) array
+    limit : float
+        1 for VIP, a rule of thumb; the quantile of F for the selectivity ratio; nan if undefined.
+    features : FeatureAxis
+    kind : {"vip", "selectivity-ratio"}
+    ax_, figure_, line_ : matplotlib objects
+    limit_line_ : matplotlib line or None
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import load_ozone
+    >>> path = pls_path(*load_ozone(return_X_y=True, as_frame=True))
+    >>> ImportanceDisplay.from_path(path, 2).ax_.get_xlabel()
+    'VIP'
+    """
+
+    values: Array
+    limit: float
+    features: FeatureAxis
+    kind: str = "vip"
+    ax_: "Axes" = field(init=False, repr=False)
+    figure_: "Figure" = field(init=False, repr=False)
+    line_: Any = field(init=False, repr=False)
+    limit_line_: Any = field(init=False, repr=False)
+
+    @classmethod
+    def from_path(
+        cls,
+        path: PLSPath,
+        m: int,
+        *,
+        kind: str = "vip",
+        level: float = 0.95,
+        names: Sequence[str] | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the importance in the model with ``m`` components.
+
+        Parameters
+        ----------
+        path, m
+            As for `plsdof.chemometrics.vip`.
+        kind : {"vip", "selectivity-ratio"}
+        level : float
+            Of the limit of the selectivity ratio.
+        names : sequence of str, optional
+            Names of the predictors; by default those of the path.
+        """
+        if as_choice(kind, "kind", tuple(IMPORTANCE)) == "vip":
+            values, limit = vip(path, m), 1.0
+        else:
+            found = selectivity_ratio_test(path, m, level)
+            values, limit = found.values, found.limit
+        display = cls(
+            values=values,
+            limit=limit,
+            features=feature_axis(path.feature_names if names is None else names, len(values)),
+            kind=kind,
+        )
+        return display.plot(ax, **kwargs)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, **kwargs: Any) -> Self:
+        """Draw the importance in the model a fitted PLS estimator predicts with."""
+        model = as_model(estimator)
+        path: Any = model.path
+        return cls.from_path(path, model.index, **kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw on ``ax``, or on new axes; ``kwargs`` go to the line."""
+        self.ax_ = axes_or_new(ax)
+        self.figure_ = self.ax_.figure  # type: ignore[assignment]
+        style = {"color": BLUE} | kwargs
+        self.line_ = draw_over_features(self.ax_, self.features, self.values, **style)
+        show_features(self.ax_, self.features, IMPORTANCE[self.kind])
+        self.limit_line_ = None
+        if np.isfinite(self.limit):
+            draw = self.ax_.axhline if is_curve(self.features) else self.ax_.axvline
+            label = f"limit {self.limit:.3g}"
+            self.limit_line_ = draw(self.limit, color=GREY, linestyle="--", label=label)
+            show_legend(self.ax_)
+        return self

@@ -1,0 +1,288 @@
+"""Pictures of a calibration: spectra, predictions, scores, loadings, importance, distances."""
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+from plsdof import (
+    KernelPLSRegressor,
+    PLSRegressor,
+    cross_validate,
+    kernel_pls_path,
+    pls_path,
+    ridge_path,
+)
+from plsdof.chemometrics import (
+    contributions,
+    explained_variance,
+    hotelling_t2,
+    q_residuals,
+    selectivity_ratio_test,
+    vip,
+)
+from plsdof.datasets import load_ozone, make_spectra
+from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.plotting import (
+    ContributionDisplay,
+    DistanceDisplay,
+    DoFDisplay,
+    ErrorDisplay,
+    ImportanceDisplay,
+    LoadingsDisplay,
+    PredictionDisplay,
+    ScoresDisplay,
+    SpectraDisplay,
+)
+
+matplotlib.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    import matplotlib.pyplot as plt
+
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def spectra():
+    return make_spectra(40, 60, random_state=1, as_frame=True, return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def ozone():
+    return load_ozone(return_X_y=True, as_frame=True)
+
+
+def drawn(line):
+    return np.array([line.get_xdata(), line.get_ydata()])
+
+
+def test_spectra_are_drawn_over_wavelength_and_coloured_by_the_response(spectra):
+    X, y = spectra
+    shuffled = X[np.random.default_rng(0).permutation(X.columns)]
+    display = SpectraDisplay.from_spectra(shuffled, y, response="fat")
+    segments = display.lines_.get_segments()
+    assert len(segments) == 40
+    np.testing.assert_array_equal(segments[7][:, 1], X.iloc[7])
+    assert np.all(np.diff(segments[7][:, 0]) > 0)
+    np.testing.assert_array_equal(display.lines_.get_array(), y)
+    assert display.color_bar_.ax.get_ylabel() == "fat"
+    assert SpectraDisplay.from_spectra(X).color_bar_ is None
+
+
+def test_spectra_of_a_pipeline_are_those_its_last_step_sees(spectra):
+    X, y = spectra
+    centre = FunctionTransformer(lambda X: X.sub(X.mean(axis=1), axis=0))
+    pipe = make_pipeline(centre, PLSRegressor(3)).fit(X, y)
+    display = SpectraDisplay.from_estimator(pipe, X, y)
+    np.testing.assert_allclose(display.spectra, X.sub(X.mean(axis=1), axis=0))
+    assert display.ax_.get_ylabel() == "preprocessed value"
+    # A step that returns an array does not take the wavelengths away.
+    pipe = make_pipeline(StandardScaler(), PLSRegressor(3)).fit(X, y)
+    assert SpectraDisplay.from_estimator(pipe, X).ax_.get_xlabel() == "wavelength (nm)"
+    alone = SpectraDisplay.from_estimator(PLSRegressor(3).fit(X, y), X)
+    np.testing.assert_array_equal(alone.spectra, X)
+
+
+def test_wavelength_axes_have_plain_numbers():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 30)))
+    X.columns = [f"{120000 + 2 * i} nm" for i in range(30)]
+    display = SpectraDisplay.from_spectra(X)
+    display.figure_.draw_without_rendering()
+    texts = [text.get_text() for text in display.ax_.get_xticklabels()]
+    assert any(text.startswith("1200") for text in texts)
+    assert not display.ax_.xaxis.get_offset_text().get_text()
+    assert all(text.isdigit() for text in texts if text)
+
+
+def test_predictions_are_those_of_fit_folds_and_test_rows(spectra):
+    X, y = spectra
+    path, cv = pls_path(X[:30], y[:30], 5), cross_validate(X[:30], y[:30], max_components=5)
+    display = PredictionDisplay.from_path(path, 3, y=y[:30], cv=cv, X_test=X[30:], y_test=y[30:])
+    assert list(display.points_) == ["calibration", "cross-validation", "test"]
+    points = {name: drawn(line) for name, line in display.points_.items()}
+    np.testing.assert_allclose(points["calibration"], [y[:30], path.predict(X[:30])[3]])
+    np.testing.assert_allclose(points["cross-validation"], [y[:30], cv.predictions[0, 3]])
+    np.testing.assert_allclose(points["test"], [y[30:], path.predict(X[30:])[3]])
+    error = np.sqrt(np.mean((path.predict(X[30:])[3] - y[30:]) ** 2))
+    assert f"test (RMSE {error:.4g})" in [t.get_text() for t in display.ax_.get_legend().texts]
+    with pytest.raises(InvalidInputError, match="X_test and y_test belong together"):
+        PredictionDisplay.from_path(path, 3, y=y[:30], X_test=X[30:])
+
+
+def test_repeated_cross_validation_is_averaged(spectra):
+    X, y = spectra
+    cv = cross_validate(X, y, max_components=3, cv=5, repeats=2, random_state=0)
+    display = PredictionDisplay.from_path(pls_path(X, y, 3), 2, y=y, cv=cv)
+    found = drawn(display.points_["cross-validation"])[1]
+    np.testing.assert_allclose(found, cv.predictions[:, 2].mean(axis=0))
+    cv = cross_validate(X, y, max_components=3, keep_predictions=False)
+    with pytest.raises(NotAvailableError, match="keep_predictions=True"):
+        PredictionDisplay.from_path(pls_path(X, y, 3), 2, y=y, cv=cv)
+
+
+def test_predictions_of_a_pipeline_are_its_own(spectra):
+    X, y = spectra
+    pipe = make_pipeline(StandardScaler(), PLSRegressor("cv", cv=4)).fit(X[:30], y[:30])
+    display = PredictionDisplay.from_estimator(pipe, X[:30], y[:30], X_test=X[30:], y_test=y[30:])
+    np.testing.assert_allclose(drawn(display.points_["test"])[1], pipe.predict(X[30:]))
+    assert "cross-validation" in display.points_
+
+
+def test_scores_are_those_of_the_path_with_shares_groups_and_names(spectra):
+    X, y = spectra
+    path = pls_path(X, y, 4)
+    groups = np.where(np.arange(40) < 15, "old", "new")
+    display = ScoresDisplay.from_path(
+        path, (1, 3), groups=groups, names=[f"s{i}" for i in range(40)]
+    )
+    np.testing.assert_array_equal(drawn(display.points_["old"]), path.x_scores[:15, [0, 2]].T)
+    share = explained_variance(path)
+    assert display.ax_.get_xlabel() == (
+        f"component 1 ({100 * share.x[0]:.0f}% of X, {100 * share.y[0]:.0f}% of y)"
+    )
+    names = {text.get_text() for text in display.ax_.texts}
+    assert names == {f"s{i}" for i in np.flatnonzero(display.outside)}
+
+
+def test_the_ellipse_is_where_t2_of_two_components_has_its_limit(spectra):
+    path = pls_path(*spectra, 2)
+    display = ScoresDisplay.from_path(path, level=0.9)
+    t2 = hotelling_t2(path, 2, level=0.9)
+    np.testing.assert_array_equal(display.outside, t2.flags)
+    x, y = drawn(display.ellipse_)
+    spread = path.x_scores.std(axis=0, ddof=1)
+    np.testing.assert_allclose((x / spread[0]) ** 2 + (y / spread[1]) ** 2, t2.limit, rtol=1e-9)
+    expected = 39**2 / 40 * stats.beta.ppf(0.9, 1, 37 / 2)
+    assert t2.limit == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("components", [(1,), (1, 1), (1, 9), (0, 1), (1, 2, 3)])
+def test_components_that_are_not_there_are_refused(spectra, components):
+    with pytest.raises(InvalidInputError, match="components must be"):
+        ScoresDisplay.from_path(pls_path(*spectra, 4), components)
+
+
+@pytest.mark.parametrize(
+    ("kind", "attribute"),
+    [("loadings", "x_loadings"), ("weights", "x_weights"), ("rotations", "x_rotations")],
+)
+def test_loadings_are_those_of_the_path(spectra, kind, attribute):
+    X, y = spectra
+    model = PLSRegressor(4).fit(X, y)
+    display = LoadingsDisplay.from_estimator(model, (2, 4), kind=kind)
+    values = getattr(model.path_, attribute)
+    for line, column in zip(display.lines_, (1, 3), strict=True):
+        np.testing.assert_array_equal(drawn(line)[1], values[:, column])
+    assert [t.get_text() for t in display.ax_.get_legend().texts] == ["component 2", "component 4"]
+
+
+def test_named_predictors_stand_beside_their_names(ozone):
+    path = pls_path(*ozone)
+    display = LoadingsDisplay.from_path(path)
+    np.testing.assert_array_equal(drawn(display.lines_[0])[0], path.x_loadings[:, 0])
+    assert [t.get_text() for t in display.ax_.get_yticklabels()] == list(ozone[0].columns)
+    importance = ImportanceDisplay.from_path(path, 2)
+    np.testing.assert_array_equal(drawn(importance.line_)[0], vip(path, 2))
+    assert set(importance.limit_line_.get_xdata()) == {1.0}
+
+
+def test_importance_is_vip_or_selectivity_ratio_with_its_limit(spectra):
+    X, y = spectra
+    model = PLSRegressor(3).fit(X, y)
+    display = ImportanceDisplay.from_estimator(model)
+    np.testing.assert_array_equal(drawn(display.line_)[1], vip(model.path_, 3))
+    display = ImportanceDisplay.from_estimator(model, kind="selectivity-ratio", level=0.9)
+    expected = selectivity_ratio_test(model.path_, 3, 0.9)
+    np.testing.assert_array_equal(drawn(display.line_)[1], expected.values)
+    assert set(display.limit_line_.get_ydata()) == {expected.limit}
+
+
+def test_distances_and_their_flags_are_those_of_the_library(spectra):
+    X, y = spectra
+    model = PLSRegressor(3).fit(X, y)
+    display = DistanceDisplay.from_estimator(model, names=[f"s{i}" for i in range(40)])
+    t2, q = hotelling_t2(model.path_, 3), q_residuals(model.path_, 3, limit="moments")
+    beyond = t2.flags | q.flags
+    np.testing.assert_array_equal(drawn(display.beyond_), [t2.values[beyond], q.values[beyond]])
+    np.testing.assert_array_equal(drawn(display.points_), [t2.values[~beyond], q.values[~beyond]])
+    assert {t.get_text() for t in display.ax_.texts} == {f"s{i}" for i in np.flatnonzero(beyond)}
+
+
+def test_new_rows_pass_the_steps_of_a_pipeline(spectra):
+    X, y = spectra
+    pipe = make_pipeline(StandardScaler(), PLSRegressor(3)).fit(X, y)
+    new = X[:5] + 0.1
+    display = DistanceDisplay.from_estimator(pipe, new)
+    rows = pipe[:-1].transform(new)
+    expected = hotelling_t2(pipe[-1].path_, 3, rows).values
+    assert sorted([*drawn(display.points_)[0], *drawn(display.beyond_)[0]]) == sorted(expected)
+    display = ContributionDisplay.from_estimator(pipe, row=2, X_new=new, kind="t2")
+    np.testing.assert_array_equal(display.values, contributions(pipe[-1].path_, 3, rows).t2[2])
+
+
+def test_contributions_of_a_row_are_those_of_the_library(spectra):
+    path = pls_path(*spectra, 4)
+    found = contributions(path, 3)
+    for kind in ("q", "t2"):
+        display = ContributionDisplay.from_path(path, 3, row=6, kind=kind, name="sample <7>")
+        np.testing.assert_array_equal(drawn(display.line_)[1], getattr(found, kind)[6])
+    assert display.ax_.get_ylabel() == "contribution to T² of sample <7>"
+    with pytest.raises(InvalidInputError, match=r"row must be in 0\.\.39; got 40"):
+        ContributionDisplay.from_path(path, 3, row=40)
+
+
+def test_errors_on_new_rows_stand_side_by_side(ozone):
+    X, y = ozone
+    path, cv = pls_path(X, y), cross_validate(X, y)
+    display = ErrorDisplay.from_path(path, path.select("bic"), cv=cv)
+    np.testing.assert_allclose(drawn(display.lines_["RMSECV"])[1], cv.rmse)
+    np.testing.assert_allclose(drawn(display.lines_["GCV"])[1] ** 2, path.criterion("gcv"))
+    # The delta method: (rmse + d)^2 - (rmse - d)^2 is four times rmse times d.
+    d = display.std_errors["RMSECV"]
+    np.testing.assert_allclose((cv.rmse + d) ** 2 - (cv.rmse - d) ** 2, 2 * cv.std_error)
+    assert set(display.chosen_line_.get_xdata()) == {path.select("bic").n_components}
+    assert "RMSECV" not in ErrorDisplay.from_path(ridge_path(X, y)).errors
+    model = PLSRegressor("cv", cv=4).fit(X, y)
+    assert "RMSECV" in ErrorDisplay.from_estimator(model).errors
+
+
+def test_a_pipeline_is_drawn_like_its_last_step(spectra):
+    X, y = spectra
+    pipe = make_pipeline(StandardScaler(), PLSRegressor(3)).fit(X, y)
+    np.testing.assert_array_equal(DoFDisplay.from_estimator(pipe).dof, pipe[-1].path_.dof)
+    with pytest.raises(InvalidInputError, match="got StandardScaler"):
+        DoFDisplay.from_estimator(make_pipeline(StandardScaler()).fit(X, y))
+
+
+def test_methods_without_scores_or_predictors_say_so(ozone):
+    X, y = ozone
+    with pytest.raises(InvalidInputError, match="path must be a PLSPath"):
+        ScoresDisplay.from_path(ridge_path(X, y))
+    kernel = kernel_pls_path(X, y, max_components=3)
+    assert ScoresDisplay.from_path(kernel).scores.shape == (203, 2)
+    with pytest.raises(NotAvailableError, match="about the predictors"):
+        LoadingsDisplay.from_path(kernel)
+    with pytest.raises(NotAvailableError, match="about the predictors"):
+        ImportanceDisplay.from_estimator(KernelPLSRegressor(2).fit(X, y))
+
+
+def test_hostile_names_are_plain_text(spectra):
+    X, y = spectra
+    names = ["$\\frac{", "a\x00b", "\u202etxt", "x" * 1000] * 10
+    for display in (
+        ScoresDisplay.from_path(pls_path(X, y, 3), names=names, groups=names, level=0.5),
+        DistanceDisplay.from_path(pls_path(X, y, 3), 2, names=names, level=0.5),
+    ):
+        display.figure_.draw_without_rendering()
+        for text in display.ax_.texts:
+            assert len(text.get_text()) <= 17
+            assert not set(text.get_text()) & set("\x00\u202e")
+    with pytest.raises(InvalidInputError, match="groups has 1 entries for 40 rows"):
+        ScoresDisplay.from_path(pls_path(X, y, 3), groups=["a"])
