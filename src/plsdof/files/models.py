@@ -5,7 +5,8 @@ A model of PLS also keeps what Hotelling's T^2 and the Q residuals of new rows n
 The file is one JSON object (UTF-8; numbers are decimals that read back to the same 64-bit float):
 
 =================  ============================================================================
-format, version    "plsdof-model" and 1; a reader refuses what it does not know
+format, version    "plsdof-model", and 1, or 2 with preprocessing or intervals that are not
+                   "normal"; a reader refuses what it does not know
 package, created   what wrote the file, and when (UTC, ISO 8601)
 source             where the training data came from (file, rows, dropped, id)
 response, names    name of the response; names of the p predictors in order
@@ -29,11 +30,14 @@ factor             rows (k), columns (p) and values: a matrix G, row after row, 
 check              null, or an object: matrices rotations R and loadings L (m, p), packed like
                    the factor, a list residual_variances, and t2_moments and q_moments, mean and
                    variance over rows left out, or null; absent from older files
+preprocessing      null, or an object: steps, a text such as "msc,savgol:15:2:1", and learned, for
+                   every step an object of lists of p numbers; absent from older files
 sha256             checksum of everything else: of the object without this entry, keys sorted,
                    no white space, non-ASCII characters as \uXXXX
 =================  ============================================================================
 
-With u = (x - x_mean) / x_scale, 0 where the scale is null, the prediction for a new row x is
+Preprocessing comes first: x is a row after it. With u = (x - x_mean) / x_scale, 0 where the scale
+is null, the prediction for a new row x is
 
     y_mean + coef'(x - x_mean) = intercept + coef'x
 
@@ -66,7 +70,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -105,6 +109,9 @@ from plsdof.inference.intervals import (
     normal_words,
 )
 from plsdof.inference.resampling import LeftOut, leave_out
+
+if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
+    from plsdof.chemometrics.preprocessing import Preprocessor
 
 # One model of a path, detached from its data: what predictions and their intervals need
 # --------------------------------------------------------------------------------------
@@ -170,6 +177,8 @@ class PortableModel:
         Sorted scores of conformal intervals; empty if they were not kept.
     left_out : LeftOut or None
         Fits without single rows, for jackknife+ intervals.
+    preprocessing : Preprocessor or None
+        Fitted; applied to new rows before anything else. ``coef`` is for preprocessed rows.
     """
 
     response: str
@@ -195,11 +204,18 @@ class PortableModel:
     interval_method: str = "normal"
     conformal: Array = field(default_factory=lambda: read_only(np.zeros(0)))
     left_out: LeftOut | None = None
+    preprocessing: "Preprocessor | None" = None
 
     @property
     def has_intervals(self) -> bool:
         """Whether there is a noise level and a t distribution to build intervals with."""
         return bool(np.isfinite(self.noise_variance) and np.isfinite(self.df))
+
+    def preprocess(self, X_new: Any) -> Array:
+        """Return new rows as the model sees them. Shape (n_new, p)."""
+        if self.preprocessing is None:
+            return as_matrix(X_new, "X_new")
+        return np.asarray(self.preprocessing.transform(as_matrix(X_new, "X_new")))
 
     def predict(self, X_new: Any) -> Array:
         """Predict new rows, y_mean + coef'(x - x_mean). Shape (n_new,)."""
@@ -310,7 +326,7 @@ class PortableModel:
             raise InvalidInputError(
                 f"X_new has {X.shape[1]} column(s), but the model needs {len(self.coef)}."
             )
-        return X - self.x_mean
+        return self.preprocess(X) - self.x_mean
 
     def _standardized(self, X_new: Any) -> Array:
         """Return rows in the units of T^2 and Q."""
@@ -343,6 +359,7 @@ def detach(
     noise: Noise = None,
     intervals: bool | str = True,
     left_out: LeftOut | None = None,
+    preprocessing: "Preprocessor | None" = None,
 ) -> PortableModel:
     """Take the chosen model out of a path. Cost: O(p r^2) time, O(p r) memory.
 
@@ -367,6 +384,8 @@ def detach(
     left_out : LeftOut, optional
         Fits without single rows for "jackknife+", if they are there already; by default the choice
         is made again in each of them by ``selection``'s criterion.
+    preprocessing : Preprocessor, optional
+        Fitted; what made the rows of the path from those that people have.
 
     Examples
     --------
@@ -434,6 +453,7 @@ def detach(
         interval_method=method,
         conformal=conformal_scores(path, index) if has_rows else read_only(np.zeros(0)),
         left_out=left_out if method == "jackknife+" else None,
+        preprocessing=preprocessing,
     )
 
 
@@ -508,13 +528,14 @@ def _row_check(path: PLSPath, m: int) -> RowCheck:
 # -----------------------------------------------------------------------------------------
 
 FORMAT = "plsdof-model"
-VERSION = 1
+# Version 2 has preprocessing: what does not know it must not predict without it.
+VERSION = 2
 _TEXTS = ("response", "method", "parameter_name", "package", "created")
 _NUMBERS = ("intercept", "y_mean", "n", "dof", "parameter")
 _MAYBE_NUMBERS = ("noise_variance", "df")
 _VECTORS = ("coef", "x_mean")
 _MAPPINGS = ("choice", "source")
-_LATER = {"check", "interval_method", "conformal", "left_out"}
+_LATER = {"check", "interval_method", "conformal", "left_out", "preprocessing"}
 
 
 def save_model(model: PortableModel | Fitted, file: str | os.PathLike[str]) -> None:
@@ -590,7 +611,9 @@ def checksum(content: dict[str, Any]) -> str:
 
 def to_content(model: PortableModel) -> dict[str, Any]:
     """Return a model as the content of a model file, without checksum."""
-    content: dict[str, Any] = {"format": FORMAT, "version": VERSION, **vars(model)}
+    chain = model.preprocessing
+    version = 1 if chain is None and model.interval_method == "normal" else 2
+    content: dict[str, Any] = {"format": FORMAT, "version": version, **vars(model)}
     for key, value in content.items():
         if isinstance(value, float) and not np.isfinite(value):
             content[key] = None
@@ -601,6 +624,7 @@ def to_content(model: PortableModel) -> dict[str, Any]:
     content["check"] = None if model.check is None else _packed_check(model.check)
     content["left_out"] = None if model.left_out is None else _packed_left_out(model.left_out)
     content["conformal"] = model.conformal.tolist() if len(model.conformal) else None
+    content["preprocessing"] = None if chain is None else chain.to_content()
     # What people look for comes first.
     return dict(sorted(content.items(), key=lambda entry: isinstance(entry[1], list | dict)))
 
@@ -634,6 +658,7 @@ def _fields(content: dict[str, Any], p: int) -> dict[str, Any]:
         _refuse("interval_method", f"one of {', '.join(INTERVAL_METHODS)}")
     fields["conformal"] = _numbers(content, "conformal")
     fields["left_out"] = _left_out(content.get("left_out"), fields["x_mean"])
+    fields["preprocessing"] = _preprocessing(content.get("preprocessing"), p)
     for key in ("n", "noise_variance", "df"):
         if fields[key] < 0 or (key != "noise_variance" and fields[key] == 0):
             _refuse(key, "positive")
@@ -795,6 +820,19 @@ def _check(content: Any, p: int) -> RowCheck | None:
         t2_moments=_moments(content, "t2_moments"),
         q_moments=_moments(content, "q_moments"),
     )
+
+
+def _preprocessing(content: Any, p: int) -> "Preprocessor | None":
+    if content is None:
+        return None
+    if not isinstance(content, dict):
+        _refuse("preprocessing", "an object or null")
+    from plsdof.chemometrics.preprocessing import Preprocessor
+
+    try:
+        return Preprocessor.from_content(content, p)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"the entry 'preprocessing' of the model file: {error}") from error
 
 
 def _scale(content: dict[str, Any], p: int) -> Array:

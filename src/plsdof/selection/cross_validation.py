@@ -34,7 +34,6 @@ from plsdof._core.inputs import (
     opened_table,
     read_only,
 )
-from plsdof._core.path import Path
 from plsdof._core.work import Outcome, run_each, threads_for
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.selection._fold_fits import FoldFit, FoldProblem
@@ -661,12 +660,12 @@ class Refit:
                 f"path.predict must return one row per model and one column per new row, shape "
                 f"{(len(parameters), len(test))}; got shape {predictions.shape}."
             )
-        known = path if isinstance(path, Path) else None
+        order = getattr(path, "simplest_first", None)
         return FoldFit(
             predictions=predictions,
             parameters=parameters,
-            parameter_name=known.parameter_name if known else "n_components",
-            simplest_first=known.simplest_first() if known else np.arange(len(parameters)),
+            parameter_name=getattr(path, "parameter_name", "n_components"),
+            simplest_first=np.arange(len(parameters)) if order is None else order(),
             message=getattr(path, "message", ""),
         )
 
