@@ -29,6 +29,7 @@ from plsdof._core.inputs import (
 )
 from plsdof._core.path import ComponentPath, Path, PathLike, as_model
 from plsdof.errors import InvalidInputError, MissingExtraError, NotAvailableError
+from plsdof.inference._covariance import COVARIANCES as COVARIANCES
 from plsdof.inference._covariance import (
     CovarianceRoot,
     covariance_root,
