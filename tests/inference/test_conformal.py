@@ -68,6 +68,22 @@ def test_jackknife_plus_of_an_estimator_makes_the_choice_again():
     assert model._fits_without_rows["chosen"][0] is kept
 
 
+def test_jackknife_plus_of_an_average_averages_again():
+    X, y = make_problem(24, 6, seed=9, noise=1.0)
+    model = PLSRegressor("average").fit(X, y)
+
+    def fit(X, y):
+        return PLSRegressor("average").fit(X, y).predict
+
+    low, high = by_hand(fit, X, y, X[:3], 0.9)
+    found = model.predict_interval(X[:3], 0.9, method="jackknife+")
+    np.testing.assert_allclose(found, np.column_stack([low, high]), rtol=1e-7)
+    for method in ("normal", "conformal"):
+        limits = model.predict_interval(X, method=method)
+        inside = (limits[:, 0] < model.predict(X)) & (model.predict(X) < limits[:, 1])
+        assert inside.all()
+
+
 def test_rows_left_out_together_make_cv_plus():
     X, y = make_problem(20, 4, seed=4)
     left = leave_out(pls_path(X, y), 2, cv=5)

@@ -17,7 +17,11 @@ from plsdof.inference import (
     satterthwaite,
     simultaneous_band,
 )
-from plsdof.inference._covariance import deleted_residuals, residual_share
+from plsdof.inference._covariance import (
+    deleted_residuals,
+    prediction_share,
+    residual_share,
+)
 
 
 @pytest.mark.parametrize(("n", "p", "m"), [(30, 6, 2), (20, 40, 3), (12, 30, 9)])
@@ -43,6 +47,23 @@ def test_residual_share_with_weights_is_that_of_the_scaled_residuals():
     root = path.units.row_scale
     R = np.eye(15) - root[:, None] * path.jacobian(2) / root
     np.testing.assert_allclose(residual_share(path, 2), np.sum(R**2, axis=1), rtol=1e-9)
+
+
+@pytest.mark.parametrize(("n", "p"), [(30, 6), (20, 40)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_averages_have_the_shares_of_their_jacobian(n, p, weighted):
+    X, y = make_problem(n, p, seed=10, noise=1.0)
+    weights = np.linspace(0.5, 2.0, n) if weighted else None
+    path = pls_path(X, y, 5, sample_weight=weights).average().path
+    root = np.ones(n) if weights is None else np.sqrt(weights)
+    J = root[:, None] * path.jacobian(0) / root  # of responses with equal noise
+    R = np.eye(n) - J
+    A = R.T @ R
+    np.testing.assert_allclose(residual_share(path, 0), np.sum(R**2, axis=1), rtol=1e-7)
+    np.testing.assert_allclose(prediction_share(path, 0) * root**2, np.sum(J**2, axis=1), rtol=1e-7)
+    if not weighted:
+        expected = np.trace(A) ** 2 / np.trace(A @ A)
+        assert satterthwaite(path, 0) == pytest.approx(expected, rel=1e-7)
 
 
 def test_hc3_of_the_full_model_is_that_of_least_squares():
@@ -115,7 +136,7 @@ def test_what_is_not_available_says_why():
     X, y = make_problem(20, 4, seed=9)
     with pytest.raises(NotAvailableError, match="one coefficient per row"):
         coefficient_inference(kernel_pls_path(X, y), 1, covariance="jackknife")
-    with pytest.raises(NotAvailableError, match="ridge regression has none"):
+    with pytest.raises(NotAvailableError, match="ridge regression and averages"):
         prediction_interval(ridge_path(X, y, [1.0]), 0, X, kind="truth")
     with pytest.raises(InvalidInputError, match="homoscedastic"):
         coefficient_inference(pls_path(X, y), 1, covariance="hc0")

@@ -60,6 +60,8 @@ class Filter:
         What counting parameters gives: number of components + 1.
     message : str
         Why the path ends where it does; empty if it has all models asked for.
+    label : str
+        What the only model is, in words, if it is not a number of components.
     """
 
     factors: Array
@@ -71,6 +73,7 @@ class Filter:
     residual_trace: Array
     naive_dof: Array
     message: str = ""
+    label: str = ""
 
     def jacobian(self, index: int) -> Array:
         """Return d zhat / d z in rotated coordinates, (r, r)."""

@@ -64,8 +64,8 @@ class Plan:
 
     Attributes
     ----------
-    method, criterion, dof : str
-    rule : str or None
+    method, criterion : str
+    rule, dof : str or None
     components, max_components : int or None
     folds : int, "loo" or None
     scale : bool
@@ -81,9 +81,9 @@ class Plan:
     """
 
     method: str = "pls"
-    criterion: str = "bic"
+    criterion: str = "gcv"
     rule: str | None = None
-    dof: str = "exact"
+    dof: str | None = None
     components: int | None = None
     max_components: int | None = None
     folds: Folds | None = None
@@ -99,7 +99,8 @@ class Plan:
         """Refuse what cannot be done before a long computation starts."""
         as_choice(self.method, "--method", tuple(METHODS))
         as_choice(self.criterion, "--criterion", CHOICES)
-        as_choice(self.dof, "--dof", DOF_KINDS)
+        if self.dof is not None:
+            as_choice(self.dof, "--dof", DOF_KINDS)
         as_fraction(self.level, "--level")
         as_choice(self.intervals, "--intervals", INTERVAL_METHODS)
         as_choice(self.covariance, "--covariance", COVARIANCES)
@@ -117,14 +118,14 @@ class Plan:
         if self.stability and (self.criterion == "cv" or self.components is not None):
             raise InvalidInputError(
                 "--stability makes the choice of a criterion again on simulated responses; it "
-                "goes with --criterion bic, aic, ..., and without --components."
+                "goes with --criterion gcv, bic, ..., and without --components."
             )
         return self
 
     @property
     def noise(self) -> str:
         """Kind of noise variance that goes with the Degrees of Freedom."""
-        return usual_noise(self.dof)
+        return usual_noise(self.dof or "smoothed")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -332,7 +333,7 @@ def _counts_components(plan: Plan) -> bool:
 
 
 def select_by(
-    path: Path, criterion: str, *, dof: str = "exact", rule: str | None = None
+    path: Path, criterion: str, *, dof: str | None = None, rule: str | None = None
 ) -> Selection:
     """Choose a model of a path, or say that the criterion cannot."""
     try:
@@ -555,6 +556,7 @@ def _reason(analysis: Analysis) -> str:
     if chosen.rule == "given":
         return "as asked for"
     rules = {
+        "patient": f"the smallest {name} before three models without improvement",
         "first-minimum": f"the first minimum of {name}",
         "global-minimum": f"the smallest {name}",
         "minimum": f"the smallest {name}",

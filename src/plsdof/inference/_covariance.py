@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from plsdof._core.averaging import AverageFilter
 from plsdof._core.criteria import Noise
 from plsdof._core.inputs import Array, as_choice
 from plsdof._core.path import Path, PathLike, as_model, as_path
@@ -41,9 +42,28 @@ def satterthwaite(path: PathLike, m: int | None = None) -> float:
     model = as_model(path, m)
     complete, m = model.path.complete(), model.index
     spare = complete.spectrum.residual_dimension
-    weights = complete.filter.residuals[m] ** 2
-    squares = float(np.sum(weights**2)) + spare
-    return float((weights.sum() + spare) ** 2 / squares) if squares > 0 else float("nan")
+    if isinstance(complete.filter, AverageFilter):
+        trace, squares = _traces_of_average(complete, complete.filter)
+    else:
+        weights = complete.filter.residuals[m] ** 2
+        trace, squares = float(weights.sum()) + spare, float(np.sum(weights**2)) + spare
+    return trace**2 / squares if squares > 0 else float("nan")
+
+
+def _traces_of_average(path: Path, average: AverageFilter) -> tuple[float, float]:
+    """Return tr A and tr A^2 where I - J is no reflection times a diagonal matrix.
+
+    With B = I - d zhat/dz and the fit moving by v per unit of y_perp (length s), I - J is B inside,
+    -v s along y_perp and the identity outside. Cost: O(r^3).
+    """
+    eye = np.eye(len(path.spectrum.eigenvalues))
+    B = eye - average.times_jacobian(eye, 0)
+    v = average.times_outside(eye) * np.sqrt(path.spectrum.outside)
+    spare, moved = path.spectrum.residual_dimension, float(v @ v)
+    along = B.T @ v
+    trace = float(np.sum(B**2)) + spare + moved
+    squares = float(np.sum((B.T @ B) ** 2)) + 2.0 * float(along @ along)
+    return trace, squares + spare + 2.0 * moved + moved**2
 
 
 def residual_share(path: Path, m: int) -> Array:
@@ -55,7 +75,28 @@ def residual_share(path: Path, m: int) -> Array:
     complete, U = path.complete(), path.rows_of_basis()
     outside = 1.0 - weight / path.spectrum.n - weight * np.vecdot(U, U)
     inside = U - complete.filter.times_jacobian(U, complete.index(m))
-    return np.asarray(np.maximum(outside, 0.0) + weight * np.vecdot(inside, inside))
+    share = np.maximum(outside, 0.0) + weight * np.vecdot(inside, inside)
+    if isinstance(complete.filter, AverageFilter):
+        # What the weights of the models owe to y_perp: the part of a row along it moves.
+        root = 1.0 if path.units.row_scale is None else path.units.row_scale
+        centred = root * (path.require_response() - path.units.y_mean)
+        beyond = centred - root * (U @ complete.spectrum.z)
+        moved = root * complete.filter.times_outside(U)
+        share += moved**2 * complete.spectrum.outside - 2.0 * moved * beyond
+    return np.asarray(share)
+
+
+def prediction_share(path: Path, m: int) -> Array:
+    """Return var(yhat_i) / sigma^2 of the training rows. Shape (n_rows,).
+
+    |row i of J|^2 without weights; with them, the noise variance of row i is sigma^2 / w_i.
+    """
+    complete, U = path.complete(), path.rows_of_basis()
+    reach = complete.filter.times_jacobian(U, complete.index(m))
+    share = 1.0 / path.spectrum.n + np.vecdot(reach, reach)
+    if isinstance(complete.filter, AverageFilter):
+        share = share + complete.filter.times_outside(U) ** 2 * complete.spectrum.outside
+    return np.asarray(share)
 
 
 def deleted_residuals(path: Path, m: int) -> Array:

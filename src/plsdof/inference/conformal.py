@@ -17,7 +17,11 @@ import numpy as np
 from plsdof._core.inputs import Array, as_fraction, read_only
 from plsdof._core.path import Path, PathLike, as_model
 from plsdof.errors import NotAvailableError
-from plsdof.inference._covariance import MOST_LEVERAGE, deleted_residuals
+from plsdof.inference._covariance import (
+    MOST_LEVERAGE,
+    deleted_residuals,
+    prediction_share,
+)
 from plsdof.inference.resampling import LeftOut
 
 # Numbers held at once by predictions of all fits: 32 MB.
@@ -43,11 +47,9 @@ def conformal_scores(path: PathLike, m: int | None = None) -> Array:
     model = as_model(path, m)
     path, m = model.path, model.index
     weight = 1.0 if path.units.row_scale is None else path.units.row_scale**2
-    complete, U = path.complete(), path.rows_of_basis()
-    reach = complete.filter.times_jacobian(U, complete.index(m))
-    share = 1.0 / path.spectrum.n + np.vecdot(reach, reach)
     # An observation of row i has the variance sigma^2 / w_i, the prediction there sigma^2 share.
-    size = np.abs(deleted_residuals(path, m)) / np.sqrt(1.0 / weight + share)
+    spread = np.sqrt(1.0 / weight + prediction_share(path, m))
+    size = np.abs(deleted_residuals(path, m)) / spread
     return read_only(np.sort(size))
 
 

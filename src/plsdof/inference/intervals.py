@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaincinv, ndtr, ndtri, stdtr, stdtrit  # scipy.stats takes a second
 
+from plsdof._core.averaging import AverageFilter
 from plsdof._core.criteria import Noise
 from plsdof._core.display import data_frame, one_line
 from plsdof._core.inputs import (
@@ -462,10 +463,10 @@ def undersmoothed(path: Path, m: int) -> tuple[Path, int]:
 
     Where there are no 3 more, the largest model that the data support.
     """
-    if not isinstance(path, ComponentPath):
+    if not isinstance(path, ComponentPath) or isinstance(path.filter, AverageFilter):
         raise NotAvailableError(
-            "kind='truth' adds components to the model, and ridge regression has none; use a "
-            "smaller penalty and kind='mean'."
+            "kind='truth' adds components to one model with components; ridge regression and "
+            "averages have no such model. Use a smaller penalty, or one model of the path."
         )
     wanted = m + UNDERSMOOTHED
     if len(path.dof) > wanted:
@@ -572,7 +573,8 @@ def prediction_interval(
         if model.estimator is not None and choose is None:
             choose = model.estimator.choose_again()
         left = leave_out(path, m if choose is None else choose) if left_out is None else left_out
-        return _jackknife_plus(path, m, rows, level, labels, left, choose is not None)
+        inside = choose is not None or isinstance(path.filter, AverageFilter)
+        return _jackknife_plus(path, m, rows, level, labels, left, inside)
     if kind == "truth":
         return _truth(path, m, rows, level, labels, noise, distribution, covariance)
     root = covariance_root(path, m, covariance, noise=noise, left_out=left_out)

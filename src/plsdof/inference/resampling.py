@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtr
 
+from plsdof._core.averaging import AverageFilter
 from plsdof._core.criteria import Noise
 from plsdof._core.display import data_frame, one_line
 from plsdof._core.filters import PLSFilter
@@ -228,6 +229,8 @@ def leave_out(
             f"{len(folds)} fold(s) for {len(y)} rows."
         )
     chosen = path.index(choose) if isinstance(choose, int | np.integer) else choose
+    if isinstance(path.filter, AverageFilter):
+        fit = partial(_fit_average, fit=fit)
     work = partial(_fit_without, X=X, y=y, weights=weights, fit=fit, choose=chosen)
     fits = run_each(work, folds, n_jobs=n_jobs, progress=progress, description="Rows left out")
     residuals = np.empty(len(y))
@@ -266,6 +269,12 @@ def _fit_without(
         index=int(index),
         inputs=getattr(path, "inputs", None),
     )
+
+
+def _fit_average(X: Array, y: Array, fit: Any, **options: Any) -> Path:
+    """Fit all models to other rows and average them again, as a path with one model."""
+    path: Path = fit(X, y, **options)
+    return path.average().path
 
 
 def jackknife(
@@ -487,6 +496,11 @@ def many_models(
     of 0..max_components components (all models of a method that is linear in y). Rounding errors
     are not estimated here. Cost: O(r M^2) time per response, bounded memory.
     """
+    if isinstance(path.filter, AverageFilter):
+        raise NotAvailableError(
+            "Responses are drawn again for single models, not for an average of them; choose one "
+            "model, or use method='analytic'."
+        )
     size = max(1, _AT_ONCE // max(1, Z.shape[1] * (max_components + 2)))
     starts = range(0, len(Z), size)
     shown = with_progress(starts, len(starts), "Responses") if progress else starts
