@@ -243,7 +243,12 @@ class HeaderPlace:
     def notes(self, numbers: Sequence[int], rows: Cells, word: str) -> tuple[str, ...]:
         """Say what was taken for titles and units, with the numbers of these rows in the file."""
         found = []
-        for i in range(self.header):
+        titles = self.header
+        if self.header and names_of(rows, self.header) != list(rows[self.header]):
+            titles -= 1
+            both = f"{word}s {numbers[titles]} and {numbers[self.header]}"
+            found.append(f"{both} were taken for names together.")
+        for i in range(titles):
             cells = [cell for cell in map(str.strip, rows[i]) if cell]
             if cells:
                 shown = shortened(" ".join(cells))
