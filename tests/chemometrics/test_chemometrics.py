@@ -187,7 +187,7 @@ def test_selectivity_of_a_variable_that_is_the_target_component_is_infinite(solv
     other -= other.mean(axis=0)
     other -= np.outer(x, x @ other) / (x @ x)
     path = pls_path(np.column_stack([other, x, -3 * x]), x + 0.5 * other[:, 0] ** 2, 1)
-    target = pls_path(np.column_stack([other, x, -3 * x]), x, 1, solver=solver)
+    target = pls_path(np.column_stack([other, x, -3 * x]), 2 * x, 1, solver=solver)
     ratio = chemometrics.selectivity_ratio(target, 1)
     assert np.all(ratio[2:] == np.inf)
     np.testing.assert_allclose(ratio[:2], 0, atol=1e-25)
@@ -248,7 +248,7 @@ def test_results_are_frozen_and_read_only():
 def test_unusable_arguments_are_refused():
     X, y = DATA["tall"]
     path = pls_path(X, y, 2)
-    with pytest.raises(InvalidInputError, match=r"as made by pls_path; got PCRPath"):
+    with pytest.raises(InvalidInputError, match="or a fitted PLSRegressor; got PCRPath"):
         chemometrics.vip(pcr_path(X, y, 2), 1)
     with pytest.raises(InvalidInputError, match=r"m must be in 0\.\.2; got 3"):
         monitoring.q_residuals(path, 3)

@@ -311,7 +311,8 @@ def test_joint_choice_is_the_best_of_the_choices_of_all_widths(by):
     assert joint.scores.shape == joint.dof.shape == (4, max(len(path.dof) for path in paths))
     for row, path in enumerate(paths):
         np.testing.assert_allclose(joint.dof[row, : len(path.dof)], path.dof)
-        np.testing.assert_allclose(joint.scores[row, : len(path.dof)], path.criterion(by))
+        expected = path.criterion(by, dof="smoothed")
+        np.testing.assert_allclose(joint.scores[row, : len(path.dof)], expected)
         assert np.isnan(joint.scores[row, len(path.dof) :]).all()
     assert f"gamma = {widths[best]:g}" in joint.message
     assert "n_components=" in repr(joint)
@@ -386,7 +387,7 @@ def test_columns_of_new_rows_are_compared_by_number_and_name():
     assert path.feature_names is None  # coefficients belong to rows
     with pytest.raises(InvalidInputError, match=r"X_new has 3 column\(s\), .* fitted on 2"):
         path.predict(np.ones((2, 3)))
-    with pytest.raises(InvalidInputError, match="column 1 is 'c' instead of 'b'"):
+    with pytest.raises(InvalidInputError, match="without 'b' and with 'c'"):
         path.predict(pd.DataFrame(X_new, columns=["a", "c"]))
 
 

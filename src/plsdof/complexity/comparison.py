@@ -9,10 +9,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.criteria import CRITERIA, Fits, noise_from_dof, score
+from plsdof._core.criteria import CRITERIA, INFORMATION_CRITERIA, Fits, noise_from_dof, score
 from plsdof._core.display import data_frame, one_line
 from plsdof._core.fit import METHODS
-from plsdof._core.inputs import Array, as_choice, as_matrix, as_response, as_weights, read_only
+from plsdof._core.inputs import (
+    Array,
+    as_choice,
+    as_matrix,
+    as_response,
+    as_weights,
+    opened_table,
+    read_only,
+)
 from plsdof._core.path import Path
 from plsdof.complexity._monte_carlo import weight_options
 from plsdof.complexity.regressors import degrees_of_freedom
@@ -177,10 +185,11 @@ def compare_paths(
     >>> table.dof[list(table.nearest(6.6).values())].round(2)
     array([6.46, 7.  ])
     """
+    X, y, sample_weight = opened_table(X, y, sample_weight)
     given, X = X, as_matrix(X, min_rows=2)
     y = as_response(y, len(X))
     for name in criteria:
-        as_choice(name, "criteria", tuple(CRITERIA))
+        as_choice(name, "criteria", INFORMATION_CRITERIA)
     weights = as_weights(sample_weight, len(X))
     weighted = {} if weights is None else {"sample_weight": weights}
     n = float(len(X)) if weights is None else float(weights.sum())

@@ -9,26 +9,40 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    RegressorMixin,
+    TransformerMixin,
+)
+from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
+from plsdof._core.averaging import Average
 from plsdof._core.criteria import CRITERIA, DOF_KINDS, Noise, Selection, usual_noise
 from plsdof._core.inputs import (
     Array,
     as_choice,
     as_count,
+    as_float,
     as_matrix,
     as_measured,
+    as_response,
+    as_sparse_rows,
     as_weights,
+    feature_names,
+    require_finite_columns,
+    require_response_outside,
+    row_labels,
     shortened,
 )
 from plsdof._core.path import Path
-from plsdof.errors import InvalidInputError, RankExhaustedWarning
+from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
 from plsdof.inference import intervals as inference
 from plsdof.inference.intervals import (
     name_coefficients,
     name_predictions,
     name_rows,
     response_names,
-    row_labels,
 )
 from plsdof.inference.summary import Summary, summarize
 from plsdof.selection.cross_validation import cross_validate
@@ -36,20 +50,6 @@ from plsdof.selection.folds import group_codes, make_folds
 
 # What all estimators share: one response or several columns of them, and linear prediction
 # -----------------------------------------------------------------------------------------
-
-try:
-    from sklearn.base import (
-        BaseEstimator,
-        ClassNamePrefixFeaturesOutMixin,
-        RegressorMixin,
-        TransformerMixin,
-    )
-    from sklearn.utils.validation import check_is_fitted, validate_data
-except ImportError as error:
-    from plsdof.errors import MissingExtraError
-
-    raise MissingExtraError("scikit-learn", "sklearn", "The estimators") from error
-
 
 _SPARSE = ["csr", "csc"]
 
@@ -77,23 +77,33 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = self._takes_sparse
         return tags
 
+    def path_rows(self, X: Any) -> Any:
+        """Return new rows, checked, as the path of this model takes them. Shape (n_new, p)."""
+        return self._new_rows(X, sparse=self._path_takes_sparse)
+
     def _training_data(self, X: Any, y: Any) -> tuple[Any, Array]:
         """Check the data, note what y looks like, and return X (n, p) and Y (n, q)."""
         names = response_names(y)
-        X, y = validate_data(
-            self,
-            as_measured(X, "X"),
-            as_measured(y, "y"),
-            y_numeric=True,
-            multi_output=True,
-            dtype=np.float64,
-            ensure_min_samples=2,
-            copy=False,
+        # Our own checks come first: they name columns and rows.
+        table, responses = _numbers(X, "X"), None if y is None else _responses(y)
+        values, responses = check_X_y(
+            table,
+            responses,
+            estimator=self,
             accept_sparse=_SPARSE if self._takes_sparse else False,
+            dtype=np.float64,
+            ensure_all_finite=False,
+            ensure_min_samples=2,
+            multi_output=True,
+            y_numeric=True,
         )
-        self._one_response = y.ndim == 1
+        validate_data(self, _header(X, values), skip_check_array=True)
+        _require_finite(values, X)
+        if not scipy.sparse.issparse(values) and responses.ndim == 1:
+            require_response_outside(values, responses, feature_names(X), getattr(y, "name", None))
+        self._one_response = responses.ndim == 1
         self.response_names_ = names
-        return X, as_matrix(y[:, None] if y.ndim == 1 else y, "y")
+        return values, as_matrix(responses[:, None] if responses.ndim == 1 else responses, "y")
 
     @property
     def _takes_sparse(self) -> bool:
@@ -105,10 +115,24 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _new_rows(self, X: Any, *, sparse: bool = False) -> Any:
         self._require_fitted()
-        accepted = _SPARSE if sparse else False
-        return validate_data(
-            self, as_measured(X, "X"), reset=False, dtype=np.float64, accept_sparse=accepted
+        rows = check_array(
+            _numbers(X, "X"),
+            estimator=self,
+            accept_sparse=_SPARSE if sparse else False,
+            dtype=np.float64,
+            ensure_all_finite=False,
+            input_name="X",
         )
+        _require_finite(rows, X)
+        try:
+            validate_data(self, _header(X, rows), reset=False, skip_check_array=True)
+        except ValueError as error:
+            where = " (feature_names_in_)" if hasattr(self, "feature_names_in_") else ""
+            raise InvalidInputError(
+                f"{str(error).rstrip()}\nGive the columns of the training data{where} in their "
+                "order."
+            ) from error
+        return rows
 
     def _one_or_array(self, values: Sequence[Any]) -> Any:
         """Return the only value of a single response, an array of all otherwise."""
@@ -121,21 +145,109 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return values[0] if self._one_response else tuple(values)
 
 
+def _numbers(X: Any, name: str) -> Any:
+    """Return the numbers of a table with named columns; scikit-learn sees to everything else."""
+    measured = as_measured(X, name)
+    return measured if feature_names(measured, name) is None else as_float(measured, name)
+
+
+def _responses(y: Any) -> Array:
+    """Return one or several responses as numbers, which are all there."""
+    values = as_float(y, "y")
+    if values.ndim == 1:
+        return as_response(y, len(values))
+    return as_matrix(y, "y") if values.ndim == 2 and values.shape[1] else values
+
+
+def _header(X: Any, values: Any) -> Any:
+    """Return something with as many columns as X, and their names as text if they have names.
+
+    scikit-learn knows names that are text only; wavelengths are often numbers.
+    """
+    names = feature_names(X)
+    if names is None:
+        return values
+    return X.iloc[:0].set_axis(list(names), axis=1) if hasattr(X, "iloc") else X[:0]
+
+
+def _require_finite(values: Any, X: Any) -> None:
+    is_sparse: bool = scipy.sparse.issparse(values)
+    if is_sparse:
+        as_sparse_rows(values, values.shape[1])
+    else:
+        require_finite_columns(values, feature_names(X), "X", row_labels(X))
+
+
 class ScoresMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: ignore[misc]
     """Scores of the chosen components, with names, for pipelines."""
 
     def transform(self, X: Any) -> Array:
         """Return the scores of the chosen components. Shape (n_new, n_components_).
 
-        With a model per response those of the first one come first.
+        With a model per response those of the first one come first. Of an average those of the
+        model with the largest weight.
         """
-        rows, chosen = self._new_rows(X, sparse=self._path_takes_sparse), self._chosen()
-        return np.hstack([path.transform(rows)[:, :index] for path, index in chosen])
+        rows = self._new_rows(X, sparse=self._path_takes_sparse)
+        return np.hstack([path.transform(rows)[:, :index] for path, index in self._on_paths()])
+
+    @property
+    def x_scores_(self) -> Array:
+        """Scores of the training rows on the chosen components. Shape (n_rows, n_components_)."""
+        return self._of_components("x_scores")
+
+    def _of_components(self, name: str) -> Array:
+        """Return what a path has for each component; with several responses side by side."""
+        return np.hstack([getattr(path, name)[:, :index] for path, index in self._on_paths()])
 
     @property
     def _n_features_out(self) -> int:
         return int(np.sum(self.index_))
 
+
+class LinearScoresMixin(ScoresMixin):
+    """Scores that are linear in the predictors, with weights and loadings, and a way back."""
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Return the predictors that scores, as of `transform`, stand for. Shape (n_new, p).
+
+        With all components this is X itself, if it was among the training rows or n > p.
+        """
+        chosen = self._on_paths()
+        if len(chosen) > 1:
+            raise NotAvailableError(
+                f"There are {len(chosen)} responses with components of their own, each with "
+                "another approximation of X; call inverse_transform of one of paths_."
+            )
+        path, index = chosen[0]
+        scores = check_array(X, dtype=np.float64, input_name="X")
+        if scores.shape[1] != index:
+            raise InvalidInputError(
+                f"X has {scores.shape[1]} column(s), but the chosen model has {index} "
+                "component(s); give scores as transform returns them."
+            )
+        return np.asarray(path.inverse_transform(scores))
+
+    @property
+    def x_weights_(self) -> Array:
+        """Orthonormal weight vectors in standardised units. Shape (p, n_components_)."""
+        return self._of_components("x_weights")
+
+    @property
+    def x_loadings_(self) -> Array:
+        """Loadings in standardised units. Shape (p, n_components_)."""
+        return self._of_components("x_loadings")
+
+    @property
+    def x_rotations_(self) -> Array:
+        """Standardised X times these are the scores. Shape (p, n_components_)."""
+        return self._of_components("x_rotations")
+
+
+# What a choice by cross-validation over groups cannot repair.
+GROUPS_REMARK = (
+    "Rows of one group are not independent, which noise level and intervals do not know: take them "
+    "as lower limits, or fit group means."
+)
 
 # What the estimators share: one path per response, a model chosen on it, answers about it
 # ----------------------------------------------------------------------------------------
@@ -151,11 +263,15 @@ class Splits:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ChosenModel:
-    """The model of one response: a row of a path, and how it was chosen."""
+    """The model of one response: a row of a path, and how it was chosen.
+
+    ``average``, if there is one, is what answers questions instead of the row.
+    """
 
     path: Any
     index: int
     selection: Selection | None = None
+    average: Average | None = None
     joint_selection: Any = None
     cv_results: Any = None
 
@@ -184,16 +300,19 @@ class PathRegressor(ResponseRegressor):
         sample_weight : (n,) array, optional
             Weights; integer weights mean repeated rows, with exact Degrees of Freedom.
         groups : (n,) array, optional
-            Rows that belong together, such as replicates of a sample: if the choice is "cv", they
-            are never split between training and test rows.
+            Rows that belong together, such as replicates of a sample. Criteria take rows as
+            independent and are overconfident then, so that the default choice ("gcv") is made by
+            cross-validation that never splits a group between training and test rows.
         """
+        self._grouped = groups is not None and not scipy.sparse.issparse(X)
         is_sparse: bool = scipy.sparse.issparse(X)
         if is_sparse and self._path_takes_sparse and self._is_cross_validated():
             raise InvalidInputError(
                 f"{self._choice_name}='cv' needs a dense X; got a sparse one of shape {X.shape}. "
                 "Choose by a criterion such as 'bic', or pass X.toarray() if it fits in memory."
             )
-        as_choice(self.dof, "dof", DOF_KINDS)
+        if self.dof is not None:
+            as_choice(self.dof, "dof", DOF_KINDS)
         X, Y = self._training_data(X, y)
         self._noise_used = self._noise()
         with warnings.catch_warnings():
@@ -202,18 +321,21 @@ class PathRegressor(ResponseRegressor):
                 warnings.simplefilter("ignore", RankExhaustedWarning)
             splits = self._splits(X, Y, groups)
             models = self._fit_models(X, Y, as_weights(sample_weight, X.shape[0]), splits)
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None:
+            models = [replace(one, path=one.path.with_names(tuple(names))) for one in models]
         self._publish(models)
         return self
 
     @property
     def path_(self) -> Any:
         """The path of the only response; with several responses see ``paths_``."""
-        chosen = self._chosen()
-        if len(chosen) > 1:
+        paths = self._on_paths()
+        if len(paths) > 1:
             raise AttributeError(
-                f"There are {len(chosen)} responses, each with a path of its own: see paths_."
+                f"There are {len(paths)} responses, each with a path of its own: see paths_."
             )
-        return chosen[0][0]
+        return paths[0][0]
 
     def predict_interval(
         self,
@@ -348,10 +470,18 @@ class PathRegressor(ResponseRegressor):
         choice = self._choice()
         if not isinstance(choice, str):
             return ChosenModel(path=path, index=self._fixed_index(path))
-        as_choice(choice, self._choice_name, (*CRITERIA, "cv"))
+        as_choice(choice, self._choice_name, (*CRITERIA, "cv", "average"))
+        if choice == "average":
+            average = path.average(self.dof or "smoothed")
+            selection = average.selection
+            return ChosenModel(
+                path=path, index=selection.index, selection=selection, average=average
+            )
         if splits is not None:
             results = self._cross_validated(X, y, weights, make, splits)
-            selection = results.select(rule=self.rule or "minimum")
+            selection = results.select(rule=self._cv_rule())
+            if splits.groups is not None:
+                selection = replace(selection, message=f"{selection.message} {GROUPS_REMARK}")
         else:
             results = None
             selection = path.select(choice, self.dof, self.noise, self.rule)
@@ -374,10 +504,15 @@ class PathRegressor(ResponseRegressor):
 
     def _publish(self, models: Sequence[ChosenModel]) -> None:
         """Set the attributes: values for one response, one entry per column for several."""
-        pairs = [(one.path, one.index) for one in models]
         self.paths_ = tuple(one.path for one in models)
         self._selections = tuple(one.selection for one in models)
         self.index_ = self._one_or_array([one.index for one in models])
+        self.average_ = self._one_or_tuple([one.average for one in models])
+        pairs = [
+            (one.path, one.index) if one.average is None else (one.average.path, 0)
+            for one in models
+        ]
+        self._answering = tuple(pairs)
         self.coef_ = self._one_or_array([np.array(path.coef[i]) for path, i in pairs])
         self.intercept_ = self._one_or_array([float(path.intercept[i]) for path, i in pairs])
         self.dof_ = self._one_or_array([float(path.dof[i]) for path, i in pairs])
@@ -387,6 +522,12 @@ class PathRegressor(ResponseRegressor):
         self.cv_results_ = self._one_or_tuple([one.cv_results for one in models])
 
     def _chosen(self) -> list[tuple[Any, int]]:
+        """Return what answers questions: a path and a row of it for every response."""
+        self._require_fitted()
+        return list(self._answering)
+
+    def _on_paths(self) -> list[tuple[Any, int]]:
+        """Return the paths of all models, and the row of the chosen one on each."""
         self._require_fitted()
         indices = np.atleast_1d(self.index_).tolist()
         return list(zip(self.paths_, indices, strict=True))
@@ -418,7 +559,7 @@ class PathRegressor(ResponseRegressor):
 
     def _noise(self) -> Noise:
         if self.noise is None:
-            return usual_noise(self.dof)
+            return usual_noise(self.dof or "smoothed")
         noise: Noise = self.noise
         return noise
 
@@ -426,8 +567,15 @@ class PathRegressor(ResponseRegressor):
         return getattr(self, self._choice_name)
 
     def _is_cross_validated(self) -> bool:
+        """Whether the choice is made by cross-validation, as it is by default with groups."""
         choice = self._choice()
-        return isinstance(choice, str) and choice == "cv"
+        if not isinstance(choice, str):
+            return False
+        return choice == "cv" or (choice == "gcv" and getattr(self, "_grouped", False))
+
+    def _cv_rule(self) -> str:
+        """Return the rule for cross-validation; rules for criteria do not apply to it."""
+        return "minimum" if self.rule is None or self._choice() != "cv" else self.rule
 
     @property
     def _takes_sparse(self) -> bool:
@@ -450,9 +598,14 @@ class ComponentRegressor(PathRegressor):
 
     @property
     def n_components_(self) -> Any:
-        """Number of components of the chosen model; (q,) array if y had columns."""
+        """Number of components of the chosen model; (q,) array if y had columns.
+
+        Of an average the weighted mean.
+        """
         self._require_fitted()
-        return self.index_
+        if self.average_ is None:
+            return self.index_
+        return self._one_or_array([float(path.parameters[i]) for path, i in self._chosen()])
 
     def _fixed_index(self, path: Path) -> int:
         # Fewer than asked for where the data support no more (with a warning).

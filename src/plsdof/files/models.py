@@ -55,6 +55,7 @@ import binascii
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -65,8 +66,8 @@ import numpy as np
 
 from plsdof._core.criteria import Noise, Selection
 from plsdof._core.inputs import Array, as_choice, as_fraction, as_matrix, read_only
+from plsdof._core.path import Fitted, ModelOfPath, PathLike, PLSPath, as_model
 from plsdof._core.path import Path as ModelPath
-from plsdof._core.path import PLSPath
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
     Limit,
@@ -263,10 +264,10 @@ class PortableModel:
 
 
 def detach(
-    path: ModelPath,
-    selection: Selection,
+    path: PathLike,
+    selection: Selection | None = None,
     *,
-    names: tuple[str, ...],
+    names: tuple[str, ...] | None = None,
     response: str = "y",
     source: Mapping[str, Any] | None = None,
     noise: Noise = None,
@@ -277,10 +278,13 @@ def detach(
 
     Parameters
     ----------
-    path : Path
-    selection : Selection
-    names : tuple of str
-        Names of the predictors.
+    path : Path or fitted estimator
+        Or a Pipeline that ends in one, if the steps before it only shift and scale columns, as
+        StandardScaler does; they become part of the model.
+    selection : Selection, optional
+        The choice on a path; an estimator has made its own.
+    names : tuple of str, optional
+        Names of the predictors; by default those of the data frame that was fitted, or x0, x1, ...
     response : str
     source : mapping, optional
         What the path was fitted to, for the record.
@@ -298,7 +302,8 @@ def detach(
     >>> from plsdof.datasets import load_ozone
     >>> ozone = load_ozone()
     >>> path = pls_path(ozone.data, ozone.target)
-    >>> model = detach(path, path.select(), names=tuple(ozone.feature_names), response="ozone")
+    >>> choice = path.select("bic", rule="first-minimum")
+    >>> model = detach(path, choice, names=tuple(ozone.feature_names), response="ozone")
     >>> model
     PortableModel(pls, n_components=2, response='ozone', p=12)
     >>> bool(np.allclose(model.predict(ozone.data), path.fitted[2], rtol=1e-12, atol=0))
@@ -306,18 +311,24 @@ def detach(
     """
     from plsdof import __version__
 
-    index = selection.index
+    model = as_model(path, None if selection is None else selection.index)
+    path, index = model.path, model.index
+    selection = model.choice() if selection is None else selection
+    names = path.feature_names if names is None else tuple(names)
+    if names is None:
+        names = tuple(f"x{i}" for i in range(len(path.units.x_mean)))
+    scaling = _scaling_before(model)
     df = path.spectrum.n - float(path.dof[index])
     factor = _factor(path, index) if intervals else np.zeros((0, len(path.units.x_mean)))
     check = _row_check(path, index) if intervals and isinstance(path, PLSPath) else None
     return PortableModel(
         response=response,
         names=names,
-        coef=read_only(path.coef[index]),
-        intercept=float(path.intercept[index]),
+        coef=read_only(path.coef[index] * scaling.factor),
+        intercept=float(path.intercept[index] + path.coef[index] @ scaling.shift),
         y_mean=float(path.units.y_mean),
-        x_mean=path.units.x_mean,
-        x_scale=path.units.x_scale,
+        x_mean=read_only((path.units.x_mean - scaling.shift) / scaling.factor),
+        x_scale=read_only(path.units.x_scale / scaling.factor),
         factor=read_only(factor),
         noise_variance=path.noise_at(index, noise),
         df=df if df >= 1 and intervals else float("nan"),
@@ -337,6 +348,42 @@ def detach(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         check=check,
         preprocessing=preprocessing,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Scaling:
+    """What happens to each column before a path sees it: x * factor + shift."""
+
+    factor: Array
+    shift: Array
+
+
+def _scaling_before(model: ModelOfPath) -> _Scaling:
+    """Return what the steps before an estimator do, if they only shift and scale columns."""
+    p = len(model.path.units.x_mean)
+    if model.before is None:
+        return _Scaling(factor=np.ones(p), shift=np.zeros(p))
+    # Columns that are shifted and scaled are known by two rows; a third tells other steps.
+    probe = np.random.default_rng(0).normal(size=(3, p))
+    probe[:2] = [[0.0], [1.0]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # these rows have no names
+        try:
+            rows = np.asarray(model.before.transform(probe), dtype=np.float64)
+        except (TypeError, ValueError):
+            rows = np.empty((0, 0))  # another number of columns, for one
+    if rows.shape == probe.shape:
+        shift, factor = rows[0], rows[1] - rows[0]
+        size = np.abs(shift) + np.abs(factor * probe[2])
+        if np.all(factor > 0) and np.all(
+            np.abs(factor * probe[2] + shift - rows[2]) <= 1e-9 * size
+        ):
+            return _Scaling(factor=factor, shift=shift)
+    raise NotAvailableError(
+        "A model file holds coefficients of the columns as they are measured, and the steps before "
+        "the estimator do more than shift and scale columns; keep such a Pipeline with "
+        "joblib.dump, or fit its last step to preprocessed data."
     )
 
 
@@ -374,8 +421,14 @@ _VECTORS = ("coef", "x_mean")
 _MAPPINGS = ("choice", "source")
 
 
-def save_model(model: PortableModel, file: str | os.PathLike[str]) -> None:
+def save_model(model: PortableModel | Fitted, file: str | os.PathLike[str]) -> None:
     """Write a model to a JSON file, complete or not at all.
+
+    Parameters
+    ----------
+    model : PortableModel, or a fitted estimator
+        See `detach` for what else may be given.
+    file : path
 
     Examples
     --------
@@ -390,7 +443,7 @@ def save_model(model: PortableModel, file: str | os.PathLike[str]) -> None:
     ...     load_model(file).predict([[3.0]]).round(2)
     array([2.75])
     """
-    content = to_content(model)
+    content = to_content(model if isinstance(model, PortableModel) else detach(model))
     content["sha256"] = checksum(content)
     lines = (f" {json.dumps(key)}: {json.dumps(content[key], allow_nan=False)}" for key in content)
     with atomic_write(file) as stream:

@@ -31,6 +31,7 @@ from plsdof._core.inputs import (
     as_matrix,
     as_response,
     as_weights,
+    opened_table,
     read_only,
 )
 from plsdof._core.work import Outcome, run_each, threads_for
@@ -801,6 +802,7 @@ def cross_validate(
     >>> result.select(rule="one-standard-error").n_components
     1
     """
+    X, y, sample_weight = opened_table(X, y, sample_weight)
     X = as_matrix(X, min_rows=2)
     y = as_response(y, len(X))
     weights = as_weights(sample_weight, len(X))

@@ -28,6 +28,7 @@ from plsdof._core.inputs import (
     as_choice,
     as_count,
     as_matrix,
+    opened_table,
     read_only,
     require_flag,
     standardize,
@@ -35,7 +36,7 @@ from plsdof._core.inputs import (
 from plsdof._core.path import PLSPath
 from plsdof._core.spectrum import SOLVERS, Decomposition, decompose
 from plsdof._core.work import threads_for
-from plsdof.errors import ConstantColumnWarning, InvalidInputError, MissingExtraError
+from plsdof.errors import ConstantColumnWarning, InvalidInputError
 from plsdof.selection.tuning import Tuning, tune
 
 # Quadratic penalties P on coefficients, through a factor of the metric A = I + P
@@ -287,10 +288,8 @@ def spline_basis(
     >>> basis.features.shape, basis.blocks
     ((10, 12), (6, 6))
     """
-    try:
-        from sklearn.preprocessing import SplineTransformer
-    except ImportError as error:
-        raise MissingExtraError("scikit-learn", "sklearn", "A B-spline basis") from error
+    from sklearn.preprocessing import SplineTransformer
+
     p = as_matrix(X, min_rows=2).shape[1]
     transformer = SplineTransformer(
         n_knots=as_count(n_knots, "n_knots", minimum=2),
@@ -462,6 +461,7 @@ def penalized_pls_path(
     >>> bool(np.abs(np.diff(smooth, 2)).sum() < 0.1 * np.abs(np.diff(rough, 2)).sum())
     True
     """
+    X, y, sample_weight = opened_table(X, y, sample_weight)
     metric = _metric(as_matrix(X).shape[1], penalty, order, blocks, as_strength(strength))
     data = _standardized(X, y, scale, sample_weight)
     return _fit(data, metric, float(strength), max_components, solver, strict)
@@ -472,7 +472,7 @@ def select_strength(
     y: Any,
     strengths: Any = None,
     *,
-    by: str = "bic",
+    by: str = "gcv",
     penalty: Any = None,
     order: int = 2,
     blocks: Any = None,
@@ -480,7 +480,7 @@ def select_strength(
     scale: bool = False,
     solver: str = "auto",
     sample_weight: Any = None,
-    dof: str = "exact",
+    dof: str | None = None,
     noise: Noise = None,
     rule: str | None = None,
     cv: Any = 10,
@@ -495,7 +495,7 @@ def select_strength(
     ----------
     strengths : array of float, optional
         Strengths >= 0 to compare; by default 0 and 8 values from 1e-1 to 1e6.
-    by : {"bic", "aic", "hqc", "gmdl", "aicc", "cp", "gcv", "cv"}
+    by : {"gcv", "bic", "aic", "hqc", "gmdl", "aicc", "cp", "press", "cv"}
         A criterion, or cross-validated mean squared error.
     dof, noise, rule, cv, groups, random_state, n_jobs, progress
         See `selection.tuning.tune`.
@@ -511,6 +511,7 @@ def select_strength(
     >>> choice.scores.shape[0], choice.value in (0.0, 10.0, 1000.0)
     (3, True)
     """
+    X, y, sample_weight = opened_table(X, y, sample_weight)
     values = default_strengths() if strengths is None else strengths
     checked = np.array([as_strength(value) for value in np.atleast_1d(values)])
     make = partial(
