@@ -248,7 +248,7 @@ def test_results_are_frozen_and_read_only():
 def test_unusable_arguments_are_refused():
     X, y = DATA["tall"]
     path = pls_path(X, y, 2)
-    with pytest.raises(InvalidInputError, match=r"as made by pls_path; got PCRPath"):
+    with pytest.raises(InvalidInputError, match="or a fitted PLSRegressor; got PCRPath"):
         chemometrics.vip(pcr_path(X, y, 2), 1)
     with pytest.raises(InvalidInputError, match=r"m must be in 0\.\.2; got 3"):
         monitoring.q_residuals(path, 3)

@@ -99,7 +99,7 @@ def test_new_data_frames_are_checked_against_the_training_columns():
     path = pls_path(frame, y, 2)
     same = monitoring.hotelling_t2(path, 2, frame).values
     np.testing.assert_allclose(same, monitoring.hotelling_t2(path, 2, X).values)
-    with pytest.raises(InvalidInputError, match="other columns than the training data"):
+    with pytest.raises(InvalidInputError, match="columns of the training data in another order"):
         monitoring.q_residuals(path, 2, frame[list("abcdfe")])
 
 

@@ -47,7 +47,9 @@ def write_csvs(folder, frame, cuts, **options):
 def numbers(content):
     """All numbers of a result by their place, but for the estimates of rounding errors."""
     if isinstance(content, dict):
-        pairs = [pair for pair in content.items() if pair[0] not in ("dof_error", "streamed")]
+        # Figures of merit need every row's fit, which a table read piece by piece does not keep.
+        left_out = ("dof_error", "streamed", "merit")
+        pairs = [pair for pair in content.items() if pair[0] not in left_out]
     elif isinstance(content, list):
         pairs = list(enumerate(content))
     else:
@@ -109,7 +111,9 @@ def test_tables_for_people_are_the_same(tmp_path):
     file = tmp_path / "table.parquet"
     table().to_parquet(file)
     streamed_, whole = (run("fit", file, "-r", "y", one) for one in ("--streamed", "--in-memory"))
-    assert streamed_.stdout == whole.stdout
+    before, _, after = whole.stdout.partition("Figures of merit")
+    after = after[after.index("Coefficients") :]
+    assert streamed_.stdout == before + after
     assert "Coefficients with 95% intervals" in whole.stdout
     assert streamed_.stderr == ""
     words = " ".join(run("fit", file, "-r", "y", "--streamed", "--verbose").stdout.split())

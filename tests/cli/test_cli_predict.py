@@ -79,7 +79,7 @@ def test_predict_shows_a_table_within_80_columns(tmp_path, model):
     file, _, _ = made(tmp_path)
     result = run("predict", model, file)
     assert "20 of 30 rows" in result.stdout
-    assert "root mean squared error" in result.stdout
+    assert "Accuracy: RMSEP" in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 80
     assert run("predict", model, file, "--quiet").output == ""
 

@@ -66,11 +66,11 @@ def test_masks_of_responses_and_new_rows_are_seen():
 
 def test_masks_are_seen_by_the_estimators():
     hidden = np.ma.masked_equal(GOOD, GOOD[2, 1])
-    with pytest.raises(ValueError, match="Input X contains NaN"):
+    with pytest.raises(InvalidInputError, match=r"X contains 1 value.* in row 2"):
         PLSRegressor(1).fit(hidden, Y)
-    with pytest.raises(ValueError, match="Input y contains NaN"):
+    with pytest.raises(InvalidInputError, match=r"y contains 1 value.* in row 3"):
         PLSRegressor(1).fit(GOOD, np.ma.masked_equal(Y, 5))
-    with pytest.raises(ValueError, match="Input X contains NaN"):
+    with pytest.raises(InvalidInputError, match=r"X contains 1 value.* in row 2"):
         PLSRegressor(1).fit(GOOD, Y).predict(hidden)
 
 

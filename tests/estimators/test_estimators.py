@@ -347,8 +347,7 @@ def test_variable_importance_of_the_chosen_model_has_names():
     both = PLSRegressor(2).fit(frame, pd.DataFrame({"u": y, "v": X[:, 0] - y})).vip()
     assert both.columns.tolist() == ["u", "v"]
     np.testing.assert_allclose(both["u"], expected)
-    with pytest.raises(InvalidInputError, match="give path_ and n_components_"):
-        vip(model, 2)
+    np.testing.assert_allclose(vip(model), expected)
 
 
 def test_the_limit_of_the_search_is_no_warning_whatever_else_there_is_to_say():

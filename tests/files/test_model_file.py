@@ -11,7 +11,7 @@ from plsdof import inference, pcr_path, pls_path, ridge_path
 from plsdof.chemometrics import hotelling_t2, q_residuals
 from plsdof.datasets import load_gasoline
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, NotAvailableError
-from plsdof.files.models import FORMAT, VERSION, checksum, detach, load_model, save_model
+from plsdof.files.models import FORMAT, checksum, detach, load_model, save_model
 
 SHAPES = {"tall": (40, 6), "wide": (15, 60), "square": (12, 12)}
 METHODS = {
@@ -209,7 +209,7 @@ def test_rows_of_another_width_are_refused(file):
 
 def test_the_file_is_json_and_says_what_it_is(file):
     content = json.loads(file.read_text())
-    assert (content["format"], content["version"]) == (FORMAT, VERSION)
+    assert (content["format"], content["version"]) == (FORMAT, 1)
     assert content["names"] == [f"x{i}" for i in range(5)]
     assert content["source"] == {"file": "fat.csv", "rows": 20}
 
@@ -297,7 +297,9 @@ def test_absent_files_and_folders_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("entry", "value", "reason"),
     [
-        ("version", 2, "version 2, this package reads up to 1; upgrade"),
+        ("version", 3, "version 3, this package reads up to 2; upgrade"),
+        ("preprocessing", 3, "'preprocessing' .* object"),
+        ("preprocessing", {"steps": "snvv"}, "'preprocessing' .* 'snvv' is not a step"),
         ("version", "1", "'version' .* must be"),
         ("names", ["x0", 3], "'names' .* must be"),
         ("names", [], "'names' .* must be"),

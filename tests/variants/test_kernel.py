@@ -386,7 +386,7 @@ def test_columns_of_new_rows_are_compared_by_number_and_name():
     assert path.feature_names is None  # coefficients belong to rows
     with pytest.raises(InvalidInputError, match=r"X_new has 3 column\(s\), .* fitted on 2"):
         path.predict(np.ones((2, 3)))
-    with pytest.raises(InvalidInputError, match="column 1 is 'c' instead of 'b'"):
+    with pytest.raises(InvalidInputError, match="without 'b' and with 'c'"):
         path.predict(pd.DataFrame(X_new, columns=["a", "c"]))
 
 

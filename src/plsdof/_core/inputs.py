@@ -6,6 +6,7 @@ centred data are multiplied by sqrt(w), so that ordinary inner products become w
 Integer weights then mean the same as repeated rows.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -33,8 +34,18 @@ def read_only(array: Any) -> Array:
     return result
 
 
-def feature_names(X: Any) -> tuple[str, ...] | None:
-    """Return the column names of a pandas or polars frame or Arrow table, None for others."""
+def feature_names(X: Any, name: str = "X") -> tuple[str, ...] | None:
+    """Return the column names of a pandas or polars frame or Arrow table, None for others.
+
+    Names are text: the wavelength 1100 is the column "1100". Two columns of one name are refused,
+    because nothing could tell them apart in new rows.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> feature_names(pd.DataFrame([[0.1, 0.2]], columns=[1100, 1102]))
+    ('1100', '1102')
+    """
     if not hasattr(X, "shape"):
         return None
     # The columns of an Arrow table are their values; only it has no types per column.
@@ -42,13 +53,88 @@ def feature_names(X: Any) -> tuple[str, ...] | None:
     columns = X.column_names if arrow else getattr(X, "columns", None)
     if columns is None or callable(columns):
         return None
-    return tuple(str(name) for name in columns)
+    names = tuple(str(label) for label in columns)
+    if len(set(names)) < len(names):
+        twice = [label for label, count in Counter(names).items() if count > 1]
+        raise InvalidInputError(
+            f"{name} has several columns called {shortened(twice)}; every column needs a name of "
+            "its own (as text: 1 and '1' are one name). Rename or drop them."
+        )
+    return names
+
+
+def require_same_columns(
+    names: tuple[str, ...] | None, known: tuple[str, ...] | None, what: str = "X_new"
+) -> None:
+    """Refuse other columns than the known ones, and the same ones in another order."""
+    if names is None or known is None or names == known:
+        return
+    missing = [label for label in known if label not in set(names)]
+    unknown = [label for label in names if label not in set(known)]
+    if not missing and not unknown:
+        first = next(i for i, label in enumerate(names) if label != known[i])
+        raise InvalidInputError(
+            f"{what} has the columns of the training data in another order: column {first} is "
+            f"{names[first][:60]!r} instead of {known[first][:60]!r}. Give the same columns in "
+            "the same order."
+        )
+    parts = [f"without {shortened(missing)}"] if missing else []
+    parts += [f"with {shortened(unknown)} in addition"] if unknown else []
+    raise InvalidInputError(
+        f"{what} has other columns than the training data, {len(names)} column(s) instead of "
+        f"{len(known)}, {' and '.join(parts)}. Give the same columns in the same order."
+    )
+
+
+def opened_table(X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any, Any]:
+    """Take the columns named by ``y`` and ``sample_weight`` out of a frame; leave values alone.
+
+    A list of names as ``y`` means several responses.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X, y, _ = opened_table(pd.DataFrame({"a": [1.0, 2.0], "fat": [3.0, 4.0]}), "fat")
+    >>> list(X.columns), y.tolist()
+    (['a'], [3.0, 4.0])
+    """
+    several = isinstance(y, list | tuple) and len(y) > 0 and all(isinstance(one, str) for one in y)
+    words = [one for one in (*(y if several else [y]), sample_weight) if isinstance(one, str)]
+    names = feature_names(X)
+    if not words or (several and names is None):
+        return X, y, sample_weight
+    if names is None or not hasattr(X, "drop"):
+        raise InvalidInputError(
+            f"{words[0]!r} names a column, but X is a {type(X).__name__} without named columns; "
+            "give the values themselves, or a data frame of pandas or polars."
+        )
+    dropped = [named_column(word, X) for word in words]
+    if several:
+        y = X[dropped[: len(y)]]
+    elif isinstance(y, str):
+        y = X[dropped[0]]
+    if isinstance(sample_weight, str):
+        sample_weight = X[dropped[-1]]
+    return X.drop(columns=dropped) if hasattr(X, "iloc") else X.drop(dropped), y, sample_weight
+
+
+def named_column(value: Any, X: Any) -> Any:
+    """Return the label of the column that a word names; None if ``value`` is not a word."""
+    if not isinstance(value, str):
+        return None
+    found = [label for label in X.columns if str(label) == value]
+    if len(found) != 1:
+        raise InvalidInputError(
+            f"{value!r} must be the name of one column of X, but {len(found)} are called so; the "
+            f"columns are {shortened([str(label) for label in X.columns])}."
+        )
+    return found[0]
 
 
 def as_matrix(X: Any, name: str = "X", *, min_rows: int = 1) -> Array:
     """Return ``X`` as a finite two-dimensional float64 array (no copy if it is one)."""
-    names = feature_names(X)
-    array = _as_float(X, name)
+    names = feature_names(X, name)
+    array = as_float(X, name)
     if array.ndim != 2:
         hint = " Reshape a single feature with x.reshape(-1, 1)." if array.ndim == 1 else ""
         raise InvalidInputError(
@@ -63,24 +149,18 @@ def as_matrix(X: Any, name: str = "X", *, min_rows: int = 1) -> Array:
         )
     if n_columns == 0:
         raise InvalidInputError(f"{name} has no columns; at least one predictor is needed.")
-    _require_finite_columns(array, names, name)
+    require_finite_columns(array, names, name, row_labels(X))
     return array
 
 
 def as_new_rows(X_new: Any, p: int, known: tuple[str, ...] | None) -> Array:
     """Return new rows as an array, after comparing columns with those of the training data."""
-    names = feature_names(X_new)
+    require_same_columns(feature_names(X_new, "X_new"), known)
     array = as_matrix(X_new, "X_new")
     if array.shape[1] != p:
         raise InvalidInputError(
-            f"X_new has {array.shape[1]} column(s), but the model was fitted on {p}."
-        )
-    if names is not None and known is not None and names != known:
-        first = next(i for i in range(p) if names[i] != known[i])
-        raise InvalidInputError(
-            f"X_new has other columns than the training data: column {first} is "
-            f"{names[first][:60]!r} instead of {known[first][:60]!r}. Give the same columns in the "
-            "same order."
+            f"X_new has {array.shape[1]} column(s), but the model was fitted on {p}. Give the "
+            "columns of the training data in the same order."
         )
     return array
 
@@ -100,7 +180,7 @@ def as_sparse_rows(X_new: Any, p: int) -> Any:
 
 def as_response(y: Any, n_rows: int, name: str = "y") -> Array:
     """Return ``y`` as a finite float64 vector with one entry per row of X."""
-    array = _as_float(y, name)
+    array = as_float(y, name)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -114,11 +194,12 @@ def as_response(y: Any, n_rows: int, name: str = "y") -> Array:
             f"{name} has {array.shape[0]} entries but X has {n_rows} rows; "
             "both must describe the same observations."
         )
-    bad = int(np.count_nonzero(~np.isfinite(array)))
-    if bad:
+    bad = np.flatnonzero(~np.isfinite(array))
+    if len(bad):
         raise InvalidInputError(
-            f"{name} contains {bad} value(s) that are NaN or infinity; "
-            "drop these rows or fill the values in before fitting."
+            f"{name} contains {len(bad)} value(s) that are NaN or infinity, the first in "
+            f"{_row_words(int(bad[0]), row_labels(y))}; drop these rows or fill the values in "
+            "before fitting."
         )
     return array
 
@@ -127,7 +208,7 @@ def as_weights(sample_weight: Any, n_rows: int) -> Array | None:
     """Return non-negative weights, or None when every weight is one."""
     if sample_weight is None:
         return None
-    weights = _as_float(sample_weight, "sample_weight")
+    weights = as_float(sample_weight, "sample_weight")
     if weights.ndim == 0:
         weights = np.full(n_rows, float(weights))
     if weights.shape != (n_rows,):
@@ -175,7 +256,7 @@ def as_fraction(value: Any, name: str) -> float:
 
 def as_positive(values: Any, name: str) -> Array:
     """Return a vector of finite positive numbers."""
-    array = np.atleast_1d(_as_float(values, name))
+    array = np.atleast_1d(as_float(values, name))
     if array.ndim != 1 or array.size == 0:
         raise InvalidInputError(f"{name} must be a list of numbers; got shape {array.shape}.")
     if not np.all(np.isfinite(array)) or np.any(array <= 0):
@@ -189,6 +270,8 @@ def as_measured(values: Any, name: str) -> Any:
         raise InvalidInputError(
             f"{name} is a LazyFrame, which holds no values yet; call its method .collect() first."
         )
+    if hasattr(values, "__array_namespace__") and not isinstance(values, np.ndarray | np.generic):
+        return _in_memory(values, name)
     if _is_date(getattr(values, "dtype", None)):
         raise InvalidInputError(_dates(name))
     is_frame = hasattr(values, "columns") and hasattr(values, "dtypes")
@@ -198,6 +281,19 @@ def as_measured(values: Any, name: str) -> Any:
         found = shortened([label for label, kind in labels if _is_date(kind)])
         raise InvalidInputError(_dates(name, f" in column(s) {found}"))
     return unmasked(values)
+
+
+def _in_memory(values: Any, name: str) -> Any:
+    """Return an array of another library without a copy, if the processor can read its memory."""
+    try:
+        return np.from_dlpack(values)
+    except (TypeError, ValueError, RuntimeError, AttributeError, BufferError) as error:
+        library = type(values).__module__.partition(".")[0]
+        where = getattr(values, "device", "unknown")
+        raise InvalidInputError(
+            f"{name} is an array of {library} on the device {where}, which numpy cannot read "
+            f"({error}). Copy it to the memory of the processor and give it as a numpy array."
+        ) from error
 
 
 def unmasked(values: Any) -> Any:
@@ -222,7 +318,8 @@ def _dates(name: str, where: str = "") -> str:
     )
 
 
-def _as_float(values: Any, name: str) -> Array:
+def as_float(values: Any, name: str) -> Array:
+    """Return numbers of any kind and shape as float64; say which column is text or dates."""
     if hasattr(values, "toarray") or hasattr(values, "matvec"):
         raise InvalidInputError(
             f"{name} is sparse or a linear operator ({type(values).__name__}), which is not "
@@ -231,7 +328,9 @@ def _as_float(values: Any, name: str) -> Array:
     values = as_measured(values, name)
     array = _raw_array(values, name)
     if array.dtype.kind == "c":
-        raise InvalidInputError(f"{name}: complex data not supported; pass real numbers.")
+        raise InvalidInputError(
+            f"Complex data not supported: {name} holds complex numbers; pass real ones."
+        )
     if _is_date(array.dtype):
         raise InvalidInputError(_dates(name))
     if array.dtype.kind == "f" and array.dtype.itemsize > 8:
@@ -269,7 +368,7 @@ def _raw_array(values: Any, name: str) -> npt.NDArray[Any]:
         if hasattr(values, "to_numpy"):
             return np.asarray(values.to_numpy())
         return np.asarray(values)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RuntimeError) as error:
         raise InvalidInputError(
             f"{name} must be a numeric table; could not turn a {type(values).__name__} "
             f"into an array ({error})."
@@ -296,7 +395,21 @@ def _where_not_numeric(values: Any) -> str:
     return f"column(s) {shortened(text)} " if text else "it "
 
 
-def _require_finite_columns(array: Array, names: tuple[str, ...] | None, name: str) -> None:
+def row_labels(X: Any) -> Any:
+    """Return the index of a pandas frame or series, None for anything else."""
+    return getattr(X, "index", None) if hasattr(X, "iloc") else None
+
+
+def _row_words(row: int, labels: Any) -> str:
+    """Say which row, by its number and by its name if that is another one."""
+    label = row if labels is None else labels[row]
+    return f"row {row}" if str(label) == str(row) else f"row {row} ({str(label)[:60]!r})"
+
+
+def require_finite_columns(
+    array: Array, names: tuple[str, ...] | None, name: str, labels: Any = None
+) -> None:
+    """Refuse NaN and infinity, and say in which columns and from which row on."""
     # One pass over the data in the good case: the sum is finite unless something is not,
     # or the sum itself overflows; only then look closer.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -306,10 +419,12 @@ def _require_finite_columns(array: Array, names: tuple[str, ...] | None, name: s
     if not bad.any():
         return
     columns = np.flatnonzero(bad.any(axis=0))
-    labels = [names[i] if names else str(i) for i in columns]
+    found = [names[i] if names else str(i) for i in columns]
+    first = int(np.flatnonzero(bad.any(axis=1))[0])
     raise InvalidInputError(
         f"{name} contains {int(bad.sum())} value(s) that are NaN or infinity, in column(s) "
-        f"{shortened(labels)}; drop these rows or columns, or fill the values in before fitting."
+        f"{shortened(found)}, the first in {_row_words(first, labels)}; drop these rows or "
+        "columns, or fill the values in before fitting."
     )
 
 
@@ -412,6 +527,7 @@ class Observations:
 
 def as_observations(X: Any, y: Any, sample_weight: Any = None) -> Observations:
     """Check data. Cost: one pass over X, no copy unless it is of another type or has weights."""
+    X, y, sample_weight = opened_table(X, y, sample_weight)
     names = feature_names(X)
     X = as_matrix(X, min_rows=2)
     y = as_response(y, len(X)).copy()

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, Self
+from functools import cached_property, partial
+from typing import Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ from plsdof._core.inputs import (
     Units,
     as_choice,
     as_count,
+    as_matrix,
     as_new_rows,
     as_response,
     as_sparse_rows,
@@ -80,6 +81,11 @@ class Models:
         Numbers that both have agree within their errors. Cost: one decomposition, the first time.
         """
         return self if self.full is None else self._complete
+
+    def with_names(self, names: tuple[str, ...]) -> Self:
+        """Return the same path with names for the columns of X, which new rows must have then."""
+        full = None if self.full is None else partial(_named, self.full, names)
+        return replace(self, units=replace(self.units, names=names), full=full)
 
     @cached_property
     def _complete(self) -> Self:
@@ -348,6 +354,10 @@ class Models:
         return spectrum.outside / spare
 
 
+def _named(full: Callable[[], Models], names: tuple[str, ...]) -> Models:
+    return full().with_names(names)
+
+
 def as_row(m: int, size: int, message: str) -> int:
     """Return ``m`` if a path of this size has such a row; the message says why it has no more."""
     index = as_count(m, "m")
@@ -554,14 +564,131 @@ class Path(Models):
         return U, path.filter.times_jacobian(U, path.index(m))
 
 
+# What has a path: a path itself, a fitted estimator, a Pipeline that ends in one
+# ------------------------------------------------------------------------------
+
+
+class Fitted(Protocol):
+    """A fitted estimator of this package, a Pipeline that ends in one, or a search over them."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Fit, as in scikit-learn."""
+
+    def predict(self, X: Any) -> Any:
+        """Predict, as in scikit-learn."""
+
+
+# What functions of a path take.
+PathLike = Path | Fitted
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ModelOfPath:
+    """One model of a path, as a function that takes any `PathLike` sees it.
+
+    Attributes
+    ----------
+    path : Path
+    index : int
+        Row of the path.
+    estimator : object or None
+        The fitted estimator, if one was given (that at the end of a Pipeline).
+    before : transformer or None
+        The steps before the estimator in a Pipeline, if there are any.
+    """
+
+    path: Path
+    index: int
+    estimator: Any = None
+    before: Any = None
+
+    def rows(self, X_new: Any) -> Any:
+        """Return new rows as the path takes them; None stays None."""
+        if X_new is None or self.estimator is None:
+            return X_new
+        return self.estimator.path_rows(
+            X_new if self.before is None else self.before.transform(X_new)
+        )
+
+    def choice(self) -> Selection:
+        """Return how an estimator chose the model; a size that was given goes with its BIC."""
+        chosen: Selection | None = getattr(self.estimator, "selection_", None)
+        if chosen is not None and chosen.index == self.index:
+            return chosen
+        parameter = float(self.path.parameters[self.index])
+        return replace(
+            self.path.select("bic"),
+            index=self.index,
+            parameter=parameter,
+            rule="given",
+            message=f"{self.path.parameter_name} = {parameter:g} was given.",
+        )
+
+
 def as_path(path: Any) -> Path:
-    """Return ``path`` if it is one."""
+    """Return a path, that of a fitted estimator, or that at the end of a Pipeline.
+
+    Examples
+    --------
+    >>> from plsdof import PLSRegressor
+    >>> as_path(PLSRegressor(1).fit([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0]))
+    PLSPath(2 models, n=3, p=1, rank=1, solver=...)
+    """
+    return path if isinstance(path, Path) else _opened(path)[0]
+
+
+def as_model(path: Any, m: int | None = None) -> ModelOfPath:
+    """Return one model of whatever has a path: row ``m``, by default what an estimator chose.
+
+    Examples
+    --------
+    >>> from plsdof import PLSRegressor
+    >>> model = PLSRegressor(2).fit([[1.0, 2.0], [2.0, 1.0], [4.0, 4.0]], [1.0, 2.0, 3.0])
+    >>> as_model(model).index, as_model(model, 1).index
+    (2, 1)
+    """
+    if isinstance(path, Path):
+        if m is None:
+            raise InvalidInputError(
+                "A path holds many models, and m says which one; give m, such as "
+                "m=path.select().index, or a fitted estimator, which has chosen."
+            )
+        return ModelOfPath(path=path, index=path.index(m))
+    found, estimator, before = _opened(path)
+    index = found.index(int(estimator.index_) if m is None else m)
+    return ModelOfPath(path=found, index=index, estimator=estimator, before=before)
+
+
+def _opened(fitted: Any) -> tuple[Path, Any, Any]:
+    """Return the path of a fitted estimator, the estimator, and the steps before it, if any."""
+    fitted = getattr(fitted, "best_estimator_", fitted)  # of a search
+    is_pipeline = hasattr(fitted, "steps") and hasattr(fitted, "named_steps")
+    estimator = fitted.steps[-1][1] if is_pipeline else fitted
+    kind = type(estimator).__name__
+    if not hasattr(estimator, "path_rows"):
+        raise InvalidInputError(
+            f"path must be a path, such as pls_path(X, y) returns, or a fitted estimator of this "
+            f"package (PLSRegressor, PCRegressor, RidgeRegressor, ...), or a Pipeline that ends in "
+            f"one; got {kind}."
+        )
+    if not hasattr(estimator, "index_"):
+        raise InvalidInputError(f"This {kind} is not fitted yet; call its method fit first.")
+    if len(getattr(estimator, "paths_", (1,))) > 1:
+        raise InvalidInputError(
+            f"This {kind} was fitted to {len(estimator.paths_)} responses, each with a path of its "
+            "own; give one of its paths_ and the row m, or fit one response."
+        )
+    path = estimator.path_
     if not isinstance(path, Path):
         raise InvalidInputError(
-            f"path must be a path, such as pls_path(X, y) returns; got {type(path).__name__}. Of a "
-            "fitted estimator give path_."
+            f"path must have one response; got {kind}, whose components several responses share."
         )
-    return path
+    if not is_pipeline or len(fitted.steps) == 1:
+        return path, estimator, None
+    before = fitted[:-1]
+    if path.feature_names is None and hasattr(fitted, "feature_names_in_"):
+        path = path.with_names(tuple(map(str, before.get_feature_names_out())))
+    return path, estimator, before
 
 
 def _norms(rows: Array) -> Array:
@@ -577,12 +704,77 @@ def _norms(rows: Array) -> Array:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ComponentPath(Path):
-    """A path over the number of components 0, 1, ..., M."""
+    """A path over the number of components 0, 1, ..., M, with scores and loadings."""
+
+    @property
+    def x_scores(self) -> Array:
+        """Orthogonal scores of the training rows. Shape (n_rows, M)."""
+        raise NotImplementedError
+
+    @property
+    def x_loadings(self) -> Array:
+        """What a unit of each score adds to the standardised predictors. Shape (p, M)."""
+        raise NotImplementedError
+
+    @property
+    def x_rotations(self) -> Array:
+        """Scores are standardised predictors times these. Shape (p, M)."""
+        raise NotImplementedError
+
+    @property
+    def y_loadings(self) -> Array:
+        """Coefficients of y on the scores. Shape (M,)."""
+        raise NotImplementedError
 
     @property
     def n_components(self) -> Integers:
         """Numbers of components 0, 1, ..., M."""
         return np.arange(len(self.dof))
+
+    def transform(self, X_new: Any) -> Array:
+        """Return the scores of new rows, dense or sparse, on all components. Shape (n_new, M)."""
+        return self.centred_times(X_new, self.x_rotations / self.units.x_scale[:, None])
+
+    def inverse_transform(self, scores: Any) -> Array:
+        """Return the predictors that scores stand for, ``mean + scale * T P'``. (n_new, p).
+
+        Scores of the first k components are enough; columns that do not vary get their mean.
+        """
+        T = as_matrix(scores, "scores")
+        P: Array = self.x_loadings
+        if T.shape[1] > P.shape[1]:
+            raise InvalidInputError(
+                f"scores have {T.shape[1]} column(s), but the path has {P.shape[1]} component(s); "
+                "give one column per component, as transform returns them."
+            )
+        scale = np.where(np.isfinite(self.units.x_scale), self.units.x_scale, 0.0)
+        return np.asarray(T @ (P[:, : T.shape[1]] * scale[:, None]).T + self.units.x_mean)
+
+    def predict_components(self, X_new: Any, components: Sequence[int]) -> Array:
+        """Predict new rows from some components alone, such as [2, 3]. Shape (n_new,).
+
+            yhat = ybar + sum_j t_j q_j,      j in components (counted from 1)
+
+        with scores t_j and y-loadings q_j. All of 1..m together are the model with m components.
+
+        Examples
+        --------
+        >>> from plsdof import pls_path
+        >>> X = [[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 4.0]]
+        >>> path = pls_path(X, [1.0, 2.0, 3.0, 5.0])
+        >>> path.predict_components(X, [1]).round(2), path.predict_components(X, [2]).round(2)
+        (array([1.2 , 1.63, 3.87, 4.3 ]), array([2.3 , 3.37, 2.13, 3.2 ]))
+        """
+        M = len(self.dof) - 1
+        numbers = [as_count(one, "components", minimum=1) for one in np.atleast_1d(components)]
+        if len(set(numbers)) < len(numbers) or max(numbers, default=0) > M:
+            raise InvalidInputError(
+                f"components must be different numbers in 1..{M}; got {components!r}. The first "
+                "component is 1."
+            )
+        kept = np.array(numbers, dtype=np.intp) - 1
+        q: Array = self.y_loadings
+        return np.asarray(self.units.y_mean + self.transform(X_new)[:, kept] @ q[kept])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -600,6 +792,44 @@ class PCRPath(ComponentPath):
     def default_rule(self) -> str:
         """The order of the components ignores y, so that good ones may come after bad ones."""
         return "global-minimum"
+
+    @property
+    def directions(self) -> Integers:
+        """Which eigenvalue of X'X belongs to which component, largest 0. Shape (M,)."""
+        return np.asarray(np.argmax(np.diff(self.filter.factors, axis=0), axis=1), dtype=np.intp)
+
+    @cached_property
+    def x_loadings(self) -> Array:
+        """Principal directions V in standardised units, orthonormal columns. Shape (p, M).
+
+        The largest entry of each is positive, as in scikit-learn's PCA.
+        """
+        return read_only(self.decomposition.to_features(self._kept))
+
+    @property
+    def x_rotations(self) -> Array:
+        """The same as `x_loadings`: scores are standardised X times V. Shape (p, M)."""
+        return self.x_loadings
+
+    @cached_property
+    def x_scores(self) -> Array:
+        """Principal component scores of the training rows, U S. Shape (n_rows, M)."""
+        S = self.decomposition.singular_values
+        return read_only(self.to_rows(self._kept * S[:, None]))
+
+    @property
+    def y_loadings(self) -> Array:
+        """Coefficients of y on the scores, z / S. Shape (M,)."""
+        return read_only(self._kept.T @ (self.spectrum.z / self.decomposition.singular_values))
+
+    @cached_property
+    def _kept(self) -> Array:
+        """Return the chosen directions, with their signs, in rotated coordinates. Shape (r, M)."""
+        columns = np.zeros((len(self.spectrum.z), len(self.dof) - 1))
+        columns[self.directions, np.arange(columns.shape[1])] = 1.0
+        V = self.decomposition.to_features(columns)
+        largest = np.argmax(np.abs(V), axis=0)
+        return columns * np.where(V[largest, np.arange(V.shape[1])] < 0, -1.0, 1.0)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -645,10 +875,6 @@ class PLSPath(ComponentPath):
     def y_loadings(self) -> Array:
         """Coefficients of y on the scores. Shape (M,)."""
         return read_only(self.filter.loadings / self.filter.diagonal)
-
-    def transform(self, X_new: Any) -> Array:
-        """Return the scores of new rows, dense or sparse, on all components. Shape (n_new, M)."""
-        return self.centred_times(X_new, self.x_rotations / self.units.x_scale[:, None])
 
     def _rotated_rotations(self) -> Array:
         # X W = T L, so T diag(L) = X (W L^{-1} diag(L)); L is upper bidiagonal.

@@ -1,4 +1,10 @@
 from .diagnostics import Diagnostic as Diagnostic
+from .merit import FiguresOfMerit as FiguresOfMerit
+from .merit import TestSet as TestSet
+from .merit import figures_of_merit as figures_of_merit
+from .preprocessing import PreprocessedPath as PreprocessedPath
+from .preprocessing import Preprocessor as Preprocessor
+from .preprocessing import preprocessed as preprocessed
 from .rows import Contributions as Contributions
 from .rows import OutlierTable as OutlierTable
 from .rows import contributions as contributions

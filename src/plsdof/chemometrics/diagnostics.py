@@ -104,15 +104,10 @@ def as_pls_path(path: Any) -> PLSPath:
     """
     if type(path) is not PLSPath:
         raise InvalidInputError(
-            f"path must be a PLSPath, as made by pls_path; got {type(path).__name__}. Of a fitted "
-            "estimator give path_ and n_components_."
+            f"path must be a PLSPath, as made by pls_path, or a fitted PLSRegressor; got "
+            f"{type(path).__name__}."
         )
     return path
-
-
-def as_components(path: Any, m: int) -> int:
-    """Return ``m`` if the path has a model of that size."""
-    return as_pls_path(path).index(m)
 
 
 def squared_rows(rows: Array) -> Array:
@@ -129,8 +124,8 @@ def as_score_path(path: Any) -> PLSPath:
     """Return ``path`` if it has scores: PLS, penalised or kernel PLS."""
     if not isinstance(path, PLSPath):
         raise InvalidInputError(
-            f"path must be a PLSPath, as made by pls_path; got {type(path).__name__}. Of a fitted "
-            "estimator give path_ and n_components_."
+            f"path must be a PLSPath, as made by pls_path, or a fitted PLSRegressor; got "
+            f"{type(path).__name__}."
         )
     return path
 

@@ -28,12 +28,13 @@ from plsdof._core.inputs import (
     as_positive,
     as_response,
     read_only,
+    row_labels,
 )
-from plsdof._core.path import PLSPath
+from plsdof._core.path import PathLike, PLSPath, as_model
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
     Limit,
-    as_components,
+    as_pls_path,
     as_predictor_path,
     as_score_path,
     diagnose,
@@ -42,7 +43,6 @@ from plsdof.chemometrics.diagnostics import (
     times_predictors,
 )
 from plsdof.errors import InvalidInputError
-from plsdof.inference.intervals import row_labels
 
 # Monitoring: how far rows are from the model, within its components (T^2) and beside them (Q)
 # --------------------------------------------------------------------------------------------
@@ -52,7 +52,9 @@ Q_LIMITS = ("jackson-mudholkar", "box", "moments")
 _EPS = float(np.finfo(np.float64).eps)
 
 
-def hotelling_t2(path: PLSPath, m: int, X_new: Any = None, level: float = 0.95) -> Diagnostic:
+def hotelling_t2(
+    path: PathLike, m: int | None = None, X_new: Any = None, level: float = 0.95
+) -> Diagnostic:
     """Return Hotelling's T^2 of the training rows, or of new rows, with its limit.
 
         T^2_i = sum_{j <= m} t_ij^2 / s_j^2,     s_j^2: variance of score j (divisor n - 1).
@@ -95,7 +97,8 @@ def hotelling_t2(path: PLSPath, m: int, X_new: Any = None, level: float = 0.95) 
     >>> result.values.round(2), round(result.limit, 2), result.flags.any()
     (array([0.98, 0.52, 0.52, 0.98]), 2.03, np.False_)
     """
-    m, level = as_score_path(path).index(m), as_fraction(level, "level")
+    model, level = as_model(path, m), as_fraction(level, "level")
+    path, m, X_new = as_score_path(model.path), model.index, model.rows(X_new)
     training = X_new is None
     T = path.filter.scores[:, :m]
     scores = path.to_rows(T) if training else _new_scores(path, m, _standardized(path, X_new))
@@ -104,8 +107,8 @@ def hotelling_t2(path: PLSPath, m: int, X_new: Any = None, level: float = 0.95) 
 
 
 def q_residuals(
-    path: PLSPath,
-    m: int,
+    path: PathLike,
+    m: int | None = None,
     X_new: Any = None,
     level: float = 0.95,
     *,
@@ -156,8 +159,9 @@ def q_residuals(
     >>> q_residuals(path, 1).values.round(3)
     array([0.157, 0.298, 0.298, 0.157])
     """
-    path = as_predictor_path(path, "Q").complete()
-    m, level = path.index(m), as_fraction(level, "level")
+    model, level = as_model(path, m), as_fraction(level, "level")
+    path, m = as_predictor_path(model.path, "Q").complete(), model.index
+    X_new = model.rows(X_new)
     as_choice(limit, "limit", Q_LIMITS)
     B = residual_factor(path, m)
     new = X_new is not None
@@ -327,7 +331,7 @@ class Contributions:
         return one_line(self, f"{self.t2.shape[0]} rows", f"{self.t2.shape[1]} variables")
 
 
-def contributions(path: PLSPath, m: int, X_new: Any = None) -> Contributions:
+def contributions(path: PathLike, m: int | None = None, X_new: Any = None) -> Contributions:
     """Return what every variable adds to T^2 and to Q of the training rows, or of new rows.
 
     With standardised predictors x, rotations R (t = R'x) and loadings P,
@@ -367,8 +371,9 @@ def contributions(path: PLSPath, m: int, X_new: Any = None) -> Contributions:
     >>> found.t2.sum(axis=1).round(2), hotelling_t2(path, 1).values.round(2)
     (array([0.98, 0.52, 0.52, 0.98]), array([0.98, 0.52, 0.52, 0.98]))
     """
-    path = as_predictor_path(path, "A contribution").complete()
-    m = path.index(m)
+    model, labels = as_model(path, m), row_labels(X_new)
+    path, m = as_predictor_path(model.path, "A contribution").complete(), model.index
+    X_new = model.rows(X_new)
     T = path.filter.scores[:, :m]
     loadings = times_predictors(path, T)
     if X_new is None:
@@ -384,7 +389,6 @@ def contributions(path: PLSPath, m: int, X_new: Any = None) -> Contributions:
         residual = rows - scores @ loadings.T
     # The direction in the space of the predictors that the scores of a row point to.
     rotations = path.decomposition.to_features(T / path.decomposition.singular_values[:, None])
-    labels = row_labels(X_new)
     return Contributions(
         t2=read_only((path.spectrum.n - 1.0) * rows * (scores @ rotations.T)),
         q=read_only(residual * np.abs(residual)),
@@ -465,8 +469,8 @@ class OutlierTable:
 
 
 def outliers(
-    path: PLSPath,
-    m: int,
+    path: PathLike,
+    m: int | None = None,
     y: Any = None,
     X_new: Any = None,
     *,
@@ -533,7 +537,9 @@ def outliers(
     >>> np.flatnonzero(table.studentized.flags)
     array([7])
     """
-    m, level, path = as_components(path, m), as_fraction(level, "level"), path.complete()
+    model, level = as_model(path, m), as_fraction(level, "level")
+    path, m = as_pls_path(model.path).complete(), model.index
+    labels, X_new = row_labels(y if X_new is None else X_new), model.rows(X_new)
     as_choice(studentize, "studentize", STUDENTIZE)
     factor = float(as_positive(leverage_factor, "leverage_factor")[0])
     leverage = _leverage(path, m, X_new, factor)
@@ -544,7 +550,6 @@ def outliers(
     else:
         share = _jacobian_share(path, m)
     residual = None if y is None else _residual(path, m, y, X_new)
-    labels = row_labels(y if X_new is None else X_new)
     return OutlierTable(
         t2=hotelling_t2(path, m, X_new, level),
         q=q_residuals(path, m, X_new, level, limit=q_limit),

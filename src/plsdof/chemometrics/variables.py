@@ -16,7 +16,7 @@ from scipy.special import fdtri
 
 from plsdof._core.display import data_frame, one_line
 from plsdof._core.inputs import Array, as_fraction, read_only
-from plsdof._core.path import PLSPath
+from plsdof._core.path import PathLike, PCRPath, as_model, as_path
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
     Limit,
@@ -60,12 +60,13 @@ class ExplainedVariance:
         return one_line(self, n_components=len(self.x), **shares)
 
 
-def explained_variance(path: PLSPath) -> ExplainedVariance:
+def explained_variance(path: PathLike) -> ExplainedVariance:
     """Return which fractions of the variance of X and y each component explains.
 
     With orthonormal scores t_j, component j explains |X't_j|^2 / |X|^2 of X and
     (y't_j)^2 / |y|^2 of y. The fractions of X need not decrease. For kernel PLS X are the
-    features of the kernel. Cost: O(r^2 M) time, for penalised PLS O(p r^2).
+    features of the kernel. Takes paths of PLS in all its variants and of principal components,
+    and fitted estimators. Cost: O(r^2 M) time, for penalised PLS O(p r^2).
 
     Examples
     --------
@@ -74,10 +75,16 @@ def explained_variance(path: PLSPath) -> ExplainedVariance:
     >>> explained_variance(path).x.round(3), explained_variance(path).y_cumulative.round(3)
     (array([0.848, 0.152]), array([0.836, 0.971]))
     """
-    path = as_score_path(path).complete()
-    f, F = path.filter, row_factor(path)
-    x = squared_rows(f.scores.T @ F) / (np.sum(F**2) or 1.0)
-    y = f.loadings**2 / (path.spectrum.total or 1.0)
+    path = as_path(path).complete()
+    if isinstance(path, PCRPath):
+        x, y = path.spectrum.eigenvalues, path.spectrum.z**2
+        x, y = x[path.directions] / (x.sum() or 1.0), y[path.directions]
+    else:
+        path = as_score_path(path)
+        F = row_factor(path)
+        x = squared_rows(path.filter.scores.T @ F) / (np.sum(F**2) or 1.0)
+        y = path.filter.loadings**2
+    y = y / (path.spectrum.total or 1.0)
     return ExplainedVariance(
         x=read_only(x),
         y=read_only(y),
@@ -86,7 +93,7 @@ def explained_variance(path: PLSPath) -> ExplainedVariance:
     )
 
 
-def vip(path: PLSPath, m: int) -> Array:
+def vip(path: PathLike, m: int | None = None) -> Array:
     """Return the Variable Importance in Projection of every variable. Shape (p,).
 
         VIP_k = sqrt( p sum_j s_j w_kj^2 / sum_j s_j ),    s_j = (y't_j)^2,  j = 1..m,
@@ -98,8 +105,9 @@ def vip(path: PLSPath, m: int) -> Array:
     Parameters
     ----------
     path : PLSPath or PenalizedPLSPath
-    m : int
-        Number of components, at least 1.
+        Or a fitted estimator, or a Pipeline that ends in one.
+    m : int, optional
+        Number of components, at least 1; by default what the estimator chose.
 
     Notes
     -----
@@ -117,14 +125,16 @@ def vip(path: PLSPath, m: int) -> Array:
     >>> vip(path, 1).round(3)
     array([1.184, 0.773])
     """
-    m = at_least_one(as_predictor_path(path, "Variable importance"), m)
+    model = as_model(path, m)
+    path = as_predictor_path(model.path, "Variable importance")
+    m = at_least_one(path, model.index)
     explained = path.filter.loadings[:m] ** 2
     squares = path.x_weights[:, :m] ** 2
     shares = squares / squares.sum(axis=0)
     return np.asarray(np.sqrt(len(shares) * (shares @ (explained / explained.sum()))))
 
 
-def selectivity_ratio(path: PLSPath, m: int) -> Array:
+def selectivity_ratio(path: PathLike, m: int | None = None) -> Array:
     """Return explained over residual variance of every variable on the target component. (p,).
 
     The target component is t = X b / |b|, proportional to the fitted values; variable k has
@@ -145,8 +155,9 @@ def selectivity_ratio(path: PLSPath, m: int) -> Array:
     >>> selectivity_ratio(path, 1).round(3)
     array([10.028,  3.698])
     """
-    path = as_predictor_path(path, "The selectivity ratio").complete()
-    fit = path.filter.factors[at_least_one(path, m)] * path.spectrum.z
+    model = as_model(path, m)
+    path = as_predictor_path(model.path, "The selectivity ratio").complete()
+    fit = path.filter.factors[at_least_one(path, model.index)] * path.spectrum.z
     u = fit / np.linalg.norm(fit)
     explained = times_predictors(path, u[:, None])[:, 0] ** 2
     rest = times_predictors(path, np.eye(len(u)) - np.outer(u, u))
@@ -157,7 +168,7 @@ def selectivity_ratio(path: PLSPath, m: int) -> Array:
         return explained / residual
 
 
-def selectivity_ratio_test(path: PLSPath, m: int, level: float = 0.95) -> Diagnostic:
+def selectivity_ratio_test(path: PathLike, m: int | None = None, level: float = 0.95) -> Diagnostic:
     """Flag the variables whose selectivity ratio exceeds the F quantile with n-2, n-3 df.
 
     The test asks whether the explained variance of a variable is *larger* than the residual one,
@@ -174,7 +185,8 @@ def selectivity_ratio_test(path: PLSPath, m: int, level: float = 0.95) -> Diagno
     >>> round(selectivity_ratio_test(path, 1).limit, 1)
     199.5
     """
-    values, level, n = selectivity_ratio(path, m), as_fraction(level, "level"), path.spectrum.n
+    values, level = selectivity_ratio(path, m), as_fraction(level, "level")
+    n = as_path(path).spectrum.n
     method = "F distribution, n - 2 and n - 3 degrees of freedom"
     limit = Limit(value=np.nan, method=method, message=f"The F-test needs n > 3; n is {n:g}.")
     if n > 3:

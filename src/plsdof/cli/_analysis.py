@@ -1,7 +1,7 @@
 """What ``plsdof fit`` computes and shows: a path, a cross-validation, a choice, inference."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path as FilePath
@@ -14,7 +14,15 @@ from rich.table import Table
 from plsdof._core.criteria import DOF_KINDS, Selection, criterion_label, usual_noise
 from plsdof._core.fit import METHODS, method_label
 from plsdof._core.inputs import Array, as_choice, as_count, as_fraction, read_only
-from plsdof._core.path import Path
+from plsdof._core.path import Path, PLSPath
+from plsdof.chemometrics.merit import (
+    HEADINGS,
+    RMSE_NAMES,
+    FiguresOfMerit,
+    TestSet,
+    figures_of_merit,
+)
+from plsdof.chemometrics.rows import hotelling_t2, q_residuals
 from plsdof.cli._data import LEAVE_ONE_OUT, Folds, Problem, StreamedProblem, TableProblem
 from plsdof.cli._options import CHOICES, DEFAULT_COMPONENTS
 from plsdof.cli._terminal import (
@@ -30,6 +38,7 @@ from plsdof.cli._terminal import (
     table,
 )
 from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.files.columns import shortened
 from plsdof.inference.intervals import (
     CoefficientInference,
     Interval,
@@ -60,6 +69,8 @@ class Plan:
     level : float
     stability : bool
         Make the choice again on simulated responses.
+    preprocess : str
+        Steps, as for `plsdof.chemometrics.Preprocessor`.
     """
 
     method: str = "pls"
@@ -72,6 +83,7 @@ class Plan:
     scale: bool = True
     level: float = 0.95
     stability: bool = False
+    preprocess: str = "none"
 
     def checked(self) -> "Plan":
         """Refuse what cannot be done before a long computation starts."""
@@ -79,6 +91,7 @@ class Plan:
         as_choice(self.criterion, "--criterion", CHOICES)
         as_choice(self.dof, "--dof", DOF_KINDS)
         as_fraction(self.level, "--level")
+        check_steps(self.preprocess)
         for name, minimum in (("components", 0), ("max_components", 1)):
             value = getattr(self, name)
             if value is not None:
@@ -111,6 +124,9 @@ class Analysis:
     selection : Selection
         ``scores`` has one entry per model of the path.
     cv : CrossValidation or None
+    merit : dict of FiguresOfMerit
+        By the rows they are of: "calibration", "cross-validation", "test".
+    test : TestSet or None
     inference : CoefficientInference or None
         None where the data leave no noise level or no t distribution.
     sigma : Interval or None
@@ -124,6 +140,8 @@ class Analysis:
     path: Path
     selection: Selection
     cv: CrossValidation | None
+    merit: dict[str, FiguresOfMerit]
+    test: TestSet | None
     inference: CoefficientInference | None
     sigma: Interval | None
     frequency: SelectionFrequency | None
@@ -150,6 +168,11 @@ class Analysis:
         return None if self.cv_error is None else read_only(np.sqrt(self.cv_error))
 
     @property
+    def rmsecv_of_choice(self) -> float | None:
+        """`rmsecv` of the chosen model."""
+        return None if self.rmsecv is None else float(self.rmsecv[self.index])
+
+    @property
     def rmsecv_std_error(self) -> Array | None:
         """Standard error of `rmsecv`, by the delta method; nan where the error is zero."""
         if self.rmsecv is None or self.cv_std_error is None:
@@ -162,6 +185,18 @@ class Analysis:
         """Share of the variance of the response that the chosen model explains."""
         total = self.path.spectrum.total
         return float(1 - self.path.rss[self.index] / total) if total > 0 else float("nan")
+
+
+def check_steps(steps: str) -> None:
+    """Refuse preprocessing that does not exist."""
+    if steps == "none":  # what follows takes a second to import
+        return
+    from plsdof.chemometrics.preprocessing import parse_chain
+
+    try:
+        parse_chain(steps)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"--preprocess {steps[:60]}: {error}") from error
 
 
 def as_folds(text: str | None, criterion: str, groups: str | None) -> Folds | None:
@@ -194,21 +229,77 @@ def analyse(problem: TableProblem | StreamedProblem, plan: Plan) -> Analysis:
         selection = _select(path, cv, plan)
         inference, reason = _infer(problem, path, selection.index, plan)
         sigma = _sigma(path, selection.index, plan)
+        test = _tested(problem, path, selection.index)
         frequency = _again(path, plan) if plan.stability else None
     notes = [str(one.message) for one in caught]
     if cv is not None and isinstance(problem, TableProblem):
         notes += [cv.message, *problem.cross_validation_notes]
+    notes += preprocessing_notes(problem, cross_validated=cv is not None)
     notes += [reason, _at_the_edge(path, selection, plan)]
     return Analysis(
         plan=plan,
         path=path,
         selection=selection,
         cv=cv,
+        merit=_merit(problem, path, selection.index, cv, test),
+        test=test,
         inference=inference,
         sigma=sigma,
         frequency=frequency,
         notes=tuple(dict.fromkeys(text for text in notes if text)),
     )
+
+
+def preprocessing_notes(
+    problem: TableProblem | StreamedProblem, *, cross_validated: bool
+) -> list[str]:
+    """Say what preprocessing means for Degrees of Freedom and for cross-validation."""
+    chain = problem.preprocessing if isinstance(problem, TableProblem) else None
+    if chain is None:
+        return []
+    text = (
+        f"Preprocessed by {chain.steps}. No step looks at {shortened(problem.response)}, so the "
+        "Degrees of Freedom are exact."
+    )
+    if cross_validated and chain.learns_from_rows:
+        text += " What the steps learn from rows, they learned anew in every fold."
+    return [text]
+
+
+def _tested(problem: TableProblem | StreamedProblem, path: Path, index: int) -> TestSet | None:
+    if not isinstance(problem, TableProblem) or problem.test is None:
+        return None
+    rows, chain = problem.test, problem.preprocessing
+    X = rows.X if chain is None else rows.preprocessed(chain, fit=False)
+    values = np.ascontiguousarray(X.to_numpy())
+    scored = path if type(path) is PLSPath and index > 0 else None
+    return TestSet(
+        source=rows.source,
+        X=read_only(values),
+        observed=read_only(rows.y),
+        predicted=read_only(path.intercept[index] + values @ path.coef[index]),
+        row_numbers=rows.numbers,
+        labels=rows.labels,
+        t2=None if scored is None else hotelling_t2(scored, index, X).values,
+        q=None if scored is None else q_residuals(scored, index, X).values,
+    )
+
+
+def _merit(
+    problem: TableProblem | StreamedProblem,
+    path: Path,
+    index: int,
+    cv: CrossValidation | None,
+    test: TestSet | None,
+) -> dict[str, FiguresOfMerit]:
+    if not isinstance(problem, TableProblem):
+        return {}
+    found = {"calibration": figures_of_merit(problem.y, path.fitted[index])}
+    if cv is not None and cv.predictions is not None and index < len(cv.parameters):
+        found["cross-validation"] = figures_of_merit(problem.y, cv.predictions[0, index])
+    if test is not None:
+        found["test"] = test.merit
+    return found
 
 
 def default_components(n: int, p: int, limit: int | None = None) -> int:
@@ -266,15 +357,21 @@ def _cross_validate(
         # A fold cannot support more components than it has training rows less one.
         most = max(len(fold.test) for fold in problem.split(plan.folds))
         limits["max_components"] = max(1, min(len(path.dof), len(problem.y) - most) - 1)
-    return cross_validate(
-        problem.X,
-        problem.y,
-        plan.method,
-        cv=problem.n_folds(plan.folds),
-        groups=problem.groups,
-        scale=plan.scale,
-        **limits,
-    )
+    return cross_validate_problem(problem, plan.method, plan.folds, scale=plan.scale, **limits)
+
+
+def cross_validate_problem(
+    problem: TableProblem, method: str, folds: Folds, *, scale: bool, **limits: Any
+) -> CrossValidation:
+    """Cross-validate a method; a chain that learns from rows is fitted anew in every fold."""
+    validate = partial(cross_validate, cv=problem.n_folds(folds), groups=problem.groups)
+    chain = problem.preprocessing
+    if chain is None or not chain.learns_from_rows:
+        return validate(problem.X, problem.y, method, scale=scale, **limits)
+    from plsdof.chemometrics.preprocessing import preprocessed
+
+    fit = METHODS[method].sized(float(len(problem.y)), scale=scale, **limits)
+    return validate(problem.rows.X, problem.y, preprocessed(chain.steps, fit))
 
 
 def _select(path: Path, cv: CrossValidation | None, plan: Plan) -> Selection:
@@ -361,9 +458,45 @@ def show_fit(screen: Console, problem: Problem, analysis: Analysis, *, verbose: 
         remark(screen, "Stability", f"{analysis.frequency.message}.")
     remark(screen, "Noise", noise_sentence(analysis))
     note(screen, (*problem.notes, *analysis.notes))
+    if analysis.merit:
+        screen.print()
+        screen.print(merit_table(analysis.merit, analysis.rmsecv_of_choice))
     if analysis.inference is not None and not _is_empty(analysis):
         screen.print()
         screen.print(_coefficient_table(problem, analysis, verbose))
+
+
+def merit_table(merit: Mapping[str, FiguresOfMerit], by_fold: float | None = None) -> Table:
+    """Return figures of merit as a table: one column for each set of rows.
+
+    Where the error by folds, ``by_fold``, differs, the caption says why.
+    """
+    made = table("Figures of merit", ("", *merit), text_columns=1)
+    add_row(made, ["rows", *(str(one.n) for one in merit.values())])
+    for name, label, _ in HEADINGS:
+        add_row(made, [label, *(number(_tidy(one, name)) for one in merit.values())])
+    names = ", ".join(RMSE_NAMES[one] for one in merit)
+    made.caption = f"RMSE: {names}. RPD and RPIQ are spreads of the measured values by SEP."
+    pooled = merit["cross-validation"].rmse if "cross-validation" in merit else None
+    if pooled is not None and by_fold is not None and number(pooled) != number(by_fold):
+        made.caption += " RMSECV is over all rows together here; above, it is averaged over folds."
+    made.caption_justify = "left"
+    return made
+
+
+def merit_sentence(rows: str, merit: FiguresOfMerit) -> str:
+    """Return figures of merit as a sentence."""
+    names = {"rmse": RMSE_NAMES[rows]}
+    shown = [
+        f"{names.get(name, label)} {number(_tidy(merit, name))}" for name, label, _ in HEADINGS
+    ]
+    return f"{', '.join(shown)}, over {plural(merit.n, 'row')} with a known response."
+
+
+def _tidy(figures: FiguresOfMerit, name: str) -> float:
+    """Return a figure; 0 for a bias or intercept that is rounding."""
+    value = float(getattr(figures, name))
+    return 0.0 if name == "bias" and abs(value) < 1e-10 * figures.rmse else value
 
 
 def criterion_name(name: str) -> str:

@@ -6,27 +6,39 @@ import stat
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.inputs import Array
+from plsdof._core.inputs import Array, as_fraction
 from plsdof._core.spectrum import FORMED, Gram
 from plsdof.cli._terminal import plural
 from plsdof.errors import InvalidInputError
 from plsdof.files.blocks import FileBlocks, file_blocks
-from plsdof.files.columns import choose_columns, find_column, header_number, shortened, wavelengths
+from plsdof.files.columns import (
+    choose_columns,
+    find_column,
+    header_number,
+    shortened,
+    suggestion,
+    wavelengths,
+)
 from plsdof.files.tables import Table, files_in, read_folder, read_table, shortened_path
 from plsdof.large.sources import source_gram
 from plsdof.selection.folds import Fold, make_folds
+
+if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
+    from plsdof.chemometrics.preprocessing import Preprocessor
 
 # From a file and a choice of columns to predictors and response
 # --------------------------------------------------------------
 
 Labels = npt.NDArray[np.str_]
+Numbers = npt.NDArray[np.intp]
+Mask = npt.NDArray[np.bool_]
 Folds = int | Literal["loo"]
 
 LEAVE_ONE_OUT: Final = "loo"
@@ -67,27 +79,90 @@ class Problem:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class Rows:
+    """Rows of a table with predictors and response, none of them missing.
+
+    Attributes
+    ----------
+    X : pandas.DataFrame
+    y : (n,) array
+    numbers : (n,) array of int
+        Numbers of the rows in their file; 1 is the first one below the header.
+    labels : (n,) array of str or None
+        What names the rows.
+    source : str
+        Where they come from, in words.
+    """
+
+    X: Any
+    y: Array
+    numbers: Numbers
+    labels: Labels | None
+    source: str
+
+    def row_name(self, i: int) -> str:
+        """Return what messages call a row: its number in the file, and its name if it has one."""
+        label = "" if self.labels is None else str(self.labels[i])
+        return f"{self.numbers[i]} ({shortened(label)})" if label else str(self.numbers[i])
+
+    def preprocessed(self, chain: "Preprocessor", *, fit: bool) -> Any:
+        """Return the predictors after a chain, fitted to these rows or before."""
+        try:
+            values = chain.fit_transform(self.X) if fit else chain.transform(self.X)
+        except InvalidInputError as error:
+            if not hasattr(error, "renamed"):
+                raise
+            named = error.renamed([self.row_name(i) for i in range(len(self.y))])
+            raise InvalidInputError(f"{shortened_path(self.source)}: {named}") from error
+        return self.X.__class__(values, columns=self.X.columns, copy=False)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class TableProblem(Problem):
     """A regression problem whose table is in memory.
 
     Attributes
     ----------
+    rows : Rows
+        Those of the calibration, as they were read.
     X : pandas.DataFrame
-        Predictors, without missing values.
-    y : (n,) array
+        Predictors as the model sees them: of ``rows``, after preprocessing.
+    test : Rows or None
+        Rows that are kept apart to test the model on, as they were read.
     groups : (n,) array of str or None
         Rows with the same label stay together in cross-validation.
-    labels : (n,) array of str or None
-        What names the rows.
     replicates : str or None
         A column that is no predictor and has repeated values, if there is one.
+    preprocessing : Preprocessor or None
+        Fitted to the rows.
     """
 
+    rows: Rows
     X: Any
-    y: Array
+    test: Rows | None = None
     groups: Labels | None = None
-    labels: Labels | None = None
     replicates: str | None = None
+    preprocessing: "Preprocessor | None" = None
+
+    @property
+    def y(self) -> Array:
+        """Response of the rows of the calibration."""
+        return self.rows.y
+
+    @property
+    def labels(self) -> Labels | None:
+        """What names these rows."""
+        return self.rows.labels
+
+    def after(self, steps: str) -> "TableProblem":
+        """Return the same problem after a chain of preprocessing steps."""
+        if steps == "none":
+            return self
+        # It needs scikit-learn, which takes a second to import.
+        from plsdof.chemometrics.preprocessing import Preprocessor
+
+        chain = Preprocessor(steps)
+        return replace(self, X=self.rows.preprocessed(chain, fit=True), preprocessing=chain)
 
     def n_folds(self, folds: Folds) -> int:
         """Return a number of folds; "loo" leaves out one row, or one group, at a time."""
@@ -111,6 +186,45 @@ class TableProblem(Problem):
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Held:
+    """Which rows are kept apart to test a model on: at most one of these.
+
+    Attributes
+    ----------
+    file : Path or None
+        A table of its own.
+    rows : str or None
+        Numbers and ranges such as 1,5,41:60, or COLUMN=VALUE.
+    fraction : float or None
+        A share of the rows, drawn at random (by scikit-learn, with ``random_state=0``).
+    """
+
+    file: Path | None = None
+    rows: str | None = None
+    fraction: float | None = None
+
+    def checked(self) -> "Held":
+        """Refuse contradictions before a table is read."""
+        given = [
+            f"--test{suffix}"
+            for suffix, value in (
+                ("", self.file),
+                ("-rows", self.rows),
+                ("-fraction", self.fraction),
+            )
+            if value is not None
+        ]
+        if len(given) > 1:
+            raise InvalidInputError(f"{' and '.join(given)} exclude each other; give one of them.")
+        if self.fraction is not None:
+            as_fraction(self.fraction, "--test-fraction")
+        return self
+
+    def __bool__(self) -> bool:
+        return any(one is not None for one in (self.file, self.rows, self.fraction))
+
+
 def read_problem(
     file: str,
     response: str,
@@ -121,48 +235,238 @@ def read_problem(
     label: str | None = None,
     drop_missing: bool = False,
     sheet: str | None = None,
+    held: Held | None = None,
 ) -> TableProblem:
     """Read a table and take response and predictors out of it.
 
     The columns of ``groups`` and ``label`` are no predictors.
     """
+    held = (held or Held()).checked()
     require_apart(response, features, {"--groups": groups, "--id": label})
     table = (read_folder if Path(file).is_dir() else read_table)(file, sheet=sheet)
     target = _response(table, response)
     with located(table):
         apart = [find_column(name, table.names) for name in (groups, label) if name is not None]
         names, notes = _predictors(table, target, features, [*exclude, *apart])
-        y = table.numbers((target,))[:, 0]
-        X = table.numbers(names)
     if len(table) < 2:
         raise InvalidInputError(_in(table, "there is only 1 row; a fit needs more."))
-    missing = np.column_stack([np.isnan(y), np.isnan(X)])
-    rows = missing.any(axis=1)
-    if rows.any():
-        _require_some_values(table, missing, (target, *names))
-        if not drop_missing:
-            raise InvalidInputError(_in(table, _missing_values(missing, (target, *names))))
-        _require_rows(table, int(rows.sum()))
-        X, y = X[~rows], y[~rows]
-        notes = (*notes, f"{rows.sum()} of {len(table)} rows dropped because of missing values.")
-    if np.all(y == y[0]):
+    rows, kept = _complete_rows(table, target, names, label, drop_missing=drop_missing)
+    dropped = len(table) - int(kept.sum())
+    if dropped:
+        notes = (*notes, f"{dropped} of {len(table)} rows dropped because of missing values.")
+    known = None if groups is None else _groups(table, groups, kept)
+    test = None
+    if held:
+        fit, test, note = _held_out(table, rows, known, held, target, names, drop_missing)
+        rows, notes = _taken(rows, fit), (*notes, note)
+        known = None if known is None else known[fit]
+    if np.all(rows.y == rows.y[0]):
         raise InvalidInputError(
-            _in(table, f"{shortened(target)} is {y[0]:g} in all rows; there is nothing to predict.")
+            _in(
+                table,
+                f"{shortened(target)} is {rows.y[0]:g} in all rows; there is nothing to predict.",
+            )
         )
     return TableProblem(
-        X=table.with_names(X, names),
-        y=y,
-        groups=None if groups is None else _groups(table, groups, np.asarray(~rows)),
-        labels=None if (named := row_labels(table, label)) is None else named[~rows],
+        rows=rows,
+        X=rows.X,
+        test=test,
+        groups=known,
         replicates=_replicates(table, [target, *names], label),
-        shape=(len(y), len(names)),
+        shape=(len(rows.y), len(names)),
         names=names,
         response=target,
         source=table.source,
         described=table.described,
-        dropped=int(rows.sum()),
+        dropped=dropped,
         notes=notes,
     )
+
+
+def _complete_rows(
+    table: Table,
+    target: str,
+    names: tuple[str, ...],
+    label: str | None,
+    *,
+    drop_missing: bool,
+) -> tuple[Rows, Mask]:
+    """Return the rows without missing values, and which ones these are."""
+    with located(table):
+        y = table.numbers((target,))[:, 0]
+        X = table.numbers(names)
+    missing = np.column_stack([np.isnan(y), np.isnan(X)])
+    kept: Mask = np.logical_not(missing.any(axis=1))
+    if not kept.all():
+        _require_some_values(table, missing, (target, *names))
+        if not drop_missing:
+            raise InvalidInputError(_in(table, _missing_values(missing, (target, *names))))
+        _require_rows(table, int((~kept).sum()))
+    labels = row_labels(table, label)
+    everything = Rows(
+        X=table.with_names(X, names),
+        y=y,
+        numbers=np.arange(1, len(y) + 1),
+        labels=labels,
+        source=table.source,
+    )
+    return (everything if kept.all() else _taken(everything, kept)), kept
+
+
+def _taken(rows: Rows, which: Mask) -> Rows:
+    labels = None if rows.labels is None else rows.labels[which]
+    X = rows.X[which].reset_index(drop=True)
+    return replace(rows, X=X, y=rows.y[which], numbers=rows.numbers[which], labels=labels)
+
+
+# Rows that are kept apart to test a model on
+# -------------------------------------------
+
+
+def _held_out(
+    table: Table,
+    rows: Rows,
+    groups: Labels | None,
+    held: Held,
+    target: str,
+    names: tuple[str, ...],
+    drop_missing: bool,
+) -> tuple[Mask, Rows, str]:
+    """Return which rows to fit, the rows to test on, and what to say about them."""
+    if held.file is not None:
+        test = _test_table(held.file, target, names, drop_missing)
+        return (
+            np.ones(len(rows.y), dtype=bool),
+            test,
+            f"Tested on {plural(len(test.y), 'row')} of {held.file.name}.",
+        )
+    if held.fraction is not None:
+        which = _drawn(rows, groups, held.fraction)
+        how = f"drawn at random ({held.fraction:.0%}, random_state=0)"
+    else:
+        assert held.rows is not None
+        chosen = choose_rows(table, held.rows, "--test-rows")
+        which, how = chosen[rows.numbers - 1], "as asked for"
+    count = int(which.sum())
+    if not 0 < count < len(which) - 1:
+        raise InvalidInputError(
+            _in(
+                table,
+                f"{count} of {len(which)} rows would be kept apart for the test; at least one must "
+                "be, and at least two must stay for the fit.",
+            )
+        )
+    test = replace(_taken(rows, which), source=f"{count} rows of {Path(rows.source).name}")
+    kept_apart = f"Kept apart for the test, {how}: {count} of {len(which)} rows."
+    if groups is not None and held.rows is not None:
+        shared = sorted(set(groups[which].tolist()) & set(groups[~which].tolist()))
+        if shared:
+            kept_apart += (
+                f" Groups with rows on both sides: {listed(list(map(shortened, shared)))}."
+            )
+    return ~which, test, kept_apart
+
+
+def _drawn(rows: Rows, groups: Labels | None, fraction: float) -> Mask:
+    """Draw rows, or whole groups, at random."""
+    from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
+
+    make = ShuffleSplit if groups is None else GroupShuffleSplit
+    try:
+        _, drawn = next(make(1, test_size=fraction, random_state=0).split(rows.X, rows.y, groups))
+    except ValueError as error:
+        raise InvalidInputError(
+            f"--test-fraction {fraction:g} of {len(rows.y)} rows leaves too few to fit or to test."
+        ) from error
+    which = np.zeros(len(rows.y), dtype=bool)
+    which[drawn] = True
+    return which
+
+
+def _test_table(file: Path, target: str, names: tuple[str, ...], drop_missing: bool) -> Rows:
+    table = read_table(file)
+    with located(table):
+        found, _ = match_columns(names, table)
+        if target not in table.names:
+            raise InvalidInputError(
+                f"--test needs the response {shortened(target)}{suggestion(target, table.names)}"
+            )
+    rows, _ = _complete_rows(table, target, found, None, drop_missing=drop_missing)
+    return replace(rows, X=table.with_names(rows.X.to_numpy(), names), source=str(file))
+
+
+def choose_rows(table: Table, text: str, option: str) -> Mask:
+    """Return which rows are meant by numbers and ranges, or by COLUMN=VALUE.
+
+    Parameters
+    ----------
+    table : Table
+    text : str
+        Such as "1,5,41:60", rows counted from 1 below the header, both ends included; or
+        "set=test", all rows with this value.
+    option : str
+        For messages.
+    """
+    chosen = np.zeros(len(table), dtype=bool)
+    name, equals, value = text.partition("=")
+    if equals:
+        with located(table):
+            chosen = np.asarray(labels_of(table, find_column(name, table.names)) == value)
+        if not chosen.any():
+            known = sorted(set(labels_of(table, name).tolist()))
+            raise InvalidInputError(
+                _in(
+                    table,
+                    f"{option} {text}: no row has this value in {shortened(name)}; there are "
+                    f"{listed([shortened(one) for one in known])}.",
+                )
+            )
+        return chosen
+    for part in text.split(","):
+        ends = [end.strip() for end in part.split(":")]
+        numbers = [int(end) if end.isdecimal() and len(end) < 10 else 0 for end in ends]
+        if len(ends) > 2 or min(numbers) < 1 or max(numbers) > len(table):
+            raise InvalidInputError(
+                _in(
+                    table,
+                    f"{option} {text[:40]}: numbers from 1 to {len(table)} are needed, with ranges "
+                    "as in 1,5,41:60, or COLUMN=VALUE.",
+                )
+            )
+        chosen[min(numbers) - 1 : max(numbers)] = True
+    return chosen
+
+
+def match_columns(wanted: tuple[str, ...], rows: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Find predictors in a table: by name, else by the number the name stands for."""
+    known = set(rows.names)
+    absent = [name for name in wanted if name not in known]
+    if not absent:
+        return wanted, ()
+    by_number: dict[float, list[str]] = {}
+    for name in rows.names:
+        value = header_number(name)
+        if value is not None:
+            by_number.setdefault(value, []).append(name)
+    found = {name: by_number.get(_key(name), []) for name in absent}
+    lost = [name for name, candidates in found.items() if len(candidates) != 1]
+    if lost:
+        raise InvalidInputError(
+            f"{len(lost)} of {len(wanted)} predictors of the model are not in the table: "
+            f"{listed([shortened(name) for name in lost])}"
+            f"{suggestion(lost[0], rows.names)}"
+        )
+    names = tuple(found[name][0] if name in found else name for name in wanted)
+    return names, (f"{plural(len(absent), 'column')} recognised by the number in the name.",)
+
+
+def _key(name: str) -> float:
+    value = header_number(name)
+    return float("nan") if value is None else value
+
+
+# The response and the predictors among the columns of a table
+# ------------------------------------------------------------
 
 
 def _response(table: Table, response: str) -> str:

@@ -17,7 +17,6 @@ RULES = (
     "one-standard-error",
     "randomization",
 )
-PLOT_FORMATS = ("png", "svg", "pdf")
 DEFAULT_COMPONENTS = 30
 
 
@@ -30,6 +29,7 @@ def _completing(words: tuple[str, ...]) -> Callable[[str], list[str]]:
 
 _TABLE = "Columns of the table"
 _MODEL = "Model"
+_TEST = "Rows to test on"
 _OUTPUT = "Output"
 
 File = Annotated[
@@ -198,6 +198,54 @@ DofKind = Annotated[
         rich_help_panel=_MODEL,
     ),
 ]
+Preprocess = Annotated[
+    str,
+    typer.Option(
+        metavar="STEPS",
+        help="Preprocessing, such as savgol:15:2:1,snv (window, degree, derivative). Steps: "
+        "snv, msc, savgol, smooth, detrend, baseline, center, autoscale.",
+        rich_help_panel=_MODEL,
+    ),
+]
+Preprocesses = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--preprocess",
+        metavar="STEPS",
+        help="Preprocessing, such as savgol:15:2:1,snv; none for none. Repeat it to compare.",
+        show_default="none",
+        rich_help_panel=_MODEL,
+    ),
+]
+Test = Annotated[
+    Path | None,
+    typer.Option(
+        "--test",
+        metavar="FILE",
+        help="Test the model on the rows of another table with the same columns.",
+        show_default=False,
+        rich_help_panel=_TEST,
+    ),
+]
+TestRows = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ROWS",
+        help="Keep rows apart for the test: 1,5,41:60 (1 is the first row below the header), or "
+        "COLUMN=VALUE.",
+        show_default=False,
+        rich_help_panel=_TEST,
+    ),
+]
+TestFraction = Annotated[
+    float | None,
+    typer.Option(
+        metavar="P",
+        help="Keep a random share of the rows apart for the test; the same one every time.",
+        show_default=False,
+        rich_help_panel=_TEST,
+    ),
+]
 Level = Annotated[
     float, typer.Option(metavar="P", help="Level of the intervals.", rich_help_panel=_MODEL)
 ]
@@ -231,6 +279,17 @@ ModelOut = Annotated[
         "--model",
         metavar="FILE.json",
         help="Keep the model for `plsdof predict`.",
+        show_default=False,
+        rich_help_panel=_OUTPUT,
+    ),
+]
+TablesOut = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        metavar="FILE.xlsx|csv",
+        help="Write the tables to Excel: coefficients, models, figures of merit, test rows. To "
+        "CSV go the coefficients only.",
         show_default=False,
         rich_help_panel=_OUTPUT,
     ),

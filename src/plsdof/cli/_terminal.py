@@ -1,7 +1,6 @@
 """What a command prints: text that is safe against hostile names, tables, and JSON for machines."""
 
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from plsdof import __version__
+from plsdof.files.writing import plain
 
 # Text for a terminal: safe against hostile names, readable at 80 columns
 # -----------------------------------------------------------------------
@@ -165,19 +165,6 @@ def json_text(content: Mapping[str, Any]) -> str:
     """
     lines = (f" {json.dumps(key)}: {_line(value)}" for key, value in plain(content).items())
     return "{\n" + ",\n".join(lines) + "\n}"
-
-
-def plain(value: Any) -> Any:
-    """Return a value made of lists, dictionaries, text, finite numbers and None only."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(entry) for key, entry in value.items()}
-    if isinstance(value, np.ndarray | np.generic):
-        return plain(value.tolist())
-    if isinstance(value, list | tuple):
-        return [plain(entry) for entry in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def _line(value: Any) -> str:

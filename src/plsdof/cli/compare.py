@@ -10,7 +10,17 @@ from plsdof._core.criteria import CRITERIA
 from plsdof._core.fit import METHODS, method_label
 from plsdof._core.inputs import as_choice
 from plsdof.cli import _options as options
-from plsdof.cli._analysis import as_folds, criterion_name, default_components, heading, select_by
+from plsdof.cli._analysis import (
+    Analysis,
+    as_folds,
+    check_steps,
+    criterion_name,
+    cross_validate_problem,
+    default_components,
+    heading,
+    preprocessing_notes,
+    select_by,
+)
 from plsdof.cli._data import Folds, TableProblem, read_problem
 from plsdof.cli._terminal import (
     add_row,
@@ -24,7 +34,7 @@ from plsdof.cli._terminal import (
     table,
     waiting,
 )
-from plsdof.complexity.comparison import Comparison, compare_paths
+from plsdof.complexity.comparison import Comparison
 from plsdof.errors import NotAvailableError
 
 _MOST_COMPONENTS = 10
@@ -42,13 +52,20 @@ def compare(
     criterion: options.Criterion = "bic",
     max_components: options.MaxComponents = None,
     no_scale: options.NoScale = False,
+    preprocess: options.Preprocesses = None,
     cv: options.FoldsText = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
 ) -> None:
-    """Compare PLS, PCR and ridge regression on the scale of their Degrees of Freedom."""
+    """Compare PLS, PCR and ridge regression on the scale of their Degrees of Freedom.
+
+    With --preprocess more than once, compare these ways of preprocessing, too.
+    """
     as_choice(criterion, "--criterion", options.CHOICES)
+    chains = list(dict.fromkeys(preprocess or ["none"]))
+    for steps in chains:
+        check_steps(steps)
     folds = as_folds(cv, criterion, groups)
     with waiting("Reading the table", quiet=quiet):
         problem = read_problem(
@@ -63,46 +80,68 @@ def compare(
         )
     with waiting("Comparing", quiet=quiet), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        compared = compare_methods(
-            problem, scale=not no_scale, folds=folds, max_components=max_components
-        )
+        problems = {steps: problem.after(steps) for steps in chains}
+        results = {
+            steps: compare_methods(
+                one, scale=not no_scale, folds=folds, max_components=max_components
+            )
+            for steps, one in problems.items()
+        }
     notes = list(dict.fromkeys([*problem.notes, *(str(one.message) for one in caught)]))
     notes += [] if folds is None else problem.cross_validation_notes
-    chosen = choose(compared, criterion)
+    for one in problems.values():
+        notes += preprocessing_notes(one, cross_validated=folds is not None)
+    chosen = {steps: choose(result, criterion) for steps, result in results.items()}
     if as_json:
-        print_json("compare", _content(problem, compared, chosen, criterion, notes))
+        print_json("compare", _content(problem, results, chosen, criterion, notes))
     elif not quiet:
         screen = console()
         screen.print(heading(problem), style="bold")
         screen.print()
-        screen.print(_best_table(compared, chosen, criterion))
+        screen.print(_best_table(results, chosen, criterion))
+        if len(chains) == 1:
+            compared, best = results[chains[0]], chosen[chains[0]]
+            screen.print()
+            screen.print(_scale_table(compared, best, verbose))
+            words = _in_words(compared, best)
+        else:
+            words = _best_in_words(results, chosen)
         screen.print()
-        screen.print(_scale_table(compared, chosen, verbose))
-        screen.print()
-        remark(screen, "In words", _in_words(compared, chosen))
+        remark(screen, "In words", words)
         note(screen, notes)
 
 
 def compare_methods(
-    problem: TableProblem, *, scale: bool, folds: Folds | None, max_components: int | None
+    problem: TableProblem,
+    *,
+    scale: bool,
+    folds: Folds | None,
+    max_components: int | None,
+    known: Analysis | None = None,
 ) -> Comparison:
-    """Fit PLS, PCR and ridge to a problem, all with the same scaling and folds."""
+    """Fit PLS, PCR and ridge to a problem, all with the same scaling and folds.
+
+    What is ``known`` of one of them is not computed again.
+    """
     rows, p = problem.shape
-    cv: Any = None
     usable = rows
     if folds is not None:
-        split = problem.split(folds)
-        cv = problem.n_folds(folds)
-        if problem.groups is not None:
-            cv = [(fold.train, fold.test) for fold in split]
-        usable = rows - max(len(fold.test) for fold in split)
+        usable = rows - max(len(fold.test) for fold in problem.split(folds))
     most = default_components(usable, p, max_components)
     sizes = {"max_components": most, "alphas": None}
-    methods = {
-        name: one.sized(float(rows), scale=scale, **{one.size: sizes[one.size]})
-        for name, one in METHODS.items()
-    }
-    return compare_paths(problem.X, problem.y, methods, criteria=tuple(CRITERIA), cv=cv)
+    paths, validated = {}, {}
+    for name, method in METHODS.items():
+        limits = {method.size: sizes[method.size]}
+        same = known if known is not None and known.plan.method == name else None
+        if same is None:
+            paths[name] = method.sized(float(rows), scale=scale, **limits)(problem.X, problem.y)
+        else:
+            paths[name] = same.path
+        if same is not None and same.cv is not None:
+            validated[name] = same.cv
+        elif folds is not None:
+            validated[name] = cross_validate_problem(problem, name, folds, scale=scale, **limits)
+    return Comparison.of(paths, validated, criteria=tuple(CRITERIA))
 
 
 def choose(compared: Comparison, criterion: str) -> dict[str, int]:
@@ -116,24 +155,50 @@ def choose(compared: Comparison, criterion: str) -> dict[str, int]:
     return chosen
 
 
-def _best_table(compared: Comparison, chosen: dict[str, int], criterion: str) -> Table:
-    with_cv = not np.all(np.isnan(compared.cv_error))
+def _best_table(
+    results: dict[str, Comparison], chosen: dict[str, dict[str, int]], criterion: str
+) -> Table:
+    with_cv = _has_cv(results)
     by = "" if criterion == "cv" else criterion
-    headings = ["method", "model", "DoF", "RMSEC"]
+    several = len(results) > 1
+    headings = ["preprocessing"] * several + ["method", "model", "DoF", "RMSEC"]
     headings += [criterion_name(by)] if by else []
     headings += ["RMSECV"] if with_cv else []
-    made = table(f"Chosen by {criterion_name(criterion)}", headings, text_columns=2)
-    for name, row in chosen.items():
-        cells = [method_label(name), _label(compared, name, row), fixed(compared.dof[row])]
-        cells.append(number(np.sqrt(compared.train_error)[row]))
-        cells += [number(compared.criteria[by][row])] if by else []
-        cells += [number(np.sqrt(compared.cv_error)[row])] if with_cv else []
-        add_row(made, cells)
+    made = table(f"Chosen by {criterion_name(criterion)}", headings, text_columns=2 + several)
+    for steps, compared in results.items():
+        for name, row in chosen[steps].items():
+            cells = [steps] * several
+            cells += [method_label(name), _label(compared, name, row), fixed(compared.dof[row])]
+            cells.append(number(np.sqrt(compared.train_error)[row]))
+            cells += [number(compared.criteria[by][row])] if by else []
+            cells += [number(np.sqrt(compared.cv_error)[row])] if with_cv else []
+            add_row(made, cells)
     made.caption = "RMSEC: root mean squared error of the fitted rows" + (
         "; RMSECV: of rows left out, by cross-validation" if with_cv else ""
     )
     made.caption_justify = "left"
     return made
+
+
+def _has_cv(results: dict[str, Comparison]) -> bool:
+    return not all(np.all(np.isnan(one.cv_error)) for one in results.values())
+
+
+def _best_in_words(results: dict[str, Comparison], chosen: dict[str, dict[str, int]]) -> str:
+    """Name the chain and method with the smallest error, and what they cost."""
+    if not _has_cv(results):
+        return "Add --cv 10 for errors on rows the models have not seen."
+    error, steps, name, row = min(
+        (float(results[steps].cv_error[row]), steps, name, row)
+        for steps, rows in chosen.items()
+        for name, row in rows.items()
+    )
+    dof, size = results[steps].dof[row], number(np.sqrt(error))
+    return (
+        f"The smallest cross-validated error, {size}, is that of {method_label(name)} with "
+        f"--preprocess {steps}; it uses {dof:.1f} Degrees of Freedom. The smallest of many "
+        "errors is too small on average: plsdof fit --test-fraction 0.3 tells how much."
+    )
 
 
 def _label(compared: Comparison, name: str, row: int) -> str:
@@ -192,12 +257,19 @@ def _in_words(compared: Comparison, chosen: dict[str, int]) -> str:
 
 def _content(
     problem: TableProblem,
-    compared: Comparison,
-    chosen: dict[str, int],
+    results: dict[str, Comparison],
+    chosen: dict[str, dict[str, int]],
     criterion: str,
     notes: list[str],
 ) -> dict[str, Any]:
-    roots = {"rmsec": np.sqrt(compared.train_error), "rmsecv": np.sqrt(compared.cv_error)}
+    models: list[dict[str, Any]] = []
+    rows: dict[str, Any] = {}
+    for steps, compared in results.items():
+        roots = {"rmsec": np.sqrt(compared.train_error), "rmsecv": np.sqrt(compared.cv_error)}
+        start = len(models)
+        found = records(compared.columns() | roots)
+        models += [{"preprocessing": steps, **one} for one in found]
+        rows[steps] = {name: start + row for name, row in chosen[steps].items()}
     return {
         "file": problem.source,
         "response": problem.response,
@@ -205,7 +277,7 @@ def _content(
         "p": len(problem.names),
         "rows_dropped": problem.dropped,
         "criterion": criterion,
-        "models": records(compared.columns() | roots),
-        "chosen": chosen,
+        "models": models,
+        "chosen": next(iter(rows.values())) if len(rows) == 1 else rows,
         "notes": notes,
     }

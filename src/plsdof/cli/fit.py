@@ -4,14 +4,17 @@ import io
 import shlex
 import sys
 import warnings
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from plsdof.chemometrics.merit import TestSet
 from plsdof.cli import _options as options
 from plsdof.cli._analysis import Analysis, Plan, analyse, as_folds, noise_sentence, show_fit, why
 from plsdof.cli._data import (
+    Held,
     Problem,
     StreamedProblem,
     TableProblem,
@@ -22,7 +25,20 @@ from plsdof.cli._data import (
 )
 from plsdof.cli._terminal import console, print_json, records, remark, waiting
 from plsdof.errors import InvalidInputError
-from plsdof.files.writing import atomic_write, check_writable
+from plsdof.files.writing import (
+    TABLE_ENDINGS,
+    atomic_write,
+    check_writable,
+    require_ending,
+    write_tables,
+)
+
+ENDINGS = {
+    "--report": (".html", ".htm"),
+    "--plot": (".png", ".svg", ".pdf"),
+    "--model": (".json",),
+    "--out": TABLE_ENDINGS,
+}
 
 
 def fit(
@@ -42,13 +58,18 @@ def fit(
     components: options.Components = None,
     dof: options.DofKind = "exact",
     no_scale: options.NoScale = False,
+    preprocess: options.Preprocess = "none",
     cv: options.FoldsText = None,
+    test: options.Test = None,
+    test_rows: options.TestRows = None,
+    test_fraction: options.TestFraction = None,
     level: options.Level = 0.95,
     stability: options.Stability = False,
     as_json: options.AsJson = False,
     report: options.Report = None,
     plot: options.Plot = None,
     model: options.ModelOut = None,
+    tables: options.TablesOut = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
 ) -> None:
@@ -64,18 +85,22 @@ def fit(
         scale=not no_scale,
         level=level,
         stability=stability,
+        preprocess=preprocess,
     ).checked()
-    _check_outputs(file, {"--report": report, "--plot": plot, "--model": model})
+    held = Held(file=test, rows=test_rows, fraction=test_fraction).checked()
+    _check_outputs(file, {"--report": report, "--plot": plot, "--model": model, "--out": tables})
     columns: dict[str, Any] = {"features": features or (), "exclude": exclude or (), "label": label}
     rows: dict[str, Any] = {"drop_missing": drop_missing, "sheet": sheet, "groups": groups}
     problem: TableProblem | StreamedProblem
     if is_streamed(file, in_memory):
-        _refuse_streamed(file, plan, {**rows, "report": report, "plot": plot})
+        tests = {"test": test, "test-rows": test_rows, "test-fraction": test_fraction}
+        _refuse_streamed(file, plan, {**rows, **tests, "report": report, "plot": plot})
         shown = not quiet and sys.stderr.isatty()
         problem = read_streamed(file, response, **columns, scale=plan.scale, progress=shown)
     else:
         with waiting("Reading the table", quiet=quiet):
-            problem = read_problem(str(file), response, **columns, **rows)
+            problem = read_problem(str(file), response, **columns, **rows, held=held)
+            problem = problem.after(plan.preprocess)
     # A pass over the files has a bar of its own.
     passes = isinstance(problem, StreamedProblem) and problem.is_read_again
     with waiting("Fitting", quiet=quiet or passes):
@@ -87,6 +112,9 @@ def fit(
         written = _write(
             problem, analysis, report=report, plot=plot, model=model, label=label, quiet=quiet
         )
+        if tables is not None:
+            write_tables(_tables(problem, analysis, tables), tables)
+            written["tables"] = str(tables)
     if as_json:
         print_json("fit", {**to_content(problem, analysis), "written": written})
     elif not quiet:
@@ -126,12 +154,44 @@ def to_content(problem: Problem, analysis: Analysis) -> dict[str, Any]:
             "words": f"{why(analysis)} {noise_sentence(analysis)}",
         },
         "stability": _stability(analysis),
+        "preprocessing": None if plan.preprocess == "none" else plan.preprocess,
         "r_squared": analysis.r_squared,
+        "merit": {name: asdict(figures) for name, figures in analysis.merit.items()},
+        "test": _test(analysis),
         "sigma": _sigma(analysis),
         "intercept": _intercept(analysis),
         "coefficients": records(_coefficients(problem, analysis)),
         "notes": [*problem.notes, *analysis.notes],
     }
+
+
+def _test(analysis: Analysis) -> dict[str, Any] | None:
+    test = analysis.test
+    if test is None:
+        return None
+    return {"source": test.source, "rows": records(_test_columns(test))}
+
+
+def _test_columns(test: TestSet) -> dict[str, Any]:
+    columns: dict[str, Any] = {"row": test.row_numbers}
+    columns |= {} if test.labels is None else {"id": test.labels}
+    return columns | {"observed": test.observed, "prediction": test.predicted}
+
+
+def _tables(problem: Problem, analysis: Analysis, file: Path) -> dict[str, dict[str, Any]]:
+    """Return the tables to write: all of them to Excel, the coefficients to text."""
+    found = {"coefficients": _coefficients(problem, analysis)}
+    if file.suffix.lower() != ".xlsx":
+        return found
+    found["models"] = _path_columns(analysis)
+    if analysis.merit:
+        figures = [asdict(one) for one in analysis.merit.values()]
+        found["figures of merit"] = {"rows": list(analysis.merit)} | {
+            name: [one[name] for one in figures] for name in figures[0]
+        }
+    if analysis.test is not None:
+        found["test"] = _test_columns(analysis.test)
+    return found
 
 
 def _stability(analysis: Analysis) -> dict[str, Any] | None:
@@ -209,6 +269,7 @@ def _refuse_streamed(file: Path, plan: Plan, wanted: dict[str, Any]) -> None:
             "--cv": plan.folds is not None and plan.criterion != "cv",
             "--criterion cv": plan.criterion == "cv",
             "--stability": plan.stability,
+            "--preprocess": plan.preprocess != "none",
             **{f"--{name.replace('_', '-')}": bool(value) for name, value in wanted.items()},
         },
     )
@@ -229,10 +290,7 @@ def _check_outputs(file: Path, outputs: dict[str, Path | None]) -> None:
                 f"{option} {path} would overwrite {seen[path.resolve()]}; choose another name."
             )
         seen[path.resolve()] = f"the file of {option}"
-    if "--plot" in wanted and wanted["--plot"].suffix.lower()[1:] not in options.PLOT_FORMATS:
-        raise InvalidInputError(
-            f"--plot {wanted['--plot']}: the name must end in .png, .svg or .pdf."
-        )
+        require_ending(option, path, ENDINGS[option])
 
 
 def _write(
@@ -267,6 +325,7 @@ def _write_report(problem: TableProblem, analysis: Analysis, file: Path, quiet: 
             scale=plan.scale,
             folds=plan.folds,
             max_components=plan.max_components,
+            known=analysis,
         )
     write_report(
         file,
@@ -319,5 +378,6 @@ def _write_model(
         source=source,
         noise=analysis.plan.noise,
         intervals=not isinstance(problem, StreamedProblem) or problem.has_intervals,
+        preprocessing=problem.preprocessing if isinstance(problem, TableProblem) else None,
     )
     save_model(kept, file)

@@ -16,7 +16,7 @@ from plsdof._core.inputs import as_choice
 from plsdof._core.path import PLSPath
 from plsdof.cli._terminal import add_row, console, print_json, remark, table
 from plsdof.datasets import load_ozone
-from plsdof.files.writing import atomic_write, check_writable
+from plsdof.files.writing import atomic_write, check_writable, require_ending
 from plsdof.inference.intervals import coefficient_inference, noise_interval
 from plsdof.selection.cross_validation import cross_validate
 
@@ -146,6 +146,7 @@ def _export(file: Path, as_json: bool) -> None:
     from plsdof.datasets.catalogue import GASOLINE, OZONE, read_shipped
 
     name = as_choice(file.stem, "The name of the file of --export", tuple(_TRIALS))
+    require_ending("--export", file, (".csv",))
     check_writable(file)
     with atomic_write(file) as stream:
         stream.write(read_shipped({"gasoline": GASOLINE, "ozone": OZONE}[name]).encode())

@@ -1,8 +1,6 @@
 """``plsdof predict``: predictions, their intervals, and which rows are unusual."""
 
-import csv
-import io
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,8 +11,10 @@ import typer
 from rich.table import Table as RichTable
 
 from plsdof._core.inputs import Array, as_fraction
+from plsdof.chemometrics.merit import FiguresOfMerit, figures_of_merit
 from plsdof.cli import _options as options
-from plsdof.cli._data import listed, located, row_labels
+from plsdof.cli._analysis import merit_sentence
+from plsdof.cli._data import listed, located, match_columns, row_labels
 from plsdof.cli._terminal import (
     add_row,
     console,
@@ -22,7 +22,6 @@ from plsdof.cli._terminal import (
     note,
     number,
     percent,
-    plain,
     plural,
     print_json,
     records,
@@ -32,10 +31,10 @@ from plsdof.cli._terminal import (
     waiting,
 )
 from plsdof.errors import InvalidInputError
-from plsdof.files.columns import header_number, shortened, suggestion
+from plsdof.files.columns import shortened
 from plsdof.files.models import PortableModel, load_model
 from plsdof.files.tables import Table, read_table, shortened_path
-from plsdof.files.writing import atomic_write, check_writable
+from plsdof.files.writing import TABLE_ENDINGS, check_writable, require_ending, write_tables
 
 # What ``plsdof predict`` computes: predictions, their intervals, and which rows are unusual
 # ------------------------------------------------------------------------------------------
@@ -56,18 +55,14 @@ class Predictions:
         nan where there is none.
     limits : dict of float
         Of t2 and q, above which a row is unusual.
-    rmse, bias : float
-        Root mean squared error and mean of prediction - observed; nan without observed values.
-    compared : int
-        Number of rows with an observed value and a prediction.
+    merit : FiguresOfMerit or None
+        Of the rows with an observed value and a prediction; None if there are none.
     notes : tuple of str
     """
 
     columns: dict[str, npt.NDArray[Any]]
     limits: dict[str, float]
-    rmse: float
-    bias: float
-    compared: int
+    merit: FiguresOfMerit | None
     notes: tuple[str, ...]
 
 
@@ -82,7 +77,7 @@ def predict_table(
     """Predict the rows of a table; extra columns are ignored, the order does not matter."""
     with located(rows):
         labels = _labels(model, rows, label)
-        names, notes = _matched(model, rows)
+        names, notes = match_columns(model.names, rows)
         X = rows.numbers(names)
     complete = ~np.isnan(X).any(axis=1)
     if not complete.all():
@@ -110,17 +105,16 @@ def predict_table(
         unusual = np.any([columns[name] > limits[name] for name in limits], axis=0)
         columns["unusual"] = np.asarray(np.where(complete, unusual, None))
     notes += _warning(columns) if limits else (_why_no_check(model),)
-    difference = columns["prediction"] - (np.nan if observed is None else observed)
-    difference = difference[~np.isnan(difference)]
-    known = len(difference) > 0
-    return Predictions(
-        columns=columns,
-        limits=limits,
-        rmse=float(np.sqrt(np.mean(difference**2))) if known else float("nan"),
-        bias=float(np.mean(difference)) if known else float("nan"),
-        compared=len(difference),
-        notes=notes,
-    )
+    return Predictions(columns=columns, limits=limits, merit=_merit(columns), notes=notes)
+
+
+def _merit(columns: dict[str, npt.NDArray[Any]]) -> FiguresOfMerit | None:
+    if "observed" not in columns:
+        return None
+    known = ~np.isnan(columns["observed"]) & ~np.isnan(columns["prediction"])
+    if not known.any():
+        return None
+    return figures_of_merit(columns["observed"][known], columns["prediction"][known])
 
 
 def _predicted(model: PortableModel, X: Array, level: float) -> dict[str, Array]:
@@ -188,35 +182,6 @@ def _spread(columns: dict[str, Array], complete: Any) -> dict[str, Array]:
     return placed
 
 
-def _matched(model: PortableModel, rows: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Find the predictors in the table: by name, else by the number the name stands for."""
-    known = set(rows.names)
-    absent = [name for name in model.names if name not in known]
-    if not absent:
-        return model.names, ()
-    by_number: dict[float, list[str]] = {}
-    for name in rows.names:
-        value = header_number(name)
-        if value is not None:
-            by_number.setdefault(value, []).append(name)
-    found = {name: by_number.get(_key(name), []) for name in absent}
-    lost = [name for name, candidates in found.items() if len(candidates) != 1]
-    if lost:
-        raise InvalidInputError(
-            f"{len(lost)} of {len(model.names)} predictors of the model are not in the table: "
-            f"{listed([shortened(name) for name in lost])}"
-            f"{suggestion(lost[0], rows.names)}"
-        )
-    names = tuple(found[name][0] if name in found else name for name in model.names)
-    note_ = f"{plural(len(absent), 'column')} recognised by the number in the name."
-    return names, (note_,)
-
-
-def _key(name: str) -> float:
-    value = header_number(name)
-    return float("nan") if value is None else value
-
-
 def _observed(model: PortableModel, rows: Table) -> Array | None:
     """Return the response if the table has it; a column of text is not it."""
     if model.response not in rows.names or rows.is_text(model.response):
@@ -263,7 +228,9 @@ def predict(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE.csv", help="Write all predictions to a CSV file.", show_default=False
+            metavar="FILE.csv|xlsx",
+            help="Write all predictions to a CSV or Excel file.",
+            show_default=False,
         ),
     ] = None,
     level: Annotated[float, typer.Option(metavar="P", help="Level of the intervals.")] = 0.95,
@@ -296,6 +263,7 @@ def predict(
     as_fraction(level, "--level")
     if out is not None:
         check_writable(out)
+        require_ending("--out", out, TABLE_ENDINGS)
         if out.resolve() in (file.resolve(), model.resolve()):
             raise InvalidInputError(f"--out {out} would overwrite the input; choose another name.")
     with waiting("Reading", quiet=quiet):
@@ -304,23 +272,11 @@ def predict(
     with waiting("Predicting", quiet=quiet):
         predicted = predict_table(fitted, rows, level=level, drop_missing=drop_missing, label=label)
     if out is not None:
-        with atomic_write(out) as stream:
-            stream.write(_csv(predicted.columns).encode())
+        write_tables({"predictions": predicted.columns}, out)
     if as_json:
         print_json("predict", _content(predicted, fitted, model, rows, level, out))
     elif not quiet:
         _show(predicted, fitted, rows, level, out, verbose=verbose)
-
-
-def _csv(columns: dict[str, npt.NDArray[Any]]) -> str:
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(columns)
-    lists = [plain(values) for values in columns.values()]
-    writer.writerows(
-        ["" if cell is None else cell for cell in row] for row in zip(*lists, strict=True)
-    )
-    return stream.getvalue()
 
 
 def _content(
@@ -331,6 +287,7 @@ def _content(
     level: float,
     out: Path | None,
 ) -> dict[str, Any]:
+    merit = predicted.merit
     return {
         "model": str(model_file),
         "file": rows.source,
@@ -338,9 +295,10 @@ def _content(
         "level": level,
         "predictions": records(predicted.columns),
         "limits": {**predicted.limits, "level": CHECK_LEVEL} if predicted.limits else None,
-        "rmse": predicted.rmse,
-        "bias": predicted.bias,
-        "compared": predicted.compared,
+        "rmse": None if merit is None else merit.rmse,
+        "bias": None if merit is None else merit.bias,
+        "compared": 0 if merit is None else merit.n,
+        "merit": None if merit is None else asdict(merit),
         "notes": predicted.notes,
         "written": {} if out is None else {"predictions": str(out)},
     }
@@ -364,8 +322,8 @@ def _show(
     screen.print()
     screen.print(_prediction_table(predicted, level, screen.width, verbose=verbose))
     screen.print()
-    if predicted.compared:
-        remark(screen, "Accuracy", _accuracy(predicted))
+    if predicted.merit is not None:
+        remark(screen, "Accuracy", merit_sentence("test", predicted.merit))
     note(screen, predicted.notes)
     if out is not None:
         remark(screen, "Wrote the predictions", str(out))
@@ -439,11 +397,3 @@ def _decimals(columns: dict[str, npt.NDArray[Any]]) -> int:
     widths = columns["upper"] - columns["lower"] if "upper" in columns else np.abs(spread)
     typical = float(np.nanmedian(widths))
     return int(np.clip(2 - np.floor(np.log10(typical)), 0, 9)) if 0 < typical < np.inf else 4
-
-
-def _accuracy(predicted: Predictions) -> str:
-    bias = 0.0 if abs(predicted.bias) < 1e-10 * predicted.rmse else predicted.bias
-    return (
-        f"root mean squared error {number(predicted.rmse)}, bias {number(bias)}, over "
-        f"{plural(predicted.compared, 'row')} with a known response."
-    )

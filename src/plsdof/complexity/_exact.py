@@ -398,9 +398,15 @@ def _is_random(transformer: Any) -> bool:
         return _require_blind([part[1] for part in getattr(transformer, _CONTAINERS[name])])
     if package == "sklearn" and name in _BLIND_TRANSFORMERS:
         return name in _RANDOM_TRANSFORMERS
+    if (package, name) == ("plsdof", "Preprocessor"):
+        return False
+    if package == "chemotools" and type(transformer).__module__.split(".")[1] in _BLIND_SPECTRAL:
+        return False
     raise NotAvailableError(f"the transformer {name} is not known to ignore y")
 
 
+# Modules of chemotools in which no transformer looks at y; others, such as projection, do.
+_BLIND_SPECTRAL = {"baseline", "derivative", "scale", "scatter", "smooth"}
 _CONTAINERS = {
     "ColumnTransformer": "transformers",
     "FeatureUnion": "transformer_list",

@@ -12,12 +12,20 @@ import numpy.typing as npt
 from plsdof._core.criteria import CRITERIA, Fits, noise_from_dof, score
 from plsdof._core.display import data_frame, one_line
 from plsdof._core.fit import METHODS
-from plsdof._core.inputs import Array, as_choice, as_matrix, as_response, as_weights, read_only
+from plsdof._core.inputs import (
+    Array,
+    as_choice,
+    as_matrix,
+    as_response,
+    as_weights,
+    opened_table,
+    read_only,
+)
 from plsdof._core.path import Path
 from plsdof.complexity._monte_carlo import weight_options
 from plsdof.complexity.regressors import degrees_of_freedom
 from plsdof.errors import InvalidInputError, NotAvailableError
-from plsdof.selection.cross_validation import cross_validate
+from plsdof.selection.cross_validation import CrossValidation, cross_validate
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -59,6 +67,35 @@ class Comparison:
     cv_error: Array
     criteria: dict[str, Array]
     paths: dict[str, Path]
+
+    @classmethod
+    def of(
+        cls,
+        paths: Mapping[str, Path],
+        validated: Mapping[str, CrossValidation] | None = None,
+        *,
+        criteria: Sequence[str] = ("aic", "bic"),
+    ) -> "Comparison":
+        """Make the table from paths that were fitted already, and their cross-validations.
+
+        Examples
+        --------
+        >>> from plsdof import pcr_path, pls_path
+        >>> from plsdof.datasets import load_ozone
+        >>> X, y = load_ozone(return_X_y=True)
+        >>> Comparison.of({"pls": pls_path(X, y, 3), "pcr": pcr_path(X, y, 3)})
+        Comparison(8 models: pls 4, pcr 4, criteria=('aic', 'bic'))
+        """
+        known = validated or {}
+        blocks = [
+            {
+                "method": np.full(len(path.dof), name),
+                **_path_rows(path, criteria, "jacobian"),
+                "cv_error": _padded(known.get(name), len(path.dof)),
+            }
+            for name, path in paths.items()
+        ]
+        return _stacked(blocks, criteria, dict(paths))
 
     def columns(self) -> dict[str, Any]:
         """Return the table as a dictionary of columns."""
@@ -148,6 +185,7 @@ def compare_paths(
     >>> table.dof[list(table.nearest(6.6).values())].round(2)
     array([6.46, 7.  ])
     """
+    X, y, sample_weight = opened_table(X, y, sample_weight)
     given, X = X, as_matrix(X, min_rows=2)
     y = as_response(y, len(X))
     for name in criteria:
@@ -178,8 +216,14 @@ def compare_paths(
             block = _path_rows(paths[name], criteria, noise)
             fit = method
         size = len(block["dof"])
-        block["cv_error"] = np.full(size, np.nan) if cv is None else _padded(validate(fit), size)
+        block["cv_error"] = _padded(None if cv is None else validate(fit), size)
         blocks.append({"method": np.full(size, name), **block})
+    return _stacked(blocks, criteria, paths)
+
+
+def _stacked(
+    blocks: Sequence[dict[str, Any]], criteria: Sequence[str], paths: dict[str, Path]
+) -> Comparison:
     merged = {key: np.concatenate([block[key] for block in blocks]) for key in blocks[0]}
     return Comparison(
         method=merged.pop("method"),
@@ -251,8 +295,10 @@ def _as_methods(methods: Any, n: float, max_components: int | None, alphas: Any)
     return {one.name: one.sized(n, **{one.size: sizes[one.size]}) for one in chosen}
 
 
-def _padded(result: Any, size: int) -> Array:
-    """Give models that not every fold supports the error nan."""
+def _padded(result: CrossValidation | None, size: int) -> Array:
+    """Give models that not every fold supports, or that were not validated, the error nan."""
     values = np.full(size, np.nan)
-    values[: len(result.mean_error)] = result.mean_error
+    if result is not None:
+        known = min(size, len(result.mean_error))
+        values[:known] = result.mean_error[:known]
     return values

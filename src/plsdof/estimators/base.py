@@ -9,26 +9,38 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    RegressorMixin,
+    TransformerMixin,
+)
+from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
 from plsdof._core.criteria import CRITERIA, DOF_KINDS, Noise, Selection, usual_noise
 from plsdof._core.inputs import (
     Array,
     as_choice,
     as_count,
+    as_float,
     as_matrix,
     as_measured,
+    as_response,
+    as_sparse_rows,
     as_weights,
+    feature_names,
+    require_finite_columns,
+    row_labels,
     shortened,
 )
 from plsdof._core.path import Path
-from plsdof.errors import InvalidInputError, RankExhaustedWarning
+from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
 from plsdof.inference import intervals as inference
 from plsdof.inference.intervals import (
     name_coefficients,
     name_predictions,
     name_rows,
     response_names,
-    row_labels,
 )
 from plsdof.inference.summary import Summary, summarize
 from plsdof.selection.cross_validation import cross_validate
@@ -36,20 +48,6 @@ from plsdof.selection.folds import group_codes, make_folds
 
 # What all estimators share: one response or several columns of them, and linear prediction
 # -----------------------------------------------------------------------------------------
-
-try:
-    from sklearn.base import (
-        BaseEstimator,
-        ClassNamePrefixFeaturesOutMixin,
-        RegressorMixin,
-        TransformerMixin,
-    )
-    from sklearn.utils.validation import check_is_fitted, validate_data
-except ImportError as error:
-    from plsdof.errors import MissingExtraError
-
-    raise MissingExtraError("scikit-learn", "sklearn", "The estimators") from error
-
 
 _SPARSE = ["csr", "csc"]
 
@@ -77,23 +75,31 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = self._takes_sparse
         return tags
 
+    def path_rows(self, X: Any) -> Any:
+        """Return new rows, checked, as the path of this model takes them. Shape (n_new, p)."""
+        return self._new_rows(X, sparse=self._path_takes_sparse)
+
     def _training_data(self, X: Any, y: Any) -> tuple[Any, Array]:
         """Check the data, note what y looks like, and return X (n, p) and Y (n, q)."""
         names = response_names(y)
-        X, y = validate_data(
-            self,
-            as_measured(X, "X"),
-            as_measured(y, "y"),
-            y_numeric=True,
-            multi_output=True,
-            dtype=np.float64,
-            ensure_min_samples=2,
-            copy=False,
+        # Our own checks come first: they name columns and rows.
+        table, responses = _numbers(X, "X"), None if y is None else _responses(y)
+        values, responses = check_X_y(
+            table,
+            responses,
+            estimator=self,
             accept_sparse=_SPARSE if self._takes_sparse else False,
+            dtype=np.float64,
+            ensure_all_finite=False,
+            ensure_min_samples=2,
+            multi_output=True,
+            y_numeric=True,
         )
-        self._one_response = y.ndim == 1
+        validate_data(self, _header(X, values), skip_check_array=True)
+        _require_finite(values, X)
+        self._one_response = responses.ndim == 1
         self.response_names_ = names
-        return X, as_matrix(y[:, None] if y.ndim == 1 else y, "y")
+        return values, as_matrix(responses[:, None] if responses.ndim == 1 else responses, "y")
 
     @property
     def _takes_sparse(self) -> bool:
@@ -105,10 +111,24 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _new_rows(self, X: Any, *, sparse: bool = False) -> Any:
         self._require_fitted()
-        accepted = _SPARSE if sparse else False
-        return validate_data(
-            self, as_measured(X, "X"), reset=False, dtype=np.float64, accept_sparse=accepted
+        rows = check_array(
+            _numbers(X, "X"),
+            estimator=self,
+            accept_sparse=_SPARSE if sparse else False,
+            dtype=np.float64,
+            ensure_all_finite=False,
+            input_name="X",
         )
+        _require_finite(rows, X)
+        try:
+            validate_data(self, _header(X, rows), reset=False, skip_check_array=True)
+        except ValueError as error:
+            where = " (feature_names_in_)" if hasattr(self, "feature_names_in_") else ""
+            raise InvalidInputError(
+                f"{str(error).rstrip()}\nGive the columns of the training data{where} in their "
+                "order."
+            ) from error
+        return rows
 
     def _one_or_array(self, values: Sequence[Any]) -> Any:
         """Return the only value of a single response, an array of all otherwise."""
@@ -121,6 +141,39 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return values[0] if self._one_response else tuple(values)
 
 
+def _numbers(X: Any, name: str) -> Any:
+    """Return the numbers of a table with named columns; scikit-learn sees to everything else."""
+    measured = as_measured(X, name)
+    return measured if feature_names(measured, name) is None else as_float(measured, name)
+
+
+def _responses(y: Any) -> Array:
+    """Return one or several responses as numbers, which are all there."""
+    values = as_float(y, "y")
+    if values.ndim == 1:
+        return as_response(y, len(values))
+    return as_matrix(y, "y") if values.ndim == 2 and values.shape[1] else values
+
+
+def _header(X: Any, values: Any) -> Any:
+    """Return something with as many columns as X, and their names as text if they have names.
+
+    scikit-learn knows names that are text only; wavelengths are often numbers.
+    """
+    names = feature_names(X)
+    if names is None:
+        return values
+    return X.iloc[:0].set_axis(list(names), axis=1) if hasattr(X, "iloc") else X[:0]
+
+
+def _require_finite(values: Any, X: Any) -> None:
+    is_sparse: bool = scipy.sparse.issparse(values)
+    if is_sparse:
+        as_sparse_rows(values, values.shape[1])
+    else:
+        require_finite_columns(values, feature_names(X), "X", row_labels(X))
+
+
 class ScoresMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: ignore[misc]
     """Scores of the chosen components, with names, for pipelines."""
 
@@ -131,6 +184,50 @@ class ScoresMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: i
         """
         rows, chosen = self._new_rows(X, sparse=self._path_takes_sparse), self._chosen()
         return np.hstack([path.transform(rows)[:, :index] for path, index in chosen])
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Return the predictors that scores, as of `transform`, stand for. Shape (n_new, p).
+
+        With all components this is X itself, if it was among the training rows or n > p.
+        """
+        chosen = self._chosen()
+        if len(chosen) > 1:
+            raise NotAvailableError(
+                f"There are {len(chosen)} responses with components of their own, each with "
+                "another approximation of X; call inverse_transform of one of paths_."
+            )
+        path, index = chosen[0]
+        scores = check_array(X, dtype=np.float64, input_name="X")
+        if scores.shape[1] != index:
+            raise InvalidInputError(
+                f"X has {scores.shape[1]} column(s), but the chosen model has {index} "
+                "component(s); give scores as transform returns them."
+            )
+        return np.asarray(path.inverse_transform(scores))
+
+    @property
+    def x_scores_(self) -> Array:
+        """Scores of the training rows on the chosen components. Shape (n_rows, n_components_)."""
+        return self._of_components("x_scores")
+
+    @property
+    def x_weights_(self) -> Array:
+        """Orthonormal weight vectors in standardised units. Shape (p, n_components_)."""
+        return self._of_components("x_weights")
+
+    @property
+    def x_loadings_(self) -> Array:
+        """Loadings in standardised units. Shape (p, n_components_)."""
+        return self._of_components("x_loadings")
+
+    @property
+    def x_rotations_(self) -> Array:
+        """Standardised X times these are the scores. Shape (p, n_components_)."""
+        return self._of_components("x_rotations")
+
+    def _of_components(self, name: str) -> Array:
+        """Return what a path has for each component; with several responses side by side."""
+        return np.hstack([getattr(path, name)[:, :index] for path, index in self._chosen()])
 
     @property
     def _n_features_out(self) -> int:
@@ -202,6 +299,9 @@ class PathRegressor(ResponseRegressor):
                 warnings.simplefilter("ignore", RankExhaustedWarning)
             splits = self._splits(X, Y, groups)
             models = self._fit_models(X, Y, as_weights(sample_weight, X.shape[0]), splits)
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None:
+            models = [replace(one, path=one.path.with_names(tuple(names))) for one in models]
         self._publish(models)
         return self
 

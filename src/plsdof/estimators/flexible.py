@@ -5,6 +5,8 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import SplineTransformer
 
 from plsdof._core.criteria import Noise
 from plsdof._core.inputs import Array
@@ -89,14 +91,6 @@ class TunedRegressor(ScoresMixin, ComponentRegressor):
 
 # scikit-learn estimators for kernel and penalised PLS: thin shells around the paths
 # ----------------------------------------------------------------------------------
-
-try:
-    from sklearn.pipeline import Pipeline, make_pipeline
-    from sklearn.preprocessing import SplineTransformer
-except ImportError as error:
-    from plsdof.errors import MissingExtraError
-
-    raise MissingExtraError("scikit-learn", "sklearn", "The estimators") from error
 
 
 class KernelPLSRegressor(TunedRegressor):

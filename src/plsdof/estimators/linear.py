@@ -124,7 +124,7 @@ class PLSRegressor(ScoresMixin, _LinearComponents):
         return name_features(values, features, self.response_names_)
 
 
-class PCRegressor(_LinearComponents):
+class PCRegressor(ScoresMixin, _LinearComponents):
     """Principal components regression; parameters and attributes as `PLSRegressor`.
 
     The order of principal components does not look at y, so that the useful ones need not come

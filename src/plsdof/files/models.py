@@ -5,7 +5,8 @@ A model of PLS also keeps what Hotelling's T^2 and the Q residuals of new rows n
 The file is one JSON object (UTF-8; numbers are decimals that read back to the same 64-bit float):
 
 =================  ============================================================================
-format, version    "plsdof-model" and 1; a reader refuses what it does not know
+format, version    "plsdof-model", and 1, or 2 with preprocessing; a reader refuses what it
+                   does not know
 package, created   what wrote the file, and when (UTC, ISO 8601)
 source             where the training data came from (file, rows, dropped, id)
 response, names    name of the response; names of the p predictors in order
@@ -23,11 +24,14 @@ factor             rows (k), columns (p) and values: a matrix G, row after row, 
                    little-endian 64-bit floats
 check              null, or an object: matrices rotations R and loadings L (m, p), packed like
                    the factor, and a list residual_variances; absent from older files
+preprocessing      null, or an object: steps, a text such as "msc,savgol:15:2:1", and learned, for
+                   every step an object of lists of p numbers; absent from older files
 sha256             checksum of everything else: of the object without this entry, keys sorted,
                    no white space, non-ASCII characters as \uXXXX
 =================  ============================================================================
 
-With u = (x - x_mean) / x_scale, 0 where the scale is null, the prediction for a new row x is
+Preprocessing comes first: x is a row after it. With u = (x - x_mean) / x_scale, 0 where the scale
+is null, the prediction for a new row x is
 
     y_mean + coef'(x - x_mean) = intercept + coef'x
 
@@ -51,18 +55,19 @@ import binascii
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from plsdof._core.criteria import Noise, Selection
 from plsdof._core.inputs import Array, as_choice, as_fraction, as_matrix, read_only
+from plsdof._core.path import Fitted, ModelOfPath, PathLike, PLSPath, as_model
 from plsdof._core.path import Path as ModelPath
-from plsdof._core.path import PLSPath
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
     Limit,
@@ -81,6 +86,9 @@ from plsdof.chemometrics.rows import (
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.files.writing import atomic_write
 from plsdof.inference.intervals import INTERVAL_KINDS, Interval, critical_value
+
+if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
+    from plsdof.chemometrics.preprocessing import Preprocessor
 
 # One model of a path, detached from its data: what predictions and their intervals need
 # --------------------------------------------------------------------------------------
@@ -135,6 +143,8 @@ class PortableModel:
         Who made it, and when (UTC).
     check : RowCheck or None
         What T^2 and Q of new rows need, if it was kept and the method has scores.
+    preprocessing : Preprocessor or None
+        Fitted; applied to new rows before anything else. ``coef`` is for preprocessed rows.
     """
 
     response: str
@@ -157,11 +167,18 @@ class PortableModel:
     package: str = ""
     created: str = ""
     check: RowCheck | None = None
+    preprocessing: "Preprocessor | None" = None
 
     @property
     def has_intervals(self) -> bool:
         """Whether there is a noise level and a t distribution to build intervals with."""
         return bool(np.isfinite(self.noise_variance) and np.isfinite(self.df))
+
+    def preprocess(self, X_new: Any) -> Array:
+        """Return new rows as the model sees them. Shape (n_new, p)."""
+        if self.preprocessing is None:
+            return as_matrix(X_new, "X_new")
+        return np.asarray(self.preprocessing.transform(as_matrix(X_new, "X_new")))
 
     def predict(self, X_new: Any) -> Array:
         """Predict new rows, y_mean + coef'(x - x_mean). Shape (n_new,)."""
@@ -223,7 +240,7 @@ class PortableModel:
             raise InvalidInputError(
                 f"X_new has {X.shape[1]} column(s), but the model needs {len(self.coef)}."
             )
-        return X - self.x_mean
+        return self.preprocess(X) - self.x_mean
 
     def _standardized(self, X_new: Any) -> Array:
         """Return rows in the units of T^2 and Q."""
@@ -247,23 +264,27 @@ class PortableModel:
 
 
 def detach(
-    path: ModelPath,
-    selection: Selection,
+    path: PathLike,
+    selection: Selection | None = None,
     *,
-    names: tuple[str, ...],
+    names: tuple[str, ...] | None = None,
     response: str = "y",
     source: Mapping[str, Any] | None = None,
     noise: Noise = None,
     intervals: bool = True,
+    preprocessing: "Preprocessor | None" = None,
 ) -> PortableModel:
     """Take the chosen model out of a path. Cost: O(p r^2) time, O(p r) memory.
 
     Parameters
     ----------
-    path : Path
-    selection : Selection
-    names : tuple of str
-        Names of the predictors.
+    path : Path or fitted estimator
+        Or a Pipeline that ends in one, if the steps before it only shift and scale columns, as
+        StandardScaler does; they become part of the model.
+    selection : Selection, optional
+        The choice on a path; an estimator has made its own.
+    names : tuple of str, optional
+        Names of the predictors; by default those of the data frame that was fitted, or x0, x1, ...
     response : str
     source : mapping, optional
         What the path was fitted to, for the record.
@@ -272,6 +293,8 @@ def detach(
     intervals : bool
         Whether to keep what intervals, T^2 and Q need: all directions of X, which must fit in
         memory.
+    preprocessing : Preprocessor, optional
+        Fitted; what made the rows of the path from those that people have.
 
     Examples
     --------
@@ -287,18 +310,24 @@ def detach(
     """
     from plsdof import __version__
 
-    index = selection.index
+    model = as_model(path, None if selection is None else selection.index)
+    path, index = model.path, model.index
+    selection = model.choice() if selection is None else selection
+    names = path.feature_names if names is None else tuple(names)
+    if names is None:
+        names = tuple(f"x{i}" for i in range(len(path.units.x_mean)))
+    scaling = _scaling_before(model)
     df = path.spectrum.n - float(path.dof[index])
     factor = _factor(path, index) if intervals else np.zeros((0, len(path.units.x_mean)))
     check = _row_check(path, index) if intervals and isinstance(path, PLSPath) else None
     return PortableModel(
         response=response,
         names=names,
-        coef=read_only(path.coef[index]),
-        intercept=float(path.intercept[index]),
+        coef=read_only(path.coef[index] * scaling.factor),
+        intercept=float(path.intercept[index] + path.coef[index] @ scaling.shift),
         y_mean=float(path.units.y_mean),
-        x_mean=path.units.x_mean,
-        x_scale=path.units.x_scale,
+        x_mean=read_only((path.units.x_mean - scaling.shift) / scaling.factor),
+        x_scale=read_only(path.units.x_scale / scaling.factor),
         factor=read_only(factor),
         noise_variance=path.noise_at(index, noise),
         df=df if df >= 1 and intervals else float("nan"),
@@ -317,6 +346,43 @@ def detach(
         package=f"plsdof {__version__}",
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         check=check,
+        preprocessing=preprocessing,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Scaling:
+    """What happens to each column before a path sees it: x * factor + shift."""
+
+    factor: Array
+    shift: Array
+
+
+def _scaling_before(model: ModelOfPath) -> _Scaling:
+    """Return what the steps before an estimator do, if they only shift and scale columns."""
+    p = len(model.path.units.x_mean)
+    if model.before is None:
+        return _Scaling(factor=np.ones(p), shift=np.zeros(p))
+    # Columns that are shifted and scaled are known by two rows; a third tells other steps.
+    probe = np.random.default_rng(0).normal(size=(3, p))
+    probe[:2] = [[0.0], [1.0]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # these rows have no names
+        try:
+            rows = np.asarray(model.before.transform(probe), dtype=np.float64)
+        except (TypeError, ValueError):
+            rows = np.empty((0, 0))  # another number of columns, for one
+    if rows.shape == probe.shape:
+        shift, factor = rows[0], rows[1] - rows[0]
+        size = np.abs(shift) + np.abs(factor * probe[2])
+        if np.all(factor > 0) and np.all(
+            np.abs(factor * probe[2] + shift - rows[2]) <= 1e-9 * size
+        ):
+            return _Scaling(factor=factor, shift=shift)
+    raise NotAvailableError(
+        "A model file holds coefficients of the columns as they are measured, and the steps before "
+        "the estimator do more than shift and scale columns; keep such a Pipeline with "
+        "joblib.dump, or fit its last step to preprocessed data."
     )
 
 
@@ -345,7 +411,8 @@ def _row_check(path: PLSPath, m: int) -> RowCheck:
 # -----------------------------------------------------------------------------------------
 
 FORMAT = "plsdof-model"
-VERSION = 1
+# Version 2 has preprocessing: what does not know it must not predict without it.
+VERSION = 2
 _TEXTS = ("response", "method", "parameter_name", "package", "created")
 _NUMBERS = ("intercept", "y_mean", "n", "dof", "parameter")
 _MAYBE_NUMBERS = ("noise_variance", "df")
@@ -353,8 +420,14 @@ _VECTORS = ("coef", "x_mean")
 _MAPPINGS = ("choice", "source")
 
 
-def save_model(model: PortableModel, file: str | os.PathLike[str]) -> None:
+def save_model(model: PortableModel | Fitted, file: str | os.PathLike[str]) -> None:
     """Write a model to a JSON file, complete or not at all.
+
+    Parameters
+    ----------
+    model : PortableModel, or a fitted estimator
+        See `detach` for what else may be given.
+    file : path
 
     Examples
     --------
@@ -369,7 +442,7 @@ def save_model(model: PortableModel, file: str | os.PathLike[str]) -> None:
     ...     load_model(file).predict([[3.0]]).round(2)
     array([2.75])
     """
-    content = to_content(model)
+    content = to_content(model if isinstance(model, PortableModel) else detach(model))
     content["sha256"] = checksum(content)
     lines = (f" {json.dumps(key)}: {json.dumps(content[key], allow_nan=False)}" for key in content)
     with atomic_write(file) as stream:
@@ -420,7 +493,9 @@ def checksum(content: dict[str, Any]) -> str:
 
 def to_content(model: PortableModel) -> dict[str, Any]:
     """Return a model as the content of a model file, without checksum."""
-    content: dict[str, Any] = {"format": FORMAT, "version": VERSION, **vars(model)}
+    chain = model.preprocessing
+    version = 1 if chain is None else 2
+    content: dict[str, Any] = {"format": FORMAT, "version": version, **vars(model)}
     for key, value in content.items():
         if isinstance(value, float) and not np.isfinite(value):
             content[key] = None
@@ -429,6 +504,7 @@ def to_content(model: PortableModel) -> dict[str, Any]:
     content["names"] = list(model.names)
     content["factor"] = _packed(model.factor)
     content["check"] = None if model.check is None else _packed_check(model.check)
+    content["preprocessing"] = None if chain is None else chain.to_content()
     # What people look for comes first.
     return dict(sorted(content.items(), key=lambda entry: isinstance(entry[1], list | dict)))
 
@@ -438,7 +514,7 @@ def from_content(content: dict[str, Any]) -> PortableModel:
     _require_format(content)
     _require_checksum(content)
     known = {"format", "version", "sha256", *PortableModel.__dataclass_fields__}
-    absent = sorted(known - set(content) - {"check"})  # older files have none
+    absent = sorted(known - set(content) - {"check", "preprocessing"})  # older files have none
     if absent:
         raise InvalidInputError(f"the model file lacks {', '.join(absent)}.")
     names = content["names"]
@@ -457,6 +533,7 @@ def _fields(content: dict[str, Any], p: int) -> dict[str, Any]:
     fields["x_scale"] = _scale(content, p)
     fields["factor"] = _unpacked(content, "factor", p)
     fields["check"] = _check(content.get("check"), p)
+    fields["preprocessing"] = _preprocessing(content.get("preprocessing"), p)
     for key in ("n", "noise_variance", "df"):
         if fields[key] < 0 or (key != "noise_variance" and fields[key] == 0):
             _refuse(key, "positive")
@@ -562,6 +639,19 @@ def _check(content: Any, p: int) -> RowCheck | None:
     if not np.all(variances >= 0):
         _refuse(key, "0 or more")
     return RowCheck(rotations=rotations, loadings=loadings, residual_variances=variances)
+
+
+def _preprocessing(content: Any, p: int) -> "Preprocessor | None":
+    if content is None:
+        return None
+    if not isinstance(content, dict):
+        _refuse("preprocessing", "an object or null")
+    from plsdof.chemometrics.preprocessing import Preprocessor
+
+    try:
+        return Preprocessor.from_content(content, p)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"the entry 'preprocessing' of the model file: {error}") from error
 
 
 def _scale(content: dict[str, Any], p: int) -> Array:

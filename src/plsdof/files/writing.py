@@ -1,12 +1,17 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all; tables as CSV or Excel; plain JSON."""
 
+import csv
+import io
+import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from plsdof.errors import InvalidInputError
+import numpy as np
+
+from plsdof.errors import InvalidInputError, MissingExtraError
 
 # Ending of a file that is not finished yet; what a kill leaves behind can be told by it.
 UNFINISHED = ".plsdof-part"
@@ -74,3 +79,131 @@ def check_writable(file: str | os.PathLike[str]) -> None:
         raise InvalidInputError(
             f"{os.fspath(file)!r} could not be written: no permission. Choose another folder."
         )
+
+
+def plain(value: Any) -> Any:
+    """Return a value made of lists, dictionaries, text, finite numbers and None only.
+
+    Examples
+    --------
+    >>> plain({"dof": np.array([1.0, np.nan])})
+    {'dof': [1.0, None]}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+# Tables as CSV or Excel, by the ending of the name
+# -------------------------------------------------
+
+TABLE_ENDINGS = (".csv", ".tsv", ".xlsx")
+# What a sheet of Excel can hold.
+_MOST_ROWS, _MOST_COLUMNS = 1_048_576, 16_384
+
+
+def require_ending(option: str, file: Path, endings: Sequence[str]) -> None:
+    """Refuse a file name whose ending does not say what is to be written.
+
+    Examples
+    --------
+    >>> require_ending("--out", Path("p.xlsx"), TABLE_ENDINGS)
+    """
+    if file.suffix.lower() in endings or (file.exists() and not file.is_file()):  # a device
+        return
+    words = f"{', '.join(endings[:-1])} or {endings[-1]}" if len(endings) > 1 else endings[0]
+    raise InvalidInputError(f"{option} {file}: the name must end in {words}.")
+
+
+def write_tables(tables: Mapping[str, Mapping[str, Any]], file: str | os.PathLike[str]) -> None:
+    r"""Write tables, each a mapping from names of columns to their values.
+
+    An .xlsx file gets one sheet for each table; other files hold one table: .tsv with tabs, others
+    with commas. Numbers in text read back to the same 64-bit float, those in Excel have 16 digits;
+    nan is an empty cell.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "p.csv"
+    ...     write_tables({"predictions": {"row": [1, 2], "prediction": [0.5, float("nan")]}}, file)
+    ...     file.read_text()
+    'row,prediction\n1,0.5\n2,\n'
+    """
+    ending = Path(file).suffix.lower()
+    if ending == ".xlsx":
+        content = _workbook(tables)
+    else:
+        if len(tables) != 1:
+            raise InvalidInputError(
+                f"{os.fspath(file)!r} can hold one table, and there are {len(tables)}; write an "
+                ".xlsx file instead."
+            )
+        content = _separated(next(iter(tables.values())), "\t" if ending == ".tsv" else ",")
+    with atomic_write(file) as stream:
+        stream.write(content)
+
+
+def _rows(columns: Mapping[str, Any]) -> Iterator[list[Any]]:
+    """Return the rows of a table; None where there is no value."""
+    lists = [np.asarray(values).tolist() for values in columns.values()]
+    for row in zip(*lists, strict=True):
+        yield [None if isinstance(one, float) and not math.isfinite(one) else one for one in row]
+
+
+def _separated(columns: Mapping[str, Any], separator: str) -> bytes:
+    stream = io.StringIO()
+    writer = csv.writer(stream, delimiter=separator, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(["" if cell is None else cell for cell in row] for row in _rows(columns))
+    return stream.getvalue().encode()
+
+
+def _workbook(tables: Mapping[str, Mapping[str, Any]]) -> bytes:
+    try:
+        from openpyxl import Workbook
+        from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE, WriteOnlyCell
+    except ImportError as error:
+        raise MissingExtraError("openpyxl", "files", "Writing Excel files") from error
+    book = Workbook(write_only=True)
+
+    def cell(sheet: Any, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        # Text stays text, even if it begins with "=" and looks like a formula.
+        made = WriteOnlyCell(sheet, ILLEGAL_CHARACTERS_RE.sub("", value)[:32_767])
+        made.data_type = "s"
+        return made
+
+    for title, columns in tables.items():
+        size = max((len(np.asarray(values)) for values in columns.values()), default=0)
+        if size >= _MOST_ROWS or len(columns) > _MOST_COLUMNS:
+            raise InvalidInputError(
+                f"{size:,} rows and {len(columns):,} columns are too many for an Excel sheet; "
+                "write a .csv file instead."
+            )
+        sheet = book.create_sheet(_sheet_title(title, book.sheetnames))
+        sheet.append([cell(sheet, name) for name in columns])
+        for row in _rows(columns):
+            sheet.append([cell(sheet, value) for value in row])
+    stream = io.BytesIO()
+    book.save(stream)
+    return stream.getvalue()
+
+
+def _sheet_title(title: str, taken: Sequence[str]) -> str:
+    r"""Return a title that Excel takes: at most 31 characters, none of []:*?/\, no repeats."""
+    plain = "".join(one for one in title if one not in "[]:*?/\\" and one.isprintable())
+    plain = plain.strip("' ")[:31] or "table"
+    number = 2
+    found = plain
+    while found.casefold() in {one.casefold() for one in taken}:
+        found, number = f"{plain[:27]} {number}", number + 1
+    return found

@@ -23,9 +23,10 @@ from plsdof._core.inputs import (
     as_generator,
     feature_names,
     read_only,
+    row_labels,
 )
-from plsdof._core.path import Path, as_path
-from plsdof.errors import MissingExtraError, NotAvailableError
+from plsdof._core.path import Path, PathLike, as_model
+from plsdof.errors import InvalidInputError, MissingExtraError, NotAvailableError
 
 # Names of responses and features on what the estimators return
 # -------------------------------------------------------------
@@ -42,7 +43,7 @@ def response_names(y: Any) -> tuple[str, ...] | None:
     >>> response_names(pd.Series([1.0, 2.0], name="octane"))
     ('octane',)
     """
-    names = feature_names(y)
+    names = feature_names(y, "y")
     if names is not None:
         return names
     name = getattr(y, "name", None)
@@ -88,11 +89,6 @@ def name_predictions(limits: Array, responses: Sequence[str] | None, index: Any)
         return limits
     columns = pandas.MultiIndex.from_product([list(responses), _LIMITS])
     return pandas.DataFrame(limits.reshape(len(limits), -1), index=index, columns=columns)
-
-
-def row_labels(X: Any) -> Any:
-    """Return the index of a pandas frame, None for anything else."""
-    return getattr(X, "index", None) if hasattr(X, "iloc") else None
 
 
 def _or_numbers(names: Sequence[str] | None, count: int, letter: str) -> list[str]:
@@ -243,8 +239,8 @@ INTERVAL_KINDS = ("observation", "mean")
 
 
 def coefficient_inference(
-    path: Path,
-    m: int,
+    path: PathLike,
+    m: int | None = None,
     *,
     level: float = 0.95,
     noise: Noise = None,
@@ -291,6 +287,8 @@ def coefficient_inference(
     (array([-0.144,  0.006]), array([0.058, 0.023]))
     """
     as_choice(adjust, "adjust", ADJUSTMENTS)
+    model = as_model(path, m)
+    path, m = model.path, model.index
     variance = _variance(path, m, noise)
     df = _reference_df(path, m, distribution)
     A = path.coef_factor(m)
@@ -319,8 +317,8 @@ def coefficient_inference(
 
 
 def simultaneous_band(
-    path: Path,
-    m: int,
+    path: PathLike,
+    m: int | None = None,
     *,
     level: float = 0.95,
     noise: Noise = None,
@@ -363,6 +361,8 @@ def simultaneous_band(
     2.8...
     """
     n_draws = as_count(n_draws, "n_draws", minimum=100)
+    model = as_model(path, m)
+    path, m = model.path, model.index
     variance = _variance(path, m, noise)
     df = _reference_df(path, m, distribution)
     A = path.coef_factor(m)
@@ -377,9 +377,9 @@ def simultaneous_band(
 
 
 def prediction_interval(
-    path: Path,
-    m: int,
-    X_new: Any,
+    path: PathLike,
+    m: int | None = None,
+    X_new: Any = None,
     *,
     level: float = 0.95,
     kind: str = "observation",
@@ -424,18 +424,22 @@ def prediction_interval(
     array([11.5])
     """
     as_choice(kind, "kind", INTERVAL_KINDS)
+    model = as_model(path, m)
+    path, m, rows = model.path, model.index, model.rows(X_new)
+    if rows is None:
+        raise InvalidInputError("X_new is missing; give the rows to predict.")
     variance = _variance(path, m, noise)
     df = _reference_df(path, m, distribution)
-    reach = path.centred_times(X_new, path.coef_factor(m))
+    reach = path.centred_times(rows, path.coef_factor(m))
     spread = 1.0 / path.spectrum.n + np.vecdot(reach, reach)
     if kind == "observation":
         spread = spread + 1.0
-    center = path.units.y_mean + path.centred_times(X_new, path.coef[m])
+    center = path.units.y_mean + path.centred_times(rows, path.coef[m])
     std_error = np.sqrt(variance * spread)
     return _interval(center, std_error, critical_value(level, df), level, row_labels(X_new))
 
 
-def noise_interval(path: Path, m: int, *, level: float = 0.95) -> Interval:
+def noise_interval(path: PathLike, m: int | None = None, *, level: float = 0.95) -> Interval:
     """Interval for the noise variance, from the estimate of kind "jacobian".
 
     To first order the residual sum of squares is sum_i phi_i^2 e_i^2 plus a chi-square with
@@ -467,6 +471,8 @@ def noise_interval(path: Path, m: int, *, level: float = 0.95) -> Interval:
     >>> noise_interval(pls_path(X, y), 2)
     Interval(center=21.1684, lower=17.5339, upper=26.0695, level=0.95)
     """
+    model = as_model(path, m)
+    path, m = model.path, model.index
     estimate = _variance(path, m, "jacobian")
     spare = path.complete().spectrum.residual_dimension
     weights = path.complete().filter.residuals[m] ** 2
@@ -484,7 +490,7 @@ def noise_interval(path: Path, m: int, *, level: float = 0.95) -> Interval:
 
 
 def _variance(path: Path, m: int, noise: Noise) -> float:
-    variance = as_path(path).noise_at(m, noise)
+    variance = path.noise_at(m, noise)
     if not np.isfinite(variance):
         raise NotAvailableError(
             f"The model with {m} component(s) leaves no residual to estimate the noise from "

@@ -19,7 +19,7 @@ from plsdof._core.inputs import (
     as_weights,
     read_only,
 )
-from plsdof._core.path import Path, as_path
+from plsdof._core.path import Path, PathLike, as_model
 from plsdof._core.work import run_each, with_progress
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.selection.folds import Fold, make_folds
@@ -131,9 +131,9 @@ def jackknife(
 
 
 def residual_bootstrap(
-    path: Path,
+    path: PathLike,
     y: Any,
-    m: int,
+    m: int | None = None,
     *,
     n_draws: int = 500,
     noise: Noise = None,
@@ -181,7 +181,8 @@ def residual_bootstrap(
     >>> path.coef_std_error(2)[:3].round(2)  # analytic, at once
     array([0.06, 0.02, 0.15])
     """
-    index = as_path(path).index(m)
+    model = as_model(path, m)
+    path, index = model.path, model.index
     n_draws = as_count(n_draws, "n_draws", minimum=2)
     if path.units.row_scale is not None:
         raise NotAvailableError("The residual bootstrap is defined for unweighted fits only.")

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from plsdof._core.inputs import Array, as_response, as_weights, shortened
+from plsdof._core.inputs import Array, as_response, as_weights, named_column, shortened
 from plsdof.errors import InvalidInputError, MissingExtraError
 from plsdof.large.blocks import Block, Part, as_axis, block_length, require_finite
 
@@ -42,7 +42,7 @@ def is_frame(value: Any) -> bool:
 
 def opened_frame(X: Any, y: Any, weights: Any) -> tuple[Any, Any, Any, tuple[str, ...]]:
     """Turn a dataframe into an array, and the columns named as y and weights into vectors."""
-    labels = [_named_column(value, X) for value in (y, weights)]
+    labels = [named_column(value, X) for value in (y, weights)]
     dropped = [label for label in labels if label is not None]
     kept = [label for label in X.columns if label not in dropped]
     names = tuple(str(label) for label in kept)
@@ -54,18 +54,6 @@ def opened_frame(X: Any, y: Any, weights: Any) -> tuple[Any, Any, Any, tuple[str
     )
     tables = [part.drop(columns=dropped) for part in partitions] if dropped else partitions
     return _stacked(tables, "X", names), y, weights, names
-
-
-def _named_column(value: Any, X: Any) -> Any:
-    if not isinstance(value, str):
-        return None
-    found = [label for label in X.columns if str(label) == value]
-    if len(found) != 1:
-        raise InvalidInputError(
-            f"{value!r} must be the name of one column of X, but {len(found)} are called so; the "
-            f"columns are {shortened([str(label) for label in X.columns])}."
-        )
-    return found[0]
 
 
 def opened_vector(values: Any, name: str) -> Any:

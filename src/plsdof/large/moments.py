@@ -29,6 +29,7 @@ from plsdof._core.inputs import (
     as_weights,
     feature_names,
     read_only,
+    require_same_columns,
     warn_constant_columns,
 )
 from plsdof._core.spectrum import Gram, formed
@@ -496,10 +497,4 @@ class Moments:
                 f"the rows to add have {p} column(s), those before had {len(self._sums.xy)}; all "
                 "rows must have the same columns."
             )
-        if names and self.names and names != self.names:
-            first = next(i for i, name in enumerate(names) if name != self.names[i])
-            raise InvalidInputError(
-                f"the rows to add have other columns than those before: column {first} is "
-                f"{names[first][:60]!r} instead of {self.names[first][:60]!r}. Give the same "
-                "columns in the same order."
-            )
+        require_same_columns(names, self.names, "the block of rows")

@@ -16,7 +16,7 @@ import numpy as np
 
 from plsdof._core.work import one_thread, progress_bar
 from plsdof.errors import MissingExtraError, RankExhaustedWarning
-from plsdof.files.writing import UNFINISHED, atomic_write
+from plsdof.files.writing import UNFINISHED, atomic_write, plain
 
 # Files: written whole or not at all, and finished repeats that survive an interrupt
 # ----------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ def json_text(value: Any) -> str:
     >>> print(json_text({"dof": np.array([1.0, np.nan])}), end="")
     {"dof": [1.0, null]}
     """
-    return json.dumps(_plain(value), allow_nan=False) + "\n"
+    return json.dumps(plain(value), allow_nan=False) + "\n"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,20 +99,6 @@ def _cell(value: Any) -> str:
     if isinstance(value, float | np.floating):
         return format(float(value), ".10g")
     return str(value)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(entry) for key, entry in value.items()}
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 # Doing the repeats: in one or several processes, keeping each as soon as it is finished

@@ -8,7 +8,7 @@ import numpy as np
 
 from plsdof._core.criteria import Noise
 from plsdof._core.inputs import Array, as_choice
-from plsdof._core.path import Path, as_path
+from plsdof._core.path import Path, PathLike, as_model
 from plsdof.errors import NotAvailableError
 from plsdof.inference.intervals import CoefficientInference, coefficient_inference
 from plsdof.plotting.style import (
@@ -17,9 +17,7 @@ from plsdof.plotting.style import (
     axes_or_new,
     draw_over_features,
     feature_axis,
-    fitted_path,
     is_curve,
-    last_step,
     show_features,
     show_legend,
 )
@@ -73,8 +71,8 @@ class CoefficientDisplay:
     @classmethod
     def from_path(
         cls,
-        path: Path,
-        m: int,
+        path: PathLike,
+        m: int | None = None,
         *,
         level: float = 0.95,
         noise: Noise = None,
@@ -95,8 +93,9 @@ class CoefficientDisplay:
         names : sequence of str, optional
             Names of the predictors; by default those of the path.
         """
-        path, per = as_path(path), as_choice(per, "per", PER)
-        coef = path.coef[path.index(m)]
+        model, per = as_model(path, m), as_choice(per, "per", PER)
+        path, m = model.path, model.index
+        coef = path.coef[m]
         result, reason = inference_or_reason(path, m, level=level, noise=noise)
         factor = scale_of(path) if per == "standard-deviation" else np.ones(len(coef))
         names = path.feature_names if names is None else names
@@ -116,15 +115,14 @@ class CoefficientDisplay:
         cls, estimator: Any, *, level: float = 0.95, ax: Any = None, **kwargs: Any
     ) -> Self:
         """Draw the coefficients that a fitted estimator predicts with."""
-        path, estimator = fitted_path(estimator), last_step(estimator)
-        reason = inference_or_reason(path, estimator.index_, level=level)[1]
-        limits = None if reason else np.asarray(estimator.conf_int(level)).T
-        names = getattr(estimator, "feature_names_in_", None)
+        model = as_model(estimator)
+        reason = inference_or_reason(model.path, model.index, level=level)[1]
+        limits = None if reason else np.asarray(model.estimator.conf_int(level)).T
         display = cls(
-            coef=estimator.coef_,
+            coef=model.path.coef[model.index],
             lower=None if limits is None else limits[0],
             upper=None if limits is None else limits[1],
-            features=feature_axis(names, len(estimator.coef_)),
+            features=feature_axis(model.path.feature_names, model.path.coef.shape[1]),
             level=level,
             reason=reason,
         )

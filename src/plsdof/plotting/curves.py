@@ -9,7 +9,7 @@ import numpy.typing as npt
 from plsdof._core.criteria import CRITERIA, Noise, Selection
 from plsdof._core.fit import method_label
 from plsdof._core.inputs import Array, as_choice
-from plsdof._core.path import Path, as_path
+from plsdof._core.path import Path, PathLike, as_model, as_path
 from plsdof.complexity.comparison import Comparison
 from plsdof.errors import NotAvailableError
 from plsdof.plotting.style import (
@@ -20,8 +20,6 @@ from plsdof.plotting.style import (
     as_selection,
     axes_or_new,
     criterion_title,
-    fitted_path,
-    last_step,
     mark_chosen,
     plain,
     show_legend,
@@ -83,10 +81,11 @@ class DoFDisplay:
 
     @classmethod
     def from_path(
-        cls, path: Path, selection: Selection | None = None, *, ax: Any = None, **kwargs: Any
+        cls, path: PathLike, selection: Selection | None = None, *, ax: Any = None, **kwargs: Any
     ) -> Self:
         """Draw the Degrees of Freedom of a path; ``kwargs`` go to the line."""
-        order, selection = as_path(path).simplest_first(), as_selection(selection)
+        path, selection = as_path(path), as_selection(selection)
+        order = path.simplest_first()
         display = cls(
             parameters=path.parameters[order],
             dof=path.dof[order],
@@ -100,8 +99,8 @@ class DoFDisplay:
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
         """Draw the Degrees of Freedom of a fitted estimator's path."""
-        path = fitted_path(estimator)
-        return cls.from_path(path, last_step(estimator).selection_, ax=ax, **kwargs)
+        model = as_model(estimator)
+        return cls.from_path(model.path, model.estimator.selection_, ax=ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw on ``ax``, or on new axes; ``kwargs`` go to the line."""
@@ -172,7 +171,7 @@ class CriterionDisplay:
     @classmethod
     def from_path(
         cls,
-        path: Path,
+        path: PathLike,
         selection: Selection | str | None = None,
         *,
         criterion: str = "bic",
@@ -223,11 +222,11 @@ class CriterionDisplay:
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
         """Draw what a fitted estimator chose its model by (BIC if its size was given)."""
-        path, estimator = fitted_path(estimator), last_step(estimator)
-        cv = getattr(estimator, "cv_results_", None)
+        model = as_model(estimator)
+        cv, chosen = getattr(model.estimator, "cv_results_", None), model.estimator.selection_
         if cv is not None:
-            return cls.from_cross_validation(cv, estimator.selection_, ax=ax, **kwargs)
-        return cls.from_path(path, estimator.selection_, ax=ax, **kwargs)
+            return cls.from_cross_validation(cv, chosen, ax=ax, **kwargs)
+        return cls.from_path(model.path, chosen, ax=ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw on ``ax``, or on new axes; ``kwargs`` go to the line."""
@@ -323,9 +322,9 @@ class ErrorDisplay:
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
         """Draw the errors of a fitted estimator's path, cross-validated if it was."""
-        path, estimator = fitted_path(estimator), last_step(estimator)
-        cv = getattr(estimator, "cv_results_", None)
-        return cls.from_path(path, estimator.selection_, cv=cv, ax=ax, **kwargs)
+        model = as_model(estimator)
+        cv, chosen = getattr(model.estimator, "cv_results_", None), model.estimator.selection_
+        return cls.from_path(model.path, chosen, cv=cv, ax=ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw on ``ax``, or on new axes; ``kwargs`` go to all lines."""

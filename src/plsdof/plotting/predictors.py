@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from plsdof._core.inputs import Array, as_choice, as_count, as_matrix, as_response, feature_names
-from plsdof._core.path import PLSPath
+from plsdof._core.path import PLSPath, as_model, as_path
 from plsdof.chemometrics.diagnostics import as_predictor_path
 from plsdof.chemometrics.variables import selectivity_ratio_test, vip
 from plsdof.errors import InvalidInputError
@@ -19,9 +19,7 @@ from plsdof.plotting.style import (
     axes_or_new,
     draw_over_features,
     feature_axis,
-    fitted_path,
     is_curve,
-    last_step,
     plain,
     show_features,
     show_legend,
@@ -102,12 +100,12 @@ class SpectraDisplay:
 
         ``kwargs`` are those of `from_spectra`.
         """
-        path, names = fitted_path(estimator), feature_names(X)
+        model, names = as_model(estimator), feature_names(X)
         rows = X
-        if last_step(estimator) is not estimator:
-            rows = estimator[:-1].transform(X)
+        if model.before is not None:
+            rows = model.before.transform(X)
             kwargs = {"title": "preprocessed value"} | kwargs
-        known = feature_names(rows) or path.feature_names
+        known = feature_names(rows) or model.path.feature_names
         if known is None and names is not None and len(names) == np.shape(rows)[1]:
             known = names
         return cls.from_spectra(rows, y, **{"names": known} | kwargs)
@@ -220,7 +218,7 @@ class LoadingsDisplay:
 
         ``kwargs`` are those of `from_path`.
         """
-        path: Any = fitted_path(estimator)
+        path: Any = as_path(estimator)
         return cls.from_path(
             path, first_components(path) if components is None else components, **kwargs
         )
@@ -341,8 +339,9 @@ class ImportanceDisplay:
     @classmethod
     def from_estimator(cls, estimator: Any, **kwargs: Any) -> Self:
         """Draw the importance in the model a fitted PLS estimator predicts with."""
-        path: Any = fitted_path(estimator)
-        return cls.from_path(path, last_step(estimator).index_, **kwargs)
+        model = as_model(estimator)
+        path: Any = model.path
+        return cls.from_path(path, model.index, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw on ``ax``, or on new axes; ``kwargs`` go to the line."""

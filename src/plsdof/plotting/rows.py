@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.inputs import Array, as_choice, as_count, as_fraction, as_response
-from plsdof._core.path import Path, PLSPath, as_path
+from plsdof._core.path import Path, PLSPath, as_model, as_path
 from plsdof.chemometrics.diagnostics import Diagnostic, as_score_path
 from plsdof.chemometrics.rows import contributions, hotelling_t2, q_residuals, t2_limit
 from plsdof.chemometrics.variables import explained_variance
@@ -23,8 +23,6 @@ from plsdof.plotting.style import (
     axes_or_new,
     draw_over_features,
     feature_axis,
-    fitted_path,
-    last_step,
     plain,
     show_features,
     show_legend,
@@ -132,14 +130,13 @@ class PredictionDisplay:
 
         Its cross-validation is drawn too if it chose its model by one.
         """
-        fitted_path(estimator)
+        model = as_model(estimator)
         predicted = {"calibration": np.asarray(estimator.predict(X))}
         measured = {"calibration": as_response(y, len(predicted["calibration"]))}
-        model = last_step(estimator)
-        cv = getattr(model, "cv_results_", None)
+        cv = getattr(model.estimator, "cv_results_", None)
         if cv is not None and cv.predictions is not None:
             measured["cross-validation"] = cv.y
-            predicted["cross-validation"] = left_out_predictions(cv, model.index_)
+            predicted["cross-validation"] = left_out_predictions(cv, model.index)
         if (X_test is None) != (y_test is None):
             raise InvalidInputError("X_test and y_test belong together; give both or neither.")
         if X_test is not None:
@@ -281,7 +278,7 @@ class ScoresDisplay:
         cls, estimator: Any, components: Sequence[int] = (1, 2), **kwargs: Any
     ) -> Self:
         """Draw the training rows of a fitted PLS estimator; ``kwargs`` as for `from_path`."""
-        path: Any = fitted_path(estimator)
+        path: Any = as_path(estimator)
         return cls.from_path(path, components, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
@@ -419,10 +416,9 @@ class DistanceDisplay:
     @classmethod
     def from_estimator(cls, estimator: Any, X_new: Any = None, **kwargs: Any) -> Self:
         """Draw the training rows of a fitted PLS estimator or Pipeline, or new ones."""
-        path: Any = fitted_path(estimator)
-        if X_new is not None and last_step(estimator) is not estimator:
-            X_new = estimator[:-1].transform(X_new)
-        return cls.from_path(path, last_step(estimator).index_, X_new, **kwargs)
+        model = as_model(estimator)
+        path: Any = model.path
+        return cls.from_path(path, model.index, model.rows(X_new), **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw on ``ax``, or on new axes; ``kwargs`` go to the ordinary points."""
@@ -512,11 +508,9 @@ class ContributionDisplay:
     @classmethod
     def from_estimator(cls, estimator: Any, *, row: int, X_new: Any = None, **kwargs: Any) -> Self:
         """Draw the contributions in the model of a fitted PLS estimator or Pipeline."""
-        path: Any = fitted_path(estimator)
-        if X_new is not None and last_step(estimator) is not estimator:
-            X_new = estimator[:-1].transform(X_new)
-        index = last_step(estimator).index_
-        return cls.from_path(path, index, row=row, X_new=X_new, **kwargs)
+        model = as_model(estimator)
+        path: Any = model.path
+        return cls.from_path(path, model.index, row=row, X_new=model.rows(X_new), **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw on ``ax``, or on new axes; ``kwargs`` go to the line."""

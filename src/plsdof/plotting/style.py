@@ -6,8 +6,8 @@ apart; because some of them are equally dark, lines also differ in dash and mark
 
 import re
 import unicodedata
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from plsdof._core.criteria import Selection, criterion_label, is_squared
 from plsdof._core.inputs import Array, read_only
-from plsdof._core.path import Path
+from plsdof._core.path import Path, as_model
 from plsdof.errors import InvalidInputError, MissingExtraError
 from plsdof.files.columns import header_number
 from plsdof.selection.cross_validation import CrossValidation
@@ -324,11 +324,12 @@ def plain(text: str, most: int = 30) -> str:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Fitted:
-    """A path, the model chosen on it, and the cross-validation of it if there is one."""
+    """A path, the model chosen on it, its cross-validation if any, and how new rows get to it."""
 
     path: Path
     selection: Selection
     cv: CrossValidation | None
+    rows: Callable[[Any], Any] | None = None
 
 
 def as_fitted(model: Any, selection: Any, cv: CrossValidation | None) -> Fitted:
@@ -343,15 +344,16 @@ def as_fitted(model: Any, selection: Any, cv: CrossValidation | None) -> Fitted:
                 f"cross-validation; got {_named(selection)}."
             )
         return Fitted(path=model, selection=selection, cv=cv)
-    if not hasattr(model, "fit"):
-        raise InvalidInputError(
-            f"path must be a path, as made by pls_path, or a fitted estimator; got {_named(model)}."
-        )
-    path, model = fitted_path(model), last_step(model)
-    chosen = _choice_of(model, path) if selection is None else as_selection(selection)
+    found = as_model(model)
+    chosen = found.choice() if selection is None else as_selection(selection)
     assert chosen is not None
-    own = getattr(model, "cv_results_", None)
-    return Fitted(path=path, selection=chosen, cv=own if cv is None else cv)
+    own = getattr(found.estimator, "cv_results_", None)
+    return Fitted(
+        path=found.path,
+        selection=chosen,
+        cv=own if cv is None else cv,
+        rows=found.rows,
+    )
 
 
 def as_selection(selection: Any) -> Selection | None:
@@ -362,44 +364,6 @@ def as_selection(selection: Any) -> Selection | None:
             f"{_named(selection)}."
         )
     return selection
-
-
-def last_step(estimator: Any) -> Any:
-    """Return the estimator at the end of a scikit-learn Pipeline, or the estimator itself."""
-    steps = getattr(estimator, "steps", None)
-    return steps[-1][1] if isinstance(steps, list) and steps else estimator
-
-
-def fitted_path(estimator: Any) -> Path:
-    """Return the path of a fitted estimator of this package, or of a Pipeline that ends in one."""
-    estimator = last_step(estimator)
-    path = getattr(estimator, "path_", None)
-    if isinstance(path, Path):
-        return path
-    kind = type(estimator).__name__
-    if hasattr(estimator, "index_"):
-        raise InvalidInputError(
-            f"This {kind} was fitted to several responses; give one that was fitted to one of them."
-        )
-    raise InvalidInputError(
-        f"estimator must be a fitted PLSRegressor, PCRegressor or RidgeRegressor; got {kind} "
-        "without path_. Call its fit first."
-    )
-
-
-def _choice_of(estimator: Any, path: Path) -> Selection:
-    """Return how an estimator chose its model; a size that was given goes with its BIC."""
-    if estimator.selection_ is not None:
-        found: Selection = estimator.selection_
-        return found
-    parameter = float(path.parameters[estimator.index_])
-    return replace(
-        path.select("bic"),
-        index=int(estimator.index_),
-        parameter=parameter,
-        rule="given",
-        message=f"{path.parameter_name} = {parameter:g} was given.",
-    )
 
 
 def _named(thing: Any) -> str:

@@ -235,6 +235,7 @@ def make_subject(
 ) -> Subject:
     """Check that path, choice, data and cross-validation belong together."""
     path, selection = model.path, model.selection
+    X = X if model.rows is None else model.rows(X)
     features = path.check_new_rows(X)
     y = as_response(y, len(features))
     index = path.index(selection.index)

@@ -31,9 +31,9 @@ from plsdof._core.inputs import (
     as_matrix,
     as_response,
     as_weights,
+    opened_table,
     read_only,
 )
-from plsdof._core.path import Path
 from plsdof._core.work import Outcome, run_each, threads_for
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.selection._fold_fits import FoldFit, FoldProblem
@@ -660,12 +660,12 @@ class Refit:
                 f"path.predict must return one row per model and one column per new row, shape "
                 f"{(len(parameters), len(test))}; got shape {predictions.shape}."
             )
-        known = path if isinstance(path, Path) else None
+        order = getattr(path, "simplest_first", None)
         return FoldFit(
             predictions=predictions,
             parameters=parameters,
-            parameter_name=known.parameter_name if known else "n_components",
-            simplest_first=known.simplest_first() if known else np.arange(len(parameters)),
+            parameter_name=getattr(path, "parameter_name", "n_components"),
+            simplest_first=np.arange(len(parameters)) if order is None else order(),
             message=getattr(path, "message", ""),
         )
 
@@ -756,7 +756,7 @@ def cross_validate(
         given, and returns a path or anything with ``parameters`` (K,), simplest model first, and
         ``predict(X_new)`` (K, n_new): for example ``functools.partial(pls_path, solver="svd")``.
     cv, groups, repeats, random_state
-        See `plsdof.selection.make_folds`. A number of folds without ``random_state`` puts row i into
+        See `make_folds`. A number of folds without ``random_state`` puts row i into
         fold i mod cv; with it the folds are random; ``groups`` keeps rows together; ``cv=n`` is
         leave-one-out; scikit-learn splitters and lists of (train, test) are taken as they are.
     max_components : int, optional
@@ -802,6 +802,7 @@ def cross_validate(
     >>> result.select(rule="one-standard-error").n_components
     1
     """
+    X, y, sample_weight = opened_table(X, y, sample_weight)
     X = as_matrix(X, min_rows=2)
     y = as_response(y, len(X))
     weights = as_weights(sample_weight, len(X))

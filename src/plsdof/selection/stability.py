@@ -7,7 +7,7 @@ import numpy as np
 
 from plsdof._core.criteria import Noise, Selection, usual_noise
 from plsdof._core.inputs import Array, as_count, as_generator, read_only
-from plsdof._core.path import Integers, Path, as_path
+from plsdof._core.path import Integers, Path, PathLike, as_path
 from plsdof._core.work import with_progress
 from plsdof.errors import NotAvailableError
 
@@ -76,7 +76,7 @@ class SelectionFrequency:
 
 
 def selection_frequency(
-    path: Path,
+    path: PathLike,
     criterion: str = "bic",
     *,
     m: int | None = None,
@@ -121,7 +121,8 @@ def selection_frequency(
     SelectionFrequency(aic chose 2 n_components; 50 times again: {2: 48, 3: 1, 6: 1})
     """
     n_draws = as_count(n_draws, "n_draws", minimum=1)
-    selection = as_path(path).select(criterion, dof, noise, rule)
+    path = as_path(path)
+    selection = path.select(criterion, dof, noise, rule)
     simulated = selection.index if m is None else path.index(m)
     choices, longest = [], path
     variance = usual_noise(dof) if noise is None else noise

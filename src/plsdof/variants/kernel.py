@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -29,13 +29,20 @@ from plsdof._core.inputs import (
     as_new_rows,
     as_positive,
     as_weights,
+    opened_table,
     read_only,
     standardize,
 )
 from plsdof._core.path import PLSPath
 from plsdof._core.spectrum import BACKWARD, Decomposition
 from plsdof._core.work import threads_for
-from plsdof.errors import ConstantColumnWarning, InvalidInputError, PlsdofWarning, warn_caller
+from plsdof.errors import (
+    ConstantColumnWarning,
+    InvalidInputError,
+    NotAvailableError,
+    PlsdofWarning,
+    warn_caller,
+)
 from plsdof.selection.tuning import Tuning, tune
 
 # Kernel functions, and the two ways kernel values come about: from rows, or given
@@ -511,6 +518,22 @@ class KernelPLSPath(PLSPath):
         """The kernel function and its parameters."""
         return self.inputs.kernel
 
+    def with_names(self, names: tuple[str, ...]) -> Self:
+        """Return the same path with names for the columns of X, which new rows must have then.
+
+        Values of a given kernel belong to rows, which have no names.
+        """
+        if isinstance(self.inputs, GivenKernel):
+            return self
+        return replace(self, inputs=replace(self.inputs, names=names))
+
+    def inverse_transform(self, scores: Any) -> Array:  # noqa: ARG002
+        """Raise an error: features of a kernel cannot be turned back into predictors."""
+        raise NotAvailableError(
+            "Scores of kernel PLS stand for features of the kernel, not for predictors, so there "
+            "is nothing to transform them back to; use pls_path for that."
+        )
+
     def check_new_rows(self, X_new: Any, *, sparse: bool = False) -> Array:  # noqa: ARG002
         """Return the kernel values of new dense rows with the training rows. (n_new, n_rows)."""
         return self.inputs.values(X_new)
@@ -593,6 +616,7 @@ def kernel_pls_path(
     array([1. , 3. , 5.1, 5.2, 7.5, 6.4])
     """
     function = as_kernel(kernel, gamma, degree, coef0)
+    X, y, sample_weight = opened_table(X, y, sample_weight)
     inputs: KernelRows | GivenKernel
     if function.name == "precomputed":
         inputs, data = _given_kernel(X, y, function, sample_weight)
@@ -646,6 +670,7 @@ def select_kernel(
     (0.1, 5)
     """
     as_choice(kernel, "kernel", WITH_GAMMA)
+    X, y, sample_weight = opened_table(X, y, sample_weight)
     widths = default_gammas(as_matrix(X).shape[1]) if gammas is None else gammas
     make = partial(
         kernel_pls_path,

@@ -28,6 +28,7 @@ from plsdof._core.inputs import (
     as_choice,
     as_count,
     as_matrix,
+    opened_table,
     read_only,
     require_flag,
     standardize,
@@ -462,6 +463,7 @@ def penalized_pls_path(
     >>> bool(np.abs(np.diff(smooth, 2)).sum() < 0.1 * np.abs(np.diff(rough, 2)).sum())
     True
     """
+    X, y, sample_weight = opened_table(X, y, sample_weight)
     metric = _metric(as_matrix(X).shape[1], penalty, order, blocks, as_strength(strength))
     data = _standardized(X, y, scale, sample_weight)
     return _fit(data, metric, float(strength), max_components, solver, strict)
@@ -511,6 +513,7 @@ def select_strength(
     >>> choice.scores.shape[0], choice.value in (0.0, 10.0, 1000.0)
     (3, True)
     """
+    X, y, sample_weight = opened_table(X, y, sample_weight)
     values = default_strengths() if strengths is None else strengths
     checked = np.array([as_strength(value) for value in np.atleast_1d(values)])
     make = partial(

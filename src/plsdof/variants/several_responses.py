@@ -42,6 +42,7 @@ from plsdof._core.inputs import (
     as_weights,
     centre_response,
     feature_names,
+    opened_table,
     read_only,
     shortened,
     standardize,
@@ -183,6 +184,7 @@ def ridge_paths(
     >>> [path.dof.round(6) for path in paths]
     [array([1.5]), array([1.5])]
     """
+    X, Y, sample_weight = opened_table(X, Y, sample_weight)
     if alphas is None:
         n_rows = len(as_responses(Y)[1])
         weights = as_weights(sample_weight, n_rows)
@@ -248,6 +250,7 @@ def _fit_columns(
     **further: object,
 ) -> ResponsePaths[PathType]:
     as_choice(solver, "solver", SOLVERS)
+    X, Y, sample_weight = opened_table(X, Y, sample_weight)
     names, responses = as_responses(Y)
     data = standardize(X, responses[:, 0], scale=scale, sample_weight=sample_weight)
     kept = kept_rows(responses, sample_weight)
@@ -864,6 +867,7 @@ def pls2_path(
     """
     as_choice(algorithm, "algorithm", ALGORITHMS)
     asked = optional_count(max_components)
+    X, Y, sample_weight = opened_table(X, Y, sample_weight)
     names, responses = as_responses(Y)
     data = standardize(X, responses[:, 0], scale=scale, sample_weight=sample_weight)
     kept = kept_rows(responses, sample_weight)

@@ -1,0 +1,179 @@
+r"""Figures of merit: how well predictions agree with what was measured.
+
+With e_i = predicted_i - observed_i over n rows and ybar the mean of the observed values:
+
+==========  ==============================================================================
+RMSE        sqrt(sum e^2 / n): RMSEC of the rows of the fit, RMSECV of cross-validation,
+            RMSEP of a test set
+R2          1 - sum e^2 / sum (observed - ybar)^2; called Q2 for cross-validation
+bias        mean of e
+SEP         standard deviation of e around the bias, divisor n - 1
+RPD         standard deviation of the observed values (divisor n - 1) / SEP
+RPIQ        interquartile range of the observed values / SEP
+slope,      of the least squares line predicted = intercept + slope * observed
+intercept
+==========  ==============================================================================
+
+RMSE^2 = bias^2 + SEP^2 (n - 1) / n.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plsdof._core.inputs import Array, as_response
+from plsdof.errors import InvalidInputError
+
+# What the error is called, by the rows it is computed from.
+RMSE_NAMES: Mapping[str, str] = {
+    "calibration": "RMSEC",
+    "cross-validation": "RMSECV",
+    "test": "RMSEP",
+}
+# Attribute, label, and what it means.
+HEADINGS: tuple[tuple[str, str, str], ...] = (
+    ("rmse", "RMSE", "root mean squared error"),
+    ("r2", "R2", "share of the variance that is predicted; Q2 for cross-validation"),
+    ("bias", "bias", "mean of predicted - measured"),
+    ("sep", "SEP", "standard deviation of the errors around the bias"),
+    ("rpd", "RPD", "standard deviation of the measured values / SEP"),
+    ("rpiq", "RPIQ", "interquartile range of the measured values / SEP"),
+    ("slope", "slope", "of predicted against measured"),
+    ("intercept", "intercept", "of predicted against measured"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FiguresOfMerit:
+    """How well predictions agree with measured values; see `figures_of_merit`.
+
+    Attributes
+    ----------
+    n : int
+        Number of rows.
+    rmse, r2, bias, sep, rpd, rpiq, slope, intercept : float
+        nan where a figure is not defined: all but rmse and bias of one row, r2, rpd, slope and
+        intercept of measured values that do not vary.
+    """
+
+    n: int
+    rmse: float
+    r2: float
+    bias: float
+    sep: float
+    rpd: float
+    rpiq: float
+    slope: float
+    intercept: float
+
+
+def figures_of_merit(observed: Any, predicted: Any) -> FiguresOfMerit:
+    """Compare predictions with measured values.
+
+    Parameters
+    ----------
+    observed, predicted : (n,) arrays
+        Without missing values.
+
+    Returns
+    -------
+    FiguresOfMerit
+        With the definitions at the top of `plsdof.chemometrics.merit`.
+
+    Notes
+    -----
+    SEP leaves the bias out, and so do RPD and RPIQ: look at the bias beside them. Software differs
+    here; some divide by RMSEP instead. Cost: O(n log n) for the quartiles.
+
+    References
+    ----------
+    P. Williams, K. Norris (2001), Near-Infrared Technology in the Agricultural and Food
+    Industries, 2nd ed., chapter 8. V. Bellon-Maurel et al. (2010), Critical review of chemometric
+    indicators commonly used for assessing the quality of the prediction of soil attributes by NIR
+    spectroscopy, Trends in Analytical Chemistry 29, 1073-1081 (RPIQ).
+
+    Examples
+    --------
+    >>> found = figures_of_merit([1.0, 2.0, 3.0, 4.0], [1.5, 2.0, 3.5, 4.0])
+    >>> round(found.rmse, 4), found.bias, round(found.sep, 4), round(found.rpd, 4)
+    (0.3536, 0.25, 0.2887, 4.4721)
+    """
+    y = as_response(observed, np.size(observed), "observed")
+    yhat = as_response(predicted, len(y), "predicted")
+    if not len(y):
+        raise InvalidInputError("Figures of merit need at least one row; there is none.")
+    n = len(y)
+    e = yhat - y
+    bias = float(e.mean())
+    # Deviations from means first: sums of squares of the values themselves would cancel.
+    dy, dyhat = y - y.mean(), yhat - yhat.mean()
+    total, spread = float(dy @ dy), float((e - bias) @ (e - bias))
+    sep = np.sqrt(spread / (n - 1)) if n > 1 else np.nan
+    quartiles = np.quantile(y, [0.25, 0.75])
+    slope = float(dy @ dyhat) / total if total > 0 else np.nan
+    return FiguresOfMerit(
+        n=n,
+        rmse=float(np.sqrt(np.mean(e**2))),
+        r2=1.0 - float(e @ e) / total if total > 0 else np.nan,
+        bias=bias,
+        sep=float(sep),
+        rpd=_ratio(np.sqrt(total / (n - 1)), sep) if total > 0 else np.nan,
+        rpiq=_ratio(float(quartiles[1] - quartiles[0]), sep),
+        slope=slope,
+        intercept=float(yhat.mean() - slope * y.mean()),
+    )
+
+
+def _ratio(above: float, below: float) -> float:
+    """Return a quotient; nan where the denominator is 0 or not defined."""
+    return float(above / below) if below > 0 else float("nan")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class TestSet:
+    """Rows that a model was not fitted to, with their predictions.
+
+    Attributes
+    ----------
+    source : str
+        Where the rows come from, in words.
+    X : (n, p) array
+        Predictors as the model sees them, after preprocessing.
+    observed, predicted : (n,) arrays
+    row_numbers : (n,) array of int
+        Numbers of the rows in their file, from 1.
+    labels : (n,) array of str or None
+        What names the rows.
+    t2, q : (n,) arrays or None
+        Hotelling's T^2 and Q residuals, if the method has them.
+    """
+
+    __test__ = False  # not a test, whatever pytest thinks of its name
+
+    source: str
+    X: Array
+    observed: Array
+    predicted: Array
+    row_numbers: npt.NDArray[np.intp]
+    labels: npt.NDArray[np.str_] | None = None
+    t2: Array | None = None
+    q: Array | None = None
+
+    def __post_init__(self) -> None:
+        lengths = {len(self.X), len(self.observed), len(self.predicted), len(self.row_numbers)}
+        if len(lengths) != 1:
+            raise InvalidInputError(
+                f"X, observed, predicted and row_numbers must have one entry per row; got "
+                f"{sorted(lengths)} rows."
+            )
+
+    def __repr__(self) -> str:
+        return f"TestSet({len(self.observed)} rows of {self.source[:60]!r})"
+
+    @property
+    def merit(self) -> FiguresOfMerit:
+        """Figures of merit of the predictions."""
+        return figures_of_merit(self.observed, self.predicted)

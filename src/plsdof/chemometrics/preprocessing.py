@@ -1,0 +1,506 @@
+"""Preprocessing of spectra by chemotools, as one scikit-learn transformer.
+
+A chain is written as words with commas between them, each with its parameters after colons:
+
+==========================  ====================================================================
+``snv``                     standard normal variate: each row minus its mean, by its deviation
+``msc[:mean|median]``       multiplicative scatter correction against the mean (or median) row
+``savgol:window:degree:derivative``
+                            Savitzky-Golay derivative; numbers as in ``savgol:15:2:1``
+``smooth[:window[:degree]]``
+                            Savitzky-Golay smoothing; 11:2 by default
+``detrend[:degree]``        each row minus its polynomial over the columns; 1 by default
+``baseline[:lambda[:p]]``   each row minus its baseline by asymmetric least squares; 1e4:0.01
+``center``                  columns minus their means
+``autoscale``               columns minus their means, by their standard deviations
+``none``                    nothing; to compare other chains with
+==========================  ====================================================================
+
+None of these looks at the response. Given the rows of X, the preprocessed X is fixed, so the
+Degrees of Freedom of a model that is fitted to it are exact, as for any other X.
+
+``msc``, ``baseline``, ``center`` and ``autoscale`` learn something from the rows (a reference, the
+weights to begin with, means, deviations). Cross-validation has to fit them anew in every fold;
+`preprocessed` does that. The other steps treat each row by itself.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from plsdof._core.inputs import Array, as_matrix
+from plsdof._core.path import Path
+from plsdof.errors import InvalidInputError, MissingExtraError
+
+# The steps: their parameters, the transformer behind each, and what it learns from rows
+# --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter:
+    """A parameter of a step: its name, how to read it, and its default (None: has to be given)."""
+
+    name: str
+    read: Callable[[str], Any]
+    default: Any = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """A kind of preprocessing.
+
+    Attributes
+    ----------
+    parameters : tuple of Parameter
+    make : callable
+        Takes the parameters by name; returns a transformer.
+    learned : tuple of str
+        Attributes, (p,) arrays each, of the fitted transformer that depend on the rows.
+    example : str
+        How it is written, for messages.
+    """
+
+    make: Callable[..., Any]
+    parameters: tuple[Parameter, ...] = ()
+    learned: tuple[str, ...] = ()
+    example: str
+
+
+def _chemotools(module: str, name: str, **parameters: Any) -> Any:
+    try:
+        return getattr(import_module(f"chemotools.{module}"), name)(**parameters)
+    except ImportError as error:
+        raise MissingExtraError("chemotools", "spectra", "Preprocessing of spectra") from error
+
+
+def _savgol(window: int, degree: int, derivative: int = 0) -> Any:
+    # Smoothing is the derivative of order 0: chemotools' own smoother loops over rows in Python.
+    return _chemotools(
+        "derivative", "SavitzkyGolay", window_length=window, polyorder=degree, deriv=derivative
+    )
+
+
+def _check_savgol(window: int, degree: int, derivative: int = 0) -> None:
+    if window < 3 or window % 2 == 0:
+        raise InvalidInputError(f"the window must be an odd number >= 3; got {window}.")
+    if degree >= window:
+        raise InvalidInputError(
+            f"the degree of the polynomial must be below the window; got {degree} and {window}."
+        )
+    if derivative > degree:
+        raise InvalidInputError(
+            f"a derivative of order {derivative} needs a polynomial of at least that degree; the "
+            f"degree is {degree}."
+        )
+
+
+def _scaler(*, with_std: bool) -> Any:
+    from sklearn.preprocessing import StandardScaler
+
+    return StandardScaler(with_std=with_std)
+
+
+def _whole(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 7):
+        raise InvalidInputError(f"a whole number is needed instead of {text[:40]!r}.")
+    return int(text)
+
+
+def _positive(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not 0 < value < np.inf:
+        raise InvalidInputError(f"a positive number is needed instead of {text[:40]!r}.")
+    return value
+
+
+def _share(text: str) -> float:
+    value = _positive(text)
+    if value >= 1:
+        raise InvalidInputError(f"a number between 0 and 1 is needed instead of {text[:40]!r}.")
+    return value
+
+
+def _center_of_rows(text: str) -> str:
+    if text not in ("mean", "median"):
+        raise InvalidInputError(f"mean or median is needed instead of {text[:40]!r}.")
+    return text
+
+
+STEPS: Mapping[str, Step] = {
+    "snv": Step(make=lambda: _chemotools("scatter", "StandardNormalVariate"), example="snv"),
+    "msc": Step(
+        make=lambda **given: _chemotools("scatter", "MultiplicativeScatterCorrection", **given),
+        parameters=(Parameter(name="method", read=_center_of_rows, default="mean"),),
+        learned=("reference_",),
+        example="msc or msc:median",
+    ),
+    "savgol": Step(
+        make=_savgol,
+        parameters=tuple(
+            Parameter(name=name, read=_whole) for name in ("window", "degree", "derivative")
+        ),
+        example="savgol:15:2:1 (window, degree, derivative)",
+    ),
+    "smooth": Step(
+        make=_savgol,
+        parameters=(
+            Parameter(name="window", read=_whole, default=11),
+            Parameter(name="degree", read=_whole, default=2),
+        ),
+        example="smooth or smooth:11:2 (window, degree)",
+    ),
+    "detrend": Step(
+        make=lambda **given: _chemotools("baseline", "PolynomialCorrection", **given),
+        parameters=(Parameter(name="order", read=_whole, default=1),),
+        example="detrend or detrend:2 (degree)",
+    ),
+    "baseline": Step(
+        make=lambda **given: _chemotools("baseline", "AsLs", **given),
+        parameters=(
+            Parameter(name="lam", read=_positive, default=1e4),
+            Parameter(name="penalty", read=_share, default=0.01),
+        ),
+        learned=("w_init_",),
+        example="baseline or baseline:1e5:0.01 (smoothness, asymmetry)",
+    ),
+    "center": Step(make=lambda: _scaler(with_std=False), learned=("mean_",), example="center"),
+    "autoscale": Step(
+        make=lambda: _scaler(with_std=True), learned=("mean_", "scale_"), example="autoscale"
+    ),
+}
+NOTHING = "none"
+# Values that differ by a smaller share are equal up to rounding.
+_FLAT = 1e-12
+
+
+def parse_chain(text: str) -> tuple[tuple[str, dict[str, Any]], ...]:
+    """Return the steps of a chain with their parameters; refuse what is not one.
+
+    Examples
+    --------
+    >>> parse_chain("savgol:15:2:1, snv")
+    (('savgol', {'window': 15, 'degree': 2, 'derivative': 1}), ('snv', {}))
+    >>> parse_chain("none")
+    ()
+    """
+    words = [word.strip() for word in text.split(",")] if isinstance(text, str) else []
+    if words == [NOTHING]:
+        return ()
+    if not any(words):
+        raise InvalidInputError(
+            f"a chain of steps such as savgol:15:2:1,snv is needed; got {text!r:.60}."
+        )
+    return tuple(_parsed(word) for word in words)
+
+
+def _parsed(word: str) -> tuple[str, dict[str, Any]]:
+    name, *given = word.split(":")
+    if name not in STEPS:
+        known = ", ".join(STEPS)
+        raise InvalidInputError(
+            f"{name[:40]!r} is not a step of preprocessing; there are {known} (and none alone)."
+        )
+    step = STEPS[name]
+    wanted = step.parameters
+    required = sum(one.default is None for one in wanted)
+    if not required <= len(given) <= len(wanted):
+        raise InvalidInputError(f"{word[:60]!r} has the wrong parameters; write {step.example}.")
+    try:
+        values = {one.name: one.read(text) for one, text in zip(wanted, given, strict=False)}
+        values = {one.name: values.get(one.name, one.default) for one in wanted}
+        if "window" in values:
+            _check_savgol(**values)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{word[:60]!r}: {error} Write {step.example}.") from error
+    return name, values
+
+
+# The chain as one transformer
+# ----------------------------
+
+
+class UndefinedRowsError(InvalidInputError):
+    """A step is not defined for some rows, whose places are in ``rows``."""
+
+    def __init__(self, step: str, rows: Sequence[int], names: Sequence[str] = ()) -> None:
+        self.step, self.rows = step, tuple(rows)
+        shown = list(names) or [str(row + 1) for row in self.rows]
+        more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
+        which = f"row {shown[0]}" if len(shown) == 1 else f"rows {', '.join(shown[:8])}{more}"
+        super().__init__(
+            f"{step} is not defined for {which}: all values there are equal. Leave out such rows, "
+            f"or do without {step}."
+        )
+
+    def renamed(self, names: Sequence[str]) -> "UndefinedRowsError":
+        """Return the same error with other names for the rows, one for each row of X."""
+        return UndefinedRowsError(self.step, self.rows, [names[row] for row in self.rows])
+
+
+class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """A chain of preprocessing steps as a scikit-learn transformer.
+
+    Parameters
+    ----------
+    steps : str
+        Steps with commas between them, such as "savgol:15:2:1,snv"; see
+        `plsdof.chemometrics.preprocessing`.
+
+    Attributes
+    ----------
+    transformers_ : list of (name, transformer)
+        The fitted transformers, of chemotools and scikit-learn.
+    n_features_in_ : int
+
+    Notes
+    -----
+    No step looks at y. The Degrees of Freedom of PLS after a `Preprocessor` are those of PLS on
+    the preprocessed X, without a correction. Cost: O(n p) for each step.
+
+    References
+    ----------
+    R. J. Barnes, M. S. Dhanoa, S. J. Lister (1989), Standard normal variate transformation and
+    de-trending of near-infrared diffuse reflectance spectra, Applied Spectroscopy 43, 772-777.
+    P. Geladi, D. MacDougall, H. Martens (1985), Linearization and scatter-correction for
+    near-infrared reflectance spectra of meat, Applied Spectroscopy 39, 491-500.
+    A. Savitzky, M. J. E. Golay (1964), Smoothing and differentiation of data by simplified least
+    squares procedures, Analytical Chemistry 36, 1627-1639.
+    P. H. C. Eilers (2003), A perfect smoother, Analytical Chemistry 75, 3631-3636.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from plsdof import PLSRegressor
+    >>> from plsdof.datasets import load_gasoline
+    >>> X, y = load_gasoline(return_X_y=True)
+    >>> model = make_pipeline(Preprocessor("savgol:15:2:1,snv"), PLSRegressor("bic")).fit(X, y)
+    >>> bool(model.score(X, y) > 0.9)
+    True
+    """
+
+    def __init__(self, steps: str = NOTHING) -> None:
+        self.steps = steps
+
+    def fit(self, X: Any, y: Any = None) -> "Preprocessor":  # noqa: ARG002
+        """Learn what the steps learn from rows: references, means, deviations. y is not used."""
+        self._fit(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **_: Any) -> Any:  # noqa: ARG002
+        """Fit, and return the preprocessed rows: each step is applied once."""
+        return self._fit(X)
+
+    def transform(self, X: Any) -> Any:
+        """Return the preprocessed rows, (n, p)."""
+        check_is_fitted(self, "transformers_")
+        values = validate_data(self, X, dtype=np.float64, reset=False)
+        for name, transformer in self.transformers_:
+            values = _applied(name, transformer, values)
+        return values
+
+    @property
+    def learns_from_rows(self) -> bool:
+        """Whether some step depends on the rows it was fitted to."""
+        return any(STEPS[name].learned for name, _ in parse_chain(self.steps))
+
+    def _fit(self, X: Any) -> Array:
+        chain = parse_chain(self.steps)
+        values: Array = validate_data(self, X, dtype=np.float64)
+        transformers = []
+        for name, parameters in chain:
+            _require_columns(name, parameters, values.shape[1])
+            transformer = STEPS[name].make(**parameters)
+            if name == "msc":
+                _require_varying_reference(parameters["method"], values)
+            transformers.append((name, transformer.fit(values)))
+            # The next step learns from rows as this one leaves them.
+            values = _applied(name, transformer, values)
+        self.transformers_ = transformers
+        return values
+
+    def to_content(self) -> dict[str, Any]:
+        """Return what a file has to keep: the steps, and (p,) lists of what they learned.
+
+        Examples
+        --------
+        >>> chain = Preprocessor("center").fit([[1.0, 2.0], [3.0, 4.0]])
+        >>> chain.to_content()
+        {'steps': 'center', 'learned': [{'mean_': [2.0, 3.0]}]}
+        """
+        check_is_fitted(self, "transformers_")
+        learned = [
+            {key: getattr(one, key).tolist() for key in STEPS[name].learned}
+            for name, one in self.transformers_
+        ]
+        return {"steps": self.steps, "learned": learned}
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any], p: int) -> "Preprocessor":
+        """Return the fitted chain of p columns that `to_content` described.
+
+        Examples
+        --------
+        >>> content = {"steps": "center", "learned": [{"mean_": [2.0, 3.0]}]}
+        >>> Preprocessor.from_content(content, 2).transform([[5.0, 7.0]])
+        array([[3., 4.]])
+        """
+        chain = cls(str(content.get("steps")))
+        steps, learned = parse_chain(chain.steps), content.get("learned")
+        if not isinstance(learned, list) or len(learned) != len(steps):
+            raise InvalidInputError("learned must have one entry for each step.")
+        # Two rows that vary: what steps learn from them is replaced.
+        rows = np.linspace(0.0, 1.0, p) * np.array([[1.0], [2.0]])
+        chain.n_features_in_ = p
+        chain.transformers_ = [
+            (name, _restored(name, parameters, entry, rows))
+            for (name, parameters), entry in zip(steps, learned, strict=True)
+        ]
+        return chain
+
+
+def _restored(name: str, parameters: Mapping[str, Any], learned: Any, rows: Array) -> Any:
+    transformer = STEPS[name].make(**parameters)
+    values = {key: _vector(name, key, learned, rows.shape[1]) for key in STEPS[name].learned}
+    # Some transformers take what they learn as a parameter, and derive more from it.
+    given = {key: key.removesuffix("_") for key in values}
+    known = transformer.get_params()
+    transformer.set_params(**{name: values[key] for key, name in given.items() if name in known})
+    transformer.fit(rows)
+    for key, value in values.items():
+        setattr(transformer, key, value)
+    return transformer
+
+
+def _vector(name: str, key: str, learned: Any, p: int) -> Array:
+    try:
+        values = np.asarray(learned[key], dtype=np.float64)
+    except (TypeError, KeyError, ValueError) as error:
+        raise InvalidInputError(f"{name} needs {key}, a list of {p} numbers.") from error
+    if values.shape != (p,) or not np.isfinite(values).all():
+        raise InvalidInputError(f"{key} of {name} must be a list of {p} finite numbers.")
+    if key == "scale_" and not np.all(values > 0):
+        raise InvalidInputError(f"{key} of {name} must be positive.")
+    return values
+
+
+def _require_columns(name: str, parameters: Mapping[str, Any], p: int) -> None:
+    if name in ("center", "autoscale"):
+        return
+    least = max(3, parameters.get("window", 0), parameters.get("order", 0) + 2)
+    if p < least:
+        raise InvalidInputError(
+            f"{name} needs at least {least} columns, neighbours in a spectrum; there are {p}."
+        )
+
+
+def _require_varying_reference(method: str, values: Array) -> None:
+    reference = np.mean(values, axis=0) if method == "mean" else np.median(values, axis=0)
+    if np.ptp(reference) <= _FLAT * np.abs(values).max():
+        raise InvalidInputError(
+            f"msc is not defined: the {method} of all rows, its reference, does not vary over the "
+            "columns. Use it before other steps, or use snv."
+        )
+
+
+def _applied(name: str, transformer: Any, values: Array) -> Array:
+    """Transform rows, and refuse those whose result is not defined."""
+    if name in ("snv", "msc"):
+        flat = _flat(values)
+        if len(flat):
+            raise UndefinedRowsError(name, flat.tolist())
+    changed = np.asarray(transformer.transform(values), dtype=np.float64)
+    bad = np.flatnonzero(~np.isfinite(changed).all(axis=1))
+    if len(bad):
+        raise UndefinedRowsError(name, bad.tolist())
+    return changed
+
+
+def _flat(values: Array) -> npt.NDArray[np.intp]:
+    """Return the rows whose values are equal up to rounding."""
+    size = np.abs(values).max(axis=1)
+    return np.flatnonzero(np.ptp(values, axis=1) <= _FLAT * size)
+
+
+# A path after preprocessing, for cross-validation: the chain is fitted anew in every fold
+# ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PreprocessedPath:
+    """A path fitted to preprocessed rows, which predicts rows as they come.
+
+    Attributes
+    ----------
+    preprocessor : Preprocessor
+        Fitted to the rows of the path.
+    path : Path
+    """
+
+    preprocessor: Preprocessor
+    path: Path
+
+    @property
+    def parameters(self) -> Array:
+        """Those of the path."""
+        return self.path.parameters
+
+    @property
+    def parameter_name(self) -> str:
+        """That of the path."""
+        return self.path.parameter_name
+
+    @property
+    def message(self) -> str:
+        """That of the path."""
+        return self.path.message
+
+    def simplest_first(self) -> Any:
+        """Return the order of the path's models."""
+        return self.path.simplest_first()
+
+    def predict(self, X_new: Any) -> Array:
+        """Predict rows that are not preprocessed yet, with every model. Shape (K, n_new)."""
+        return self.path.predict(self.preprocessor.transform(as_matrix(X_new, "X_new")))
+
+
+def preprocessed(steps: str, path: Callable[..., Path]) -> Callable[..., PreprocessedPath]:
+    """Return a function that fits a chain and then a path to its result.
+
+    Parameters
+    ----------
+    steps : str
+        As for `Preprocessor`.
+    path : callable
+        Takes (X, y) and keywords; returns a `Path`.
+
+    Returns
+    -------
+    callable
+        Takes (X, y) and the same keywords. `plsdof.cross_validate` calls it in every fold, so that
+        what the chain learns from rows comes from the training rows only.
+
+    Examples
+    --------
+    >>> from functools import partial
+    >>> from plsdof import cross_validate, pls_path
+    >>> from plsdof.datasets import load_gasoline
+    >>> X, y = load_gasoline(return_X_y=True)
+    >>> fit = preprocessed("msc", partial(pls_path, max_components=5))
+    >>> cross_validate(X, y, fit).rmse.round(2)[-1]
+    np.float64(0.24)
+    """
+
+    def fit(X: Any, y: Any, **options: Any) -> PreprocessedPath:
+        chain = Preprocessor(steps)
+        return PreprocessedPath(path=path(chain.fit_transform(X), y, **options), preprocessor=chain)
+
+    return fit

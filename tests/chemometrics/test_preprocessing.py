@@ -1,0 +1,233 @@
+"""Preprocessing: that of chemotools, kept in files, fitted within folds, refused in words."""
+
+import json
+
+import numpy as np
+import pytest
+from chemotools.baseline import AsLs, PolynomialCorrection
+from chemotools.derivative import SavitzkyGolay
+from chemotools.scatter import MultiplicativeScatterCorrection, StandardNormalVariate
+from chemotools.smooth import SavitzkyGolayFilter
+from sklearn.base import clone
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+import plsdof
+from plsdof import cross_validate, degrees_of_freedom, pcr_path, pls_path, ridge_path
+from plsdof.chemometrics import Preprocessor, preprocessed
+from plsdof.chemometrics.preprocessing import STEPS
+from plsdof.datasets import load_gasoline
+from plsdof.errors import InvalidInputError
+from plsdof.files import detach
+
+CHAINS = {
+    "snv": (StandardNormalVariate(),),
+    "msc": (MultiplicativeScatterCorrection(),),
+    "msc:median": (MultiplicativeScatterCorrection(method="median"),),
+    "savgol:15:2:1": (SavitzkyGolay(window_length=15, polyorder=2, deriv=1),),
+    "smooth": (SavitzkyGolayFilter(window_length=11, polyorder=2),),
+    "detrend:2": (PolynomialCorrection(order=2),),
+    "baseline:1e5:0.02": (AsLs(lam=1e5, penalty=0.02),),
+    "center": (StandardScaler(with_std=False),),
+    "autoscale": (StandardScaler(),),
+    "savgol:15:2:1,snv": (
+        SavitzkyGolay(window_length=15, polyorder=2, deriv=1),
+        StandardNormalVariate(),
+    ),
+    "msc,detrend,autoscale": (
+        MultiplicativeScatterCorrection(),
+        PolynomialCorrection(order=1),
+        StandardScaler(),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def spectra():
+    X, y = load_gasoline(return_X_y=True)
+    return np.asarray(X), np.asarray(y)
+
+
+@pytest.mark.parametrize("steps", CHAINS)
+def test_a_chain_is_that_of_chemotools_on_new_rows_too(spectra, steps):
+    X, _ = spectra
+    theirs = make_pipeline(*map(clone, CHAINS[steps])).fit(X[:40])
+    ours = Preprocessor(steps).fit(X[:40])
+    np.testing.assert_allclose(ours.transform(X), theirs.transform(X), rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(Preprocessor(steps).fit_transform(X), ours.fit(X).transform(X))
+
+
+@pytest.mark.parametrize("steps", [*CHAINS, "none"])
+def test_a_chain_survives_json(spectra, steps):
+    X, _ = spectra
+    chain = Preprocessor(steps).fit(X[:40])
+    content = json.loads(json.dumps(chain.to_content()))
+    again = Preprocessor.from_content(content, X.shape[1])
+    np.testing.assert_array_equal(again.transform(X), chain.transform(X))
+
+
+def test_every_step_is_tested():
+    assert {step.split(":")[0] for chain in CHAINS for step in chain.split(",")} == set(STEPS)
+
+
+@pytest.mark.parametrize(
+    ("steps", "learns"),
+    [("snv", False), ("savgol:7:2:1,detrend,smooth", False), ("snv,msc", True), ("none", False)],
+)
+def test_it_is_known_which_steps_learn_from_rows(spectra, steps, learns):
+    X, _ = spectra
+    chain = Preprocessor(steps)
+    assert chain.learns_from_rows == learns
+    some = chain.fit(X[:20]).transform(X[:5])
+    assert np.allclose(some, chain.fit(X[20:]).transform(X[:5]), rtol=1e-9) != learns
+
+
+def test_it_is_a_scikit_learn_transformer():
+    found = check_estimator(Preprocessor("center"), on_skip=None)
+    assert {one["status"] for one in found} <= {"passed", "skipped"}
+
+
+def test_cross_validation_fits_the_chain_in_every_fold(spectra):
+    X, y = spectra
+    found = cross_validate(X, y, preprocessed("msc,savgol:9:2:1", pls_at_most(3)), cv=KFold(6))
+    chain = make_pipeline(
+        MultiplicativeScatterCorrection(),
+        SavitzkyGolay(window_length=9, polyorder=2, deriv=1),
+        PLSRegression(3),
+    )
+    expected = cross_val_predict(chain, X, y, cv=KFold(6)).ravel()
+    np.testing.assert_allclose(found.predictions[0, 3], expected, rtol=1e-8)
+    outside = cross_validate(Preprocessor("msc,savgol:9:2:1").fit_transform(X), y, cv=KFold(6))
+    assert np.abs(outside.predictions[0, 3] - expected).max() > 1e-6
+
+
+def pls_at_most(m):
+    return lambda X, y: pls_path(X, y, m)
+
+
+@pytest.mark.parametrize("fit", [pcr_path, ridge_path])
+def test_any_path_can_follow_a_chain(spectra, fit):
+    X, y = spectra
+    alphas = {"alphas": [1.0, 100.0]} if fit is ridge_path else {"max_components": 2}
+    found = cross_validate(X, y, preprocessed("snv", lambda X, y: fit(X, y, **alphas)))
+    expected = cross_validate(
+        Preprocessor("snv").fit_transform(X), y, lambda X, y: fit(X, y, **alphas)
+    )
+    np.testing.assert_allclose(found.mean_error, expected.mean_error, rtol=1e-10)
+    assert found.parameter_name == expected.parameter_name
+    np.testing.assert_array_equal(found.simplest_first, expected.simplest_first)
+
+
+def test_degrees_of_freedom_after_a_chain_are_those_of_the_preprocessed_rows():
+    rng = np.random.default_rng(3)
+    t = np.linspace(0, 1, 30)
+    X = rng.normal(size=(18, 3)) @ np.array([np.sin(6 * t), t**2, np.cos(9 * t)]) + 2
+    X += 0.05 * rng.normal(size=X.shape)
+    y = X[:, 5] - X[:, 20] + 0.1 * rng.normal(size=18)
+    chain = Preprocessor("msc,savgol:5:2:1")
+    path = pls_path(chain.fit_transform(X), y, 3)
+    # The derivative of the fitted values of the whole chain, by central differences.
+    slopes, h = 0.0, 1e-5
+    for i in range(len(y)):
+        step = h * np.eye(len(y))[i]
+        up, down = (
+            pls_path(clone(chain).fit_transform(X), y + sign * step, 3).fitted[3][i]
+            for sign in (1, -1)
+        )
+        slopes += (up - down) / (2 * h)
+    assert path.dof[3] == pytest.approx(slopes, rel=1e-6)
+    theirs = MultiplicativeScatterCorrection(), SavitzkyGolay(window_length=5, polyorder=2)
+    for steps in ([clone(chain)], theirs):
+        found = degrees_of_freedom(make_pipeline(*steps, plsdof.PLSRegressor(3)), X, y)
+        assert found.method == "exact"
+        assert found.value == pytest.approx(slopes, rel=1e-6)
+
+
+def test_a_kept_model_preprocesses_new_rows(spectra, tmp_path):
+    X, y = spectra
+    chain = Preprocessor("msc,savgol:15:2:1")
+    rows = chain.fit_transform(X[:40])
+    path = pls_path(rows, y[:40], 5)
+    names = tuple(f"{i}" for i in range(X.shape[1]))
+    model = detach(path, path.select("bic"), names=names, preprocessing=chain)
+    plsdof.save_model(model, tmp_path / "m.json")
+    again = plsdof.load_model(tmp_path / "m.json")
+    index = path.select("bic").index
+    np.testing.assert_allclose(
+        again.predict(X[40:]), path.predict(chain.transform(X[40:]))[index], rtol=1e-12
+    )
+    plain = detach(path, path.select("bic"), names=names)
+    np.testing.assert_allclose(
+        again.predict_interval(X[40:]).lower,
+        plain.predict_interval(chain.transform(X[40:])).lower,
+        rtol=1e-12,
+    )
+    np.testing.assert_allclose(
+        again.hotelling_t2(X[40:]).values, plain.hotelling_t2(chain.transform(X[40:])).values
+    )
+    # What does not know preprocessing must not read it: older readers refuse version 2.
+    assert json.loads((tmp_path / "m.json").read_text())["version"] == 2
+    plsdof.save_model(plain, tmp_path / "plain.json")
+    assert json.loads((tmp_path / "plain.json").read_text())["version"] == 1
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        ("", "a chain of steps such as savgol:15:2:1,snv is needed"),
+        ("snv,", "'' is not a step"),
+        ("snvv", "'snvv' is not a step of preprocessing; there are snv, msc"),
+        ("none,snv", "'none' is not a step"),
+        ("savgol", "wrong parameters; write savgol:15:2:1"),
+        ("savgol:15:2", "wrong parameters; write savgol:15:2:1"),
+        ("savgol:14:2:1", "the window must be an odd number"),
+        ("savgol:5:5:1", "the degree of the polynomial must be below the window"),
+        ("savgol:15:1:2", "a derivative of order 2 needs a polynomial of at least that degree"),
+        ("savgol:a:2:1", "a whole number is needed instead of 'a'"),
+        ("msc:mode", "mean or median is needed"),
+        ("baseline:-1", "a positive number is needed"),
+        ("baseline:1e4:1.5", "a number between 0 and 1"),
+    ],
+)
+def test_a_chain_that_is_none_is_refused(spectra, steps, message):
+    with pytest.raises(InvalidInputError, match=message.replace("(", r"\(")):
+        Preprocessor(steps).fit(spectra[0])
+
+
+@pytest.mark.parametrize("steps", ["snv", "msc", "savgol:5:2:1,snv"])
+def test_flat_rows_are_named(spectra, steps):
+    X = spectra[0].copy()
+    X[7] = 0.1  # its mean is not exactly 0.1, so that the deviation is not exactly 0
+    with pytest.raises(InvalidInputError, match="is not defined for row 8: all values"):
+        Preprocessor(steps).fit(X)
+    chain = Preprocessor(steps).fit(spectra[0])
+    with pytest.raises(InvalidInputError, match="is not defined for row 8"):
+        chain.transform(X)
+
+
+def test_what_needs_more_columns_or_a_reference_says_so(spectra):
+    with pytest.raises(InvalidInputError, match="savgol needs at least 15 columns"):
+        Preprocessor("savgol:15:2:1").fit(spectra[0][:, :9])
+    with pytest.raises(InvalidInputError, match="its reference, does not vary"):
+        Preprocessor("center,msc").fit(spectra[0])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"steps": "msc", "learned": []}, "one entry for each step"),
+        ({"steps": "msc", "learned": [{}]}, "msc needs reference_, a list of 3 numbers"),
+        ({"steps": "msc", "learned": [{"reference_": [1.0, 2.0]}]}, "list of 3 finite numbers"),
+        ({"steps": "center", "learned": [{"mean_": [1.0, None, 2.0]}]}, "3 finite numbers"),
+        (
+            {"steps": "autoscale", "learned": [{"mean_": [1.0] * 3, "scale_": [0.0] * 3}]},
+            "must be positive",
+        ),
+    ],
+)
+def test_damaged_content_is_refused(content, message):
+    with pytest.raises(InvalidInputError, match=message):
+        Preprocessor.from_content(content, 3)

@@ -1,0 +1,308 @@
+"""From spectra to a validated calibration: preprocessing, figures of merit, test rows, Excel."""
+
+import json
+
+import numpy as np
+import openpyxl
+import pandas as pd
+import pytest
+from _helpers.command_line import (
+    GASOLINE,
+    eighty_columns,  # noqa: F401
+    made,
+    refused,
+    run,
+    run_json,
+    said,
+    write,
+)
+from chemotools.derivative import SavitzkyGolay
+from chemotools.scatter import MultiplicativeScatterCorrection, StandardNormalVariate
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.metrics import r2_score, root_mean_squared_error
+from sklearn.model_selection import cross_val_predict, train_test_split
+from sklearn.pipeline import make_pipeline
+
+import plsdof
+from plsdof import cross_validate, pls_path
+from plsdof.chemometrics import Preprocessor, figures_of_merit
+from plsdof.datasets import load_gasoline
+
+CHAIN = "savgol:15:2:1,snv"
+
+
+def blinds(n, k):
+    """The folds of plsdof: row i in fold i mod k."""
+    return [(np.flatnonzero(np.arange(n) % k != i), np.arange(i, n, k)) for i in range(k)]
+
+
+def test_the_whole_way_agrees_with_chemotools_and_scikit_learn(tmp_path):
+    X, y = load_gasoline(return_X_y=True)
+    report, model, out = (tmp_path / name for name in ("r.html", "m.json", "p.xlsx"))
+    found = run_json(
+        "fit", GASOLINE, "-r", "octane", "--preprocess", CHAIN, "--test-fraction", 0.3,
+        "--cv", 10, "--report", report, "--model", model,
+    )  # fmt: skip
+    fitted, tested = train_test_split(np.arange(60), test_size=0.3, random_state=0)
+    fitted, tested = np.sort(fitted), np.sort(tested)
+    assert [one["row"] for one in found["test"]["rows"]] == (tested + 1).tolist()
+    chain = make_pipeline(
+        SavitzkyGolay(window_length=15, polyorder=2, deriv=1),
+        StandardNormalVariate(),
+        PLSRegression(found["choice"]["parameter"]),
+    )
+    crossed = cross_val_predict(chain, X[fitted], y[fitted], cv=blinds(len(fitted), 10)).ravel()
+    chain.fit(X[fitted], y[fitted])
+    expected = {
+        "calibration": (y[fitted], chain.predict(X[fitted]).ravel()),
+        "cross-validation": (y[fitted], crossed),
+        "test": (y[tested], chain.predict(X[tested]).ravel()),
+    }
+    assert found["merit"].keys() == expected.keys()
+    for name, (observed, predicted) in expected.items():
+        merit = found["merit"][name]
+        assert merit["rmse"] == pytest.approx(
+            root_mean_squared_error(observed, predicted), rel=1e-8
+        )
+        assert merit["r2"] == pytest.approx(r2_score(observed, predicted), rel=1e-8)
+        assert merit["sep"] == pytest.approx(np.std(predicted - observed, ddof=1), rel=1e-8)
+    # New rows: others than those of the fit, in another order of columns.
+    new = pd.read_csv(GASOLINE).iloc[tested].drop(columns="octane")
+    new[new.columns[::-1]].to_csv(tmp_path / "new.csv", index=False)
+    run("predict", model, tmp_path / "new.csv", "--out", out)
+    table = pd.read_excel(out)
+    np.testing.assert_allclose(table["prediction"], expected["test"][1], rtol=1e-8)
+    np.testing.assert_allclose(
+        [one["prediction"] for one in found["test"]["rows"]], table["prediction"], rtol=1e-12
+    )
+    assert "octane" in report.read_text(encoding="utf-8")
+    # What is exact stays exact: the Degrees of Freedom are those of the preprocessed rows.
+    path = pls_path(Preprocessor(CHAIN).fit_transform(X[fitted]), y[fitted], 30)
+    np.testing.assert_allclose([one["dof"] for one in found["path"]], path.dof, rtol=1e-9)
+
+
+def test_what_learns_from_rows_is_fitted_in_every_fold(tmp_path):
+    X, y = load_gasoline(return_X_y=True)
+    found = run_json(
+        "fit", GASOLINE, "-r", "octane", "--preprocess", "msc", "--cv", 6, "--components", 4,
+        "--model", tmp_path / "m.json",
+    )  # fmt: skip
+    chain = make_pipeline(MultiplicativeScatterCorrection(), PLSRegression(4))
+    crossed = cross_val_predict(chain, X, y, cv=blinds(60, 6)).ravel()
+    assert found["merit"]["cross-validation"]["rmse"] == pytest.approx(
+        root_mean_squared_error(y, crossed), rel=1e-9
+    )
+    assert any("learned anew in every fold" in note for note in found["notes"])
+    # The reference is in the file, and new rows are corrected by it, not by their own mean.
+    kept = json.loads((tmp_path / "m.json").read_text())
+    np.testing.assert_allclose(
+        kept["preprocessing"]["learned"][0]["reference_"], X.mean(axis=0), rtol=1e-12
+    )
+    predicted = plsdof.load_model(tmp_path / "m.json").predict(X[:3])
+    np.testing.assert_allclose(predicted, chain.fit(X, y).predict(X[:3]).ravel(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["pcr", "ridge"])
+def test_other_methods_are_preprocessed_too(method):
+    X, y = load_gasoline(return_X_y=True)
+    found = run_json("fit", GASOLINE, "-r", "octane", "--preprocess", "snv", "--method", method)
+    fit = {"pcr": lambda X: plsdof.pcr_path(X, y, 30), "ridge": lambda X: plsdof.ridge_path(X, y)}
+    path = fit[method](Preprocessor("snv").fit_transform(X))
+    np.testing.assert_allclose([one["dof"] for one in found["path"]], path.dof, rtol=1e-9)
+    crossed = run_json(
+        "fit", GASOLINE, "-r", "octane", "--preprocess", "autoscale,snv", "--method", method,
+        "--cv", 5,
+    )  # fmt: skip
+    assert np.isfinite([one["rmsecv"] for one in crossed["path"] if one["rmsecv"]]).all()
+
+
+def test_figures_of_merit_are_shown():
+    words = said("fit", GASOLINE, "-r", "octane", "--cv", 10)
+    X, y = load_gasoline(return_X_y=True)
+    path, cv = pls_path(X, y, 30), cross_validate(X, y, max_components=30)
+    m = path.select("bic").index
+    for predicted in (path.fitted[m], cv.predictions[0, m]):
+        merit = figures_of_merit(y, predicted)
+        for value in (merit.rmse, merit.r2, merit.sep, merit.rpd, merit.rpiq, merit.slope):
+            assert f"{value:#.4g}" in words
+    assert "calibration cross-validation" in words
+    assert "RMSE: RMSEC, RMSECV." in words
+
+
+# rows to test on
+
+
+def test_a_test_table_is_read_and_predicted(tmp_path):
+    file, X, y = made(tmp_path)
+    other, X_new, y_new = made(tmp_path, n=12, seed=5, name="other.csv")
+    frame = pd.read_csv(other)
+    frame[frame.columns[::-1]].to_csv(other, index=False)
+    found = run_json("fit", file, "-r", "y", "--components", 2, "--test", other)
+    path = pls_path(X, y)
+    predicted = path.predict(X_new)[2]
+    np.testing.assert_allclose(
+        [one["prediction"] for one in found["test"]["rows"]], predicted, rtol=1e-8
+    )
+    assert found["merit"]["test"]["rmse"] == pytest.approx(
+        figures_of_merit(y_new, predicted).rmse, rel=1e-8
+    )
+    assert found["n"] == 30
+
+
+def test_test_rows_are_those_of_the_file_even_if_others_are_dropped(tmp_path):
+    file, X, y = made(tmp_path)
+    frame = pd.read_csv(file)
+    frame.loc[3, "x2"] = np.nan
+    frame.insert(0, "sample", [f"s{i + 1}" for i in range(30)])
+    frame.insert(1, "set", ["test" if i in (0, 9, 10) else "fit" for i in range(30)])
+    frame.to_csv(file, index=False)
+    by_number = run_json(
+        "fit", file, "-r", "y", "--drop-missing", "--test-rows", "1,10:11", "--id", "sample"
+    )
+    by_value = run_json(
+        "fit", file, "-r", "y", "--drop-missing", "--test-rows", "set=test", "--id", "sample"
+    )
+    for found in (by_number, by_value):
+        rows = found["test"]["rows"]
+        assert [one["row"] for one in rows] == [1, 10, 11]
+        assert [one["id"] for one in rows] == ["s1", "s10", "s11"]
+        np.testing.assert_allclose([one["observed"] for one in rows], y[[0, 9, 10]], rtol=1e-12)
+        assert found["n"] == 26
+    kept = np.setdiff1d(np.arange(30), [0, 3, 9, 10])
+    path = pls_path(X[kept], y[kept])
+    np.testing.assert_allclose([one["dof"] for one in by_number["path"]], path.dof, rtol=1e-9)
+
+
+def test_groups_stay_together_in_a_random_test_set(tmp_path):
+    file, _, _ = made(tmp_path)
+    frame = pd.read_csv(file)
+    frame.insert(0, "batch", [f"b{i // 3}" for i in range(30)])
+    frame.to_csv(file, index=False)
+    found = run_json("fit", file, "-r", "y", "--groups", "batch", "--cv", 3, "--test-fraction", 0.4)
+    batches = {(one["row"] - 1) // 3 for one in found["test"]["rows"]}
+    assert len(found["test"]["rows"]) == 3 * len(batches) == 12
+    mixed = run_json("fit", file, "-r", "y", "--groups", "batch", "--cv", 3, "--test-rows", "1:4")
+    assert any("Groups with rows on both sides: 'b1'" in note for note in mixed["notes"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--test-rows", "1:3", "--test-fraction", 0.2), "exclude each other"),
+        (("--test-rows", "0"), "numbers from 1 to 30"),
+        (("--test-rows", "28:31"), "numbers from 1 to 30"),
+        (("--test-rows", "a"), "numbers from 1 to 30"),
+        (("--test-rows", "1:29"), "29 of 30 rows would be kept apart"),
+        (("--test-rows", "set=test"), "no column 'set'"),
+        (("--test-rows", "x0=7"), "no row has this value in 'x0'"),
+        (("--test-fraction", 1.5), "--test-fraction"),
+        (("--test-fraction", 0.001), "kept apart"),
+        (("--test", "no.csv"), "could not be read"),
+        (("--preprocess", "snvv"), "--preprocess snvv: 'snvv' is not a step"),
+        (("--preprocess", "savgol:15:2:1"), "savgol needs at least 15 columns"),
+    ],
+)
+def test_what_cannot_be_tested_or_preprocessed_is_refused(tmp_path, options, message):
+    file, _, _ = made(tmp_path)
+    if options == ("--test-fraction", 0.001):
+        assert "1 of 30 rows" in " ".join(run_json("fit", file, "-r", "y", *options)["notes"])
+        return
+    assert message in refused("fit", file, "-r", "y", *options)
+
+
+def test_a_flat_row_is_named_by_its_number_in_the_file(tmp_path):
+    file, _, _ = made(tmp_path)
+    frame = pd.read_csv(file)
+    frame.loc[1, "x0"] = np.nan
+    frame.iloc[6, 1:] = 0.1
+    frame.to_csv(file, index=False)
+    message = refused("fit", file, "-r", "y", "--drop-missing", "--preprocess", "snv")
+    assert "table.csv: snv is not defined for row 7: all values there are equal" in message
+
+
+def test_a_test_table_without_the_response_is_refused(tmp_path):
+    file, _, _ = made(tmp_path)
+    other = write(tmp_path, "x0,x1,x2,x3,x4,x5\n1,2,3,4,5,6\n", "other.csv")
+    assert "--test needs the response 'y'" in refused("fit", file, "-r", "y", "--test", other)
+    other = write(tmp_path, "y,x0,x1,x2,x3,x4\n1,2,3,4,5,6\n", "other.csv")
+    assert "'x5'" in refused("fit", file, "-r", "y", "--test", other)
+
+
+# comparing chains
+
+
+def test_chains_are_compared_by_error_and_degrees_of_freedom():
+    X, y = load_gasoline(return_X_y=True)
+    options = ("compare", GASOLINE, "-r", "octane", "--cv", 10, "--max-components", 6)
+    chains = ("--preprocess", "none", "--preprocess", CHAIN)
+    found = run_json(*options, *chains)
+    for steps in ("none", CHAIN):
+        rows = found["chosen"][steps]
+        assert set(rows) == {"pls", "pcr", "ridge"}
+        values = Preprocessor(steps).fit_transform(X)
+        path = pls_path(values, y, 6)
+        model = found["models"][rows["pls"]]
+        m = path.select("bic").index
+        assert (model["preprocessing"], model["method"], model["parameter"]) == (steps, "pls", m)
+        assert model["dof"] == pytest.approx(path.dof[m], rel=1e-9)
+        errors = cross_validate(values, y, max_components=6).rmse
+        assert model["rmsecv"] == pytest.approx(errors[m], rel=1e-8)
+    words = said(*options, *chains)
+    assert "The smallest cross-validated error" in words
+    assert CHAIN in words
+    assert max(map(len, run(*options, *chains).stdout.splitlines())) <= 80
+
+
+# tables out
+
+
+def test_tables_are_written_as_excel_and_csv(tmp_path):
+    book, text = tmp_path / "t.xlsx", tmp_path / "t.csv"
+    options = ("fit", GASOLINE, "-r", "octane", "--test-fraction", 0.3, "--cv", 5)
+    found = run_json(*options, "--out", book)
+    run(*options, "--out", text)
+    sheets = pd.read_excel(book, sheet_name=None)
+    assert list(sheets) == ["coefficients", "models", "figures of merit", "test"]
+    coef = [one["coef"] for one in found["coefficients"]]
+    np.testing.assert_allclose(sheets["coefficients"]["coef"], coef, rtol=1e-15)
+    np.testing.assert_array_equal(pd.read_csv(text)["coef"], coef)
+    dof = [one["dof"] for one in found["path"]]
+    np.testing.assert_allclose(sheets["models"]["dof"], dof, rtol=1e-15)
+    rmsep = sheets["figures of merit"]["rmse"][2]
+    assert rmsep == pytest.approx(found["merit"]["test"]["rmse"], rel=1e-15)
+    assert found["written"]["tables"] == str(book)
+
+
+def test_names_that_look_like_formulas_stay_text(tmp_path):
+    file, _, _ = made(tmp_path)
+    model, out = tmp_path / "m.json", tmp_path / "p.xlsx"
+    run("fit", file, "-r", "y", "--model", model)
+    frame = pd.read_csv(file).head(2)
+    frame.insert(0, "id", ["=1+1", "a\x07b"])
+    frame.to_csv(file, index=False)
+    run("predict", model, file, "--out", out, "--id", "id")
+    sheet = openpyxl.load_workbook(out).active
+    column = [cell.value for cell in next(sheet.iter_rows(max_row=1))].index("id") + 1
+    assert sheet.cell(2, column).value == "=1+1"
+    assert sheet.cell(2, column).data_type == "s"
+    assert sheet.cell(3, column).value == "ab"
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "endings"),
+    [
+        ("--report", "r.pdf", ".html or .htm"),
+        ("--plot", "p.jpg", ".png, .svg or .pdf"),
+        ("--model", "m.pkl", ".json"),
+        ("--model", "m", ".json"),
+        ("--out", "t.xls", ".csv, .tsv or .xlsx"),
+    ],
+)
+def test_unknown_endings_are_refused(tmp_path, option, name, endings):
+    file, _, _ = made(tmp_path)
+    message = refused("fit", file, "-r", "y", option, tmp_path / name)
+    assert f"{option} {tmp_path / name}: the name must end in {endings}" in message
+    assert not (tmp_path / name).exists()
+    run("fit", file, "-r", "y", "--model", tmp_path / "m.json", "-q")
+    if option == "--out":
+        assert endings in refused("predict", tmp_path / "m.json", file, "--out", tmp_path / name)

@@ -1,0 +1,164 @@
+"""What takes a path takes a fitted estimator, and a Pipeline that ends in one."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from _helpers.problems import make_problem
+from sklearn.decomposition import PCA
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+from plsdof import (
+    KernelPLSRegressor,
+    PCRegressor,
+    PLS2Regressor,
+    PLSRegressor,
+    RidgeRegressor,
+    load_model,
+    pls_path,
+    save_model,
+    write_report,
+)
+from plsdof.chemometrics import (
+    explained_variance,
+    hotelling_t2,
+    outliers,
+    q_residuals,
+    selectivity_ratio,
+    selectivity_ratio_test,
+    vip,
+)
+from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.files import detach
+from plsdof.inference import (
+    coefficient_inference,
+    noise_interval,
+    prediction_interval,
+    residual_bootstrap,
+    simultaneous_band,
+)
+from plsdof.plotting import CoefficientDisplay, CriterionDisplay, DoFDisplay, overview_figure
+from plsdof.selection import selection_frequency
+
+X, Y = make_problem(40, 5, seed=3, decay=1)
+TABLE = pd.DataFrame(X, columns=list("abcde"))
+NEW = TABLE[:7] + 0.1
+MODEL = PLSRegressor(2).fit(TABLE, Y)
+PIPELINE = make_pipeline(StandardScaler(), PLSRegressor(2)).fit(TABLE, Y)
+
+# Every function of a path and a row, as a function of what comes first.
+FUNCTIONS = {
+    "vip": lambda *model: vip(*model),
+    "selectivity_ratio": lambda *model: selectivity_ratio(*model),
+    "selectivity_ratio_test": lambda *model: selectivity_ratio_test(*model).limit,
+    "explained_variance": lambda *model: explained_variance(model[0]).y,
+    "hotelling_t2": lambda *model: hotelling_t2(*model).values,
+    "q_residuals": lambda *model: q_residuals(*model).values,
+    "outliers": lambda *model: outliers(*model, y=Y).studentized.values,
+    "coefficient_inference": lambda *model: coefficient_inference(*model).p_value,
+    "simultaneous_band": lambda *model: simultaneous_band(*model, n_draws=100).critical,
+    "noise_interval": lambda *model: noise_interval(*model).upper,
+    "residual_bootstrap": lambda *model: np.diff(
+        residual_bootstrap(model[0], Y, *model[1:], n_draws=5).replicates / X.std(axis=0), axis=0
+    ).argmax(),
+    "selection_frequency": lambda *model: selection_frequency(model[0], "bic", n_draws=5).counts,
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_of_a_path_takes_an_estimator_and_a_pipeline(name):
+    expected = FUNCTIONS[name](pls_path(TABLE, Y, 2), 2)
+    np.testing.assert_allclose(FUNCTIONS[name](MODEL), expected, rtol=1e-9)
+    # These do not depend on the units of X, which PLS scales anyway.
+    np.testing.assert_allclose(FUNCTIONS[name](PIPELINE), expected, rtol=1e-7)
+    if name not in ("explained_variance", "selection_frequency"):
+        other = FUNCTIONS[name](pls_path(TABLE, Y, 2), 1)
+        np.testing.assert_allclose(FUNCTIONS[name](MODEL, 1), other, rtol=1e-9)
+
+
+@pytest.mark.parametrize("function", [prediction_interval, hotelling_t2, q_residuals])
+def test_new_rows_go_through_the_steps_of_the_pipeline(function):
+    expected = function(pls_path(TABLE, Y, 2), 2, NEW)
+    for model in (MODEL, PIPELINE):
+        found = function(model, X_new=NEW)
+        for name in ("center", "lower", "values", "limit"):
+            if hasattr(expected, name):
+                one, other = getattr(found, name), getattr(expected, name)
+                np.testing.assert_allclose(one, other, rtol=1e-7)
+    names = getattr(function(PIPELINE, X_new=NEW), "names", tuple(NEW.index))
+    assert names == tuple(NEW.index)
+
+
+def test_new_rows_of_outliers_keep_their_labels():
+    found = outliers(PIPELINE, y=Y[:7], X_new=NEW.set_axis([f"s{i}" for i in range(7)]))
+    assert found.names == tuple(f"s{i}" for i in range(7))
+    expected = outliers(pls_path(TABLE, Y, 2), 2, Y[:7], NEW)
+    np.testing.assert_allclose(found.leverage.values, expected.leverage.values, rtol=1e-7)
+
+
+def test_pictures_and_reports_take_them(tmp_path):
+    for model in (MODEL, PIPELINE):
+        assert CoefficientDisplay.from_estimator(model).features.names == tuple("abcde")
+        assert DoFDisplay.from_estimator(model).ax_ is not None
+        assert CriterionDisplay.from_estimator(model).ax_ is not None
+        assert len(overview_figure(model, y=Y).axes) == 4
+        write_report(tmp_path / "report.html", model, X=TABLE, y=Y)
+        assert "2 components" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_search_stands_for_its_best_estimator():
+    search = GridSearchCV(PIPELINE, {"plsregressor__n_components": [1, 2]}, cv=3).fit(TABLE, Y)
+    best = search.best_params_["plsregressor__n_components"]
+    np.testing.assert_allclose(vip(search), vip(pls_path(TABLE, Y), best), rtol=1e-7)
+
+
+@pytest.mark.parametrize("model", [MODEL, PIPELINE], ids=["estimator", "pipeline"])
+def test_fitted_models_are_kept_in_files(model, tmp_path):
+    save_model(model, tmp_path / "model.json")
+    found = load_model(tmp_path / "model.json")
+    assert found.names == tuple("abcde")
+    np.testing.assert_allclose(found.predict(NEW), model.predict(NEW), rtol=1e-9)
+    interval = prediction_interval(model, X_new=NEW)
+    kept = found.predict_interval(NEW)
+    np.testing.assert_allclose(kept.lower, interval.lower, rtol=1e-7)
+    np.testing.assert_allclose(
+        found.hotelling_t2(NEW).values, hotelling_t2(model, X_new=NEW).values, rtol=1e-7
+    )
+    np.testing.assert_allclose(
+        found.q_residuals(NEW).values, q_residuals(model, X_new=NEW).values, rtol=1e-7
+    )
+
+
+@pytest.mark.parametrize("step", [PCA(), FunctionTransformer(np.square), PCA(3)])
+def test_steps_that_a_file_cannot_hold_are_refused(step, tmp_path):
+    pipeline = make_pipeline(step, PLSRegressor(1)).fit(X, Y)
+    with pytest.raises(NotAvailableError, match=r"do more than shift and scale .*joblib\.dump"):
+        save_model(pipeline, tmp_path / "model.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_names_of_a_model_without_a_frame_are_numbers():
+    assert detach(RidgeRegressor(1.0).fit(X, Y)).names == ("x0", "x1", "x2", "x3", "x4")
+
+
+def test_what_has_no_path_is_refused():
+    several = PLSRegressor(2).fit(X, X[:, :2])
+    for model, reason in (
+        (LinearRegression().fit(X, Y), "path must be a path, .* got LinearRegression"),
+        (make_pipeline(PLSRegressor(1), LinearRegression()).fit(X, Y), "got LinearRegression"),
+        (PLSRegressor(), "This PLSRegressor is not fitted yet; call its method fit"),
+        (several, "fitted to 2 responses, .* give one of its paths_"),
+        (PLS2Regressor(1).fit(X, X[:, :2]), "PLS2Regressor, whose components several"),
+        (X, "got ndarray"),
+    ):
+        with pytest.raises(InvalidInputError, match=reason):
+            vip(model)
+    with pytest.raises(InvalidInputError, match="m says which one; give m"):
+        vip(pls_path(X, Y))
+    with pytest.raises(InvalidInputError, match="X_new is missing"):
+        prediction_interval(MODEL)
+    with pytest.raises(InvalidInputError, match="or a fitted PLSRegressor; got PCRPath"):
+        vip(PCRegressor(1).fit(X, Y))
+    assert hotelling_t2(KernelPLSRegressor(2).fit(X, Y)).values.shape == (40,)

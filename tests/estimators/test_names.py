@@ -1,0 +1,172 @@
+"""Names of columns: kept, compared with those of new rows, never mixed up."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from _helpers.problems import make_problem
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from plsdof import (
+    KernelPLSRegressor,
+    PCRegressor,
+    PenalizedPLSRegressor,
+    PLS2Regressor,
+    PLSRegressor,
+    RidgeRegressor,
+    compare_paths,
+    cross_validate,
+    kernel_pls_path,
+    pcr_path,
+    penalized_pls_path,
+    pls2_path,
+    pls_path,
+    ridge_path,
+)
+from plsdof.errors import InvalidInputError
+from plsdof.large import Moments
+from plsdof.variants import pls_paths, ridge_paths
+
+WAVELENGTHS = [1100, 1102, 1104, 1106]
+TEXT = ["1100", "1102", "1104", "1106"]
+X, Y = make_problem(30, 4, seed=1, decay=1)
+SPECTRA = pd.DataFrame(X, columns=WAVELENGTHS)
+
+MODELS = [
+    PLSRegressor(2),
+    PCRegressor(2),
+    RidgeRegressor(1.0),
+    KernelPLSRegressor(2),
+    PenalizedPLSRegressor(2),
+    PLS2Regressor(2),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_numbers_as_column_names_are_names(model):
+    model.fit(SPECTRA, Y)
+    assert list(model.feature_names_in_) == TEXT
+    expected = model.predict(SPECTRA)
+    for moved in (SPECTRA[WAVELENGTHS[::-1]], SPECTRA.rename(columns={1100: 1099})):
+        with pytest.raises(InvalidInputError, match=r"(?s)eature names.*\nGive .*names_in_"):
+            model.predict(moved)
+    with pytest.raises(InvalidInputError, match=r"yet now missing:\n- 1106"):
+        model.predict(SPECTRA[WAVELENGTHS[:3]])
+    # The same names as text are the same names.
+    np.testing.assert_array_equal(model.predict(SPECTRA.set_axis(TEXT, axis=1)), expected)
+
+
+@pytest.mark.parametrize("make", [pls_path, pcr_path, ridge_path, penalized_pls_path])
+def test_paths_keep_numbers_as_names(make):
+    path = make(SPECTRA, Y)
+    assert path.feature_names == tuple(TEXT)
+    with pytest.raises(InvalidInputError, match=r"another order: column 0 is '1106'"):
+        path.predict(SPECTRA[WAVELENGTHS[::-1]])
+
+
+def test_the_path_of_an_estimator_has_the_names():
+    path = PLSRegressor(2).fit(SPECTRA, Y).path_
+    assert path.feature_names == path.complete().feature_names == tuple(TEXT)
+    kernel = KernelPLSRegressor(2).fit(SPECTRA, Y).path_
+    with pytest.raises(InvalidInputError, match="another order"):
+        kernel.predict(SPECTRA[WAVELENGTHS[::-1]])
+
+
+def test_names_come_out_of_what_estimators_say():
+    model = PLSRegressor(2).fit(SPECTRA, Y)
+    assert model.conf_int().index.tolist() == TEXT
+    assert model.vip().index.tolist() == TEXT
+    assert model.summary().names[1:] == tuple(TEXT)
+
+
+@pytest.mark.parametrize("labels", [["a", "b", "a", "c"], [1, "1", 2, 3]])
+def test_duplicated_names_get_one_clear_error(labels):
+    table = pd.DataFrame(X, columns=labels)
+    message = r"X has several columns called '(a|1)'; every column needs a name of its own"
+    for fit in (pls_path, kernel_pls_path, cross_validate, PLSRegressor().fit):
+        with pytest.raises(InvalidInputError, match=message):
+            fit(table, Y)
+    with pytest.raises(InvalidInputError, match=message.replace("X has", "y has")):
+        PLSRegressor().fit(X, table)
+    with pytest.raises(InvalidInputError, match=message.replace("X has", "X_new has")):
+        pls_path(SPECTRA, Y).predict(table)
+
+
+def test_other_columns_are_listed():
+    path = pls_path(SPECTRA, Y)
+    with pytest.raises(InvalidInputError, match=r"3 column\(s\) instead of 4, without '1102'"):
+        path.predict(SPECTRA.drop(columns=1102))
+    more = SPECTRA.assign(humidity=1.0)
+    with pytest.raises(InvalidInputError, match=r"5 column.* with 'humidity' in addition"):
+        path.predict(more)
+    with pytest.raises(InvalidInputError, match=r"the block of rows has the columns .* another"):
+        Moments().partial_fit(SPECTRA, Y).partial_fit(SPECTRA[WAVELENGTHS[::-1]], Y)
+
+
+# y as the name of a column
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_the_response_may_be_a_column_of_the_table(frame):
+    table = frame({"a": X[:, 0], "fat": Y, "b": X[:, 1], "w": np.arange(30) % 3})
+    alone = frame({"a": X[:, 0], "b": X[:, 1], "w": np.arange(30) % 3})
+    for make in (pls_path, pcr_path, ridge_path, kernel_pls_path, penalized_pls_path):
+        np.testing.assert_array_equal(make(table, "fat").dof, make(alone, Y).dof)
+    path = pls_path(table, "fat", sample_weight="w")
+    expected = pls_path(X[:, :2], Y, sample_weight=np.arange(30) % 3)
+    assert path.feature_names == ("a", "b")
+    np.testing.assert_array_equal(path.coef, expected.coef)
+    found = cross_validate(table, "fat").mean_error
+    np.testing.assert_array_equal(found, cross_validate(alone, Y).mean_error)
+    found = compare_paths(table, "fat", ["pls"], cv=None).dof
+    np.testing.assert_array_equal(found, compare_paths(alone, Y, ["pls"], cv=None).dof)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_several_responses_may_be_columns_of_the_table(frame):
+    names = ["a", "b", "c", "fat"]
+    table, pair = frame(dict(zip(names, X.T, strict=True))), ["fat", "b"]
+    for make in (pls_paths, ridge_paths, pls2_path):
+        found = make(table, pair)
+        assert found.names == ("fat", "b")
+        expected = make(X[:, [0, 2]], X[:, [3, 1]])
+        one, other = (getattr(each, "paths", (each,)) for each in (found, expected))
+        for path, same in zip(one, other, strict=True):
+            np.testing.assert_array_equal(path.coef, same.coef)
+            assert path.units.names == ("a", "c")
+
+
+def test_a_column_that_is_not_there_is_named():
+    table = pd.DataFrame(X, columns=list("abcd"))
+    with pytest.raises(InvalidInputError, match="'fat' must be the name of one column of X"):
+        pls_path(table, "fat")
+    with pytest.raises(InvalidInputError, match="'fat' names a column, but X is a ndarray"):
+        pls_path(X, "fat")
+    number = pls_path(SPECTRA, "1102")
+    assert number.feature_names == ("1100", "1104", "1106")
+
+
+# What is wrong, and where
+
+
+def test_missing_values_are_found_by_column_and_row():
+    table = pd.DataFrame(X, columns=list("abcd"), index=[f"s{i}" for i in range(30)])
+    table.loc["s7", "c"] = np.nan
+    message = r"1 value\(s\) that are NaN or infinity, in column\(s\) 'c', .* row 7 \('s7'\)"
+    for fit in (pls_path, PLSRegressor().fit):
+        with pytest.raises(InvalidInputError, match=message):
+            fit(table, Y)
+    with pytest.raises(InvalidInputError, match=message):
+        PLSRegressor().fit(table.fillna(0.0), Y).predict(table)
+    missing = pd.Series(Y, index=table.index, name="fat")
+    missing.iloc[3] = np.nan
+    for fit in (pls_path, PLSRegressor().fit):
+        with pytest.raises(InvalidInputError, match=r"y contains 1 value.* row 3 \('s3'\)"):
+            fit(X, missing)
+
+
+def test_names_survive_steps_that_keep_them():
+    table = pd.DataFrame(X, columns=list("abcd"))
+    pipeline = make_pipeline(StandardScaler(), PLSRegressor(2)).set_output(transform="pandas")
+    assert pipeline.fit(table, Y)[-1].conf_int().index.tolist() == list("abcd")
