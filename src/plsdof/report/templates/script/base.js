@@ -96,7 +96,7 @@ function axis(title, more) {
 const zeroAxis = (title, more) => axis(title, Object.assign({ zeroline: true, zerolinecolor: theme.reference }, more));
 
 // A wavelength is a name: 12000, neither 12k nor 1.2 times ten to the fourth.
-const wavelengthAxis = (title, more) => axis(title, Object.assign({ exponentformat: "none", separatethousands: false }, more));
+const wavelengthAxis = (title, more) => axis(title, Object.assign({ exponentformat: "none" }, more));
 
 function layout(x, y, more) {
   return Object.assign(
@@ -108,6 +108,8 @@ function layout(x, y, more) {
       font: { family: "system-ui, 'DejaVu Sans', sans-serif", size: 13, color: theme.ink },
       paper_bgcolor: theme.paper,
       plot_bgcolor: theme.paper,
+      // A point for decimals and nothing for thousands.
+      separators: ".",
       hovermode: "closest",
       hoverlabel: { bgcolor: theme.paper, bordercolor: theme.reference, font: { color: theme.ink } },
       dragmode: false,

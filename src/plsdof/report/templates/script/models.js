@@ -79,7 +79,12 @@ function drawErrors() {
   });
   const [main] = content.errors;
   data.push(ring(models.parameter[state.place], main.value[state.place]));
-  const y = valueAxis("error on new rows (" + responseName() + ")", content.errors_log, [].concat(...content.errors.map((one) => one.value)));
+  const values = [].concat(...content.errors.map((one) => one.value));
+  // An estimate that explodes where Degrees of Freedom near n must not hide the others.
+  const bars = main.value.map((v, i) => v + (main.std_error ? main.std_error[i] : 0));
+  const most = 1.1 * Math.max(...bars, ...content.errors.map((one) => one.value[0]));
+  const clipped = content.errors_log || !(Math.max(...values) > most) ? {} : { range: [0, most] };
+  const y = valueAxis("error on new rows (" + responseName() + ")", content.errors_log, values, clipped);
   return [data, layout(modelAxis(), y, { shapes: [chosenLine()] })];
 }
 

@@ -6,8 +6,8 @@ const zooming = () => ({ dragmode: canZoom() ? "zoom" : false });
 const featureAxis = () => wavelengthAxis(features.title, { fixedrange: !canZoom() });
 
 // Names of the predictors down the side, in the order of the columns.
-function nameAxis(places) {
-  const names = places.map((j) => label(cut(features.names[j], isNarrow() ? 16 : 40)));
+function nameAxis(places, most) {
+  const names = places.map((j) => label(cut(features.names[j], isNarrow() ? 16 : most)));
   return axis("", { tickvals: names.map((_, k) => k), ticktext: names, range: [names.length - 0.5, -0.5] });
 }
 
@@ -29,7 +29,7 @@ function overFeatures(series, title, places, bound) {
   });
   const more = { showlegend: series.length > 1, shapes: limit(isNamed ? "x" : "y", bound) };
   if (isNamed) {
-    return [data, layout(zeroAxis(title), nameAxis(places), Object.assign(more, { height: namedHeight(places.length) }))];
+    return [data, layout(zeroAxis(title), nameAxis(places, 20), Object.assign(more, { height: namedHeight(places.length) }))];
   }
   const y = bound === null || bound === undefined ? {} : { range: around([0, bound, ...[].concat(...series.map((one) => one.values))]) };
   return [data, layout(featureAxis(), zeroAxis(title, y), Object.assign(more, zooming()))];
@@ -80,7 +80,7 @@ function namedBars(one, base, per) {
   }
   const marker = { color: theme.lines[0], size: 9 };
   data.push(Object.assign({ x: one.coef, y: places, mode: "markers", marker: marker }, base));
-  return [data, layout(zeroAxis(per), nameAxis(places), { height: namedHeight(places.length) })];
+  return [data, layout(zeroAxis(per), nameAxis(places, 40), { height: namedHeight(places.length) })];
 }
 
 // Importance of the predictors in the model on the slider.
@@ -116,6 +116,7 @@ function drawSpectra(table) {
       y: [].concat(...members.map((i) => [...line(table.values, i), ...gap])),
       mode: "lines",
       line: { color: theme.classes[classColor(kind)], width: 1 },
+      opacity: 0.8,
       name: low === high ? shown(low) : shown(low) + " to " + shown(high),
       customdata: perPoint((row) => row),
       text: perPoint((row) => rowWords(row) + "<br>" + responseName() + " " + shown(rows.observed[row])),

@@ -180,9 +180,7 @@ function drawContributions(kind, title) {
   const m = models.parameter[state.place];
   const values = m > components.count ? [] : contributions(m)[kind];
   const series = [{ name: "contribution", values: values, style: kind === "q" ? 1 : 0, dash: 0, fill: isNamed ? undefined : "tozeroy" }];
-  const words = rows.labels ? cut(rowName(state.row), 14) : "row " + rowName(state.row);
-  const [data, plan] = overFeatures(series, "part of " + title + " of " + label(words), components.picked.slice(0, values.length), null);
-  return [data, plan];
+  return overFeatures(series, "part of " + title, components.picked.slice(0, values.length), null);
 }
 
 // Scores of two components: groups differ in colour and symbol, rows beyond the ellipse have names.
@@ -210,7 +208,7 @@ function drawScores(width) {
     const member = x.map((_, i) => !components.group_of || components.group_of[i] === g);
     const symbol = SYMBOLS[g % 5] + (g < 5 ? "-open" : "");
     const marker = { color: theme.lines[g % 5], size: 8, symbol: symbol };
-    const style = { marker: marker, name: label(name), showlegend: components.group_of !== null, legendgroup: "g" + g };
+    const style = { marker: marker, name: label(cut(name, isNarrow() ? 20 : 40)), showlegend: components.group_of !== null, legendgroup: "g" + g };
     data.push(pointsOf(where(member.map((v, i) => v && !outside[i]), true), x, y, frame, style, false));
     const far = where(member.map((v, i) => v && outside[i]), true);
     if (far.length) data.push(pointsOf(far, x, y, frame, Object.assign({}, style, { showlegend: false }), few));
