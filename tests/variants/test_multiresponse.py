@@ -11,7 +11,7 @@ from sklearn.cross_decomposition import PLSRegression
 
 from plsdof import pls_path
 from plsdof.errors import InvalidInputError, PlsdofWarning, RankExhaustedError, RankExhaustedWarning
-from plsdof.variants import several_responses as joint_derivative
+from plsdof.variants import _pls2 as joint_derivative
 from plsdof.variants.several_responses import pls2_path
 
 
@@ -237,9 +237,10 @@ def test_for_one_response_the_criteria_are_those_of_a_path(name):
         np.testing.assert_allclose(
             joint.criterion(name, noise), path.criterion(name, noise="dof"), rtol=1e-8
         )
-    expected = path.select(name, noise="dof")
-    chosen = joint.select(name)
-    assert (chosen.n_components, chosen.rule) == (expected.n_components, "first-minimum")
+    for rule in ("patient", "first-minimum"):
+        expected = path.select(name, "exact", noise="dof", rule=rule)
+        chosen = joint.select(name, rule=rule, dof="exact")
+        assert (chosen.n_components, chosen.rule) == (expected.n_components, rule)
 
 
 def test_the_joint_criterion_is_the_sum_over_responses():

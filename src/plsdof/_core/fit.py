@@ -55,6 +55,7 @@ MakeFilter = Callable[[Spectrum], Filter]
 # solver="auto" keeps a fast route only if the estimated errors are below these.
 _AUTO_DOF_ERROR = 1e-10
 _AUTO_COEF_ERROR = 1e-9
+_AUTO_RSS_ERROR = 1e-9
 # They hardly ever are if the eigenvalue of the last component is below this share of the first.
 _HOPELESS = 5e-5
 
@@ -76,6 +77,7 @@ def is_accurate(path: Path, asked: int | None) -> bool:
         and not path.message
         and np.all(np.nan_to_num(dof_error) <= _AUTO_DOF_ERROR)
         and np.all(path.coef_error <= _AUTO_COEF_ERROR)
+        and np.all(path.rss_error <= _AUTO_RSS_ERROR * path.rss)
     )
 
 
@@ -107,6 +109,7 @@ def krylov_routes(
         yield from whole_routes(kind, whole_data, method, "svd" if hopeless else solver)
         return
     data: Standardized | None = None
+    response = read_only(given.y.copy())
     if not hopeless:
         rows: Standardized | TallRows
         if (tall := tall_gram(given, scale=scale)) is not None:
@@ -116,11 +119,12 @@ def krylov_routes(
             gram = dense_gram(data)
         compressed = compress_gram(gram, components, y=rows.y)
         whole = partial(whole_gram_route, kind, gram, method)
-        yield _in_krylov_space(kind, gram.units, compressed, method, whole)
+        yield _in_krylov_space(kind, gram.units, compressed, method, whole, response)
     if solver == "auto":
         data = standardize_observations(given, scale=scale) if data is None else data
         whole = partial(_whole_path, kind, data, method, "svd")
-        yield _in_krylov_space(kind, data.units, compress_svd(data, components), method, whole)
+        compressed = compress_svd(data, components)
+        yield _in_krylov_space(kind, data.units, compressed, method, whole, response)
         yield whole()
 
 
@@ -208,8 +212,16 @@ def _in_krylov_space(
     compressed: Compressed,
     method: MakeFilter,
     full: Callable[[], PathType],
+    response: Array | None = None,
 ) -> PathType:
-    return kind.assemble(units, compressed.decomposition, compressed.spectrum, method, full=full)
+    return kind.assemble(
+        units,
+        compressed.decomposition,
+        compressed.spectrum,
+        method,
+        full=full,
+        response=response,
+    )
 
 
 # The methods: a path class and a function from data to it for PLS, PCR and ridge

@@ -474,7 +474,7 @@ def select_strength(
     y: Any,
     strengths: Any = None,
     *,
-    by: str = "bic",
+    by: str = "gcv",
     penalty: Any = None,
     order: int = 2,
     blocks: Any = None,
@@ -482,7 +482,7 @@ def select_strength(
     scale: bool = False,
     solver: str = "auto",
     sample_weight: Any = None,
-    dof: str = "exact",
+    dof: str | None = None,
     noise: Noise = None,
     rule: str | None = None,
     cv: Any = 10,
@@ -497,7 +497,7 @@ def select_strength(
     ----------
     strengths : array of float, optional
         Strengths >= 0 to compare; by default 0 and 8 values from 1e-1 to 1e6.
-    by : {"bic", "aic", "hqc", "gmdl", "aicc", "cp", "gcv", "cv"}
+    by : {"gcv", "bic", "aic", "hqc", "gmdl", "aicc", "cp", "press", "cv"}
         A criterion, or cross-validated mean squared error.
     dof, noise, rule, cv, groups, random_state, n_jobs, progress
         See `selection.tuning.tune`.
