@@ -223,9 +223,31 @@ def test_errors_on_new_rows_are_in_units_of_the_response(gasoline, page):
     np.testing.assert_allclose(
         errors["RMSECV"]["std_error"], cv.std_error / (2 * cv.rmse), rtol=1e-3
     )
-    gcv = gasoline.path.criterion("gcv")
-    known = [np.nan if v is None else v for v in errors["GCV"]["value"]]
-    np.testing.assert_allclose(np.square(known), gcv, rtol=2e-3)
+    gcv = gasoline.path.criterion("gcv", "smoothed")
+    np.testing.assert_allclose(np.square(errors["GCV"]["value"]), gcv, rtol=2e-3)
+    exact, shown = gasoline.path.leave_one_out(), errors["leave-one-out (PRESS)"]
+    rmse = np.where(exact.largest_leverage < 1, exact.rmse, np.nan)
+    known = np.array([np.nan if v is None else v for v in shown["value"]])
+    np.testing.assert_allclose(known, rmse, rtol=1e-3)
+    assert shown["reliable"] == exact.reliable.tolist()
+    assert not exact.reliable.all()
+    assert page[0]["models"]["loo_rmse"] == shown["value"]
+    # In the table of all models a star marks what is not reliable.
+    cells = re.findall(r'data-number="models.loo_rmse.(\d+)">[^<]+</span>(\*?)</td>', page[1])
+    assert [star == "" for _, star in cells] == exact.reliable.tolist()
+
+
+def test_what_is_unusual_about_a_choice_is_on_the_page(tmp_path):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(40, 60))
+    y = X[:, :20].sum(axis=1)
+    path = pls_path(X, y, 2)
+    selection = path.select()
+    remarks = selection.message.partition("Freedom). ")[2]
+    assert "last model of the path" in remarks
+    text = written(tmp_path, path, selection, X=X, y=y)[1]
+    assert remarks in text
+    assert "richest model tried" not in text
 
 
 def test_rows_are_called_by_their_numbers_in_the_file(gasoline, page):

@@ -40,7 +40,7 @@ def packed(values: Array) -> dict[str, Any]:
     Examples
     --------
     >>> packed(np.array([[0.0, 1.0], [np.nan, 0.5]]))
-    {'columns': 2, 'low': 0.0, 'high': 1.0, 'data': 'AAD+////fw=='}
+    {'columns': 2, 'low': 0.0, 'high': 1.0, 'data': 'AAD+/////38='}
     """
     array = np.atleast_2d(values)
     known = np.isfinite(array)

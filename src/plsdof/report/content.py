@@ -20,7 +20,7 @@ from plsdof.complexity.comparison import Comparison
 from plsdof.errors import NotAvailableError
 from plsdof.inference.intervals import CoefficientInference, noise_interval, simultaneous_band
 from plsdof.plotting.coefficients import inference_or_reason
-from plsdof.plotting.curves import TITLES, default_quantity, padded
+from plsdof.plotting.curves import LEAVE_ONE_OUT, TITLES, default_quantity, padded
 from plsdof.plotting.overview import information_criterion
 from plsdof.plotting.rows import left_out_predictions
 from plsdof.plotting.style import is_curve, model_words, readable, spans_decades
@@ -240,6 +240,7 @@ def all_models(subject: Subject) -> dict[str, Any]:
         "cv_error": subject.cv_error,
         "cv_std_error": subject.cv_std_error,
         "cv_rmse": np.sqrt(subject.cv_error),
+        "loo_rmse": subject.errors[0].get(LEAVE_ONE_OUT, padded(np.array([]), len(path.dof))),
     }
     numbers = {name: [rounded_one(v) for v in values[order]] for name, values in columns.items()}
     words = [model_words(float(v), path.parameter_name) for v in path.parameters[order]]
@@ -258,11 +259,17 @@ def error_curves(subject: Subject) -> list[dict[str, Any]]:
             "name": name,
             "value": shown(values),
             "std_error": shown(std_errors[name]) if name in std_errors else None,
-            "reliable": None,
+            "reliable": _reliable(subject) if name == LEAVE_ONE_OUT else None,
         }
         for name, values in errors.items()
         if np.isfinite(values).any()
     ]
+
+
+def _reliable(subject: Subject) -> list[bool] | None:
+    """Say where leave-one-out without refits can be relied on; None if it can everywhere."""
+    reliable = subject.path.leave_one_out().reliable[subject.order]
+    return None if reliable.all() else reliable.tolist()
 
 
 def explained(subject: Subject) -> Array:
@@ -509,20 +516,29 @@ def _notes(subject: Subject) -> list[str]:
     """Return what a careful reader should know about this path and this choice."""
     path, index = subject.path, subject.selection.index
     dof, n = float(path.dof[index]), path.spectrum.n
-    notes = [*subject.notes, _constant_columns(subject), path.message]
+    said = _remarks(subject.selection)
+    notes = [*subject.notes, said, _constant_columns(subject), path.message]
     notes.append("" if subject.cv is None else subject.cv.message)
+    by_rule = subject.selection.rule != "given" and "last model" not in said
     is_last = subject.chosen == len(subject.order) - 1 and len(subject.order) > 1
-    if is_last and subject.selection.rule != "given" and not _is_complete(path):
+    if is_last and by_rule and not _is_complete(path):
         notes.append("The richest model tried was chosen: allow more, the best may lie beyond.")
-    if subject.chosen == 0 and path.parameter_name == "n_components":
+    if subject.chosen == 0 and "empty model" not in said and path.parameter_name == "n_components":
         notes.append("The model without predictors was chosen: they do not help to predict.")
-    if dof >= n:
+    if dof >= n and "close to n" not in said:
         notes.append(f"The chosen model has {dof:.1f} Degrees of Freedom for {n:g} observations.")
     if len(subject.shown) < len(subject.order):
         notes.append(
             f"The page describes {len(subject.shown)} of {len(subject.order)} models in detail."
         )
     return list(dict.fromkeys(readable(note, 400) for note in notes if note))
+
+
+def _remarks(selection: Selection) -> str:
+    """Return what is unusual about a choice: its message without what the page says anyway."""
+    if selection.rule == "given" or selection.criterion.startswith("cv-"):
+        return ""
+    return selection.message.partition("Degrees of Freedom). ")[2]
 
 
 def _is_complete(path: Path) -> bool:

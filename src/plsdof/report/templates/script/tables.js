@@ -45,6 +45,7 @@ function numbersTable() {
     facts.push(["Cross-validated error", "models.cv_error." + place]);
     facts.push(["… its square root (RMSECV)", "models.cv_rmse." + place]);
   }
+  if (models.loo_rmse[place] !== null) facts.push(["Leave-one-out RMSE", "models.loo_rmse." + place]);
   const body = facts.map(([name, path]) => element("tr", heading(name, "row"), element("td", number(path))));
   document.querySelector("#table-numbers tbody").replaceChildren(...body);
 }
