@@ -937,7 +937,8 @@ class ModelOfPath:
     def choice(self) -> Selection:
         """Return how an estimator chose the model; a size that was given goes with its GCV."""
         chosen: Selection | None = getattr(self.estimator, "selection_", None)
-        if chosen is not None and len(chosen.scores) != len(self.path.dof):  # of an average
+        mean = getattr(self.estimator, "average_", None)
+        if chosen is not None and mean is not None and len(self.path.dof) == 1:
             return replace(chosen, index=0, scores=chosen.scores[[chosen.index]])
         if chosen is not None and chosen.index == self.index:
             return chosen
@@ -965,8 +966,11 @@ def as_path(path: Any) -> Path:
     return path if isinstance(path, Path) else _opened(path)[0]
 
 
-def as_model(path: Any, m: int | None = None) -> ModelOfPath:
+def as_model(path: Any, m: int | None = None, *, average: bool = True) -> ModelOfPath:
     """Return one model of whatever has a path: row ``m``, by default what an estimator chose.
+
+    An estimator may have chosen the average of all models, which has no components of its own;
+    without ``average`` the model with the largest weight stands for it.
 
     Examples
     --------
@@ -985,9 +989,9 @@ def as_model(path: Any, m: int | None = None) -> ModelOfPath:
             )
         return ModelOfPath(path=path, index=path.index(m))
     found, estimator, before = _opened(path)
-    average: Average | None = getattr(estimator, "average_", None)
-    if m is None and average is not None:
-        answering = average.path
+    mean: Average | None = getattr(estimator, "average_", None)
+    if m is None and average and mean is not None:
+        answering = mean.path
         if found.feature_names is not None:
             answering = answering.with_names(found.feature_names)
         return ModelOfPath(path=answering, index=0, estimator=estimator, before=before)
@@ -1038,6 +1042,18 @@ def _norms(rows: Array) -> Array:
 # ---------------------------------------------------------------------------------------
 
 
+def predictors_of(scores: Array, loadings: Array, units: Units) -> Array:
+    """Return ``mean + scale * T P'`` for scores of the first components. Shape (n_new, p)."""
+    size = scores.shape[1]
+    if size > loadings.shape[1]:
+        raise InvalidInputError(
+            f"scores have {size} column(s), but the path has {loadings.shape[1]} component(s); "
+            "give one column per component, as transform returns them."
+        )
+    scale = np.where(np.isfinite(units.x_scale), units.x_scale, 0.0)
+    return np.asarray(scores @ (loadings[:, :size] * scale[:, None]).T + units.x_mean)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ComponentPath(Path):
     """A path over the number of components 0, 1, ..., M, with scores and loadings."""
@@ -1076,15 +1092,7 @@ class ComponentPath(Path):
 
         Scores of the first k components are enough; columns that do not vary get their mean.
         """
-        T = as_matrix(scores, "scores")
-        P: Array = self.x_loadings
-        if T.shape[1] > P.shape[1]:
-            raise InvalidInputError(
-                f"scores have {T.shape[1]} column(s), but the path has {P.shape[1]} component(s); "
-                "give one column per component, as transform returns them."
-            )
-        scale = np.where(np.isfinite(self.units.x_scale), self.units.x_scale, 0.0)
-        return np.asarray(T @ (P[:, : T.shape[1]] * scale[:, None]).T + self.units.x_mean)
+        return predictors_of(as_matrix(scores, "scores"), self.x_loadings, self.units)
 
     def predict_components(self, X_new: Any, components: Sequence[int]) -> Array:
         """Predict new rows from some components alone, such as [2, 3]. Shape (n_new,).
