@@ -392,6 +392,11 @@ def _write_report(problem: TableProblem, analysis: Analysis, file: Path, quiet: 
         notes=problem.notes,
         stability=analysis.frequency,
         row_labels=problem.labels,
+        row_numbers=problem.rows.numbers,
+        groups=problem.groups,
+        raw=None if problem.preprocessing is None else problem.rows.X,
+        preprocessing="" if problem.preprocessing is None else problem.preprocessing.steps,
+        test=analysis.test,
         progress=not quiet and sys.stderr.isatty(),
     )
 
