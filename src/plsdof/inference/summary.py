@@ -29,6 +29,8 @@ class Summary:
         Row labels; the first one is the intercept.
     table : (p + 1, 6) array
         Coefficient, standard error, statistic, p-value, lower and upper limit.
+    assumptions : str
+        What is held fixed and what the p-values test, in one line.
 
     Examples
     --------
@@ -42,6 +44,7 @@ class Summary:
     facts: dict[str, float | str]
     names: tuple[str, ...]
     table: Array
+    assumptions: str = ""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -51,7 +54,7 @@ class Summary:
     def __str__(self) -> str:
         width = max(len(key) for key in self.facts)
         lines = [f"{key:<{width}}  {_shown(value)}" for key, value in self.facts.items()]
-        return "\n".join([*lines, "", *self._rows()])
+        return "\n".join([*lines, "", *self._rows(), *filter(None, [self.assumptions])])
 
     def __repr__(self) -> str:
         return str(self)  # what a console shows without print
@@ -119,6 +122,7 @@ def summarize(
         facts=_facts(path, index, result, selection),
         names=("intercept", *map(str, names)),
         table=read_only(np.vstack([_intercept_row(result), _feature_rows(result)])),
+        assumptions=result.assumptions,
     )
 
 
@@ -133,7 +137,8 @@ def _facts(
         "Degrees of Freedom": float(path.dof[index]),
         "noise std deviation": float(np.sqrt(result.noise_variance)),
         "R^2": float(1 - path.rss[index] / total) if total > 0 else float("nan"),
-        "intervals": f"{100 * result.level:g}%, {result.distribution} distribution",
+        "intervals": f"{100 * result.level:g}%, {_reference(result)}, {result.covariance}",
+        "null hypothesis": result.null,
     }
     if result.adjustment != "none":
         facts["p-values"] = f"adjusted ({result.adjustment})"
@@ -141,6 +146,12 @@ def _facts(
         facts[f"criterion ({selection.criterion})"] = float(selection.scores[index])
         facts["choice"] = selection.message
     return facts
+
+
+def _reference(result: CoefficientInference) -> str:
+    if result.distribution == "normal":
+        return "normal distribution"
+    return f"t distribution with {result.degrees_of_freedom:.4g} degrees of freedom"
 
 
 def _feature_rows(result: CoefficientInference) -> Array:
