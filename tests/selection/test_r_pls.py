@@ -47,9 +47,7 @@ def test_errors_of_training_and_validation(run):
     found = corrected_error(X, Y, cv=FOLDS, **options)
     # At 0 components R reports another definition.
     np.testing.assert_allclose(np.sqrt(found.cv_error[1:]), run["rmse_cv"][1:], rtol=1e-7)
-    np.testing.assert_allclose(
-        np.sqrt(found.corrected_error[1:]), run["rmse_adjcv"][1:], rtol=1e-7
-    )
+    np.testing.assert_allclose(np.sqrt(found.corrected_error[1:]), run["rmse_adjcv"][1:], rtol=1e-7)
     one_out = corrected_error(X, Y, cv=60, **options)
     np.testing.assert_allclose(np.sqrt(one_out.cv_error[1:]), run["rmse_loo"][1:], rtol=1e-7)
     np.testing.assert_allclose(
