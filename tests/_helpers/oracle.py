@@ -7,6 +7,8 @@ With mu_k = sum lambda^k z^2, tau_k = sum lambda^k, H = (mu_{a+b}), c = H^{-1} (
 No orthogonalisation, no filter, no eigenvectors: an independent route.
 """
 
+import dataclasses
+
 import flint
 import numpy as np
 
@@ -68,3 +70,100 @@ def random_spectrum(rng, *, largest=15, eigenvalue_decades=14.0, z_decades=12.0)
         z[0] = 1.0
     order = np.argsort(-eigenvalues, kind="stable")
     return eigenvalues[order], z[order]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ExactFit:
+    """What ball arithmetic says of 0..M components, as far as the balls stay small."""
+
+    dof: np.ndarray
+    rss: np.ndarray
+    coef: np.ndarray  # of standardised predictors
+    residual_trace: np.ndarray
+
+
+def exact_fit(X, y, max_components, *, scale=True, sample_weight=None, bits=2000):
+    """Fit PLS to floats as they are, in ball arithmetic: centring, scaling, weights and all.
+
+    Coefficients are beta = sum_j c_j G^{j-1} X'y with G = X'X and c of the moment form above.
+    """
+    before = flint.ctx.prec
+    flint.ctx.prec = bits
+    try:
+        return _exact_fit(X, y, max_components, scale, sample_weight)
+    finally:
+        flint.ctx.prec = before
+
+
+def _exact_fit(X, y, M, scale, sample_weight):
+    weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    kept = weight > 0
+    Z, response = _standardized_balls(X[kept], y[kept], weight[kept], scale)
+    turned = Z.transpose()
+    n, p = Z.nrows(), Z.ncols()
+    wide = p > n
+    G = Z * turned if wide else turned * Z
+    gradient = turned * response
+    total = (response.transpose() * response)[0, 0]
+    # mu_k = y'K^k y, from Krylov vectors in the smaller space.
+    vectors = [response if wide else gradient]
+    moments = [] if wide else [total]
+    while len(moments) < 3 * M + 2:
+        degree = len(moments) - (0 if wide else 1)
+        while len(vectors) <= (degree + 1) // 2:
+            vectors.append(G * vectors[-1])
+        low = vectors[degree // 2].transpose()
+        moments.append((low * vectors[degree - degree // 2])[0, 0])
+    traces, power = [flint.arb(min(n, p))], None
+    for _ in range(2 * M):
+        power = G if power is None else power * G
+        traces.append(sum((power[i, i] for i in range(G.nrows())), flint.arb(0)))
+    steps = [gradient]
+    for _ in range(1, M):
+        steps.append(turned * (Z * steps[-1]))
+    fits = [(1.0, float(total.mid()), np.zeros(p), float(weight[kept].sum()) - 1.0)]
+    for m in range(1, M + 1):
+        try:
+            fits.append(_exact_model(moments, traces, steps, m, fits[0][3]))
+        except (AssertionError, ZeroDivisionError):  # the Krylov space is exhausted
+            break
+    dof, rss, coef, trace = (np.array(part) for part in zip(*fits, strict=True))
+    return ExactFit(dof=dof, rss=rss, coef=coef, residual_trace=trace)
+
+
+def _standardized_balls(X, y, weight, scale):
+    n, p = X.shape
+    W = [flint.arb(float(value)) for value in weight]
+    N = sum(W, flint.arb(0))
+    columns = [[flint.arb(float(value)) for value in column] for column in (*X.T, y)]
+    means = [_dot(W, column) / N for column in columns]
+    columns = [
+        [value - mean for value in column] for column, mean in zip(columns, means, strict=True)
+    ]
+    if scale:
+        for j in range(p):
+            if np.ptp(X[:, j]) > 0:
+                variance = _dot(W, [value**2 for value in columns[j]]) / (N - 1)
+                columns[j] = [value / variance.sqrt() for value in columns[j]]
+    roots = [value.sqrt() for value in W]
+    Z = flint.arb_mat([[roots[i] * columns[j][i] for j in range(p)] for i in range(n)])
+    return Z, flint.arb_mat([[roots[i] * columns[p][i]] for i in range(n)])
+
+
+def _dot(a, b):
+    return sum((x * y for x, y in zip(a, b, strict=False)), flint.arb(0))
+
+
+def _exact_model(moments, traces, steps, m, spare):
+    dof = dof_from_moments(moments, traces, m)
+    hankel = flint.arb_mat([[moments[a + b] for b in range(1, m + 1)] for a in range(1, m + 1)])
+    c = hankel.solve(flint.arb_mat([[moments[a]] for a in range(1, m + 1)]))
+    c = [c[j, 0] for j in range(m)]
+    rss = moments[0] - _dot(c, moments[1:])
+    beta = sum((steps[j] * c[j] for j in range(1, m)), steps[0] * c[0])
+    # tr f (2 - f) = 2 tr f - tr f^2 with f = sum_j c_j lambda^j.
+    explained = 2 * _dot(c, traces[1:])
+    for a in range(m):
+        explained -= c[a] * _dot(c, traces[a + 2 :])
+    coef = np.array([float(beta[i, 0].mid()) for i in range(beta.nrows())])
+    return dof, float(rss.mid()), coef, spare - float(explained.mid())

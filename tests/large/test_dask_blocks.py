@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import signal
 import sys
 import threading
@@ -595,3 +596,15 @@ def test_worker_killed_in_mid_run_changes_nothing(cluster, tmp_path):
     assert len(begun) > len(set(begun)) == 16  # what was lost was done again
     assert victim not in cluster.run(os.getpid).values()
     assert other in cluster.run(os.getpid).values()
+
+
+@pytest.mark.parametrize(
+    ("cut", "shape"), [(lambda chunk: chunk[:, :4], "(10, 4)"), (lambda chunk: chunk[:5], "(5, 6)")]
+)
+def test_chunks_that_are_not_what_dask_was_told_are_refused(cut, shape):
+    rng = np.random.default_rng(0)
+    X = da.from_array(rng.normal(size=(40, 6)), chunks=(10, 6))
+    lying = X.map_blocks(cut, chunks=((10,) * 4, (6,)), meta=np.empty((0, 0)))
+    message = f"has shape {re.escape(shape)}, where dask was told \\(10, 6\\)"
+    with pytest.raises(InvalidInputError, match=message):
+        pls_path(lying, rng.normal(size=40))

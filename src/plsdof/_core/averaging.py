@@ -115,8 +115,12 @@ def averaged(spectrum: Spectrum, fitted: Filter, rss: Array, weights: Array) -> 
     k = fitted.scores.shape[1]
     tails = np.cumsum((weights[:, None] * fitted.residuals)[::-1], axis=0)[::-1]
     feedback = fitted.scores.T * tails[1 : k + 1]
-    used = np.where(kept, fitted.dof, 0.0)
     moved = float(np.sum(spread * steering))
+
+    def mean(values: Array) -> Array:
+        """Average over the models that count; others may not be defined."""
+        return read_only([weights @ np.where(kept, values, 0.0)])
+
     # The derivative is diag(f) + left @ right'.
     left = np.hstack([2.0 * fitted.scores, spread])
     right = np.hstack([feedback.T, steering])
@@ -125,9 +129,12 @@ def averaged(spectrum: Spectrum, fitted: Filter, rss: Array, weights: Array) -> 
         factors=read_only(factors[None]),
         residuals=read_only(residuals[None]),
         scores=fitted.scores,
-        dof=read_only([weights @ used + moved]),
-        dof_error=read_only([weights @ np.where(kept, fitted.dof_error, 0.0)]),
-        dof_std_error=read_only([weights @ np.where(kept, fitted.dof_std_error, 0.0)]),
+        dof=read_only(mean(fitted.dof) + moved),
+        dof_error=mean(fitted.dof_error),
+        rss_error=mean(fitted.rss_error),
+        coef_error=mean(fitted.coef_error),
+        dof_std_error=mean(fitted.dof_std_error),
+        residual_trace_error=mean(fitted.residual_trace_error),
         residual_trace=read_only(
             [
                 _sum_of_squares(spectrum, fitted, weights)

@@ -10,13 +10,16 @@ with an empty T for methods that are linear in y (ridge, principal components, l
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.krylov import (
+    NEIGHBOURS,
     Bidiagonalization,
+    Copies,
     Nodes,
     distinct_nodes,
     golub_kahan,
@@ -30,8 +33,11 @@ _EPS = float(np.finfo(np.float64).eps)
 # the error of the Degrees of Freedom.
 _COPIES = 3
 _SAFETY = 12.0
-# Components whose Degrees of Freedom are less certain than this are not returned.
+# Components whose Degrees of Freedom, or coefficients, are less certain than this are not returned.
 SUPPORTED_ERROR = 1e-6
+SUPPORTED_COEF_ERROR = 1e-3
+# Backward errors of sums of squares, in units of eps times the largest term.
+_ROUNDINGS = 8.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,11 +57,15 @@ class Filter:
         1 + sum f + 2 sum (1 - f) h with h_i = sum_j T_ij^2 (trace of the Jacobian of the fit).
     dof_error : (K,) array
         Estimated absolute error of ``dof``.
+    rss_error : (K,) array
+        Estimated absolute error of the residual sums of squares.
+    coef_error : (K,) array
+        Estimated error of the coefficients of standardised predictors, relative to their norm.
     dof_std_error : (K,) array
         Standard error of ``dof`` where the trace was estimated by random probes, else zero.
-    residual_trace : (K,) array
+    residual_trace, residual_trace_error : (K,) arrays
         trace (I - H)(I - H)' = n - 1 - sum f (2 - f), which the residual sum of squares is
-        divided by to estimate the noise variance.
+        divided by to estimate the noise variance, and its estimated absolute error.
     naive_dof : (K,) array
         What counting parameters gives: number of components + 1.
     message : str
@@ -69,8 +79,11 @@ class Filter:
     scores: Array
     dof: Array
     dof_error: Array
+    rss_error: Array
+    coef_error: Array
     dof_std_error: Array
     residual_trace: Array
+    residual_trace_error: Array
     naive_dof: Array
     message: str = ""
     label: str = ""
@@ -112,37 +125,49 @@ def pls_filter(spectrum: Spectrum, max_components: int | None = None) -> PLSFilt
 
     Cost: O(r M^2) time, O(r M) memory.
     """
+    largest = np.sqrt(spectrum.eigenvalues[0]) if len(spectrum.eigenvalues) else 1.0
+    norm = float(np.linalg.norm(spectrum.z)) or 1.0
     nodes = distinct_nodes(spectrum)
-    dimension = int(np.count_nonzero(nodes.excited))
+    dimension = nodes.dimension
     wanted = dimension if max_components is None else min(max_components, dimension)
     copies = perturbed_copies(nodes, _COPIES)
-    run = golub_kahan(copies.eigenvalues, copies.z, nodes.excited, wanted)
+    run = golub_kahan(copies.eigenvalues, copies.z, copies.excited, wanted, copies.dimension)
     outer = residuals_at(run, copies.outer)
-    h = _running_leverage(run, nodes.excited)
-    sums = _outer_sums(run.residuals[0], outer, nodes, spectrum)
+    h = _running_leverage(run, copies.excited)
+    sums = _traces(run.residuals, outer, nodes, spectrum)
     dofs = _trace(run, h, nodes.multiplicity) + sums.factors
-    error = _dof_error(run, h, dofs, nodes)
-    if nodes.blur.any():
-        error += _blurred(run, h[0], nodes)
+    error = _deviation(dofs, _size_of_dof(run, h, nodes))
+    member = nodes.member
+    factors, residuals = (part[0].take(member, axis=1) for part in (run.factors, run.residuals))
+    with np.errstate(invalid="ignore", over="ignore"):
+        turned = _turning(spectrum, factors, residuals)
+    coef_error = _coef_error(run, copies, turned.coef * largest / norm)
+    trace_error = _deviation(sums.squares, spectrum.n + sums.squares[0])
+    rss_error = _rss_error(run, copies, turned.rss, spectrum)
     if spectrum.unresolved:
-        error += _missed(run, h[0], outer[0, :, -1], nodes, spectrum)
-    size = 1 + _supported(dofs[0], error)
-    expand = nodes.member
-    largest = np.sqrt(spectrum.eigenvalues[0]) if len(spectrum.eigenvalues) else 1.0
+        missed = _missed(run, h[0], outer[0, :, -1], nodes, spectrum)
+        error += missed
+        trace_error += 2.0 * missed
+        rss_error += 2.0 * np.abs(1.0 - outer[0, :, -1]) * spectrum.outside
+        coef_error += _missed_coef(run, outer[0, :, -1], nodes, spectrum)
+    kept = 1 + _supported(dofs[0], error, coef_error)
     return PLSFilter(
-        factors=read_only(run.factors[0, :size].take(expand, axis=1)),
-        residuals=read_only(run.residuals[0, :size].take(expand, axis=1)),
-        scores=read_only((run.scores[0, : size - 1].take(expand, axis=1) * nodes.share).T),
-        dof=read_only(dofs[0, :size]),
-        dof_error=read_only(error[:size]),
-        dof_std_error=read_only(_with_rounding(sums.std_error, error)[:size]),
-        residual_trace=read_only(sums.squares[:size]),
-        naive_dof=read_only(1.0 + np.arange(size)),
-        weights=read_only((run.weights[0, : size - 1].take(expand, axis=1) * nodes.share).T),
-        diagonal=read_only(run.diagonal[0, : size - 1] * largest),
-        superdiagonal=read_only(run.superdiagonal[0, : size - 1] * largest),
-        loadings=read_only(run.loadings[0, : size - 1] * np.linalg.norm(spectrum.z)),
-        message=_why_ended(size - 1, dimension, max_components),
+        factors=read_only(factors[:kept]),
+        residuals=read_only(residuals[:kept]),
+        scores=read_only((run.scores[0, : kept - 1].take(member, axis=1) * nodes.share).T),
+        dof=read_only(dofs[0, :kept]),
+        dof_error=read_only(error[:kept]),
+        rss_error=read_only(rss_error[:kept]),
+        coef_error=read_only(coef_error[:kept]),
+        dof_std_error=read_only(_with_rounding(sums.std_error, error)[:kept]),
+        residual_trace=read_only(sums.squares[0, :kept]),
+        residual_trace_error=read_only(trace_error[:kept]),
+        naive_dof=read_only(1.0 + np.arange(kept)),
+        weights=read_only((run.weights[0, : kept - 1].take(member, axis=1) * nodes.share).T),
+        diagonal=read_only(run.diagonal[0, : kept - 1] * largest),
+        superdiagonal=read_only(run.superdiagonal[0, : kept - 1] * largest),
+        loadings=read_only(run.loadings[0, : kept - 1] * norm),
+        message=_why_ended(kept - 1, dimension, max_components, spectrum.rank, spectrum.collinear),
     )
 
 
@@ -152,20 +177,24 @@ def factors_at(spectrum: Spectrum, eigenvalues: Array, max_components: int) -> A
     K - 1 is ``max_components``, or less where the Krylov space is exhausted. Cost: O(c M).
     """
     nodes = distinct_nodes(spectrum)
-    run = golub_kahan(nodes.eigenvalues[None], nodes.z[None], nodes.excited, max_components)
+    dimension = np.array([nodes.dimension])
+    lam, z = nodes.level_eigenvalues[None], nodes.level_z[None]
+    run = golub_kahan(lam, z, nodes.excited, max_components, dimension)
     residuals: Array = residuals_at(run, eigenvalues[None] / spectrum.eigenvalues[0])[0]
     return 1.0 - residuals
 
 
 def pcr_filter(spectrum: Spectrum, max_components: int | None = None) -> Filter:
     """Principal components regression: f_i = 1 for the m largest eigenvalues, DoF = m + 1."""
-    r = spectrum.rank
+    relative = spectrum.eigenvalue_error / (2.0 * spectrum.eigenvalues)
+    r = int(np.count_nonzero(_SAFETY * relative <= SUPPORTED_COEF_ERROR))
     size = 1 + (r if max_components is None else min(max_components, r))
-    kept = np.arange(r) < np.arange(size)[:, None]
+    kept = np.arange(spectrum.rank) < np.arange(size)[:, None]
     ended = max_components is not None and max_components > r
+    ended |= max_components is None and spectrum.collinear > 0
     message = f"X has rank {r}, so there are only {r} principal components." if ended else ""
     naive = 1.0 + np.arange(size, dtype=np.float64)
-    return _linear_filter(spectrum, kept.astype(np.float64), np.zeros(size), naive, message)
+    return _linear_filter(spectrum, kept.astype(np.float64), naive, message)
 
 
 def supervised_pcr_filter(spectrum: Spectrum, max_components: int | None = None) -> Filter:
@@ -190,8 +219,10 @@ def supervised_pcr_filter(spectrum: Spectrum, max_components: int | None = None)
         scores=plain.scores,
         dof=read_only(unknown),
         dof_error=read_only(np.where(np.isnan(unknown), np.nan, 0.0)),
+        **_linear_errors(spectrum, factors),
         dof_std_error=plain.dof_std_error,
         residual_trace=_residual_trace(spectrum, 1.0 - factors),
+        residual_trace_error=plain.residual_trace_error,
         naive_dof=plain.naive_dof,
         message=plain.message,
     )
@@ -202,27 +233,98 @@ def ridge_filter(spectrum: Spectrum, alphas: Array) -> Filter:
     lam = spectrum.eigenvalues
     denominator = lam + alphas[:, None]
     factors = lam / denominator
-    slope = alphas[:, None] / denominator**2
+    change = alphas[:, None] / denominator**2 * spectrum.eigenvalue_error
     # Eigenvalues below the floor of the solver could add at most floor / alpha each.
-    error = slope @ spectrum.eigenvalue_error
-    error += spectrum.unresolved * spectrum.floor / (spectrum.floor + alphas)
-    return _linear_filter(spectrum, factors, error, 1.0 + factors.sum(axis=1), "")
+    missed = spectrum.unresolved * spectrum.floor / (spectrum.floor + alphas)
+    return _linear_filter(spectrum, factors, 1.0 + factors.sum(axis=1), "", change, missed)
 
 
 def _linear_filter(
-    spectrum: Spectrum, factors: Array, error: Array, naive: Array, message: str
+    spectrum: Spectrum,
+    factors: Array,
+    naive: Array,
+    message: str,
+    change: Array | float = 0.0,
+    missed: Array | float = 0.0,
 ) -> Filter:
+    """Put together a filter that does not look at y.
+
+    ``change`` (K, r) is how far its factors may be off, ``missed`` (K,) what directions that the
+    solver does not resolve may add to their sum.
+    """
+    error = np.broadcast_to(change, factors.shape).sum(axis=1) + missed
+    error += _EPS * (1.0 + factors.sum(axis=1))
     return Filter(
         factors=read_only(factors),
         residuals=read_only(1.0 - factors),
         scores=read_only(np.zeros((factors.shape[1], 0))),
         dof=read_only(1.0 + factors.sum(axis=1)),
-        dof_error=read_only(error + _EPS * (1.0 + factors.sum(axis=1))),
+        dof_error=read_only(error),
+        **_linear_errors(spectrum, factors, change),
         dof_std_error=read_only(np.zeros(len(factors))),
         residual_trace=_residual_trace(spectrum, 1.0 - factors),
+        residual_trace_error=read_only(2.0 * error + _EPS * factors.shape[1]),
         naive_dof=read_only(naive),
         message=message,
     )
+
+
+def _linear_errors(
+    spectrum: Spectrum, factors: Array, change: Array | float = 0.0
+) -> dict[str, Any]:
+    """Return first-order errors of residual sums of squares and of coefficients.
+
+    Eigenvalue i moves by e_i, and direction i turns towards j by (e_i + e_j) / 2 over the distance
+    of the eigenvalues, which matters where the filter tells i from j.
+    """
+    lam, e, z = spectrum.eigenvalues, spectrum.eigenvalue_error, spectrum.z
+    residuals, slopes = 1.0 - factors, factors / np.sqrt(lam)
+    shifted = slopes * (np.abs(z) * e / (2.0 * lam) + spectrum.z_error)
+    moved = np.linalg.norm(shifted + change * np.abs(z) / np.sqrt(lam), axis=1)
+    changed = 2.0 * np.vecdot(residuals**2, np.abs(z) * spectrum.z_error)
+    changed += 2.0 * np.vecdot(residuals * change, z**2)
+    turned = _turning(spectrum, factors, residuals)
+    size = np.linalg.norm(slopes * z, axis=1)
+    if spectrum.unresolved and len(lam):
+        moved += np.sqrt(spectrum.floor * spectrum.outside) * np.abs(factors[:, -1]) / lam[-1]
+    rounding = _rounding_of_rss(spectrum, spectrum.rss(factors, residuals))
+    return {
+        "rss_error": read_only(_SAFETY * (changed + turned.rss + rounding)),
+        "coef_error": read_only(_SAFETY * _relative(moved + turned.coef, size)),
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Turned:
+    """First-order changes of residual sums of squares and (norms of) coefficients, (K,) each."""
+
+    rss: Array
+    coef: Array
+
+
+def _turning(spectrum: Spectrum, factors: Array, residuals: Array) -> _Turned:
+    """Return what it changes that directions of X are turned towards each other, and out of X.
+
+    Direction i turns towards j by (e_i + e_j) / 2 over the distance of the eigenvalues. This
+    matters where the filter tells i from j.
+    """
+    lam, e, z = spectrum.eigenvalues, spectrum.eigenvalue_error, spectrum.z
+    squares, slopes = residuals**2, factors / np.sqrt(lam)
+    rss, coef = np.zeros(len(factors)), np.zeros(len(factors))
+    if not spectrum.computed_basis:
+        return _Turned(rss=rss, coef=coef)
+    for k in range(1, min(NEIGHBOURS + 1, len(lam))):
+        gap, coupling = lam[:-k] - lam[k:], (e[:-k] + e[k:]) / 2.0
+        angle = np.minimum(np.divide(coupling, gap, out=np.ones_like(gap), where=gap > 0), 1.0)
+        rss += 2.0 * (np.abs(squares[:, :-k] - squares[:, k:]) @ np.abs(angle * z[:-k] * z[k:]))
+        apart = (slopes[:, :-k] - slopes[:, k:]) ** 2
+        coef += apart @ (angle**2 * (z[:-k] ** 2 + z[k:] ** 2))
+    if spectrum.side == "samples":
+        angle = np.minimum(e / lam, 1.0)
+        lost = np.linalg.norm((1.0 - squares) * (angle * z), axis=1)
+        rss += 2.0 * np.sqrt(spectrum.outside) * lost + lost**2
+        coef += slopes**2 @ angle**2 * spectrum.outside
+    return _Turned(rss=rss, coef=np.sqrt(coef))
 
 
 def _residual_trace(spectrum: Spectrum, residuals: Array) -> Array:
@@ -231,7 +333,7 @@ def _residual_trace(spectrum: Spectrum, residuals: Array) -> Array:
 
 def _running_leverage(run: Bidiagonalization, excited: npt.NDArray[np.bool_]) -> Array:
     """Return h for m = 0..k, zero on nodes that y does not excite: (B, k + 1, g)."""
-    squares = np.where(excited, run.scores, 0.0) ** 2
+    squares = np.where(excited[:, None], run.scores, 0.0) ** 2
     return np.concatenate([np.zeros_like(run.residuals[:, :1]), np.cumsum(squares, axis=1)], axis=1)
 
 
@@ -242,10 +344,11 @@ def _trace(run: Bidiagonalization, h: Array, multiplicity: Array) -> Array:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _OuterSums:
-    """Sums of f over what is counted beyond the basis (B, K), with standard errors (K,).
+class _Traces:
+    """Sums over all directions, (1 + copies, K) arrays, and standard errors (K,).
 
-    ``squares`` (K,) is trace (I - H)(I - H)', the sum of phi^2 over all directions of the samples.
+    ``factors`` is the sum of f over what is counted beyond the basis, ``squares`` the sum of phi^2
+    over all directions of the samples, trace (I - H)(I - H)'.
     """
 
     factors: Array
@@ -253,22 +356,22 @@ class _OuterSums:
     std_error: Array
 
 
-def _outer_sums(inner: Array, phi: Array, nodes: Nodes, spectrum: Spectrum) -> _OuterSums:
+def _traces(inner: Array, outer: Array, nodes: Nodes, spectrum: Spectrum) -> _Traces:
     counted, weights = spectrum.counted, nodes.outer.weights
     with np.errstate(invalid="ignore", over="ignore"):
-        factors = np.vecdot(1.0 - phi, weights)
-        squares = np.vecdot(inner**2, nodes.multiplicity) + np.vecdot(phi[0] ** 2, weights)
+        factors = np.vecdot(1.0 - outer, weights)
+        squares = np.vecdot(inner**2, nodes.multiplicity) + np.vecdot(outer**2, weights)
         squares += spectrum.residual_dimension
-        std_error = np.zeros(len(squares))
+        std_error = np.zeros(inner.shape[1])
         if counted is not None:
             # Estimates are more than plain weighted sums.
-            f = 1.0 - phi[0, :, : len(counted.weights)]
+            f = 1.0 - outer[0, :, : len(counted.weights)]
             estimate, std_error = counted.total(f)
             factors = factors + (estimate - np.vecdot(f, counted.weights))
             explained = f * (2.0 - f)
             squares -= counted.total(explained)[0] - np.vecdot(explained, counted.weights)
             squares += counted.dimension - weights.sum() - nodes.multiplicity.sum()
-    return _OuterSums(factors=factors, squares=squares, std_error=std_error)
+    return _Traces(factors=factors, squares=squares, std_error=std_error)
 
 
 def _with_rounding(std_error: Array, error: Array) -> Array:
@@ -276,26 +379,48 @@ def _with_rounding(std_error: Array, error: Array) -> Array:
     return np.where(std_error > 0, np.hypot(std_error, error), 0.0)
 
 
-def _dof_error(run: Bidiagonalization, h: Array, dofs: Array, nodes: Nodes) -> Array:
+def _deviation(values: Array, size: Array) -> Array:
+    """Return how far the copies of (1 + copies, K) values are apart, and their rounding, (K,)."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.asarray(_SAFETY * (np.abs(values[1:] - values[0]).max(axis=0) + _EPS * size))
+
+
+def _size_of_dof(run: Bidiagonalization, h: Array, nodes: Nodes) -> Array:
+    """Return the sum of the absolute values that the Degrees of Freedom add up, (K,)."""
     phi = np.abs(run.residuals[0])
     with np.errstate(invalid="ignore", over="ignore"):
-        deviation = np.abs(dofs[1:] - dofs[0]).max(axis=0)
         size = 1.0 + (nodes.multiplicity + phi * (1 + 2 * h[0])).sum(axis=1)
-        size += np.abs(nodes.outer.weights).sum()
-        doubted = _doubt(run, phi, size, nodes) if not nodes.excited.all() else 0.0
-        return np.asarray(_SAFETY * (deviation + doubted + _EPS * size))
+    return np.asarray(size + np.abs(nodes.outer.weights).sum())
 
 
-def _blurred(run: Bidiagonalization, h: Array, nodes: Nodes) -> Array:
-    """Return what it may change that merged eigenvalues are not equal, (K,)."""
-    merged = np.flatnonzero(nodes.blur * nodes.excited)
-    lam, blur = nodes.eigenvalues[merged], nodes.blur[merged]
-    beside = np.concatenate([lam + blur, np.maximum(lam - blur, 0.0)])
-    phi = residuals_at(run, np.broadcast_to(beside, (len(run.diagonal), len(beside))))[0]
+def _coef_error(run: Bidiagonalization, copies: Copies, turned: Array) -> Array:
+    """Return how far the coefficients f z / S of the copies are apart, relative, (K,)."""
     with np.errstate(invalid="ignore", over="ignore"):
-        change = np.abs(phi.reshape(len(phi), 2, -1) - run.residuals[0][:, None, merged])
-        weight = nodes.multiplicity[merged] + 2.0 * h[:, merged]
-        return np.asarray((weight * change.max(axis=1)).sum(axis=1))
+        rotated = run.factors * (copies.unturned / np.sqrt(copies.eigenvalues))[:, None]
+        deviation = np.linalg.norm(rotated[1:] - rotated[0], axis=2).max(axis=0)
+        size = np.linalg.norm(rotated[0], axis=1)
+    return np.asarray(_SAFETY * _relative(deviation + turned, size))
+
+
+def _rss_error(run: Bidiagonalization, copies: Copies, turned: Array, spectrum: Spectrum) -> Array:
+    """Return how far the residual sums of squares of the copies are apart, (K,)."""
+    z = float(np.linalg.norm(spectrum.z)) * copies.unturned[:, None]
+    with np.errstate(invalid="ignore", over="ignore"):
+        sums = spectrum.rss(run.factors, run.residuals, z)
+        deviation = np.abs(sums[1:] - sums[0]).max(axis=0)
+    return np.asarray(_SAFETY * (deviation + turned + _rounding_of_rss(spectrum, sums[0])))
+
+
+def _relative(error: Array, size: Array) -> Array:
+    return np.divide(error, size, out=np.zeros_like(size), where=size > 0)
+
+
+def _rounding_of_rss(spectrum: Spectrum, rss: Array) -> Array:
+    """Return rounding errors of sums: y minus its projection is off by eps |y|, |y|^2 by eps."""
+    unit, total = _ROUNDINGS * _EPS, spectrum.total
+    if spectrum.side == "features":
+        return np.full_like(rss, unit * total)
+    return np.asarray(unit * np.sqrt(np.maximum(rss, 0.0)) * np.sqrt(total) + unit**2 * total)
 
 
 def _missed(
@@ -312,40 +437,56 @@ def _missed(
     share = spectrum.outside / (float(spectrum.z @ spectrum.z) or 1.0)
     with np.errstate(invalid="ignore", over="ignore"):
         change = share * (phi[:-1] - phi[1:]) / run.loadings[0]
-        scores = np.where(nodes.excited, run.scores[0] / np.where(nodes.excited, nodes.z, 1.0), 0.0)
+        scores = np.where(
+            nodes.excited, run.scores[0] / np.where(nodes.excited, nodes.level_z, 1.0), 0.0
+        )
         moved = np.zeros_like(h)
         np.cumsum(change[:, None] * scores, axis=0, out=moved[1:])
         beside = np.abs(moved) * (nodes.multiplicity + 2.0 * h)
     return np.asarray(spectrum.unresolved * np.abs(1.0 - phi) + beside.sum(axis=1))
 
 
-def _doubt(run: Bidiagonalization, phi: Array, size: Array, nodes: Nodes) -> Array:
-    """Return what a z below its error would change, were it not zero: it would have leverage."""
-    leak = np.zeros_like(phi)
-    possible = np.where(nodes.excited, 0.0, nodes.z_doubt) ** 2
-    np.cumsum(run.scores[0] ** 2 * possible, axis=0, out=leak[1:])
-    return np.asarray(leak.sum(axis=1) * size + 2 * (phi * leak).sum(axis=1))
+def _missed_coef(run: Bidiagonalization, phi: Array, nodes: Nodes, spectrum: Spectrum) -> Array:
+    """Return what directions below the floor may add to the coefficients, relative, (K,)."""
+    size = np.linalg.norm(
+        run.factors[0] * (nodes.level_z / np.sqrt(nodes.level_eigenvalues)), axis=1
+    )
+    share = np.sqrt(spectrum.outside / (float(spectrum.z @ spectrum.z) or 1.0))
+    floor = nodes.outer.eigenvalues[-1]
+    return _relative(np.abs(1.0 - phi) * share / np.sqrt(floor or 1.0), size)
 
 
-def _supported(dof: Array, error: Array) -> int:
+def _supported(dof: Array, error: Array, coef_error: Array) -> int:
     """Return the last model size before the first one that is too uncertain."""
     with np.errstate(invalid="ignore"):
         bad = ~(error <= SUPPORTED_ERROR * np.maximum(1.0, np.abs(dof)))
+        bad |= ~(coef_error <= SUPPORTED_COEF_ERROR)
     return int(np.argmax(bad)) - 1 if bad.any() else len(dof) - 1
 
 
-def _why_ended(size: int, dimension: int, max_components: int | None) -> str:
+def _why_ended(
+    size: int, dimension: int, max_components: int | None, rank: int, collinear: int
+) -> str:
     if dimension == 0 and max_components != 0:
         return "y does not vary along any direction of X, so there is no component."
-    wanted = dimension if max_components is None else max_components
+    if collinear and dimension < rank:
+        collinear = 0  # the path ends before
+    wanted = dimension + collinear if max_components is None else max_components
     if size >= wanted:
         return ""
-    if size >= dimension:
+    if size < dimension:
         return (
-            f"y excites {dimension} distinct eigenvalue(s) of XX', so component {dimension} "
-            "completes the least-squares fit and there is no further one."
+            f"from component {size + 1} on, rounding in the data's decomposition changes the "
+            f"Degrees of Freedom by more than {SUPPORTED_ERROR:g} relative, or the coefficients by "
+            f"more than {SUPPORTED_COEF_ERROR:g}."
+        )
+    if collinear:
+        return (
+            f"columns of X are collinear (or rows repeated): {collinear} direction(s) are no "
+            f"larger than the rounding of its entries, so component {size} completes the "
+            "least-squares fit."
         )
     return (
-        f"from component {size + 1} on, rounding in the data's decomposition changes the Degrees "
-        f"of Freedom by more than {SUPPORTED_ERROR:g} relative."
+        f"y excites {dimension} distinct eigenvalue(s) of XX', so component {dimension} "
+        "completes the least-squares fit and there is no further one."
     )

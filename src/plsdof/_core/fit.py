@@ -55,6 +55,7 @@ MakeFilter = Callable[[Spectrum], Filter]
 # solver="auto" keeps a fast route only if the estimated errors are below these.
 _AUTO_DOF_ERROR = 1e-10
 _AUTO_COEF_ERROR = 1e-9
+_AUTO_RSS_ERROR = 1e-9
 # They hardly ever are if the eigenvalue of the last component is below this share of the first.
 _HOPELESS = 5e-5
 
@@ -76,6 +77,7 @@ def is_accurate(path: Path, asked: int | None) -> bool:
         and not path.message
         and np.all(np.nan_to_num(dof_error) <= _AUTO_DOF_ERROR)
         and np.all(path.coef_error <= _AUTO_COEF_ERROR)
+        and np.all(path.rss_error <= _AUTO_RSS_ERROR * path.rss)
     )
 
 

@@ -493,11 +493,15 @@ class Units:
 
 @dataclass(frozen=True, kw_only=True)
 class Standardized:
-    """Centred and scaled ``X`` and centred ``y``, rows multiplied by ``units.row_scale``."""
+    """Centred and scaled ``X`` and centred ``y``, rows multiplied by ``units.row_scale``.
+
+    ``rounding`` bounds the norm of what rounding the given entries of X did to it.
+    """
 
     X: Array
     y: Array
     units: Units
+    rounding: float = 0.0
 
     def standardized(self) -> "Standardized":
         """Return itself; other ways to keep data have more to do."""
@@ -580,7 +584,10 @@ def standardize_observations(given: Observations, *, scale: bool = True) -> Stan
         row_scale=row_scale,
         names=given.names,
     )
-    return Standardized(X=read_only(columns.values), y=response.values, units=units)
+    rounding = columns.rounding * (1.0 if row_scale is None else float(row_scale.max()))
+    return Standardized(
+        X=read_only(columns.values), y=response.values, units=units, rounding=rounding
+    )
 
 
 def require_enough(weights: Array) -> None:
@@ -606,12 +613,16 @@ def _mean(values: Array, weights: Array | None) -> Array:
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """Centred (and scaled) columns, and what was done to them."""
+    """Centred (and scaled) columns, and what was done to them.
+
+    ``rounding`` is the norm of what rounding the entries as they came did to ``values``, at most.
+    """
 
     values: Array
     mean: Array
     scale: Array
     constant: npt.NDArray[np.bool_]
+    rounding: float
 
 
 def centre_columns(X: Array, weights: Array | None, n: float, scale: bool) -> Columns:
@@ -654,11 +665,14 @@ def centre_columns(X: Array, weights: Array | None, n: float, scale: bool) -> Co
         part -= remainder
         if scale or constant.any():
             part /= x_scale
+    # Entries that were rounded when they were made are off by eps of the largest, about.
+    size = np.where(constant, 0.0, np.ldexp(magnitude, -exponent) / x_scale)
     return Columns(
         values=centred,
         mean=np.ldexp(x_mean + remainder, exponent),
         scale=np.ldexp(x_scale, exponent),
         constant=constant,
+        rounding=float(np.finfo(np.float64).eps * np.sqrt(len(X)) * np.linalg.norm(size)),
     )
 
 

@@ -47,6 +47,7 @@ from plsdof._core.spectrum import (
     Map,
     Spectrum,
     lapack_svd,
+    numerical_rank,
     on_gram,
     resolved_rank,
 )
@@ -91,9 +92,13 @@ class Bidiagonalization:
 
 
 def golub_kahan(
-    eigenvalues: Array, z: Array, excited: Mask, n_components: int
+    eigenvalues: Array,
+    z: Array,
+    excited: Mask,
+    n_components: int,
+    dimension: npt.NDArray[np.intp] | None = None,
 ) -> Bidiagonalization:
-    r"""Run the paper's Lanczos decomposition on distinct eigenvalues, with its residual filter.
+    r"""Run the paper's Lanczos decomposition on the eigenvalues, with its residual filter.
 
     With w_1 = S z / |S z|, the recursions are (eq. (L) of the paper, X = diag(S))
 
@@ -117,22 +122,27 @@ def golub_kahan(
     Parameters
     ----------
     eigenvalues, z : (B, g) arrays
-        Distinct positive eigenvalues and coordinates; both should be of order one at most.
-    excited : (g,) bool array
-        Where z counts. The Krylov space has dimension ``excited.sum()``.
+        Positive eigenvalues and coordinates; both should be of order one at most.
+    excited : (g,) or (B, g) bool array
+        Where z counts.
     n_components : int
         Number of steps wanted; fewer are made if the space is exhausted.
+    dimension : (B,) array of int, optional
+        Dimension of each Krylov space, the number of distinct eigenvalues that are excited; by
+        default all of them are distinct.
 
     Notes
     -----
     Cost: O(B g k^2) time, O(B g k) memory.
     """
     batch, g = z.shape
-    dimension = int(np.count_nonzero(excited))
-    steps = min(n_components, dimension)
+    excited = np.broadcast_to(excited, z.shape)
+    if dimension is None:
+        dimension = np.count_nonzero(excited, axis=1)
+    steps = min(n_components, int(dimension.min()))
     S = np.sqrt(eigenvalues)
     start = np.where(excited, z, 1.0)
-    inner_weight = None if dimension == g else excited.astype(np.float64)
+    inner_weight = None if excited.all() else excited.astype(np.float64)
     gradient = S * start
     T = np.empty((batch, steps, g))
     W = np.empty((batch, steps + 1, g))
@@ -162,8 +172,12 @@ def golub_kahan(
         f = np.cumsum(loadings[:, :, None] * T / start[:, None], axis=1)
         phi = gammas[:, :, None] * W[:, 1:] / gradient[:, None]
         done = _steps_made(alphas, betas)
-        if done and (done == dimension or done < steps):  # nothing is left on excited nodes
-            phi[:, done - 1] = np.where(excited, 0.0, 1.0 - f[:, done - 1])
+        complete = (dimension == done) | (done < steps)
+        if done:
+            complete |= ~(betas[:, done - 1] > 0)
+        if done and complete.any():  # nothing is left on excited nodes
+            last = np.where(excited, 0.0, 1.0 - f[:, done - 1])
+            phi[:, done - 1] = np.where(complete[:, None], last, phi[:, done - 1])
         # 1 - phi is the better f unless phi is near one.
         f = np.where(np.abs(f) < 0.5, f, 1.0 - phi)
     empty = np.zeros((batch, 1, g))
@@ -295,9 +309,13 @@ Integers = npt.NDArray[np.intp]
 # Eigenvalues, and z from zero, are told apart beyond this multiple of their errors.
 _RESOLUTION = 4.0
 # Mixing falls off with the distance of eigenvalues: this many neighbours on each side matter.
-_NEIGHBOURS = 8
-# Merged eigenvalues count as equal if this share of them is not in doubt.
-_BLURRED = 1e-4
+NEIGHBOURS = 8
+# Of two directions with the same eigenvalue, one may have this share of z^2.
+_LARGER_SHARE = 0.8
+# Angles beyond this one are between directions that are hardly told apart.
+_MIXED = 0.01
+# Coordinates of y with an error beyond this share of it are not known at all.
+_UNKNOWN = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -311,30 +329,44 @@ class Outer:
 
 @dataclass(frozen=True, kw_only=True)
 class Nodes:
-    """Distinct eigenvalues of a spectrum, in units where the largest and |z| are one.
+    """The spectrum as the recursion sees it, in units where the largest eigenvalue and |z| are one.
+
+    There is a node for every eigenvalue of the spectrum, and a second one for an eigenvalue that
+    stands for several directions, since rounding may tell these apart. Nodes whose eigenvalues
+    cannot be told apart form a group.
 
     Attributes
     ----------
     eigenvalues, eigenvalue_error : (g,) arrays
+        As computed, and how far they may be off.
     z, z_error : (g,) arrays
-        Norm of z over the eigenvalues merged into a node, and its own error.
+        The same for the coordinates of y.
+    root : (g,) array
+        The coordinates that an error of the basis turns are ``root * z``: S z where the basis is
+        that of the features, z itself where it is that of the samples.
+    outside : (g,) array
+        What the part of y that X does not reach may bring in, by turning nodes towards it.
     mixing : (g, k) array
         Angles by which a node may be turned towards its neighbours, with opposite signs for the
-        two nodes of a pair; zero for a basis taken as given.
+        two nodes of a pair; zero inside a group and for a basis taken as given.
     neighbour : (g, k) array of int
         Which these neighbours are.
-    z_doubt : (g,) array
-        Total uncertainty of z: its own error, and what mixing brings in.
-    blur : (g,) array
-        By how much eigenvalues merged into a node may differ from it, where that is a large part
-        of them, as it is near the resolution of the decomposition; zero for all other nodes.
+    group : (g,) array of int
+    group_size : (g,) array
+        Number of nodes in the group of each node.
+    level_eigenvalues, level_z : (g,) arrays
+        Eigenvalues with one value for each group, and z spread evenly over it: the problem that is
+        solved. What has the same eigenvalue has the same filter, however y is spread over it.
     excited : (g,) bool array
+        Whether z of the group can be told from zero.
     multiplicity : (g,) array
         What a node weighs in the trace over all directions.
     member : (r,) array of int
         Node of each eigenvalue of the spectrum.
     share : (r,) array
-        z of each eigenvalue relative to z of its node.
+        z of each eigenvalue relative to ``level_z`` of its node; zero where y does not excite it.
+    computed : bool
+        Whether the spectrum was computed, or its numbers are taken as given.
     outer : Outer
         What is counted beyond the basis; if the solver left eigenvalues unresolved, a last one of
         weight zero at its floor, to see what a filter would do there.
@@ -344,57 +376,90 @@ class Nodes:
     eigenvalue_error: Array
     z: Array
     z_error: Array
+    root: Array
+    outside: Array
     mixing: Array
     neighbour: Integers
-    z_doubt: Array
-    blur: Array
+    group: Integers
+    group_size: Array
+    level_eigenvalues: Array
+    level_z: Array
     excited: npt.NDArray[np.bool_]
     multiplicity: Array
     member: Integers
     share: Array
+    computed: bool
     outer: Outer
+
+    @property
+    def dimension(self) -> int:
+        """Number of distinct eigenvalues that y excites: the dimension of the Krylov space."""
+        return int(np.count_nonzero(np.bincount(self.group, self.excited)))
 
 
 def distinct_nodes(spectrum: Spectrum) -> Nodes:
-    """Merge eigenvalues that cannot be told apart, mark those that y does not excite.
+    """Find eigenvalues that cannot be told apart, and those that y does not excite.
 
     Cost: O(r) time and memory.
     """
     unit = spectrum.eigenvalues[0] if len(spectrum.eigenvalues) else 1.0
     norm = float(np.linalg.norm(spectrum.z)) or 1.0
-    lam, lam_error = spectrum.eigenvalues / unit, spectrum.eigenvalue_error / unit
-    z = spectrum.z / norm
-    apart = lam[:-1] - lam[1:] > _RESOLUTION * (lam_error[:-1] + lam_error[1:])
+    # What stands for several directions is carried twice, with unequal shares of z^2.
+    copies = 1 + (spectrum.multiplicity > 1)
+    node = np.repeat(np.arange(len(copies)), copies)
+    member = np.cumsum(copies) - copies
+    lam, lam_error = spectrum.eigenvalues[node] / unit, spectrum.eigenvalue_error[node] / unit
+    z = spectrum.z[node] / norm
+    z[copies[node] > 1] *= np.sqrt(_LARGER_SHARE)
+    z[member[copies > 1] + 1] *= np.sqrt(1.0 / _LARGER_SHARE - 1.0)
+    z_error = spectrum.z_error[node] / norm
+    # Groups: nodes that differ from the next by no more than their errors.
     starts = np.ones(len(lam), dtype=bool)
-    starts[1:] = apart
-    member = np.cumsum(starts) - 1
-    g = int(starts.sum())
-    node_z = _root_sum_squares(z, member, g)
-    node_z_error = _root_sum_squares(spectrum.z_error / norm, member, g)
-    neighbour = _neighbours(g)
-    mixing = _mixing(lam[starts], lam_error[starts], neighbour)
-    mixing *= spectrum.computed_basis
-    brought_in = np.sqrt(np.sum((mixing * node_z[neighbour]) ** 2, axis=1))
-    z_doubt = node_z_error + brought_in
-    ends = np.append(np.flatnonzero(starts)[1:], len(lam)) - 1 if g else np.zeros(0, dtype=np.intp)
-    blur = lam[starts] - lam[ends] + lam_error[starts]
-    blur *= (lam[starts] != lam[ends]) & (blur > _BLURRED * lam[starts])
-    excited = node_z > _RESOLUTION * z_doubt
+    starts[1:] = lam[:-1] - lam[1:] > _RESOLUTION * (lam_error[:-1] + lam_error[1:])
+    group = np.cumsum(starts) - 1
+    size = np.bincount(group)[group]
+    group_z = _over_groups(z, group)
+    # Directions with close eigenvalues are mixed; where they are hardly told apart, what a
+    # neighbour brings in says nothing about zero.
+    neighbour = _neighbours(len(lam))
+    mixing = _mixing(lam, lam_error, neighbour)
+    mixing *= spectrum.computed_basis * (group[neighbour] != group[:, None])
+    root = np.sqrt(lam) if spectrum.side == "features" else np.ones_like(lam)
+    brought_in = np.where(np.abs(mixing) < _MIXED, mixing, 0.0) * (root * z)[neighbour]
+    doubt = z_error + np.sqrt(np.sum(brought_in**2, axis=1)) / root
+    excited = group_z > _RESOLUTION * _over_groups(doubt, group)
+    level_z = np.where(size > 1, group_z / np.sqrt(size), z)
+    given = spectrum.z / norm
+    share = np.divide(given, level_z[member], out=np.zeros_like(given), where=excited[member])
     return Nodes(
-        eigenvalues=lam[starts],
-        eigenvalue_error=lam_error[starts],
-        z=node_z,
-        z_error=node_z_error,
+        eigenvalues=lam,
+        eigenvalue_error=lam_error,
+        z=z,
+        # Where nothing is known of z, it may be zero or twice as large.
+        z_error=np.where(z_error < _UNKNOWN, z_error, np.abs(z)),
+        root=root,
+        outside=_from_outside(spectrum, node) / norm,
         mixing=mixing,
         neighbour=neighbour,
-        z_doubt=z_doubt,
-        blur=blur,
+        group=group,
+        group_size=size,
+        level_eigenvalues=lam[starts][group],
+        level_z=level_z,
         excited=excited,
-        multiplicity=np.bincount(member, spectrum.multiplicity, g).astype(np.float64),
+        multiplicity=spectrum.multiplicity[node] / copies[node],
         member=member,
-        share=np.divide(z, node_z[member], out=np.zeros_like(z), where=excited[member]),
+        share=share,
+        computed=spectrum.computed_basis,
         outer=_outer(spectrum, unit),
     )
+
+
+def _from_outside(spectrum: Spectrum, node: Integers) -> Array:
+    """Return the angles between nodes and zero eigenvalues, times what y has there. Shape (g,)."""
+    if spectrum.side == "features" or not spectrum.computed_basis:
+        return np.zeros(len(node))
+    angle = np.minimum(spectrum.eigenvalue_error / spectrum.eigenvalues, 1.0)
+    return np.asarray(angle[node] * np.sqrt(spectrum.outside))
 
 
 def _outer(spectrum: Spectrum, unit: float) -> Outer:
@@ -411,26 +476,87 @@ def _outer(spectrum: Spectrum, unit: float) -> Outer:
 
 @dataclass(frozen=True, kw_only=True)
 class Copies:
-    """Nodes and, below them, randomly perturbed copies: (1 + copies, g), outer (1 + copies, c)."""
+    """The problem that is solved and, below it, randomly perturbed copies of the computed one.
+
+    Attributes
+    ----------
+    eigenvalues, z : (1 + copies, g) arrays
+    unturned : (1 + copies, g) array
+        The coordinates of y in a basis that is not turned.
+    excited : (1 + copies, g) bool array
+    dimension : (1 + copies,) array of int
+        Of the Krylov spaces.
+    outer : (1 + copies, c) array
+    """
 
     eigenvalues: Array
     z: Array
+    unturned: Array
+    excited: npt.NDArray[np.bool_]
+    dimension: Integers
     outer: Array
 
 
 def perturbed_copies(nodes: Nodes, copies: int) -> Copies:
-    """Shift eigenvalues and z by their errors, turn z by the mixing angles, with random signs."""
+    """Shift eigenvalues and z by their errors, turn z by the mixing angles, with random signs.
+
+    The copies tell groups apart and leave small z what they are. All of them are within the error
+    of the decomposition, so what they disagree in is not known.
+    """
     signs = _signs(copies, len(nodes.z))
+    if not nodes.computed:
+        return _rounded_copies(nodes, signs, copies)
     lam = nodes.eigenvalues + signs.shifts[0] * nodes.eigenvalue_error
-    z = nodes.z + signs.shifts[1] * nodes.z_error
-    z += np.sum(signs.turns * (nodes.mixing * nodes.z[nodes.neighbour]), axis=2)
-    outer = nodes.outer
-    shifted = outer.eigenvalues + _shifts(copies, len(outer.weights)) * outer.eigenvalue_error
+    # An eigenvalue at the edge of the numerical rank must stay positive.
+    lam = np.maximum(lam, nodes.eigenvalues / 2)
+    rotated = nodes.root * nodes.z
+    root = np.where(nodes.root == 1.0, 1.0, np.sqrt(lam))
+    unturned = rotated / root + signs.shifts[1] * nodes.z_error
+    turned = np.broadcast_to(rotated, lam.shape)
+    if nodes.group[-1:].sum() + 1 < len(nodes.group):
+        turned = _reflected(turned, signs.mirrors, nodes)
+    turned = turned + np.sum(signs.turns * (nodes.mixing * rotated[nodes.neighbour]), axis=2)
+    z = turned / root + signs.shifts[1] * nodes.z_error + signs.mirrors * nodes.outside
+    lam[0], z[0], unturned[0] = nodes.level_eigenvalues, nodes.level_z, nodes.z
+    excited = z != 0
+    excited[0] = nodes.excited
+    dimension = np.count_nonzero(excited, axis=1)
+    dimension[0] = nodes.dimension
     return Copies(
-        # An eigenvalue at the edge of the numerical rank must stay positive.
-        eigenvalues=np.maximum(lam, nodes.eigenvalues / 2),
+        eigenvalues=lam,
         z=z,
-        outer=np.maximum(shifted, outer.eigenvalues / 2),
+        unturned=unturned,
+        excited=excited,
+        dimension=dimension,
+        outer=_outer_copies(nodes.outer, copies),
+    )
+
+
+def _rounded_copies(nodes: Nodes, signs: "_Signs", copies: int) -> Copies:
+    """Copies of numbers that are taken as given: equal eigenvalues stay equal, zeros stay zero."""
+    shifts = 1.0 + np.finfo(np.float64).eps * signs.shifts[:, :, nodes.group]
+    excited = np.broadcast_to(nodes.excited, shifts[0].shape)
+    return Copies(
+        eigenvalues=nodes.level_eigenvalues * shifts[0],
+        z=np.where(excited, nodes.level_z * shifts[1], 0.0),
+        unturned=nodes.z * shifts[1],
+        excited=excited,
+        dimension=np.full(len(excited), nodes.dimension),
+        outer=_outer_copies(nodes.outer, copies),
+    )
+
+
+def _outer_copies(outer: Outer, copies: int) -> Array:
+    shifted = outer.eigenvalues + _shifts(copies, len(outer.weights)) * outer.eigenvalue_error
+    return np.maximum(shifted, outer.eigenvalues / 2)
+
+
+def _reflected(rotated: Array, mirrors: Array, nodes: Nodes) -> Array:
+    """Turn coordinates at random inside each group, by Householder reflections."""
+    along = mirrors * rotated
+    total = np.stack([np.bincount(nodes.group, row)[nodes.group] for row in along])
+    return np.where(
+        nodes.group_size > 1, rotated - 2.0 * mirrors * total / nodes.group_size, rotated
     )
 
 
@@ -438,6 +564,7 @@ def perturbed_copies(nodes: Nodes, copies: int) -> Copies:
 class _Signs:
     shifts: Array
     turns: Array
+    mirrors: Array
 
 
 @lru_cache(maxsize=4)
@@ -453,19 +580,21 @@ def _signs(copies: int, g: int) -> _Signs:
     rng = np.random.default_rng(2011)
     shifts = np.zeros((2, 1 + copies, g))
     shifts[:, 1:] = rng.choice([-1.0, 1.0], (2, copies, g))
-    of_pair = rng.choice([-1.0, 1.0], (copies, g, _NEIGHBOURS + 1))
+    shifts[0, 1] = 1.0 - 2.0 * (np.arange(g) % 2)  # one copy tells all neighbours apart
+    of_pair = rng.choice([-1.0, 1.0], (copies, g, NEIGHBOURS + 1))
     neighbour = _neighbours(g)
     here = np.arange(g)[:, None]
     # One sign for both nodes of a pair: their mixing angles are opposite already.
     low, distance = np.minimum(here, neighbour), np.abs(here - neighbour)
     turns = np.concatenate([np.zeros((1, *neighbour.shape)), of_pair[:, low, distance]])
-    return _Signs(shifts=read_only(shifts), turns=read_only(turns))
+    mirrors = rng.choice([-1.0, 1.0], (1 + copies, g))
+    return _Signs(shifts=read_only(shifts), turns=read_only(turns), mirrors=read_only(mirrors))
 
 
 @lru_cache(maxsize=4)
 def _neighbours(g: int) -> Integers:
     """Return the positions of the nearest nodes, the node itself where there is none: (g, k)."""
-    reach = min(_NEIGHBOURS, max(g - 1, 0))
+    reach = min(NEIGHBOURS, max(g - 1, 0))
     offsets = np.concatenate([np.arange(-reach, 0), np.arange(1, reach + 1)])
     here = np.arange(g)[:, None]
     there = here + offsets
@@ -479,8 +608,9 @@ def _mixing(lam: Array, error: Array, neighbour: Integers) -> Array:
     return np.clip(angle, -1.0, 1.0)
 
 
-def _root_sum_squares(values: Array, member: Integers, g: int) -> Array:
-    return np.sqrt(np.bincount(member, weights=values**2, minlength=g))
+def _over_groups(values: Array, group: Integers) -> Array:
+    """Return the norm of values over the group of each node. Shape (g,)."""
+    return np.sqrt(np.bincount(group, weights=values**2)[group])
 
 
 # Symmetric matrices in tridiagonal form, started at a given vector (Lanczos)
@@ -685,13 +815,13 @@ def compress_svd(data: Standardized, n_components: int) -> Compressed:
     # R'R is the smaller one of X'X and XX'.
     run = bidiagonalize(R, X.T @ y if tall else y, krylov_steps(n_components))
     left, S, right_t = lapack_svd(run.bidiagonal)
-    kept = max(X.shape) * _EPS * S[:1] < S
+    kept = np.maximum(max(X.shape) * _EPS * S[:1], data.rounding) < S
     left, S, right_t = left[:, kept], S[kept], right_t[kept]
     basis = read_only((right_t @ run.weights).T)
     first = run.norm * right_t[:, :1].sum(axis=1)  # empty if there is no direction at all
     values: Array = np.asarray(np.linalg.svd(R, compute_uv=False))
-    above = int(np.count_nonzero(values > max(X.shape) * _EPS * values[0]))
-    values = values[: min(above, X.shape[0] - 1)]
+    rank, collinear = numerical_rank(values, data)
+    values = values[:rank]
     largest = values[:1].sum()
     decomposition = Decomposition(
         eigenvalues=read_only(S**2),
@@ -703,6 +833,7 @@ def compress_svd(data: Standardized, n_components: int) -> Compressed:
         unresolved=0,
         floor=0.0,
         solver="svd",
+        collinear=collinear,
     )
     unit = 2 * BACKWARD * _EPS * largest
     counted = _each_once(

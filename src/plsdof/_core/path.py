@@ -148,8 +148,22 @@ class Models:
     @cached_property
     def rss(self) -> Array:
         """Residual sums of squares ``|phi * z|^2 + |y_perp|^2``. Shape (K,)."""
-        left_over = self.filter.residuals * self.spectrum.z
-        return read_only(np.einsum("ki,ki->k", left_over, left_over) + self.spectrum.outside)
+        return read_only(
+            np.maximum(self.spectrum.rss(self.filter.factors, self.filter.residuals), 0.0)
+        )
+
+    @property
+    def rss_error(self) -> Array:
+        """Estimated absolute rounding error of `rss`. Shape (K,)."""
+        return self.filter.rss_error
+
+    @property
+    def noise_error(self) -> Array:
+        """Estimated absolute rounding error of `noise_variance`, kind "jacobian". Shape (K,)."""
+        trace, rss = self.filter.residual_trace, self.rss
+        with np.errstate(divide="ignore", invalid="ignore"):
+            relative = self.filter.residual_trace_error / trace
+            return np.where(trace > 0, (self.rss_error + rss * relative) / trace, np.nan)
 
     def label(self, index: int) -> str:
         """Return what a row of the path is, in words."""
@@ -556,15 +570,23 @@ class Path(Models):
         )
 
     @cached_property
+    def standardized_coef(self) -> Array:
+        """Coefficients of standardised predictors, ``V (f z / S)``. Shape (K, p)."""
+        rotated = self.filter.factors * self.spectrum.z / self.decomposition.singular_values
+        return read_only(self.decomposition.to_features(rotated.T).T)
+
+    @cached_property
     def coef(self) -> Array:
         """Coefficients in original units, ``V (f z / S) / scale``. Shape (K, p)."""
-        rotated = self.filter.factors * self.spectrum.z / self.decomposition.singular_values
-        return read_only(self.decomposition.to_features(rotated.T).T / self.units.x_scale)
+        with np.errstate(over="ignore"):  # units of 1e-200 may lead out of the range of floats
+            return read_only(self.standardized_coef / self.units.x_scale)
 
     @cached_property
     def intercept(self) -> Array:
         """Intercepts ``ybar - xbar' beta``. Shape (K,)."""
-        return read_only(self.units.y_mean - self.coef @ self.units.x_mean)
+        return read_only(
+            self.units.y_mean - self.standardized_coef @ (self.units.x_mean / self.units.x_scale)
+        )
 
     @cached_property
     def fitted(self) -> Array:
@@ -574,31 +596,38 @@ class Path(Models):
 
     @cached_property
     def coef_error(self) -> Array:
-        """Estimated relative error of `coef` due to the decomposition, to first order. (K,).
+        """Estimated relative error of `coef` (standardised predictors). Shape (K,).
 
-        What singular values and z contribute directly; what is lost where features are only
-        reached through X, by the quotient of the singular values; and what eigenvalues below the
-        resolution of a Gram matrix could contribute.
+        What the decomposition may be off by, and what is lost where features are only reached
+        through X, by the quotient of the singular values.
         """
-        spectrum, S = self.spectrum, self.decomposition.singular_values
-        if not len(S):
-            return read_only(np.zeros(len(self.dof)))
-        rotated = self.filter.factors / S
-        relative = spectrum.eigenvalue_error / (2 * spectrum.eigenvalues)
-        error = _norms(rotated * (np.abs(spectrum.z) * relative + spectrum.z_error))
-        if self.decomposition.right is None:
-            error += BACKWARD * _EPS * S[0] * _norms(rotated * spectrum.z / S)
-        if spectrum.unresolved:
-            slope = np.abs(self.filter.factors[:, -1]) / spectrum.eigenvalues[-1]
-            error += slope * np.sqrt(spectrum.floor * spectrum.outside)
-        size = _norms(rotated * spectrum.z)
-        share = np.divide(error, size, out=np.zeros_like(size), where=size > 0)
-        return read_only(_SAFETY * share)
+        S = self.decomposition.singular_values
+        if self.decomposition.right is not None or not len(S):
+            return self.filter.coef_error
+        rotated = self.filter.factors * self.spectrum.z / S
+        size, lost = _norms(rotated), BACKWARD * _EPS * S[0] * _norms(rotated / S)
+        share = np.divide(lost, size, out=np.zeros_like(size), where=size > 0)
+        return read_only(self.filter.coef_error + _SAFETY * share)
 
     def predict(self, X_new: Any) -> Array:
         """Predict new rows, dense or sparse, with every model. Shape (K, n_new)."""
         # Not intercept + coef @ X, which loses digits where means are large.
-        return self.units.y_mean + self.centred_times(X_new, self.coef.T).T
+        return self.units.y_mean + self.standardized_times(X_new, self.standardized_coef.T).T
+
+    def standardized_times(self, X_new: Any, B: Array) -> Array:
+        """Return the standardised rows of ``X_new``, dense or sparse, times B.
+
+        This stays in the range of floats where coefficients in original units do not.
+        """
+        rows = self.check_new_rows(X_new, sparse=True)
+        mean, scale = self.units.x_mean, self.units.x_scale
+        is_sparse: bool = scipy.sparse.issparse(rows)
+        if is_sparse:
+            scaled = (B.T / scale).T
+            return np.asarray(rows @ scaled - mean @ scaled)
+        centred = rows - mean
+        centred /= scale
+        return np.asarray(centred @ B)
 
     def centred_times(self, X_new: Any, B: Array) -> Array:
         """Return (X_new - 1 mean') B for new rows, dense or sparse."""
@@ -802,23 +831,31 @@ class Path(Models):
 
         An average has one more column, for what its weights owe to the part of y outside of X.
         """
+        with np.errstate(over="ignore"):
+            return self.standardized_coef_factor(m) / self.units.x_scale[:, None]
+
+    def standardized_coef_factor(self, m: int) -> Array:
+        """Return the same for the coefficients of standardised predictors."""
         path = self.complete()
         basis = path.decomposition.feature_basis / path.decomposition.singular_values
         factor = path.filter.times_jacobian(basis, path.index(m))
         if (moved := path._moved_by_outside(basis)) is not None:
             factor = np.column_stack([factor, moved * np.sqrt(path.spectrum.outside)])
-        return factor / path.units.x_scale[:, None]
+        return factor
 
     def coef_covariance(self, m: int, *, noise: Noise = None) -> Array:
         """Estimate the covariance of the coefficients, sigma^2 (d beta/dy)(d beta/dy)'. (p, p)."""
-        A = self.coef_factor(m)
-        return self.noise_at(m, noise) * (A @ A.T)
+        A, scale = self.standardized_coef_factor(m), self.units.x_scale
+        covariance: Array = self.noise_at(m, noise) * (A @ A.T)
+        with np.errstate(over="ignore"):
+            return covariance / scale / scale[:, None]
 
     def coef_std_error(self, m: int, *, noise: Noise = None) -> Array:
         """Standard errors of the coefficients, without a p x p matrix. Shape (p,)."""
-        A = self.coef_factor(m)
+        A = self.standardized_coef_factor(m)
         squares: Array = np.einsum("ij,ij->i", A, A)
-        return np.sqrt(self.noise_at(m, noise) * squares)
+        with np.errstate(over="ignore"):
+            return np.sqrt(self.noise_at(m, noise) * squares) / self.units.x_scale
 
     def to_rows(self, rotated: Array) -> Array:
         """Go from rotated coordinates (r, k) to training rows (n_rows, k), weights removed."""

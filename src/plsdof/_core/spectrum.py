@@ -87,6 +87,13 @@ class Spectrum:
         Eigenvalues below this one cannot be told from zero.
     counted : Counted or None
         What traces add up; None if it is the eigenvalues above, each of them once.
+    side : {"samples", "features"}
+        Whose basis was computed: U, and z = U'y, or V, and z = V'X'y / S. In the second case small
+        S magnify errors of z, so residuals are what is left of ``squares``.
+    squares : float or None
+        ``|y|^2``, if known from elsewhere than z.
+    collinear : int
+        Number of directions of X that are no larger than the rounding of its entries, and left out.
     computed_basis : bool
         Whether the basis comes from a decomposition in floating point, which mixes directions
         whose eigenvalues are close; False if the numbers above are taken as given.
@@ -101,6 +108,9 @@ class Spectrum:
     unresolved: int = 0
     floor: float = 0.0
     counted: Counted | None = None
+    side: str = "samples"
+    squares: float | None = None
+    collinear: int = 0
     computed_basis: bool = True
 
     @classmethod
@@ -135,7 +145,18 @@ class Spectrum:
     @property
     def total(self) -> float:
         """Sum of squares of the centred response, ``|y|^2``."""
-        return float(self.z @ self.z) + self.outside
+        return float(self.z @ self.z) + self.outside if self.squares is None else self.squares
+
+    def rss(self, factors: Array, residuals: Array, z: Array | None = None) -> Array:
+        """Return residual sums of squares for (..., r) filter factors f and residuals 1 - f.
+
+        ``|(1 - f) z|^2 + outside``, or ``|y|^2 - sum f (2 - f) z^2`` with a basis of the features:
+        f vanishes where z is magnified.
+        """
+        z = self.z if z is None else z
+        if self.side == "samples":
+            return np.asarray(np.square(residuals * z).sum(axis=-1) + self.outside)
+        return np.asarray(self.total - (factors * (1.0 + residuals) * z**2).sum(axis=-1))
 
     @property
     def residual_dimension(self) -> float:
@@ -288,6 +309,7 @@ class Decomposition:
         The standardised predictors, kept when one side was not computed.
     unresolved : int
     floor : float
+    collinear : int
         See `Spectrum`.
     solver : str
         "svd" or "gram": how it was made.
@@ -302,6 +324,7 @@ class Decomposition:
     unresolved: int
     floor: float
     solver: str
+    collinear: int = 0
 
     @property
     def singular_values(self) -> Array:
@@ -353,11 +376,11 @@ class Decomposition:
     def spectrum(self, y: Array, n: float) -> Spectrum:
         """Combine the decomposition of X with a centred response."""
         z = self.rotate(y)
-        outside = 0.0
-        if n - 1.0 > len(z):
-            perpendicular = y - self.to_samples(z[:, None])[:, 0]
-            outside = float(perpendicular @ perpendicular)
-        return self.spectrum_of(z, n=n, norm=float(np.linalg.norm(y)), outside=outside)
+        perpendicular = y - self.to_samples(z[:, None])[:, 0]
+        outside, norm = float(perpendicular @ perpendicular), float(np.linalg.norm(y))
+        if len(z) >= len(y) - 1 and outside <= (len(y) * _EPS * norm) ** 2:
+            outside = 0.0  # X reaches all of y
+        return self.spectrum_of(z, n=n, norm=norm, outside=outside)
 
     def spectrum_of(
         self, z: Array, *, n: float, norm: float, outside: float, counted: Counted | None = None
@@ -373,28 +396,33 @@ class Decomposition:
             unresolved=self.unresolved,
             floor=self.floor,
             counted=counted,
+            side="features" if self.left is None else "samples",
+            squares=norm**2,
+            collinear=self.collinear,
         )
 
 
 def decompose(data: Standardized, solver: str = "svd") -> Decomposition:
     """Decompose the standardised predictors.
 
-    The numerical rank is the number of singular values above ``max(n, p) * eps * S_1`` with
-    solver "svd", and the number of eigenvalues above ``max(n, p) * eps * lambda_1`` with
-    solver "gram", but never more than min(rows - 1, p). What "gram" cannot resolve is counted
-    in ``unresolved``.
+    With solver "svd" the numerical rank is the number of singular values above
+    ``max(n, p) * eps * S_1`` and above what rounding the entries of X may have made of zero; with
+    solver "gram" it is the number of eigenvalues above ``max(n, p) * eps * lambda_1``. It is never
+    more than min(rows - 1, p). What "gram" cannot resolve is counted in ``unresolved``.
 
     Cost: O(n p min(n, p)) time for both, with a far smaller constant for "gram", which forms
     the smaller of X'X and XX'. The error of its eigenvalues is eps * lambda_1 instead of
     eps * S_1 * S_i.
     """
     as_choice(solver, "solver", ("svd", "gram"))
-    return _by_svd(data.X) if solver == "svd" else decompose_gram(dense_gram(data), data.X)
+    if solver == "svd":
+        return _by_svd(data)
+    return decompose_gram(dense_gram(data), data.X)
 
 
-def _by_svd(X: Array) -> Decomposition:
-    left, S, right_t = _thin_svd(X)
-    r = _numerical_rank(S, X.shape)
+def _by_svd(data: Standardized) -> Decomposition:
+    left, S, right_t = _thin_svd(data.X)
+    r, collinear = numerical_rank(S, data)
     S = S[:r]
     largest = S[0] if r else 0.0
     return Decomposition(
@@ -407,6 +435,7 @@ def _by_svd(X: Array) -> Decomposition:
         unresolved=0,
         floor=0.0,
         solver="svd",
+        collinear=collinear,
     )
 
 
@@ -483,10 +512,17 @@ def resolved_rank(gram: Gram, eigenvalues: Array) -> tuple[int, float]:
     return min(int(np.count_nonzero(eigenvalues > floor)), gram.max_rank), floor
 
 
-def _numerical_rank(values: Array, shape: tuple[int, int]) -> int:
-    """Count values above max(shape) * eps * largest; centring takes one dimension of the rows."""
-    above = int(np.count_nonzero(values > max(shape) * _EPS * values[0]))
-    return min(above, shape[0] - 1, shape[1])
+def numerical_rank(values: Array, data: Standardized) -> tuple[int, int]:
+    """Return the rank of X, and by how much it is smaller than rows and columns allow.
+
+    The rank is the number of singular values above max(n, p) * eps * largest, and above what
+    rounding the entries of X may have made of zero; centring takes one dimension of the rows.
+    """
+    floor = max(max(data.X.shape) * _EPS * float(values[0]), data.rounding)
+    varying = int(np.count_nonzero(np.isfinite(data.units.x_scale)))
+    most = min(len(data.X) - 1, varying)
+    rank = int(np.count_nonzero(values[:most] > floor))
+    return rank, most - rank
 
 
 def _divided(rotated: Array, singular_values: Array) -> Array:

@@ -230,7 +230,8 @@ def _is_text(chunk: Any, column: int) -> bool:
 # --------------------------------------------------------------------------------
 
 _LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
-_Piece = tuple[int, int, Any]  # number, first row or column, delayed (X, y, weights)
+# Number, first row or column, declared shape, delayed (X, y, weights).
+_Piece = tuple[int, int, tuple[int, int], Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -356,9 +357,16 @@ class _Job:
     names: tuple[str, ...] | None
 
 
-def work_on_chunk(job: _Job, number: int, first: int, chunks: tuple[Any, Any, Any]) -> Any:
+def work_on_chunk(
+    job: _Job, number: int, first: int, declared: tuple[int, int], chunks: tuple[Any, Any, Any]
+) -> Any:
     """Make blocks of a chunk, small enough for the cache, and work on them; runs on a worker."""
     X = chunks[0]
+    if np.shape(X) != declared:
+        raise InvalidInputError(
+            f"X in chunk {number} has shape {np.shape(X)}, where dask was told {declared}. A "
+            "function given to map_blocks that changes the shape needs its chunks argument."
+        )
     step = block_length(X.shape[1 - job.axis])
     starts = range(0, X.shape[job.axis], step)
     blocks = (_block(job, number, first, chunks, slice(start, start + step)) for start in starts)
@@ -397,7 +405,9 @@ def _pieces(X: Any, y: Any, weights: Any, axis: int) -> tuple[_Piece, ...]:
     )
     sizes = X.chunks[axis]
     firsts = np.cumsum([0, *sizes[:-1]]).tolist()
-    pieces = zip(range(len(sizes)), firsts, tied.to_delayed().ravel(), strict=True)
+    other = X.shape[1 - axis]
+    shapes = [(other, int(size)) if axis else (int(size), other) for size in sizes]
+    pieces = zip(range(len(sizes)), firsts, shapes, tied.to_delayed().ravel(), strict=True)
     return tuple(piece for piece, size in zip(pieces, sizes, strict=True) if size)
 
 

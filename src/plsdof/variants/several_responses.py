@@ -807,7 +807,7 @@ def pls2_path(
     decomposition = decompose(data, "svd")
     spectra = [decomposition.spectrum(column, data.units.n) for column in (values / y_scale).T]
     fit = joint_fit(spectra, asked, algorithm, scaled=scale_response)
-    beyond = _outside(decomposition, values, data.units.n)
+    beyond = _outside(decomposition, values)
     path = PLS2Path(
         units=data.units,
         decomposition=decomposition,
@@ -823,9 +823,11 @@ def pls2_path(
     return path
 
 
-def _outside(decomposition: Decomposition, values: Array, n: float) -> Array:
+def _outside(decomposition: Decomposition, values: Array) -> Array:
     """Return what of the centred responses no linear function of X reaches. Shape (n_rows, q)."""
-    if n - 1.0 <= len(decomposition.eigenvalues):  # then X reaches everything, up to rounding
+    if len(values) - 1 <= len(
+        decomposition.eigenvalues
+    ):  # then X reaches everything, up to rounding
         return np.zeros_like(values)
     rotated = np.column_stack([decomposition.rotate(column) for column in values.T])
     return values - decomposition.to_samples(rotated)

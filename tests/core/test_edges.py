@@ -1,0 +1,154 @@
+"""Numbers at the edge of what 64-bit floats can tell apart, one by one."""
+
+import numpy as np
+import pytest
+from _helpers.oracle import exact_fit
+from _helpers.problems import make_problem
+
+from plsdof import cross_validate, pcr_path, pls_path, ridge_path
+from plsdof.errors import RankExhaustedWarning
+from plsdof.variants import kernel_pls_path, penalized_pls_path, pls2_path
+
+
+def waves(n, highest):
+    """Return cos kt / k^3 and sin kt / k^3, whose eigenvalues come in pairs, and noise."""
+    k, t = np.arange(1, highest + 1), 2 * np.pi * np.arange(n)[:, None] / n
+    X = np.hstack([np.cos(k * t), np.sin(k * t)]) / np.tile(k, 2) ** 3
+    return X, np.random.default_rng(1).normal(size=n)
+
+
+METHODS = {
+    "pls": pls_path,
+    "pcr": pcr_path,
+    "ridge": lambda X, y, **options: ridge_path(X, y, alphas=[1.0], **options),
+    "kernel": lambda X, y, **options: kernel_pls_path(X, y, max_components=3, **options),
+    "penalized": lambda X, y, **options: penalized_pls_path(X, y, max_components=3, **options),
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_weights_whose_sum_is_below_the_rank_leave_all_of_the_residual(method):
+    X, y = make_problem(20, 10, seed=1)
+    weighted = METHODS[method](X, y, sample_weight=np.full(20, 0.25))
+    if method != "ridge":  # which has no empty model
+        assert weighted.rss[0] == pytest.approx(0.25 * np.sum((y - y.mean()) ** 2), rel=1e-12)
+    residual = y - weighted.predict(X)[-1]
+    assert weighted.rss[-1] == pytest.approx(0.25 * residual @ residual, rel=1e-8)
+
+
+def test_small_weights_leave_the_residual_of_several_responses():
+    X, y = make_problem(20, 10, seed=1)
+    Y = np.column_stack([y, y**2])
+    path = pls2_path(X, Y, 2, sample_weight=np.full(20, 0.25))
+    residual = Y - path.predict(X)[2]
+    np.testing.assert_allclose(path.rss[2], 0.25 * np.sum(residual**2, axis=0), rtol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_columns_that_are_collinear_in_other_units_end_the_path(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(6, 30))
+    celsius = rng.normal(20, rng.uniform(0.5, 5), n)
+    X = np.column_stack([celsius, celsius + 273.15, rng.normal(size=(n, 2))])
+    y = celsius + rng.normal(size=n)
+    for path in (pls_path(X, y), pcr_path(X, y)):
+        assert len(path.dof) == 4
+        assert np.abs(path.coef).max() < 1e3
+        assert path.message
+    assert "collinear" in pls_path(X, y).message
+
+
+def test_coefficients_that_rounding_decides_are_not_returned():
+    """Two columns that differ by 1e-12: a fourth component would have coefficients of 1e12."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 4))
+    X[:, 1] = X[:, 0] + 3e-13 * rng.normal(size=40)
+    path = pls_path(X, X[:, 0] + rng.normal(size=40), scale=False)
+    assert np.all(path.coef_error <= 1e-3)
+    assert "rounding" in path.message
+
+
+@pytest.mark.parametrize("highest", [5, 10, 15])
+@pytest.mark.parametrize("asked", [None, 6])
+@pytest.mark.filterwarnings("ignore::plsdof.errors.RankExhaustedWarning")
+def test_pairs_of_eigenvalues_that_rounding_tells_apart_are_flagged(highest, asked):
+    X, y = waves(64, highest)
+    path = pls_path(X, y, asked, scale=False)
+    truth = exact_fit(X, y, len(path.dof) - 1, scale=False)
+    assert np.all(np.abs(path.dof - truth.dof) <= path.dof_error)
+    assert np.all(path.dof_error <= 1e-6 * path.dof)
+    assert "rounding" in path.message
+
+
+def test_asking_for_what_rounding_decides_warns():
+    X, y = waves(64, 10)
+    with pytest.warns(RankExhaustedWarning, match="rounding in the data's decomposition"):
+        pls_path(X, y, 6, scale=False)
+
+
+@pytest.mark.parametrize("seed", [2, 34, 136, 391, 394, 397, 398])
+def test_close_eigenvalues_still_count_as_excited(seed):
+    """Eigenvalues about as far apart as their errors: any could be turned into the next."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(10, 40)), int(rng.integers(3, 9))
+    U = rng.normal(size=(n, d))
+    U = np.linalg.qr(U - U.mean(axis=0))[0]
+    V = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    steps = 10 ** rng.uniform(-16, -12) * rng.normal(size=d) * np.arange(d)
+    X, y = (U * (1 + steps)) @ V.T, U @ rng.normal(size=d)
+    one = (X - X.mean(axis=0)).T @ (y - y.mean())
+    one *= one @ one / np.sum((X @ one) ** 2)
+    np.testing.assert_allclose(pls_path(X, y, scale=False).coef[1], one, rtol=1e-10)
+
+
+def test_residuals_from_a_gram_matrix_have_an_error_estimate():
+    rng = np.random.default_rng(2)
+    U, V = (np.linalg.qr(rng.normal(size=(size, 6)))[0] for size in (60, 6))
+    X = (U * np.logspace(0, -6.5, 6)) @ V.T
+    y = U @ np.ones(6) + 1e-3 * rng.normal(size=60)
+    gram = pls_path(X, y, scale=False, solver="gram")
+    truth = exact_fit(X, y, len(gram.dof) - 1, scale=False)
+    assert gram.rss[0] == pytest.approx(truth.rss[0], rel=1e-14)
+    assert np.all(np.abs(gram.rss - truth.rss) <= gram.rss_error)
+    auto = pls_path(X, y, scale=False)
+    truth = exact_fit(X, y, len(auto.dof) - 1, scale=False)
+    np.testing.assert_allclose(auto.rss, truth.rss, rtol=1e-8)
+
+
+def test_the_noise_has_an_error_estimate():
+    X, y = make_problem(30, 5)
+    path = pls_path(X, y)
+    truth = exact_fit(X, y, 5)
+    error = np.abs(path.noise_variance() - truth.rss / truth.residual_trace)
+    assert np.all(error <= path.noise_error)
+    assert np.all(path.noise_error <= 1e-10 * path.noise_variance())
+
+
+@pytest.mark.parametrize(
+    ("x_exponent", "y_exponent"),
+    [(158, 0), (-158, 0), (290, 0), (-290, 10), (-155, -100), (159, 100)],
+)
+def test_standard_errors_hold_in_any_unit(x_exponent, y_exponent):
+    X, y = make_problem(30, 5)
+    usual = pls_path(X, y)
+    path = pls_path(X * 10.0**x_exponent, y * 10.0**y_exponent)
+    expected = usual.coef_std_error(2) * 10.0 ** (y_exponent - x_exponent)
+    np.testing.assert_allclose(path.coef_std_error(2), expected, rtol=1e-8)
+    np.testing.assert_allclose(path.coef[2], usual.coef[2] * 10.0 ** (y_exponent - x_exponent))
+
+
+def test_predictions_hold_where_coefficients_leave_the_range_of_floats():
+    X, y = make_problem(30, 5)
+    usual = pls_path(X, y)
+    path = pls_path(X * 1e-200, y * 1e120)
+    np.testing.assert_allclose(path.predict(X * 1e-200), usual.predict(X) * 1e120, rtol=1e-10)
+    np.testing.assert_allclose(path.intercept, usual.intercept * 1e120, rtol=1e-8)
+    assert np.all(np.isinf(path.coef[1:]))
+
+
+def test_cross_validation_of_collinear_columns_agrees_with_the_path():
+    rng = np.random.default_rng(3)
+    celsius = rng.normal(20, 3, 40)
+    X = np.column_stack([celsius, celsius + 273.15, rng.normal(size=(40, 2))])
+    y = celsius + rng.normal(size=40)
+    assert len(cross_validate(X, y, cv=5).parameters) == 4
