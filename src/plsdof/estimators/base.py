@@ -44,6 +44,7 @@ from plsdof.inference.intervals import (
     response_names,
 )
 from plsdof.inference.summary import Summary, summarize
+from plsdof.selection.agreement import GROUPS_REMARK
 from plsdof.selection.cross_validation import cross_validate
 from plsdof.selection.folds import group_codes, make_folds
 
@@ -235,12 +236,6 @@ class ScoresMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: i
     def _n_features_out(self) -> int:
         return int(np.sum(self.index_))
 
-
-# What a choice by cross-validation over groups cannot repair.
-GROUPS_REMARK = (
-    "Rows of one group are not independent, which noise level and intervals do not know: take them "
-    "as lower limits, or fit group means."
-)
 
 # What the estimators share: one path per response, a model chosen on it, answers about it
 # ----------------------------------------------------------------------------------------

@@ -65,6 +65,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from plsdof._core.criteria import Noise, Selection
+from plsdof._core.filters import PLSFilter
 from plsdof._core.inputs import Array, as_choice, as_fraction, as_matrix, read_only
 from plsdof._core.path import Fitted, ModelOfPath, PathLike, PLSPath, as_model
 from plsdof._core.path import Path as ModelPath
@@ -320,7 +321,9 @@ def detach(
     scaling = _scaling_before(model)
     df = path.spectrum.n - float(path.dof[index])
     factor = _factor(path, index) if intervals else np.zeros((0, len(path.units.x_mean)))
-    check = _row_check(path, index) if intervals and isinstance(path, PLSPath) else None
+    check = None
+    if intervals and isinstance(path, PLSPath) and isinstance(path.filter, PLSFilter):
+        check = _row_check(path, index)
     return PortableModel(
         response=response,
         names=names,
