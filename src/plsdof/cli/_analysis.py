@@ -257,8 +257,6 @@ def analyse(problem: TableProblem | StreamedProblem, plan: Plan) -> Analysis:
         notes += [cv.message, *problem.cross_validation_notes]
     notes += preprocessing_notes(problem, cross_validated=cv is not None)
     notes += [reason, _at_the_edge(path, selection, plan)]
-    # What lies at the edge is said above, with the option that helps.
-    notes += [text for text in selection.remarks if "last model" not in text]
     notes += [] if cv is None or average is not None else agreement(path, selection, cv)
     if isinstance(problem, TableProblem) and problem.groups is not None:
         notes.append(GROUPS_REMARK)
@@ -571,7 +569,10 @@ def why(analysis: Analysis) -> str:
         cost += f", not the {naive:.0f} that counting components gives"
     if _is_empty(analysis):
         cost = " It is the mean of the response: no predictor is worth its cost"
-    return f"{what}, {_reason(analysis)}.{cost}."
+    # What lies at the edge is a note, with the option that helps.
+    doubts = [text for text in chosen.remarks if "last model" not in text]
+    words = " ".join([f"{what}, {_reason(analysis)}.{cost}.", *doubts])
+    return words.replace("component(s)", "components")
 
 
 def _is_empty(analysis: Analysis) -> bool:
