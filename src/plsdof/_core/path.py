@@ -23,7 +23,7 @@ from plsdof._core.criteria import (
     noise_label,
     usual_noise,
 )
-from plsdof._core.display import data_frame, one_line, parameter_column
+from plsdof._core.display import Curve, as_html, data_frame, one_line, parameter_column
 from plsdof._core.filters import Filter, PLSFilter
 from plsdof._core.inputs import (
     Array,
@@ -71,6 +71,8 @@ class Models:
         them all; see `complete`.
     response : (n_rows,) array or None
         y of the rows with positive weight, in original units; None where the rows were not kept.
+    fit_again : callable or None
+        ``fit_again(X, y)`` fits the same method, with the same options, to other rows.
     """
 
     units: Units
@@ -80,6 +82,7 @@ class Models:
     make_filter: Callable[[Spectrum], Filter]
     full: Callable[[], "Models"] | None = None
     response: Array | None = None
+    fit_again: Callable[..., Any] | None = None
 
     def complete(self) -> Self:
         """Return this path in a basis of all directions of X, in which Jacobians can be formed.
@@ -98,7 +101,7 @@ class Models:
         assert self.full is not None
         path = self.full()
         assert isinstance(path, type(self))
-        return replace(path, response=self.response)
+        return replace(path, response=self.response, fit_again=self.fit_again)
 
     @property
     def parameters(self) -> Array:
@@ -398,6 +401,30 @@ class Models:
         }
         return data_frame(columns | self.criteria_by_name())
 
+    def _repr_html_(self) -> str:
+        """Return a table of the models and the curve of their Degrees of Freedom."""
+        order, name = self.simplest_first(), self.parameter_name
+        columns = {
+            name: parameter_column(self.parameters, name),
+            "Degrees of Freedom": self.dof,
+            "RSS": self.rss,
+            "noise std": np.sqrt(self.noise_variance()),
+        }
+        lines = {"exact": self.dof, "naive": self.naive_dof}
+        if name == "alpha":
+            del lines["naive"]  # ridge regression has no others
+        return as_html(
+            repr(self),
+            {label: values[order] for label, values in columns.items()},
+            notes=[self.message] if self.message else [],
+            curve=Curve(
+                lines={label: (self.parameters, values) for label, values in lines.items()},
+                x_label=name,
+                y_label="Degrees of Freedom",
+                logarithmic=name == "alpha",
+            ),
+        )
+
     def simplest_first(self) -> Integers:
         """Return the rows of the path from the simplest model to the richest."""
         return np.arange(len(self.dof))
@@ -662,13 +689,28 @@ class Path(Models):
         )
 
     def residuals(self, m: int) -> Array:
-        """Return y - yhat_m of the training rows with positive weight. Shape (n_rows,)."""
+        """Return y minus the fitted values of model m. Shape (n_rows,)."""
+        return np.asarray(self.require_response() - self.fitted[self.index(m)])
+
+    def require_response(self) -> Array:
+        """Return the response; say what to do where it was not kept."""
         if self.response is None:
             raise NotAvailableError(
-                "Residuals of single rows need the response, which a path from moments or "
-                "streamed data does not keep; fit an array in memory, or use cross-validation."
+                "This needs the response of every row, and a path made from moments, blocks or a "
+                "file read piece by piece does not keep it. Fit arrays that are in memory."
             )
-        return np.asarray(self.response - self.fitted[self.index(m)])
+        return self.response
+
+    def training_rows(self) -> Array:
+        """Return X as it was given, rows with positive weight, from its decomposition. (n_rows, p).
+
+        Exact up to rounding and what lies below the numerical rank. Cost: O(n p r).
+        """
+        path = self.complete()
+        standardized = path.to_rows(np.diag(path.decomposition.singular_values))
+        spread = np.where(np.isfinite(path.units.x_scale), path.units.x_scale, 0.0)
+        rows: Array = standardized @ path.decomposition.feature_basis.T
+        return path.units.x_mean + rows * spread
 
     def jacobian(self, m: int) -> Array:
         """Return d yhat_m / d y = 11'/n + U (diag(f) + 2TT' diag(1-f)) U'. Shape (n, n).
@@ -935,7 +977,8 @@ class ModelOfPath:
     def choice(self) -> Selection:
         """Return how an estimator chose the model; a size that was given goes with its GCV."""
         chosen: Selection | None = getattr(self.estimator, "selection_", None)
-        if chosen is not None and len(chosen.scores) != len(self.path.dof):  # of an average
+        mean = getattr(self.estimator, "average_", None)
+        if chosen is not None and mean is not None and len(self.path.dof) == 1:
             return replace(chosen, index=0, scores=chosen.scores[[chosen.index]])
         if chosen is not None and chosen.index == self.index:
             return chosen
@@ -963,8 +1006,11 @@ def as_path(path: Any) -> Path:
     return path if isinstance(path, Path) else _opened(path)[0]
 
 
-def as_model(path: Any, m: int | None = None) -> ModelOfPath:
+def as_model(path: Any, m: int | None = None, *, average: bool = True) -> ModelOfPath:
     """Return one model of whatever has a path: row ``m``, by default what an estimator chose.
+
+    An estimator may have chosen the average of all models, which has no components of its own;
+    without ``average`` the model with the largest weight stands for it.
 
     Examples
     --------
@@ -983,9 +1029,9 @@ def as_model(path: Any, m: int | None = None) -> ModelOfPath:
             )
         return ModelOfPath(path=path, index=path.index(m))
     found, estimator, before = _opened(path)
-    average: Average | None = getattr(estimator, "average_", None)
-    if m is None and average is not None:
-        answering = average.path
+    mean: Average | None = getattr(estimator, "average_", None)
+    if m is None and average and mean is not None:
+        answering = mean.path
         if found.feature_names is not None:
             answering = answering.with_names(found.feature_names)
         return ModelOfPath(path=answering, index=0, estimator=estimator, before=before)
@@ -1036,6 +1082,18 @@ def _norms(rows: Array) -> Array:
 # ---------------------------------------------------------------------------------------
 
 
+def predictors_of(scores: Array, loadings: Array, units: Units) -> Array:
+    """Return ``mean + scale * T P'`` for scores of the first components. Shape (n_new, p)."""
+    size = scores.shape[1]
+    if size > loadings.shape[1]:
+        raise InvalidInputError(
+            f"scores have {size} column(s), but the path has {loadings.shape[1]} component(s); "
+            "give one column per component, as transform returns them."
+        )
+    scale = np.where(np.isfinite(units.x_scale), units.x_scale, 0.0)
+    return np.asarray(scores @ (loadings[:, :size] * scale[:, None]).T + units.x_mean)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ComponentPath(Path):
     """A path over the number of components 0, 1, ..., M, with scores and loadings."""
@@ -1074,15 +1132,7 @@ class ComponentPath(Path):
 
         Scores of the first k components are enough; columns that do not vary get their mean.
         """
-        T = as_matrix(scores, "scores")
-        P: Array = self.x_loadings
-        if T.shape[1] > P.shape[1]:
-            raise InvalidInputError(
-                f"scores have {T.shape[1]} column(s), but the path has {P.shape[1]} component(s); "
-                "give one column per component, as transform returns them."
-            )
-        scale = np.where(np.isfinite(self.units.x_scale), self.units.x_scale, 0.0)
-        return np.asarray(T @ (P[:, : T.shape[1]] * scale[:, None]).T + self.units.x_mean)
+        return predictors_of(as_matrix(scores, "scores"), self.x_loadings, self.units)
 
     def predict_components(self, X_new: Any, components: Sequence[int]) -> Array:
         """Predict new rows from some components alone, such as [2, 3]. Shape (n_new,).

@@ -11,7 +11,13 @@ from sklearn.preprocessing import SplineTransformer
 from plsdof._core.criteria import Noise
 from plsdof._core.inputs import Array
 from plsdof.errors import NotAvailableError
-from plsdof.estimators.base import ChosenModel, ComponentRegressor, ScoresMixin, Splits
+from plsdof.estimators.base import (
+    ChosenModel,
+    ComponentRegressor,
+    LinearScoresMixin,
+    ScoresMixin,
+    Splits,
+)
 from plsdof.selection.tuning import tune
 from plsdof.variants.kernel import KernelFunction, PositivePart, kernel_pls_path, positive_kernel
 from plsdof.variants.penalized import penalized_pls_path
@@ -257,7 +263,7 @@ class KernelPLSRegressor(TunedRegressor):
             X = np.arange(len(X), dtype=np.float64)[:, None]
         return super()._cross_validated(X, y, weights, make, splits)
 
-    def _inference(self, *_: Any) -> Any:
+    def _inferences(self, *_: Any) -> Any:
         raise NotAvailableError(
             "A kernel model has no coefficients per feature, so there are no intervals or tests "
             "for them; use predict_interval for the fit."
@@ -274,7 +280,7 @@ class _Lookup:
         return self.gram[np.ix_(A[:, 0].astype(np.intp), B[:, 0].astype(np.intp))]
 
 
-class PenalizedPLSRegressor(TunedRegressor):
+class PenalizedPLSRegressor(LinearScoresMixin, TunedRegressor):
     """Penalised Partial Least Squares: smooth coefficients, and additive spline models.
 
     Parameters

@@ -30,7 +30,11 @@ from plsdof._core.fit import (
     default_alphas,
     is_accurate,
     optional_count,
+    pcr_path,
+    pls_path,
+    remembering,
     report_end,
+    ridge_path,
     whole_routes,
 )
 from plsdof._core.inputs import (
@@ -50,7 +54,15 @@ from plsdof._core.inputs import (
     shortened,
     standardize,
 )
-from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath, as_row, default_dof
+from plsdof._core.path import (
+    Path,
+    PCRPath,
+    PLSPath,
+    RidgePath,
+    as_row,
+    default_dof,
+    predictors_of,
+)
 from plsdof._core.smoothing import DRAWS
 from plsdof._core.spectrum import SOLVERS, Decomposition, decompose
 from plsdof._core.work import threads_for
@@ -150,7 +162,8 @@ def pls_paths(
     [1, 2]
     """
     method = partial(pls_filter, max_components=optional_count(max_components))
-    paths = _fit_columns(PLSPath, X, Y, method, scale, sample_weight, solver, max_components)
+    again = partial(pls_path, max_components=max_components)
+    paths = _fit_columns(PLSPath, X, Y, method, scale, sample_weight, solver, again, max_components)
     return _reported(paths, strict, max_components)
 
 
@@ -174,7 +187,8 @@ def pcr_paths(
     [np.float64(5.0), np.float64(5.0)]
     """
     method = partial(pcr_filter, max_components=optional_count(max_components))
-    paths = _fit_columns(PCRPath, X, Y, method, scale, sample_weight, solver, max_components)
+    again = partial(pcr_path, max_components=max_components)
+    paths = _fit_columns(PCRPath, X, Y, method, scale, sample_weight, solver, again, max_components)
     return _reported(paths, strict, max_components)
 
 
@@ -203,7 +217,10 @@ def ridge_paths(
         alphas = default_alphas(n or 1.0)  # no weight at all is refused later
     penalties = read_only(as_positive(alphas, "alphas"))
     method = partial(ridge_filter, alphas=penalties)
-    return _fit_columns(RidgePath, X, Y, method, scale, sample_weight, solver, alphas=penalties)
+    again = partial(ridge_path, alphas=penalties)
+    return _fit_columns(
+        RidgePath, X, Y, method, scale, sample_weight, solver, again, alphas=penalties
+    )
 
 
 def refit_columns(
@@ -257,6 +274,7 @@ def _fit_columns(
     scale: bool,
     sample_weight: Any,
     solver: str,
+    again: Callable[..., PathType],
     asked: int | None = None,
     **further: object,
 ) -> ResponsePaths[PathType]:
@@ -265,9 +283,10 @@ def _fit_columns(
     names, responses = as_responses(Y)
     data = standardize(X, responses[:, 0], scale=scale, sample_weight=sample_weight)
     kept = kept_rows(responses, sample_weight)
+    same = partial(again, scale=scale, solver=solver)
     with threads_for(data.X.shape):
         for first in whole_routes(kind, data, method, solver, **further):
-            paths = _others(first, kept)
+            paths = _others(remembering(first, data, same), kept)
             if all(is_accurate(path, asked) for path in paths):
                 break
     return ResponsePaths(paths=paths, names=names)
@@ -414,6 +433,25 @@ class PLS2Path:
         """From standardised X to the scores. Shape (p, M)."""
         S = self.decomposition.singular_values[:, None]
         return read_only(self.decomposition.to_features(self.fit.scores * self.fit.lengths / S))
+
+    @cached_property
+    def x_weights(self) -> Array:
+        """Orthonormal weight vectors that span `x_rotations`, in order. Shape (p, M).
+
+        Those of NIPALS; the components of SIMPLS do not need them.
+        """
+        Q, R = np.linalg.qr(self.x_rotations)
+        return read_only(Q * np.where(np.diagonal(R) < 0, -1.0, 1.0))
+
+    @cached_property
+    def x_loadings(self) -> Array:
+        """Loadings P = X't / (t't), standardised units. Shape (p, M)."""
+        S = self.decomposition.singular_values[:, None]
+        return read_only(self.decomposition.to_features(S * self.fit.scores / self.fit.lengths))
+
+    def inverse_transform(self, scores: Any) -> Array:
+        """Return the predictors that scores stand for; see `ComponentPath.inverse_transform`."""
+        return predictors_of(as_matrix(scores, "scores"), self.x_loadings, self.units)
 
     def transform(self, X_new: Any) -> Array:
         """Return the scores of new rows on all components. Shape (n_new, M)."""
