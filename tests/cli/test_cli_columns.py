@@ -41,7 +41,8 @@ def test_groups_stay_together_in_cross_validation(tmp_path, ids):
         errors = [row["cv_error"] for row in models if row["method"] == "pls"]
         np.testing.assert_allclose(errors, expected, rtol=1e-9)
     assert not np.allclose(cross_validate(X, y, cv=4).mean_error, expected, rtol=0.05)
-    assert "13 folds need at least 13 groups" in refused("fit", file, *options, 13)
+    # There are at most as many folds as groups.
+    assert run_json("fit", file, *options, 13)["path"] == run_json("fit", file, *options, 12)["path"]
 
 
 @pytest.mark.parametrize("method", ["pls", "pcr"])
