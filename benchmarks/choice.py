@@ -147,7 +147,7 @@ def leave_one_out_table() -> list[str]:
     return lines
 
 
-def stability_table(repeats: int = 40, draws: int = 60) -> list[str]:
+def stability_table(repeats: int = 20, draws: int = 40) -> list[str]:
     """Compare what `selection_frequency` says with replications of the experiment.
 
     In each of three designs the mean is fixed; the choice of the first data set is made again on
@@ -192,7 +192,7 @@ def _fixed_design(name: str, rng: np.random.Generator) -> tuple[Any, Any, float]
     return sample.X, path.fitted[m], float(np.sqrt(path.noise_at(m)))
 
 
-def average_table(repeats: int = 400) -> list[str]:
+def average_table(repeats: int = 300) -> list[str]:
     """Compare the Degrees of Freedom of an average with cov(yhat, y) / sigma^2."""
     lines = [
         "| data | Monte Carlo | said | without the term of the weights |",
@@ -221,7 +221,7 @@ def average_table(repeats: int = 400) -> list[str]:
     return lines
 
 
-def noise_table(repeats: int = 200) -> list[str]:
+def noise_table(repeats: int = 100) -> list[str]:
     """Return the mean number of components kept of pure noise."""
     lines = ["| data | gcv (default) | bic | gmdl | average |", "|---|---|---|---|---|"]
     for n, p in ((40, 100), (100, 20), (60, 60)):

@@ -298,8 +298,10 @@ def trials(settings: Settings) -> list[Trial]:
     ]
 
 
-def basis_functions(X: Array, d: int, seed: int) -> Array:
+def basis_functions(X: Array, d: int, seed: int, distance: str = "squared") -> Array:
     """Return phi_j(x_i) for centres uniform on the cube [-1, 1]^p. Shape (n, d).
+
+    exp(-|x - c|^2) as printed, or exp(-|x - c|) for the distance "plain".
 
     They depend on d and the seed alone: the basis is fixed before any response is drawn.
     """
@@ -307,6 +309,8 @@ def basis_functions(X: Array, d: int, seed: int) -> Array:
     scaled = 2.0 * (X - low) / (high - low) - 1.0
     centres = generator(seed, "centres", d).uniform(-1.0, 1.0, (d, X.shape[1]))
     distances = np.sum((scaled[:, None] - centres) ** 2, axis=2)
+    if distance == "plain":
+        distances = np.sqrt(distances)
     return np.asarray(np.exp(-distances))
 
 
@@ -314,7 +318,7 @@ def simulate_once(trial: Trial, source: Source, settings: Settings) -> Values:
     """Draw a response, let all methods choose, and test what they chose."""
     d, seed = trial.dimension, settings.seed
     rng = generator(seed, "simulation", d, trial.repeat)
-    features = basis_functions(source.X, d, seed)
+    features = basis_functions(source.X, d, seed, settings.distance)
     signal = features @ rng.uniform(1.0, 3.0, d)
     sigma = float(np.sqrt(np.var(signal) / settings.signal_to_noise))
     y = signal + sigma * rng.standard_normal(len(signal))
