@@ -120,7 +120,7 @@ def test_figures_of_merit_are_shown():
     words = said("fit", GASOLINE, "-r", "octane", "--cv", 10)
     X, y = load_gasoline(return_X_y=True)
     path, cv = pls_path(X, y, 30), cross_validate(X, y, max_components=30)
-    m = path.select("bic").index
+    m = path.select().index
     for predicted in (path.fitted[m], cv.predictions[0, m]):
         merit = figures_of_merit(y, predicted)
         for value in (merit.rmse, merit.r2, merit.sep, merit.rpd, merit.rpiq, merit.slope):
@@ -242,7 +242,7 @@ def test_chains_are_compared_by_error_and_degrees_of_freedom():
         values = Preprocessor(steps).fit_transform(X)
         path = pls_path(values, y, 6)
         model = found["models"][rows["pls"]]
-        m = path.select("bic").index
+        m = path.select().index
         assert (model["preprocessing"], model["method"], model["parameter"]) == (steps, "pls", m)
         assert model["dof"] == pytest.approx(path.dof[m], rel=1e-9)
         errors = cross_validate(values, y, max_components=6).rmse

@@ -55,8 +55,11 @@ def test_undefined_scores_are_nan_and_never_win():
 
 def test_rules_of_choice():
     scores = [5.0, 3.0, 3.0, 4.0, 1.0]
-    assert criteria.choose(scores, "first-minimum") == 2
+    assert criteria.choose(scores, "first-minimum") == 1  # a tie is not an improvement
+    assert criteria.choose(scores, "patient") == 4
+    assert criteria.choose(scores, "patient", 2) == 1
     assert criteria.choose(scores, "global-minimum") == 4
+    assert criteria.choose([3.0, 2.0, np.nan, 1.0], "patient") == 1
     assert criteria.first_minimum([3.0, 2.0, 1.0]) == 2
     assert criteria.first_minimum([1.0, 2.0]) == 0
     assert criteria.one_standard_error([9.0, 4.0, 3.5, 3.4], [1.0, 1.0, 1.0, 0.7]) == 1
@@ -68,7 +71,7 @@ def test_every_criterion_chooses_from_a_path(name):
     selection = pls_path(X, y).select(name)
     assert 0 <= selection.n_components <= 6
     assert selection.criterion == name
-    assert f"first-minimum of {name} at {selection.n_components}" in selection.message
+    assert f"patient of {name} at {selection.n_components}" in selection.message
 
 
 def test_the_empty_model_can_be_chosen():
@@ -101,7 +104,7 @@ def test_a_given_noise_variance_is_used():
     np.testing.assert_allclose(path.criterion("bic", noise=0.25), expected)
 
 
-def test_models_below_one_degree_of_freedom_are_skipped_and_explained():
+def test_models_below_one_degree_of_freedom_end_the_walk_and_are_explained():
     # Two predictors in the proportions of the negative example of the theory.
     rng = np.random.default_rng(5)
     U, _ = np.linalg.qr(np.column_stack([np.ones(12), rng.normal(size=(12, 3))]))
@@ -109,10 +112,64 @@ def test_models_below_one_degree_of_freedom_are_skipped_and_explained():
     y = U[:, 1] * 1e-3 + U[:, 2] + 3.0 * U[:, 3]
     path = pls_path(X, y, scale=False)
     assert path.dof[1] < -90
-    selection = path.select("bic", rule="global-minimum")
+    selection = path.select("bic", "exact", rule="global-minimum")
     assert np.argmin(selection.scores) == 1
-    assert selection.n_components != 1
-    assert "1 model(s) with less than 1 Degree of Freedom skipped" in selection.message
+    assert selection.n_components == 0
+    assert "2 model(s) from 1 component(s) on were not candidates" in selection.message
+    assert "This is the empty model, although 1 component(s) score lower" in selection.message
+
+
+def test_models_near_interpolation_end_the_walk():
+    assert criteria.candidates([1.0, 5.0, 17.9, 18.1, 12.0], 20).tolist() == [1, 1, 1, 0, 0]
+    X, y = make_problem(20, 60, seed=3, decay=0.5)
+    path = pls_path(X, y)
+    for rule in criteria.RULES:
+        chosen = path.select("bic", "exact", rule=rule)
+        assert path.dof[: chosen.index + 1].max() <= 18
+    assert path.select("bic", "exact", rule="global-minimum").scores.argmin() > chosen.index
+
+
+def test_the_default_choice_is_the_one_of_the_contract():
+    path = pls_path(*make_problem(60, 6, seed=1, decay=1))
+    choice = path.select()
+    assert (choice.criterion, choice.dof, choice.rule) == ("gcv", "smoothed", "patient")
+    np.testing.assert_array_equal(choice.scores, path.criterion("gcv", dof="smoothed"))
+    assert path.select("bic", rule="first-minimum").dof == "exact"
+
+
+def test_constant_scores_do_not_lead_to_the_largest_model():
+    """gMDL is constant where R^2 is below the share of the Degrees of Freedom."""
+    sizes = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        path = pls_path(rng.normal(size=(60, 10)), rng.normal(size=60))
+        sizes.append([path.select(name).n_components for name in ("gmdl", "gcv", "bic")])
+    assert np.all(np.mean(sizes, axis=0) < 1)
+
+
+def test_remarks_name_what_is_unusual():
+    allowed = np.ones(5, dtype=bool)
+    given = {"allowed": allowed, "criterion": "gcv", "n": 50.0, "labels": list("abcde")}
+
+    def said(scores, chosen, dof=(1.0, 4.0, 6.0, 8.0, 9.0), **other):
+        options = {**given, "longer": True, **other}
+        return " ".join(
+            criteria.remarks(scores=np.array(scores), chosen=chosen, dof=np.array(dof), **options)
+        )
+
+    assert said([9.0, 5.0, 1.0, 5.0, 9.0], 2) == ""
+    assert "empty model, although e score lower" in said([5.0, 6.0, 7.0, 8.0, 1.0], 0)
+    assert "last model of the path" in said([9.0, 5.0, 4.0, 3.0, 2.0], 4)
+    assert "last model" not in said([9.0, 5.0, 4.0, 3.0, 2.0], 4, longer=False)
+    assert "3 models, from b to d, score within one" in said([9.0, 2.1, 2.0, 2.2, 9.0], 2)
+    near = (1.0, 20.0, 40.0, 41.0, 42.0)
+    assert "close to n = 50" in said([9.0, 5.0, 1.0, 5.0, 9.0], 2, dof=near)
+    beyond = np.array([True, True, False, False, False])
+    text = said([2.0, 5.0, 1.0, 5.0, 9.0], 0, dof=(1.0, 5.0, 48.0, 49.0, 50.0), allowed=beyond)
+    assert "c score lower, with 48 Degrees of Freedom" in text
+    assert "3 model(s) from c on were not candidates" in text
+    assert "Not defined for 1 model(s)" in said([9.0, 5.0, 1.0, 5.0, np.nan], 2)
+    assert "all of them were compared" in said([9.0, 5.0, 1.0, 5.0, 9.0], 2, allowed=~allowed)
 
 
 def test_clipped_dof_is_limited_as_in_r():
@@ -138,14 +195,16 @@ def test_a_selection_says_which_noise_it_used():
     assert path.select("aic", "naive").noise == "naive"
     assert path.select("cp").noise == "least-squares"
     assert path.select("cp", noise=2.0).noise == "2"
-    for name in ("gcv", "aicc", "gmdl"):
+    for name in ("gcv", "aicc", "gmdl", "press"):
         assert path.select(name).noise == "not used"
 
 
 def test_unknown_words_are_refused():
     X, y = make_problem(20, 4)
     path = pls_path(X, y)
-    with pytest.raises(InvalidInputError, match="dof must be one of 'exact', 'clipped'"):
+    with pytest.raises(
+        InvalidInputError, match="dof must be one of 'exact', 'smoothed', 'clipped'"
+    ):
         path.noise_variance("dof", dof="bogus")
     with pytest.raises(InvalidInputError, match="kind must be one of"):
         path.noise_variance("bogus")

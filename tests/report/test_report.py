@@ -135,7 +135,7 @@ def ozone_page(ozone, tmp_path_factory, plotly):
         return report(
             tmp_path_factory.mktemp("ozone"),
             path,
-            path.select("bic"),
+            path.select("bic", rule="first-minimum"),
             X=X,
             y=y,
             response="ozone",
@@ -519,7 +519,9 @@ def test_a_fitted_estimator_brings_its_path_choice_and_cross_validation(ozone, t
     options = {"X": X, "y": y, "cv": model.cv_results_}
     assert found == report(tmp_path, model.path_, model.selection_, **options).data
     assert found["models"]["cv_error"][1] is not None
-    other = report(tmp_path, model, model.path_.select("aic"), X=X, y=y).words()
+    other = report(
+        tmp_path, model, model.path_.select("aic", rule="first-minimum"), X=X, y=y
+    ).words()
     assert "the first local minimum of AIC" in other
 
 

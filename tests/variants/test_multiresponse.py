@@ -11,7 +11,7 @@ from sklearn.cross_decomposition import PLSRegression
 
 from plsdof import pls_path
 from plsdof.errors import InvalidInputError, PlsdofWarning, RankExhaustedError, RankExhaustedWarning
-from plsdof.variants import several_responses as joint_derivative
+from plsdof.variants import _pls2 as joint_derivative
 from plsdof.variants.several_responses import pls2_path
 
 
@@ -113,7 +113,7 @@ def test_predictions_coefficients_and_residuals_belong_together():
     np.testing.assert_allclose(path.fitted[0], np.broadcast_to(Y.mean(axis=0), Y.shape))
     np.testing.assert_allclose(path.dof[0], 3.0)
     assert "3 responses" in repr(path)
-    with pytest.raises(InvalidInputError, match="other columns than the training data"):
+    with pytest.raises(InvalidInputError, match="columns of the training data in another order"):
         path.predict(frame[list("abdc")])
 
 
@@ -154,7 +154,7 @@ def test_the_path_ends_where_the_next_component_is_not_unique():
     Q, _ = np.linalg.qr(np.column_stack([np.ones(12), rng.normal(size=(12, 3))]))
     X = Q[:, 1:]
     with pytest.warns(RankExhaustedWarning, match="0 supported: two singular values .* coincide"):
-        path = pls2_path(X, X[:, :2], 2)
+        path = pls2_path(X, 2 * X[:, :2], 2)
     assert len(path.dof) == 1
 
 
@@ -237,9 +237,10 @@ def test_for_one_response_the_criteria_are_those_of_a_path(name):
         np.testing.assert_allclose(
             joint.criterion(name, noise), path.criterion(name, noise="dof"), rtol=1e-8
         )
-    expected = path.select(name, noise="dof")
-    chosen = joint.select(name)
-    assert (chosen.n_components, chosen.rule) == (expected.n_components, "first-minimum")
+    for rule in ("patient", "first-minimum"):
+        expected = path.select(name, "exact", noise="dof", rule=rule)
+        chosen = joint.select(name, rule=rule, dof="exact")
+        assert (chosen.n_components, chosen.rule) == (expected.n_components, rule)
 
 
 def test_the_joint_criterion_is_the_sum_over_responses():

@@ -6,7 +6,7 @@ the noise variance, one number or one per model. A value that is not defined is 
 wins a choice.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,19 +45,35 @@ def usual_noise(dof: str) -> str:
 # Noise level, information criteria and rules of choice: pure functions of arrays
 # -------------------------------------------------------------------------------
 
-DOF_KINDS = ("exact", "naive", "clipped")
-RULES = ("first-minimum", "global-minimum")
+DOF_KINDS = ("exact", "smoothed", "naive", "clipped")
+RULES = ("patient", "first-minimum", "global-minimum")
+# The walk from the simplest model to richer ones ends after so many without improvement.
+PATIENCE = 3
+# Models with a larger share of the n Degrees of Freedom than this are not candidates.
+GUARD = 0.9
+# From this share on, Degrees of Freedom are close to n.
+NEAR = 0.7
+# Where single leverages are larger, first-order leave-one-out residuals are not reliable.
+RELIABLE_LEVERAGE = 0.7
+# So many models of an average are named.
+_MOST_NAMED = 4
+# Scores that differ by less than this share of them are equal but for rounding.
+_EQUAL = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fits:
-    """What the criteria look at: one entry per model, simplest model first."""
+    """What the criteria look at: one entry per model, simplest model first.
+
+    ``press`` are sums of squared leave-one-out residuals, for the criterion of that name.
+    """
 
     rss: Array
     dof: Array
     noise: Array
     n: float
     total: float
+    press: Array | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -84,7 +100,7 @@ class Selection:
     >>> from plsdof import pls_path
     >>> choice = pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0]).select("bic")
     >>> choice.n_components, choice.message
-    (1, 'first-minimum of bic at 1 component(s) (2.00 Degrees of Freedom).')
+    (1, 'patient of bic at 1 component(s) (2.00 Degrees of Freedom).')
     """
 
     index: int
@@ -114,6 +130,54 @@ class Selection:
             criterion=self.criterion,
             rule=self.rule,
             score=float(self.scores[self.index]),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class LeaveOneOut:
+    """Leave-one-out errors of every model, from the diagonal of the derivative.
+
+    Attributes
+    ----------
+    press : (K,) array
+        Sums of squared leave-one-out residuals.
+    largest_leverage : (K,) array
+        Largest d yhat_i / d y_i.
+    n, total : float
+        Number of observations, and the sum of squares of the centred response.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import load_ozone
+    >>> result = pls_path(*load_ozone(return_X_y=True), 2).leave_one_out()
+    >>> result.rmse.round(2), result.q2.round(2), result.reliable
+    (array([8.21, 4.87, 4.65]), array([-0.01,  0.64,  0.68]), array([ True,  True,  True]))
+    """
+
+    press: Array
+    largest_leverage: Array
+    n: float
+    total: float
+
+    @property
+    def rmse(self) -> Array:
+        """Root mean squared error of prediction. Shape (K,)."""
+        return np.asarray(np.sqrt(self.press / self.n))
+
+    @property
+    def q2(self) -> Array:
+        """Q^2 = 1 - PRESS / TSS. Shape (K,)."""
+        return np.asarray(1.0 - self.press / (self.total if self.total > 0 else np.nan))
+
+    @property
+    def reliable(self) -> npt.NDArray[np.bool_]:
+        """Whether no leverage exceeds 0.7, where the first-order formula fails. Shape (K,)."""
+        return np.asarray(self.largest_leverage <= RELIABLE_LEVERAGE)
+
+    def __repr__(self) -> str:
+        return one_line(
+            self, f"{len(self.press)} models", reliable=int(np.count_nonzero(self.reliable))
         )
 
 
@@ -278,6 +342,29 @@ def hqc(rss: Array, dof: Array, n: float, noise: Array) -> Array:
     return np.asarray(rss / n + price * dof / n * noise)
 
 
+def press(squares: Array | None, n: float) -> Array:
+    """Return the mean squared leave-one-out residual, PRESS / n (Allen 1974).
+
+    Parameters
+    ----------
+    squares : (K,) array
+        Sums of squared leave-one-out residuals, see `Path.press`.
+    n : float
+        Number of observations, or sum of the weights.
+
+    Examples
+    --------
+    >>> press(np.array([100.0, 30.0]), 10)
+    array([10.,  3.])
+    """
+    if squares is None:
+        raise NotAvailableError(
+            'The criterion "press" needs leave-one-out residuals, which are not known here; use '
+            '"gcv" or cross-validation.'
+        )
+    return np.asarray(squares / n)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Criterion:
     """An information criterion: its formula, and all that others need to know about it.
@@ -297,6 +384,8 @@ class Criterion:
     additive : bool
         Whether its sum over several responses estimates one number, the total squared error of
         prediction.
+    rows : bool
+        Whether it looks at single rows, which costs more and is not known of streamed data.
     """
 
     name: str
@@ -305,6 +394,7 @@ class Criterion:
     noise: str = "none"
     squared: bool = False
     additive: bool = False
+    rows: bool = False
 
 
 # Every list of criteria, in options, tables, reports and pictures, is derived from this one.
@@ -358,8 +448,17 @@ CRITERIA: dict[str, Criterion] = {
             squared=True,
             additive=True,
         ),
+        Criterion(
+            name="press",
+            label="PRESS",
+            formula=lambda fits: press(fits.press, fits.n),
+            squared=True,
+            rows=True,
+        ),
     )
 }
+# Those that follow from residual sums of squares and Degrees of Freedom alone.
+INFORMATION_CRITERIA = tuple(name for name, one in CRITERIA.items() if not one.rows)
 
 
 def criterion_label(name: str) -> str:
@@ -398,20 +497,60 @@ def score(name: str, fits: Fits) -> Array:
     return np.where(np.isfinite(fits.dof), values, np.nan)
 
 
-def first_minimum(scores: npt.ArrayLike) -> int:
-    """Return the first index whose successor scores higher (the last one if there is none).
+def candidates(dof: npt.ArrayLike, n: float) -> npt.NDArray[np.bool_]:
+    """Return which models a choice may fall on: those before the first one beyond the guard.
 
-    Undefined scores (nan) are skipped.
+    A model with fewer Degrees of Freedom than the intercept alone (a genuine value of an unbiased
+    estimate, but not a basis for a penalty) or with more than 0.9 n of them ends the walk.
+
+    Parameters
+    ----------
+    dof : (K,) array
+        Degrees of Freedom, simplest model first.
+    n : float
+        Number of observations, or sum of the weights.
+
+    Examples
+    --------
+    >>> candidates([1.0, 4.0, 9.5, 6.0], 10)
+    array([ True,  True, False, False])
+    """
+    values = np.asarray(dof, dtype=np.float64)
+    with np.errstate(invalid="ignore"):
+        inside = (values >= 1.0 - 1e-9) & (values <= GUARD * n)
+    return np.logical_and.accumulate(inside)
+
+
+def patient_minimum(scores: npt.ArrayLike, patience: int = PATIENCE) -> int:
+    """Return the best model so far when ``patience`` models in a row have not improved on it.
+
+    The walk goes from the simplest model to richer ones. Ties are not an improvement. It starts
+    at the first score that is defined and ends at the next one that is not (nan).
+
+    Examples
+    --------
+    >>> patient_minimum([5.0, 3.0, 4.0, 1.0, 2.0, 2.0, 2.0, 0.5])
+    3
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    best = _defined(values)[0]
+    for index in range(best + 1, len(values)):
+        if np.isnan(values[index]) or index > best + patience:
+            break
+        if values[index] < values[best] - _EQUAL * abs(values[best]):
+            best = index
+    return int(best)
+
+
+def first_minimum(scores: npt.ArrayLike) -> int:
+    """Return the first index whose successor is not lower: `patient_minimum` without patience.
 
     Examples
     --------
     >>> first_minimum([5.0, 3.0, 4.0, 1.0])
     1
     """
-    values = np.asarray(scores, dtype=np.float64)
-    defined = _defined(values)
-    rises = np.flatnonzero(np.diff(values[defined]) > 0)
-    return int(defined[rises[0]] if len(rises) else defined[-1])
+    return patient_minimum(scores, 1)
 
 
 def global_minimum(scores: npt.ArrayLike) -> int:
@@ -452,10 +591,131 @@ def one_standard_error(mean: npt.ArrayLike, std_error: npt.ArrayLike) -> int:
         return int(np.argmax(values <= values[best] + spread))
 
 
-def choose(scores: npt.ArrayLike, rule: str) -> int:
-    """Apply a rule of choice by name."""
+def choose(scores: npt.ArrayLike, rule: str, patience: int = PATIENCE) -> int:
+    """Apply a rule of choice by name; ``patience`` belongs to "patient"."""
     as_choice(rule, "rule", RULES)
-    return first_minimum(scores) if rule == "first-minimum" else global_minimum(scores)
+    if rule == "global-minimum":
+        return global_minimum(scores)
+    return patient_minimum(scores, patience if rule == "patient" else 1)
+
+
+def remarks(
+    *,
+    scores: Array,
+    allowed: npt.NDArray[np.bool_],
+    chosen: int,
+    criterion: str,
+    n: float,
+    dof: Array,
+    labels: Sequence[str],
+    longer: bool,
+) -> list[str]:
+    """Return one plain sentence about each thing that is unusual about a choice.
+
+    Arrays run over models, simplest first; ``chosen`` is a position in them.
+
+    Parameters
+    ----------
+    allowed : (K,) bool array
+        Which models were candidates.
+    labels : sequence of str
+        The models in words.
+    longer : bool
+        Whether there are further models behind the last one.
+    """
+    said, last = [], len(scores) - 1
+    lowest = global_minimum(scores)
+    if chosen == 0 and lowest > 0 and dof[0] <= 1.0 + 1e-9:
+        where = "" if allowed[lowest] else f", with {dof[lowest]:.0f} Degrees of Freedom"
+        said.append(
+            f"This is the empty model, although {labels[lowest]} score lower{where}: compare with "
+            "cross-validation before you conclude that there is nothing to predict."
+        )
+    if chosen == last and last > 0 and longer:
+        said.append("This is the last model of the path: larger ones may do better.")
+    near = _as_good(scores, allowed, chosen, criterion, n)
+    if len(near) > 1:
+        said.append(
+            f"{len(near)} models, from {labels[near[0]]} to {labels[near[-1]]}, score within one "
+            "standard error of it."
+        )
+    if dof[chosen] > NEAR * n:
+        said.append(
+            f"Its Degrees of Freedom are close to n = {n:g}: it nearly interpolates the data, and "
+            "its noise level is not reliable."
+        )
+    undefined = int(np.isnan(scores).sum())
+    if undefined:
+        said.append(f"Not defined for {undefined} model(s) with too many Degrees of Freedom.")
+    if not allowed.any():
+        said.append(
+            f"No model has between 1 and {GUARD:g} n Degrees of Freedom; all of them were compared."
+        )
+    elif not allowed.all():
+        count = int(np.count_nonzero(~allowed))
+        said.append(
+            f"{count} model(s) from {labels[int(np.argmin(allowed))]} on were not candidates "
+            f"(less than 1 or more than {GUARD:g} n Degrees of Freedom)."
+        )
+    return said
+
+
+def _as_good(
+    scores: Array, allowed: npt.NDArray[np.bool_], chosen: int, criterion: str, n: float
+) -> npt.NDArray[np.intp]:
+    """Return the candidates within one standard error of the chosen one.
+
+    A mean of n squared Gaussian errors has a standard error of sqrt(2 / n) of itself.
+    """
+    if not is_squared(criterion):
+        return np.array([chosen])
+    with np.errstate(invalid="ignore"):
+        return np.flatnonzero(allowed & (scores <= scores[chosen] * (1.0 + np.sqrt(2.0 / n))))
+
+
+def average_in_words(weights: Array, labels: Sequence[str], dof: float) -> str:
+    """Say what an average consists of.
+
+    Examples
+    --------
+    >>> average_in_words(np.array([0.0, 0.7, 0.3]), ["none", "one", "two"], 4.2)
+    'average of 3 models by GCV (4.20 Degrees of Freedom): one .70, two .30.'
+    """
+    heaviest = [i for i in np.argsort(-weights, kind="stable") if weights[i] >= 0.01][:_MOST_NAMED]
+    parts = ", ".join(f"{labels[i]} {weights[i]:.2f}".replace(" 0.", " .") for i in heaviest)
+    return f"average of {len(weights)} models by GCV ({dof:.2f} Degrees of Freedom): {parts}."
+
+
+def model_weights(rss: Array, dof: Array, n: float) -> Array:
+    """Weigh models by GCV^(-n/2), within the guard. They sum to one.
+
+    GCV^(-n/2) is the likelihood of Gaussian noise at its maximum, with generalised
+    cross-validation for the residual variance, as weights exp(-AIC/2) are (Akaike 1978).
+
+    Parameters
+    ----------
+    rss, dof : (K,) arrays
+        Residual sums of squares and Degrees of Freedom, simplest model first.
+    n : float
+        Number of observations, or sum of the weights.
+
+    Examples
+    --------
+    >>> model_weights(np.array([100.0, 10.0, 9.5]), np.array([1.0, 3.0, 4.0]), 10).round(2)
+    array([0.  , 0.78, 0.22])
+    """
+    allowed = candidates(dof, n)
+    if not allowed.any():
+        raise NotAvailableError(
+            f"No model has between 1 and {GUARD:g} n Degrees of Freedom, n = {n:g}, so that there "
+            "is nothing to average; take one model of the path instead."
+        )
+    log_gcv = np.where(allowed, _log(gcv(rss, dof, n)), np.inf)
+    best = log_gcv.min()
+    if np.isneginf(best):  # an exact fit: the simplest one
+        return np.asarray(np.arange(len(dof)) == np.argmin(log_gcv), dtype=np.float64)
+    weights = np.exp(-n / 2 * (log_gcv - best))
+    return np.asarray(weights / weights.sum())
 
 
 def _defined(values: Array) -> npt.NDArray[np.intp]:

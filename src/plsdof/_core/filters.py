@@ -10,6 +10,7 @@ with an empty T for methods that are linear in y (ridge, principal components, l
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -70,6 +71,8 @@ class Filter:
         What counting parameters gives: number of components + 1.
     message : str
         Why the path ends where it does; empty if it has all models asked for.
+    label : str
+        What the only model is, in words, if it is not a number of components.
     """
 
     factors: Array
@@ -84,6 +87,7 @@ class Filter:
     residual_trace_error: Array
     naive_dof: Array
     message: str = ""
+    label: str = ""
 
     def jacobian(self, index: int) -> Array:
         """Return d zhat / d z in rotated coordinates, (r, r)."""
@@ -268,7 +272,7 @@ def _linear_filter(
 
 def _linear_errors(
     spectrum: Spectrum, factors: Array, change: Array | float = 0.0
-) -> dict[str, Array]:
+) -> dict[str, Any]:
     """Return first-order errors of residual sums of squares and of coefficients.
 
     Eigenvalue i moves by e_i, and direction i turns towards j by (e_i + e_j) / 2 over the distance

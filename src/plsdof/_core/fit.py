@@ -110,6 +110,7 @@ def krylov_routes(
         yield from whole_routes(kind, whole_data, method, "svd" if hopeless else solver)
         return
     data: Standardized | None = None
+    response = read_only(given.y.copy())
     if not hopeless:
         rows: Standardized | TallRows
         if (tall := tall_gram(given, scale=scale)) is not None:
@@ -119,7 +120,7 @@ def krylov_routes(
             gram = dense_gram(data)
         compressed = compress_gram(gram, components, y=rows.y)
         whole = partial(whole_gram_route, kind, gram, method)
-        yield _in_krylov_space(kind, gram.units, compressed, method, whole)
+        yield _in_krylov_space(kind, gram.units, compressed, method, whole, response)
     if solver == "auto":
         data = standardize_observations(given, scale=scale) if data is None else data
         whole = partial(_whole_path, kind, data, method, "svd")
@@ -127,8 +128,9 @@ def krylov_routes(
         if min(data.X.shape) <= SMALL and (small := decompose_peeled(data, components)) is not None:
             yield kind.build(data, small, method)
         elif (peeled := compress_peeled(data, components)) is not None:
-            yield _in_krylov_space(kind, data.units, peeled, method, whole)
-        yield _in_krylov_space(kind, data.units, compress_svd(data, components), method, whole)
+            yield _in_krylov_space(kind, data.units, peeled, method, whole, response)
+        compressed = compress_svd(data, components)
+        yield _in_krylov_space(kind, data.units, compressed, method, whole, response)
         yield whole()
 
 
@@ -219,8 +221,16 @@ def _in_krylov_space(
     compressed: Compressed,
     method: MakeFilter,
     full: Callable[[], PathType],
+    response: Array | None = None,
 ) -> PathType:
-    return kind.assemble(units, compressed.decomposition, compressed.spectrum, method, full=full)
+    return kind.assemble(
+        units,
+        compressed.decomposition,
+        compressed.spectrum,
+        method,
+        full=full,
+        response=response,
+    )
 
 
 # The methods: a path class and a function from data to it for PLS, PCR and ridge

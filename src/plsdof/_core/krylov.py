@@ -56,6 +56,8 @@ from plsdof._core.spectrum import (
 # --------------------------------------------------
 
 Mask = npt.NDArray[np.bool_]
+# Fits whose filter is one up to this sum are least squares as far as averages are concerned.
+_CONVERGED = 1e-7
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,6 +216,71 @@ def residuals_at(run: Bidiagonalization, eigenvalues: Array) -> Array:
             added /= run.diagonal[:, j, None] ** 2
             np.subtract(phi[:, j], added, out=phi[:, j + 1])
     return phi
+
+
+def dofs_of_responses(
+    eigenvalues: Array, Z: Array, multiplicity: Array, n_components: int, limit: float = np.inf
+) -> Array:
+    r"""Return the Degrees of Freedom of 0..k components for many responses. Shape (B, k + 1).
+
+    Lanczos for the scores alone, on K = diag(lambda) from K z, re-orthogonalised:
+
+        beta_j t_{j+1} = K t_j - alpha_j t_j - beta_{j-1} t_{j-1}
+        f_m            = sum_{j <= m} (t_j'z) t_j / z
+
+    and DoF(m) = 1 + sum_i mult_i f_i + 2 sum_i (1 - f_i) h_i. It has half the cost of
+    `golub_kahan` and no error copies. The quotient by z loses digits where an entry of z is
+    small, which responses with noise in every direction do not have: for averages over such
+    responses only.
+
+    Parameters
+    ----------
+    eigenvalues : (g,) array
+    Z : (B, g) array
+        Coordinates of the responses, none of them zero.
+    multiplicity : (g,) array
+        What every node weighs in the trace of f.
+    n_components : int
+        Steps k, at most the number of distinct eigenvalues.
+    limit : float
+        The recursion ends when all responses have more Degrees of Freedom; infinite behind.
+
+    Notes
+    -----
+    Cost: O(B g k^2) time, O(B g k) memory; less where all fits have converged to least squares.
+    """
+    batch, g = Z.shape
+    dofs = np.full((batch, n_components + 1), np.nan)
+    dofs[:, 0] = 1.0
+    if not n_components:
+        return dofs
+    largest = float(multiplicity.sum())
+    lam = eigenvalues / eigenvalues.max()
+    z = Z / np.linalg.norm(Z, axis=1, keepdims=True)
+    T = np.empty((batch, n_components, g))
+    f, h = np.zeros((batch, g)), np.zeros((batch, g))
+    t = lam * z
+    # Running into exact zeros leaves nan, which count as undefined.
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        for j in range(n_components):
+            if j:
+                # The recursion against the last two vectors, then against all of them.
+                t = lam * T[:, j - 1]
+                t -= np.vecdot(t, T[:, j - 1])[:, None] * T[:, j - 1]
+                _orthogonalize(t, T[:, :j], None)
+            t /= _norm(t, None)
+            T[:, j] = t
+            f += (np.vecdot(t, z)[:, None] * t) / z
+            h += t * t
+            phi = 1.0 - f
+            dofs[:, j + 1] = 1.0 + f @ multiplicity + 2.0 * np.vecdot(phi, h)
+            if np.abs(phi).sum(axis=1).max() <= _CONVERGED:
+                dofs[:, j + 2 :] = 1.0 + largest
+                break
+            if np.all(dofs[:, j + 1] > limit):
+                dofs[:, j + 2 :] = np.inf
+                break
+    return dofs
 
 
 def _steps_made(alphas: Array, betas: Array) -> int:

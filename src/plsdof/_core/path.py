@@ -11,10 +11,12 @@ import scipy.linalg
 import scipy.sparse
 
 from plsdof._core import criteria
+from plsdof._core.averaging import Average, AverageFilter, average_filter, averaged
 from plsdof._core.criteria import (
     DOF_KINDS,
     NOISE_KINDS,
     Fits,
+    LeaveOneOut,
     Noise,
     Selection,
     as_variance,
@@ -36,6 +38,7 @@ from plsdof._core.inputs import (
     centre_response,
     read_only,
 )
+from plsdof._core.smoothing import DRAWS, SmoothedDof, smoothed_dof
 from plsdof._core.spectrum import BACKWARD, Decomposition, Spectrum
 from plsdof.errors import InvalidInputError, NotAvailableError
 
@@ -66,6 +69,8 @@ class Models:
     full : callable or None
         Makes the same path in a basis of all directions of X, if ``decomposition`` does not hold
         them all; see `complete`.
+    response : (n_rows,) array or None
+        y of the rows with positive weight, in original units; None where the rows were not kept.
     """
 
     units: Units
@@ -74,6 +79,7 @@ class Models:
     filter: Filter
     make_filter: Callable[[Spectrum], Filter]
     full: Callable[[], "Models"] | None = None
+    response: Array | None = None
 
     def complete(self) -> Self:
         """Return this path in a basis of all directions of X, in which Jacobians can be formed.
@@ -92,12 +98,12 @@ class Models:
         assert self.full is not None
         path = self.full()
         assert isinstance(path, type(self))
-        return path
+        return replace(path, response=self.response)
 
     @property
     def parameters(self) -> Array:
         """What tells the models apart: numbers of components, or alphas. Shape (K,)."""
-        return read_only(np.arange(len(self.dof)))
+        return read_only(self.filter.naive_dof - 1.0)
 
     @property
     def parameter_name(self) -> str:
@@ -161,7 +167,7 @@ class Models:
 
     def label(self, index: int) -> str:
         """Return what a row of the path is, in words."""
-        return f"{int(self.parameters[index])} component(s)"
+        return self.filter.label or f"{int(self.parameters[index])} component(s)"
 
     def noise_variance(self, kind: str = "jacobian", *, dof: str = "exact") -> Array:
         """Estimate the noise variance from every model. Shape (K,).
@@ -171,11 +177,11 @@ class Models:
         kind : {"jacobian", "dof", "naive"}
             RSS / (sum (1-f)^2 + n - 1 - r), RSS / (n - DoF), or RSS / (n - m - 1); theory in the
             documentation of `criteria`. nan where the denominator is not positive.
-        dof : {"exact", "clipped"}
+        dof : {"exact", "smoothed", "clipped"}
             Degrees of Freedom for kind "dof".
         """
         as_choice(kind, "kind", NOISE_KINDS)
-        as_choice(dof, "dof", ("exact", "clipped"))
+        as_choice(dof, "dof", ("exact", "smoothed", "clipped"))
         if kind == "jacobian":
             return criteria.noise_from_jacobian(self.rss, self.filter.residual_trace)
         values = self._dof(dof if kind == "dof" else "naive")
@@ -193,11 +199,13 @@ class Models:
         Parameters
         ----------
         name : str
-            "gcv", "bic", "aic", "aicc", "gmdl", "cp" or "hqc"; `plsdof.selection.criteria` has the
-            formulas.
-        dof : {"exact", "naive", "clipped"}
-            Degrees of Freedom by the derivative, or the number of components + 1;
-            "clipped" limits the exact value to min(n - 1, p + 1), as the R package does.
+            "gcv", "bic", "aic", "aicc", "gmdl", "cp", "hqc" or "press";
+            `plsdof.selection.criteria` has the formulas.
+        dof : {"exact", "smoothed", "naive", "clipped"}
+            Degrees of Freedom by the derivative, at the observed response or averaged over
+            responses like it (`smoothed_dof`; beyond 0.9 n, where nothing is chosen, draws count
+            as n), or the number of components + 1; "clipped" limits the exact value to
+            min(n - 1, p + 1), as the R package does.
         noise : {"jacobian", "dof", "naive"} or float, optional
             Noise variance for aic, bic and cp. None means "jacobian" with exact and "naive" with
             naive Degrees of Freedom, evaluated at each model; for cp, which needs one value for
@@ -219,29 +227,101 @@ class Models:
             noise=values,
             n=self.spectrum.n,
             total=self.spectrum.total,
+            press=self._press_for_choice() if name == "press" else None,
         )
         return criteria.score(name, fits)
 
-    def select(
-        self,
-        criterion: str = "bic",
-        dof: str = "exact",
-        noise: Noise = None,
-        rule: str | None = None,
-    ) -> Selection:
-        """Choose a model by an information criterion.
+    def _press_for_choice(self) -> Array | None:
+        """Return sums of squared leave-one-out residuals, where rows are known. Shape (K,)."""
+        return None
 
-        The first local minimum, going from the simplest model to richer ones, is the default
-        (`default_rule`), except for principal components; the global minimum is misled by models
-        that nearly interpolate the data. Models with fewer Degrees of Freedom than the intercept
-        alone (a genuine value of an unbiased estimate, but no basis for a penalty) and undefined
-        scores are never chosen.
+    def smoothed_dof(self, draws: int = DRAWS, random_state: int = 0) -> Array:
+        r"""Return Degrees of Freedom averaged over responses drawn around a fit. Shape (K,).
+
+            DoF_s(m) = mean over b = 0..B of DoF(m; y_b),     y_0 = y,     y_b = mu + s e_b,
+
+        mu the average of all fits with weights GCV^(-n/2), s its noise level, single values
+        clipped to [1, n]. `dof`, the trace of the derivative at the observed response, is unbiased
+        but heavy-tailed; this is the better basis for a choice. For methods that are linear in y
+        it is `dof` itself.
 
         Parameters
         ----------
-        criterion, dof, noise
+        draws : int
+            Number B of responses drawn; 5 give half of the gain, 20 nearly all of it.
+        random_state : int
+            Seed. The same data and seed give the same numbers.
+
+        Notes
+        -----
+        Cost: O(B r M^2); X is not decomposed again.
+
+        Examples
+        --------
+        >>> from plsdof import pls_path
+        >>> from plsdof.datasets import load_ozone
+        >>> path = pls_path(*load_ozone(return_X_y=True), 4)
+        >>> path.dof.round(1), path.smoothed_dof().round(1)
+        (array([ 1. ,  3.7,  6.5, 11.6, 12.2]), array([ 1. ,  3.7,  6.6, 11.1, 11. ]))
+        """
+        return self._smoothed(draws, random_state, limited=False).value
+
+    def smoothed_dof_std_error(self, draws: int = DRAWS, random_state: int = 0) -> Array:
+        """Return the standard error of `smoothed_dof` as a mean over the draws. Shape (K,)."""
+        return self._smoothed(draws, random_state, limited=False).std_error
+
+    def weights(self, dof: str = "smoothed") -> Array:
+        """Weigh all models by GCV^(-n/2), within the guard of `select`. Shape (K,), sum 1.
+
+        Parameters
+        ----------
+        dof : {"smoothed", "exact", "naive", "clipped"}
+            Degrees of Freedom in GCV.
+
+        Examples
+        --------
+        >>> from plsdof import pls_path
+        >>> from plsdof.datasets import load_ozone
+        >>> pls_path(*load_ozone(return_X_y=True), 4).weights().round(2)
+        array([0.  , 0.  , 0.03, 0.02, 0.94])
+        """
+        as_choice(dof, "dof", DOF_KINDS)
+        order = self.simplest_first()
+        weights = np.zeros(len(self.dof))
+        weights[order] = criteria.model_weights(
+            self.rss[order], self._dof(dof)[order], self.spectrum.n
+        )
+        return read_only(weights)
+
+    def select(
+        self,
+        criterion: str = "gcv",
+        dof: str | None = None,
+        noise: Noise = None,
+        rule: str | None = None,
+        *,
+        patience: int = criteria.PATIENCE,
+    ) -> Selection:
+        """Choose a model by an information criterion.
+
+        The default is generalised cross-validation with smoothed Degrees of Freedom and the rule
+        "patient". ``select("bic", rule="first-minimum")`` is the choice of the paper.
+
+        Parameters
+        ----------
+        criterion, noise
             As for `criterion`.
-        rule : {"first-minimum", "global-minimum"}, optional
+        dof : {"smoothed", "exact", "naive", "clipped"}, optional
+            As for `criterion`; by default "exact" with the rule "first-minimum", as in the paper,
+            and "smoothed" otherwise.
+        rule : {"patient", "first-minimum", "global-minimum"}, optional
+            Go from the simplest model to richer ones, keep the best score so far, and stop after
+            ``patience`` models in a row without improvement, after one of them, or never. Ties
+            are not an improvement. A model with less than 1 or more than 0.9 n Degrees of
+            Freedom is not a candidate and ends the walk, with every rule. By default
+            `default_rule`.
+        patience : int
+            Of the rule "patient".
 
         Returns
         -------
@@ -251,15 +331,22 @@ class Models:
         --------
         >>> from plsdof import pls_path
         >>> from plsdof.datasets import load_ozone
-        >>> pls_path(*load_ozone(return_X_y=True)).select("bic")
+        >>> path = pls_path(*load_ozone(return_X_y=True))
+        >>> path.select()
+        Selection(n_components=..., criterion='gcv', rule='patient', score=...)
+        >>> path.select("bic", rule="first-minimum")
         Selection(n_components=2, criterion='bic', rule='first-minimum', score=23.8992)
         """
         rule = self.default_rule if rule is None else rule
+        patience = as_count(patience, "patience", minimum=1)
+        dof = default_dof(rule) if dof is None else dof
         scores = self.criterion(criterion, dof, noise)
         order = self.simplest_first()
-        implausible = self._dof(dof) < 1.0 - 1e-9
-        eligible = np.where(implausible, np.nan, scores)
-        index = int(order[criteria.choose(eligible[order], rule)])
+        allowed = np.empty(len(order), dtype=bool)
+        allowed[order] = criteria.candidates(self._dof(dof)[order], self.spectrum.n)
+        # Without any candidate (a path that starts near interpolation) the scores alone decide.
+        eligible = np.where(allowed, scores, np.nan) if allowed.any() else scores
+        index = int(order[criteria.choose(eligible[order], rule, patience)])
         return Selection(
             index=index,
             parameter=float(self.parameters[index]),
@@ -269,16 +356,16 @@ class Models:
             rule=rule,
             dof=dof,
             noise=noise_label(criterion, dof, noise),
-            message=self._explain(index, scores, implausible, f"{rule} of {criterion}"),
+            message=self._explain(index, scores, allowed, criterion, rule),
         )
 
     @property
     def default_rule(self) -> str:
         """How `select` chooses unless told otherwise."""
-        return "first-minimum"
+        return "patient"
 
     def criteria_by_name(
-        self, names: Sequence[str] = tuple(criteria.CRITERIA), noise: str = "jacobian"
+        self, names: Sequence[str] = criteria.INFORMATION_CRITERIA, noise: str = "jacobian"
     ) -> dict[str, Array]:
         """Evaluate several criteria; all nan where one is not available (cp without a noise)."""
         return {name: self._score_or_nan(name, noise) for name in names}
@@ -318,17 +405,52 @@ class Models:
         return as_row(m, len(self.dof), self.message)
 
     def _explain(
-        self, index: int, scores: Array, implausible: npt.NDArray[np.bool_], how: str
+        self,
+        index: int,
+        scores: Array,
+        allowed: npt.NDArray[np.bool_],
+        criterion: str,
+        rule: str,
     ) -> str:
-        text = f"{how} at {self.label(index)} ({self.dof[index]:.2f} Degrees of Freedom)."
-        undefined = int(np.isnan(scores).sum())
-        if undefined:
-            text += f" Not defined for {undefined} model(s) with too many Degrees of Freedom."
-        if implausible.any():
-            text += (
-                f" {int(implausible.sum())} model(s) with less than 1 Degree of Freedom skipped."
-            )
-        return text
+        """Say what was chosen, and one sentence about each thing that is unusual about it."""
+        n, order = self.spectrum.n, self.simplest_first()
+        text = [
+            f"{rule} of {criterion} at {self.label(index)} "
+            f"({self.dof[index]:.2f} Degrees of Freedom)."
+        ]
+        text += criteria.remarks(
+            scores=scores[order],
+            allowed=allowed[order],
+            chosen=int(np.flatnonzero(order == index)[0]),
+            criterion=criterion,
+            n=n,
+            dof=self.dof[order],
+            labels=[self.label(i) for i in order],
+            longer=self._could_be_longer(),
+        )
+        return " ".join(text)
+
+    def _could_be_longer(self) -> bool:
+        """Whether there are further models behind the last one, that were not asked for."""
+        return (
+            self.parameter_name == "n_components"
+            and not self.message
+            and len(self.dof) - 1 < self.spectrum.rank
+        )
+
+    def _smoothed(self, draws: int, random_state: int, *, limited: bool) -> SmoothedDof:
+        return smoothed_dof(
+            self.spectrum,
+            self.filter,
+            self.rss,
+            draws=as_count(draws, "draws", minimum=1),
+            random_state=random_state,
+            limited=limited,
+        )
+
+    @cached_property
+    def _dof_for_choice(self) -> Array:
+        return self._smoothed(DRAWS, 0, limited=True).value
 
     def _score_or_nan(self, name: str, noise: str) -> Array:
         try:
@@ -342,6 +464,8 @@ class Models:
             return self.naive_dof
         if kind == "exact":
             return self.dof
+        if kind == "smoothed":
+            return self._dof_for_choice
         # "clipped"
         limit = min(self.spectrum.n - 1.0, len(self.units.x_mean) + 1.0)
         return np.minimum(self.dof, limit)
@@ -353,7 +477,7 @@ class Models:
         noise = usual_noise(dof) if noise is None else noise
         if isinstance(noise, str):
             as_choice(noise, "noise", NOISE_KINDS)
-            values = self.noise_variance(noise, dof="clipped" if dof == "clipped" else "exact")
+            values = self.noise_variance(noise, dof="exact" if dof == "naive" else dof)
             return np.full_like(values, values[-1]) if one_for_all else values
         return np.full(len(self.rss), as_variance(noise))
 
@@ -366,6 +490,11 @@ class Models:
                 "directions in X as observations least squares leaves none. Give noise=<variance>."
             )
         return spectrum.outside / spare
+
+
+def default_dof(rule: str | None) -> str:
+    """Return the Degrees of Freedom that go with a rule: those of the paper with its rule."""
+    return "exact" if rule == "first-minimum" else "smoothed"
 
 
 def _named(full: Callable[[], Models], names: tuple[str, ...]) -> Models:
@@ -413,8 +542,13 @@ class Path(Models):
         **further: Any,
     ) -> Self:
         """Combine standardised data, a decomposition of its predictors and a method."""
-        spectrum = decomposition.spectrum(data.y, data.units.n)
-        return cls.assemble(data.units, decomposition, spectrum, make_filter, **further)
+        units = data.units
+        spectrum = decomposition.spectrum(data.y, units.n)
+        centred = data.y if units.row_scale is None else data.y / units.row_scale
+        response = read_only(units.y_mean + centred)
+        return cls.assemble(
+            units, decomposition, spectrum, make_filter, response=response, **further
+        )
 
     @classmethod
     def assemble(
@@ -518,14 +652,25 @@ class Path(Models):
         Zero-weight rows have no place in ``y``. Cost: O(n r + r M^2) time.
         """
         path = self.complete()
-        response = centre_response(as_response(y, path.units.n_rows), path.units.row_scale)
+        given = as_response(y, path.units.n_rows)
+        response = centre_response(given, path.units.row_scale)
         spectrum = path.decomposition.spectrum(response.values, path.units.n)
         return replace(
             path,
             units=replace(self.units, y_mean=response.mean),
             spectrum=spectrum,
             filter=path.make_filter(spectrum),
+            response=read_only(given.copy()),
         )
+
+    def residuals(self, m: int) -> Array:
+        """Return y - yhat_m of the training rows with positive weight. Shape (n_rows,)."""
+        if self.response is None:
+            raise NotAvailableError(
+                "Residuals of single rows need the response, which a path from moments or "
+                "streamed data does not keep; fit an array in memory, or use cross-validation."
+            )
+        return np.asarray(self.response - self.fitted[self.index(m)])
 
     def jacobian(self, m: int) -> Array:
         """Return d yhat_m / d y = 11'/n + U (diag(f) + 2TT' diag(1-f)) U'. Shape (n, n).
@@ -533,25 +678,159 @@ class Path(Models):
         With sample weights w the first term is 1w'/sum(w).
         """
         U, inner = self._rows_of_jacobian(m)
-        weight = self.units.row_scale
+        weight, n = self.units.row_scale, self.spectrum.n
         if weight is None:
-            return 1.0 / self.spectrum.n + inner @ U.T
-        return weight**2 / self.spectrum.n + inner @ (U * weight[:, None] ** 2).T
+            derivative = 1.0 / n + inner @ U.T
+        else:
+            derivative = weight**2 / n + inner @ (U * weight[:, None] ** 2).T
+        if (moved := self._moved_by_outside(U)) is not None:
+            derivative += np.outer(moved, self._outside_of_response())
+        return derivative
 
     def leverage(self, m: int) -> Array:
         """Return the diagonal of `jacobian`, without forming it. Shape (n_rows,)."""
         U, inner = self._rows_of_jacobian(m)
         diagonal: Array = 1.0 / self.spectrum.n + np.einsum("ij,ij->i", inner, U)
-        weight = self.units.row_scale
-        return diagonal if weight is None else weight**2 * diagonal
+        if self.units.row_scale is not None:
+            diagonal *= self.units.row_scale**2
+        if (moved := self._moved_by_outside(U)) is not None:
+            diagonal += moved * self._outside_of_response()
+        return diagonal
+
+    def loo_residuals(self, m: int) -> Array:
+        """Approximate leave-one-out residuals without a refit, e_i / (1 - J_ii). Shape (n_rows,).
+
+        J is the derivative of the fit (`leverage` its diagonal), which knows that a row also
+        drives the choice of the components. It holds to first order: where leverages exceed 0.7
+        do not rely on it (`leave_one_out` says where).
+
+        Examples
+        --------
+        >>> from plsdof import pls_path
+        >>> from plsdof.datasets import load_ozone
+        >>> X, y = load_ozone(return_X_y=True)
+        >>> without_first = pls_path(X[1:], y[1:], 2).predict(X[:1])[2, 0]
+        >>> pls_path(X, y, 2).loo_residuals(2)[0].round(2), (y[0] - without_first).round(2)
+        (..., ...)
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(self.residuals(m) / (1.0 - self.leverage(m)))
+
+    def press(self) -> Array:
+        """Return (weighted) sums of squared `loo_residuals` of every model. Shape (K,)."""
+        return self.leave_one_out().press
+
+    def _press_for_choice(self) -> Array:
+        """Return `press`, nan where a row fits itself (a leverage of one or more)."""
+        result = self.leave_one_out()
+        return np.where(result.largest_leverage < 1.0, result.press, np.nan)
+
+    def leave_one_out(self) -> LeaveOneOut:
+        """Return leave-one-out errors of every model, without a refit.
+
+        Notes
+        -----
+        Cost: O(n r M^2), and one decomposition if the path has only the Krylov space of y.
+        """
+        return self._leave_one_out
+
+    @cached_property
+    def _leave_one_out(self) -> LeaveOneOut:
+        weight = 1.0 if self.units.row_scale is None else self.units.row_scale**2
+        press, largest = np.empty(len(self.dof)), np.empty(len(self.dof))
+        for m in range(len(self.dof)):
+            leverage = self.leverage(m)
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                press[m] = np.sum(weight * (self.residuals(m) / (1.0 - leverage)) ** 2)
+            largest[m] = leverage.max()
+        return LeaveOneOut(
+            press=read_only(press),
+            largest_leverage=read_only(largest),
+            n=self.spectrum.n,
+            total=self.spectrum.total,
+        )
+
+    def average(self, dof: str = "smoothed") -> Average:
+        r"""Average all models with weights GCV^(-n/2), within the guard of `select`.
+
+            beta = sum_m w_m beta_m,     DoF = sum_m w_m DoF(m) + sum_m w_m (yhat_m - yhat)'g_m,
+
+        where the second sum is what the dependence of the weights on y adds, with g_m the
+        gradient of log w_m (Degrees of Freedom held fixed in it).
+
+        Parameters
+        ----------
+        dof : {"smoothed", "exact", "naive", "clipped"}
+            Degrees of Freedom in the weights.
+
+        Examples
+        --------
+        >>> from plsdof import pls_path
+        >>> from plsdof.datasets import load_ozone
+        >>> X, y = load_ozone(return_X_y=True)
+        >>> average = pls_path(X, y).average()
+        >>> average.predict(X[:2]).shape
+        (2,)
+        """
+        weights = self.weights(dof)
+        path, heaviest = self._averaged(weights), int(np.argmax(weights))
+        labels = [self.label(i) for i in range(len(weights))]
+        selection = Selection(
+            index=heaviest,
+            parameter=float(self.parameters[heaviest]),
+            parameter_name=self.parameter_name,
+            scores=read_only(self.criterion("gcv", dof)),
+            criterion="gcv",
+            rule="average",
+            dof=dof,
+            noise="not used",
+            message=criteria.average_in_words(weights, labels, float(path.dof[0])),
+        )
+        return Average(path=path, weights=weights, selection=selection)
+
+    def _averaged(self, weights: Array) -> Self:
+        if isinstance(self.filter, AverageFilter):
+            raise NotAvailableError("This path is an average already.")
+        one = averaged(self.spectrum, self.filter, self.rss, weights)
+        whole = None if self.full is None else partial(_averaged_whole, self, weights)
+        method = partial(average_filter, method=self.make_filter)
+        return replace(self, filter=one, make_filter=method, full=whole)
+
+    def _moved_by_outside(self, basis: Array) -> Array | None:
+        """Return how rows of a (k, r) basis move per unit of y outside of X. Shape (k,).
+
+        Only the weights of an average depend on that part of y; None for everything else.
+        """
+        one = self.complete().filter
+        return one.times_outside(basis) if isinstance(one, AverageFilter) else None
+
+    def _outside_of_response(self) -> Array:
+        """Return what X does not reach of the centred response, rows weighted. Shape (n_rows,)."""
+        if self.response is None:
+            raise NotAvailableError(
+                "The derivative of an average needs the response, which a path from moments or "
+                "streamed data does not keep; fit an array in memory, or take one model."
+            )
+        path, centred = self.complete(), self.response - self.units.y_mean
+        scale = 1.0 if self.units.row_scale is None else self.units.row_scale
+        reached = path.decomposition.to_samples(path.spectrum.z[:, None])[:, 0]
+        return (centred * scale - reached) * scale
 
     def coef_jacobian(self, m: int) -> Array:
         """Return d beta_m / d y in original units. Shape (p, n)."""
         weight = 1.0 if self.units.row_scale is None else self.units.row_scale[:, None] ** 2
-        return self.coef_factor(m) @ (weight * self.rows_of_basis()).T
+        U = weight * self.rows_of_basis()
+        if self._moved_by_outside(U) is not None:
+            beyond = self._outside_of_response()
+            length = np.sqrt(self.complete().spectrum.outside) or 1.0
+            U = np.column_stack([U, beyond / length])
+        return self.coef_factor(m) @ U.T
 
     def coef_factor(self, m: int) -> Array:
-        """Return A (p, r) with cov(beta_m) = sigma^2 A A', in original units."""
+        """Return A (p, r) with cov(beta_m) = sigma^2 A A', in original units.
+
+        An average has one more column, for what its weights owe to the part of y outside of X.
+        """
         with np.errstate(over="ignore"):
             return self.standardized_coef_factor(m) / self.units.x_scale[:, None]
 
@@ -559,7 +838,10 @@ class Path(Models):
         """Return the same for the coefficients of standardised predictors."""
         path = self.complete()
         basis = path.decomposition.feature_basis / path.decomposition.singular_values
-        return path.filter.times_jacobian(basis, path.index(m))
+        factor = path.filter.times_jacobian(basis, path.index(m))
+        if (moved := path._moved_by_outside(basis)) is not None:
+            factor = np.column_stack([factor, moved * np.sqrt(path.spectrum.outside)])
+        return factor
 
     def coef_covariance(self, m: int, *, noise: Noise = None) -> Array:
         """Estimate the covariance of the coefficients, sigma^2 (d beta/dy)(d beta/dy)'. (p, p)."""
@@ -599,6 +881,11 @@ class Path(Models):
         """Return U and U (d zhat / d z), one row per sample, weights removed."""
         path, U = self.complete(), self.rows_of_basis()
         return U, path.filter.times_jacobian(U, path.index(m))
+
+
+def _averaged_whole(path: Path, weights: Array) -> Path:
+    """Return the average of a path with the same weights, in a basis of all directions of X."""
+    return path.complete()._averaged(weights)
 
 
 # What has a path: a path itself, a fitted estimator, a Pipeline that ends in one
@@ -648,13 +935,16 @@ class ModelOfPath:
         )
 
     def choice(self) -> Selection:
-        """Return how an estimator chose the model; a size that was given goes with its BIC."""
+        """Return how an estimator chose the model; a size that was given goes with its GCV."""
         chosen: Selection | None = getattr(self.estimator, "selection_", None)
+        mean = getattr(self.estimator, "average_", None)
+        if chosen is not None and mean is not None and len(self.path.dof) == 1:
+            return replace(chosen, index=0, scores=chosen.scores[[chosen.index]])
         if chosen is not None and chosen.index == self.index:
             return chosen
         parameter = float(self.path.parameters[self.index])
         return replace(
-            self.path.select("bic"),
+            self.path.select(),
             index=self.index,
             parameter=parameter,
             rule="given",
@@ -671,11 +961,16 @@ def as_path(path: Any) -> Path:
     >>> as_path(PLSRegressor(1).fit([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0]))
     PLSPath(2 models, n=3, p=1, rank=1, solver=...)
     """
+    if isinstance(path, Average):
+        return path.path
     return path if isinstance(path, Path) else _opened(path)[0]
 
 
-def as_model(path: Any, m: int | None = None) -> ModelOfPath:
+def as_model(path: Any, m: int | None = None, *, average: bool = True) -> ModelOfPath:
     """Return one model of whatever has a path: row ``m``, by default what an estimator chose.
+
+    An estimator may have chosen the average of all models, which has no components of its own;
+    without ``average`` the model with the largest weight stands for it.
 
     Examples
     --------
@@ -684,6 +979,8 @@ def as_model(path: Any, m: int | None = None) -> ModelOfPath:
     >>> as_model(model).index, as_model(model, 1).index
     (2, 1)
     """
+    if isinstance(path, Average):
+        return ModelOfPath(path=path.path, index=0)
     if isinstance(path, Path):
         if m is None:
             raise InvalidInputError(
@@ -692,6 +989,12 @@ def as_model(path: Any, m: int | None = None) -> ModelOfPath:
             )
         return ModelOfPath(path=path, index=path.index(m))
     found, estimator, before = _opened(path)
+    mean: Average | None = getattr(estimator, "average_", None)
+    if m is None and average and mean is not None:
+        answering = mean.path
+        if found.feature_names is not None:
+            answering = answering.with_names(found.feature_names)
+        return ModelOfPath(path=answering, index=0, estimator=estimator, before=before)
     index = found.index(int(estimator.index_) if m is None else m)
     return ModelOfPath(path=found, index=index, estimator=estimator, before=before)
 
@@ -739,6 +1042,18 @@ def _norms(rows: Array) -> Array:
 # ---------------------------------------------------------------------------------------
 
 
+def predictors_of(scores: Array, loadings: Array, units: Units) -> Array:
+    """Return ``mean + scale * T P'`` for scores of the first components. Shape (n_new, p)."""
+    size = scores.shape[1]
+    if size > loadings.shape[1]:
+        raise InvalidInputError(
+            f"scores have {size} column(s), but the path has {loadings.shape[1]} component(s); "
+            "give one column per component, as transform returns them."
+        )
+    scale = np.where(np.isfinite(units.x_scale), units.x_scale, 0.0)
+    return np.asarray(scores @ (loadings[:, :size] * scale[:, None]).T + units.x_mean)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ComponentPath(Path):
     """A path over the number of components 0, 1, ..., M, with scores and loadings."""
@@ -777,15 +1092,7 @@ class ComponentPath(Path):
 
         Scores of the first k components are enough; columns that do not vary get their mean.
         """
-        T = as_matrix(scores, "scores")
-        P: Array = self.x_loadings
-        if T.shape[1] > P.shape[1]:
-            raise InvalidInputError(
-                f"scores have {T.shape[1]} column(s), but the path has {P.shape[1]} component(s); "
-                "give one column per component, as transform returns them."
-            )
-        scale = np.where(np.isfinite(self.units.x_scale), self.units.x_scale, 0.0)
-        return np.asarray(T @ (P[:, : T.shape[1]] * scale[:, None]).T + self.units.x_mean)
+        return predictors_of(as_matrix(scores, "scores"), self.x_loadings, self.units)
 
     def predict_components(self, X_new: Any, components: Sequence[int]) -> Array:
         """Predict new rows from some components alone, such as [2, 3]. Shape (n_new,).
@@ -950,10 +1257,20 @@ class RidgePath(Path):
         """Models differ in "alpha"."""
         return "alpha"
 
+    @property
+    def default_rule(self) -> str:
+        """Neighbouring penalties make a smooth curve, whose minimum is looked for."""
+        return "global-minimum"
+
+    def _averaged(self, weights: Array) -> Self:
+        """Return the average, whose penalty is the weighted geometric mean."""
+        penalty = np.exp(weights @ np.log(self.alphas))
+        return replace(super()._averaged(weights), alphas=read_only([penalty]))
+
     def simplest_first(self) -> Integers:
         """Return the rows from the largest penalty to the smallest."""
         return np.argsort(-self.alphas, kind="stable")
 
     def label(self, index: int) -> str:
         """Return the penalty of a row, in words."""
-        return f"alpha = {self.alphas[index]:g}"
+        return self.filter.label or f"alpha = {self.alphas[index]:g}"

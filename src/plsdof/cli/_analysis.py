@@ -61,8 +61,8 @@ class Plan:
 
     Attributes
     ----------
-    method, criterion, dof : str
-    rule : str or None
+    method, criterion : str
+    rule, dof : str or None
     components, max_components : int or None
     folds : int, "loo" or None
     scale : bool
@@ -74,9 +74,9 @@ class Plan:
     """
 
     method: str = "pls"
-    criterion: str = "bic"
+    criterion: str = "gcv"
     rule: str | None = None
-    dof: str = "exact"
+    dof: str | None = None
     components: int | None = None
     max_components: int | None = None
     folds: Folds | None = None
@@ -89,7 +89,8 @@ class Plan:
         """Refuse what cannot be done before a long computation starts."""
         as_choice(self.method, "--method", tuple(METHODS))
         as_choice(self.criterion, "--criterion", CHOICES)
-        as_choice(self.dof, "--dof", DOF_KINDS)
+        if self.dof is not None:
+            as_choice(self.dof, "--dof", DOF_KINDS)
         as_fraction(self.level, "--level")
         check_steps(self.preprocess)
         for name, minimum in (("components", 0), ("max_components", 1)):
@@ -103,14 +104,14 @@ class Plan:
         if self.stability and (self.criterion == "cv" or self.components is not None):
             raise InvalidInputError(
                 "--stability makes the choice of a criterion again on simulated responses; it "
-                "goes with --criterion bic, aic, ..., and without --components."
+                "goes with --criterion gcv, bic, ..., and without --components."
             )
         return self
 
     @property
     def noise(self) -> str:
         """Kind of noise variance that goes with the Degrees of Freedom."""
-        return usual_noise(self.dof)
+        return usual_noise(self.dof or "smoothed")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -312,7 +313,7 @@ def _counts_components(plan: Plan) -> bool:
 
 
 def select_by(
-    path: Path, criterion: str, *, dof: str = "exact", rule: str | None = None
+    path: Path, criterion: str, *, dof: str | None = None, rule: str | None = None
 ) -> Selection:
     """Choose a model of a path, or say that the criterion cannot."""
     try:
@@ -531,6 +532,7 @@ def _reason(analysis: Analysis) -> str:
     if chosen.rule == "given":
         return "as asked for"
     rules = {
+        "patient": f"the smallest {name} before three models without improvement",
         "first-minimum": f"the first minimum of {name}",
         "global-minimum": f"the smallest {name}",
         "minimum": f"the smallest {name}",

@@ -11,6 +11,7 @@ from plsdof._core.fit import METHODS
 
 CHOICES = (*CRITERIA, "cv")
 RULES = (
+    "patient",
     "first-minimum",
     "global-minimum",
     "minimum",
@@ -136,9 +137,9 @@ Rule = Annotated[
     str | None,
     typer.Option(
         metavar="RULE",
-        help="first-minimum or global-minimum of the criterion; minimum, one-standard-error or "
-        "randomization for cv.",
-        show_default="first-minimum; global-minimum for pcr; minimum for cv",
+        help="patient, first-minimum or global-minimum of the criterion; minimum, "
+        "one-standard-error or randomization for cv.",
+        show_default="patient; global-minimum for pcr and ridge; minimum for cv",
         autocompletion=_completing(RULES),
         rich_help_panel=_MODEL,
     ),
@@ -189,12 +190,13 @@ FoldsText = Annotated[
     ),
 ]
 DofKind = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--dof",
         metavar="KIND",
         help=f"Degrees of Freedom in the criterion: {', '.join(DOF_KINDS)}.",
         autocompletion=_completing(DOF_KINDS),
+        show_default="smoothed; exact with --rule first-minimum",
         rich_help_panel=_MODEL,
     ),
 ]

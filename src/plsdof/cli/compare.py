@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
-from plsdof._core.criteria import CRITERIA
+from plsdof._core.criteria import INFORMATION_CRITERIA
 from plsdof._core.fit import METHODS, method_label
 from plsdof._core.inputs import as_choice
 from plsdof.cli import _options as options
@@ -49,7 +49,7 @@ def compare(
     label: options.Label = None,
     drop_missing: options.DropMissing = False,
     sheet: options.Sheet = None,
-    criterion: options.Criterion = "bic",
+    criterion: options.Criterion = "gcv",
     max_components: options.MaxComponents = None,
     no_scale: options.NoScale = False,
     preprocess: options.Preprocesses = None,
@@ -141,7 +141,7 @@ def compare_methods(
             validated[name] = same.cv
         elif folds is not None:
             validated[name] = cross_validate_problem(problem, name, folds, scale=scale, **limits)
-    return Comparison.of(paths, validated, criteria=tuple(CRITERIA))
+    return Comparison.of(paths, validated, criteria=INFORMATION_CRITERIA)
 
 
 def choose(compared: Comparison, criterion: str) -> dict[str, int]:

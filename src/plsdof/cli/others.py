@@ -28,7 +28,8 @@ def show_demo(console: Any) -> None:
     """Fit, count, choose and infer on the ozone data; print to a rich console."""
     data = load_ozone()
     path = pls_path(data.data, data.target)
-    exact, naive = path.select("bic"), path.select("bic", dof="naive")
+    exact = path.select("bic", rule="first-minimum")
+    naive = path.select("bic", dof="naive", rule="first-minimum")
     by_cv = cross_validate(data.data, data.target).select()
     console.print(
         f"[bold]Los Angeles ozone, 1976[/bold]: {len(data.target)} days, "

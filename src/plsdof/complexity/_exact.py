@@ -370,6 +370,12 @@ def _class_of(model: Any) -> tuple[str, str]:
 
 
 def _our_estimator(model: Any) -> Exact:
+    if (average := getattr(model, "average_", None)) is not None:
+        return Exact(
+            value=average.dof,
+            how=f"{_STEIN}average of {len(average.weights)} models, with the derivative of their "
+            "weights at fixed Degrees of Freedom.",
+        )
     exact = exact_dof_of_path(model.path_, model.index_)
     if getattr(model, "selection_", None) is None:
         return exact

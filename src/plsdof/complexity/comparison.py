@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.criteria import CRITERIA, Fits, noise_from_dof, score
+from plsdof._core.criteria import CRITERIA, INFORMATION_CRITERIA, Fits, noise_from_dof, score
 from plsdof._core.display import data_frame, one_line
 from plsdof._core.fit import METHODS
 from plsdof._core.inputs import (
@@ -189,7 +189,7 @@ def compare_paths(
     given, X = X, as_matrix(X, min_rows=2)
     y = as_response(y, len(X))
     for name in criteria:
-        as_choice(name, "criteria", tuple(CRITERIA))
+        as_choice(name, "criteria", INFORMATION_CRITERIA)
     weights = as_weights(sample_weight, len(X))
     weighted = {} if weights is None else {"sample_weight": weights}
     n = float(len(X)) if weights is None else float(weights.sum())

@@ -17,6 +17,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
+from plsdof._core.averaging import Average
 from plsdof._core.criteria import CRITERIA, DOF_KINDS, Noise, Selection, usual_noise
 from plsdof._core.inputs import (
     Array,
@@ -30,6 +31,7 @@ from plsdof._core.inputs import (
     as_weights,
     feature_names,
     require_finite_columns,
+    require_response_outside,
     row_labels,
     shortened,
 )
@@ -97,6 +99,8 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         )
         validate_data(self, _header(X, values), skip_check_array=True)
         _require_finite(values, X)
+        if not scipy.sparse.issparse(values) and responses.ndim == 1:
+            require_response_outside(values, responses, feature_names(X), getattr(y, "name", None))
         self._one_response = responses.ndim == 1
         self.response_names_ = names
         return values, as_matrix(responses[:, None] if responses.ndim == 1 else responses, "y")
@@ -180,17 +184,35 @@ class ScoresMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: i
     def transform(self, X: Any) -> Array:
         """Return the scores of the chosen components. Shape (n_new, n_components_).
 
-        With a model per response those of the first one come first.
+        With a model per response those of the first one come first. Of an average those of the
+        model with the largest weight.
         """
-        rows, chosen = self._new_rows(X, sparse=self._path_takes_sparse), self._chosen()
-        return np.hstack([path.transform(rows)[:, :index] for path, index in chosen])
+        rows = self._new_rows(X, sparse=self._path_takes_sparse)
+        return np.hstack([path.transform(rows)[:, :index] for path, index in self._on_paths()])
+
+    @property
+    def x_scores_(self) -> Array:
+        """Scores of the training rows on the chosen components. Shape (n_rows, n_components_)."""
+        return self._of_components("x_scores")
+
+    def _of_components(self, name: str) -> Array:
+        """Return what a path has for each component; with several responses side by side."""
+        return np.hstack([getattr(path, name)[:, :index] for path, index in self._on_paths()])
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(np.sum(self.index_))
+
+
+class LinearScoresMixin(ScoresMixin):
+    """Scores that are linear in the predictors, with weights and loadings, and a way back."""
 
     def inverse_transform(self, X: Any) -> Array:
         """Return the predictors that scores, as of `transform`, stand for. Shape (n_new, p).
 
         With all components this is X itself, if it was among the training rows or n > p.
         """
-        chosen = self._chosen()
+        chosen = self._on_paths()
         if len(chosen) > 1:
             raise NotAvailableError(
                 f"There are {len(chosen)} responses with components of their own, each with "
@@ -204,11 +226,6 @@ class ScoresMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: i
                 "component(s); give scores as transform returns them."
             )
         return np.asarray(path.inverse_transform(scores))
-
-    @property
-    def x_scores_(self) -> Array:
-        """Scores of the training rows on the chosen components. Shape (n_rows, n_components_)."""
-        return self._of_components("x_scores")
 
     @property
     def x_weights_(self) -> Array:
@@ -225,14 +242,12 @@ class ScoresMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: i
         """Standardised X times these are the scores. Shape (p, n_components_)."""
         return self._of_components("x_rotations")
 
-    def _of_components(self, name: str) -> Array:
-        """Return what a path has for each component; with several responses side by side."""
-        return np.hstack([getattr(path, name)[:, :index] for path, index in self._chosen()])
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(np.sum(self.index_))
-
+# What a choice by cross-validation over groups cannot repair.
+GROUPS_REMARK = (
+    "Rows of one group are not independent, which noise level and intervals do not know: take them "
+    "as lower limits, or fit group means."
+)
 
 # What the estimators share: one path per response, a model chosen on it, answers about it
 # ----------------------------------------------------------------------------------------
@@ -248,11 +263,15 @@ class Splits:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ChosenModel:
-    """The model of one response: a row of a path, and how it was chosen."""
+    """The model of one response: a row of a path, and how it was chosen.
+
+    ``average``, if there is one, is what answers questions instead of the row.
+    """
 
     path: Any
     index: int
     selection: Selection | None = None
+    average: Average | None = None
     joint_selection: Any = None
     cv_results: Any = None
 
@@ -281,16 +300,19 @@ class PathRegressor(ResponseRegressor):
         sample_weight : (n,) array, optional
             Weights; integer weights mean repeated rows, with exact Degrees of Freedom.
         groups : (n,) array, optional
-            Rows that belong together, such as replicates of a sample: if the choice is "cv", they
-            are never split between training and test rows.
+            Rows that belong together, such as replicates of a sample. Criteria take rows as
+            independent and are overconfident then, so that the default choice ("gcv") is made by
+            cross-validation that never splits a group between training and test rows.
         """
+        self._grouped = groups is not None and not scipy.sparse.issparse(X)
         is_sparse: bool = scipy.sparse.issparse(X)
         if is_sparse and self._path_takes_sparse and self._is_cross_validated():
             raise InvalidInputError(
                 f"{self._choice_name}='cv' needs a dense X; got a sparse one of shape {X.shape}. "
                 "Choose by a criterion such as 'bic', or pass X.toarray() if it fits in memory."
             )
-        as_choice(self.dof, "dof", DOF_KINDS)
+        if self.dof is not None:
+            as_choice(self.dof, "dof", DOF_KINDS)
         X, Y = self._training_data(X, y)
         self._noise_used = self._noise()
         with warnings.catch_warnings():
@@ -308,12 +330,12 @@ class PathRegressor(ResponseRegressor):
     @property
     def path_(self) -> Any:
         """The path of the only response; with several responses see ``paths_``."""
-        chosen = self._chosen()
-        if len(chosen) > 1:
+        paths = self._on_paths()
+        if len(paths) > 1:
             raise AttributeError(
-                f"There are {len(chosen)} responses, each with a path of its own: see paths_."
+                f"There are {len(paths)} responses, each with a path of its own: see paths_."
             )
-        return chosen[0][0]
+        return paths[0][0]
 
     def predict_interval(
         self,
@@ -448,10 +470,18 @@ class PathRegressor(ResponseRegressor):
         choice = self._choice()
         if not isinstance(choice, str):
             return ChosenModel(path=path, index=self._fixed_index(path))
-        as_choice(choice, self._choice_name, (*CRITERIA, "cv"))
+        as_choice(choice, self._choice_name, (*CRITERIA, "cv", "average"))
+        if choice == "average":
+            average = path.average(self.dof or "smoothed")
+            selection = average.selection
+            return ChosenModel(
+                path=path, index=selection.index, selection=selection, average=average
+            )
         if splits is not None:
             results = self._cross_validated(X, y, weights, make, splits)
-            selection = results.select(rule=self.rule or "minimum")
+            selection = results.select(rule=self._cv_rule())
+            if splits.groups is not None:
+                selection = replace(selection, message=f"{selection.message} {GROUPS_REMARK}")
         else:
             results = None
             selection = path.select(choice, self.dof, self.noise, self.rule)
@@ -474,10 +504,15 @@ class PathRegressor(ResponseRegressor):
 
     def _publish(self, models: Sequence[ChosenModel]) -> None:
         """Set the attributes: values for one response, one entry per column for several."""
-        pairs = [(one.path, one.index) for one in models]
         self.paths_ = tuple(one.path for one in models)
         self._selections = tuple(one.selection for one in models)
         self.index_ = self._one_or_array([one.index for one in models])
+        self.average_ = self._one_or_tuple([one.average for one in models])
+        pairs = [
+            (one.path, one.index) if one.average is None else (one.average.path, 0)
+            for one in models
+        ]
+        self._answering = tuple(pairs)
         self.coef_ = self._one_or_array([np.array(path.coef[i]) for path, i in pairs])
         self.intercept_ = self._one_or_array([float(path.intercept[i]) for path, i in pairs])
         self.dof_ = self._one_or_array([float(path.dof[i]) for path, i in pairs])
@@ -487,6 +522,12 @@ class PathRegressor(ResponseRegressor):
         self.cv_results_ = self._one_or_tuple([one.cv_results for one in models])
 
     def _chosen(self) -> list[tuple[Any, int]]:
+        """Return what answers questions: a path and a row of it for every response."""
+        self._require_fitted()
+        return list(self._answering)
+
+    def _on_paths(self) -> list[tuple[Any, int]]:
+        """Return the paths of all models, and the row of the chosen one on each."""
         self._require_fitted()
         indices = np.atleast_1d(self.index_).tolist()
         return list(zip(self.paths_, indices, strict=True))
@@ -518,7 +559,7 @@ class PathRegressor(ResponseRegressor):
 
     def _noise(self) -> Noise:
         if self.noise is None:
-            return usual_noise(self.dof)
+            return usual_noise(self.dof or "smoothed")
         noise: Noise = self.noise
         return noise
 
@@ -526,8 +567,15 @@ class PathRegressor(ResponseRegressor):
         return getattr(self, self._choice_name)
 
     def _is_cross_validated(self) -> bool:
+        """Whether the choice is made by cross-validation, as it is by default with groups."""
         choice = self._choice()
-        return isinstance(choice, str) and choice == "cv"
+        if not isinstance(choice, str):
+            return False
+        return choice == "cv" or (choice == "gcv" and getattr(self, "_grouped", False))
+
+    def _cv_rule(self) -> str:
+        """Return the rule for cross-validation; rules for criteria do not apply to it."""
+        return "minimum" if self.rule is None or self._choice() != "cv" else self.rule
 
     @property
     def _takes_sparse(self) -> bool:
@@ -550,9 +598,14 @@ class ComponentRegressor(PathRegressor):
 
     @property
     def n_components_(self) -> Any:
-        """Number of components of the chosen model; (q,) array if y had columns."""
+        """Number of components of the chosen model; (q,) array if y had columns.
+
+        Of an average the weighted mean.
+        """
         self._require_fitted()
-        return self.index_
+        if self.average_ is None:
+            return self.index_
+        return self._one_or_array([float(path.parameters[i]) for path, i in self._chosen()])
 
     def _fixed_index(self, path: Path) -> int:
         # Fewer than asked for where the data support no more (with a warning).

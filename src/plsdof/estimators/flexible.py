@@ -11,7 +11,13 @@ from sklearn.preprocessing import SplineTransformer
 from plsdof._core.criteria import Noise
 from plsdof._core.inputs import Array
 from plsdof.errors import NotAvailableError
-from plsdof.estimators.base import ChosenModel, ComponentRegressor, ScoresMixin, Splits
+from plsdof.estimators.base import (
+    ChosenModel,
+    ComponentRegressor,
+    LinearScoresMixin,
+    ScoresMixin,
+    Splits,
+)
 from plsdof.selection.tuning import tune
 from plsdof.variants.kernel import KernelFunction, PositivePart, kernel_pls_path, positive_kernel
 from plsdof.variants.penalized import penalized_pls_path
@@ -55,7 +61,10 @@ class TunedRegressor(ScoresMixin, ComponentRegressor):
         values: Array,
         splits: Splits | None,
     ) -> ChosenModel:
-        by = self.n_components if isinstance(self.n_components, str) else "bic"
+        choice = self.n_components
+        averaged, fixed = choice == "average", not isinstance(choice, str)
+        by = "gcv" if averaged or fixed else choice
+        by = by if splits is None else "cv"
         chosen = tune(
             X,
             y,
@@ -63,18 +72,21 @@ class TunedRegressor(ScoresMixin, ComponentRegressor):
             values,
             parameter_name=self._joint_name,
             by=by,
-            fixed=by != self.n_components,
+            fixed=fixed,
             dof=self.dof,
             noise=self.noise,
-            rule=self.rule,
+            rule=self.rule if splits is None else self._cv_rule(),
             cv=None if splits is None else splits.cv,
             sample_weight=weights,
             n_jobs=self.n_jobs,
         )
+        average = chosen.path.average(self.dof or "smoothed") if averaged else None
+        selection = chosen.selection if average is None else average.selection
         return ChosenModel(
             path=chosen.path,
-            index=chosen.selection.index,
-            selection=chosen.selection,
+            index=selection.index,
+            selection=selection,
+            average=average,
             joint_selection=chosen,
         )
 
@@ -98,14 +110,14 @@ class KernelPLSRegressor(TunedRegressor):
 
     Parameters
     ----------
-    n_components : int or {"bic", "aic", "hqc", "gmdl", "aicc", "cp", "gcv", "cv"}
+    n_components : int or str
         A fixed number, or how to choose it.
     kernel : {"rbf", "laplacian", "poly", "linear", "precomputed"} or callable
         See `kernel_pls_path`. With "precomputed" X is the kernel matrix, in `fit` of the training
         rows and in `predict` between new and training rows.
     gamma : float or array of float, optional
         Inverse width, 1 / p by default; several values to choose from, together with the number
-        of components (by "bic" if that is fixed).
+        of components (by "gcv" if that is fixed).
     degree, coef0 : int and float
         Of the polynomial kernel.
     max_components : int
@@ -147,7 +159,7 @@ class KernelPLSRegressor(TunedRegressor):
     >>> y = np.sin(4 * X[:, 0]) + 0.1 * rng.normal(size=60)
     >>> model = KernelPLSRegressor(gamma=[0.1, 1.0, 10.0]).fit(X, y)
     >>> model.gamma_, model.n_components_, round(model.noise_std_, 2)
-    (0.1, 5, 0.1)
+    (0.1, 6, 0.1)
     """
 
     _joint_name = "gamma"
@@ -156,7 +168,7 @@ class KernelPLSRegressor(TunedRegressor):
 
     def __init__(
         self,
-        n_components: int | str = "bic",
+        n_components: int | str = "gcv",
         *,
         kernel: str | KernelFunction = "rbf",
         gamma: Any = None,
@@ -164,7 +176,7 @@ class KernelPLSRegressor(TunedRegressor):
         coef0: float = 1.0,
         max_components: int = 30,
         scale: bool = True,
-        dof: str = "exact",
+        dof: str | None = None,
         noise: Noise = None,
         rule: str | None = None,
         cv: Any = 10,
@@ -268,12 +280,12 @@ class _Lookup:
         return self.gram[np.ix_(A[:, 0].astype(np.intp), B[:, 0].astype(np.intp))]
 
 
-class PenalizedPLSRegressor(TunedRegressor):
+class PenalizedPLSRegressor(LinearScoresMixin, TunedRegressor):
     """Penalised Partial Least Squares: smooth coefficients, and additive spline models.
 
     Parameters
     ----------
-    n_components : int or {"bic", "aic", "hqc", "gmdl", "aicc", "cp", "gcv", "cv"}
+    n_components : int or str
         A fixed number, or how to choose it.
     penalty : (p, p) array, optional
         Positive semi-definite matrix; by default differences of neighbouring coefficients.
@@ -281,7 +293,7 @@ class PenalizedPLSRegressor(TunedRegressor):
         Order of the differences.
     strength : float or array of float
         Factor >= 0 of the penalty; several values to choose from, together with the number of
-        components (by "bic" if that is fixed).
+        components (by "gcv" if that is fixed).
     blocks : int or sequence of int, optional
         Number of columns of each variable; differences are taken within these blocks. See
         `make_spline_pls`.
@@ -316,7 +328,7 @@ class PenalizedPLSRegressor(TunedRegressor):
 
     def __init__(
         self,
-        n_components: int | str = "bic",
+        n_components: int | str = "gcv",
         *,
         penalty: Any = None,
         order: int = 2,
@@ -324,7 +336,7 @@ class PenalizedPLSRegressor(TunedRegressor):
         blocks: Any = None,
         max_components: int = 30,
         scale: bool = False,
-        dof: str = "exact",
+        dof: str | None = None,
         noise: Noise = None,
         rule: str | None = None,
         cv: Any = 10,

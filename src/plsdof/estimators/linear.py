@@ -6,7 +6,7 @@ from plsdof._core.criteria import Noise
 from plsdof._core.fit import default_alphas, pcr_path, pls_path, ridge_path
 from plsdof._core.path import Path
 from plsdof.chemometrics.variables import vip
-from plsdof.estimators.base import ComponentRegressor, PathRegressor, ScoresMixin
+from plsdof.estimators.base import ComponentRegressor, LinearScoresMixin, PathRegressor
 from plsdof.inference.intervals import name_features
 from plsdof.variants.several_responses import pcr_paths, pls_paths, ridge_paths
 
@@ -18,11 +18,11 @@ class _LinearComponents(ComponentRegressor):
 
     def __init__(
         self,
-        n_components: int | str = "bic",
+        n_components: int | str = "gcv",
         *,
         max_components: int = 30,
         scale: bool = True,
-        dof: str = "exact",
+        dof: str | None = None,
         noise: Noise = None,
         rule: str | None = None,
         cv: Any = 10,
@@ -45,25 +45,28 @@ class _LinearComponents(ComponentRegressor):
         return {**super()._options(n), "scale": self.scale, "solver": self.solver}
 
 
-class PLSRegressor(ScoresMixin, _LinearComponents):
+class PLSRegressor(LinearScoresMixin, _LinearComponents):
     """Partial Least Squares with the number of components chosen by exact Degrees of Freedom.
 
     Parameters
     ----------
-    n_components : int or {"bic", "aic", "hqc", "gmdl", "aicc", "cp", "gcv", "cv"}
-        A fixed number, or how to choose it.
+    n_components : int or str
+        A fixed number; or the criterion that chooses it ("gcv", "bic", "aic", "hqc", "gmdl",
+        "aicc", "cp" or "press"); or "cv" for cross-validation; or "average" for the average of all
+        models with weights GCV^(-n/2).
     max_components : int
         Limit of the search when the number is chosen.
     scale : bool
         Scale the columns to unit variance.
-    dof : {"exact", "naive", "clipped"}
-        Degrees of Freedom in the criterion.
+    dof : {"smoothed", "exact", "naive", "clipped"}, optional
+        Degrees of Freedom in the criterion; by default "smoothed", "exact" with the rule
+        "first-minimum".
     noise : {"jacobian", "dof", "naive"} or float, optional
-        Noise variance in the criterion and in the intervals; by default "jacobian" with exact and
-        "naive" with naive Degrees of Freedom.
+        Noise variance in the criterion and in the intervals; by default "jacobian", "naive" with
+        naive Degrees of Freedom.
     rule : str, optional
-        "first-minimum" (default) or "global-minimum" for a criterion; "minimum" (default),
-        "one-standard-error" or "randomization" for "cv".
+        "patient" (default), "first-minimum" or "global-minimum" for a criterion (`Path.select`);
+        "minimum" (default), "one-standard-error" or "randomization" for "cv".
     cv : int, splitter or iterable
         Folds for "cv".
     solver : {"auto", "svd", "gram"}
@@ -76,6 +79,7 @@ class PLSRegressor(ScoresMixin, _LinearComponents):
     Attributes
     ----------
     n_components_ : int
+        Of the chosen model; of an average the weighted mean, a float.
     dof_, noise_std_ : float
         Degrees of Freedom and noise standard deviation of the chosen model.
     coef_ : (p,) array
@@ -85,6 +89,8 @@ class PLSRegressor(ScoresMixin, _LinearComponents):
         All models.
     selection_ : Selection or None
         The choice in words and numbers; None for a fixed number.
+    average_ : Average or None
+        The average of all models, for "average".
     cv_results_ : CrossValidation or None
         Errors of all folds, for "cv".
     response_names_ : tuple of str or None
@@ -101,9 +107,11 @@ class PLSRegressor(ScoresMixin, _LinearComponents):
     --------
     >>> from plsdof.datasets import load_ozone
     >>> X, y = load_ozone(return_X_y=True)
-    >>> model = PLSRegressor().fit(X, y)
+    >>> model = PLSRegressor("bic", rule="first-minimum").fit(X, y)  # the choice of the paper
     >>> model.n_components_, round(model.dof_, 2), round(model.noise_std_, 2)
     (2, 6.46, 4.6)
+    >>> round(PLSRegressor("average").fit(X, y).dof_, 1)
+    13.1
     >>> two = PLSRegressor().fit(X[:, 2:], X[:, :2])
     >>> two.coef_.shape, two.n_components_.shape
     ((2, 10), (2,))
@@ -119,12 +127,12 @@ class PLSRegressor(ScoresMixin, _LinearComponents):
         (and pandas is installed). If y had columns (q, p), or a data frame with one named column
         per response.
         """
-        values = self._one_or_array([vip(path, index) for path, index in self._chosen()])
+        values = self._one_or_array([vip(path, index) for path, index in self._on_paths()])
         features = getattr(self, "feature_names_in_", None)
         return name_features(values, features, self.response_names_)
 
 
-class PCRegressor(ScoresMixin, _LinearComponents):
+class PCRegressor(LinearScoresMixin, _LinearComponents):
     """Principal components regression; parameters and attributes as `PLSRegressor`.
 
     The order of principal components does not look at y, so that the useful ones need not come
@@ -134,7 +142,7 @@ class PCRegressor(ScoresMixin, _LinearComponents):
     --------
     >>> from plsdof.datasets import load_ozone
     >>> X, y = load_ozone(return_X_y=True)
-    >>> model = PCRegressor().fit(X, y)
+    >>> model = PCRegressor("bic").fit(X, y)
     >>> model.n_components_, model.dof_
     (2, 3.0)
     """
@@ -148,8 +156,9 @@ class RidgeRegressor(PathRegressor):
 
     Parameters
     ----------
-    alpha : float or {"bic", "aic", "hqc", "gmdl", "aicc", "cp", "gcv", "cv"}
-        A penalty > 0 on the paper's scale (X scaled with divisor n - 1), or how to choose it.
+    alpha : float or str
+        A penalty > 0 on the paper's scale (X scaled with divisor n - 1), or how to choose it, as
+        for `PLSRegressor`.
     alphas : array of float, optional
         Penalties to choose from; by default 50 values from 1e4 n down to 1e-4 n.
     scale, dof, noise, rule, cv, solver, random_state, n_jobs
@@ -176,11 +185,11 @@ class RidgeRegressor(PathRegressor):
 
     def __init__(
         self,
-        alpha: float | str = "bic",
+        alpha: float | str = "gcv",
         *,
         alphas: Any = None,
         scale: bool = True,
-        dof: str = "exact",
+        dof: str | None = None,
         noise: Noise = None,
         rule: str | None = None,
         cv: Any = 10,

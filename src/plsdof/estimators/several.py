@@ -7,11 +7,11 @@ import numpy as np
 
 from plsdof._core.inputs import as_choice, as_count, as_weights
 from plsdof.errors import RankExhaustedWarning
-from plsdof.estimators.base import ResponseRegressor, ScoresMixin
+from plsdof.estimators.base import LinearScoresMixin, ResponseRegressor
 from plsdof.variants.several_responses import JOINT_CRITERIA, NOISE_MODELS, PLS2Path, pls2_path
 
 
-class PLS2Regressor(ScoresMixin, ResponseRegressor):
+class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
     """Partial Least Squares with components shared by all responses (PLS2).
 
     A component maximises the covariance with all columns of y together, so that responses that
@@ -20,9 +20,9 @@ class PLS2Regressor(ScoresMixin, ResponseRegressor):
 
     Parameters
     ----------
-    n_components : int or {"bic", "aic", "gcv"}
+    n_components : int or {"gcv", "bic", "aic", "hqc", "average"}
         A fixed number, or how to choose it: by the sum of the criterion over the responses, see
-        `PLS2Path.criterion`.
+        `PLS2Path.criterion`; or the average of all models, see `PLS2Path.average`.
     max_components : int
         Limit of the search when the number is chosen.
     algorithm : {"nipals", "simpls"}
@@ -34,7 +34,10 @@ class PLS2Regressor(ScoresMixin, ResponseRegressor):
         components and in the criterion.
     noise : {"independent", "correlated"}
         Whether the criterion takes the noise of different responses in one row as independent.
-    rule : {"first-minimum", "global-minimum"}
+    rule : {"patient", "first-minimum", "global-minimum"}
+    dof : {"smoothed", "exact", "naive"}, optional
+        Degrees of Freedom in the criterion; by default "smoothed", "exact" with the rule
+        "first-minimum".
 
     Attributes
     ----------
@@ -71,14 +74,15 @@ class PLS2Regressor(ScoresMixin, ResponseRegressor):
 
     def __init__(
         self,
-        n_components: int | str = "bic",
+        n_components: int | str = "gcv",
         *,
         max_components: int = 30,
         algorithm: str = "nipals",
         scale: bool = True,
         scale_response: bool = False,
         noise: str = "independent",
-        rule: str = "first-minimum",
+        rule: str = "patient",
+        dof: str | None = None,
     ) -> None:
         self.n_components = n_components
         self.max_components = max_components
@@ -87,6 +91,7 @@ class PLS2Regressor(ScoresMixin, ResponseRegressor):
         self.scale_response = scale_response
         self.noise = noise
         self.rule = rule
+        self.dof = dof
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit all models and choose one.
@@ -101,7 +106,7 @@ class PLS2Regressor(ScoresMixin, ResponseRegressor):
         X, Y = self._training_data(X, y)
         choosing = isinstance(self.n_components, str)
         if choosing:
-            as_choice(self.n_components, "n_components", JOINT_CRITERIA)
+            as_choice(self.n_components, "n_components", (*JOINT_CRITERIA, "average"))
         as_choice(self.noise, "noise", NOISE_MODELS)
         name = "max_components" if choosing else "n_components"
         with warnings.catch_warnings():
@@ -116,27 +121,33 @@ class PLS2Regressor(ScoresMixin, ResponseRegressor):
                 scale_response=self.scale_response,
                 sample_weight=as_weights(sample_weight, len(X)),
             )
-        self.selection_ = (
-            self.path_.select(str(self.n_components), self.noise, self.rule) if choosing else None
-        )
+        self.average_, self.selection_ = None, None
+        if self.n_components == "average":
+            self.average_ = self.path_.average(self.dof or "smoothed")
+            self.selection_ = self.average_.selection
+        elif choosing:
+            self.selection_ = self.path_.select(
+                str(self.n_components), self.noise, self.rule, dof=self.dof
+            )
         self._publish(self.path_)
         return self
 
     @property
-    def n_components_(self) -> int:
-        """Number of components of the chosen model."""
+    def n_components_(self) -> float:
+        """Number of components of the chosen model; of an average the weighted mean."""
         self._require_fitted()
-        return int(self.index_)
+        return int(self.index_) if self.average_ is None else self.average_.n_components
 
     def _publish(self, path: PLS2Path) -> None:
         # Fewer than asked for where the data support no more (with a warning).
         index = len(path.dof) - 1 if self.selection_ is None else self.selection_.index
         self.index_ = index
-        self.coef_ = self._one_or_array([np.array(column) for column in path.coef[index].T])
-        self.intercept_ = self._one_or_array(path.intercept[index].tolist())
-        self.dof_ = float(path.dof[index])
-        self.dof_by_response_ = self._one_or_array(path.dof_by_response[index].tolist())
-        self.noise_std_ = self._one_or_array(np.sqrt(path.noise_variance()[index]).tolist())
+        model = path.model(index) if self.average_ is None else self.average_
+        self.coef_ = self._one_or_array([np.array(column) for column in model.coef.T])
+        self.intercept_ = self._one_or_array(model.intercept.tolist())
+        self.dof_ = model.dof
+        self.dof_by_response_ = self._one_or_array(model.dof_by_response.tolist())
+        self.noise_std_ = self._one_or_array(np.sqrt(model.noise_variance).tolist())
 
-    def _chosen(self) -> list[tuple[PLS2Path, int]]:
+    def _on_paths(self) -> list[tuple[PLS2Path, int]]:
         return [(self.path_, self.index_)]

@@ -302,7 +302,8 @@ def detach(
     >>> from plsdof.datasets import load_ozone
     >>> ozone = load_ozone()
     >>> path = pls_path(ozone.data, ozone.target)
-    >>> model = detach(path, path.select(), names=tuple(ozone.feature_names), response="ozone")
+    >>> choice = path.select("bic", rule="first-minimum")
+    >>> model = detach(path, choice, names=tuple(ozone.feature_names), response="ozone")
     >>> model
     PortableModel(pls, n_components=2, response='ozone', p=12)
     >>> bool(np.allclose(model.predict(ozone.data), path.fitted[2], rtol=1e-12, atol=0))

@@ -118,7 +118,7 @@ def by_naive_dof(problem: Problem) -> Choice:
 def by_closed_form(problem: Problem) -> Choice:
     """Choose by BIC with `plsdof.pls_path`, its exact Degrees of Freedom and eq. (sigmastar)."""
     path = pls_path(problem.X, problem.y, problem.max_components)
-    chosen = path.select("bic")
+    chosen = path.select("bic", rule="first-minimum")
     return Choice(
         components=chosen.n_components,
         dof=float(path.dof[chosen.index]),

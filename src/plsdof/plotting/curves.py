@@ -99,7 +99,7 @@ class DoFDisplay:
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
         """Draw the Degrees of Freedom of a fitted estimator's path."""
-        model = as_model(estimator)
+        model = as_model(estimator, average=False)
         return cls.from_path(model.path, model.estimator.selection_, ax=ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
@@ -222,7 +222,7 @@ class CriterionDisplay:
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
         """Draw what a fitted estimator chose its model by (BIC if its size was given)."""
-        model = as_model(estimator)
+        model = as_model(estimator, average=False)
         cv, chosen = getattr(model.estimator, "cv_results_", None), model.estimator.selection_
         if cv is not None:
             return cls.from_cross_validation(cv, chosen, ax=ax, **kwargs)
@@ -322,7 +322,7 @@ class ErrorDisplay:
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
         """Draw the errors of a fitted estimator's path, cross-validated if it was."""
-        model = as_model(estimator)
+        model = as_model(estimator, average=False)
         cv, chosen = getattr(model.estimator, "cv_results_", None), model.estimator.selection_
         return cls.from_path(model.path, chosen, cv=cv, ax=ax, **kwargs)
 

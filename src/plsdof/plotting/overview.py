@@ -86,11 +86,11 @@ def overview_figure(
 
 
 def information_criterion(path: Path, selection: Selection) -> tuple[str, Array] | None:
-    """Return name and scores of the criterion behind a choice; BIC beside a cross-validation."""
+    """Return name and scores of the criterion behind a choice; GCV beside a cross-validation."""
     if not selection.criterion.startswith("cv-"):
         return selection.criterion, selection.scores
     try:
-        return "bic", path.criterion("bic")
+        return "gcv", path.criterion("gcv", "smoothed")
     except NotAvailableError:
         return None
 

@@ -306,6 +306,7 @@ def _one_coefficient(
 # ---------------------------------------------------------------------------------
 
 _RULES = {
+    "patient": "smallest value before three models without improvement",
     "first-minimum": "first local minimum",
     "global-minimum": "minimum",
     "minimum": "minimum",
@@ -314,6 +315,7 @@ _RULES = {
 }
 _DOF_WORDS = {
     "exact": "with exact Degrees of Freedom",
+    "smoothed": "with smoothed Degrees of Freedom",
     "naive": "with the number of components + 1 as Degrees of Freedom",
     "clipped": "with Degrees of Freedom limited to min(n - 1, p + 1)",
 }
@@ -389,16 +391,16 @@ def _features(subject: Subject) -> dict[str, Any]:
 
 
 def _other_choice(subject: Subject) -> dict[str, str] | None:
-    """Return what cross-validation would have taken, or BIC where it was the choice."""
+    """Return what cross-validation would have taken, or GCV where it was the choice."""
     by_cv = subject.selection.criterion.startswith("cv-")
     if not by_cv and subject.cv is None:
         return None
     try:
-        other = subject.path.select("bic") if by_cv or subject.cv is None else subject.cv.select()
+        other = subject.path.select() if by_cv or subject.cv is None else subject.cv.select()
     except NotAvailableError:
         return None
     return {
-        "by": "BIC with exact Degrees of Freedom" if by_cv else "cross-validation",
+        "by": "GCV with smoothed Degrees of Freedom" if by_cv else "cross-validation",
         "words": model_words(other.parameter, other.parameter_name),
         "simpler": "" if by_cv else _simplest_within_error(subject.cv),
     }

@@ -54,7 +54,7 @@ class Tuning:
     >>> from plsdof.variants import select_kernel
     >>> from plsdof.datasets import load_ozone
     >>> select_kernel(*load_ozone(return_X_y=True), [0.001, 0.01], max_components=3)
-    Tuning(gamma=0.01, n_components=2, criterion='bic')
+    Tuning(gamma=0.01, n_components=3, criterion='gcv')
     """
 
     parameter_name: str
@@ -89,9 +89,9 @@ def tune(
     values: Array,
     *,
     parameter_name: str,
-    by: str = "bic",
+    by: str = "gcv",
     fixed: bool = False,
-    dof: str = "exact",
+    dof: str | None = None,
     noise: Noise = None,
     rule: str | None = None,
     cv: Any = 10,
@@ -103,8 +103,8 @@ def tune(
 ) -> Tuning:
     """Choose a number of components and a value of ``parameter_name`` together.
 
-    A criterion chooses on every path by ``rule``, by default the first local minimum over the
-    number of components, and then the value whose choice has the smallest score. Cross-validation
+    A criterion chooses on every path by ``rule``, by default with patience over the number of
+    components, and then the value whose choice has the smallest score. Cross-validation
     takes the pair with the smallest error ("minimum"), or, among the pairs within one standard
     error of it, the one with the fewest Degrees of Freedom ("one-standard-error").
 
@@ -114,7 +114,7 @@ def tune(
     make : callable
         ``make(X, y, sample_weight=..., **{parameter_name: value})`` returns a path.
     values : (G,) array
-    by : {"bic", "aic", "hqc", "gmdl", "aicc", "cp", "gcv", "cv"}
+    by : {"gcv", "bic", "aic", "hqc", "gmdl", "aicc", "cp", "press", "cv"}
     fixed : bool
         Compare the largest models of the paths by a criterion, not all of them.
     dof, noise, rule

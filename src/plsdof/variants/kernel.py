@@ -631,13 +631,13 @@ def select_kernel(
     gammas: Any = None,
     *,
     kernel: str = "rbf",
-    by: str = "bic",
+    by: str = "gcv",
     max_components: int = 30,
     degree: int = 3,
     coef0: float = 1.0,
     scale: bool = True,
     sample_weight: Any = None,
-    dof: str = "exact",
+    dof: str | None = None,
     noise: Noise = None,
     rule: str | None = None,
     cv: Any = 10,
@@ -653,7 +653,7 @@ def select_kernel(
     gammas : array of float, optional
         Inverse widths to compare; by default 7 values from 0.01 / p to 10 / p.
     kernel : {"rbf", "laplacian", "poly"}
-    by : {"bic", "aic", "hqc", "gmdl", "aicc", "cp", "gcv", "cv"}
+    by : {"gcv", "bic", "aic", "hqc", "gmdl", "aicc", "cp", "press", "cv"}
         A criterion, or cross-validated mean squared error.
     dof, noise, rule, cv, groups, random_state, n_jobs, progress
         See `selection.tuning.tune`.
@@ -667,7 +667,7 @@ def select_kernel(
     >>> y = np.sin(4 * X[:, 0]) + 0.1 * rng.normal(size=60)
     >>> choice = select_kernel(X, y, [0.1, 1.0, 10.0])
     >>> choice.value, choice.n_components
-    (0.1, 5)
+    (0.1, 6)
     """
     as_choice(kernel, "kernel", WITH_GAMMA)
     X, y, sample_weight = opened_table(X, y, sample_weight)

@@ -36,7 +36,7 @@ from plsdof._core.inputs import (
 from plsdof._core.path import PLSPath
 from plsdof._core.spectrum import SOLVERS, Decomposition, decompose
 from plsdof._core.work import threads_for
-from plsdof.errors import ConstantColumnWarning, InvalidInputError, MissingExtraError
+from plsdof.errors import ConstantColumnWarning, InvalidInputError
 from plsdof.selection.tuning import Tuning, tune
 
 # Quadratic penalties P on coefficients, through a factor of the metric A = I + P
@@ -288,10 +288,8 @@ def spline_basis(
     >>> basis.features.shape, basis.blocks
     ((10, 12), (6, 6))
     """
-    try:
-        from sklearn.preprocessing import SplineTransformer
-    except ImportError as error:
-        raise MissingExtraError("scikit-learn", "sklearn", "A B-spline basis") from error
+    from sklearn.preprocessing import SplineTransformer
+
     p = as_matrix(X, min_rows=2).shape[1]
     transformer = SplineTransformer(
         n_knots=as_count(n_knots, "n_knots", minimum=2),
@@ -474,7 +472,7 @@ def select_strength(
     y: Any,
     strengths: Any = None,
     *,
-    by: str = "bic",
+    by: str = "gcv",
     penalty: Any = None,
     order: int = 2,
     blocks: Any = None,
@@ -482,7 +480,7 @@ def select_strength(
     scale: bool = False,
     solver: str = "auto",
     sample_weight: Any = None,
-    dof: str = "exact",
+    dof: str | None = None,
     noise: Noise = None,
     rule: str | None = None,
     cv: Any = 10,
@@ -497,7 +495,7 @@ def select_strength(
     ----------
     strengths : array of float, optional
         Strengths >= 0 to compare; by default 0 and 8 values from 1e-1 to 1e6.
-    by : {"bic", "aic", "hqc", "gmdl", "aicc", "cp", "gcv", "cv"}
+    by : {"gcv", "bic", "aic", "hqc", "gmdl", "aicc", "cp", "press", "cv"}
         A criterion, or cross-validated mean squared error.
     dof, noise, rule, cv, groups, random_state, n_jobs, progress
         See `selection.tuning.tune`.

@@ -13,8 +13,8 @@ along a first axis.
 """
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Generic, TypeVar
 
@@ -23,7 +23,8 @@ import numpy.typing as npt
 
 from plsdof._core import criteria
 from plsdof._core.criteria import Fits, Selection
-from plsdof._core.filters import SUPPORTED_ERROR, pcr_filter, pls_filter, ridge_filter
+from plsdof._core.display import one_line
+from plsdof._core.filters import pcr_filter, pls_filter, ridge_filter
 from plsdof._core.fit import (
     MakeFilter,
     default_alphas,
@@ -36,6 +37,8 @@ from plsdof._core.inputs import (
     Array,
     Units,
     as_choice,
+    as_count,
+    as_generator,
     as_matrix,
     as_new_rows,
     as_positive,
@@ -47,10 +50,26 @@ from plsdof._core.inputs import (
     shortened,
     standardize,
 )
-from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath, as_row
-from plsdof._core.spectrum import SOLVERS, Decomposition, Spectrum, decompose
+from plsdof._core.path import (
+    Path,
+    PCRPath,
+    PLSPath,
+    RidgePath,
+    as_row,
+    default_dof,
+    predictors_of,
+)
+from plsdof._core.smoothing import DRAWS
+from plsdof._core.spectrum import SOLVERS, Decomposition, decompose
 from plsdof._core.work import threads_for
-from plsdof.errors import RankExhaustedWarning
+from plsdof.errors import NotAvailableError, RankExhaustedWarning
+from plsdof.variants._pls2 import (
+    ALGORITHMS,
+    JointFit,
+    joint_fit,
+    residual_slopes,
+    sampled_traces,
+)
 
 # Several responses, one model each: a path per column of Y on one decomposition of X
 # -----------------------------------------------------------------------------------
@@ -275,312 +294,6 @@ def _reported(
     return paths
 
 
-# PLS2 in rotated coordinates, with its derivative carried along (forward differentiation)
-# ----------------------------------------------------------------------------------------
-
-ALGORITHMS = ("nipals", "simpls")
-_EPS = float(np.finfo(np.float64).eps)
-# As in `filters`: largest deviation over perturbed copies, times a safety factor.
-_COPIES = 2
-_SAFETY = 4.0
-# Two singular values closer than this, relatively, count as one.
-_EQUAL = 1e-10
-# Numbers held at once by the tangents of one block of directions: 64 MB.
-_BLOCK_ENTRIES = 8_000_000
-
-
-@dataclass(frozen=True, kw_only=True)
-class JointFit:
-    """PLS2 fits for m = 0..M in rotated coordinates.
-
-    Attributes
-    ----------
-    fitted, residuals : (M + 1, r, q) arrays
-    traces : (M + 1, q, q) array
-        ``traces[:, j, k]`` are the sums over i of d zhat_ij / d z_ik, without intercepts.
-    error : (M + 1,) array
-        Estimated absolute error of the traces of ``traces``.
-    scores : (r, M) array
-        Orthonormal.
-    lengths : (M,) array
-        Of the scores for weight vectors of length one.
-    message : str
-        Why there are fewer components than asked for; empty if there are not.
-    """
-
-    fitted: Array
-    residuals: Array
-    traces: Array
-    error: Array
-    scores: Array
-    lengths: Array
-    message: str
-
-
-@dataclass(frozen=True)
-class _Moving:
-    """A quantity and its tangent in B directions, shape (B, *value.shape)."""
-
-    value: Array
-    tangent: Array
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Run:
-    fitted: Array
-    residuals: Array
-    traces: Array
-    scores: Array
-    lengths: Array
-    message: str
-
-
-def joint_fit(
-    spectra: Sequence[Spectrum], max_components: int | None, algorithm: str, *, scaled: bool
-) -> JointFit:
-    """Fit PLS2 and differentiate it, with 0..M components.
-
-    Parameters
-    ----------
-    spectra : sequence of Spectrum
-        One per response, of the same X.
-    max_components : int or None
-    algorithm : {"nipals", "simpls"}
-    scaled : bool
-        Whether the responses were divided by their standard deviations, which then move too.
-
-    Notes
-    -----
-    Cost: O(r^2 q M (q + M)) time, three times over for the error; bounded memory.
-    """
-    rank = spectra[0].rank
-    wanted = rank if max_components is None else max_components
-    copies = [
-        _run(S, Z, min(wanted, rank), algorithm, spectra[0].n if scaled else None)
-        for S, Z in _with_copies(spectra)
-    ]
-    main = copies[0]
-    error = _error(copies)
-    dof = len(spectra) + _total(main)
-    bad = ~(error <= SUPPORTED_ERROR * np.maximum(1.0, np.abs(dof)))
-    size = int(np.argmax(bad)) if bad.any() else len(bad)
-    return JointFit(
-        fitted=read_only(main.fitted[:size]),
-        residuals=read_only(main.residuals[:size]),
-        traces=read_only(main.traces[:size]),
-        error=read_only(error[:size]),
-        scores=read_only(main.scores[: size - 1].T),
-        lengths=read_only(main.lengths[: size - 1]),
-        message=_why_ended(size - 1, wanted, main, rank),
-    )
-
-
-def _with_copies(spectra: Sequence[Spectrum]) -> list[tuple[Array, Array]]:
-    """Return (S, Z) and copies shifted by their errors in random directions."""
-    lam, lam_error = spectra[0].eigenvalues, spectra[0].eigenvalue_error
-    Z = np.column_stack([one.z for one in spectra])
-    Z_error = np.column_stack([one.z_error for one in spectra])
-    rng = np.random.default_rng(2011)
-    pairs = [(np.sqrt(lam), Z)]
-    for _ in range(_COPIES):
-        shifted = lam + rng.choice([-1.0, 1.0], lam.shape) * lam_error
-        moved = Z + rng.choice([-1.0, 1.0], Z.shape) * Z_error
-        pairs.append((np.sqrt(np.maximum(shifted, lam / 2)), moved))
-    return pairs
-
-
-def _total(run: _Run) -> Array:
-    """Return the trace of d vec(Zhat) / d vec(Z) for every number of components."""
-    return np.asarray(np.trace(run.traces, axis1=1, axis2=2))
-
-
-def _error(copies: Sequence[_Run]) -> Array:
-    """Return the error estimate of the sums of traces; infinite where a copy ended earlier."""
-    main = copies[0]
-    total, error = _total(main), np.zeros(len(main.traces))
-    for copy in copies[1:]:
-        common = min(len(main.traces), len(copy.traces))
-        deviation = _total(copy)[:common] - total[:common]
-        error[:common] = np.maximum(error[:common], np.abs(deviation))
-        error[common:] = np.inf
-    own = np.diagonal(main.traces, axis1=1, axis2=2)
-    size = float(main.residuals[0].size) + np.abs(own).sum(axis=1)
-    return np.asarray(_SAFETY * (error + _EPS * size))
-
-
-def _why_ended(size: int, wanted: int, run: _Run, rank: int) -> str:
-    if size >= min(wanted, rank):
-        return f"X has rank {rank}, so there is no further component." if wanted > size else ""
-    if size < len(run.traces) - 1:
-        return (
-            f"from component {size + 1} on, rounding in the data's decomposition changes the "
-            f"Degrees of Freedom by more than {SUPPORTED_ERROR:g} relative."
-        )
-    return run.message
-
-
-def _run(S: Array, Z: Array, steps: int, algorithm: str, n_scaled: float | None) -> _Run:
-    """Fit, and sum up the derivatives of all r q directions, block by block."""
-    r, q = Z.shape
-    fits = _values(S, Z, steps, algorithm)
-    steps = len(fits.fitted) - 1
-    traces = np.zeros((steps + 1, q, q))
-    block = max(1, _BLOCK_ENTRIES // max(1, 2 * r * (q + steps)))
-    for start in range(0, r * q, block):
-        rows, columns = np.divmod(np.arange(start, min(start + block, r * q)), q)
-        each, responses = np.arange(len(rows)), np.eye(q)[columns]
-        moving = _Moving(Z, _tangent(Z, rows, columns, n_scaled))
-        for m, step in enumerate(_components(S, moving, steps, algorithm), start=1):
-            change = (moving.tangent - step.residual.tangent)[each, rows]
-            if n_scaled is not None:
-                # The scale that multiplies the fit moves with the response, too.
-                shares = Z[rows, columns] / (n_scaled - 1.0)
-                change[each, columns] += fits.fitted[m, rows, columns] * shares
-            traces[m] += change.T @ responses
-    return replace(fits, traces=traces)
-
-
-def _values(S: Array, Z: Array, steps: int, algorithm: str) -> _Run:
-    """Fit without derivatives, as many components as there are."""
-    fitted, residuals, message = [np.zeros_like(Z)], [Z], ""
-    scores, lengths = [], []
-    still = _Moving(Z, np.zeros((0, *Z.shape)))
-    try:
-        for step in _components(S, still, steps, algorithm):
-            score = step.score.value
-            fitted.append(fitted[-1] + np.outer(score, score @ residuals[-1]))
-            residuals.append(step.residual.value)
-            scores.append(score)
-            lengths.append(step.length)
-    except _EndedError as end:
-        message = str(end)
-    return _Run(
-        fitted=np.array(fitted),
-        residuals=np.array(residuals),
-        traces=np.zeros((len(fitted), Z.shape[1], Z.shape[1])),
-        scores=np.array(scores).reshape(len(scores), len(Z)),
-        lengths=np.array(lengths),
-        message=message,
-    )
-
-
-def _tangent(
-    Z: Array, rows: npt.NDArray[np.intp], columns: npt.NDArray[np.intp], n_scaled: float | None
-) -> Array:
-    """Return the derivative of Z in the directions of its entries (rows, columns). (B, r, q)."""
-    tangent = np.zeros((len(rows), *Z.shape))
-    each = np.arange(len(rows))
-    tangent[each, rows, columns] = 1.0
-    if n_scaled is not None:
-        # d (y/s) = dy/s - y ds/s^2 with ds = y'dy / ((n - 1) s), in units where s = 1.
-        shares = Z[rows, columns] / (n_scaled - 1.0)
-        tangent[each, :, columns] -= Z.T[columns] * shares[:, None]
-    return tangent
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Step:
-    score: _Moving
-    residual: _Moving
-    length: float
-
-
-class _EndedError(Exception):
-    """There is no next component; the message says why."""
-
-
-def _components(S: Array, Z: _Moving, steps: int, algorithm: str) -> Iterator[_Step]:
-    """Run PLS2 and carry the tangents along.
-
-    The weight vector is w = A c, c the dominant right singular vector of A, with A = diag(S) F
-    for "nipals" and A = X'Y without its part along earlier loadings for "simpls".
-    """
-    residual, cross = Z, _scaled(S, Z)
-    scores, loadings = _Basis(steps, Z), _Basis(steps, Z)
-    first = float(np.linalg.norm(cross.value))
-    for _ in range(steps):
-        weight = _dominant(cross, first)
-        raw = _scaled(S, weight)
-        score = scores.append(raw)
-        residual = _deflated(residual, score)
-        length = float(score.value @ raw.value) / float(np.linalg.norm(weight.value))
-        yield _Step(score=score, residual=residual, length=length)
-        if algorithm == "nipals":
-            cross = _scaled(S, residual)
-        else:
-            cross = _deflated(cross, loadings.append(_scaled(S, score)))
-
-
-def _scaled(S: Array, quantity: _Moving) -> _Moving:
-    """Multiply rows by the singular values."""
-    factor = S if quantity.value.ndim == 1 else S[:, None]
-    return _Moving(factor * quantity.value, factor * quantity.tangent)
-
-
-def _dominant(A: _Moving, first: float) -> _Moving:
-    """Return w = A c with c the dominant right singular vector of A.
-
-    With A = P diag(s) C', c = C_1 and p = P_1,
-
-        dc = sum_{j > 1} C_j (s_1 C_j' dA' p + s_j P_j' dA c) / (s_1^2 - s_j^2)
-
-    and what of dc lies outside the rows of A does not move w.
-    """
-    P, s, C_t = np.linalg.svd(A.value, full_matrices=False)
-    if not s[0] > A.value.shape[0] * _EPS * first:
-        raise _EndedError("the responses have no covariance with X left.")
-    if len(s) > 1 and s[0] - s[1] <= _EQUAL * s[0]:
-        raise _EndedError(
-            "two singular values of the deflated X'Y coincide, where the next component is not "
-            "unique and the fit not differentiable."
-        )
-    c = C_t[0]
-    from_left = P[:, 0] @ A.tangent  # dA' p, (B, q)
-    from_right = A.tangent @ c  # dA c, (B, r)
-    moved = (s[0] * (from_left @ C_t[1:].T) + s[1:] * (from_right @ P[:, 1:])) / (
-        s[0] ** 2 - s[1:] ** 2
-    )
-    return _Moving(A.value @ c, from_right + (moved * s[1:]) @ P[:, 1:].T)
-
-
-def _deflated(M: _Moving, g: _Moving) -> _Moving:
-    """Return M - g g'M for a unit vector g."""
-    along = g.value @ M.value
-    d_along = g.tangent @ M.value + g.value @ M.tangent
-    return _Moving(
-        M.value - np.outer(g.value, along),
-        M.tangent - g.tangent[:, :, None] * along - g.value[:, None] * d_along[:, None, :],
-    )
-
-
-class _Basis:
-    """Orthonormal vectors that move, one after the other."""
-
-    def __init__(self, most: int, like: _Moving) -> None:
-        directions, r = like.tangent.shape[:2]
-        self._value = np.zeros((most, r))
-        self._tangent = np.zeros((directions, most, r))
-        self._size = 0
-
-    def append(self, vector: _Moving) -> _Moving:
-        """Orthonormalise a vector against the basis (twice) and add it."""
-        Q, d_Q = self._value[: self._size], self._tangent[:, : self._size]
-        v, d_v = vector.value, vector.tangent
-        for _ in range(2):
-            along = Q @ v
-            d_along = d_Q @ v + d_v @ Q.T
-            v, d_v = v - along @ Q, d_v - along @ d_Q - d_along @ Q
-        length = float(np.linalg.norm(v))
-        if not length > _EPS * float(np.linalg.norm(vector.value)):
-            raise _EndedError("X has no further direction.")
-        v = v / length
-        d_v = d_v / length
-        d_v -= np.outer(d_v @ v, v)
-        self._value[self._size], self._tangent[:, self._size] = v, d_v
-        self._size += 1
-        return _Moving(v, d_v)
-
-
 # PLS2: one set of components for several responses, with exact Degrees of Freedom
 # --------------------------------------------------------------------------------
 
@@ -609,6 +322,8 @@ class PLS2Path:
         Column names of Y; "0", "1", ... if it had none.
     algorithm : str
         "nipals" or "simpls".
+    scale_response : bool
+        Whether ``y_scale`` are the standard deviations of the responses.
 
     Examples
     --------
@@ -627,6 +342,7 @@ class PLS2Path:
     outside: Array
     names: tuple[str, ...]
     algorithm: str
+    scale_response: bool = False
 
     @property
     def n_components(self) -> npt.NDArray[np.intp]:
@@ -707,6 +423,25 @@ class PLS2Path:
         S = self.decomposition.singular_values[:, None]
         return read_only(self.decomposition.to_features(self.fit.scores * self.fit.lengths / S))
 
+    @cached_property
+    def x_weights(self) -> Array:
+        """Orthonormal weight vectors that span `x_rotations`, in order. Shape (p, M).
+
+        Those of NIPALS; the components of SIMPLS do not need them.
+        """
+        Q, R = np.linalg.qr(self.x_rotations)
+        return read_only(Q * np.where(np.diagonal(R) < 0, -1.0, 1.0))
+
+    @cached_property
+    def x_loadings(self) -> Array:
+        """Loadings P = X't / (t't), standardised units. Shape (p, M)."""
+        S = self.decomposition.singular_values[:, None]
+        return read_only(self.decomposition.to_features(S * self.fit.scores / self.fit.lengths))
+
+    def inverse_transform(self, scores: Any) -> Array:
+        """Return the predictors that scores stand for; see `ComponentPath.inverse_transform`."""
+        return predictors_of(as_matrix(scores, "scores"), self.x_loadings, self.units)
+
     def transform(self, X_new: Any) -> Array:
         """Return the scores of new rows on all components. Shape (n_new, M)."""
         new = as_new_rows(X_new, len(self.units.x_mean), self.units.names)
@@ -726,7 +461,126 @@ class PLS2Path:
         root = np.sqrt(np.where(spare > 0, spare, np.nan))
         return read_only(self._residual_products / (root[:, :, None] * root[:, None, :]))
 
-    def criterion(self, name: str, noise: str = "independent") -> Array:
+    def smoothed_dof_by_response(self, draws: int = DRAWS, random_state: int = 0) -> Array:
+        """Average `dof_by_response` over responses drawn around a fit. Shape (M + 1, q).
+
+        As `Path.smoothed_dof`, with the derivative of a drawn response estimated by random
+        directions, whose noise averages out over the draws.
+        """
+        weights = self.weights("exact")
+        spare = self.units.n - weights @ self.dof_by_response
+        mean = np.tensordot(weights, self.fit.fitted, axes=1)
+        left_over = np.sum((self.fit.residuals[0] - mean) ** 2, axis=0)
+        left_over += np.diagonal(self.outside) / self.y_scale**2
+        noise = np.sqrt(left_over / spare)
+        values = self.dof_by_response[None]
+        if len(self.dof) > 1 and noise.any():
+            rng = as_generator(random_state)
+            traces = [
+                sampled_traces(
+                    self.decomposition.singular_values,
+                    mean + noise * rng.standard_normal(mean.shape),
+                    len(self.dof) - 1,
+                    self.algorithm,
+                    self.units.n if self.scale_response else None,
+                    rng,
+                )
+                for _ in range(as_count(draws, "draws", minimum=1))
+            ]
+            values = np.concatenate([values, 1.0 + np.array(traces)])
+        clipped = np.clip(values, 1.0, self.units.n)
+        counted = np.isfinite(clipped)
+        return read_only(np.nansum(clipped, axis=0) / counted.sum(axis=0))
+
+    def smoothed_dof(self, draws: int = DRAWS, random_state: int = 0) -> Array:
+        """Sum `smoothed_dof_by_response` over the responses. Shape (M + 1,)."""
+        return read_only(self.smoothed_dof_by_response(draws, random_state).sum(axis=1))
+
+    def weights(self, dof: str = "smoothed") -> Array:
+        """Weigh all models by prod_j GCV_j^(-n/2) within the guard. Shape (M + 1,), sum 1.
+
+        One factor per response j: weights do not depend on the units of the responses.
+        """
+        values, n = self._dof_of(dof), self.units.n
+        allowed = criteria.candidates(values.mean(axis=1), n)
+        if not allowed.any():
+            raise NotAvailableError("No model has between 1 and 0.9 n Degrees of Freedom.")
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(criteria.gcv(self.rss, values, n)).sum(axis=1)
+        logs = np.where(allowed & ~np.isnan(logs), logs, np.inf)
+        best = logs.min()
+        if not np.isfinite(best):  # an exact fit of all responses: the simplest one
+            return read_only(np.arange(len(logs)) == np.argmin(logs))
+        weights = np.exp(-n / 2 * (logs - best))
+        return read_only(weights / weights.sum())
+
+    def average(self, dof: str = "smoothed") -> "PLS2Average":
+        """Average all models with `weights`; see `Path.average`."""
+        weights = self.weights(dof)
+        moved = weights @ self.dof_by_response + self._moved_by_weights(weights)
+        heaviest = int(np.argmax(weights))
+        return PLS2Average(
+            path=self,
+            weights=weights,
+            dof_by_response=read_only(moved),
+            selection=Selection(
+                index=heaviest,
+                parameter=float(heaviest),
+                parameter_name="n_components",
+                scores=read_only(self.criterion("gcv", dof=dof)),
+                criterion="gcv",
+                rule="average",
+                dof=dof,
+                noise="not used",
+                message=criteria.average_in_words(
+                    weights, [self.label(i) for i in self.n_components], float(moved.sum())
+                ),
+            ),
+        )
+
+    def model(self, m: int) -> "PLS2Average":
+        """Return one model, as an average with all weight on it."""
+        index = self.index(m)
+        return PLS2Average(
+            path=self,
+            weights=read_only(self.n_components == index),
+            dof_by_response=read_only(self.dof_by_response[index]),
+        )
+
+    def _moved_by_weights(self, weights: Array) -> Array:
+        """Return what the dependence of the weights on Y adds to `dof_by_response`. Shape (q,).
+
+        sum_m w_m sum_i (zhat_m - zhat)_ij g_m,ij with g_m = -(n/2) sum_l d log RSS_ml / dz, so
+        derivatives of the residual sums of squares in the directions (zhat_m - zhat)_j are needed.
+        """
+        q = len(self.names)
+        Z, scale = self.fit.residuals[0], self.y_scale**2
+        spread = self.fit.fitted - np.tensordot(weights, self.fit.fitted, axes=1)
+        # One direction per response: what the fit of that response moves.
+        directions = spread[:, None] * np.eye(q)[:, None]
+        slopes = residual_slopes(
+            self.decomposition.singular_values,
+            Z,
+            directions,
+            self.algorithm,
+            self.units.n if self.scale_response else None,
+            np.diagonal(self.outside) / scale,
+        )
+        rss = (self.rss / scale)[:, None]
+        relative = np.divide(slopes, rss, out=np.zeros_like(slopes), where=rss > 0).sum(axis=2)
+        return np.asarray(-self.units.n / 2 * (weights @ relative))
+
+    def _dof_of(self, kind: str) -> Array:
+        as_choice(kind, "dof", ("exact", "smoothed", "naive"))
+        if kind == "naive":
+            return np.repeat(1.0 + self.n_components[:, None], len(self.names), axis=1)
+        return self._smoothed if kind == "smoothed" else self.dof_by_response
+
+    @cached_property
+    def _smoothed(self) -> Array:
+        return self.smoothed_dof_by_response()
+
+    def criterion(self, name: str, noise: str = "independent", dof: str = "exact") -> Array:
         """Evaluate a criterion for all responses together. Shape (M + 1,).
 
         With W_j one over the squared ``y_scale`` (1 unless responses were scaled),
@@ -746,27 +600,57 @@ class PLS2Path:
             Whether the noise of different responses in the same row is independent. If not,
             sigma_j^2 DoF_j, which stands for sum_i cov(yhat_ij, y_ij), is by Stein's lemma
             sum_k Sigma_jk D_jk with Sigma = `noise_covariance` and D = `dof_matrix`.
+        dof : {"exact", "smoothed", "naive"}
+            DoF_j: `dof_by_response`, `smoothed_dof_by_response`, or m + 1.
         """
         as_choice(name, "criterion", JOINT_CRITERIA)
         as_choice(noise, "noise", NOISE_MODELS)
-        dof, variance = self.dof_by_response, self.noise_variance()
+        values = self._dof_of(dof)
+        variance = criteria.noise_from_dof(self.rss, values, self.units.n)
         if noise == "correlated":
-            covariance = np.sum(self.noise_covariance() * self.dof_matrix, axis=2)
+            others = self.dof_matrix * (1.0 - np.eye(len(self.names)))
+            covariance = np.sum(self.noise_covariance() * others, axis=2)
             # Without any noise there is nothing that could be correlated.
-            dof = np.divide(covariance, variance, out=dof.copy(), where=variance > 0)
-        fits = Fits(rss=self.rss, dof=dof, noise=variance, n=self.units.n, total=np.nan)
+            values = values + np.divide(
+                covariance, variance, out=np.zeros_like(values), where=variance > 0
+            )
+        fits = Fits(rss=self.rss, dof=values, noise=variance, n=self.units.n, total=np.nan)
         return np.asarray(np.sum(criteria.score(name, fits) / self.y_scale**2, axis=1))
 
     def select(
-        self, criterion: str = "bic", noise: str = "independent", rule: str = "first-minimum"
+        self,
+        criterion: str = "gcv",
+        noise: str = "independent",
+        rule: str = "patient",
+        *,
+        dof: str | None = None,
+        patience: int = criteria.PATIENCE,
     ) -> Selection:
         """Choose one number of components for all responses; see `criterion`.
 
-        Rules, and what is never chosen, as for `Path.select`.
+        Rules, Degrees of Freedom and what is never chosen as for `Path.select`; the guard looks
+        at the mean over the responses.
         """
-        scores = self.criterion(criterion, noise)
-        implausible = self.dof < len(self.names) - 1e-9
-        index = criteria.choose(np.where(implausible, np.nan, scores), rule)
+        dof = default_dof(rule) if dof is None else dof
+        scores = self.criterion(criterion, noise, dof)
+        allowed = criteria.candidates(self._dof_of(dof).mean(axis=1), self.units.n)
+        eligible = np.where(allowed, scores, np.nan) if allowed.any() else scores
+        index = criteria.choose(eligible, rule, as_count(patience, "patience", minimum=1))
+        count = len(self.names)
+        text = [
+            f"{rule} of {criterion} over {count} response(s) at {self.label(index)} "
+            f"({self.dof[index]:.2f} Degrees of Freedom)."
+        ]
+        text += criteria.remarks(
+            scores=scores,
+            allowed=allowed,
+            chosen=index,
+            criterion=criterion,
+            n=self.units.n,
+            dof=self.dof / count,
+            labels=[self.label(i) for i in self.n_components],
+            longer=not self.message and len(self.dof) - 1 < len(self.decomposition.eigenvalues),
+        )
         return Selection(
             index=index,
             parameter=float(index),
@@ -774,10 +658,9 @@ class PLS2Path:
             scores=read_only(scores),
             criterion=criterion,
             rule=rule,
-            dof="exact",
+            dof=dof,
             noise=noise,
-            message=f"{rule} of {criterion} over {len(self.names)} response(s) at "
-            f"{self.label(index)} ({self.dof[index]:.2f} Degrees of Freedom).",
+            message=" ".join(text),
         )
 
     def label(self, index: int) -> str:
@@ -798,6 +681,79 @@ class PLS2Path:
             f"PLS2Path({len(self.dof)} models, n={self.units.n:g}, p={len(self.units.x_mean)}, "
             f"{len(self.names)} responses, algorithm={self.algorithm!r})"
         )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PLS2Average:
+    """The weighted average of all models of a `PLS2Path`.
+
+    Attributes
+    ----------
+    path : PLS2Path
+        The models.
+    weights : (M + 1,) array
+    dof_by_response : (q,) array
+        Trace of d yhat_j / d y_j, with what the dependence of the weights on Y adds.
+    selection : Selection or None
+        The average in words; its index is the model with the largest weight.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(30, 4))
+    >>> average = pls2_path(X, X[:, :2] + rng.normal(size=(30, 2))).average()
+    >>> average.coef.shape, average.predict(X).shape
+    ((4, 2), (30, 2))
+    """
+
+    path: PLS2Path
+    weights: Array
+    dof_by_response: Array
+    selection: Selection | None = None
+
+    @property
+    def dof(self) -> float:
+        """Sum of `dof_by_response`."""
+        return float(self.dof_by_response.sum())
+
+    @cached_property
+    def coef(self) -> Array:
+        """Coefficients in original units. Shape (p, q)."""
+        return read_only(np.tensordot(self.weights, self.path.coef, axes=1))
+
+    @cached_property
+    def intercept(self) -> Array:
+        """Intercepts. Shape (q,)."""
+        return read_only(self.weights @ self.path.intercept)
+
+    @cached_property
+    def fitted(self) -> Array:
+        """Fitted values of the training rows with positive weight. Shape (n_rows, q)."""
+        return read_only(np.tensordot(self.weights, self.path.fitted, axes=1))
+
+    @property
+    def rss(self) -> Array:
+        """Residual sums of squares. Shape (q,)."""
+        scale = self.path.y_scale
+        left_over = np.tensordot(self.weights, self.path.fit.residuals, axes=1) * scale
+        return read_only(np.sum(left_over**2, axis=0) + np.diagonal(self.path.outside))
+
+    @property
+    def noise_variance(self) -> Array:
+        """RSS_j / (n - DoF_j) of every response; nan where DoF_j >= n. Shape (q,)."""
+        return criteria.noise_from_dof(self.rss, self.dof_by_response, self.path.units.n)
+
+    @property
+    def n_components(self) -> float:
+        """Weighted mean of the numbers of components."""
+        return float(self.weights @ self.path.n_components)
+
+    def predict(self, X_new: Any) -> Array:
+        """Predict new rows. Shape (n_new, q)."""
+        return np.tensordot(self.weights, self.path.predict(X_new), axes=1)
+
+    def __repr__(self) -> str:
+        return one_line(self, f"{len(self.weights)} models", dof=self.dof)
 
 
 def pls2_path(
@@ -888,6 +844,7 @@ def pls2_path(
         outside=read_only(beyond.T @ beyond),
         names=names,
         algorithm=algorithm,
+        scale_response=scale_response,
     )
     report_end(path, strict, asked)
     return path

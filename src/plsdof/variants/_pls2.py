@@ -1,0 +1,393 @@
+"""PLS2 in rotated coordinates, with its derivative carried along (forward differentiation).
+
+Notation: X = U S V', Z = U'Y (r x q), T (k x r) orthonormal scores in rows, F = Z - T'TZ what the
+components leave. A *tangent* is the derivative of a quantity in each of B directions, stacked
+along a first axis. No spectral filter describes PLS2 for q > 1: its components are not in one
+Krylov space.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from plsdof._core.filters import SUPPORTED_ERROR
+from plsdof._core.inputs import Array, read_only
+from plsdof._core.spectrum import Spectrum
+
+ALGORITHMS = ("nipals", "simpls")
+_EPS = float(np.finfo(np.float64).eps)
+# As in `filters`: largest deviation over perturbed copies, times a safety factor.
+_COPIES = 2
+_SAFETY = 4.0
+# Two singular values closer than this, relatively, count as one.
+_EQUAL = 1e-10
+# Numbers held at once by the tangents of one block of directions: 64 MB.
+_BLOCK_ENTRIES = 8_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointFit:
+    """PLS2 fits for m = 0..M in rotated coordinates.
+
+    Attributes
+    ----------
+    fitted, residuals : (M + 1, r, q) arrays
+    traces : (M + 1, q, q) array
+        ``traces[:, j, k]`` are the sums over i of d zhat_ij / d z_ik, without intercepts.
+    error : (M + 1,) array
+        Estimated absolute error of the traces of ``traces``.
+    scores : (r, M) array
+        Orthonormal.
+    lengths : (M,) array
+        Of the scores for weight vectors of length one.
+    message : str
+        Why there are fewer components than asked for; empty if there are not.
+    """
+
+    fitted: Array
+    residuals: Array
+    traces: Array
+    error: Array
+    scores: Array
+    lengths: Array
+    message: str
+
+
+@dataclass(frozen=True)
+class _Moving:
+    """A quantity and its tangent in B directions, shape (B, *value.shape)."""
+
+    value: Array
+    tangent: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Run:
+    fitted: Array
+    residuals: Array
+    traces: Array
+    scores: Array
+    lengths: Array
+    message: str
+
+
+def joint_fit(
+    spectra: Sequence[Spectrum], max_components: int | None, algorithm: str, *, scaled: bool
+) -> JointFit:
+    """Fit PLS2 and differentiate it, with 0..M components.
+
+    Parameters
+    ----------
+    spectra : sequence of Spectrum
+        One per response, of the same X.
+    max_components : int or None
+    algorithm : {"nipals", "simpls"}
+    scaled : bool
+        Whether the responses were divided by their standard deviations, which then move too.
+
+    Notes
+    -----
+    Cost: O(r^2 q M (q + M)) time, three times over for the error; bounded memory.
+    """
+    rank = spectra[0].rank
+    wanted = rank if max_components is None else max_components
+    copies = [
+        _run(S, Z, min(wanted, rank), algorithm, spectra[0].n if scaled else None)
+        for S, Z in _with_copies(spectra)
+    ]
+    main = copies[0]
+    error = _error(copies)
+    dof = len(spectra) + _total(main)
+    bad = ~(error <= SUPPORTED_ERROR * np.maximum(1.0, np.abs(dof)))
+    size = int(np.argmax(bad)) if bad.any() else len(bad)
+    return JointFit(
+        fitted=read_only(main.fitted[:size]),
+        residuals=read_only(main.residuals[:size]),
+        traces=read_only(main.traces[:size]),
+        error=read_only(error[:size]),
+        scores=read_only(main.scores[: size - 1].T),
+        lengths=read_only(main.lengths[: size - 1]),
+        message=_why_ended(size - 1, wanted, main, rank),
+    )
+
+
+def _with_copies(spectra: Sequence[Spectrum]) -> list[tuple[Array, Array]]:
+    """Return (S, Z) and copies shifted by their errors in random directions."""
+    lam, lam_error = spectra[0].eigenvalues, spectra[0].eigenvalue_error
+    Z = np.column_stack([one.z for one in spectra])
+    Z_error = np.column_stack([one.z_error for one in spectra])
+    rng = np.random.default_rng(2011)
+    pairs = [(np.sqrt(lam), Z)]
+    for _ in range(_COPIES):
+        shifted = lam + rng.choice([-1.0, 1.0], lam.shape) * lam_error
+        moved = Z + rng.choice([-1.0, 1.0], Z.shape) * Z_error
+        pairs.append((np.sqrt(np.maximum(shifted, lam / 2)), moved))
+    return pairs
+
+
+def _total(run: _Run) -> Array:
+    """Return the trace of d vec(Zhat) / d vec(Z) for every number of components."""
+    return np.asarray(np.trace(run.traces, axis1=1, axis2=2))
+
+
+def _error(copies: Sequence[_Run]) -> Array:
+    """Return the error estimate of the sums of traces; infinite where a copy ended earlier."""
+    main = copies[0]
+    total, error = _total(main), np.zeros(len(main.traces))
+    for copy in copies[1:]:
+        common = min(len(main.traces), len(copy.traces))
+        deviation = _total(copy)[:common] - total[:common]
+        error[:common] = np.maximum(error[:common], np.abs(deviation))
+        error[common:] = np.inf
+    own = np.diagonal(main.traces, axis1=1, axis2=2)
+    size = float(main.residuals[0].size) + np.abs(own).sum(axis=1)
+    return np.asarray(_SAFETY * (error + _EPS * size))
+
+
+def _why_ended(size: int, wanted: int, run: _Run, rank: int) -> str:
+    if size >= min(wanted, rank):
+        return f"X has rank {rank}, so there is no further component." if wanted > size else ""
+    if size < len(run.traces) - 1:
+        return (
+            f"from component {size + 1} on, rounding in the data's decomposition changes the "
+            f"Degrees of Freedom by more than {SUPPORTED_ERROR:g} relative."
+        )
+    return run.message
+
+
+def _run(S: Array, Z: Array, steps: int, algorithm: str, n_scaled: float | None) -> _Run:
+    """Fit, and sum up the derivatives of all r q directions, block by block."""
+    r, q = Z.shape
+    fits = _values(S, Z, steps, algorithm)
+    steps = len(fits.fitted) - 1
+    traces = np.zeros((steps + 1, q, q))
+    block = max(1, _BLOCK_ENTRIES // max(1, 2 * r * (q + steps)))
+    for start in range(0, r * q, block):
+        rows, columns = np.divmod(np.arange(start, min(start + block, r * q)), q)
+        each, responses = np.arange(len(rows)), np.eye(q)[columns]
+        moving = _Moving(Z, _tangent(Z, rows, columns, n_scaled))
+        for m, step in enumerate(_components(S, moving, steps, algorithm), start=1):
+            change = (moving.tangent - step.residual.tangent)[each, rows]
+            if n_scaled is not None:
+                # The scale that multiplies the fit moves with the response, too.
+                shares = Z[rows, columns] / (n_scaled - 1.0)
+                change[each, columns] += fits.fitted[m, rows, columns] * shares
+            traces[m] += change.T @ responses
+    return replace(fits, traces=traces)
+
+
+def _values(S: Array, Z: Array, steps: int, algorithm: str) -> _Run:
+    """Fit without derivatives, as many components as there are."""
+    fitted, residuals, message = [np.zeros_like(Z)], [Z], ""
+    scores, lengths = [], []
+    still = _Moving(Z, np.zeros((0, *Z.shape)))
+    try:
+        for step in _components(S, still, steps, algorithm):
+            score = step.score.value
+            fitted.append(fitted[-1] + np.outer(score, score @ residuals[-1]))
+            residuals.append(step.residual.value)
+            scores.append(score)
+            lengths.append(step.length)
+    except _EndedError as end:
+        message = str(end)
+    return _Run(
+        fitted=np.array(fitted),
+        residuals=np.array(residuals),
+        traces=np.zeros((len(fitted), Z.shape[1], Z.shape[1])),
+        scores=np.array(scores).reshape(len(scores), len(Z)),
+        lengths=np.array(lengths),
+        message=message,
+    )
+
+
+def _tangent(
+    Z: Array, rows: npt.NDArray[np.intp], columns: npt.NDArray[np.intp], n_scaled: float | None
+) -> Array:
+    """Return the derivative of Z in the directions of its entries (rows, columns). (B, r, q)."""
+    tangent = np.zeros((len(rows), *Z.shape))
+    each = np.arange(len(rows))
+    tangent[each, rows, columns] = 1.0
+    if n_scaled is not None:
+        # d (y/s) = dy/s - y ds/s^2 with ds = y'dy / ((n - 1) s), in units where s = 1.
+        shares = Z[rows, columns] / (n_scaled - 1.0)
+        tangent[each, :, columns] -= Z.T[columns] * shares[:, None]
+    return tangent
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Step:
+    score: _Moving
+    residual: _Moving
+    length: float
+
+
+class _EndedError(Exception):
+    """There is no next component; the message says why."""
+
+
+def _components(S: Array, Z: _Moving, steps: int, algorithm: str) -> Iterator[_Step]:
+    """Run PLS2 and carry the tangents along.
+
+    The weight vector is w = A c, c the dominant right singular vector of A, with A = diag(S) F
+    for "nipals" and A = X'Y without its part along earlier loadings for "simpls".
+    """
+    residual, cross = Z, _scaled(S, Z)
+    scores, loadings = _Basis(steps, Z), _Basis(steps, Z)
+    first = float(np.linalg.norm(cross.value))
+    for _ in range(steps):
+        weight = _dominant(cross, first)
+        raw = _scaled(S, weight)
+        score = scores.append(raw)
+        residual = _deflated(residual, score)
+        length = float(score.value @ raw.value) / float(np.linalg.norm(weight.value))
+        yield _Step(score=score, residual=residual, length=length)
+        if algorithm == "nipals":
+            cross = _scaled(S, residual)
+        else:
+            cross = _deflated(cross, loadings.append(_scaled(S, score)))
+
+
+def _scaled(S: Array, quantity: _Moving) -> _Moving:
+    """Multiply rows by the singular values."""
+    factor = S if quantity.value.ndim == 1 else S[:, None]
+    return _Moving(factor * quantity.value, factor * quantity.tangent)
+
+
+def _dominant(A: _Moving, first: float) -> _Moving:
+    """Return w = A c with c the dominant right singular vector of A.
+
+    With A = P diag(s) C', c = C_1 and p = P_1,
+
+        dc = sum_{j > 1} C_j (s_1 C_j' dA' p + s_j P_j' dA c) / (s_1^2 - s_j^2)
+
+    and what of dc lies outside the rows of A does not move w.
+    """
+    P, s, C_t = np.linalg.svd(A.value, full_matrices=False)
+    if not s[0] > A.value.shape[0] * _EPS * first:
+        raise _EndedError("the responses have no covariance with X left.")
+    if len(s) > 1 and s[0] - s[1] <= _EQUAL * s[0]:
+        raise _EndedError(
+            "two singular values of the deflated X'Y coincide, where the next component is not "
+            "unique and the fit not differentiable."
+        )
+    c = C_t[0]
+    from_left = P[:, 0] @ A.tangent  # dA' p, (B, q)
+    from_right = A.tangent @ c  # dA c, (B, r)
+    moved = (s[0] * (from_left @ C_t[1:].T) + s[1:] * (from_right @ P[:, 1:])) / (
+        s[0] ** 2 - s[1:] ** 2
+    )
+    return _Moving(A.value @ c, from_right + (moved * s[1:]) @ P[:, 1:].T)
+
+
+def _deflated(M: _Moving, g: _Moving) -> _Moving:
+    """Return M - g g'M for a unit vector g."""
+    along = g.value @ M.value
+    d_along = g.tangent @ M.value + g.value @ M.tangent
+    return _Moving(
+        M.value - np.outer(g.value, along),
+        M.tangent - g.tangent[:, :, None] * along - g.value[:, None] * d_along[:, None, :],
+    )
+
+
+class _Basis:
+    """Orthonormal vectors that move, one after the other."""
+
+    def __init__(self, most: int, like: _Moving) -> None:
+        directions, r = like.tangent.shape[:2]
+        self._value = np.zeros((most, r))
+        self._tangent = np.zeros((directions, most, r))
+        self._size = 0
+
+    def append(self, vector: _Moving) -> _Moving:
+        """Orthonormalise a vector against the basis (twice) and add it."""
+        Q, d_Q = self._value[: self._size], self._tangent[:, : self._size]
+        v, d_v = vector.value, vector.tangent
+        for _ in range(2):
+            along = Q @ v
+            d_along = d_Q @ v + d_v @ Q.T
+            v, d_v = v - along @ Q, d_v - along @ d_Q - d_along @ Q
+        length = float(np.linalg.norm(v))
+        if not length > _EPS * float(np.linalg.norm(vector.value)):
+            raise _EndedError("X has no further direction.")
+        v = v / length
+        d_v = d_v / length
+        d_v -= np.outer(d_v @ v, v)
+        self._value[self._size], self._tangent[:, self._size] = v, d_v
+        self._size += 1
+        return _Moving(v, d_v)
+
+
+# Other responses: traces by random probes, and how weights of models move
+# ------------------------------------------------------------------------
+
+# Random directions per response; their noise averages out over the draws.
+_PROBES = 4
+
+
+def sampled_traces(
+    S: Array,
+    Z: Array,
+    steps: int,
+    algorithm: str,
+    n_scaled: float | None,
+    rng: np.random.Generator,
+) -> Array:
+    """Estimate the diagonals of ``JointFit.traces`` for one Z by random signs. (steps + 1, q).
+
+    v' (d zhat / d z) v with independent signs v has the trace as its mean (Hutchinson 1990).
+    Unlike `joint_fit` it needs few directions; nan where the components end. Cost: O(r q M^2).
+    """
+    signs = rng.choice([-1.0, 1.0], (_PROBES, *Z.shape))
+    shares = np.zeros((_PROBES, Z.shape[1]))
+    if n_scaled is not None:
+        shares = np.einsum("ij,bij->bj", Z, signs) / (n_scaled - 1.0)
+    moving = _Moving(Z, signs - shares[:, None] * Z)
+    traces = np.full((steps + 1, Z.shape[1]), np.nan)
+    traces[0] = 0.0
+    try:
+        for m, step in enumerate(_components(S, moving, steps, algorithm), start=1):
+            change = moving.tangent - step.residual.tangent
+            change = change + shares[:, None] * (Z - step.residual.value)
+            traces[m] = np.einsum("bij,bij->j", signs, change) / _PROBES
+    except _EndedError:
+        pass
+    return traces
+
+
+def residual_slopes(
+    S: Array,
+    Z: Array,
+    directions: Array,
+    algorithm: str,
+    n_scaled: float | None,
+    outside: Array,
+) -> Array:
+    """Differentiate sums of squared residuals in directions of Z.
+
+    Parameters
+    ----------
+    directions : (M + 1, B, r, q) array
+        B directions for every number of components.
+    n_scaled : float or None
+        Number of observations, where the scales of the responses move with them.
+    outside : (q,) array
+        Squares of what X does not reach, which the scales divide, too.
+
+    Returns
+    -------
+    (M + 1, B, q) array
+        d |residual_mj|^2 in the directions of m.
+    """
+    count, batch = directions.shape[:2]
+    shares = np.zeros((count, batch, Z.shape[1]))
+    if n_scaled is not None:
+        shares = np.einsum("ij,mbij->mbj", Z, directions) / (n_scaled - 1.0)
+        directions = directions - shares[:, :, None] * Z
+    slopes = 2.0 * np.einsum("ij,mbij->mbj", Z, directions)
+    moving = _Moving(Z, directions.reshape(count * batch, *Z.shape))
+    for m, step in enumerate(_components(S, moving, count - 1, algorithm), start=1):
+        own = step.residual.tangent[m * batch : (m + 1) * batch]
+        slopes[m] = 2.0 * np.einsum("ij,bij->bj", step.residual.value, own)
+    return np.asarray(slopes - 2.0 * shares * outside)

@@ -1,0 +1,137 @@
+"""Smoothed Degrees of Freedom: averages over responses drawn around a fit."""
+
+import numpy as np
+import pytest
+from _helpers.latent import latent_data
+from _helpers.problems import make_problem
+
+from plsdof import kernel_pls_path, pcr_path, penalized_pls_path, pls_path, ridge_path
+from plsdof._core.criteria import model_weights
+from plsdof._core.krylov import dofs_of_responses
+from plsdof._core.smoothing import smoothed_dof
+from plsdof.errors import InvalidInputError
+
+
+def centre_of_draws(path):
+    """Return mu and s of the definition, in original units."""
+    weights = model_weights(path.rss, path.dof, path.spectrum.n)
+    mu = weights @ path.fitted
+    spare = path.spectrum.n - weights @ path.dof
+    return mu, np.sqrt(np.sum((path.response - mu) ** 2) / spare)
+
+
+@pytest.mark.parametrize("shape", [(40, 8), (20, 50)])
+def test_batch_equals_one_fit_per_response(shape):
+    X, y = latent_data(*shape, 0)
+    path = pls_path(X, y, 6, solver="svd")
+    rng = np.random.default_rng(1)
+    Y = y + rng.normal(size=(5, len(y)))
+    U, S, _ = np.linalg.svd((X - X.mean(0)) / X.std(0, ddof=1), full_matrices=False)
+    kept = 1e-9 * S[0] < S
+    Z = (Y - Y.mean(axis=1, keepdims=True)) @ U[:, kept]
+    dofs = dofs_of_responses(S[kept] ** 2, Z, np.ones(kept.sum()), 6)
+    for row, response in zip(dofs, Y, strict=True):
+        np.testing.assert_allclose(row, path.refit(response).dof, rtol=1e-7)
+
+
+def test_average_equals_refits_to_drawn_responses():
+    X, y = latent_data(30, 8, 3, noise=1.0)
+    path = pls_path(X, y, 5)
+    mu, s = centre_of_draws(path)
+    rng = np.random.default_rng(2)
+    dofs = [path.refit(mu + s * rng.normal(size=30)).dof for _ in range(600)]
+    dofs = np.clip(dofs, 1, 30)
+    smooth = path.smoothed_dof(600, random_state=7)
+    error = np.hypot(dofs.std(axis=0) / np.sqrt(600), path.smoothed_dof_std_error(600, 7))
+    assert np.all(np.abs(smooth - dofs.mean(axis=0)) <= 4 * error + 1e-12)
+    assert np.abs(smooth - path.dof).max() > 0.3
+
+
+@pytest.mark.parametrize(("n", "p", "components"), [(120, 60, 4), (60, 150, 5), (80, 200, 9)])
+def test_krylov_space_alone_gives_the_same_average(n, p, components):
+    X, y = latent_data(n, p, 4, noise=1.0)
+    path = pls_path(X, y, components)
+    assert path.spectrum.counted is not None
+    one, other = path.smoothed_dof(400), path.complete().smoothed_dof(400, random_state=1)
+    error = np.hypot(
+        path.smoothed_dof_std_error(400), path.complete().smoothed_dof_std_error(400, 1)
+    )
+    assert np.all(np.abs(one - other) <= 4 * error + 0.02 * other)
+
+
+def test_same_data_and_seed_give_the_same_numbers():
+    path = pls_path(*make_problem(30, 40, seed=1, decay=1), 8)
+    again = pls_path(*make_problem(30, 40, seed=1, decay=1), 8)
+    np.testing.assert_array_equal(path.smoothed_dof(), again.smoothed_dof())
+    assert np.any(path.smoothed_dof() != path.smoothed_dof(random_state=1))
+
+
+def test_standard_error_falls_with_the_root_of_the_draws():
+    path = pls_path(*make_problem(30, 40, seed=1, decay=1), 6)
+    few, many = path.smoothed_dof_std_error(50), path.smoothed_dof_std_error(1250)
+    np.testing.assert_allclose(few[2:] / many[2:], 5.0, rtol=0.5)
+
+
+def test_values_of_single_draws_are_clipped():
+    path = pls_path(*make_problem(20, 60, seed=3, decay=0.5))
+    assert path.dof.max() > 20
+    smooth = path.smoothed_dof()
+    assert np.all((smooth >= 1) & (smooth <= 20))
+
+
+def test_empty_and_least_squares_model_are_exact():
+    path = pls_path(*make_problem(40, 5, seed=2))
+    smooth = path.smoothed_dof()
+    assert smooth[0] == 1
+    assert smooth[-1] == pytest.approx(6, abs=1e-6)
+
+
+def test_methods_linear_in_y_are_not_smoothed():
+    X, y = make_problem(30, 6, seed=5)
+    for path in (pcr_path(X, y), ridge_path(X, y)):
+        np.testing.assert_array_equal(path.smoothed_dof(), path.dof)
+        assert not path.smoothed_dof_std_error().any()
+
+
+def test_exact_fits_are_not_smoothed():
+    X, _ = make_problem(20, 3, seed=7)
+    path = pls_path(X, X @ [1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(path.smoothed_dof(), path.dof)
+
+
+def test_kernel_penalised_and_weighted_paths_have_them():
+    X, y = latent_data(40, 6, 0, noise=1.0)
+    weights = np.repeat([1.0, 2.0], 20)
+    weighted = pls_path(X, y, 4, sample_weight=weights)
+    repeated = pls_path(np.vstack([X, X[20:]]), np.append(y, y[20:]), 4)
+    np.testing.assert_allclose(weighted.smoothed_dof(), repeated.smoothed_dof(), rtol=1e-6)
+    for path in (
+        kernel_pls_path(X, y, max_components=4),
+        penalized_pls_path(X, y, max_components=4),
+    ):
+        smooth = path.smoothed_dof(100)
+        assert smooth.shape == path.dof.shape
+        assert np.all(path.smoothed_dof_std_error(100)[1:] > 0)
+
+
+def test_draws_are_cut_only_where_nothing_is_chosen():
+    path = pls_path(*make_problem(25, 60, seed=8, decay=0.3))
+    full = smoothed_dof(path.spectrum, path.filter, path.rss)
+    cut = smoothed_dof(path.spectrum, path.filter, path.rss, limited=True)
+    inside = full.value <= 0.9 * 25
+    assert not inside.all()
+    np.testing.assert_array_equal(cut.value[inside], full.value[inside])
+    assert np.all(cut.value[~inside] > 0.9 * 25)
+
+
+def test_blocks_of_draws_change_nothing(monkeypatch):
+    path = pls_path(*make_problem(25, 60, seed=8, decay=0.3), 8)
+    whole = path.smoothed_dof()
+    monkeypatch.setattr("plsdof._core.smoothing._BLOCK_ENTRIES", 600)
+    np.testing.assert_allclose(path.smoothed_dof(), whole, rtol=1e-12)
+
+
+def test_draws_must_be_a_count():
+    path = pls_path(*make_problem(20, 4))
+    with pytest.raises(InvalidInputError, match="draws"):
+        path.smoothed_dof(0)
