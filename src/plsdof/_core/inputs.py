@@ -27,6 +27,8 @@ from plsdof.errors import (
 
 Array = npt.NDArray[np.float64]
 
+# Counts beyond this one are mistakes.
+_MOST = 10**12
 # Up to here, whole numbers that differ do so as float64, too.
 _WHOLE = 2.0**53
 
@@ -259,7 +261,9 @@ def as_count(value: Any, name: str, *, minimum: int = 0) -> int:
             f"of type {type(value).__name__}."
         )
     if value < minimum:
-        raise InvalidInputError(f"{name} must be >= {minimum}; got {value}.")
+        raise InvalidInputError(f"{name} must be >= {minimum}; got {value!s:.80}.")
+    if value > _MOST:
+        raise InvalidInputError(f"{name} must be at most {_MOST:,}; got {value!s:.80}.")
     return int(value)
 
 
@@ -277,7 +281,7 @@ def as_fraction(value: Any, name: str) -> float:
     """Return ``value`` as a number strictly between 0 and 1."""
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if not 0 < number < 1:
         raise InvalidInputError(f"{name} must be between 0 and 1, such as 0.95; got {value!r}.")
@@ -369,7 +373,7 @@ def as_float(values: Any, name: str) -> Array:
         if array.dtype == object and hasattr(values, "iloc"):
             return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
         numbers = np.asarray(array, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInputError(
             f"{name} must be numeric; {_where_not_numeric(values)}could not be read as numbers "
             f"({error}). Drop text columns or encode them first."

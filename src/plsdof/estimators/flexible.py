@@ -231,14 +231,18 @@ class KernelPLSRegressor(TunedRegressor):
         widths = [path.kernel.gamma for path, _ in self._chosen()]
         return None if widths[0] is None else self._one_or_array(widths)
 
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.pairwise = self._precomputed
         return tags
 
     def _fit_models(self, X: Array, Y: Array, weights: Array | None, splits: Splits | None) -> Any:
         self._positive_part: PositivePart | None = None
-        if self.kernel == "precomputed":
+        if self._precomputed:
             X, self._positive_part = positive_kernel(X, weights)
         return super()._fit_models(X, Y, weights, splits)
 
@@ -257,7 +261,7 @@ class KernelPLSRegressor(TunedRegressor):
     def _cross_validated(
         self, X: Array, y: Array, weights: Array | None, make: Any, splits: Splits
     ) -> Any:
-        if self.kernel == "precomputed":
+        if self._precomputed:
             # The folds cut rows only; as numbers of rows they still find their kernel values.
             make = partial(make, kernel=_Lookup(gram=X), scale=False)
             X = np.arange(len(X), dtype=np.float64)[:, None]

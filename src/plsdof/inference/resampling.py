@@ -108,6 +108,10 @@ def jackknife(
     m = as_count(m, "m")
     X = as_matrix(X, min_rows=3)
     y = as_response(y, len(X))
+    if not callable(path):
+        raise InvalidInputError(
+            f"path must be a function (X, y) -> path, such as pls_path; got {type(path).__name__}."
+        )
     fit = partial(pls_path, max_components=m) if path is pls_path else path
     weights = as_weights(sample_weight, len(X))
     counts = np.ones(len(X)) if weights is None else weights

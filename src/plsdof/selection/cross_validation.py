@@ -33,6 +33,7 @@ from plsdof._core.inputs import (
     as_weights,
     opened_table,
     read_only,
+    require_flag,
 )
 from plsdof._core.work import Outcome, run_each, threads_for
 from plsdof.errors import InvalidInputError, NotAvailableError
@@ -806,6 +807,7 @@ def cross_validate(
     X = as_matrix(X, min_rows=2)
     y = as_response(y, len(X))
     weights = as_weights(sample_weight, len(X))
+    require_flag(scale)
     fitter = _fitter(path, X, y, weights, max_components=max_components, alphas=alphas, scale=scale)
     folds = make_folds(X, y, cv, groups, repeats=repeats, random_state=random_state)
     with threads_for(X.shape):

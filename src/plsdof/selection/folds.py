@@ -90,7 +90,7 @@ def make_folds(
     >>> [fold.test.tolist() for fold in make_folds(np.zeros((7, 1)), np.zeros(7), 3)]
     [[0, 3, 6], [1, 4], [2, 5]]
     """
-    n = len(X)
+    n = _number_of_rows(X)
     codes = None if groups is None else group_codes(groups, n)
     if isinstance(cv, int | np.integer):
         k = as_count(cv, "cv", minimum=2)
@@ -246,3 +246,14 @@ def _require_training_rows(folds: Sequence[Fold]) -> None:
                 f"fold {number} leaves {rows} row(s) to fit on; at least 2 are needed. Use more "
                 "rows, or more folds."
             )
+
+
+def _number_of_rows(X: Any) -> int:
+    shape = getattr(X, "shape", None)
+    try:
+        return int(shape[0]) if shape else len(X)
+    except TypeError as error:
+        raise InvalidInputError(
+            f"X must have rows to be split, such as an array or a data frame; got "
+            f"{type(X).__name__}."
+        ) from error
