@@ -47,9 +47,12 @@ def write_csvs(folder, frame, cuts, **options):
 def numbers(content):
     """All numbers of a result by their place, but for the estimates of rounding errors."""
     if isinstance(content, dict):
-        # Figures of merit need every row's fit, which a table read piece by piece does not keep.
-        left_out = ("dof_error", "streamed", "merit")
+        # Figures of merit, the kurtosis of residuals and rows left out need every row's fit, which
+        # a table read piece by piece does not keep.
+        left_out = ("dof_error", "streamed", "merit", "limits", "unusual")
         pairs = [pair for pair in content.items() if pair[0] not in left_out]
+        if content.get("kind") == "jacobian":  # the noise level
+            pairs = [("value", content["value"])]
     elif isinstance(content, list):
         pairs = list(enumerate(content))
     else:
@@ -305,8 +308,8 @@ def test_malformed_tables_give_one_line(tmp_path):
         "y,a\n": "no rows",
         "y,a\n1,2\n": "1 row",
         "y,a\n3,2\n3,4\n3,5\n": "'y' is 3 in all rows",
-        "y,a\nlow,2\nhigh,4\n": "'low' in row 1 of column 'y' is not a number",
-        "y,a\n1,2\n2,3,4\n": "row 2 has 3 field(s)",
+        "y,a\nlow,2\nhigh,4\n": "column 'y' is not numeric: 2 of 2 values",
+        "y,a\n1,2\n2,3,4\n": "line 3 has 3 field(s)",
         "y,a\n1,x\n2,z\n": "no column of predictors",
     }.items():
         file = tmp_path / "table.csv"

@@ -234,7 +234,7 @@ def ridge_filter(spectrum: Spectrum, alphas: Array) -> Filter:
     lam = spectrum.eigenvalues
     denominator = lam + alphas[:, None]
     factors = lam / denominator
-    change = alphas[:, None] / denominator**2 * spectrum.eigenvalue_error
+    change = alphas[:, None] / denominator * (spectrum.eigenvalue_error / denominator)
     # Eigenvalues below the floor of the solver could add at most floor / alpha each.
     missed = spectrum.unresolved * spectrum.floor / (spectrum.floor + alphas)
     return _linear_filter(spectrum, factors, 1.0 + factors.sum(axis=1), "", change, missed)

@@ -8,6 +8,7 @@ import typer
 
 from plsdof._core.criteria import CRITERIA, DOF_KINDS
 from plsdof._core.fit import METHODS
+from plsdof.inference.intervals import COVARIANCES, INTERVAL_METHODS
 
 CHOICES = (*CRITERIA, "cv")
 RULES = (
@@ -62,7 +63,7 @@ Features = Annotated[
         metavar="CHOICE",
         help="Predictors: a name, a range such as 1100:1300 or a:f, a pattern such as 'nir*', or "
         "re:EXPRESSION. May be repeated.",
-        show_default="all numeric columns",
+        show_default="all numeric columns; wavelengths only, if most are",
         rich_help_panel=_TABLE,
     ),
 ]
@@ -111,6 +112,68 @@ Sheet = Annotated[
         help="Sheet of an Excel file.",
         metavar="NAME",
         show_default="first",
+        rich_help_panel=_TABLE,
+    ),
+]
+HeaderRow = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Line (or row of the sheet) with the names of the columns, from 1.",
+        show_default="found",
+        rich_help_panel=_TABLE,
+    ),
+]
+SkipRows = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        help="Leave out the first N lines of the file.",
+        rich_help_panel=_TABLE,
+        show_default=False,
+    ),
+]
+Transpose = Annotated[
+    bool,
+    typer.Option(
+        "--transpose",
+        help="The names are in the first column; every other column is a row.",
+        rich_help_panel=_TABLE,
+    ),
+]
+Na = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="CODE",
+        help="What stands for a missing value, such as -999 or n.d. May be repeated.",
+        show_default=False,
+        rich_help_panel=_TABLE,
+    ),
+]
+ResponseFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Table with the response, joined by the column that names the rows (--id).",
+        show_default=False,
+        rich_help_panel=_TABLE,
+    ),
+]
+ResponseSheet = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Sheet with the response, of TABLE or of --response-file.",
+        show_default=False,
+        rich_help_panel=_TABLE,
+    ),
+]
+ExcludeRows = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ROWS",
+        help="Rows to leave out: 1,5,41:60 (1 is the first row below the header), or COLUMN=VALUE.",
+        show_default=False,
         rich_help_panel=_TABLE,
     ),
 ]
@@ -299,6 +362,38 @@ TablesOut = Annotated[
 Quiet = Annotated[
     bool,
     typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=_OUTPUT),
+]
+Intervals = Annotated[
+    str,
+    typer.Option(
+        "--intervals",
+        metavar="METHOD",
+        help="How predictions of a kept model are covered: normal (noise), conformal "
+        "(leave-one-out residuals in closed form) or jackknife+ (fits without each row, the choice "
+        "made again).",
+        autocompletion=_completing(INTERVAL_METHODS),
+        rich_help_panel=_MODEL,
+    ),
+]
+Covariance = Annotated[
+    str,
+    typer.Option(
+        metavar="KIND",
+        help="Standard errors of the coefficients: homoscedastic, hc3 (noise of any variances) or "
+        "jackknife (rows are a random sample).",
+        autocompletion=_completing(COVARIANCES),
+        rich_help_panel=_MODEL,
+    ),
+]
+Permutations = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Test whether the response has anything to do with the predictors: compare the best "
+        "score over all sizes with that of N permuted responses, such as 999.",
+        show_default=False,
+        rich_help_panel=_MODEL,
+    ),
 ]
 Stability = Annotated[
     bool,

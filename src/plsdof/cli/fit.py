@@ -23,6 +23,7 @@ from plsdof.cli._data import (
     read_streamed,
     refuse_streamed,
 )
+from plsdof.cli._tables import Reading
 from plsdof.cli._terminal import console, print_json, records, remark, waiting
 from plsdof.errors import InvalidInputError
 from plsdof.files.writing import (
@@ -49,7 +50,14 @@ def fit(
     groups: options.Groups = None,
     label: options.Label = None,
     drop_missing: options.DropMissing = False,
+    exclude_rows: options.ExcludeRows = None,
     sheet: options.Sheet = None,
+    header_row: options.HeaderRow = None,
+    skip_rows: options.SkipRows = 0,
+    transpose: options.Transpose = False,
+    na: options.Na = None,
+    response_file: options.ResponseFile = None,
+    response_sheet: options.ResponseSheet = None,
     in_memory: options.InMemory = None,
     method: options.Method = "pls",
     criterion: options.Criterion = "gcv",
@@ -64,6 +72,9 @@ def fit(
     test_rows: options.TestRows = None,
     test_fraction: options.TestFraction = None,
     level: options.Level = 0.95,
+    intervals: options.Intervals = "normal",
+    covariance: options.Covariance = "homoscedastic",
+    permutations: options.Permutations = None,
     stability: options.Stability = False,
     as_json: options.AsJson = False,
     report: options.Report = None,
@@ -86,20 +97,40 @@ def fit(
         level=level,
         stability=stability,
         preprocess=preprocess,
+        intervals=intervals,
+        covariance=covariance,
+        permutations=permutations,
     ).checked()
     held = Held(file=test, rows=test_rows, fraction=test_fraction).checked()
     _check_outputs(file, {"--report": report, "--plot": plot, "--model": model, "--out": tables})
     columns: dict[str, Any] = {"features": features or (), "exclude": exclude or (), "label": label}
-    rows: dict[str, Any] = {"drop_missing": drop_missing, "sheet": sheet, "groups": groups}
+    reading = Reading(
+        sheet=sheet,
+        header_row=header_row,
+        skip_rows=skip_rows,
+        transpose=transpose,
+        na=tuple(na or ()),
+        response_file=response_file,
+        response_sheet=response_sheet,
+    ).checked()
+    rows: dict[str, Any] = {
+        "drop_missing": drop_missing,
+        "groups": groups,
+        "exclude_rows": exclude_rows,
+    }
     problem: TableProblem | StreamedProblem
     if is_streamed(file, in_memory):
         tests = {"test": test, "test-rows": test_rows, "test-fraction": test_fraction}
-        _refuse_streamed(file, plan, {**rows, **tests, "report": report, "plot": plot})
+        how = {name: value for name, value in vars(reading).items() if value}
+        wanted = {**rows, **how, **tests, "report": report, "plot": plot}
+        _refuse_streamed(file, plan, wanted)
         shown = not quiet and sys.stderr.isatty()
         problem = read_streamed(file, response, **columns, scale=plan.scale, progress=shown)
     else:
         with waiting("Reading the table", quiet=quiet):
-            problem = read_problem(str(file), response, **columns, **rows, held=held)
+            problem = read_problem(
+                str(file), response, **columns, **rows, reading=reading, held=held
+            )
             problem = problem.after(plan.preprocess)
     # A pass over the files has a bar of its own.
     passes = isinstance(problem, StreamedProblem) and problem.is_read_again
@@ -154,6 +185,10 @@ def to_content(problem: Problem, analysis: Analysis) -> dict[str, Any]:
             "words": f"{why(analysis)} {noise_sentence(analysis)}",
         },
         "stability": _stability(analysis),
+        "permutations": _permutations(analysis),
+        "intervals": plan.intervals,
+        "covariance": plan.covariance,
+        "assumptions": None if analysis.inference is None else analysis.inference.assumptions,
         "preprocessing": None if plan.preprocess == "none" else plan.preprocess,
         "r_squared": analysis.r_squared,
         "merit": {name: asdict(figures) for name, figures in analysis.merit.items()},
@@ -199,6 +234,18 @@ def _stability(analysis: Analysis) -> dict[str, Any] | None:
     if frequency is None:
         return None
     return {"counts": frequency.counts, "words": frequency.message}
+
+
+def _permutations(analysis: Analysis) -> dict[str, Any] | None:
+    test = analysis.permutation
+    if test is None:
+        return None
+    return {
+        "p_value": test.p_value,
+        "score": test.score,
+        "permuted": test.permuted,
+        "words": f"{test.message} {test.assumptions}",
+    }
 
 
 def _path_columns(analysis: Analysis) -> dict[str, Any]:
@@ -269,6 +316,9 @@ def _refuse_streamed(file: Path, plan: Plan, wanted: dict[str, Any]) -> None:
             "--cv": plan.folds is not None and plan.criterion != "cv",
             "--criterion cv": plan.criterion == "cv",
             "--stability": plan.stability,
+            "--permutations": plan.permutations is not None,
+            "--intervals": plan.intervals != "normal",
+            "--covariance": plan.covariance != "homoscedastic",
             "--preprocess": plan.preprocess != "none",
             **{f"--{name.replace('_', '-')}": bool(value) for name, value in wanted.items()},
         },
@@ -342,6 +392,11 @@ def _write_report(problem: TableProblem, analysis: Analysis, file: Path, quiet: 
         notes=problem.notes,
         stability=analysis.frequency,
         row_labels=problem.labels,
+        row_numbers=problem.rows.numbers,
+        groups=problem.groups,
+        raw=None if problem.preprocessing is None else problem.rows.X,
+        preprocessing="" if problem.preprocessing is None else problem.preprocessing.steps,
+        test=analysis.test,
         progress=not quiet and sys.stderr.isatty(),
     )
 
@@ -377,7 +432,15 @@ def _write_model(
         response=problem.response,
         source=source,
         noise=analysis.plan.noise,
-        intervals=not isinstance(problem, StreamedProblem) or problem.has_intervals,
+        intervals=_kept_intervals(problem, analysis),
         preprocessing=problem.preprocessing if isinstance(problem, TableProblem) else None,
     )
     save_model(kept, file)
+
+
+def _kept_intervals(problem: TableProblem | StreamedProblem, analysis: Analysis) -> bool | str:
+    if isinstance(problem, StreamedProblem):
+        return problem.has_intervals
+    # A model without noise level predicts without intervals, unless they come from other fits.
+    needs_noise = analysis.plan.intervals != "jackknife+"
+    return analysis.plan.intervals if analysis.inference is not None or not needs_noise else True
