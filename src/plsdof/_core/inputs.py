@@ -248,6 +248,11 @@ def as_weights(sample_weight: Any, n_rows: int) -> Array | None:
         )
     if not np.all(np.isfinite(weights)) or np.any(weights < 0):
         raise InvalidInputError("sample_weight must be finite and not negative.")
+    if weights.max(initial=0.0) > LARGE:
+        raise InvalidInputError(
+            f"sample_weight reaches {weights.max():.1e}, whose products leave the range of 64-bit "
+            "floats; weights count as repeated rows, so divide them by their mean."
+        )
     if np.all(weights == 1):
         return None
     return weights

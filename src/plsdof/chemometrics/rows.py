@@ -711,7 +711,7 @@ def _leverage(path: PLSPath, m: int, X_new: Any, factor: float) -> Diagnostic:
         values = path.leverage(m)
         average = float(path.dof[m]) / len(values)
     else:
-        reach = path.centred_times(X_new, path.coef_factor(m))
+        reach = path.standardized_times(X_new, path.standardized_coef_factor(m))
         values = 1.0 / path.spectrum.n + squared_rows(reach)
         average = (1.0 + float(np.sum(path.filter.jacobian(m) ** 2))) / path.spectrum.n
     method = f"{factor:g} times the average over the training rows"
@@ -725,7 +725,8 @@ def _leverage(path: PLSPath, m: int, X_new: Any, factor: float) -> Diagnostic:
 def _residual(path: PLSPath, m: int, y: Any, X_new: Any) -> Array:
     """Return y minus the fit, times the square roots of the weights for training rows."""
     if X_new is not None:
-        predicted = path.units.y_mean + path.centred_times(X_new, path.coef[m])
+        predicted = path.standardized_times(X_new, path.standardized_coef[m])
+        predicted += path.units.y_mean
         return as_response(y, len(predicted)) - predicted
     scale = 1.0 if path.units.row_scale is None else path.units.row_scale
     residual: Array = scale * (as_response(y, len(path.fitted[m])) - path.fitted[m])

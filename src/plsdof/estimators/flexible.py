@@ -9,7 +9,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import SplineTransformer
 
 from plsdof._core.criteria import Noise
-from plsdof._core.inputs import Array
+from plsdof._core.inputs import Array, as_float
 from plsdof.errors import NotAvailableError
 from plsdof.estimators.base import (
     ChosenModel,
@@ -37,19 +37,24 @@ class TunedRegressor(ScoresMixin, ComponentRegressor):
     joint_selection_: Any
 
     def _options(self, n: float) -> dict[str, Any]:
-        value = getattr(self, self._joint_name)
-        given = {self._joint_name: value} if np.ndim(value) == 0 else {}
+        given = {} if self._several() else {self._joint_name: getattr(self, self._joint_name)}
         return {**super()._options(n), **self._method_options(), **given}
+
+    def _several(self) -> bool:
+        """Whether there are several values to choose from."""
+        try:
+            return np.ndim(getattr(self, self._joint_name)) > 0
+        except ValueError:  # lists of different lengths
+            return True
 
     def _fit_models(
         self, X: Array, Y: Array, weights: Array | None, splits: Splits | None
     ) -> list[ChosenModel]:
-        values = getattr(self, self._joint_name)
-        if np.ndim(values) == 0:
+        if not self._several():
             models: list[ChosenModel] = super()._fit_models(X, Y, weights, splits)
             return models
         make = partial(self._fit_path, **self._options(len(X)))
-        values = np.asarray(values, dtype=np.float64)
+        values = as_float(getattr(self, self._joint_name), self._joint_name)
         return [self._chosen_jointly(X, y, weights, make, values, splits) for y in Y.T]
 
     def _chosen_jointly(

@@ -105,7 +105,10 @@ def make_folds(
 
 def group_codes(groups: Any, n: int) -> Integers:
     """Number the groups 0, 1, ... in order of appearance. Shape (n,)."""
-    labels = np.asarray(groups)
+    try:
+        labels = np.asarray(groups)
+    except ValueError:  # lists of different lengths
+        labels = np.empty((0, 0))
     if labels.shape != (n,):
         raise InvalidInputError(
             f"groups must have one label per row, shape ({n},); got shape {labels.shape}."

@@ -579,7 +579,7 @@ def default_strengths() -> Array:
 def as_strength(strength: Any) -> float:
     """Return a finite number >= 0."""
     number = isinstance(strength, int | float | np.number) and not isinstance(strength, bool)
-    if not number or not 0 <= strength < np.inf:
+    if not number or not 0 <= strength <= float(np.finfo(np.float64).max):
         raise InvalidInputError(
             f"strength must be a finite number >= 0; got {strength!r:.80}. Use select_strength to "
             "compare several."
