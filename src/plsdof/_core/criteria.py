@@ -32,8 +32,8 @@ def as_variance(noise: Any) -> float:
             f"noise must be one of {', '.join(map(repr, NOISE_KINDS))}, a variance > 0, or None; "
             f"got {noise!r}."
         )
-    if not (np.isfinite(noise) and noise > 0):
-        raise InvalidInputError(f"noise must be a finite variance > 0; got {noise!r}.")
+    if not 0 < noise <= float(np.finfo(np.float64).max):
+        raise InvalidInputError(f"noise must be a finite variance > 0; got {noise!r:.80}.")
     return float(noise)
 
 

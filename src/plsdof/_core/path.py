@@ -629,7 +629,7 @@ class Path(Models):
         if self.decomposition.right is not None or not len(S):
             return self.filter.coef_error
         rotated = self.filter.factors * self.spectrum.z / S
-        size, lost = _norms(rotated), BACKWARD * _EPS * S[0] * _norms(rotated / S)
+        size, lost = row_norms(rotated), BACKWARD * _EPS * S[0] * row_norms(rotated / S)
         share = np.divide(lost, size, out=np.zeros_like(size), where=size > 0)
         return read_only(self.filter.coef_error + _SAFETY * share)
 
@@ -1070,7 +1070,7 @@ def _opened(fitted: Any) -> tuple[Path, Any, Any]:
     return path, estimator, before
 
 
-def _norms(rows: Array) -> Array:
+def row_norms(rows: Array) -> Array:
     """Return the lengths of rows whose squares may leave the range of floats."""
     largest = np.abs(rows).max(axis=1, initial=0.0)
     unit = np.where(largest > 0, largest, 1.0)

@@ -507,8 +507,7 @@ def _scaling_before(model: ModelOfPath) -> _Scaling:
 def _factor(path: ModelPath, index: int) -> Array:
     """Return G (k, p): the columns of D A that are not zero up to rounding, as rows."""
     varies = np.isfinite(path.units.x_scale)
-    scale = np.where(varies, path.units.x_scale, 0.0)
-    scaled = path.coef_factor(index) * scale[:, None]
+    scaled = path.standardized_coef_factor(index) * varies[:, None]
     size = np.linalg.norm(scaled, axis=0)
     keep = size > _EPS * size.max(initial=0.0)
     return np.ascontiguousarray(scaled[:, keep].T)

@@ -363,7 +363,7 @@ def coefficient_inference(
         critical=critical,
         intercept=float(path.intercept[m]),
         intercept_std_error=root.intercept_std_error(path),
-        level=level,
+        level=as_fraction(level, "level"),
         distribution=distribution,
         degrees_of_freedom=df,
         noise_variance=root.noise_variance,
@@ -587,12 +587,12 @@ def prediction_interval(
 
 
 def _center(path: Path, m: int, X_new: Any) -> Array:
-    return np.asarray(path.units.y_mean + path.centred_times(X_new, path.coef[m]))
+    return np.asarray(path.units.y_mean + path.standardized_times(X_new, path.standardized_coef[m]))
 
 
 def _conformal(path: Path, m: int, X_new: Any, level: float, labels: Any) -> Interval:
     critical = conformal_critical(conformal_scores(path, m), level)
-    reach = path.centred_times(X_new, path.coef_factor(m))
+    reach = path.standardized_times(X_new, path.standardized_coef_factor(m))
     spread = np.sqrt(1.0 + 1.0 / path.spectrum.n + np.vecdot(reach, reach))
     words = conformal_words(path.label(m))
     return _interval(_center(path, m, X_new), spread, critical, level, labels, words)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from plsdof._core.criteria import CRITERIA, Noise, Selection, choice_in_words, global_minimum
-from plsdof._core.inputs import Array, as_choice, read_only
+from plsdof._core.inputs import Array, as_choice, as_float, read_only
 from plsdof._core.path import Path
 from plsdof._core.work import with_progress
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
@@ -131,7 +131,8 @@ def tune(
     Cost: one path per value, and one per value and fold with "cv".
     """
     as_choice(by, "by", (*CRITERIA, "cv"))
-    if np.ndim(values) != 1 or not len(values):
+    values = as_float(values, parameter_name)
+    if values.ndim != 1 or not len(values):
         raise InvalidInputError(
             f"The values of {parameter_name} to choose from must be a list of numbers; got "
             f"{values!r:.80}."

@@ -254,7 +254,11 @@ def refit_columns(
 def as_responses(Y: Any) -> tuple[tuple[str, ...], Array]:
     """Return names and values of the responses, (n, q)."""
     names = feature_names(Y)
-    if names is None and np.ndim(Y) == 1:
+    try:
+        one = names is None and np.ndim(Y) == 1
+    except ValueError:  # rows of different lengths
+        one = False
+    if one:
         Y = np.asanyarray(Y)[:, None]  # with its mask, if there is one
     values = as_matrix(Y, "Y", min_rows=2)
     return names or tuple(map(str, range(values.shape[1]))), values
