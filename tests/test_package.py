@@ -203,3 +203,20 @@ def test_warnings_point_at_a_neighbour_with_a_similar_name(tmp_path, monkeypatch
     with pytest.warns(PlsdofWarning, match="there") as log:
         import_module("plsdof_more").complain()
     assert log[0].filename == str(similar)
+
+
+def test_the_command_without_its_extra_says_so_in_one_line():
+    code = """
+import sys
+class Block:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("typer", "rich"):
+            raise ImportError(name)
+sys.meta_path.insert(0, Block())
+from plsdof.__main__ import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert "pip install 'plsdof[cli]'" in done.stderr

@@ -1,6 +1,19 @@
-"""``python -m plsdof``: the command line."""
+"""The command ``plsdof``, also as ``python -m plsdof``."""
 
-from plsdof.cli import main
+import sys
+
+from plsdof.errors import MissingExtraError
+
+
+def main() -> None:
+    """Run the command line, or say in one line which extra it needs."""
+    try:
+        from plsdof.cli import main as run
+    except MissingExtraError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+    run(program="plsdof")
+
 
 if __name__ == "__main__":  # not in the processes that it starts
-    main(program="plsdof")
+    main()

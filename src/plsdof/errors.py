@@ -46,6 +46,10 @@ class ConstantColumnWarning(PlsdofWarning):
     """Some columns of X do not vary; they are kept with a zero coefficient."""
 
 
+class ResponseInPredictorsWarning(PlsdofWarning):
+    """The response is one of the columns of X, which then predicts itself."""
+
+
 class RankExhaustedWarning(PlsdofWarning):
     """The path is shorter than asked for because the data support no more components."""
 

@@ -189,7 +189,7 @@ def test_selectivity_of_a_variable_that_is_the_target_component_is_infinite(solv
     other -= other.mean(axis=0)
     other -= np.outer(x, x @ other) / (x @ x)
     path = pls_path(np.column_stack([other, x, -3 * x]), x + 0.5 * other[:, 0] ** 2, 1)
-    target = pls_path(np.column_stack([other, x, -3 * x]), x, 1, solver=solver)
+    target = pls_path(np.column_stack([other, x, -3 * x]), 2 * x, 1, solver=solver)
     ratio = chemometrics.selectivity_ratio(target, 1)
     assert np.all(ratio[2:] == np.inf)
     np.testing.assert_allclose(ratio[:2], 0, atol=1e-25)

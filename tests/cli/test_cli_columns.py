@@ -107,16 +107,22 @@ def test_a_column_that_names_rows_is_no_predictor_and_names_predictions(tmp_path
     assert "no column 'cod'" in refused("fit", file, "-r", "y", "--id", "cod", read)
 
 
-def test_a_few_predictors_beside_a_spectrum_are_remarked(tmp_path):
+def test_a_few_columns_beside_a_spectrum_are_left_out_and_named(tmp_path):
     file = tmp_path / "table.csv"
     frame = pd.read_csv(GASOLINE).iloc[:, :40].copy()
     frame.assign(Temp=np.arange(60) % 7, **{"run no": np.arange(60) % 3}).to_csv(file, index=False)
-    note = "Also used as predictors: 'Temp', 'run no'; leave out with -x Temp -x 'run no'."
-    assert note in run_json("fit", file, "-r", "octane")["notes"]
-    assert note not in run_json("fit", file, "-r", "octane", "-f", "*")["notes"]
+    note = "Left out, not wavelengths: 'Temp', 'run no'. To use one, add -f 900:976 -f Temp."
+    found = run_json("fit", file, "-r", "octane")
+    assert note in found["notes"]
+    assert len(found["wavelengths"]) == 39
+    assert len(run_json("fit", file, "-r", "octane", "-f", "*")["coefficients"]) == 41
+    asked = run_json("fit", file, "-r", "octane", "-f", "900:976", "-f", "Temp")
+    assert [one["name"] for one in asked["coefficients"]][-1] == "Temp"
     found = run_json("fit", file, "-r", "octane", "-x", "Temp", "-x", "run no")
     assert found["notes"] == []
-    assert len(found["wavelengths"]) == 39
+    streamed = run_json("fit", file, "-r", "octane", "--streamed")
+    assert note in streamed["notes"]
+    assert len(streamed["wavelengths"]) == 39
 
 
 def test_a_response_of_text_is_called_so(tmp_path):

@@ -144,13 +144,13 @@ def test_names_of_a_model_without_a_frame_are_numbers():
 
 
 def test_what_has_no_path_is_refused():
-    several = PLSRegressor(2).fit(X, X[:, :2])
+    several = PLSRegressor(2).fit(X, 2 * X[:, :2])
     for model, reason in (
         (LinearRegression().fit(X, Y), "path must be a path, .* got LinearRegression"),
         (make_pipeline(PLSRegressor(1), LinearRegression()).fit(X, Y), "got LinearRegression"),
         (PLSRegressor(), "This PLSRegressor is not fitted yet; call its method fit"),
         (several, "fitted to 2 responses, .* give one of its paths_"),
-        (PLS2Regressor(1).fit(X, X[:, :2]), "PLS2Regressor, whose components several"),
+        (PLS2Regressor(1).fit(X, 2 * X[:, :2]), "PLS2Regressor, whose components several"),
         (X, "got ndarray"),
     ):
         with pytest.raises(InvalidInputError, match=reason):

@@ -151,8 +151,8 @@ def test_text_is_read_as_it_is_written(tmp_path, options):
 
 
 def test_a_decimal_comma_is_known_from_other_files(tmp_path):
-    (tmp_path / "a.csv").write_text("y;x\n1;2\n" + "3;4\n" * 30 + "5;6,5\n")
-    with pytest.raises(InvalidInputError, match=r"a.csv: '6,5' in row 32 of column 'x'"):
+    (tmp_path / "a.csv").write_text("y;x\n1;2\n" + "3;4\n" * 60 + "5;6,5\n")
+    with pytest.raises(InvalidInputError, match=r"a.csv: column 'x' .* '6,5' in row 62"):
         gathered(file_blocks(tmp_path, "y"))
     (tmp_path / "b.csv").write_text("y;x\n1,5;2,5\n")
     X, _, _ = gathered(file_blocks(tmp_path, "y"))
@@ -180,6 +180,11 @@ SAME_EITHER_WAY = {
     "euro": "y;Preis €\n1,5;2\n2,5;3\n".encode("cp1252"),
     "separator named": "sep=;\r\ny;a\r\n1,5;2\r\n2,5;3\r\n",
     "no number": "y,a,b\n1,1_0,2\n3,2_0,4\n",
+    "white space": "y  a\n1  2\n3 4.5\n",
+    "title and units": "Of May\n\ny,a\n%,nm\n1,2\n3,4\n",
+    "unit in cells": "y,a\n1 %,2\n3 %,4\n",
+    "blanks that do not break": "y;a\n1\u00a0234,5;2\n3,5;\u22124\n",
+    "failed formula": "y,a,b\n1,2,x\n3,4,#REF!\n",
 }
 
 
@@ -237,7 +242,6 @@ REFUSED_EITHER_WAY = {
     "commas between thousands": ("y;a\n15;999\n25;1,234\n", "'1,234' and '999'"),
     "both marks": ("y;a\n15.5;999\n25;1,234.5\n", "decimal points.*without ','"),
     "logical and number": ("y,a\n1,TRUE\n2,FALSE\n3,1\n", "'a'"),
-    "title": ("Mine\ny,a\n1,2\n", "line 1, 'Mine'"),
 }
 
 
@@ -346,13 +350,12 @@ def test_null_values_of_parquet_are_missing(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("y,x\n" + "1,2\n" * 500 + "3,abc\n", r"'abc' in row 501 of column 'x' is not a number"),
-        ("\n\ny,x\n" + "1,2\n" * 500 + "3,abc\n", r"'abc' in row 501 of column 'x'"),
-        ("y,x\n" + "1,2\n" * 500 + "3\n", r"row 501 has 1 field\(s\) instead of 2"),
-        ("y,x\n" + "1,2\n" * 500 + "3,4,5\n", r"row 501 has 3 field\(s\) instead of 2"),
+        ("y,x\n" + "1,2\n" * 500 + "3,abc\n", r"column 'x' is not numeric: .* 'abc' in row 501"),
+        ("\n\ny,x\n" + "1,2\n" * 500 + "3,abc\n", r"column 'x' .* 'abc' in row 501"),
+        ("y,x\n" + "1,2\n" * 500 + "3\n", r"line 502 has 1 field\(s\) instead of 2"),
+        ("y,x\n" + "1,2\n" * 500 + "3,4,5\n", r"line 502 has 3 field\(s\) instead of 2"),
         ("y,x\n", "no rows below"),
         ("", "is empty"),
-        ("y x\n1 2\n3 4\n", "white space"),
         ("only\n1\n2\n", "only one column"),
         ("y,x,x\n1,2,3\n", "column names must differ"),
     ],
@@ -453,10 +456,10 @@ def test_progress_is_shown_for_text_of_unknown_length(tmp_path, capsys, monkeypa
 
 
 def test_the_missing_package_is_named(tmp_path, monkeypatch):
-    write_csv(tmp_path / "data.csv", table(5, 2))
+    write_parquet(tmp_path / "data.parquet", table(5, 2))
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtraError, match=r"plsdof\[large\]"):
-        file_blocks(tmp_path / "data.csv", "y")
+        file_blocks(tmp_path / "data.parquet", "y")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is measured through /proc")

@@ -456,7 +456,6 @@ def test_constant_columns_are_reported_as_by_full_fits():
 
 
 def test_fitted_and_refitted_folds_meet_in_one_result(capsys):
-    pytest.importorskip("joblib")
     pytest.importorskip("rich")
     X, y = make_problem(40, 5, seed=16)
     X[13, 2] = 1e5  # the fold that leaves this row out is refitted

@@ -278,7 +278,7 @@ def test_early_ends_are_reported_for_fixed_numbers_only(data):
     [
         (np.ones((30, 2, 2)), "dim 3"),
         (np.ones((29, 2)), "inconsistent numbers of samples"),
-        (np.full((30, 2), np.nan), "contains NaN"),
+        (np.full((30, 2), np.nan), "contains 60 value"),
         (np.ones((30, 0)), "0 feature"),
     ],
 )

@@ -9,12 +9,18 @@ Integer weights then mean the same as repeated rows.
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from plsdof.errors import ConstantColumnWarning, InvalidInputError, warn_caller
+from plsdof.errors import (
+    ConstantColumnWarning,
+    InvalidInputError,
+    ResponseInPredictorsWarning,
+    warn_caller,
+)
 
 # Coercion and checking of input: the only place where it happens
 # ---------------------------------------------------------------
@@ -204,6 +210,28 @@ def as_response(y: Any, n_rows: int, name: str = "y") -> Array:
     return array
 
 
+def require_response_outside(
+    X: Array, y: Array, names: tuple[str, ...] | None, label: Any = None
+) -> None:
+    """Refuse a response that is a column of X by name and values; warn if it is by values only."""
+    copies = np.flatnonzero(X[0] == y[0])
+    copies = copies[[bool(np.array_equal(X[:, i], y)) for i in copies]]
+    if not len(copies) or len(y) < 5 or np.all(y == y[0]):  # by chance, or for no reason
+        return
+    where = int(copies[0])
+    if names is not None and names[where] == str(label):
+        raise InvalidInputError(
+            f"y is called {str(label)[:60]!r} and {str(label)[:60]!r} is also a column of X with "
+            "the same values, which would predict itself; drop that column from X."
+        )
+    shown = repr(names[where][:60]) if names else str(where)
+    warn_caller(
+        f"y is the same as column {shown} of X, which predicts it without error; drop that column "
+        "from X if it is the response.",
+        ResponseInPredictorsWarning,
+    )
+
+
 def as_weights(sample_weight: Any, n_rows: int) -> Array | None:
     """Return non-negative weights, or None when every weight is one."""
     if sample_weight is None:
@@ -239,7 +267,9 @@ def as_choice(value: Any, name: str, allowed: Sequence[str]) -> str:
     """Return ``value`` if it is one of the allowed words."""
     if not isinstance(value, str) or value not in allowed:
         words = ", ".join(repr(word) for word in allowed)
-        raise InvalidInputError(f"{name} must be one of {words}; got {value!r}.")
+        near = get_close_matches(str(value).lower(), allowed, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise InvalidInputError(f"{name} must be one of {words}; got {value!r}.{hint}")
     return value
 
 
@@ -532,9 +562,10 @@ class Observations:
 def as_observations(X: Any, y: Any, sample_weight: Any = None) -> Observations:
     """Check data. Cost: one pass over X, no copy unless it is of another type or has weights."""
     X, y, sample_weight = opened_table(X, y, sample_weight)
-    names = feature_names(X)
+    names, label = feature_names(X), getattr(y, "name", None)
     X = as_matrix(X, min_rows=2)
     y = as_response(y, len(X)).copy()
+    require_response_outside(X, y, names, label)
     weights = as_weights(sample_weight, len(X))
     if weights is not None:
         X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]

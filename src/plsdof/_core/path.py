@@ -23,7 +23,7 @@ from plsdof._core.criteria import (
     noise_label,
     usual_noise,
 )
-from plsdof._core.display import data_frame, one_line, parameter_column
+from plsdof._core.display import Curve, as_html, data_frame, one_line, parameter_column
 from plsdof._core.filters import Filter, PLSFilter
 from plsdof._core.inputs import (
     Array,
@@ -398,6 +398,30 @@ class Models:
             "noise_std": np.sqrt(self.noise_variance()),
         }
         return data_frame(columns | self.criteria_by_name())
+
+    def _repr_html_(self) -> str:
+        """Return a table of the models and the curve of their Degrees of Freedom."""
+        order, name = self.simplest_first(), self.parameter_name
+        columns = {
+            name: parameter_column(self.parameters, name),
+            "Degrees of Freedom": self.dof,
+            "RSS": self.rss,
+            "noise std": np.sqrt(self.noise_variance()),
+        }
+        lines = {"exact": self.dof, "naive": self.naive_dof}
+        if name == "alpha":
+            del lines["naive"]  # ridge regression has no others
+        return as_html(
+            repr(self),
+            {label: values[order] for label, values in columns.items()},
+            notes=[self.message] if self.message else [],
+            curve=Curve(
+                lines={label: (self.parameters, values) for label, values in lines.items()},
+                x_label=name,
+                y_label="Degrees of Freedom",
+                logarithmic=name == "alpha",
+            ),
+        )
 
     def simplest_first(self) -> Integers:
         """Return the rows of the path from the simplest model to the richest."""
@@ -955,7 +979,8 @@ class ModelOfPath:
     def choice(self) -> Selection:
         """Return how an estimator chose the model; a size that was given goes with its GCV."""
         chosen: Selection | None = getattr(self.estimator, "selection_", None)
-        if chosen is not None and len(chosen.scores) != len(self.path.dof):  # of an average
+        mean = getattr(self.estimator, "average_", None)
+        if chosen is not None and mean is not None and len(self.path.dof) == 1:
             return replace(chosen, index=0, scores=chosen.scores[[chosen.index]])
         if chosen is not None and chosen.index == self.index:
             return chosen
@@ -983,8 +1008,11 @@ def as_path(path: Any) -> Path:
     return path if isinstance(path, Path) else _opened(path)[0]
 
 
-def as_model(path: Any, m: int | None = None) -> ModelOfPath:
+def as_model(path: Any, m: int | None = None, *, average: bool = True) -> ModelOfPath:
     """Return one model of whatever has a path: row ``m``, by default what an estimator chose.
+
+    An estimator may have chosen the average of all models, which has no components of its own;
+    without ``average`` the model with the largest weight stands for it.
 
     Examples
     --------
@@ -1003,9 +1031,9 @@ def as_model(path: Any, m: int | None = None) -> ModelOfPath:
             )
         return ModelOfPath(path=path, index=path.index(m))
     found, estimator, before = _opened(path)
-    average: Average | None = getattr(estimator, "average_", None)
-    if m is None and average is not None:
-        answering = average.path
+    mean: Average | None = getattr(estimator, "average_", None)
+    if m is None and average and mean is not None:
+        answering = mean.path
         if found.feature_names is not None:
             answering = answering.with_names(found.feature_names)
         return ModelOfPath(path=answering, index=0, estimator=estimator, before=before)
@@ -1056,6 +1084,18 @@ def _norms(rows: Array) -> Array:
 # ---------------------------------------------------------------------------------------
 
 
+def predictors_of(scores: Array, loadings: Array, units: Units) -> Array:
+    """Return ``mean + scale * T P'`` for scores of the first components. Shape (n_new, p)."""
+    size = scores.shape[1]
+    if size > loadings.shape[1]:
+        raise InvalidInputError(
+            f"scores have {size} column(s), but the path has {loadings.shape[1]} component(s); "
+            "give one column per component, as transform returns them."
+        )
+    scale = np.where(np.isfinite(units.x_scale), units.x_scale, 0.0)
+    return np.asarray(scores @ (loadings[:, :size] * scale[:, None]).T + units.x_mean)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ComponentPath(Path):
     """A path over the number of components 0, 1, ..., M, with scores and loadings."""
@@ -1094,15 +1134,7 @@ class ComponentPath(Path):
 
         Scores of the first k components are enough; columns that do not vary get their mean.
         """
-        T = as_matrix(scores, "scores")
-        P: Array = self.x_loadings
-        if T.shape[1] > P.shape[1]:
-            raise InvalidInputError(
-                f"scores have {T.shape[1]} column(s), but the path has {P.shape[1]} component(s); "
-                "give one column per component, as transform returns them."
-            )
-        scale = np.where(np.isfinite(self.units.x_scale), self.units.x_scale, 0.0)
-        return np.asarray(T @ (P[:, : T.shape[1]] * scale[:, None]).T + self.units.x_mean)
+        return predictors_of(as_matrix(scores, "scores"), self.x_loadings, self.units)
 
     def predict_components(self, X_new: Any, components: Sequence[int]) -> Array:
         """Predict new rows from some components alone, such as [2, 3]. Shape (n_new,).

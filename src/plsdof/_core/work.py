@@ -32,7 +32,7 @@ def threads_for(shape: tuple[int, ...]) -> AbstractContextManager[Any]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Limit linear algebra to one thread; without threadpoolctl (extra "sklearn") nothing changes.
+    """Limit linear algebra to one thread; without threadpoolctl nothing changes.
 
     The limit holds for the whole process, until the last one who asked for it is done.
     """
@@ -162,10 +162,8 @@ def _outcomes(
 ) -> Iterable[Outcome[Result]]:
     if n_jobs == 1:
         return map(work, tasks)
-    try:
-        import joblib
-    except ImportError as error:
-        raise MissingExtraError("joblib", "sklearn", "n_jobs other than 1") from error
+    import joblib
+
     if not tasks:
         return ()
     with joblib.parallel_config(backend="loky", inner_max_num_threads=1):

@@ -208,7 +208,7 @@ def hotelling_t2(
     >>> result.values.round(2), round(result.limit, 2), result.flags.any()
     (array([0.98, 0.52, 0.52, 0.98]), 2.03, np.False_)
     """
-    model, level = as_model(path, m), as_fraction(level, "level")
+    model, level = as_model(path, m, average=False), as_fraction(level, "level")
     path, m, X_new = as_score_path(model.path), model.index, model.rows(X_new)
     if limit is not None:
         as_choice(limit, "limit", T2_LIMITS)
@@ -287,7 +287,7 @@ def q_residuals(
     >>> q_residuals(path, 1).values.round(3)
     array([0.157, 0.298, 0.298, 0.157])
     """
-    model, level = as_model(path, m), as_fraction(level, "level")
+    model, level = as_model(path, m, average=False), as_fraction(level, "level")
     path, m = as_predictor_path(model.path, "Q").complete(), model.index
     X_new = model.rows(X_new)
     if limit is not None:
@@ -504,7 +504,7 @@ def contributions(path: PathLike, m: int | None = None, X_new: Any = None) -> Co
     >>> found.t2.sum(axis=1).round(2), hotelling_t2(path, 1).values.round(2)
     (array([0.98, 0.52, 0.52, 0.98]), array([0.98, 0.52, 0.52, 0.98]))
     """
-    model, labels = as_model(path, m), row_labels(X_new)
+    model, labels = as_model(path, m, average=False), row_labels(X_new)
     path, m = as_predictor_path(model.path, "A contribution").complete(), model.index
     X_new = model.rows(X_new)
     T = path.filter.scores[:, :m]
@@ -670,7 +670,7 @@ def outliers(
     >>> np.flatnonzero(table.studentized.flags)
     array([7])
     """
-    model, level = as_model(path, m), as_fraction(level, "level")
+    model, level = as_model(path, m, average=False), as_fraction(level, "level")
     path, m = as_pls_path(model.path).complete(), model.index
     labels, X_new = row_labels(y if X_new is None else X_new), model.rows(X_new)
     as_choice(studentize, "studentize", STUDENTIZE)

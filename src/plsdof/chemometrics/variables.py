@@ -125,7 +125,7 @@ def vip(path: PathLike, m: int | None = None) -> Array:
     >>> vip(path, 1).round(3)
     array([1.184, 0.773])
     """
-    model = as_model(path, m)
+    model = as_model(path, m, average=False)
     path = as_predictor_path(model.path, "Variable importance")
     m = at_least_one(path, model.index)
     explained = path.filter.loadings[:m] ** 2
@@ -155,7 +155,7 @@ def selectivity_ratio(path: PathLike, m: int | None = None) -> Array:
     >>> selectivity_ratio(path, 1).round(3)
     array([10.028,  3.698])
     """
-    model = as_model(path, m)
+    model = as_model(path, m, average=False)
     path = as_predictor_path(model.path, "The selectivity ratio").complete()
     fit = path.filter.factors[at_least_one(path, model.index)] * path.spectrum.z
     u = fit / np.linalg.norm(fit)

@@ -4,8 +4,7 @@ import os
 import shlex
 import stat
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -15,6 +14,20 @@ import numpy.typing as npt
 
 from plsdof._core.inputs import Array, as_fraction
 from plsdof._core.spectrum import FORMED, Gram
+from plsdof.cli._tables import (
+    Labels,
+    Mask,
+    Reading,
+    choose_rows,
+    find_response,
+    in_file,
+    labels_of,
+    listed,
+    located,
+    match_columns,
+    row_labels,
+    suspects,
+)
 from plsdof.cli._terminal import plural
 from plsdof.errors import InvalidInputError
 from plsdof.files.blocks import FileBlocks, file_blocks
@@ -26,7 +39,7 @@ from plsdof.files.columns import (
     suggestion,
     wavelengths,
 )
-from plsdof.files.tables import Table, files_in, read_folder, read_table, shortened_path
+from plsdof.files.tables import Table, files_in, shortened_path
 from plsdof.large.sources import source_gram
 from plsdof.selection.folds import Fold, make_folds
 
@@ -36,15 +49,12 @@ if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
 # From a file and a choice of columns to predictors and response
 # --------------------------------------------------------------
 
-Labels = npt.NDArray[np.str_]
 Numbers = npt.NDArray[np.intp]
-Mask = npt.NDArray[np.bool_]
 Folds = int | Literal["loo"]
 
 LEAVE_ONE_OUT: Final = "loo"
-_MOST_LISTED = 8
-# Names that are not numbers are remarked if they are a smaller share of all.
-_FEW = 0.1
+# So many columns named by numbers make a spectrum, if others are fewer.
+_SPECTRUM = 10
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -234,35 +244,42 @@ def read_problem(
     groups: str | None = None,
     label: str | None = None,
     drop_missing: bool = False,
-    sheet: str | None = None,
+    exclude_rows: str | None = None,
+    reading: Reading | None = None,
     held: Held | None = None,
 ) -> TableProblem:
     """Read a table and take response and predictors out of it.
 
     The columns of ``groups`` and ``label`` are no predictors.
     """
-    held = (held or Held()).checked()
+    held, reading = (held or Held()).checked(), (reading or Reading()).checked()
     require_apart(response, features, {"--groups": groups, "--id": label})
-    table = (read_folder if Path(file).is_dir() else read_table)(file, sheet=sheet)
-    target = _response(table, response)
+    table = reading.with_response(file, [response], label)
+    target = find_response(table, response, reading)
     with located(table):
         apart = [find_column(name, table.names) for name in (groups, label) if name is not None]
         names, notes = _predictors(table, target, features, [*exclude, *apart])
+    notes = (*table.notes, *notes)
     if len(table) < 2:
-        raise InvalidInputError(_in(table, "there is only 1 row; a fit needs more."))
-    rows, kept = _complete_rows(table, target, names, label, drop_missing=drop_missing)
-    dropped = len(table) - int(kept.sum())
+        raise InvalidInputError(in_file(table, "there is only 1 row; a fit needs more."))
+    wanted = np.ones(len(table), dtype=bool)
+    if exclude_rows is not None:
+        wanted = ~choose_rows(table, exclude_rows, "--exclude-rows")
+        notes = (*notes, f"Left out as asked for: {plural(int((~wanted).sum()), 'row')}.")
+    rows, kept = _complete_rows(table, target, names, label, wanted, drop_missing=drop_missing)
+    dropped = int(wanted.sum() - kept.sum())
     if dropped:
-        notes = (*notes, f"{dropped} of {len(table)} rows dropped because of missing values.")
+        notes = (*notes, f"{dropped} of {wanted.sum()} rows dropped because of missing values.")
+    notes += suspects(table, rows.X.to_numpy(), rows.y, names, target, kept)
     known = None if groups is None else _groups(table, groups, kept)
     test = None
     if held:
-        fit, test, note = _held_out(table, rows, known, held, target, names, drop_missing)
+        fit, test, note = _held_out(table, rows, known, held, target, names, reading, drop_missing)
         rows, notes = _taken(rows, fit), (*notes, note)
         known = None if known is None else known[fit]
     if np.all(rows.y == rows.y[0]):
         raise InvalidInputError(
-            _in(
+            in_file(
                 table,
                 f"{shortened(target)} is {rows.y[0]:g} in all rows; there is nothing to predict.",
             )
@@ -288,20 +305,23 @@ def _complete_rows(
     target: str,
     names: tuple[str, ...],
     label: str | None,
+    wanted: Mask,
     *,
     drop_missing: bool,
 ) -> tuple[Rows, Mask]:
-    """Return the rows without missing values, and which ones these are."""
+    """Return the wanted rows without missing values, and which ones these are."""
     with located(table):
         y = table.numbers((target,))[:, 0]
         X = table.numbers(names)
     missing = np.column_stack([np.isnan(y), np.isnan(X)])
-    kept: Mask = np.logical_not(missing.any(axis=1))
-    if not kept.all():
+    kept: Mask = np.logical_not(missing.any(axis=1)) & wanted
+    missing = missing[wanted]
+    if missing.any():
         _require_some_values(table, missing, (target, *names))
         if not drop_missing:
-            raise InvalidInputError(_in(table, _missing_values(missing, (target, *names))))
-        _require_rows(table, int((~kept).sum()))
+            raise InvalidInputError(in_file(table, _missing_values(missing, (target, *names))))
+    if kept.sum() < 2:
+        _require_rows(table, len(table) - int(kept.sum()))
     labels = row_labels(table, label)
     everything = Rows(
         X=table.with_names(X, names),
@@ -330,11 +350,12 @@ def _held_out(
     held: Held,
     target: str,
     names: tuple[str, ...],
+    reading: Reading,
     drop_missing: bool,
 ) -> tuple[Mask, Rows, str]:
     """Return which rows to fit, the rows to test on, and what to say about them."""
     if held.file is not None:
-        test = _test_table(held.file, target, names, drop_missing)
+        test = _test_table(held.file, target, names, reading, drop_missing)
         return (
             np.ones(len(rows.y), dtype=bool),
             test,
@@ -350,7 +371,7 @@ def _held_out(
     count = int(which.sum())
     if not 0 < count < len(which) - 1:
         raise InvalidInputError(
-            _in(
+            in_file(
                 table,
                 f"{count} of {len(which)} rows would be kept apart for the test; at least one must "
                 "be, and at least two must stay for the fit.",
@@ -383,109 +404,23 @@ def _drawn(rows: Rows, groups: Labels | None, fraction: float) -> Mask:
     return which
 
 
-def _test_table(file: Path, target: str, names: tuple[str, ...], drop_missing: bool) -> Rows:
-    table = read_table(file)
+def _test_table(
+    file: Path, target: str, names: tuple[str, ...], reading: Reading, drop_missing: bool
+) -> Rows:
+    table = reading.table(file)
     with located(table):
         found, _ = match_columns(names, table)
         if target not in table.names:
             raise InvalidInputError(
                 f"--test needs the response {shortened(target)}{suggestion(target, table.names)}"
             )
-    rows, _ = _complete_rows(table, target, found, None, drop_missing=drop_missing)
+    everything = np.ones(len(table), dtype=bool)
+    rows, _ = _complete_rows(table, target, found, None, everything, drop_missing=drop_missing)
     return replace(rows, X=table.with_names(rows.X.to_numpy(), names), source=str(file))
-
-
-def choose_rows(table: Table, text: str, option: str) -> Mask:
-    """Return which rows are meant by numbers and ranges, or by COLUMN=VALUE.
-
-    Parameters
-    ----------
-    table : Table
-    text : str
-        Such as "1,5,41:60", rows counted from 1 below the header, both ends included; or
-        "set=test", all rows with this value.
-    option : str
-        For messages.
-    """
-    chosen = np.zeros(len(table), dtype=bool)
-    name, equals, value = text.partition("=")
-    if equals:
-        with located(table):
-            chosen = np.asarray(labels_of(table, find_column(name, table.names)) == value)
-        if not chosen.any():
-            known = sorted(set(labels_of(table, name).tolist()))
-            raise InvalidInputError(
-                _in(
-                    table,
-                    f"{option} {text}: no row has this value in {shortened(name)}; there are "
-                    f"{listed([shortened(one) for one in known])}.",
-                )
-            )
-        return chosen
-    for part in text.split(","):
-        ends = [end.strip() for end in part.split(":")]
-        numbers = [int(end) if end.isdecimal() and len(end) < 10 else 0 for end in ends]
-        if len(ends) > 2 or min(numbers) < 1 or max(numbers) > len(table):
-            raise InvalidInputError(
-                _in(
-                    table,
-                    f"{option} {text[:40]}: numbers from 1 to {len(table)} are needed, with ranges "
-                    "as in 1,5,41:60, or COLUMN=VALUE.",
-                )
-            )
-        chosen[min(numbers) - 1 : max(numbers)] = True
-    return chosen
-
-
-def match_columns(wanted: tuple[str, ...], rows: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Find predictors in a table: by name, else by the number the name stands for."""
-    known = set(rows.names)
-    absent = [name for name in wanted if name not in known]
-    if not absent:
-        return wanted, ()
-    by_number: dict[float, list[str]] = {}
-    for name in rows.names:
-        value = header_number(name)
-        if value is not None:
-            by_number.setdefault(value, []).append(name)
-    found = {name: by_number.get(_key(name), []) for name in absent}
-    lost = [name for name, candidates in found.items() if len(candidates) != 1]
-    if lost:
-        raise InvalidInputError(
-            f"{len(lost)} of {len(wanted)} predictors of the model are not in the table: "
-            f"{listed([shortened(name) for name in lost])}"
-            f"{suggestion(lost[0], rows.names)}"
-        )
-    names = tuple(found[name][0] if name in found else name for name in wanted)
-    return names, (f"{plural(len(absent), 'column')} recognised by the number in the name.",)
-
-
-def _key(name: str) -> float:
-    value = header_number(name)
-    return float("nan") if value is None else value
 
 
 # The response and the predictors among the columns of a table
 # ------------------------------------------------------------
-
-
-def _response(table: Table, response: str) -> str:
-    try:
-        name = find_column(response, table.names)
-    except InvalidInputError as error:
-        hint = ""
-        if all(header_number(name) is not None for name in table.names):
-            hint = " The first line must hold the names of the columns; here it holds numbers."
-        raise InvalidInputError(_in(table, f"{error}{hint}")) from error
-    if table.is_text(name):
-        raise InvalidInputError(
-            _in(
-                table,
-                f"{shortened(name)} holds text, such as {table.example(name)}, which cannot be "
-                "predicted; choose a column of numbers with --response.",
-            )
-        )
-    return name
 
 
 def _groups(table: Table, name: str, kept: npt.NDArray[np.bool_]) -> Labels:
@@ -493,7 +428,7 @@ def _groups(table: Table, name: str, kept: npt.NDArray[np.bool_]) -> Labels:
     empty = np.flatnonzero((labels == "") & kept)
     if len(empty):
         raise InvalidInputError(
-            _in(
+            in_file(
                 table, f"{shortened(name)} is empty in row {empty[0] + 1}; every row needs a group."
             )
         )
@@ -527,27 +462,36 @@ def _predictors(
         if text:
             shown = [f"{shortened(name)} (such as {table.example(name)})" for name in text]
             notes += (f"Left out, not numeric: {listed(shown)}.",)
+        names, others = only_wavelengths(names)
+        notes += others
     if not names:
         raise InvalidInputError("no predictor is left; choose others with --features.")
-    return names, notes if features else (*notes, *also_used(names))
+    units = {name: table.unit(name) for name in (response, *names)}
+    written = [f"{shortened(name)} ({unit})" for name, unit in units.items() if unit]
+    if written:
+        notes += (f"Read as numbers without their unit: {listed(written)}.",)
+    return names, notes
 
 
-def also_used(names: Sequence[str]) -> tuple[str, ...]:
-    """Name the few predictors that are no wavelengths where nearly all are.
+def only_wavelengths(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the wavelengths if most names are wavelengths, and name what is left out.
 
     Examples
     --------
-    >>> also_used([*map(str, range(900, 950)), "Temp"])
-    ("Also used as predictors: 'Temp'; leave out with -x Temp.",)
-    >>> also_used(["900", "902", "Temp"])
-    ()
+    >>> names, notes = only_wavelengths((*map(str, range(900, 950)), "Temp"))
+    >>> len(names), notes
+    (50, ("Left out, not wavelengths: 'Temp'. To use one, add -f 900:949 -f Temp.",))
+    >>> only_wavelengths(("900", "902", "Temp"))
+    (('900', '902', 'Temp'), ())
     """
+    waves = tuple(name for name in names if header_number(name) is not None)
     others = [name for name in names if header_number(name) is None]
-    if not others or len(others) >= _FEW * len(names):
-        return ()
-    options = " ".join(f"-x {shlex.quote(name)}" for name in others[:_MOST_LISTED])
+    if not others or len(waves) < _SPECTRUM or len(waves) <= len(others):
+        return names, ()
     shown = listed([shortened(name) for name in others])
-    return (f"Also used as predictors: {shown}; leave out with {options}.",)
+    reach = sorted((header_number(name) or 0.0) for name in waves)
+    option = f"-f {reach[0]:g}:{reach[-1]:g} -f {shlex.quote(others[0])}"
+    return waves, (f"Left out, not wavelengths: {shown}. To use one, add {option}.",)
 
 
 def require_apart(response: str, features: Sequence[str], others: Mapping[str, str | None]) -> None:
@@ -566,14 +510,14 @@ def _require_some_values(table: Table, missing: Any, names: tuple[str, ...]) -> 
     empty = [shortened(name) for name, no in zip(names, missing.all(axis=0), strict=True) if no]
     if empty:
         raise InvalidInputError(
-            _in(table, f"no values at all in {listed(empty)}; leave it out with --exclude.")
+            in_file(table, f"no values at all in {listed(empty)}; leave it out with --exclude.")
         )
 
 
 def _require_rows(table: Table, dropped: int) -> None:
     if len(table) - dropped < 2:
         raise InvalidInputError(
-            _in(
+            in_file(
                 table,
                 f"{dropped} of {len(table)} rows have missing values, which leaves too few; use "
                 "--exclude to leave out the columns they are in.",
@@ -590,44 +534,6 @@ def _missing_values(missing: Any, names: tuple[str, ...]) -> str:
         f"{listed(shown)}. Use --drop-missing to drop these rows, or --exclude to leave out "
         "columns."
     )
-
-
-def labels_of(table: Table, name: str) -> Labels:
-    """Return a column as text that names the rows, empty where a value is missing."""
-    column = table.frame[name]
-    texts = [
-        str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-        for value in column.tolist()
-    ]
-    return np.where(column.notna().to_numpy(), np.array(texts, dtype=np.str_), "")
-
-
-def row_labels(table: Table, label: str | None) -> Labels | None:
-    """Return what names the rows: the column asked for, else a text that is never repeated."""
-    if label is not None:
-        return labels_of(table, find_column(label, table.names))
-    texts = (name for name in table.names if table.is_text(name))
-    name = next((one for one in texts if table.frame[one].nunique() == len(table)), None)
-    return None if name is None else labels_of(table, name)
-
-
-def listed(shown: Sequence[str]) -> str:
-    """Return the first entries of a list, and how many more there are."""
-    more = f" and {len(shown) - _MOST_LISTED} more" if len(shown) > _MOST_LISTED else ""
-    return ", ".join(shown[:_MOST_LISTED]) + more
-
-
-@contextmanager
-def located(table: Table) -> Iterator[None]:
-    """Begin the messages of errors with the file of the table."""
-    try:
-        yield
-    except InvalidInputError as error:
-        raise InvalidInputError(_in(table, str(error))) from error
-
-
-def _in(table: Table, message: str) -> str:
-    return f"{shortened_path(table.source)}: {message}"
 
 
 # Tables that are read piece by piece: folders, and files too large for memory
@@ -715,7 +621,7 @@ def read_streamed(
     _require_readable(file)
     try:
         exclude = [*exclude, *([] if label is None else [label])]
-        blocks = _opened(file, response, features, exclude)
+        blocks, others = _opened(file, response, features, exclude)
         blocks.progress = progress
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -726,7 +632,7 @@ def read_streamed(
     unit = "column" if blocks.axis else "row"
     left_out = [shortened(name) for name in blocks.left_out]
     notes = [f"Left out, not numeric or without a name: {listed(left_out)}."] if left_out else []
-    notes += [] if features else also_used(blocks.names)
+    notes += others
     return StreamedProblem(
         gram=gram,
         shape=(gram.units.n_rows, len(gram.units.x_mean)),
@@ -751,18 +657,20 @@ def _require_readable(file: Path) -> None:
 
 def _opened(
     file: Path, response: str, features: Sequence[str], exclude: Sequence[str]
-) -> FileBlocks:
+) -> tuple[FileBlocks, tuple[str, ...]]:
+    """Open the chosen columns, and name those left out because they are no wavelengths."""
     blocks = file_blocks(file, response, columns=features or None)
     exclude = [choice for choice in exclude if choice != response]
-    if not exclude:
-        return blocks
-    excluded = set(file_blocks(file, response, columns=exclude).names)
-    names = [name for name in blocks.names if name not in excluded]
+    excluded = set(file_blocks(file, response, columns=exclude).names) if exclude else set()
+    names = tuple(name for name in blocks.names if name not in excluded)
+    names, notes = (names, ()) if features else only_wavelengths(names)
     if not names:
         raise InvalidInputError("no predictor is left; choose others with --features.")
+    if names == blocks.names:
+        return blocks, notes
     chosen = file_blocks(file, response, columns=names)
     chosen.left_out = tuple(name for name in blocks.left_out if name not in excluded)
-    return chosen
+    return chosen, notes
 
 
 def _require_variation(gram: Gram, response: str) -> None:

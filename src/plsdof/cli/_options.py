@@ -63,7 +63,7 @@ Features = Annotated[
         metavar="CHOICE",
         help="Predictors: a name, a range such as 1100:1300 or a:f, a pattern such as 'nir*', or "
         "re:EXPRESSION. May be repeated.",
-        show_default="all numeric columns",
+        show_default="all numeric columns; wavelengths only, if most are",
         rich_help_panel=_TABLE,
     ),
 ]
@@ -112,6 +112,68 @@ Sheet = Annotated[
         help="Sheet of an Excel file.",
         metavar="NAME",
         show_default="first",
+        rich_help_panel=_TABLE,
+    ),
+]
+HeaderRow = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Line (or row of the sheet) with the names of the columns, from 1.",
+        show_default="found",
+        rich_help_panel=_TABLE,
+    ),
+]
+SkipRows = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        help="Leave out the first N lines of the file.",
+        rich_help_panel=_TABLE,
+        show_default=False,
+    ),
+]
+Transpose = Annotated[
+    bool,
+    typer.Option(
+        "--transpose",
+        help="The names are in the first column; every other column is a row.",
+        rich_help_panel=_TABLE,
+    ),
+]
+Na = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="CODE",
+        help="What stands for a missing value, such as -999 or n.d. May be repeated.",
+        show_default=False,
+        rich_help_panel=_TABLE,
+    ),
+]
+ResponseFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Table with the response, joined by the column that names the rows (--id).",
+        show_default=False,
+        rich_help_panel=_TABLE,
+    ),
+]
+ResponseSheet = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Sheet with the response, of TABLE or of --response-file.",
+        show_default=False,
+        rich_help_panel=_TABLE,
+    ),
+]
+ExcludeRows = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ROWS",
+        help="Rows to leave out: 1,5,41:60 (1 is the first row below the header), or COLUMN=VALUE.",
+        show_default=False,
         rich_help_panel=_TABLE,
     ),
 ]

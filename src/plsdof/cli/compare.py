@@ -22,6 +22,7 @@ from plsdof.cli._analysis import (
     select_by,
 )
 from plsdof.cli._data import Folds, TableProblem, read_problem
+from plsdof.cli._tables import Reading
 from plsdof.cli._terminal import (
     add_row,
     console,
@@ -48,7 +49,14 @@ def compare(
     groups: options.Groups = None,
     label: options.Label = None,
     drop_missing: options.DropMissing = False,
+    exclude_rows: options.ExcludeRows = None,
     sheet: options.Sheet = None,
+    header_row: options.HeaderRow = None,
+    skip_rows: options.SkipRows = 0,
+    transpose: options.Transpose = False,
+    na: options.Na = None,
+    response_file: options.ResponseFile = None,
+    response_sheet: options.ResponseSheet = None,
     criterion: options.Criterion = "gcv",
     max_components: options.MaxComponents = None,
     no_scale: options.NoScale = False,
@@ -67,6 +75,15 @@ def compare(
     for steps in chains:
         check_steps(steps)
     folds = as_folds(cv, criterion, groups)
+    reading = Reading(
+        sheet=sheet,
+        header_row=header_row,
+        skip_rows=skip_rows,
+        transpose=transpose,
+        na=tuple(na or ()),
+        response_file=response_file,
+        response_sheet=response_sheet,
+    ).checked()
     with waiting("Reading the table", quiet=quiet):
         problem = read_problem(
             str(file),
@@ -76,7 +93,8 @@ def compare(
             groups=groups,
             label=label,
             drop_missing=drop_missing,
-            sheet=sheet,
+            exclude_rows=exclude_rows,
+            reading=reading,
         )
     with waiting("Comparing", quiet=quiet), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

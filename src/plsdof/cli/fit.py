@@ -23,6 +23,7 @@ from plsdof.cli._data import (
     read_streamed,
     refuse_streamed,
 )
+from plsdof.cli._tables import Reading
 from plsdof.cli._terminal import console, print_json, records, remark, waiting
 from plsdof.errors import InvalidInputError
 from plsdof.files.writing import (
@@ -49,7 +50,14 @@ def fit(
     groups: options.Groups = None,
     label: options.Label = None,
     drop_missing: options.DropMissing = False,
+    exclude_rows: options.ExcludeRows = None,
     sheet: options.Sheet = None,
+    header_row: options.HeaderRow = None,
+    skip_rows: options.SkipRows = 0,
+    transpose: options.Transpose = False,
+    na: options.Na = None,
+    response_file: options.ResponseFile = None,
+    response_sheet: options.ResponseSheet = None,
     in_memory: options.InMemory = None,
     method: options.Method = "pls",
     criterion: options.Criterion = "gcv",
@@ -96,16 +104,33 @@ def fit(
     held = Held(file=test, rows=test_rows, fraction=test_fraction).checked()
     _check_outputs(file, {"--report": report, "--plot": plot, "--model": model, "--out": tables})
     columns: dict[str, Any] = {"features": features or (), "exclude": exclude or (), "label": label}
-    rows: dict[str, Any] = {"drop_missing": drop_missing, "sheet": sheet, "groups": groups}
+    reading = Reading(
+        sheet=sheet,
+        header_row=header_row,
+        skip_rows=skip_rows,
+        transpose=transpose,
+        na=tuple(na or ()),
+        response_file=response_file,
+        response_sheet=response_sheet,
+    ).checked()
+    rows: dict[str, Any] = {
+        "drop_missing": drop_missing,
+        "groups": groups,
+        "exclude_rows": exclude_rows,
+    }
     problem: TableProblem | StreamedProblem
     if is_streamed(file, in_memory):
         tests = {"test": test, "test-rows": test_rows, "test-fraction": test_fraction}
-        _refuse_streamed(file, plan, {**rows, **tests, "report": report, "plot": plot})
+        how = {name: value for name, value in vars(reading).items() if value}
+        wanted = {**rows, **how, **tests, "report": report, "plot": plot}
+        _refuse_streamed(file, plan, wanted)
         shown = not quiet and sys.stderr.isatty()
         problem = read_streamed(file, response, **columns, scale=plan.scale, progress=shown)
     else:
         with waiting("Reading the table", quiet=quiet):
-            problem = read_problem(str(file), response, **columns, **rows, held=held)
+            problem = read_problem(
+                str(file), response, **columns, **rows, reading=reading, held=held
+            )
             problem = problem.after(plan.preprocess)
     # A pass over the files has a bar of its own.
     passes = isinstance(problem, StreamedProblem) and problem.is_read_again
@@ -367,6 +392,11 @@ def _write_report(problem: TableProblem, analysis: Analysis, file: Path, quiet: 
         notes=problem.notes,
         stability=analysis.frequency,
         row_labels=problem.labels,
+        row_numbers=problem.rows.numbers,
+        groups=problem.groups,
+        raw=None if problem.preprocessing is None else problem.rows.X,
+        preprocessing="" if problem.preprocessing is None else problem.preprocessing.steps,
+        test=analysis.test,
         progress=not quiet and sys.stderr.isatty(),
     )
 

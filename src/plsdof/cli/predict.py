@@ -14,7 +14,7 @@ from plsdof._core.inputs import Array, as_choice, as_fraction
 from plsdof.chemometrics.merit import FiguresOfMerit, figures_of_merit
 from plsdof.cli import _options as options
 from plsdof.cli._analysis import merit_sentence
-from plsdof.cli._data import listed, located, match_columns, row_labels
+from plsdof.cli._tables import Reading, listed, located, match_columns, row_labels
 from plsdof.cli._terminal import (
     add_row,
     console,
@@ -33,7 +33,7 @@ from plsdof.cli._terminal import (
 from plsdof.errors import InvalidInputError
 from plsdof.files.columns import shortened
 from plsdof.files.models import PortableModel, load_model
-from plsdof.files.tables import Table, read_table, shortened_path
+from plsdof.files.tables import Table, shortened_path
 from plsdof.files.writing import TABLE_ENDINGS, check_writable, require_ending, write_tables
 from plsdof.inference.intervals import INTERVAL_METHODS
 
@@ -86,6 +86,7 @@ def predict_table(
     with located(rows):
         labels = _labels(model, rows, label)
         names, notes = match_columns(model.names, rows)
+        notes = (*rows.notes, *notes)
         X = rows.numbers(names)
     complete = ~np.isnan(X).any(axis=1)
     if not complete.all():
@@ -274,10 +275,11 @@ def predict(
             show_default="that of the fit, or the first text column without repeats",
         ),
     ] = None,
-    sheet: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Sheet of an Excel file.", show_default="first"),
-    ] = None,
+    sheet: options.Sheet = None,
+    header_row: options.HeaderRow = None,
+    skip_rows: options.SkipRows = 0,
+    transpose: options.Transpose = False,
+    na: options.Na = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print all rows.")] = False,
@@ -297,7 +299,14 @@ def predict(
             raise InvalidInputError(f"--out {out} would overwrite the input; choose another name.")
     with waiting("Reading", quiet=quiet):
         fitted = load_model(model)
-        rows = read_table(file, sheet=sheet)
+        reading = Reading(
+            sheet=sheet,
+            header_row=header_row,
+            skip_rows=skip_rows,
+            transpose=transpose,
+            na=tuple(na or ()),
+        ).checked()
+        rows = reading.table(file)
     with waiting("Predicting", quiet=quiet):
         predicted = predict_table(
             fitted,

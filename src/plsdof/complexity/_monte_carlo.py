@@ -12,7 +12,7 @@ import numpy as np
 from plsdof._core.inputs import Array, as_count, as_matrix, read_only
 from plsdof._core.path import Path
 from plsdof._core.work import run_each
-from plsdof.errors import InvalidInputError, MissingExtraError
+from plsdof.errors import InvalidInputError
 
 # Degrees of Freedom of any fit by perturbing the response
 # --------------------------------------------------------
@@ -349,12 +349,8 @@ def cross_validated_noise(
 
 
 def _require_regressor(estimator: Any) -> None:
-    try:
-        from sklearn.base import is_regressor
-    except ImportError as error:
-        raise MissingExtraError(
-            "scikit-learn", "sklearn", "degrees_of_freedom of an estimator"
-        ) from error
+    from sklearn.base import is_regressor
+
     if isinstance(estimator, type):
         raise InvalidInputError(
             f"The estimator is the class {estimator.__name__}; give an instance, "

@@ -17,6 +17,11 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
+try:
+    from sklearn.utils._repr_html.estimator import _VisualBlock
+except ImportError:  # scikit-learn before 1.8
+    from sklearn.utils._estimator_html_repr import _VisualBlock
+
 from plsdof._core.averaging import Average
 from plsdof._core.criteria import CRITERIA, DOF_KINDS, Noise, Selection, usual_noise
 from plsdof._core.inputs import (
@@ -31,6 +36,7 @@ from plsdof._core.inputs import (
     as_weights,
     feature_names,
     require_finite_columns,
+    require_response_outside,
     row_labels,
     shortened,
 )
@@ -99,6 +105,8 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         )
         validate_data(self, _header(X, values), skip_check_array=True)
         _require_finite(values, X)
+        if not scipy.sparse.issparse(values) and responses.ndim == 1:
+            require_response_outside(values, responses, feature_names(X), getattr(y, "name", None))
         self._one_response = responses.ndim == 1
         self.response_names_ = names
         return values, as_matrix(responses[:, None] if responses.ndim == 1 else responses, "y")
@@ -110,6 +118,19 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _require_fitted(self) -> None:
         check_is_fitted(self)
+
+    def _sk_visual_block_(self) -> Any:
+        """Return the box of scikit-learn's diagram, with the model that was chosen."""
+        name = type(self).__name__
+        if hasattr(self, "index_"):
+            name = f"{name}: {self._chosen_in_words()}"
+        return _VisualBlock("single", self, names=name, name_details=str(self))
+
+    def _chosen_in_words(self) -> str:
+        """Return the size of the chosen model, or models, and their Degrees of Freedom."""
+        labels = [path.label(index) for path, index in self._on_paths()]
+        numbers = [f"{value:.1f}" for value in np.atleast_1d(self.dof_)]
+        return f"{', '.join(dict.fromkeys(labels))}, {', '.join(numbers)} Degrees of Freedom"
 
     def _new_rows(self, X: Any, *, sparse: bool = False) -> Any:
         self._require_fitted()
@@ -188,12 +209,29 @@ class ScoresMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: i
         rows = self._new_rows(X, sparse=self._path_takes_sparse)
         return np.hstack([path.transform(rows)[:, :index] for path, index in self._on_paths()])
 
+    @property
+    def x_scores_(self) -> Array:
+        """Scores of the training rows on the chosen components. Shape (n_rows, n_components_)."""
+        return self._of_components("x_scores")
+
+    def _of_components(self, name: str) -> Array:
+        """Return what a path has for each component; with several responses side by side."""
+        return np.hstack([getattr(path, name)[:, :index] for path, index in self._on_paths()])
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(np.sum(self.index_))
+
+
+class LinearScoresMixin(ScoresMixin):
+    """Scores that are linear in the predictors, with weights and loadings, and a way back."""
+
     def inverse_transform(self, X: Any) -> Array:
         """Return the predictors that scores, as of `transform`, stand for. Shape (n_new, p).
 
         With all components this is X itself, if it was among the training rows or n > p.
         """
-        chosen = self._chosen()
+        chosen = self._on_paths()
         if len(chosen) > 1:
             raise NotAvailableError(
                 f"There are {len(chosen)} responses with components of their own, each with "
@@ -209,11 +247,6 @@ class ScoresMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: i
         return np.asarray(path.inverse_transform(scores))
 
     @property
-    def x_scores_(self) -> Array:
-        """Scores of the training rows on the chosen components. Shape (n_rows, n_components_)."""
-        return self._of_components("x_scores")
-
-    @property
     def x_weights_(self) -> Array:
         """Orthonormal weight vectors in standardised units. Shape (p, n_components_)."""
         return self._of_components("x_weights")
@@ -227,14 +260,6 @@ class ScoresMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: i
     def x_rotations_(self) -> Array:
         """Standardised X times these are the scores. Shape (p, n_components_)."""
         return self._of_components("x_rotations")
-
-    def _of_components(self, name: str) -> Array:
-        """Return what a path has for each component; with several responses side by side."""
-        return np.hstack([getattr(path, name)[:, :index] for path, index in self._chosen()])
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(np.sum(self.index_))
 
 
 # What a choice by cross-validation over groups cannot repair.

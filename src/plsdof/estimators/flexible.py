@@ -11,7 +11,13 @@ from sklearn.preprocessing import SplineTransformer
 from plsdof._core.criteria import Noise
 from plsdof._core.inputs import Array
 from plsdof.errors import NotAvailableError
-from plsdof.estimators.base import ChosenModel, ComponentRegressor, ScoresMixin, Splits
+from plsdof.estimators.base import (
+    ChosenModel,
+    ComponentRegressor,
+    LinearScoresMixin,
+    ScoresMixin,
+    Splits,
+)
 from plsdof.selection.tuning import tune
 from plsdof.variants.kernel import KernelFunction, PositivePart, kernel_pls_path, positive_kernel
 from plsdof.variants.penalized import penalized_pls_path
@@ -274,7 +280,7 @@ class _Lookup:
         return self.gram[np.ix_(A[:, 0].astype(np.intp), B[:, 0].astype(np.intp))]
 
 
-class PenalizedPLSRegressor(TunedRegressor):
+class PenalizedPLSRegressor(LinearScoresMixin, TunedRegressor):
     """Penalised Partial Least Squares: smooth coefficients, and additive spline models.
 
     Parameters

@@ -6,7 +6,7 @@ from plsdof._core.criteria import Noise
 from plsdof._core.fit import default_alphas, pcr_path, pls_path, ridge_path
 from plsdof._core.path import Path
 from plsdof.chemometrics.variables import vip
-from plsdof.estimators.base import ComponentRegressor, PathRegressor, ScoresMixin
+from plsdof.estimators.base import ComponentRegressor, LinearScoresMixin, PathRegressor
 from plsdof.inference.intervals import name_features
 from plsdof.variants.several_responses import pcr_paths, pls_paths, ridge_paths
 
@@ -45,7 +45,7 @@ class _LinearComponents(ComponentRegressor):
         return {**super()._options(n), "scale": self.scale, "solver": self.solver}
 
 
-class PLSRegressor(ScoresMixin, _LinearComponents):
+class PLSRegressor(LinearScoresMixin, _LinearComponents):
     """Partial Least Squares with the number of components chosen by exact Degrees of Freedom.
 
     Parameters
@@ -132,7 +132,7 @@ class PLSRegressor(ScoresMixin, _LinearComponents):
         return name_features(values, features, self.response_names_)
 
 
-class PCRegressor(ScoresMixin, _LinearComponents):
+class PCRegressor(LinearScoresMixin, _LinearComponents):
     """Principal components regression; parameters and attributes as `PLSRegressor`.
 
     The order of principal components does not look at y, so that the useful ones need not come

@@ -7,11 +7,11 @@ import numpy as np
 
 from plsdof._core.inputs import as_choice, as_count, as_weights
 from plsdof.errors import RankExhaustedWarning
-from plsdof.estimators.base import ResponseRegressor, ScoresMixin
+from plsdof.estimators.base import LinearScoresMixin, ResponseRegressor
 from plsdof.variants.several_responses import JOINT_CRITERIA, NOISE_MODELS, PLS2Path, pls2_path
 
 
-class PLS2Regressor(ScoresMixin, ResponseRegressor):
+class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
     """Partial Least Squares with components shared by all responses (PLS2).
 
     A component maximises the covariance with all columns of y together, so that responses that

@@ -1,14 +1,11 @@
 """Tables in CSV and Parquet files, or folders of them, that are read block by block."""
 
-import csv
-import io
 import os
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,48 +18,51 @@ from plsdof.files.tables import (
     PARQUET,
     REFUSED,
     ZIP,
+    Table,
     all_files_belong,
     files_in,
     require_same_columns,
     shortened_path,
+    table_of,
 )
 from plsdof.files.text import (
-    WHITE_SPACE,
     Layout,
-    are_row_names,
     column_names,
-    looks_numeric,
-    number_rows,
-    other_mark,
+    first_ragged_line,
+    read_frames,
     sniff,
     value_beyond_header,
 )
 from plsdof.large.blocks import MEMORY, Block, Part, ahead, as_axis, block_length, reduce_in_order
 
-# Rows of a file as Arrow holds them, copied to arrays and checked
-# ----------------------------------------------------------------
+# Rows of a file, copied to arrays and checked
+# --------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
 class Piece:
-    """Some rows of a file, the first of which is number ``row``; ``known`` to be finite or not."""
+    """Some rows of a file, the first of which is number ``row``; ``known`` to be finite or not.
 
-    batch: Any
+    ``columns`` holds (rows,) arrays, one for each name, or is an array (columns, rows).
+    """
+
+    columns: Sequence[Array] | Array
     path: Path
     names: Sequence[str]
     row: int
     known: bool
 
     def __len__(self) -> int:
-        return int(self.batch.num_rows)
+        return len(self.columns[0])
 
     def fill(self, out: Array, start: int) -> None:
         """Copy rows from ``start`` on to the columns of an array, as many as it has."""
-        float64 = arrow_module("pyarrow").float64()
-        part = self.batch.slice(start, out.shape[1])
-        for values, column in zip(out, part.columns, strict=True):
-            numbers = column if column.type == float64 else column.cast(float64, safe=False)
-            values[:] = numbers.to_numpy(zero_copy_only=False)
+        stop = start + out.shape[1]
+        if isinstance(self.columns, np.ndarray):
+            out[:] = self.columns[:, start:stop]
+        else:
+            for values, column in zip(out, self.columns, strict=True):
+                values[:] = column[start:stop]
         if self.known:
             return
         with np.errstate(over="ignore", invalid="ignore"):
@@ -95,59 +95,29 @@ def arrow_module(name: str) -> Any:
         raise MissingExtraError("pyarrow", "large", "Reading files piece by piece") from error
 
 
-# Files of separated values as sources of rows: how they are written, and reading in batches
-# ------------------------------------------------------------------------------------------
+# Files of separated values as sources of rows
+# --------------------------------------------
 
 # Bytes of text that are parsed at a time.
-_PARSED = 1 << 20
+_PARSED = 4 << 20
 
-# Words that pandas understands, so that a table is the same whichever way it is read.
-_TRUE, _FALSE = frozenset({"True", "TRUE", "true"}), frozenset({"False", "FALSE", "false"})
-_MISSING = frozenset(
-    {"", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"}
-    | {"<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"}
-)
-
-_NOT_A_NUMBER = re.compile(r"column #(\d+): Row #(\d+): .*invalid value '(.*)'", re.DOTALL)
-
-_RAGGED = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
+# Rows that show which columns hold text.
+_FIRST_ROWS = 25
 
 
 @dataclass(frozen=True, kw_only=True)
 class Text:
-    """A file of separated values, the first ``skipped`` lines of which are the header."""
+    """A file of separated values, read as `read_table` reads it, some rows at a time."""
 
     path: Path
     layout: Layout
-    first_rows: list[list[str]]
-    skipped: int
     longest: int
-    quoted: bool
     n_rows: None = None
 
     @classmethod
     def opened(cls, path: Path, head: bytes) -> "Text":
         """Find out from its first bytes how a file is written."""
-        layout = sniff(head)
-        if layout.separator == WHITE_SPACE:
-            raise InvalidInputError(
-                "columns are separated by white space, which cannot be read piece by piece; save "
-                "the table as CSV or Parquet."
-            )
-        text = head.decode(layout.encoding, errors="ignore")
-        lines = islice(io.StringIO(text, newline=None), layout.lines_above, None)
-        reader = csv.reader(lines, delimiter=layout.separator)
-        rows = (row for row in reader if any(cell.strip() for cell in row))
-        next(rows)
-        skipped = layout.lines_above + reader.line_num
-        return cls(
-            path=path,
-            layout=layout,
-            first_rows=[row for row in islice(rows, 25) if len(row) == len(layout.names)],
-            skipped=skipped,
-            longest=max(map(len, head.splitlines())),
-            quoted='"' in text,
-        )
+        return cls(path=path, layout=sniff(head), longest=max(map(len, head.splitlines())))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -155,114 +125,88 @@ class Text:
         return self.layout.names
 
     @cached_property
-    def _first_values(self) -> dict[str, set[str]]:
-        """What is in the columns in the first rows, missing values aside."""
-        columns = zip(*self.first_rows, strict=True) if self.first_rows else ((),) * len(self.names)
-        return {
-            name: {cell.strip() for cell in cells} - _MISSING
-            for name, cells in zip(self.names, columns, strict=True)
-        }
+    def _first(self) -> Table:
+        """The first rows."""
+        with closing(read_frames(self.path, self.layout, rows_at_once=_FIRST_ROWS)) as frames:
+            frame = next(frames)
+        return table_of(frame, self.layout, str(self.path))
+
+    @cached_property
+    def _nameless(self) -> tuple[str, ...]:
+        """Columns without a name that are empty in the first rows, and so are left out."""
+        with closing(read_frames(self.path, self.layout, rows_at_once=_FIRST_ROWS)) as frames:
+            empty = next(frames).isna().all()
+        return tuple(name for name in self._first.left_out if empty[name])
 
     @property
     def unfit(self) -> set[str]:
         """Columns with text in the first rows and no number, and what `without_unnamed` drops."""
-        text = {
-            name
-            for name, cells in self._first_values.items()
-            if cells and not cells <= _TRUE | _FALSE and not any(map(looks_numeric, cells))
-        }
-        return text.union(self._nameless, self._row_names)
-
-    @property
-    def _nameless(self) -> list[str]:
-        """Columns without a name that are empty in the first rows."""
-        return [name for name in self.layout.unnamed if not self._first_values[name]]
-
-    @property
-    def _row_names(self) -> set[str]:
-        first = self.names[0]
-        if first not in self.layout.unnamed:
-            return set()
-        cells = [row[0] for row in self.first_rows]
-        is_name = first == self.layout.extra or are_row_names(cells) or number_rows(cells)
-        return {first} if is_name else set()
+        text = {name for name in self._first.names if self._first.is_text(name)}
+        return text.union(self._first.left_out)
 
     @property
     def likely_rows(self) -> int:
         """How many rows there are if all are as long as the longest one of the first."""
         return max(1, self.path.stat().st_size // max(1, self.longest))
 
-    def batches(self, names: Sequence[str]) -> Iterator[Any]:
-        """Yield record batches of these columns, in this order."""
-        invalid = arrow_module("pyarrow").ArrowInvalid
+    def batches(self, names: Sequence[str]) -> Iterator[Array]:
+        """Yield some rows of these columns at a time, (columns, rows)."""
+        at_once = max(1, _PARSED // max(1, self.longest))
+        kinds: dict[str, str] = {}
+        row = 1
+        with self._located():
+            for frame in read_frames(self.path, self.layout, rows_at_once=at_once):
+                table = Table(
+                    source=str(self.path),
+                    frame=frame,
+                    names=self.names,
+                    described=self.layout.described,
+                    decimal=self.layout.decimal,
+                )
+                self._require_no_values(frame, row)
+                values = table.numbers(tuple(names), row)
+                self._require_same_kinds(kinds, frame[list(names)])
+                if frame.iloc[:, -1].isna().any():
+                    self._require_even()
+                yield values.T
+                row += len(values)
+
+    @contextmanager
+    def _located(self) -> Iterator[None]:
+        """Begin the messages of errors with the file."""
         try:
-            for batch in self._reader(names, True):
-                yield batch.select(list(names))
-        except invalid as error:
-            raise self._explained(names, error) from error
+            yield
+        except InvalidInputError as error:
+            raise InvalidInputError(f"{short(self.path)}: {error}") from error
 
-    def _reader(self, names: Sequence[str], use_threads: bool) -> Any:
-        arrow, text = arrow_module("pyarrow"), arrow_module("pyarrow.csv")
-        is_logical = {
-            name: len(v) > 0 and v <= _TRUE | _FALSE for name, v in self._first_values.items()
-        }
-        types = {name: arrow.bool_() if is_logical[name] else arrow.float64() for name in names}
-        # A value that turns up in a column without a name must not get lost.
-        types |= {name: arrow.null() for name in self._nameless}
-        encoding = "utf8" if self.layout.encoding.startswith("utf-8") else self.layout.encoding
-        return text.open_csv(
-            self.path,
-            read_options=text.ReadOptions(
-                column_names=list(self.names),
-                skip_rows=self.skipped,
-                encoding=encoding,
-                block_size=max(_PARSED, 3 * self.longest),
-                use_threads=use_threads,
-            ),
-            parse_options=text.ParseOptions(
-                delimiter=self.layout.separator, newlines_in_values=self.quoted
-            ),
-            convert_options=text.ConvertOptions(
-                column_types=types,
-                include_columns=list(types),
-                decimal_point=self.layout.decimal,
-                null_values=_with_blank(_MISSING),
-                true_values=_with_blank(_TRUE),
-                false_values=_with_blank(_FALSE),
-            ),
-        )
+    def _require_no_values(self, frame: Any, row: int) -> None:
+        """Refuse a value in a column without a name that was empty in the first rows."""
+        for name in self._nameless:
+            filled = np.flatnonzero(frame[name].notna().to_numpy())
+            if len(filled):
+                place = row + int(filled[0])
+                if name == self.layout.extra:
+                    raise InvalidInputError(value_beyond_header(self.layout, place))
+                raise InvalidInputError(
+                    f"{shortened(f'{frame[name].iloc[filled[0]]:g}')} in row {place} of column "
+                    f"{shortened(name)} is the first value of a column without a name; give it one."
+                )
 
-    def _explained(self, names: Sequence[str], error: Exception) -> InvalidInputError:
-        """Find the row that could not be read, which is known only without threads."""
-        try:
-            for _ in self._reader(names, False):
-                pass
-        except arrow_module("pyarrow").ArrowInvalid as found:
-            error = found
-        place = short(self.path)
-        if match := _NOT_A_NUMBER.search(str(error)):
-            column, row = self.names[int(match[1])], int(match[2]) - self.skipped
-            return InvalidInputError(f"{place}: {self._wrong_value(match[3], row, column)}")
-        if match := _RAGGED.search(str(error)):
-            row = int(match[1]) - self.skipped
-            return InvalidInputError(
-                f"{place}: row {row} has {match[3]} field(s) instead of {match[2]}."
-            )
-        return InvalidInputError(f"{place}: the file could not be read: {str(error)[:200]}")
+    def _require_same_kinds(self, kinds: dict[str, str], frame: Any) -> None:
+        """Refuse columns with TRUE and FALSE in some rows, and numbers in others."""
+        for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
+            kind = "logical" if dtype.kind == "b" else "number" if dtype.kind in "fiu" else ""
+            if kind and kinds.setdefault(name, kind) != kind:
+                raise InvalidInputError(
+                    f"column {shortened(name)} has TRUE or FALSE in some rows and numbers in "
+                    "others; write 1 and 0."
+                )
 
-    def _wrong_value(self, value: str, row: int, column: str) -> str:
-        if column == self.layout.extra:
-            return value_beyond_header(self.layout, row)
-        where = f"{shortened(value)} in row {row} of column {shortened(column)} is"
-        if column in self._nameless:
-            return f"{where} the first value of a column without a name; give it one."
-        advice = other_mark(value, self.layout.decimal)
-        return f"{where} not a number. {advice or 'Correct the file or leave the column out.'}"
-
-
-def _with_blank(words: Iterable[str]) -> list[str]:
-    """Return words and the same after a blank, which may follow a separator."""
-    return [blank + word for word in words for blank in ("", " ")]
+    def _require_even(self) -> None:
+        """Say where a row is too short, if that is why a value is missing."""
+        ragged = first_ragged_line(self.path, self.layout)
+        if ragged:
+            raise InvalidInputError(f"{ragged}; every row must have all columns.")
 
 
 # Text and Parquet files, or folders of them, as sources of rows
@@ -320,8 +264,8 @@ class Parquet:
         """Number of rows, known here."""
         return self.n_rows
 
-    def batches(self, names: Sequence[str]) -> Iterator[Any]:
-        """Yield record batches of these columns, in this order."""
+    def batches(self, names: Sequence[str]) -> Iterator[list[Array]]:
+        """Yield some rows of these columns at a time, one array for each column."""
         for name in self.unfit.intersection(names):
             raise InvalidInputError(
                 f"{short(self.path)}: column {shortened(name)} is not numeric but "
@@ -333,7 +277,14 @@ class Parquet:
             self.path, metadata=self.metadata, pre_buffer=False, buffer_size=_BUFFER
         ) as file:
             for batch in file.iter_batches(_BATCH, columns=columns):
-                yield batch.select(columns)
+                yield [_as_floats(column) for column in batch.select(columns).columns]
+
+
+def _as_floats(column: Any) -> Array:
+    """Return a column of Arrow as an array, without a copy if it holds such numbers."""
+    float64 = arrow_module("pyarrow").float64()
+    numbers = column if column.type == float64 else column.cast(float64, safe=False)
+    return np.asarray(numbers.to_numpy(zero_copy_only=False))
 
 
 def _is_numeric(kind: Any) -> bool:
@@ -356,7 +307,6 @@ def open_sources(path: Path) -> list[Text | Parquet]:
 
 def _open_source(path: Path) -> Text | Parquet:
     """Find out what kind of table a file is."""
-    arrow = arrow_module("pyarrow")
     try:
         head = _head(path)
         for start, what in REFUSED.items():
@@ -369,14 +319,21 @@ def _open_source(path: Path) -> Text | Parquet:
             )
         if not head.startswith(PARQUET):
             return Text.opened(path, head)
-        source = Parquet(path)
-        _ = source.fields
     except InvalidInputError as error:
         raise InvalidInputError(f"{short(path)}: {error}") from error
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    arrow, source = arrow_module("pyarrow"), Parquet(path)
+    try:
+        _ = source.fields
     except (OSError, arrow.ArrowException) as error:
-        reason = getattr(error, "strerror", None) or str(error)[:200]
-        raise InvalidInputError(f"{short(path)}: the file could not be read: {reason}.") from error
+        raise _unreadable(path, error) from error
     return source
+
+
+def _unreadable(path: Path, error: Exception) -> InvalidInputError:
+    reason = getattr(error, "strerror", None) or str(error)[:200]
+    return InvalidInputError(f"{short(path)}: the file could not be read: {reason}.")
 
 
 def _head(path: Path) -> bytes:
@@ -597,11 +554,12 @@ class FileBlocks:
     def _pieces(self, names: Sequence[str]) -> "Iterator[Piece]":
         for source in self._sources:
             row = 0
-            for batch in source.batches(names):
-                yield Piece(
-                    batch=batch, path=source.path, names=names, row=row, known=self._read_before
+            for columns in source.batches(names):
+                piece = Piece(
+                    columns=columns, path=source.path, names=names, row=row, known=self._read_before
                 )
-                row += batch.num_rows
+                yield piece
+                row += len(piece)
 
 
 def _block(X: Array, ends: Array, first: int) -> Block:

@@ -2,10 +2,12 @@
 
 import io
 import os
+import shlex
 import warnings
 import zipfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -14,17 +16,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.inputs import Array
+from plsdof._core.inputs import Array, as_count
 from plsdof.errors import InvalidInputError, MissingExtraError, PlsdofError
 from plsdof.files.columns import find_column, shortened
 from plsdof.files.text import (
+    FAILED_FORMULAS,
     Layout,
     column_names,
+    find_header,
     first_ragged_line,
+    names_of,
     other_mark,
+    read_cells,
+    read_frames,
+    require_pandas,
     sniff,
+    tidy,
+    unreadable,
     value_beyond_header,
-    with_plain_line_ends,
+    without_unit,
 )
 
 # A table as it was read from a file: names, numbers, and what is neither
@@ -32,6 +42,8 @@ from plsdof.files.text import (
 
 # A point between thousands, turned into a comma, makes the text no number.
 _COMMA_TO_POINT = str.maketrans(",.", ".,")
+# Rows of a sheet that are looked at for titles, names and units.
+_SAMPLE_ROWS = 40
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -53,6 +65,12 @@ class Table:
         Columns that the file says are text, even if it looks like numbers.
     left_out : tuple of str
         Columns that were left out because they are empty and have no name, or number the rows.
+    notes : tuple of str
+        What was recognised in the file: titles, units, cells beside the table.
+    sheets : tuple of str
+        Other sheets of the file.
+    na : frozenset of float
+        Numbers that stand for a missing value.
     """
 
     source: str
@@ -62,6 +80,9 @@ class Table:
     decimal: str = "."
     declared_text: frozenset[str] = frozenset()
     left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    sheets: tuple[str, ...] = ()
+    na: frozenset[float] = frozenset()
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -80,27 +101,40 @@ class Table:
         known = column.notna()
         if not known.any():
             return False
-        return not any((_as_numbers(column, mark)[known].notna()).any() for mark in ".,")
+        return not any((_as_numbers(column, mark)[0][known].notna()).any() for mark in ".,")
 
     def example(self, name: str) -> str:
         """Return the first value of a column, for a message."""
         values = self.frame[name].dropna()
         return shortened(str(values.iloc[0])) if len(values) else "nothing"
 
-    def numbers(self, names: tuple[str, ...]) -> Array:
-        """Return some columns as an array, nan where a value is missing. Shape (rows, columns)."""
+    def numbers(self, names: tuple[str, ...], first_row: int = 1) -> Array:
+        """Return some columns as an array, nan where a value is missing. Shape (rows, columns).
+
+        The first row of the table is number ``first_row`` of the file, for messages.
+        """
         chosen = self.frame[list(names)]
         if not self.numeric.issuperset(names):
-            pandas = require_pandas()
-            chosen = pandas.DataFrame({name: self._converted(name) for name in names})
+            columns = {name: self._converted(name, first_row) for name in names}
+            chosen = require_pandas().DataFrame(columns)
         # Missing values of nullable columns (Parquet) become nan as well.
-        return np.ascontiguousarray(chosen.to_numpy(dtype=np.float64, na_value=np.nan))
+        found = np.ascontiguousarray(chosen.to_numpy(dtype=np.float64, na_value=np.nan))
+        if self.na:
+            found = found if found.flags.writeable else found.copy()
+            found[np.isin(found, list(self.na))] = np.nan
+        return found
+
+    def unit(self, name: str) -> str:
+        """Return the unit that the numbers of a column are written with, "" without one."""
+        if name in self.numeric or name in self.declared_text:
+            return ""
+        return _as_numbers(self.frame[name], self.decimal)[1]
 
     def with_names(self, X: Array, names: tuple[str, ...]) -> Any:
         """Return an array as a data frame with the names of its columns (no copy)."""
         return require_pandas().DataFrame(X, columns=list(names), copy=False)
 
-    def _converted(self, name: str) -> Any:
+    def _converted(self, name: str, first_row: int) -> Any:
         column = self.frame[name]
         if name in self.numeric:
             return column
@@ -109,15 +143,20 @@ class Table:
                 f"column {shortened(name)} is not numeric but text, such as {self.example(name)}; "
                 "leave it out, or store it as numbers."
             )
-        numbers = _as_numbers(column, self.decimal)
+        numbers, unit = _as_numbers(column, self.decimal)
         wrong = np.flatnonzero((column.notna() & numbers.isna()).to_numpy())
         if len(wrong):
             value = str(column.iloc[wrong[0]])
-            advice = other_mark(value, self.decimal) or "Correct the file or leave the column out."
+            advice = other_mark(value, self.decimal) or (
+                "Correct the file or leave the column out; if it means that there is no value, "
+                f"add --na {shlex.quote(value[:20])}."
+            )
+            if unit:
+                advice = f"Others have the unit {unit!r}. {advice}"
             raise InvalidInputError(
                 f"column {shortened(name)} is not numeric: {len(wrong)} of {len(column)} values "
                 f"cannot be read as numbers, the first one is {shortened(value)} in row "
-                f"{wrong[0] + 1}. {advice}"
+                f"{first_row + wrong[0]}. {advice}"
             )
         return numbers
 
@@ -152,31 +191,45 @@ def _is_numeric(dtype: Any) -> bool:
     return bool(require_pandas().api.types.is_numeric_dtype(dtype)) and dtype.kind != "c"
 
 
-def _as_numbers(column: Any, decimal: str) -> Any:
-    """Convert what looks like a number; dates and time spans do not."""
+def _as_numbers(column: Any, decimal: str) -> tuple[Any, str]:
+    """Convert what looks like a number, and return the unit that all of them have, if any.
+
+    Dates and time spans are no numbers.
+    """
     pandas = require_pandas()
     if column.dtype.kind in "mM":
-        return pandas.Series(np.nan, index=column.index)
-    plain = column.astype("object").map(partial(_plain, decimal=decimal))
-    return pandas.to_numeric(plain, errors="coerce")
+        return pandas.Series(np.nan, index=column.index), ""
+    texts = column.astype("object").map(_plain)
+    numbers = pandas.to_numeric(texts.map(partial(_pointed, decimal=decimal)), errors="coerce")
+    left = numbers.isna() & texts.notna()
+    if not left.any():
+        return numbers, ""
+    # Numbers with a unit, as long as there is only one.
+    split = texts[left].map(lambda text: without_unit(text) if isinstance(text, str) else ("", ""))
+    units = {unit for _, unit in split if unit}
+    if len(units) != 1:
+        return numbers, ""
+    found = split.map(lambda pair: _pointed(pair[0], decimal) if pair[1] else None)
+    numbers = numbers.astype(np.float64)
+    numbers[left] = pandas.to_numeric(found, errors="coerce").to_numpy(dtype=np.float64)
+    return numbers, units.pop()
 
 
-def _plain(value: Any, decimal: str) -> Any:
-    """Return a number, or a text with a decimal point; it is no number with another mark."""
+def _plain(value: Any) -> Any:
+    """Return a number, a tidy text, or None for one that means that there is no value."""
     if isinstance(value, str):
-        return value if decimal == "." else value.translate(_COMMA_TO_POINT)
+        text = tidy(value)
+        return None if text in FAILED_FORMULAS or not text else text
     if isinstance(value, bool | np.bool_):
         return float(value)
     return value if isinstance(value, int | float | np.number) else str(value)
 
 
-def require_pandas() -> Any:
-    """Return pandas, or say how to install it."""
-    try:
-        import pandas
-    except ImportError as error:
-        raise MissingExtraError("pandas", "files", "Reading tables") from error
-    return pandas
+def _pointed(value: Any, decimal: str) -> Any:
+    """Return a text with a decimal point; it is no number with another mark."""
+    if isinstance(value, str) and decimal != ".":
+        return value.translate(_COMMA_TO_POINT)
+    return value
 
 
 # Tables from files: CSV and its relatives, Parquet, Excel; always with a reason if it fails
@@ -196,18 +249,37 @@ REFUSED = {
 }
 
 
-def read_table(file: str | os.PathLike[str], *, sheet: str | None = None) -> Table:
+def read_table(
+    file: str | os.PathLike[str],
+    *,
+    sheet: str | None = None,
+    header_row: int | None = None,
+    skip_rows: int = 0,
+    transpose: bool = False,
+    na: Sequence[str] = (),
+) -> Table:
     r"""Read a table with one line of column names.
 
     What the file is, its first bytes tell, not its name: Parquet, Excel (.xlsx), or text. For
     text see `files.text.sniff`: separator ``, ; tab |`` or white space, decimal point or
     comma, UTF-8, UTF-16, Latin-1 or Windows-1252. Columns of TRUE and FALSE are read as 1 and 0.
+    Titles above the names and a line of units below them are recognised, see ``notes`` of the
+    result, and so are numbers with one known unit, blanks between thousands, and what spreadsheets
+    write for formulas that fail.
 
     Parameters
     ----------
     file : path
     sheet : str, optional
         Name of the sheet of an Excel file; the first one by default.
+    header_row : int, optional
+        The line (or row of the sheet) that holds the names, counted from 1; found by default.
+    skip_rows : int
+        Number of lines at the top that do not count.
+    transpose : bool
+        The names are in the first column, and every other column is a row of the table.
+    na : sequence of str
+        What stands for a missing value, such as "-999" or "n.d.".
 
     Returns
     -------
@@ -229,9 +301,16 @@ def read_table(file: str | os.PathLike[str], *, sheet: str | None = None) -> Tab
     (('fat', '1100', '1102'), [[1.5, 0.5]])
     """
     source = os.fspath(file)
+    how = _How(
+        sheet=sheet,
+        header_row=None if header_row is None else as_count(header_row, "header_row", minimum=1),
+        skip_rows=as_count(skip_rows, "skip_rows"),
+        transpose=transpose,
+        na=tuple(na),
+    )
     content = _content(Path(source))
     try:
-        table = _parsed(content, source, sheet)
+        table = _parsed(content, source, how)
         if not len(table):
             raise InvalidInputError("there is a header but no row below it.")
     except MissingExtraError:
@@ -239,6 +318,37 @@ def read_table(file: str | os.PathLike[str], *, sheet: str | None = None) -> Tab
     except PlsdofError as error:
         raise InvalidInputError(f"{shortened_path(source)}: {error}") from error
     return table
+
+
+@dataclass(frozen=True, kw_only=True)
+class _How:
+    """How a table is to be read: the options of `read_table`."""
+
+    sheet: str | None
+    header_row: int | None
+    skip_rows: int
+    transpose: bool
+    na: tuple[str, ...]
+
+    @property
+    def numbers(self) -> frozenset[float]:
+        """The numbers among what stands for a missing value."""
+        return numbers_among(self.na)
+
+
+def numbers_among(codes: Sequence[str]) -> frozenset[float]:
+    """Return those codes for missing values that are numbers.
+
+    Examples
+    --------
+    >>> numbers_among(["-999", "n.d."])
+    frozenset({-999.0})
+    """
+    found = set()
+    for code in codes:
+        with suppress(ValueError):
+            found.add(float(code.replace(",", ".")))
+    return frozenset(found)
 
 
 def shortened_path(source: str) -> str:
@@ -258,32 +368,49 @@ def _content(path: Path) -> bytes:
         raise InvalidInputError(f"{str(path)!r} is not the name of a file.") from error
 
 
-def _parsed(content: bytes, source: str, sheet: str | None) -> Table:
+def _parsed(content: bytes, source: str, how: _How) -> Table:
     for start, what in REFUSED.items():
         if content.startswith(start):
             raise InvalidInputError(f"the file is {what}")
     if content.startswith(ZIP):
-        return _from_excel(content, source, sheet)
-    if sheet is not None:
+        return _from_excel(content, source, how)
+    if how.sheet is not None:
         raise InvalidInputError("a sheet can be chosen in Excel files only; this is none.")
     if content.startswith(PARQUET):
-        return _from_parquet(content, source)
-    return _from_text(content, source)
+        if how.transpose or how.header_row or how.skip_rows:
+            raise InvalidInputError(
+                "a Parquet file has names of its own; leave out --header-row, --skip-rows and "
+                "--transpose."
+            )
+        return replace(_from_parquet(content, source), na=how.numbers)
+    if how.transpose:
+        cells, decimal, described = read_cells(content, skip_rows=how.skip_rows)
+        rows = [[cell if tidy(cell) else None for cell in row] for row in cells]
+        turned = _turned(list(enumerate(rows, start=1)))
+        return replace(_from_rows(turned, source, described, how, "Column"), decimal=decimal)
+    return _from_text(content, source, how)
 
 
-def _from_text(content: bytes, source: str) -> Table:
-    layout = sniff(content)
-    frame = _read_csv(content, layout)
+def _from_text(content: bytes, source: str, how: _How) -> Table:
+    layout = sniff(content, header_row=how.header_row, skip_rows=how.skip_rows)
+    (frame,) = read_frames(content, layout, na=how.na)
     if len(frame) and frame.iloc[:, -1].isna().any():
         ragged = first_ragged_line(content, layout)
         if ragged:
             raise InvalidInputError(f"{ragged}; every row must have all columns.")
+    return table_of(frame, layout, source, how.numbers)
+
+
+def table_of(frame: Any, layout: Layout, source: str, na: frozenset[float] = frozenset()) -> Table:
+    """Return rows of a text file as a table, without columns that are no columns."""
     table = Table(
         source=source,
         frame=frame,
         names=layout.names,
         described=layout.described,
         decimal=layout.decimal,
+        notes=layout.notes,
+        na=na,
     )
     _require_empty(table, layout)
     return without_unnamed(table, layout.unnamed, row_names=layout.extra)
@@ -298,41 +425,6 @@ def _require_empty(table: Table, layout: Layout) -> None:
         raise InvalidInputError(value_beyond_header(layout, int(filled.argmax()) + 1))
 
 
-def _read_csv(content: bytes, layout: Layout) -> Any:
-    pandas = require_pandas()
-    content, encoding = with_plain_line_ends(content, layout.encoding)
-    with warnings.catch_warnings():
-        # Rows that are longer than the header are an error, not a reason to lose data.
-        warnings.simplefilter("error", pandas.errors.ParserWarning)
-        try:
-            return pandas.read_csv(
-                io.BytesIO(content),
-                sep=layout.separator,
-                decimal=layout.decimal,
-                encoding=encoding,
-                skiprows=layout.lines_above,
-                header=0,
-                names=list(layout.names),
-                index_col=False,
-                engine="c",
-                low_memory=False,
-                skipinitialspace=True,
-                **_exact(pandas),
-            )
-        except pandas.errors.ParserWarning as error:
-            raise InvalidInputError(
-                f"rows have more fields than the header, which has {len(layout.names)}."
-            ) from error
-        except Exception as error:  # whatever a damaged file makes the parser raise
-            raise _unreadable(error) from error
-
-
-def _exact(pandas: Any) -> dict[str, str]:
-    """Ask for correctly rounded numbers where that is not the default (pandas before 3.1)."""
-    major, minor = map(int, pandas.__version__.split(".")[:2])
-    return {"float_precision": "round_trip"} if (major, minor) < (3, 1) else {}
-
-
 def _from_parquet(content: bytes, source: str) -> Table:
     pandas = require_pandas()
     try:
@@ -340,7 +432,7 @@ def _from_parquet(content: bytes, source: str) -> Table:
     except ImportError as error:
         raise MissingExtraError("pyarrow", "files", "Reading Parquet files") from error
     except Exception as error:  # whatever a damaged file makes the parser raise
-        raise _unreadable(error) from error
+        raise unreadable(error) from error
     names, _ = column_names([_spelled(name) for name in frame.columns])
     frame = frame.reset_index(drop=True).set_axis(list(names), axis=1)
     return Table(
@@ -357,21 +449,133 @@ def _is_text(column: Any) -> bool:
     return bool(require_pandas().api.types.infer_dtype(values) == "string")
 
 
-def _from_excel(content: bytes, source: str, sheet: str | None) -> Table:
-    pandas = require_pandas()
+# Excel: the cells that belong to the table, wherever they are in the sheet
+# -------------------------------------------------------------------------
+
+Row = tuple[int, list[Any]]  # its number in the file, and its cells; None where there is nothing
+# A block of so few cells beside or below the table is not part of it.
+_FEW_CELLS = 2
+
+
+def _from_excel(content: bytes, source: str, how: _How) -> Table:
     _require_workbook(content)
     try:
-        with pandas.ExcelFile(io.BytesIO(content), engine="openpyxl") as book:
-            names = list(map(str, book.sheet_names))
-            chosen = names[0] if sheet is None else find_column(sheet, names, "sheet")
-            cells = pandas.read_excel(book, sheet_name=chosen, header=None)
+        from openpyxl import load_workbook
     except ImportError as error:
         raise MissingExtraError("openpyxl", "files", "Reading Excel files") from error
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about styles and validation that are not read
+            book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
+            sheets = [sheet.title for sheet in book.worksheets]
+            chosen = sheets[0] if how.sheet is None else find_column(how.sheet, sheets, "sheet")
+            rows = _rows_of(book[chosen])
     except PlsdofError:
         raise
     except Exception as error:  # whatever a damaged file makes the parser raise
-        raise _unreadable(error) from error
-    return _from_cells(cells, source, f"Excel, sheet {shortened(chosen)}")
+        raise unreadable(error) from error
+    others = tuple(one for one in sheets if one != chosen)
+    if not rows:
+        advice = f" Choose another one with --sheet: {_quoted(others)}." if others else ""
+        raise InvalidInputError(f"the sheet {shortened(chosen)} is empty.{advice}")
+    first = max(how.skip_rows + 1, how.header_row or 1)
+    rows = [(number, cells) for number, cells in rows if number >= first]
+    if not rows:
+        raise InvalidInputError(f"the sheet {shortened(chosen)} has nothing from row {first} on.")
+    rows, notes = _main_block(rows)
+    word = "Row"
+    if how.transpose:
+        rows, word = _turned(rows), "Column"
+    table = _from_rows(rows, source, f"Excel, sheet {shortened(chosen)}", how, word)
+    if others and how.sheet is None:
+        notes = (*notes, f"Sheet {shortened(chosen)} was read; there are also {_quoted(others)}.")
+    return replace(table, sheets=others, notes=(*table.notes, *notes))
+
+
+def _quoted(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 6} more" if len(names) > 6 else ""
+    return ", ".join(shortened(name) for name in names[:6]) + more
+
+
+def _rows_of(sheet: Any) -> list[Row]:
+    """Return the rows that hold something. A cell far out costs a pass, not memory."""
+    sheet.reset_dimensions()  # what files say about their size is often wrong
+    rows = []
+    for number, values in enumerate(sheet.iter_rows(values_only=True), start=1):
+        cells = [None if _is_nothing(value) else value for value in values]
+        while cells and cells[-1] is None:
+            cells.pop()
+        if cells:
+            rows.append((number, cells))
+    return rows
+
+
+def _is_nothing(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and tidy(value) in ("", *FAILED_FORMULAS))
+
+
+def _main_block(rows: list[Row]) -> tuple[list[Row], tuple[str, ...]]:
+    """Leave out a few cells that stand apart from the table, and name them."""
+    notes = []
+    counts = Counter(i for _, cells in rows for i, value in enumerate(cells) if value is not None)
+    blocks = _runs(sorted(counts))
+    sizes = [sum(counts[i] for i in block) for block in blocks]
+    small = [b for b, size in zip(blocks, sizes, strict=True) if size <= _FEW_CELLS < max(sizes)]
+    stray = {i for block in small for i in block}
+    if stray:
+        cells = [
+            f"{_letters(i)}{number}"
+            for number, values in rows
+            for i in sorted(stray)
+            if i < len(values) and values[i] is not None
+        ]
+        notes.append(f"Ignored, away from the table: cell {', '.join(cells)}.")
+        kept = [i for i in range(max(set(counts) - stray) + 1) if i not in stray]
+        rows = [(n, [v[i] if i < len(v) else None for i in kept]) for n, v in rows]
+        rows = [(n, v) for n, v in rows if any(value is not None for value in v)]
+    # Below the table: remarks after a blank row.
+    filled = {n: sum(value is not None for value in v) for n, v in rows}
+    width = Counter(filled.values()).most_common(1)[0][0]
+    last = set(_runs(list(filled))[-1])
+    if len(last) < len(rows) and max(filled[n] for n in last) <= max(1, width // 3):
+        first = next(str(x) for n, v in rows if n in last for x in v if x is not None)
+        notes.append(f"Ignored, below the table from row {min(last)} on: {shortened(first)}.")
+        rows = [(n, v) for n, v in rows if n not in last]
+    return rows, tuple(notes)
+
+
+def _runs(numbers: Sequence[int]) -> list[list[int]]:
+    """Split rising numbers where one is left out.
+
+    Examples
+    --------
+    >>> _runs([0, 1, 4])
+    [[0, 1], [4]]
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return runs
+
+
+def _letters(column: int) -> str:
+    from openpyxl.utils import get_column_letter
+
+    return str(get_column_letter(column + 1))
+
+
+def _turned(rows: list[Row]) -> list[Row]:
+    """Make rows of columns."""
+    width = max(len(cells) for _, cells in rows)
+    columns = ([v[i] if i < len(v) else None for _, v in rows] for i in range(width))
+    return [
+        (number, cells)
+        for number, cells in enumerate(columns, start=1)
+        if any(value is not None for value in cells)
+    ]
 
 
 def _require_workbook(content: bytes) -> None:
@@ -387,21 +591,26 @@ def _require_workbook(content: bytes) -> None:
     )
 
 
-def _from_cells(cells: Any, source: str, described: str) -> Table:
-    """Make a table of cells whose first row holds the names (pandas would rename repeated ones)."""
-    if not len(cells):
-        raise InvalidInputError("the sheet is empty.")
-    header = [
-        "" if missing else name
-        for name, missing in zip(map(_spelled, cells.iloc[0]), cells.iloc[0].isna(), strict=True)
-    ]
-    names, unnamed = column_names(header)
-    body = cells.iloc[1:].dropna(how="all").reset_index(drop=True).infer_objects()
+def _from_rows(rows: list[Row], source: str, described: str, how: _How, word: str) -> Table:
+    """Make a table of rows of cells: titles, names, units, values."""
+    pandas = require_pandas()
+    top = [["" if v is None else _spelled(v) for v in cells] for _, cells in rows[:_SAMPLE_ROWS]]
+    given = how.header_row is not None and not how.transpose
+    place = find_header(top, given=given)
+    width = max(len(cells) for _, cells in rows[place.header :])
+    header = names_of(top, place.header)
+    names, unnamed = column_names([*header, *[""] * (width - len(header))][:width])
+    body = [[*cells, *[None] * (width - len(cells))] for _, cells in rows[place.body :]]
+    frame = pandas.DataFrame(body, columns=list(names), dtype=object)
+    if how.na:
+        frame = frame.mask(frame.isin([*how.na, *how.numbers]))
     table = Table(
         source=source,
-        frame=body.set_axis(list(names), axis=1),
+        frame=frame.infer_objects(),
         names=names,
         described=described,
+        notes=place.notes([number for number, _ in rows], top, word),
+        na=how.numbers,
     )
     return without_unnamed(table, unnamed)
 
@@ -409,11 +618,6 @@ def _from_cells(cells: Any, source: str, described: str) -> Table:
 def _spelled(name: Any) -> str:
     """Spell a column name that is a number (Excel) without a needless .0."""
     return f"{name:.0f}" if isinstance(name, float) and name.is_integer() else str(name)
-
-
-def _unreadable(error: Exception) -> InvalidInputError:
-    reason = " ".join(str(error).split()).removeprefix("Error tokenizing data. C error: ")
-    return InvalidInputError(f"the file could not be read: {reason[:200] or type(error).__name__}.")
 
 
 # A folder of files as one table: which files, and the same columns in all of them
@@ -471,10 +675,10 @@ def require_same_columns(
             )
 
 
-def read_folder(folder: str | os.PathLike[str], *, sheet: str | None = None) -> Table:
+def read_folder(folder: str | os.PathLike[str], **options: Any) -> Table:
     r"""Read all files of a folder into memory and put their rows below each other.
 
-    All files must have the same columns, in any order.
+    All files must have the same columns, in any order; ``options`` are those of `read_table`.
 
     Examples
     --------
@@ -489,7 +693,7 @@ def read_folder(folder: str | os.PathLike[str], *, sheet: str | None = None) -> 
     path = Path(folder)
     files = files_in(path)
     with all_files_belong(path):
-        tables = [read_table(file, sheet=sheet) for file in files]
+        tables = [read_table(file, **options) for file in files]
         first = tables[0]
         for other in tables[1:]:
             require_same_columns(first.source, first.names, other.source, other.names)

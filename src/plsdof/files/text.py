@@ -1,17 +1,22 @@
-"""How a text table is written: encoding, separator, decimal mark and header."""
+"""Text tables: how they are written, and their rows as data frames, whole or some at a time."""
 
 import codecs
 import csv
 import io
 import re
+import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
-from plsdof.errors import InvalidInputError
+from plsdof.errors import InvalidInputError, MissingExtraError, PlsdofError
 from plsdof.files.columns import shortened
+
+Cells = Sequence[Sequence[str]]
 
 # How a text file is encoded
 # --------------------------
@@ -79,13 +84,13 @@ def _decodes(content: bytes, encoding: str) -> bool:
     return True
 
 
-# How a text table is written: encoding, separator, decimal mark and header
-# -------------------------------------------------------------------------
+# How a text table is written: separator, decimal mark, titles, header and units
+# ------------------------------------------------------------------------------
 
 SEPARATORS = (",", ";", "\t", "|")
 # Runs of white space; looked at only if no other separator explains the file.
 WHITE_SPACE = r"\s+"
-_SAMPLE_LINES = 25
+_SAMPLE_LINES = 40
 _HEAD = 1 << 20
 # The first line of files that are written for Excel.
 _SEPARATOR_LINE = re.compile(r'"?sep=([,;\t|])"?[ \t]*(\r\n|\r|\n|$)', re.IGNORECASE)
@@ -96,6 +101,8 @@ _NUMBER = {
 _INFINITY = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 # 1,234 is more than a thousand, or a bit more than one.
 _UNCLEAR, _WHOLE = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}"), re.compile(r"[+-]?\d{1,3}")
+# What spreadsheets write where a formula fails.
+FAILED_FORMULAS = ("#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +120,9 @@ class Layout:
         The one of them that the header has no field for: R's row names if it comes first, a
         separator at the end of lines if it comes last. Empty if there is none.
     lines_above : int
-        Number of lines above the header that say how the file is written.
+        Number of lines above the first row: titles, header, units, and blank lines among them.
+    notes : tuple of str
+        What was taken for a title or for units.
     """
 
     encoding: str
@@ -123,6 +132,7 @@ class Layout:
     unnamed: tuple[str, ...]
     extra: str
     lines_above: int
+    notes: tuple[str, ...]
 
     @property
     def described(self) -> str:
@@ -133,34 +143,39 @@ class Layout:
         return f"separator {separator}, decimal {mark}, {self.encoding}"
 
 
-def sniff(content: bytes) -> Layout:
+def sniff(content: bytes, *, header_row: int | None = None, skip_rows: int = 0) -> Layout:
     r"""Find out how a text table is written, from its first lines.
 
     The separator is the one of ``, ; tab |`` that gives every line as many fields as the header
-    and most fields that are numbers, or the one that a first line ``sep=;`` names. Lines with one
-    field more than the header end with a separator if all last fields are empty, or start with a
-    row name, as R writes them, if all first ones are text or count the rows; otherwise the file
-    is refused. Cost: one pass over the bytes for the encoding, no other.
+    and most fields that are numbers, or the one that a first line ``sep=;`` names. Lines above the
+    header with few fields are titles, a line below it without a number is one of units; see
+    `find_header`. Lines with one field more than the header end with a separator if all last
+    fields are empty, or start with a row name, as R writes them, if all first ones are text or
+    count the rows; otherwise the file is refused. Cost: one pass over the bytes for the encoding,
+    no other.
+
+    Parameters
+    ----------
+    content : bytes
+        The file, or its first lines.
+    header_row : int, optional
+        The line that holds the names, counted from 1; found by default.
+    skip_rows : int
+        Number of lines at the top that do not count.
 
     Examples
     --------
     >>> sniff(b"fat;1100,5;1102\n1,5;0,25;0,5\n").described
     "separator ';', decimal comma, utf-8"
+    >>> sniff(b"Meat of May\nfat;1100;1102\n%;nm;nm\n1,5;0,25;0,5\n").notes
+    ("Line 1 was taken for a title: 'Meat of May'.", "Line 3 was taken for units: '%', 'nm'.")
     """
     encoding = find_encoding(content)
-    text = _sample(content, encoding)
-    if not text.strip("\ufeff\0 \t\r\n"):
-        raise InvalidInputError("the file is empty.")
-    told = _SEPARATOR_LINE.match(text)
-    text = text[told.end() :] if told else text
-    best = _best_reading(text, told[1] if told else SEPARATORS)
-    if best is None:
-        raise InvalidInputError(
-            "only one column was found; columns must be separated by comma, semicolon, tab, |, "
-            "or white space."
-        )
+    above = max(skip_rows, 0 if header_row is None else header_row - 1)
+    start, best = _first_lines(content, encoding, above, given=header_row is not None)
+    place = best.place
     if best.lacks_names:
-        raise _short_header(best, text, 2 if told else 1)
+        raise _short_header(best, start)
     names, unnamed = column_names(best.header)
     _require_clear_commas(best, names)
     return Layout(
@@ -170,11 +185,146 @@ def sniff(content: bytes) -> Layout:
         names=names,
         unnamed=unnamed,
         extra="" if best.extra is None else names[best.extra],
-        lines_above=1 if told else 0,
+        lines_above=start + best.lines[place.body - 1],
+        notes=place.notes([start + line for line in best.lines], best.rows, "Line"),
     )
 
 
-def column_names(header: list[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _first_lines(
+    content: bytes, encoding: str, above: int, *, given: bool
+) -> tuple[int, "_Reading"]:
+    """Return the number of lines that do not count, and the best reading of those below."""
+    text = _sample(content, encoding, above)
+    if not text.strip("\ufeff\0 \t\r\n"):
+        raise InvalidInputError("the file is empty.")
+    told = _SEPARATOR_LINE.match(text) if above == 0 else None
+    start = 1 if told else above
+    # Lines as the parser counts them: a form feed, say, does not end one.
+    lines = io.StringIO(text, newline=None).readlines()
+    if start >= len(lines):
+        raise InvalidInputError(f"the file has {len(lines)} lines; there is none below them.")
+    body = "".join(lines[start:])
+    best = _best_reading(body, told[1] if told else SEPARATORS, given=given)
+    if best is None:
+        raise InvalidInputError(
+            "only one column was found; columns must be separated by comma, semicolon, tab, |, "
+            "or white space."
+        )
+    return start, best
+
+
+# Titles, header and units, in text and in spreadsheets alike
+# -----------------------------------------------------------
+
+_MOST_TITLES = 20
+_LONGEST_UNIT = 15
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeaderPlace:
+    """Which rows of cells hold names and units; what is above them are titles.
+
+    Attributes
+    ----------
+    header : int
+        The row of the names.
+    units : int or None
+        The row below it, if it holds units.
+    """
+
+    header: int
+    units: int | None
+
+    @property
+    def body(self) -> int:
+        """The first row below names and units."""
+        return (self.header if self.units is None else self.units) + 1
+
+    def notes(self, numbers: Sequence[int], rows: Cells, word: str) -> tuple[str, ...]:
+        """Say what was taken for titles and units, with the numbers of these rows in the file."""
+        found = []
+        titles = self.header
+        if self.header and names_of(rows, self.header) != list(rows[self.header]):
+            titles -= 1
+            both = f"{word}s {numbers[titles]} and {numbers[self.header]}"
+            found.append(f"{both} were taken for names together.")
+        for i in range(titles):
+            cells = [cell for cell in map(str.strip, rows[i]) if cell]
+            if cells:
+                shown = shortened(" ".join(cells))
+                found.append(f"{word} {numbers[i]} was taken for a title: {shown}.")
+        if self.units is not None:
+            units = dict.fromkeys(cell.strip() for cell in rows[self.units] if cell.strip())
+            shown = ", ".join(shortened(unit) for unit in list(units)[:4])
+            more = f" and {len(units) - 4} more" if len(units) > 4 else ""
+            found.append(f"{word} {numbers[self.units]} was taken for units: {shown}{more}.")
+        return tuple(found)
+
+
+def find_header(rows: Cells, *, given: bool = False) -> HeaderPlace:
+    """Find names and units in the first rows of a table, which are texts of cells.
+
+    Rows at the top with at most a third as many cells as most rows have are titles. The row below
+    the names is one of units if there are numbers below it, but none in it.
+
+    Parameters
+    ----------
+    rows : sequence of sequences of str
+        Empty where there is nothing.
+    given : bool
+        The first row holds the names, whatever it looks like.
+
+    Examples
+    --------
+    >>> find_header([["Meat"], ["fat", "1100", "1102"], ["1.5", "0.2", "0.3"]])
+    HeaderPlace(header=1, units=None)
+    >>> find_header([["fat", "1100", "1102"], ["%", "nm", "nm"], ["1.5", "0.2", "0.3"]])
+    HeaderPlace(header=0, units=1)
+    """
+    counts = [sum(bool(cell.strip()) for cell in row) for row in rows]
+    common = Counter(counts).most_common()
+    width = max(count for count, often in common if often == common[0][1])
+    header = 0
+    if not given:
+        few, last = max(1, width // 3), min(_MOST_TITLES, len(rows) - 1)
+        while header < last and (
+            counts[header] <= few < width
+            or (counts[header] < width and rows[header][0].startswith("#"))
+        ):
+            header += 1
+        header = 0 if header == last else header  # all are short: these are no titles
+    below = header + 1
+    has_units = below + 1 < len(rows) and _are_units(rows[below], rows[below + 1 :])
+    return HeaderPlace(header=header, units=below if has_units else None)
+
+
+def names_of(rows: Cells, header: int) -> list[str]:
+    """Return the names in a row; where a cell is empty, that of the row above, if it has one."""
+    names = list(rows[header])
+    above = rows[header - 1] if header else []
+    if sum(bool(cell.strip()) for cell in above) < 2:  # a title, not some of the names
+        return names
+    return [name if name.strip() or i >= len(above) else above[i] for i, name in enumerate(names)]
+
+
+def _are_units(row: Sequence[str], below: Cells) -> bool:
+    """Whether a row has text, and no number, where rows below have numbers."""
+    texts = 0
+    for i, cell in enumerate(map(str.strip, row)):
+        values = [one[i].strip() for one in below if i < len(one)]
+        values = [value for value in values if value.lower() not in _NO_VALUE]
+        numeric = sum(map(looks_numeric, values))
+        if not numeric or numeric < 0.8 * len(values):
+            continue
+        if looks_numeric(cell):
+            return False
+        if cell and (cell.lower() in _NO_VALUE or len(cell) > _LONGEST_UNIT):
+            return False
+        texts += bool(cell)
+    return texts > 0
+
+
+def column_names(header: Sequence[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return names without surrounding blanks, and those made up for columns without one."""
     names, unnamed = [], []
     for position, entry in enumerate(header, start=1):
@@ -187,36 +337,200 @@ def column_names(header: list[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if repeated:
         shown = ", ".join(f"{shortened(name)} ({count} times)" for name, count in repeated[:3])
         more = f" and {len(repeated) - 3} more" if len(repeated) > 3 else ""
-        raise InvalidInputError(f"column names must differ; found {shown}{more}.")
+        raise InvalidInputError(
+            f"column names must differ; found {shown}{more}. If the names are in another line, "
+            "say so with --header-row."
+        )
     return tuple(names), tuple(unnamed)
 
 
-def with_plain_line_ends(content: bytes, encoding: str) -> tuple[bytes, str]:
-    """Spell line ends as pandas wants them: mixed ones make older versions use all memory."""
-    if encoding.startswith(("utf-16", "utf-32")):
-        content, encoding = content.decode(encoding).encode("utf-8"), "utf-8"
-    if b"\r" in content:
-        content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    return content, encoding
+# Reading the rows: as a whole, or some at a time
+# -----------------------------------------------
+
+_TOO_LONG = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 
 
-def first_ragged_line(content: bytes, layout: Layout) -> str | None:
+def read_frames(
+    source: bytes | Path,
+    layout: Layout,
+    *,
+    na: Sequence[str] = (),
+    rows_at_once: int | None = None,
+) -> Generator[Any, None, None]:
+    """Yield the rows of a text table as data frames: one, or some rows at a time.
+
+    Parameters
+    ----------
+    source : bytes or Path
+        The content of the file, or where it is.
+    layout : Layout
+    na : sequence of str
+        What stands for a missing value, besides empty fields, NA, NaN and the like.
+    rows_at_once : int, optional
+        Rows of a frame; all by default.
+    """
+    pandas = require_pandas()
+    with _opened(source, layout.encoding) as stream, warnings.catch_warnings():
+        # Rows that are longer than the header are an error, not a reason to lose data.
+        warnings.simplefilter("error", pandas.errors.ParserWarning)
+        for _ in range(layout.lines_above):
+            stream.readline()
+        try:
+            found = pandas.read_csv(
+                stream,
+                sep=layout.separator,
+                decimal=layout.decimal,
+                header=None,
+                names=list(layout.names),
+                index_col=False,
+                na_values=[*FAILED_FORMULAS, *na],
+                engine="c",
+                low_memory=False,
+                skipinitialspace=True,
+                chunksize=rows_at_once,
+                **_exact(pandas),
+            )
+            yield from [found] if rows_at_once is None else found
+        except pandas.errors.EmptyDataError:
+            yield pandas.DataFrame({name: [] for name in layout.names})
+        except pandas.errors.ParserWarning as error:
+            raise InvalidInputError(
+                f"rows have more fields than the header, which has {len(layout.names)}. If the "
+                "names are in another line, say so with --header-row."
+            ) from error
+        except PlsdofError:
+            raise
+        except Exception as error:  # whatever a damaged file makes the parser raise
+            raise _unreadable_line(error, layout) from error
+
+
+@contextmanager
+def _opened(source: bytes | Path, encoding: str) -> Iterator[IO[str]]:
+    """Open text with plain line ends: mixed ones make older pandas use all memory."""
+    binary = io.BytesIO(source) if isinstance(source, bytes) else source.open("rb")
+    with io.TextIOWrapper(binary, encoding=encoding, newline=None) as stream:
+        yield stream
+
+
+def _unreadable_line(error: Exception, layout: Layout) -> InvalidInputError:
+    found = _TOO_LONG.search(str(error))
+    if found is None:
+        return unreadable(error)
+    line = int(found[2]) + layout.lines_above
+    return InvalidInputError(
+        f"line {line} has {found[3]} field(s) instead of {found[1]}; every row must have as many "
+        "fields as there are names."
+    )
+
+
+def unreadable(error: Exception) -> InvalidInputError:
+    """Return the error for a file that a parser could not read, with its reason in one line."""
+    reason = " ".join(str(error).split()).removeprefix("Error tokenizing data. C error: ")
+    return InvalidInputError(f"the file could not be read: {reason[:200] or type(error).__name__}.")
+
+
+def _exact(pandas: Any) -> dict[str, str]:
+    """Ask for correctly rounded numbers where that is not the default (pandas before 3.1)."""
+    major, minor = map(int, pandas.__version__.split(".")[:2])
+    return {"float_precision": "round_trip"} if (major, minor) < (3, 1) else {}
+
+
+def require_pandas() -> Any:
+    """Return pandas, or say how to install it."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise MissingExtraError("pandas", "files", "Reading tables") from error
+    return pandas
+
+
+def first_ragged_line(source: bytes | Path, layout: Layout) -> str | None:
     """Describe the first row that has fewer fields than the header; None if there is none."""
     if layout.separator == WHITE_SPACE:
         return None
-    stream = io.TextIOWrapper(io.BytesIO(content), encoding=layout.encoding, newline="")
-    rows = csv.reader(stream, delimiter=layout.separator)
-    written = ((rows.line_num, len(row)) for row in rows if any(cell.strip() for cell in row))
-    for _ in range(layout.lines_above + 1):  # the header has no name for R's row names
-        next(written, None)
-    for line, fields in written:
-        if fields < len(layout.names):
-            return f"line {line} has {fields} field(s) instead of {len(layout.names)}"
+    with _opened(source, layout.encoding) as stream:
+        for _ in range(layout.lines_above):
+            stream.readline()
+        rows = csv.reader(stream, delimiter=layout.separator)
+        for row in rows:
+            if any(cell.strip() for cell in row) and len(row) < len(layout.names):
+                line = layout.lines_above + rows.line_num
+                return f"line {line} has {len(row)} field(s) instead of {len(layout.names)}"
     return None
 
 
+def read_cells(content: bytes, *, skip_rows: int = 0) -> tuple[list[list[str]], str, str]:
+    """Return all cells of a text table as they are written, the decimal mark, and a description.
+
+    The first field of every line may be the name of what follows it.
+    """
+    encoding = find_encoding(content)
+    start, best = _first_lines(content, encoding, skip_rows, given=True)
+    with _opened(content, encoding) as stream:
+        for _ in range(start):
+            stream.readline()
+        if best.separator == WHITE_SPACE:
+            rows = [line.split() for line in stream]
+        else:
+            rows = list(csv.reader(stream, delimiter=best.separator, skipinitialspace=True))
+    mark = "comma" if best.decimal == "," else "point"
+    cells = [row for row in rows if any(cell.strip() for cell in row)]
+    return cells, best.decimal, f"separator {best.separator!r}, decimal {mark}, {encoding}"
+
+
+# Numbers as people write them
+# ----------------------------
+
+# Blanks that do not break a line, and thin ones, are blanks; a minus sign is a hyphen.
+_SIGNS = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u2212": "-"})
+_GROUPED = re.compile(r"([+-]?\d{1,3})((?:[ ']\d{3})+)([.,]\d+)?")
+# Only what is known for a unit: 12 A may be the name of a sample.
+_SINGLE_UNIT = (
+    r"(?:%|‰|ppm|ppb|[kcmµμn]?g|[mµμ]?[lL]|dl|hl|[mµμn]?mol|[mµμ]?M|nm|[µμ]m|[cm]m|cm-1|kg|°C?|°Brix|"
+    r"°Bx|Brix|K|AU|a\.u\.|h|min|s|[kM]?Pa|bar|[kM]?J|kcal|[mkM]?V|wt ?%|vol ?%|(?:w/w|v/v|m/m))"
+)
+_WITH_UNIT = re.compile(
+    rf"(?P<number>[+-]?[\d.,][\d.,' ]*(?:[eE][+-]?\d+)?) ?"
+    rf"(?P<unit>{_SINGLE_UNIT}(?: ?[/·] ?(?:\d+ ?)?{_SINGLE_UNIT})*)"
+)
+
+
+def tidy(text: str) -> str:
+    r"""Return a text with plain blanks and signs, without blanks around it and in a number.
+
+    Examples
+    --------
+    >>> tidy("\u00a0\u22121\u202f234,5 "), tidy("a b")
+    ('-1234,5', 'a b')
+    """
+    plain = text.translate(_SIGNS).strip()
+    found = _GROUPED.fullmatch(plain)
+    if found is None:
+        return plain
+    return found[1] + re.sub("[ ']", "", found[2]) + (found[3] or "")
+
+
+def without_unit(text: str) -> tuple[str, str]:
+    """Split a tidy text into a number and its unit, if it is known to be one.
+
+    Examples
+    --------
+    >>> without_unit("12.5 %"), without_unit("3 g/100g"), without_unit("12 A")
+    (('12.5', '%'), ('3', 'g/100g'), ('12 A', ''))
+    """
+    found = _WITH_UNIT.fullmatch(text)
+    return (text, "") if found is None else (tidy(found["number"]), found["unit"])
+
+
 def looks_numeric(cell: str) -> bool:
-    """Whether a text without surrounding blanks is a number, by either decimal mark."""
+    """Whether a text is a number, by either decimal mark, with or without a unit."""
+    if _is_plain_number(cell):
+        return True
+    number, _ = without_unit(tidy(cell))
+    return _is_plain_number(number)
+
+
+def _is_plain_number(cell: str) -> bool:
     return any(pattern.fullmatch(cell) for pattern in (*_NUMBER.values(), _INFINITY))
 
 
@@ -245,19 +559,27 @@ def value_beyond_header(layout: Layout, row: int) -> str:
     return f"the header has {n - 1} names, but row {row} has {n} fields."
 
 
+# What separates the fields of the first lines
+# --------------------------------------------
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Reading:
     """The first lines, read with one separator, and how well that explains them.
 
-    ``extra`` is the position of the name that was added to the header; ``width`` the number of
-    fields of most lines below it, 0 if they have different ones.
+    ``rows`` are all of them, ``lines`` the number of the last line of each, ``place`` says which
+    hold names and units. ``extra`` is the position of the name that was added to the header;
+    ``width`` the number of fields of most lines below it, 0 if they have different ones.
     """
 
     separator: str
     decimal: str
+    rows: Cells
+    lines: Sequence[int]
+    place: HeaderPlace
     header: list[str]
     extra: int | None
-    body: list[list[str]]
+    body: Cells
     width: int
     fit: tuple[float, float, int]
 
@@ -267,43 +589,59 @@ class _Reading:
         return self.width > len(self.header)
 
 
-def _best_reading(text: str, separators: Sequence[str]) -> _Reading | None:
-    found = [one for one in (_reading(text, mark) for mark in separators) if one is not None]
+def _best_reading(text: str, separators: Sequence[str], *, given: bool) -> _Reading | None:
+    readings = (_reading(text, mark, given) for mark in separators)
+    found = [one for one in readings if one is not None]
     whole = max((one for one in found if not one.lacks_names), key=_fit, default=None)
     if whole is not None and whole.fit[0] > 0:
         return whole
     lacking = max((one for one in found if one.lacks_names), key=_fit, default=None)
-    return _reading_of_white_space(text) or lacking or whole
+    return _reading_of_white_space(text, given) or lacking or whole
 
 
 def _fit(reading: _Reading) -> tuple[float, float, int]:
     return reading.fit
 
 
-def _reading(text: str, separator: str) -> _Reading | None:
+def _reading(text: str, separator: str, given: bool) -> _Reading | None:
+    reader = csv.reader(io.StringIO(text, newline=None), delimiter=separator)
+    rows, lines = [], []
     try:
-        rows = list(csv.reader(io.StringIO(text, newline=None), delimiter=separator))
+        for row in reader:
+            if any(cell.strip() for cell in row):
+                rows.append(row)
+                lines.append(reader.line_num)
     except csv.Error:  # a "field" of more than 131,072 characters: not this separator
         return None
-    return _judged([row for row in rows if any(cell.strip() for cell in row)], separator)
+    return _judged(rows, lines, separator, given)
 
 
-def _reading_of_white_space(text: str) -> _Reading | None:
-    lines = (line.expandtabs(1).strip() for line in text.splitlines() if line.strip())
+def _reading_of_white_space(text: str, given: bool) -> _Reading | None:
+    numbered = [
+        (number, line.expandtabs(1).strip())
+        for number, line in enumerate(text.splitlines(), start=1)
+        if line.strip()
+    ]
     try:
-        rows = list(csv.reader(lines, delimiter=" ", skipinitialspace=True))
+        texts = (line for _, line in numbered)
+        rows = list(csv.reader(texts, delimiter=" ", skipinitialspace=True))
     except csv.Error:
         return None
-    found = _judged(rows, WHITE_SPACE)
+    if len(rows) != len(numbered):  # a line end in quotes
+        return None
+    found = _judged(rows, [number for number, _ in numbered], WHITE_SPACE, given)
     # A single column whose name has a blank in it is no table.
     return found if found is not None and found.fit[0] == 1.0 else None
 
 
-def _judged(rows: list[list[str]], separator: str) -> _Reading | None:
+def _judged(
+    rows: list[list[str]], lines: list[int], separator: str, given: bool
+) -> _Reading | None:
     if not rows or max(map(len, rows)) < 2:
         return None
-    body = rows[1:]
-    header, extra = _completed(rows[0], body)
+    place = find_header(rows, given=given)
+    body = rows[place.body :]
+    header, extra = _completed(names_of(rows, place.header), body)
     width, count = Counter(map(len, body)).most_common(1)[0] if body else (0, 0)
     if 2 * count <= len(body):
         width = 0
@@ -315,6 +653,9 @@ def _judged(rows: list[list[str]], separator: str) -> _Reading | None:
     return _Reading(
         separator=separator,
         decimal=decimal,
+        rows=rows,
+        lines=lines,
+        place=place,
         header=header,
         extra=extra,
         body=body,
@@ -323,7 +664,7 @@ def _judged(rows: list[list[str]], separator: str) -> _Reading | None:
     )
 
 
-def _completed(header: list[str], body: list[list[str]]) -> tuple[list[str], int | None]:
+def _completed(header: list[str], body: Cells) -> tuple[list[str], int | None]:
     """Add the field that a header lacks for row names, or for a separator at the end of lines."""
     if not body or any(len(row) != len(header) + 1 for row in body):
         return header, None
@@ -356,14 +697,14 @@ def number_rows(cells: Sequence[str]) -> bool:
     return all(int(one) < int(other) for one, other in pairwise(known))
 
 
-def _short_header(reading: _Reading, text: str, line: int) -> InvalidInputError:
-    blank = text[: len(text) - len(text.lstrip())]
-    line += len((blank + "|").splitlines()) - 1
-    n = len(reading.header)
+def _short_header(reading: _Reading, start: int) -> InvalidInputError:
+    n, header = len(reading.header), reading.place.header
+    line = start + reading.lines[header]
+    shown = shortened(" ".join(cell.strip() for cell in reading.rows[header]))
     return InvalidInputError(
         f"the header has {n} name{'s' * (n != 1)}, but rows have {reading.width} fields; line "
-        f"{line}, {shortened(text.strip().splitlines()[0])}, must hold the names of all columns. "
-        "Remove titles and comments above them; a column of row names needs a name, too."
+        f"{line}, {shown}, must hold the names of all columns. If they are in another line, say so "
+        "with --header-row; a column of row names needs a name, too."
     )
 
 
@@ -384,17 +725,21 @@ def _require_clear_commas(reading: _Reading, names: tuple[str, ...]) -> None:
             )
 
 
-def _numeric_share(body: list[list[str]], mark: str) -> float:
+def _numeric_share(body: Cells, mark: str) -> float:
     cells = [cell.strip() for row in body for cell in row]
     cells = [cell for cell in cells if cell.lower() not in _NO_VALUE]
-    numeric = sum(_NUMBER[mark].fullmatch(cell) is not None for cell in cells)
+    numeric = sum(
+        _NUMBER[mark].fullmatch(cell) is not None
+        or _NUMBER[mark].fullmatch(without_unit(tidy(cell))[0]) is not None
+        for cell in cells
+    )
     return numeric / max(1, len(cells))
 
 
-def _sample(content: bytes, encoding: str) -> str:
+def _sample(content: bytes, encoding: str, above: int = 0) -> str:
     line_end = b"\n" if b"\n" in content[:_HEAD] or b"\r" not in content[:_HEAD] else b"\r"
     end = -1
-    for _ in range(_SAMPLE_LINES):
+    for _ in range(above + _SAMPLE_LINES):
         following = content.find(line_end, end + 1)
         if following < 0:
             end = len(content)

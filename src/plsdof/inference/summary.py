@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from plsdof._core.criteria import Selection
+from plsdof._core.display import Curve, as_html
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.path import Path
 from plsdof.inference.intervals import CoefficientInference
@@ -56,13 +59,35 @@ class Summary:
     def __repr__(self) -> str:
         return str(self)  # what a console shows without print
 
+    def _repr_html_(self) -> str:
+        """Return the facts, the coefficients that stand out, and a curve of all of them."""
+        order = self._order()
+        columns: dict[str, Any] = {"": [self.names[i] for i in order]}
+        columns |= {name: self.table[order, j] for j, name in enumerate(_COLUMNS)}
+        facts = [f"{key}: {_shown(value)}" for key, value in self.facts.items() if key != "model"]
+        coef = self.table[1:, 0]
+        return as_html(
+            str(self.facts.get("model", "Summary")),
+            columns,
+            notes=["; ".join(facts)],
+            curve=Curve(
+                lines={"coef": (np.arange(len(coef)), coef)},
+                x_label="feature",
+                y_label="coefficient",
+            ),
+        )
+
+    def _order(self) -> npt.NDArray[np.intp]:
+        """Return the rows that are shown: the intercept, then the features that stand out most."""
+        if len(self.names) <= _MOST_ROWS:
+            return np.arange(len(self.names))
+        strongest = 1 + np.argsort(-np.abs(self.table[1:, 2]), kind="stable")
+        return np.concatenate([[0], strongest[: _MOST_ROWS - 1]])
+
     def _rows(self) -> list[str]:
-        order = np.arange(len(self.names))
+        order = self._order()
         note = []
-        if len(order) > _MOST_ROWS:
-            # The intercept, then the features that stand out most.
-            strongest = 1 + np.argsort(-np.abs(self.table[1:, 2]), kind="stable")
-            order = np.concatenate([[0], strongest[: _MOST_ROWS - 1]])
+        if len(order) < len(self.names):
             note = [f"({len(self.names) - _MOST_ROWS} more features; these have the largest |t|)"]
         labels = [_trimmed(self.names[i]) for i in order]
         width = max(map(len, labels))

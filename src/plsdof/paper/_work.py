@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from plsdof._core.work import one_thread, progress_bar
-from plsdof.errors import MissingExtraError, RankExhaustedWarning
+from plsdof.errors import RankExhaustedWarning
 from plsdof.files.writing import UNFINISHED, atomic_write, plain
 
 # Files: written whole or not at all, and finished repeats that survive an interrupt
@@ -170,10 +170,8 @@ def finish(
 def _outcomes(units: Sequence[Unit], work: Work, jobs: int) -> Iterable[tuple[Any, Values]]:
     if jobs == 1 or len(units) < 2:
         return (_done(unit, work) for unit in units)
-    try:
-        import joblib
-    except ImportError as error:
-        raise MissingExtraError("joblib", "sklearn", "jobs other than 1") from error
+    import joblib
+
     with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
         run = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")
     outcomes: Iterable[tuple[Any, Values]] = run(

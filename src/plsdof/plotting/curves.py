@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.criteria import CRITERIA, Noise, Selection
+from plsdof._core.criteria import Noise, Selection
 from plsdof._core.fit import method_label
 from plsdof._core.inputs import Array, as_choice
 from plsdof._core.path import Path, PathLike, as_model, as_path
@@ -99,7 +99,7 @@ class DoFDisplay:
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
         """Draw the Degrees of Freedom of a fitted estimator's path."""
-        model = as_model(estimator)
+        model = as_model(estimator, average=False)
         return cls.from_path(model.path, model.estimator.selection_, ax=ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
@@ -222,7 +222,7 @@ class CriterionDisplay:
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
         """Draw what a fitted estimator chose its model by (BIC if its size was given)."""
-        model = as_model(estimator)
+        model = as_model(estimator, average=False)
         cv, chosen = getattr(model.estimator, "cv_results_", None), model.estimator.selection_
         if cv is not None:
             return cls.from_cross_validation(cv, chosen, ax=ax, **kwargs)
@@ -260,7 +260,8 @@ class CriterionDisplay:
 class ErrorDisplay:
     """Estimates of the error on new rows, in units of the response, side by side.
 
-    RMSECV with error bars; the root of PRESS / n, leave-one-out without refits; the root of GCV.
+    RMSECV with error bars; the root of PRESS / n, leave-one-out without refits (to first order);
+    the root of GCV with smoothed Degrees of Freedom.
 
     Attributes
     ----------
@@ -322,7 +323,7 @@ class ErrorDisplay:
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
         """Draw the errors of a fitted estimator's path, cross-validated if it was."""
-        model = as_model(estimator)
+        model = as_model(estimator, average=False)
         cv, chosen = getattr(model.estimator, "cv_results_", None), model.estimator.selection_
         return cls.from_path(model.path, chosen, cv=cv, ax=ax, **kwargs)
 
@@ -353,6 +354,9 @@ class ErrorDisplay:
         return self
 
 
+LEAVE_ONE_OUT = "leave-one-out (PRESS)"
+
+
 def error_estimates(
     path: Path, cv: CrossValidation | None
 ) -> tuple[dict[str, Array], dict[str, Array]]:
@@ -364,11 +368,9 @@ def error_estimates(
     if cv is not None:
         errors["RMSECV"] = padded(cv.rmse, size)
         std_errors["RMSECV"] = padded(rmse_std_error(cv), size)
-    for name, label in (("press", "leave-one-out (PRESS)"), ("gcv", "GCV")):
-        if name not in CRITERIA:
-            continue
+    for name, label in (("press", LEAVE_ONE_OUT), ("gcv", "GCV")):
         try:
-            errors[label] = np.sqrt(path.criterion(name))
+            errors[label] = np.sqrt(path.criterion(name, "smoothed"))
         except NotAvailableError:
             continue
     return errors, std_errors

@@ -100,7 +100,7 @@ class SpectraDisplay:
 
         ``kwargs`` are those of `from_spectra`.
         """
-        model, names = as_model(estimator), feature_names(X)
+        model, names = as_model(estimator, average=False), feature_names(X)
         rows = X
         if model.before is not None:
             rows = model.before.transform(X)
@@ -339,7 +339,7 @@ class ImportanceDisplay:
     @classmethod
     def from_estimator(cls, estimator: Any, **kwargs: Any) -> Self:
         """Draw the importance in the model a fitted PLS estimator predicts with."""
-        model = as_model(estimator)
+        model = as_model(estimator, average=False)
         path: Any = model.path
         return cls.from_path(path, model.index, **kwargs)
 

@@ -130,7 +130,7 @@ class PredictionDisplay:
 
         Its cross-validation is drawn too if it chose its model by one.
         """
-        model = as_model(estimator)
+        model = as_model(estimator, average=False)
         predicted = {"calibration": np.asarray(estimator.predict(X))}
         measured = {"calibration": as_response(y, len(predicted["calibration"]))}
         cv = getattr(model.estimator, "cv_results_", None)
@@ -416,7 +416,7 @@ class DistanceDisplay:
     @classmethod
     def from_estimator(cls, estimator: Any, X_new: Any = None, **kwargs: Any) -> Self:
         """Draw the training rows of a fitted PLS estimator or Pipeline, or new ones."""
-        model = as_model(estimator)
+        model = as_model(estimator, average=False)
         path: Any = model.path
         return cls.from_path(path, model.index, model.rows(X_new), **kwargs)
 
@@ -508,7 +508,7 @@ class ContributionDisplay:
     @classmethod
     def from_estimator(cls, estimator: Any, *, row: int, X_new: Any = None, **kwargs: Any) -> Self:
         """Draw the contributions in the model of a fitted PLS estimator or Pipeline."""
-        model = as_model(estimator)
+        model = as_model(estimator, average=False)
         path: Any = model.path
         return cls.from_path(path, model.index, row=row, X_new=model.rows(X_new), **kwargs)
 

@@ -344,7 +344,7 @@ def as_fitted(model: Any, selection: Any, cv: CrossValidation | None) -> Fitted:
                 f"cross-validation; got {_named(selection)}."
             )
         return Fitted(path=model, selection=selection, cv=cv)
-    found = as_model(model)
+    found = as_model(model, average=False)
     chosen = found.choice() if selection is None else as_selection(selection)
     assert chosen is not None
     own = getattr(found.estimator, "cv_results_", None)

@@ -42,7 +42,7 @@ from plsdof._core.inputs import (
 from plsdof._core.path import PLSPath
 from plsdof._core.spectrum import SOLVERS, Decomposition, decompose
 from plsdof._core.work import threads_for
-from plsdof.errors import ConstantColumnWarning, InvalidInputError, MissingExtraError
+from plsdof.errors import ConstantColumnWarning, InvalidInputError
 from plsdof.selection.tuning import Tuning, tune
 
 # Quadratic penalties P on coefficients, through a factor of the metric A = I + P
@@ -294,10 +294,8 @@ def spline_basis(
     >>> basis.features.shape, basis.blocks
     ((10, 12), (6, 6))
     """
-    try:
-        from sklearn.preprocessing import SplineTransformer
-    except ImportError as error:
-        raise MissingExtraError("scikit-learn", "sklearn", "A B-spline basis") from error
+    from sklearn.preprocessing import SplineTransformer
+
     p = as_matrix(X, min_rows=2).shape[1]
     transformer = SplineTransformer(
         n_knots=as_count(n_knots, "n_knots", minimum=2),

@@ -54,7 +54,15 @@ from plsdof._core.inputs import (
     shortened,
     standardize,
 )
-from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath, as_row, default_dof
+from plsdof._core.path import (
+    Path,
+    PCRPath,
+    PLSPath,
+    RidgePath,
+    as_row,
+    default_dof,
+    predictors_of,
+)
 from plsdof._core.smoothing import DRAWS
 from plsdof._core.spectrum import SOLVERS, Decomposition, decompose
 from plsdof._core.work import threads_for
@@ -425,6 +433,25 @@ class PLS2Path:
         """From standardised X to the scores. Shape (p, M)."""
         S = self.decomposition.singular_values[:, None]
         return read_only(self.decomposition.to_features(self.fit.scores * self.fit.lengths / S))
+
+    @cached_property
+    def x_weights(self) -> Array:
+        """Orthonormal weight vectors that span `x_rotations`, in order. Shape (p, M).
+
+        Those of NIPALS; the components of SIMPLS do not need them.
+        """
+        Q, R = np.linalg.qr(self.x_rotations)
+        return read_only(Q * np.where(np.diagonal(R) < 0, -1.0, 1.0))
+
+    @cached_property
+    def x_loadings(self) -> Array:
+        """Loadings P = X't / (t't), standardised units. Shape (p, M)."""
+        S = self.decomposition.singular_values[:, None]
+        return read_only(self.decomposition.to_features(S * self.fit.scores / self.fit.lengths))
+
+    def inverse_transform(self, scores: Any) -> Array:
+        """Return the predictors that scores stand for; see `ComponentPath.inverse_transform`."""
+        return predictors_of(as_matrix(scores, "scores"), self.x_loadings, self.units)
 
     def transform(self, X_new: Any) -> Array:
         """Return the scores of new rows on all components. Shape (n_new, M)."""

@@ -1,0 +1,404 @@
+"""Tables as people have them: read as asked for, joined with responses, and looked at twice."""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plsdof._core.inputs import Array, as_count
+from plsdof.cli._terminal import plural
+from plsdof.errors import InvalidInputError, PlsdofError
+from plsdof.files.columns import find_column, header_number, shortened, suggestion
+from plsdof.files.tables import Table, read_folder, read_table, shortened_path
+
+Labels = npt.NDArray[np.str_]
+Mask = npt.NDArray[np.bool_]
+
+_MOST_LISTED = 8
+
+# How to read a table, and one with the responses beside it
+# ---------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How tables are to be read, as asked for on the command line.
+
+    Attributes
+    ----------
+    sheet : str or None
+    header_row : int or None
+        Line that holds the names.
+    skip_rows : int
+        Lines at the top that do not count.
+    transpose : bool
+        The names are in the first column.
+    na : tuple of str
+        What stands for a missing value.
+    response_file : Path or None
+        Table with the response, joined by the column that names the rows.
+    response_sheet : str or None
+        Its sheet; of the table itself if there is no other file.
+    """
+
+    sheet: str | None = None
+    header_row: int | None = None
+    skip_rows: int = 0
+    transpose: bool = False
+    na: tuple[str, ...] = ()
+    response_file: Path | None = None
+    response_sheet: str | None = None
+
+    def checked(self) -> "Reading":
+        """Refuse what cannot be meant, before a table is read."""
+        if self.header_row is not None:
+            as_count(self.header_row, "--header-row", minimum=1)
+        as_count(self.skip_rows, "--skip-rows")
+        if self.header_row is not None and self.header_row <= self.skip_rows:
+            raise InvalidInputError(
+                f"--header-row {self.header_row} is among the {self.skip_rows} lines that "
+                "--skip-rows leaves out; give one of them."
+            )
+        return self
+
+    def table(self, file: str | Path) -> Table:
+        """Read a table, or the tables of a folder."""
+        read = read_folder if Path(file).is_dir() else read_table
+        return read(
+            str(file),
+            sheet=self.sheet,
+            header_row=self.header_row,
+            skip_rows=self.skip_rows,
+            transpose=self.transpose,
+            na=self.na,
+        )
+
+    def with_response(self, file: str | Path, responses: Sequence[str], label: str | None) -> Table:
+        """Read a table, with the responses from another file or sheet if asked for."""
+        table = self.table(file)
+        if self.response_file is None and self.response_sheet is None:
+            return table
+        other = read_table(self.response_file or file, sheet=self.response_sheet, na=self.na)
+        with located(other):
+            names = [find_column(name, other.names) for name in responses]
+        return _joined(table, other, names, label)
+
+
+def _joined(table: Table, other: Table, names: Sequence[str], label: str | None) -> Table:
+    """Add columns of another table, row by row as their ids say."""
+    key = _common_id(table, other, names, label)
+    where = shortened_path(other.source)
+    if key is None:
+        if len(table) != len(other):
+            raise InvalidInputError(
+                f"{shortened_path(table.source)} has {len(table)} rows and {where} has "
+                f"{len(other)}, and no column in common names them; add one to both, and name it "
+                "with --id."
+            )
+        places: Any = np.arange(len(table))
+        note = f"Joined with {where} row by row, as no column in common names the rows."
+    else:
+        ids, known = labels_of(table, key), labels_of(other, key)
+        order = {one: i for i, one in enumerate(known.tolist()) if one}
+        if len(order) < np.count_nonzero(known != ""):
+            values, counts = np.unique(known[known != ""], return_counts=True)
+            twice = shortened(str(values[counts > 1][0]))
+            raise InvalidInputError(
+                f"{where}: {shortened(key)} has {twice} more than once, so that it is not clear "
+                "which response belongs to it; keep one row for each."
+            )
+        places = np.array([order.get(one, -1) for one in ids.tolist()])
+        lost = int(np.count_nonzero(places < 0))
+        if lost == len(places):
+            raise InvalidInputError(
+                f"{where}: no value of {shortened(key)} is also in {shortened_path(table.source)}; "
+                f"there is {shortened(str(known[0]))} here and {shortened(str(ids[0]))} there."
+            )
+        note = f"Joined with {where} by {shortened(key)}"
+        note += f"; {plural(lost, 'row')} not found there." if lost else "."
+    frame = table.frame.copy(deep=False)
+    for name in names:
+        column = other.frame[name].iloc[np.where(places < 0, 0, places)].reset_index(drop=True)
+        frame[name] = column.where(places >= 0)
+    return replace(
+        table,
+        frame=frame,
+        names=tuple(dict.fromkeys([*table.names, *names])),
+        notes=(*table.notes, *other.notes, note),
+    )
+
+
+def _common_id(table: Table, other: Table, names: Sequence[str], label: str | None) -> str | None:
+    """Return the column that names the rows of both tables, None if there is none."""
+    if label is not None:
+        for one in (table, other):
+            with located(one):
+                find_column(label, one.names)
+        return label
+    shared = [name for name in table.names if name in other.names and name not in names]
+    repeated = None
+    for name in shared:
+        values = labels_of(other, name).tolist()
+        whole = name in other.numeric and _are_whole(other.frame[name])
+        if not (other.is_text(name) or whole):
+            continue
+        if len(set(values)) == len(values):
+            return name
+        if 2 * len(set(values)) > len(values) and repeated is None:
+            repeated = name  # names with a mistake, which will be named
+    return repeated
+
+
+def _are_whole(column: Any) -> bool:
+    values = column.dropna().to_numpy(dtype=np.float64)
+    return bool(np.all(values % 1 == 0))
+
+
+# Which column is the response, and what names the rows
+# -----------------------------------------------------
+
+
+def find_response(table: Table, response: str, reading: Reading) -> str:
+    """Return the column of the response, or say where it may be instead."""
+    try:
+        name = find_column(response, table.names)
+    except InvalidInputError as error:
+        hint = _where_else(table, response, reading)
+        raise InvalidInputError(in_file(table, f"{error}{hint}")) from error
+    if table.is_text(name):
+        raise InvalidInputError(
+            in_file(
+                table,
+                f"{shortened(name)} holds text, such as {table.example(name)}, which cannot be "
+                "predicted; choose a column of numbers with --response.",
+            )
+        )
+    return name
+
+
+def _where_else(table: Table, response: str, reading: Reading) -> str:
+    first = table.frame.iloc[:, 0].map(str).tolist() if len(table.names) else []
+    if response in first and not reading.transpose:
+        return (
+            f" It is in the first column, in row {first.index(response) + 1}: if the table lies on "
+            "its side, add --transpose; if that row holds the names, add --header-row."
+        )
+    for sheet in table.sheets[:20]:
+        try:
+            other = read_table(table.source, sheet=sheet)
+        except PlsdofError:
+            continue
+        if response in other.names:
+            return (
+                f" It is in sheet {shortened(sheet)}: read that one with --sheet, or take the "
+                "response from there with --response-sheet."
+            )
+    if table.sheets:
+        return (
+            f" There are other sheets: {listed(list(map(shortened, table.sheets)))}; see --sheet."
+        )
+    if all(header_number(name) is not None for name in table.names):
+        return " The first line must hold the names of the columns; here it holds numbers."
+    return ""
+
+
+def labels_of(table: Table, name: str) -> Labels:
+    """Return a column as text that names the rows, empty where a value is missing."""
+    column = table.frame[name]
+    texts = [
+        str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
+        for value in column.tolist()
+    ]
+    return np.where(column.notna().to_numpy(), np.array(texts, dtype=np.str_), "")
+
+
+def row_labels(table: Table, label: str | None) -> Labels | None:
+    """Return what names the rows: the column asked for, else a text that is never repeated."""
+    if label is not None:
+        return labels_of(table, find_column(label, table.names))
+    texts = (name for name in table.names if table.is_text(name))
+    name = next((one for one in texts if table.frame[one].nunique() == len(table)), None)
+    return None if name is None else labels_of(table, name)
+
+
+def choose_rows(table: Table, text: str, option: str) -> Mask:
+    """Return which rows are meant by numbers and ranges, or by COLUMN=VALUE.
+
+    Parameters
+    ----------
+    table : Table
+    text : str
+        Such as "1,5,41:60", rows counted from 1 below the header, both ends included; or
+        "set=test", all rows with this value.
+    option : str
+        For messages.
+    """
+    name, equals, value = text.partition("=")
+    if equals:
+        with located(table):
+            labels = labels_of(table, find_column(name, table.names))
+        chosen = np.asarray(labels == value.strip())
+        if not chosen.any():
+            known = listed([shortened(one) for one in dict.fromkeys(labels.tolist())])
+            raise InvalidInputError(
+                in_file(
+                    table,
+                    f"{option} {text}: no row has this value in {shortened(name)}; there are "
+                    f"{known}.",
+                )
+            )
+        return chosen
+    chosen = np.zeros(len(table), dtype=bool)
+    for part in text.split(","):
+        ends = [end.strip() for end in part.split(":")]
+        numbers = [int(end) if end.isdecimal() and len(end) < 10 else 0 for end in ends]
+        if len(ends) > 2 or min(numbers) < 1 or max(numbers) > len(table):
+            raise InvalidInputError(
+                in_file(
+                    table,
+                    f"{option} {text[:40]}: numbers from 1 to {len(table)} are needed, with ranges "
+                    "as in 1,5,41:60, or COLUMN=VALUE.",
+                )
+            )
+        chosen[min(numbers) - 1 : max(numbers)] = True
+    return chosen
+
+
+def match_columns(wanted: tuple[str, ...], rows: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Find predictors in a table: by name, else by the number the name stands for."""
+    known = set(rows.names)
+    absent = [name for name in wanted if name not in known]
+    if not absent:
+        return wanted, ()
+    by_number: dict[float, list[str]] = {}
+    for name in rows.names:
+        value = header_number(name)
+        if value is not None:
+            by_number.setdefault(value, []).append(name)
+    found = {name: by_number.get(_key(name), []) for name in absent}
+    lost = [name for name, candidates in found.items() if len(candidates) != 1]
+    if lost:
+        raise InvalidInputError(
+            f"{len(lost)} of {len(wanted)} predictors of the model are not in the table: "
+            f"{listed([shortened(name) for name in lost])}"
+            f"{suggestion(lost[0], rows.names)}"
+        )
+    names = tuple(found[name][0] if name in found else name for name in wanted)
+    return names, (f"{plural(len(absent), 'column')} recognised by the number in the name.",)
+
+
+def _key(name: str) -> float:
+    value = header_number(name)
+    return float("nan") if value is None else value
+
+
+# What looks like a mistake
+# -------------------------
+
+# Numbers that stand for "no value" in many programs.
+_CODES = (-999.0, -9999.0, -99999.0, -99.0, 999.0, 9999.0, 99999.0)
+# Such a number is suspicious if it is so many times larger than all others.
+_FAR = 10.0
+_NEARLY_ONE = 0.9995
+_SUMMARY = re.compile(
+    r"(mean|average|avg\.?|median|s\.?d\.?|std\.?( ?dev\.?)?|stdev|standard deviation|rsd|c\.?v\.?|"
+    r"min(imum)?|max(imum)?|sum|total|count|n|mittelwert|summe|moyenne|media|promedio)",
+    re.IGNORECASE,
+)
+
+
+def suspects(
+    table: Table, X: Array, y: Array, names: Sequence[str], response: str, kept: Mask
+) -> tuple[str, ...]:
+    """Name what looks like a mistake: codes, summaries among the rows, the response in disguise.
+
+    Cost: O(n p).
+    """
+    return (
+        *_summaries(table, kept),
+        *_codes(X, y, names, response),
+        *_disguised(X, y, names, response),
+    )
+
+
+def _summaries(table: Table, kept: Mask) -> tuple[str, ...]:
+    found = {}
+    for name in table.names:
+        if table.is_text(name):
+            for i, label in enumerate(labels_of(table, name).tolist()):
+                if kept[i] and _SUMMARY.fullmatch(label):
+                    found[i + 1] = label
+    # A column that often says "n" holds answers, not names of summaries.
+    if not found or len(found) > max(6, 0.2 * len(table)):
+        return ()
+    shown = listed([f"{number} ({shortened(label)})" for number, label in found.items()])
+    numbers = ",".join(map(str, list(found)[:_MOST_LISTED]))
+    which, are = ("Rows", "look like summaries") if len(found) > 1 else ("Row", "looks like one")
+    return (f"{which} {shown} {are}, not samples; leave out with --exclude-rows {numbers}.",)
+
+
+def _codes(X: Array, y: Array, names: Sequence[str], response: str) -> tuple[str, ...]:
+    notes = []
+    for code in _CODES:
+        hits, in_y = np.count_nonzero(code == X, axis=0), int(np.count_nonzero(y == code))
+        columns = np.flatnonzero(hits).tolist()
+        if not in_y and not columns:
+            continue
+        near = X[:, columns]
+        others = np.abs(near[near != code]) if columns else np.abs(y[y != code])
+        if len(others) and others.max() * _FAR > abs(code):
+            continue
+        shown = [shortened(response)] * (in_y > 0) + [shortened(names[i]) for i in columns]
+        notes.append(
+            f"{code:g} occurs {int(hits.sum()) + in_y} times, in {listed(shown)}: if it stands for "
+            f"a missing value, add --na {code:g} --drop-missing."
+        )
+    return tuple(notes)
+
+
+def _disguised(X: Array, y: Array, names: Sequence[str], response: str) -> tuple[str, ...]:
+    if len(y) < 5:
+        return ()
+    d = y - y.mean()
+    deviation = X.std(axis=0)
+    varies = deviation > 1e-12 * np.abs(X).max(axis=0)
+    spread = np.where(varies, deviation, np.inf) * np.sqrt(len(y) * (d @ d))
+    correlation = np.abs(d @ X) / spread
+    near = np.flatnonzero(correlation > _NEARLY_ONE).tolist()
+    # If many are, the data have next to no noise.
+    if not near or len(near) > max(3, 0.02 * len(names)):
+        return ()
+    shown = listed([f"{shortened(names[i])} ({correlation[i]:.5f})" for i in near])
+    return (
+        f"Nearly the same as {shortened(response)}, by correlation: {shown}. If it is the response "
+        "in other words, leave it out with --exclude.",
+    )
+
+
+# Words for messages
+# ------------------
+
+
+def listed(shown: Sequence[str]) -> str:
+    """Return the first entries of a list, and how many more there are."""
+    more = f" and {len(shown) - _MOST_LISTED} more" if len(shown) > _MOST_LISTED else ""
+    return ", ".join(shown[:_MOST_LISTED]) + more
+
+
+@contextmanager
+def located(table: Table) -> Iterator[None]:
+    """Begin the messages of errors with the file of the table."""
+    try:
+        yield
+    except InvalidInputError as error:
+        raise InvalidInputError(in_file(table, str(error))) from error
+
+
+def in_file(table: Table, message: str) -> str:
+    """Begin a message with the file of the table."""
+    return f"{shortened_path(table.source)}: {message}"

@@ -1,0 +1,152 @@
+"""The mistakes people make most: one error each, which says what to do."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from _helpers.problems import make_problem
+from sklearn.exceptions import NotFittedError
+
+from plsdof import PLSRegressor, cross_validate, pls_path
+from plsdof.chemometrics import vip
+from plsdof.errors import (
+    InvalidInputError,
+    PlsdofError,
+    RankExhaustedError,
+    RankExhaustedWarning,
+    ResponseInPredictorsWarning,
+)
+from plsdof.inference import prediction_interval
+
+X, Y = make_problem(30, 4, seed=0)
+TABLE = pd.DataFrame(X, columns=list("abcd"))
+PATH = pls_path(TABLE, Y)
+MODEL = PLSRegressor(2).fit(TABLE, Y)
+
+
+def with_gap():
+    table = TABLE.copy()
+    table.loc[5, "b"] = np.nan
+    return table
+
+
+# What was done, and what the error says came in, is allowed, and is to be done.
+MISTAKES = {
+    "wrong shape, path": (
+        lambda: pls_path(X, Y[:20]),
+        ["20 entries", "30 rows", "same observations"],
+    ),
+    "wrong shape, estimator": (
+        lambda: PLSRegressor().fit(X, Y[:20]),
+        ["20", "30", "inconsistent numbers of samples"],
+    ),
+    "rows and columns mixed up": (
+        lambda: PATH.predict(X.T),
+        [r"30 column\(s\)", "fitted on 4", "Give the columns of the training data"],
+    ),
+    "NaN, path": (lambda: pls_path(with_gap(), Y), ["1 value", "'b'", "row 5", "drop", "fill"]),
+    "NaN, estimator": (
+        lambda: PLSRegressor().fit(with_gap(), Y),
+        ["1 value", "'b'", "row 5", "drop", "fill"],
+    ),
+    "NaN, predict": (lambda: MODEL.predict(with_gap()), ["'b'", "row 5", "drop", "fill"]),
+    "text column, path": (
+        lambda: pls_path(TABLE.assign(site="north"), Y),
+        ["'site'", "north", "must be numeric", "Drop text columns or encode"],
+    ),
+    "text column, estimator": (
+        lambda: PLSRegressor().fit(TABLE.assign(site="north"), Y),
+        ["'site'", "north", "must be numeric", "Drop text columns or encode"],
+    ),
+    "misspelt criterion, path": (
+        lambda: PATH.select("bci"),
+        ["criterion must be one of", "'bic'", "got 'bci'", "Did you mean 'bic'"],
+    ),
+    "misspelt criterion, estimator": (
+        lambda: PLSRegressor("bci").fit(X, Y),
+        ["n_components must be", "'bic'", "got 'bci'", "Did you mean 'bic'"],
+    ),
+    "too many components": (
+        lambda: pls_path(X, Y, 9, strict=True),
+        ["9 components asked for", "4 supported", "there is no further one"],
+    ),
+    "row of a path that is not there": (lambda: vip(PATH, 9), [r"0\.\.4", "got 9"]),
+    "new rows with other columns, path": (
+        lambda: PATH.predict(TABLE.rename(columns={"d": "D"})),
+        ["without 'd'", "with 'D'", "same columns in the same order"],
+    ),
+    "new rows with other columns, estimator": (
+        lambda: MODEL.predict(TABLE.rename(columns={"d": "D"})),
+        ["unseen at fit time:\n- D", "missing:\n- d", "Give the columns of the training data"],
+    ),
+    "new rows in another order": (
+        lambda: MODEL.predict(TABLE[list("dcba")]),
+        ["must be in the same order", "Give the columns of the training data"],
+    ),
+    "unfitted": (lambda: PLSRegressor().predict(X), ["PLSRegressor", "not fitted yet", "'fit'"]),
+    "unfitted, function": (
+        lambda: prediction_interval(PLSRegressor(), X_new=X),
+        ["PLSRegressor is not fitted yet", "call its method fit"],
+    ),
+    "y in X, path": (
+        lambda: pls_path(TABLE.assign(fat=Y), pd.Series(Y, name="fat")),
+        ["'fat'", "column of X", "drop"],
+    ),
+    "y in X, estimator": (
+        lambda: PLSRegressor().fit(TABLE.assign(fat=Y), pd.Series(Y, name="fat")),
+        ["'fat'", "column of X", "drop"],
+    ),
+    "groups too few": (
+        lambda: cross_validate(X, Y, cv=10, groups=np.arange(30) % 4),
+        ["10 folds", "groups; there are 4", "cv <= 4"],
+    ),
+    "groups too few, estimator": (
+        lambda: PLSRegressor("cv").fit(X, Y, groups=np.arange(30) % 4),
+        ["10 folds", "groups; there are 4", "cv <= 4"],
+    ),
+    "1-d X, path": (lambda: pls_path(X[:, 0], Y), ["1 dimension", "two dimensions", r"reshape\("]),
+    "1-d X, estimator": (
+        lambda: PLSRegressor().fit(X[:, 0], Y),
+        ["1D array", "2D array", r"reshape\("],
+    ),
+    "duplicate names": (
+        lambda: PLSRegressor().fit(TABLE.set_axis(list("abca"), axis=1), Y),
+        ["several columns called 'a'", "name of its own", "Rename or drop"],
+    ),
+    "wrong type for level": (
+        lambda: MODEL.conf_int("95%"),
+        ["level must be between 0 and 1", "0.95", "got '95%'"],
+    ),
+    "percent for level": (
+        lambda: MODEL.predict_interval(X[:1], level=95),
+        ["level must be between 0 and 1", "0.95", "got 95"],
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize("name", MISTAKES)
+def test_an_error_says_what_came_in_what_is_allowed_and_what_to_do(name):
+    mistake, words = MISTAKES[name]
+    with pytest.raises((PlsdofError, ValueError, NotFittedError), match=r"\w") as caught:
+        mistake()
+    for word in words:
+        assert caught.match(word)
+
+
+def test_more_components_than_there_are_is_a_warning_unless_strict():
+    with pytest.warns(RankExhaustedWarning, match="9 components asked for, 4 supported"):
+        assert len(pls_path(X, Y, 9).dof) == 5
+    with pytest.raises(RankExhaustedError, match="9 components asked for, 4 supported"):
+        pls_path(X, Y, 9, strict=True)
+
+
+def test_other_names_of_y_are_not_refused():
+    pls_path(TABLE, pd.Series(Y, name="fat"))
+    pls_path(TABLE, pd.Series(Y))
+    # The same name with other values is no mistake that we can see.
+    pls_path(TABLE, pd.Series(Y, name="a"))
+    with pytest.raises(InvalidInputError, match="'a' is also a column of X"):
+        pls_path(TABLE, TABLE["a"])
+    for fit in (pls_path, PLSRegressor(1).fit):
+        with pytest.warns(ResponseInPredictorsWarning, match="same as column 4 of X"):
+            fit(np.column_stack([X, Y]), Y)
