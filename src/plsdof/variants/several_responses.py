@@ -67,10 +67,12 @@ from plsdof._core.smoothing import DRAWS
 from plsdof._core.spectrum import SOLVERS, Decomposition, decompose
 from plsdof._core.work import threads_for
 from plsdof.errors import NotAvailableError, RankExhaustedWarning
+from plsdof.inference.intervals import critical_value
 from plsdof.variants._pls2 import (
     ALGORITHMS,
     JointFit,
     joint_fit,
+    joint_jacobian,
     residual_slopes,
     sampled_traces,
 )
@@ -471,6 +473,109 @@ class PLS2Path:
         spare = self.units.n - self.dof_by_response
         root = np.sqrt(np.where(spare > 0, spare, np.nan))
         return read_only(self._residual_products / (root[:, :, None] * root[:, None, :]))
+
+    def coef_root(self, m: int) -> Array:
+        """Return B with cov(beta_.j) = B_j B_j' for every response j. Shape (p, q, r q).
+
+        To first order, with the derivative d beta / d y of all responses and the covariance of
+        their noise (`noise_covariance`); X and m held fixed. Cost: that of the path.
+        """
+        m = self.index(m)
+        S, Z = self.decomposition.singular_values, self.fit.residuals[0]
+        n_scaled = self.units.n if self.scale_response else None
+        moved = joint_jacobian(S, Z, m, self.algorithm, n_scaled)
+        r, q = Z.shape
+        # From rotated coordinates to coefficients in original units.
+        rotated = moved.reshape(r * q, r, q).transpose(1, 2, 0).reshape(r, -1) / S[:, None]
+        features = self.decomposition.to_features(rotated).reshape(-1, q, r, q)
+        features *= self.y_scale[:, None, None] / self.y_scale
+        features /= self.units.x_scale[:, None, None, None]
+        values, vectors = np.linalg.eigh(self._require_noise(m))
+        noise = vectors * np.sqrt(np.maximum(values, 0.0))
+        return np.asarray(features @ noise).reshape(len(features), q, r * q)
+
+    def coef_std_error(self, m: int) -> Array:
+        """Standard errors of the coefficients. Shape (p, q)."""
+        root = self.coef_root(m)
+        return np.asarray(np.sqrt(np.vecdot(root, root)))
+
+    def coef_interval(self, m: int, level: float = 0.95) -> Array:
+        """Confidence intervals of the expected coefficients of m components. Shape (p, q, 2).
+
+        t with n - DoF_j degrees of freedom for response j.
+        """
+        m = self.index(m)
+        half = self._critical(m, level) * self.coef_std_error(m)
+        return np.stack([self.coef[m] - half, self.coef[m] + half], axis=2)
+
+    def prediction_interval(
+        self, m: int, X_new: Any, level: float = 0.95, kind: str = "observation"
+    ) -> Array:
+        """Intervals of new observations, or of the expected fit, one by one. Shape (n_new, q, 2).
+
+        var(mean) = Sigma_jj / n + |(x - xbar)' B_j|^2, plus Sigma_jj for an observation; normal
+        noise with covariance Sigma between the responses of a row, X and m held fixed.
+
+        Parameters
+        ----------
+        m : int
+            Number of components.
+        X_new : (n_new, p) array or data frame
+        level : float
+        kind : {"observation", "mean"}
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(30, 4))
+        >>> path = pls2_path(X, X[:, :2] + rng.normal(size=(30, 2)), 2)
+        >>> path.prediction_interval(2, X[:5]).shape
+        (5, 2, 2)
+        """
+        as_choice(kind, "kind", ("observation", "mean"))
+        m = self.index(m)
+        new = as_new_rows(X_new, len(self.units.x_mean), self.units.names) - self.units.x_mean
+        root = self.coef_root(m)
+        reach = (new @ root.reshape(len(root), -1)).reshape(len(new), *root.shape[1:])
+        noise = np.diagonal(self._require_noise(m))
+        variance = noise * (1.0 / self.units.n + (kind == "observation"))
+        half = self._critical(m, level) * np.sqrt(variance + np.vecdot(reach, reach))
+        center = self.y_mean + new @ self.coef[m]
+        return np.stack([center - half, center + half], axis=2)
+
+    def vip(self, m: int) -> Array:
+        """Importance of every variable for all responses together. Shape (p,).
+
+            sqrt( p sum_k SSY_k w_jk^2 / sum_k SSY_k )
+
+        with SSY_k what component k adds to the explained sums of squares of all (scaled)
+        responses, and orthonormal weights w; the squares average to one, as for one response.
+        """
+        m = as_row(m, len(self.dof), self.message)
+        if m == 0:
+            raise NotAvailableError(
+                "The model without components uses no variable; ask for the importance with m >= 1."
+            )
+        left = np.einsum("mij,mij->m", self.fit.residuals, self.fit.residuals)
+        added = left[:m] - left[1 : m + 1]
+        weights = self.x_weights[:, :m] ** 2
+        return np.asarray(np.sqrt(len(weights) * (weights @ added) / added.sum()))
+
+    def _require_noise(self, m: int) -> Array:
+        covariance = self.noise_covariance()[m]
+        if not np.all(np.isfinite(covariance)):
+            raise NotAvailableError(
+                f"{self.label(m)} leave nothing to estimate the noise of some response from "
+                f"(n = {self.units.n:g}, Degrees of Freedom "
+                f"{', '.join(f'{one:.1f}' for one in self.dof_by_response[m])}); choose a smaller "
+                "model."
+            )
+        return np.asarray(covariance)
+
+    def _critical(self, m: int, level: float) -> Array:
+        """Return the t quantile of every response. Shape (q,)."""
+        spare = self.units.n - self.dof_by_response[m]
+        return np.array([critical_value(level, float(max(df, 1.0))) for df in spare])
 
     def smoothed_dof_by_response(self, draws: int = DRAWS, random_state: int = 0) -> Array:
         """Average `dof_by_response` over responses drawn around a fit. Shape (M + 1, q).
