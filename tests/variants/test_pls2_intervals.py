@@ -9,7 +9,8 @@ from plsdof import pls_path
 from plsdof.chemometrics import vip
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.estimators import PLS2Regressor
-from plsdof.variants import pls2_path
+from plsdof.selection import make_folds
+from plsdof.variants import cross_validate_pls2, pls2_path
 
 
 def two_responses(n=30, p=5, seed=0):
@@ -48,6 +49,22 @@ def test_one_response_is_the_special_case():
     np.testing.assert_allclose(joint.vip(2), vip(single, 2), rtol=1e-8)
     limits = joint.prediction_interval(2, X, kind="mean")
     assert np.all(limits[:, 0, 0] < limits[:, 0, 1])
+
+
+@pytest.mark.parametrize("scale_response", [False, True])
+def test_cross_validation_predicts_what_fits_without_the_fold_predict(scale_response):
+    X, Y = two_responses(20, 4)
+    groups = np.repeat(np.arange(10), 2)
+    found = cross_validate_pls2(X, Y, 3, cv=5, groups=groups, scale_response=scale_response)
+    errors = []
+    for fold in make_folds(X, Y, 5, groups):
+        assert not set(groups[fold.train]) & set(groups[fold.test])
+        path = pls2_path(X[fold.train], Y[fold.train], 3, scale_response=scale_response)
+        errors.append(np.mean((Y[fold.test] - path.predict(X[fold.test])) ** 2, axis=1))
+    np.testing.assert_allclose(found.mean_error, np.mean(errors, axis=0), rtol=1e-8)
+    expected = np.std(errors, axis=0, ddof=1) / np.sqrt(5)
+    np.testing.assert_allclose(found.std_error, expected, rtol=1e-8)
+    assert found.n_components == np.argmin(found.total_error)
 
 
 def test_names_and_shapes_of_the_estimator():

@@ -64,7 +64,7 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
 
     Notes
     -----
-    Cost: see `pls2_path`; for a search by cross-validation use scikit-learn's GridSearchCV.
+    Cost: see `pls2_path`; for cross-validation `plsdof.variants.cross_validate_pls2`.
 
     Examples
     --------

@@ -178,6 +178,11 @@ def _run(S: Array, Z: Array, steps: int, algorithm: str, n_scaled: float | None)
     return replace(fits, traces=traces)
 
 
+def joint_values(S: Array, Z: Array, max_components: int, algorithm: str) -> Array:
+    """Return the fits of 0..M components without derivatives. Shape (M + 1, r, q)."""
+    return _values(S, Z, min(max_components, len(S)), algorithm).fitted
+
+
 def joint_jacobian(
     S: Array, Z: Array, m: int, algorithm: str, n_scaled: float | None = None
 ) -> Array:

@@ -66,13 +66,15 @@ from plsdof._core.path import (
 from plsdof._core.smoothing import DRAWS
 from plsdof._core.spectrum import SOLVERS, Decomposition, decompose
 from plsdof._core.work import threads_for
-from plsdof.errors import NotAvailableError, RankExhaustedWarning
+from plsdof.errors import NotAvailableError, PlsdofWarning, RankExhaustedWarning
 from plsdof.inference.intervals import critical_value
+from plsdof.selection.folds import make_folds
 from plsdof.variants._pls2 import (
     ALGORITHMS,
     JointFit,
     joint_fit,
     joint_jacobian,
+    joint_values,
     residual_slopes,
     sampled_traces,
 )
@@ -974,3 +976,146 @@ def _outside(decomposition: Decomposition, values: Array) -> Array:
         return np.zeros_like(values)
     rotated = np.column_stack([decomposition.rotate(column) for column in values.T])
     return values - decomposition.to_samples(rotated)
+
+
+# Cross-validation
+# ----------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PLS2CrossValidation:
+    """Errors of PLS2 on rows that were left out; made by `cross_validate_pls2`.
+
+    Attributes
+    ----------
+    mean_error, std_error : (M + 1, q) arrays
+        Mean squared error of every model and response over the folds, and its standard error.
+    y_scale : (q,) array
+        What errors of different responses are divided by before they are added: standard
+        deviations where responses were scaled, ones otherwise.
+    names : tuple of str
+    n_folds : int
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(40, 4))
+    >>> cross_validate_pls2(X, X[:, :2] + 0.1 * rng.normal(size=(40, 2)), cv=5)
+    PLS2CrossValidation(5 folds, 2 responses, best at 4 components)
+    """
+
+    mean_error: Array
+    std_error: Array
+    y_scale: Array
+    names: tuple[str, ...]
+    n_folds: int
+
+    @property
+    def total_error(self) -> Array:
+        """Errors added over the responses. Shape (M + 1,)."""
+        return np.asarray(np.sum(self.mean_error / self.y_scale**2, axis=1))
+
+    @property
+    def n_components(self) -> int:
+        """Number of components with the smallest total error."""
+        return int(np.argmin(self.total_error))
+
+    def __repr__(self) -> str:
+        return one_line(
+            self,
+            f"{self.n_folds} folds",
+            f"{len(self.names)} responses",
+            f"best at {self.n_components} components",
+        )
+
+
+def cross_validate_pls2(
+    X: Any,
+    Y: Any,
+    max_components: int | None = None,
+    *,
+    cv: Any = 10,
+    groups: Any = None,
+    random_state: Any = None,
+    algorithm: str = "nipals",
+    scale: bool = True,
+    scale_response: bool = False,
+    sample_weight: Any = None,
+) -> PLS2CrossValidation:
+    """Cross-validate PLS2 for all responses and numbers of components at once.
+
+    Parameters
+    ----------
+    X, Y, max_components, algorithm, scale, scale_response, sample_weight
+        As for `pls2_path`; centring and scaling are done again in every fold.
+    cv, groups, random_state
+        Folds, as for `plsdof.selection.make_folds`; ``groups`` keeps rows together.
+
+    Notes
+    -----
+    Cost: one decomposition per fold, no derivatives.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(40, 4))
+    >>> Y = X[:, :2] * [3.0, 1.0] + rng.normal(size=(40, 2))
+    >>> cross_validate_pls2(X, Y, 3).mean_error.shape
+    (4, 2)
+    """
+    as_choice(algorithm, "algorithm", ALGORITHMS)
+    X, Y, sample_weight = opened_table(X, Y, sample_weight)
+    names, responses = as_responses(Y)
+    rows = as_matrix(X, min_rows=3)
+    weights = as_weights(sample_weight, len(rows))
+    folds = make_folds(rows, responses, cv, groups, random_state=random_state)
+    most = min(min(len(fold.train) for fold in folds) - 1, rows.shape[1])
+    asked = optional_count(max_components)
+    steps = most if asked is None else min(asked, most)
+    errors = []
+    for fold in folds:
+        kept = None if weights is None else weights[fold.train]
+        fitted = _predictor(
+            rows[fold.train], responses[fold.train], steps, algorithm, scale, scale_response, kept
+        )
+        left = responses[fold.test] - fitted(rows[fold.test])
+        share = np.ones(len(fold.test)) if weights is None else weights[fold.test]
+        if share.sum() > 0:
+            errors.append(np.einsum("i,mij->mj", share, left**2) / share.sum())
+    size = min(len(one) for one in errors)
+    found = np.array([one[:size] for one in errors])
+    spread = responses.std(axis=0, ddof=1)
+    return PLS2CrossValidation(
+        mean_error=read_only(found.mean(axis=0)),
+        std_error=read_only(found.std(axis=0, ddof=1) / np.sqrt(len(found))),
+        y_scale=read_only(np.where(spread > 0, spread, 1.0) if scale_response else 0 * spread + 1),
+        names=names,
+        n_folds=len(found),
+    )
+
+
+def _predictor(
+    X: Array,
+    Y: Array,
+    steps: int,
+    algorithm: str,
+    scale: bool,
+    scale_response: bool,
+    weights: Array | None,
+) -> Callable[[Array], Array]:
+    """Fit PLS2 without derivatives; return what predicts (M + 1, n_new, q)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PlsdofWarning)  # constant columns of a fold
+        data = standardize(X, Y[:, 0], scale=scale, sample_weight=weights)
+    centred = [centre_response(y, data.units.row_scale) for y in kept_rows(Y, weights).T]
+    values = np.column_stack([one.values for one in centred])
+    spread = np.sqrt(np.sum(values**2, axis=0) / (data.units.n - 1.0))
+    y_scale = np.where(spread > 0, spread, 1.0) if scale_response else np.ones(Y.shape[1])
+    decomposition = decompose(data, "svd")
+    S = decomposition.singular_values
+    Z = np.column_stack([decomposition.rotate(column) for column in (values / y_scale).T])
+    fitted = joint_values(S, Z, steps, algorithm) / S[:, None]
+    features = np.array([decomposition.to_features(one) for one in fitted])
+    coef = features * y_scale / data.units.x_scale[:, None]
+    mean, x_mean = np.array([one.mean for one in centred]), data.units.x_mean
+    return lambda new: mean + (new - x_mean) @ coef
