@@ -14,6 +14,7 @@ from plsdof._core.path import Integers, Path, PLSPath
 from plsdof.chemometrics.merit import TestSet
 from plsdof.complexity.comparison import Comparison
 from plsdof.errors import InvalidInputError
+from plsdof.inference.permutation import PermutationTest
 from plsdof.plotting.curves import error_estimates, padded
 from plsdof.plotting.style import FeatureAxis, Fitted, feature_axis, readable
 from plsdof.selection.cross_validation import CrossValidation
@@ -125,6 +126,7 @@ class Subject:
     raw_names: tuple[str, ...] | None
     preprocessing: str
     test: TestSet | None
+    permutation: PermutationTest | None = None
 
     @cached_property
     def order(self) -> Integers:
@@ -232,6 +234,7 @@ def make_subject(
     raw: Any = None,
     preprocessing: str = "",
     test: TestSet | None = None,
+    permutation: PermutationTest | None = None,
 ) -> Subject:
     """Check that path, choice, data and cross-validation belong together."""
     path, selection = model.path, model.selection
@@ -267,6 +270,7 @@ def make_subject(
         raw_names=None if raw is None else feature_names(raw),
         preprocessing=readable(preprocessing, 200) if preprocessing else "",
         test=test,
+        permutation=permutation,
     )
 
 

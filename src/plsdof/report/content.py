@@ -19,6 +19,7 @@ from plsdof.chemometrics.variables import explained_variance
 from plsdof.complexity.comparison import Comparison
 from plsdof.errors import NotAvailableError
 from plsdof.inference.intervals import CoefficientInference, noise_interval, simultaneous_band
+from plsdof.inference.permutation import PermutationTest
 from plsdof.plotting.coefficients import inference_or_reason
 from plsdof.plotting.curves import LEAVE_ONE_OUT, TITLES, default_quantity, padded
 from plsdof.plotting.overview import information_criterion
@@ -444,7 +445,36 @@ def report_content(subject: Subject, *, progress: bool = False) -> dict[str, Any
         else _compared(subject, subject.comparison),
         "other_choice": _other_choice(subject),
         "stability": "" if subject.stability is None else subject.stability.message,
+        "permutation": None
+        if subject.permutation is None
+        else permutation_facts(subject.permutation),
         "notes": _notes(subject),
+    }
+
+
+def permutation_facts(test: PermutationTest) -> dict[str, Any]:
+    """Return the words and the histogram of a permutation test, in a picture of 400 x 110."""
+    low, high = float(min(test.permuted.min(), test.score)), float(test.permuted.max())
+    span = (high - low) or 1.0
+    counts, edges = np.histogram(test.permuted, bins=30, range=(low, low + span))
+    left, tallest = 10.0 + 380.0 * (edges[:-1] - low) / span, counts.max()
+    return {
+        "words": test.message,
+        "assumptions": test.assumptions,
+        "count": len(test.permuted),
+        "score": f"{test.score:.4g}",
+        "low": f"{test.permuted.min():.4g}",
+        "high": f"{high:.4g}",
+        "at": round(10.0 + 380.0 * (test.score - low) / span, 1),
+        "bars": [
+            {
+                "x": round(float(x), 1),
+                "y": round(110.0 - 100.0 * count / tallest, 1),
+                "width": round(380.0 / 30, 1),
+                "height": round(100.0 * count / tallest, 1),
+            }
+            for x, count in zip(left, counts.tolist(), strict=True)
+        ],
     }
 
 
