@@ -375,6 +375,18 @@ class PathRegressor(ResponseRegressor):
             )
         return paths[0][0]
 
+    def fixed_parameters(self, index: int) -> dict[str, Any]:
+        """Return the parameters with which a fit has row ``index`` of the path and no choice.
+
+        Examples
+        --------
+        >>> from plsdof import PLSRegressor
+        >>> from plsdof.datasets import load_ozone
+        >>> PLSRegressor("bic").fit(*load_ozone(return_X_y=True)).fixed_parameters(2)
+        {'n_components': 2}
+        """
+        return {self._choice_name: self.path_.parameters[index].item()}
+
     def predict_interval(
         self,
         X: Any,
@@ -755,6 +767,10 @@ class ComponentRegressor(PathRegressor):
         if self.average_ is None:
             return self.index_
         return self._one_or_array([float(path.parameters[i]) for path, i in self._chosen()])
+
+    def fixed_parameters(self, index: int) -> dict[str, Any]:
+        """Return the parameters with which a fit has so many components, and chooses nothing."""
+        return {self._choice_name: int(index)}
 
     def _fixed_index(self, path: Path) -> int:
         # Fewer than asked for where the data support no more (with a warning).

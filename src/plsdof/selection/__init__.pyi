@@ -1,4 +1,6 @@
 from . import criteria as criteria
+from .correction import CorrectedError as CorrectedError
+from .correction import corrected_error as corrected_error
 from .criteria import Selection as Selection
 from .cross_validation import CrossValidation as CrossValidation
 from .cross_validation import RandomizationTest as RandomizationTest

@@ -45,7 +45,7 @@ from plsdof._core.inputs import (
     as_generator,
     as_matrix,
     as_new_rows,
-    as_positive,
+    as_nonnegative,
     as_weights,
     centre_response,
     feature_names,
@@ -215,7 +215,7 @@ def ridge_paths(
         weights = as_weights(sample_weight, n_rows)
         n = n_rows if weights is None else weights.sum()
         alphas = default_alphas(n or 1.0)  # no weight at all is refused later
-    penalties = read_only(as_positive(alphas, "alphas"))
+    penalties = read_only(as_nonnegative(alphas, "alphas"))
     method = partial(ridge_filter, alphas=penalties)
     again = partial(ridge_path, alphas=penalties)
     return _fit_columns(
