@@ -32,7 +32,6 @@ from plsdof.chemometrics import explained_variance
 from plsdof.chemometrics.rows import outliers
 from plsdof.datasets import load_ozone, make_spectra
 from plsdof.errors import InvalidInputError, MissingExtraError
-from plsdof.inference import permutation_test
 from plsdof.inference.intervals import coefficient_inference, noise_interval, simultaneous_band
 from plsdof.report import write_report
 from plsdof.report._subject import rounded, shown
@@ -714,18 +713,6 @@ def test_lines_of_the_pictures_have_the_contrast_of_graphics(colors):
         assert contrast(colors[name], colors["paper"]) >= 3, name
 
 
-def test_a_permutation_test_is_drawn_and_told(ozone, ozone_page, tmp_path):
-    X, y = ozone
-    path = pls_path(X, y, 3)
-    test = permutation_test(path, n_permutations=99)
-    page = report(tmp_path, path, path.select(), X=X, y=y, permutation=test)
-    assert f"Is there anything at all? {test.message}" in page.words()
-    assert "Null: the response is unrelated to the rows of X" in page.words()
-    drawn = page.data["permutation"]
-    heights = np.array([bar["height"] for bar in drawn["bars"]])
-    counts, _ = np.histogram(test.permuted, bins=30, range=(test.score, test.permuted.max()))
-    np.testing.assert_allclose(heights, 100 * counts / counts.max(), atol=0.06)
-    assert drawn["at"] == 10.0  # better than any permutation
-    assert sum(tag == "rect" for tag, _ in page.elements) == 30
-    assert "Is there anything at all?" not in ozone_page.words()
+def test_assumptions_of_p_values_are_said(ozone_page):
     assert "not that the true one is" in ozone_page.words()
+    assert "Is there anything at all?" not in ozone_page.words()
