@@ -584,10 +584,8 @@ def _notes(subject: Subject) -> list[str]:
 
 
 def _remarks(selection: Selection) -> str:
-    """Return what is unusual about a choice: its message without what the page says anyway."""
-    if selection.rule == "given" or selection.criterion.startswith("cv-"):
-        return ""
-    return selection.message.partition("Degrees of Freedom). ")[2]
+    """Return what is unusual about a choice that was made."""
+    return "" if selection.rule == "given" else " ".join(selection.remarks)
 
 
 def _is_complete(path: Path) -> bool:
