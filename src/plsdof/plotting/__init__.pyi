@@ -4,6 +4,7 @@ from .curves import ComparisonDisplay as ComparisonDisplay
 from .curves import CriterionDisplay as CriterionDisplay
 from .curves import DoFDisplay as DoFDisplay
 from .curves import ErrorDisplay as ErrorDisplay
+from .curves import PermutationDisplay as PermutationDisplay
 from .overview import overview_figure as overview_figure
 from .predictors import ImportanceDisplay as ImportanceDisplay
 from .predictors import LoadingsDisplay as LoadingsDisplay
