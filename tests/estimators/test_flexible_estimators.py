@@ -109,7 +109,7 @@ def test_a_fixed_number_of_components_is_kept_while_a_value_is_chosen():
     scores = [kernel_pls_path(X, y, gamma=g).criterion("bic")[3] for g in (0.05, 0.5, 5.0)]
     assert model.n_components_ == 3
     assert model.gamma_ == [0.05, 0.5, 5.0][int(np.argmin(scores))]
-    assert "3 component(s)" in model.selection_.message
+    assert "3 components" in model.selection_.message
     assert model.selection_.rule == "fixed"
 
 

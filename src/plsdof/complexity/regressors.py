@@ -117,7 +117,7 @@ def estimator_problem(
         raise InvalidInputError(f"model={model!r} is for paths; an estimator has one model.")
     if X is None or y is None:
         raise InvalidInputError("X and y are needed: the estimator is fitted to them.")
-    X = unmasked(X) if hasattr(X, "shape") else as_matrix(X)
+    X = unmasked(X) if len(getattr(X, "shape", ())) > 1 else as_matrix(X)
     response = as_response(y, X.shape[0])
     weights = as_weights(sample_weight, len(response))
     fitted = fit_regressor(estimator, X, response, seed, weights)

@@ -407,8 +407,12 @@ def _method(path: Any, m: int, scale: bool, alphas: Any) -> Any:
         return partial(ridge_path, alphas=alphas, scale=scale)
     if alphas is not None:
         raise InvalidInputError("alphas is for path=ridge_path; the other methods have none.")
-    if path in (pls_path, pcr_path):
+    if path is pls_path or path is pcr_path:
         return partial(path, max_components=m, scale=scale)
+    if not callable(path):
+        raise InvalidInputError(
+            f"path must be a function (X, y) -> path, such as pls_path; got {type(path).__name__}."
+        )
     return path
 
 

@@ -54,6 +54,7 @@ def write_report(
     raw: Any = None,
     preprocessing: str = "",
     test: TestSet | None = None,
+    intervals: str = "normal",
     permutation: PermutationTest | None = None,
     progress: bool = False,
 ) -> None:
@@ -96,8 +97,10 @@ def write_report(
         How X was made from ``raw``, in words.
     test : TestSet, optional
         Rows that took no part in the fit: adds their predictions and figures of merit.
+    intervals : {"normal", "conformal", "jackknife+"}
+        Of the predictions of the test set; see `plsdof.inference.prediction_interval`.
     permutation : PermutationTest, optional
-        Adds whether the response has anything to do with X, with a picture.
+        Adds whether there is anything to predict at all.
     progress : bool
         Show a bar on stderr that counts the models described. Needs rich.
 
@@ -140,6 +143,7 @@ def write_report(
         raw=raw,
         preprocessing=preprocessing,
         test=test,
+        intervals=intervals,
         permutation=permutation,
     )
     page = render(report_content(subject, progress=progress), plotly=plotly, command=command)

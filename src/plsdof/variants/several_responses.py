@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from plsdof._core import criteria
 from plsdof._core.criteria import Fits, Selection
-from plsdof._core.display import one_line
+from plsdof._core.display import one_line, plural
 from plsdof._core.filters import pcr_filter, pls_filter, ridge_filter
 from plsdof._core.fit import (
     MakeFilter,
@@ -258,7 +258,11 @@ def refit_columns(
 def as_responses(Y: Any) -> tuple[tuple[str, ...], Array]:
     """Return names and values of the responses, (n, q)."""
     names = feature_names(Y)
-    if names is None and np.ndim(Y) == 1:
+    try:
+        one = names is None and np.ndim(Y) == 1
+    except ValueError:  # rows of different lengths
+        one = False
+    if one:
         Y = np.asanyarray(Y)[:, None]  # with its mask, if there is one
     values = as_matrix(Y, "Y", min_rows=2)
     return names or tuple(map(str, range(values.shape[1]))), values
@@ -755,10 +759,7 @@ class PLS2Path:
         eligible = np.where(allowed, scores, np.nan) if allowed.any() else scores
         index = criteria.choose(eligible, rule, as_count(patience, "patience", minimum=1))
         count = len(self.names)
-        words = (
-            f"{rule} of {criterion} over {count} response(s) at {self.label(index)} "
-            f"({self.dof[index]:.2f} Degrees of Freedom)."
-        )
+        words = criteria.choice_in_words(self.label(index), float(self.dof[index]), rule, criterion)
         remarks = criteria.remarks(
             scores=scores,
             allowed=allowed,
@@ -784,7 +785,7 @@ class PLS2Path:
 
     def label(self, index: int) -> str:
         """Return what a row of the path is, in words."""
-        return f"{index} component(s)"
+        return plural(index, "component")
 
     def index(self, m: int) -> int:
         """Check a row of the path and return it."""
