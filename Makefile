@@ -42,9 +42,9 @@ bench: $(VENV)/.bench
 accuracy: $(VENV)/.test
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/accuracy.py
 
-# Prints the table of docs/coverage.md and draws its figure; minutes.
+# Measures the tables of docs/coverage.md; about an hour (benchmarks/coverage.py --help for less).
 coverage: $(VENV)/.test
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/coverage.py 2000 docs/figures/coverage.png
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/coverage.py --out docs
 
 # Writes docs/choice.md: rules of choice against cross-validation; minutes, goes on where it stopped.
 choice: $(VENV)/.test

@@ -416,7 +416,10 @@ class Models:
         return as_html(
             repr(self),
             {label: values[order] for label, values in columns.items()},
-            notes=[self.message] if self.message else [],
+            notes=[
+                *filter(None, [self.message]),
+                "X held fixed; the noise level counts what a model leaves out as noise.",
+            ],
             curve=Curve(
                 lines={label: (self.parameters, values) for label, values in lines.items()},
                 x_label=name,

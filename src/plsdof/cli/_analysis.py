@@ -686,7 +686,8 @@ def _path_table(analysis: Analysis, verbose: bool) -> Table:
         remarks.append(f"{len(places)} of {len(order)} models; --verbose shows all.")
     if analysis.cv is not None:
         remarks.append("RMSECV: root mean squared error of rows left out, by cross-validation.")
-    made.caption = " ".join(remarks) or None
+    remarks.append("X held fixed; sigma counts what a model leaves out as noise.")
+    made.caption = " ".join(remarks)
     made.caption_justify = "left"
     return made
 

@@ -679,8 +679,11 @@ def _truth(
 # Noise
 # -----
 
-# The kurtosis of the noise is taken at this many standard errors above its estimate.
-_KURTOSIS_MARGIN = 1.28
+# The kurtosis of the noise is taken at this many standard errors above its estimate: a sample
+# from a heavy-tailed distribution that happens to have no outlier looks like a normal one.
+_KURTOSIS_MARGIN = 3.0
+# Fewer degrees of freedom would say nothing about the variance.
+_LEAST_DF = 4.0
 
 
 def noise_interval(
@@ -707,10 +710,11 @@ def noise_interval(
     level : float
         Confidence level.
     robust : bool
-        Estimate kappa from the studentised residuals, with 1.28 standard errors added on the log
-        scale because it is underestimated under heavy tails; at least 0. False takes 0, which is
-        right for normal noise only: under t noise with 3 degrees of freedom such intervals cover
-        57 % instead of 95.
+        Estimate kappa from the studentised residuals, with three standard errors added on the log
+        scale because it is underestimated under heavy tails; at least 0, and nu at least 4. Under
+        normal noise the interval is then about 20 % wider. False takes 0, which is right for
+        normal noise only: under t noise with 3 degrees of freedom such intervals cover 48 to 64 %
+        instead of 95, and the robust ones 86 to 90.
 
     Returns
     -------
@@ -739,7 +743,8 @@ def noise_interval(
     if robust:
         share = residual_share(path, m)
         excess = _upper_excess_kurtosis(path, m, share)
-        nu = 2.0 / (2.0 / nu + excess * float(np.sum(share**2)) / float(share.sum()) ** 2)
+        spread = 2.0 / nu + excess * float(np.sum(share**2)) / float(share.sum()) ** 2
+        nu = max(2.0 / spread, min(nu, _LEAST_DF))
     tail = (1 - as_fraction(level, "level")) / 2
     lower, upper = estimate * nu / (2 * gammaincinv(nu / 2, [1 - tail, tail]))
     noise = "noise of any kurtosis" if robust else "normal noise"
