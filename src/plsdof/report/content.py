@@ -458,6 +458,7 @@ def _one_coefficient(
 _RULES = {
     "first-minimum": "first local minimum",
     "global-minimum": "minimum",
+    "average": "average of all models, and its heaviest one here,",
     "minimum": "minimum",
     "one-standard-error": "simplest model within one standard error of the best",
     "randomization": "simplest model that a randomization test does not find worse than the best",
