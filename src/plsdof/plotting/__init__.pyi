@@ -1,3 +1,4 @@
+from .benchmarks import BenchmarkDisplay as BenchmarkDisplay
 from .coefficients import CoefficientDisplay as CoefficientDisplay
 from .curves import ComparisonDisplay as ComparisonDisplay
 from .curves import CriterionDisplay as CriterionDisplay

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.criteria import Selection, criterion_label, is_squared
+from plsdof._core.criteria import Selection, criterion_label, is_squared, rule_in_words
 from plsdof._core.fit import method_label
 from plsdof._core.inputs import Array, constant_columns_text
 from plsdof._core.path import Path, PLSPath
@@ -456,14 +456,6 @@ def _one_coefficient(
 # Everything a report says, as one dictionary that becomes the page's embedded data
 # ---------------------------------------------------------------------------------
 
-_RULES = {
-    "first-minimum": "first local minimum",
-    "global-minimum": "minimum",
-    "average": "average of all models, and its heaviest one here,",
-    "minimum": "minimum",
-    "one-standard-error": "simplest model within one standard error of the best",
-    "randomization": "simplest model that a randomization test does not find worse than the best",
-}
 _DOF_WORDS = {
     "exact": "with exact Degrees of Freedom",
     "smoothed": "with smoothed Degrees of Freedom",
@@ -526,15 +518,10 @@ def _choice(selection: Selection) -> str:
     """Say how the model was chosen."""
     if selection.rule == "given":
         return "its size was given"
-    rule = _RULES.get(selection.rule, selection.rule)
-    what, how = criterion_label(selection.criterion), _DOF_WORDS.get(selection.dof, "")
-    if selection.rule == "patient":
-        return f"the smallest {what} {how} before several models in a row without improvement"
-    if selection.criterion.startswith("cv-"):
-        what = f"the {what}"
-        if selection.criterion != "cv-error":
-            rule, what = rule.replace("minimum", "maximum"), f"{what} correlation"
-    return f"the {rule} of {what} {how}".rstrip()
+    words = rule_in_words(selection.rule, criterion_label(selection.criterion))
+    if selection.criterion.startswith("cv-") and selection.criterion != "cv-error":
+        words = f"{words.replace('smallest', 'largest')} correlation"
+    return f"{words} {_DOF_WORDS.get(selection.dof, '')}".rstrip()
 
 
 def _features(subject: Subject) -> dict[str, Any]:
