@@ -52,6 +52,7 @@ from plsdof.inference.intervals import (
 )
 from plsdof.inference.resampling import leave_out
 from plsdof.inference.summary import Summary, summarize
+from plsdof.selection.agreement import GROUPS_REMARK
 from plsdof.selection.cross_validation import CrossValidation, cross_validate
 from plsdof.selection.folds import group_codes, make_folds
 
@@ -272,12 +273,6 @@ class LinearScoresMixin(ScoresMixin):
         """Standardised X times these are the scores. Shape (p, n_components_)."""
         return self._of_components("x_rotations")
 
-
-# What a choice by cross-validation over groups cannot repair.
-GROUPS_REMARK = (
-    "Rows of one group are not independent, which noise level and intervals do not know: take them "
-    "as lower limits, or fit group means."
-)
 
 # What the estimators share: one path per response, a model chosen on it, answers about it
 # ----------------------------------------------------------------------------------------

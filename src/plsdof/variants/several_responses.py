@@ -648,11 +648,11 @@ class PLS2Path:
         eligible = np.where(allowed, scores, np.nan) if allowed.any() else scores
         index = criteria.choose(eligible, rule, as_count(patience, "patience", minimum=1))
         count = len(self.names)
-        text = [
+        words = (
             f"{rule} of {criterion} over {count} response(s) at {self.label(index)} "
             f"({self.dof[index]:.2f} Degrees of Freedom)."
-        ]
-        text += criteria.remarks(
+        )
+        remarks = criteria.remarks(
             scores=scores,
             allowed=allowed,
             chosen=index,
@@ -671,7 +671,8 @@ class PLS2Path:
             rule=rule,
             dof=dof,
             noise=noise,
-            message=" ".join(text),
+            message=" ".join([words, *remarks]),
+            remarks=tuple(remarks),
         )
 
     def label(self, index: int) -> str:
