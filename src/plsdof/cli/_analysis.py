@@ -53,6 +53,8 @@ from plsdof.selection.stability import SelectionFrequency, selection_frequency
 # --------------------------------------------------------------------------------------
 
 _DEFAULT_FOLDS = 10
+# Rows and columns from which on intervals of coefficients take longer than the fit.
+_LARGE = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +73,8 @@ class Plan:
         Make the choice again on simulated responses.
     preprocess : str
         Steps, as for `plsdof.chemometrics.Preprocessor`.
+    intervals : bool or None
+        Of coefficients and noise level; None means unless the table is large.
     """
 
     method: str = "pls"
@@ -84,6 +88,7 @@ class Plan:
     level: float = 0.95
     stability: bool = False
     preprocess: str = "none"
+    intervals: bool | None = None
 
     def checked(self) -> "Plan":
         """Refuse what cannot be done before a long computation starts."""
@@ -229,7 +234,8 @@ def analyse(problem: TableProblem | StreamedProblem, plan: Plan) -> Analysis:
         cv = None if plan.folds is None else _cross_validate(problem, plan, path)
         selection = _select(path, cv, plan)
         inference, reason = _infer(problem, path, selection.index, plan)
-        sigma = _sigma(path, selection.index, plan)
+        wanted = _wants_intervals(problem, plan)
+        sigma = _sigma(path, selection.index, plan) if wanted else None
         test = _tested(problem, path, selection.index)
         frequency = _again(path, plan) if plan.stability else None
     notes = [str(one.message) for one in caught]
@@ -399,6 +405,9 @@ def _infer(
 ) -> tuple[CoefficientInference | None, str]:
     if isinstance(problem, StreamedProblem) and not problem.has_intervals:
         return None, f"No intervals: {problem.why_no_intervals}"
+    if not _wants_intervals(problem, plan):
+        reason = "they take longer than the fit of so large a table; add --intervals."
+        return None, "" if plan.intervals is False else f"No intervals: {reason}"
     try:
         return coefficient_inference(path, index, level=plan.level, noise=plan.noise), ""
     except NotAvailableError:
@@ -407,6 +416,13 @@ def _infer(
             f"No intervals: the model has {dof:.1f} Degrees of Freedom for {n:g} rows, which "
             "leaves too little to estimate the noise from. Choose a simpler one."
         )
+
+
+def _wants_intervals(problem: TableProblem | StreamedProblem, plan: Plan) -> bool:
+    """Whether to compute what needs all directions of X, and not only those of the fit."""
+    if plan.intervals is not None:
+        return plan.intervals
+    return isinstance(problem, StreamedProblem) or min(problem.shape) <= _LARGE
 
 
 def _sigma(path: Path, index: int, plan: Plan) -> Interval | None:

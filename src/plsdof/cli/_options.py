@@ -313,6 +313,16 @@ TestFraction = Annotated[
 Level = Annotated[
     float, typer.Option(metavar="P", help="Level of the intervals.", rich_help_panel=_MODEL)
 ]
+Intervals = Annotated[
+    bool | None,
+    typer.Option(
+        "--intervals/--no-intervals",
+        metavar=" ",  # not <bool>: a flag takes no value
+        help="Standard errors and intervals of coefficients and noise level.",
+        show_default="unless rows and columns are more than 1000",
+        rich_help_panel=_MODEL,
+    ),
+]
 AsJson = Annotated[
     bool,
     typer.Option(

@@ -72,6 +72,7 @@ def fit(
     test_rows: options.TestRows = None,
     test_fraction: options.TestFraction = None,
     level: options.Level = 0.95,
+    intervals: options.Intervals = None,
     stability: options.Stability = False,
     as_json: options.AsJson = False,
     report: options.Report = None,
@@ -94,6 +95,7 @@ def fit(
         level=level,
         stability=stability,
         preprocess=preprocess,
+        intervals=intervals,
     ).checked()
     held = Held(file=test, rows=test_rows, fraction=test_fraction).checked()
     _check_outputs(file, {"--report": report, "--plot": plot, "--model": model, "--out": tables})
