@@ -40,6 +40,7 @@ from plsdof.cli import app
 from plsdof.cli._analysis import shown_rows
 from plsdof.cli._terminal import safe
 from plsdof.datasets import load_gasoline, load_ozone
+from plsdof.inference import noise_interval
 
 # fit
 
@@ -56,7 +57,8 @@ def test_fit_shows_path_choice_noise_and_coefficients_within_80_columns():
     words = " ".join(result.stdout.split())
     assert "Choice: 5 components, the first minimum of BIC" in words
     assert "It uses 9.46 Degrees of Freedom, not the 6 that counting components gives" in words
-    assert "sigma = 0.1944 (95% interval 0.1630 to 0.2409)" in words
+    low, high = np.sqrt([*noise_interval(path, 5).lower, *noise_interval(path, 5).upper])
+    assert f"sigma = 0.1944 (95% interval {low:#.4g} to {high:#.4g})" in words
     assert "RMSECV +- se" in words
     errors = cross_validate(*load_gasoline(return_X_y=True), max_components=30)
     for m in range(10):
@@ -206,13 +208,34 @@ def test_warnings_of_the_library_become_notes(tmp_path):
     assert result.stderr == ""
 
 
-def test_fits_without_intervals_say_why():
-    result = run("fit", GASOLINE, "-r", "octane", "--components", 30, "--max-components", 30)
+def test_fits_without_intervals_say_why(tmp_path):
+    # As many components as it takes to reproduce the response.
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(6, 9)), columns=list("yabcdefgh"))
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    result = run("fit", tmp_path / "table.csv", "-r", "y", "--components", 5)
     words = " ".join(result.stdout.split())
-    assert "No intervals: the model has 60.0 Degrees of Freedom for 60 rows" in words
+    assert "No intervals: the model has 6.0 Degrees of Freedom for 6 rows" in words
     assert "distribution=" not in words
-    found = run_json("fit", GASOLINE, "-r", "octane", "--components", 30)
+    found = run_json("fit", tmp_path / "table.csv", "-r", "y", "--components", 5)
     assert set(found["coefficients"][0]) == {"name", "coef"}
+    # More Degrees of Freedom than rows are not the same thing.
+    found = run_json("fit", GASOLINE, "-r", "octane", "--components", 30)
+    assert found["coefficients"][0]["std_error"] > 0
+
+
+def test_permutations_and_standard_errors_of_several_kinds():
+    plain = ("fit", GASOLINE, "-r", "octane", "--components", 3)
+    found = run_json(*plain, "--permutations", 99, "--covariance", "hc3")
+    assert found["permutations"]["p_value"] == 0.01
+    assert len(found["permutations"]["permuted"]) == 99
+    assert found["coefficients"][0]["std_error"] != run_json(*plain)["coefficients"][0]["std_error"]
+    words = " ".join(run(*plain, "--permutations", 99, "--covariance", "jackknife").stdout.split())
+    assert "p = 0.01: 0 of 99 permutations" in words
+    assert "rows of X random (jackknife); p-values test E[coef] = 0" in words
+    assert "--permutations must be >= 19" in refused(*plain, "--permutations", 3)
+    assert "--covariance must be one of" in refused(*plain, "--covariance", "hc9")
+    assert "--intervals must be one of" in refused(*plain, "--intervals", "bayes")
 
 
 @pytest.mark.parametrize("name", ["fit", "compare"])

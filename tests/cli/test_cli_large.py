@@ -47,9 +47,12 @@ def write_csvs(folder, frame, cuts, **options):
 def numbers(content):
     """All numbers of a result by their place, but for the estimates of rounding errors."""
     if isinstance(content, dict):
-        # Figures of merit need every row's fit, which a table read piece by piece does not keep.
-        left_out = ("dof_error", "streamed", "merit")
+        # Figures of merit, the kurtosis of residuals and rows left out need every row's fit, which
+        # a table read piece by piece does not keep.
+        left_out = ("dof_error", "streamed", "merit", "limits", "unusual")
         pairs = [pair for pair in content.items() if pair[0] not in left_out]
+        if content.get("kind") == "jacobian":  # the noise level
+            pairs = [("value", content["value"])]
     elif isinstance(content, list):
         pairs = list(enumerate(content))
     else:

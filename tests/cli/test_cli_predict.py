@@ -173,7 +173,8 @@ def test_predictions_are_named_by_a_column(tmp_path, model):
     frame.to_csv(file, index=False)
     found = run_json("predict", model, file)
     assert "id" not in found["predictions"][0]
-    assert "Row 1 is unlike" in said("predict", model, file, "--id", "sample")
+    notes = said("predict", model, file, "--id", "sample")
+    assert "Row 1 is unlike" in notes or "Rows 1, " in notes
     assert "no column 'cod'; did you mean 'code'?" in refused("predict", model, file, "--id", "cod")
 
 
@@ -229,3 +230,25 @@ def test_predict_refuses_a_changed_model(tmp_path, model):
     assert "truncated" in refused("predict", model, file, "--out", out)
     assert "not a model file" in refused("predict", file, file, "--out", out)
     assert not out.exists()
+
+
+@pytest.mark.parametrize("method", ["normal", "conformal", "jackknife+"])
+def test_a_kept_model_predicts_with_its_intervals(tmp_path, method):
+    model = tmp_path / "model.json"
+    run("fit", GASOLINE, "-r", "octane", "--components", 3, "--intervals", method,
+        "--model", model, "-q")  # fmt: skip
+    found = run_json("predict", model, GASOLINE)
+    X, y = load_gasoline(return_X_y=True)
+    path = pls_path(X, y, 30)
+    expected = inference.prediction_interval(path, 3, X, method=method)
+    limits = np.array([[row["lower"], row["upper"]] for row in found["predictions"]])
+    np.testing.assert_allclose(limits, np.column_stack([expected.lower, expected.upper]), rtol=1e-7)
+    assert "covers one new observation" in found["assumptions"]
+    words = " ".join(run("predict", model, GASOLINE).stdout.split())
+    assert "covers one new observation." in words
+    # Another method, where what it needs was kept.
+    other = run_json("predict", model, GASOLINE, "--intervals", "conformal")
+    assert (other["predictions"] == found["predictions"]) == (method == "conformal")
+    if method != "jackknife+":
+        line = refused("predict", model, GASOLINE, "--intervals", "jackknife+")
+        assert "--intervals jackknife+ --model FILE" in line

@@ -129,7 +129,8 @@ def test_frames_of_inference_have_names(ozone, path):
     X, _ = ozone
     result = coefficient_inference(path, 2)
     frame = result.to_frame()
-    assert list(frame) == ["coef", "std_error", "statistic", "p_value", "lower", "upper"]
+    numbers = ["coef", "std_error", "statistic", "p_value", "lower", "upper"]
+    assert list(frame) == [*numbers, "null"]
     assert list(frame.index) == list(X.columns)
     np.testing.assert_array_equal(frame["upper"], result.upper)
     assert list(simultaneous_band(path, 2).to_frame().index) == list(X.columns)

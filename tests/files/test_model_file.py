@@ -11,7 +11,14 @@ from plsdof import inference, pcr_path, pls_path, ridge_path
 from plsdof.chemometrics import hotelling_t2, q_residuals
 from plsdof.datasets import load_gasoline
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, NotAvailableError
-from plsdof.files.models import FORMAT, checksum, detach, load_model, save_model
+from plsdof.files.models import (
+    FORMAT,
+    checksum,
+    detach,
+    load_model,
+    save_model,
+    to_content,
+)
 
 SHAPES = {"tall": (40, 6), "wide": (15, 60), "square": (12, 12)}
 METHODS = {
@@ -188,12 +195,13 @@ def test_the_factor_of_pcr_has_one_row_per_component():
 
 
 def test_models_without_a_noise_level_predict_without_intervals(tmp_path):
-    # Components that the response excites hardly at all: more Degrees of Freedom than rows.
-    X, y = load_gasoline(return_X_y=True)
-    path = pls_path(X, y, 30)
-    assert path.dof[30] > 60
-    model = detach(path, replace(path.select(), index=30, parameter=30.0), names=names_of(path))
-    assert np.isnan(model.df)
+    # A model that interpolates the response.
+    X, y = make_problem(8, 20, seed=8)
+    path = pls_path(X, y)
+    last = len(path.dof) - 1
+    selection = replace(path.select(), index=last, parameter=float(last))
+    model = detach(path, selection, names=names_of(path))
+    assert np.isnan(model.noise_variance)
     save_model(model, tmp_path / "model.json")
     again = load_model(tmp_path / "model.json")
     assert not again.has_intervals
@@ -351,3 +359,63 @@ def test_missing_entries_are_named(file):
     file.write_text(json.dumps(content))
     with pytest.raises(InvalidInputError, match="lacks coef, df"):
         load_model(file)
+
+
+def test_more_degrees_of_freedom_than_rows_still_leave_intervals(tmp_path):
+    # Components that the response excites hardly at all.
+    X, y = load_gasoline(return_X_y=True)
+    path = pls_path(X, y, 30)
+    assert path.dof[30] > 60
+    selection = replace(path.select(), index=30, parameter=30.0)
+    save_model(detach(path, selection, names=names_of(path)), tmp_path / "model.json")
+    limits = load_model(tmp_path / "model.json").predict_interval(X)
+    expected = inference.prediction_interval(path, 30, X)
+    np.testing.assert_allclose(limits.upper, expected.upper, rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["normal", "conformal", "jackknife+"])
+def test_a_kept_model_predicts_with_the_intervals_it_was_kept_with(tmp_path, method):
+    X, y = make_problem(25, 6, seed=3, noise=2.0)
+    path = pls_path(X, y)
+    selection = path.select("gcv", "exact")
+    save_model(
+        detach(path, selection, names=names_of(path), intervals=method), tmp_path / "model.json"
+    )
+    ours = load_model(tmp_path / "model.json").predict_interval(X + 0.5, level=0.9)
+    theirs = inference.prediction_interval(
+        path,
+        selection.index,
+        X + 0.5,
+        level=0.9,
+        method=method,
+        choose=lambda part: part.select("gcv", "exact").index,
+    )
+    np.testing.assert_allclose(ours.lower, theirs.lower, rtol=1e-9)
+    np.testing.assert_allclose(ours.upper, theirs.upper, rtol=1e-9)
+    assert ours.assumptions == theirs.assumptions
+    # The mean is always covered by the normal distribution.
+    mean = load_model(tmp_path / "model.json").predict_interval(X, kind="mean")
+    assert mean.critical > 1.9
+
+
+def test_intervals_that_were_not_kept_say_how_to_get_them(file):
+    with pytest.raises(NotAvailableError, match=r"--intervals jackknife\+"):
+        load_model(file).predict_interval(np.zeros((1, 5)), method="jackknife+")
+    # Those in closed form are always there.
+    assert load_model(file).predict_interval(np.zeros((1, 5)), method="conformal").critical > 0
+
+
+def test_a_damaged_list_of_left_out_fits_is_refused(tmp_path):
+    path = pls_path(*make_problem(25, 4, seed=4))
+    model = detach(path, path.select(), names=names_of(path), intervals="jackknife+")
+    for key, value, reason in (
+        ("fold_of", [0.5] * 25, "whole numbers"),
+        ("level", [1.0], "matching lengths"),
+        ("residuals", "many", "list"),
+    ):
+        content = to_content(model)
+        content["left_out"] = {**content["left_out"], key: value}
+        content["sha256"] = checksum(content)
+        (tmp_path / "model.json").write_text(json.dumps(content))
+        with pytest.raises(InvalidInputError, match=reason):
+            load_model(tmp_path / "model.json")

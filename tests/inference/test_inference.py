@@ -90,7 +90,7 @@ def test_simultaneous_band_is_wider_than_pointwise_and_narrower_than_bonferroni(
 def test_noise_interval_of_the_full_model_is_the_chi_square_interval():
     X, y = make_problem(40, 4, seed=7)
     path = pls_path(X, y)
-    interval = inference.noise_interval(path, 4)
+    interval = inference.noise_interval(path, 4, robust=False)
     rss = path.rss[4]
     assert interval.lower[0] == pytest.approx(rss / scipy.stats.chi2.ppf(0.975, 35), rel=1e-9)
     assert interval.upper[0] == pytest.approx(rss / scipy.stats.chi2.ppf(0.025, 35), rel=1e-9)
@@ -104,10 +104,10 @@ def test_undefined_inference_says_what_to_do():
     with pytest.raises(NotAvailableError, match="leaves no residual"):
         inference.coefficient_inference(path, last)
     crowded = int(np.argmax(path.dof >= 8))
-    with pytest.raises(NotAvailableError, match="distribution='normal'"):
-        inference.coefficient_inference(path, crowded, noise=1.0)
-    result = inference.coefficient_inference(path, crowded, noise=1.0, distribution="normal")
-    assert np.all(np.isfinite(result.std_error))
+    # More Degrees of Freedom than observations, and still an interval.
+    result = inference.coefficient_inference(path, crowded)
+    assert np.all(np.isfinite(result.upper))
+    assert 1.0 <= result.degrees_of_freedom < 7.0
     with pytest.raises(InvalidInputError, match="between 0 and 1"):
         inference.coefficient_inference(path, 1, level=95)
 
@@ -155,10 +155,24 @@ def test_weighted_jackknife_leaves_out_repeated_rows_together():
     np.testing.assert_allclose(weighted.std_error, repeated.std_error, rtol=1e-8)
 
 
-def test_bootstrap_refuses_weights():
-    X, y = make_problem(10, 3)
-    with pytest.raises(NotAvailableError, match="unweighted"):
-        residual_bootstrap(pls_path(X, y, sample_weight=np.arange(1, 11)), y, 1)
+def test_weighted_bootstrap_has_the_analytic_standard_errors_of_a_linear_fit():
+    # Least squares is linear in y: the bootstrap must reproduce sigma^2 K K' with noise / weights.
+    X, y = make_problem(30, 3)
+    path = pls_path(X, y, sample_weight=np.linspace(0.5, 3.0, 30))
+    drawn = residual_bootstrap(path, y, 3, n_draws=4000)
+    # The relative standard error of a standard deviation over 4000 draws is 1.1 %.
+    np.testing.assert_allclose(drawn.std_error, path.coef_std_error(3), rtol=0.05)
+
+
+def test_bootstrap_of_many_responses_at_once_is_that_of_single_refits():
+    X, y = make_problem(25, 8, seed=3)
+    path = pls_path(X, y)
+    many = residual_bootstrap(path, y, 3, n_draws=20, random_state=5)
+    residuals = path.residuals(3) - path.residuals(3).mean()
+    residuals *= np.sqrt(path.noise_variance()[3] / np.mean(residuals**2))
+    drawn = np.random.default_rng(5).choice(residuals, (20, 25))
+    single = [path.refit(path.fitted[3] + one).coef[3] for one in drawn]
+    np.testing.assert_allclose(many.replicates, single, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.slow

@@ -243,7 +243,10 @@ def test_errors_on_new_rows_stand_side_by_side(ozone):
     path, cv = pls_path(X, y), cross_validate(X, y)
     display = ErrorDisplay.from_path(path, path.select("bic"), cv=cv)
     np.testing.assert_allclose(drawn(display.lines_["RMSECV"])[1], cv.rmse)
-    np.testing.assert_allclose(drawn(display.lines_["GCV"])[1] ** 2, path.criterion("gcv"))
+    gcv = path.criterion("gcv", "smoothed")
+    np.testing.assert_allclose(drawn(display.lines_["GCV"])[1] ** 2, gcv)
+    press = drawn(display.lines_["leave-one-out (PRESS)"])[1]
+    np.testing.assert_allclose(len(y) * press**2, path.press())
     # The delta method: (rmse + d)^2 - (rmse - d)^2 is four times rmse times d.
     d = display.std_errors["RMSECV"]
     np.testing.assert_allclose((cv.rmse + d) ** 2 - (cv.rmse - d) ** 2, 2 * cv.std_error)

@@ -12,6 +12,7 @@ from importlib import resources
 import numpy as np
 import pandas as pd
 import pytest
+from _helpers.colors import contrast, palettes, styles
 from _helpers.problems import make_problem
 from hypothesis import given
 from hypothesis import strategies as st
@@ -683,29 +684,14 @@ def test_an_unknown_bundle_of_plotly_is_used_as_it_is():
     assert only_scatter(text) == text
 
 
-def css():
-    return resources.files("plsdof.report").joinpath("templates", "report.css").read_text("utf-8")
-
-
-def luminance(color):
-    channels = np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)]) / 255
-    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
-    return linear @ [0.2126, 0.7152, 0.0722]
-
-
-def contrast(one, other):
-    light, dark = sorted([luminance(one), luminance(other)], reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
 def test_contrast_formula_gives_the_textbook_values():
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.005)
 
 
-def test_text_has_the_contrast_of_wcag_aa():
-    colors = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", css()))
-    rules = re.findall(r"([^{}]+)\{([^{}]*)\}", css())
+@pytest.mark.parametrize("colors", palettes(), ids=["light", "dark"])
+def test_text_has_the_contrast_of_wcag_aa(colors):
+    rules = re.findall(r"([^{}]+)\{([^{}]*)\}", styles())
     pairs = []
     for selector, body in rules:
         ink = re.search(r"(?<![\w-])color: var\(--([\w-]+)\)", body)
@@ -719,7 +705,9 @@ def test_text_has_the_contrast_of_wcag_aa():
         assert contrast(ink, paper) >= 4.5, selector
 
 
-def test_lines_of_the_pictures_have_the_contrast_of_graphics():
-    colors = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", css()))
-    for name in ("line-1", "line-2", "line-3", "line-4", "line-5", "reference", "rule"):
+@pytest.mark.parametrize("colors", palettes(), ids=["light", "dark"])
+def test_lines_of_the_pictures_have_the_contrast_of_graphics(colors):
+    graphics = [name for name in colors if name.startswith(("line-", "class-"))]
+    assert len(graphics) == 10
+    for name in (*graphics, "reference", "rule"):
         assert contrast(colors[name], colors["paper"]) >= 3, name

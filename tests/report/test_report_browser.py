@@ -3,11 +3,19 @@
 import html
 import itertools
 import json
-import shutil
 
 import numpy as np
 import pandas as pd
 import pytest
+from _helpers.browser import (
+    assert_numbers_equal_data,
+    assert_quiet,
+    open_page,
+    press,
+    sticking_out,
+    text_contrasts,
+    wait_until_drawn,
+)
 
 from plsdof import compare_paths, cross_validate, pls_path, ridge_path
 from plsdof.datasets import load_ozone, make_spectra
@@ -15,17 +23,6 @@ from plsdof.report import write_report
 
 pytestmark = pytest.mark.browser
 
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-FLAGS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 PAGES = ("ozone", "spectra", "ridge", "hostile")
 WIDTHS = (1280, 390)
 HOSTILE = [
@@ -39,21 +36,6 @@ HOSTILE = [
     "two\nlines\x00nul",
     "%{y}<br>${window.hacked = 6}",
 ]
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    if not (CHROMIUM and DRIVER):
-        pytest.skip("chromium and chromium-driver are not installed; run `make browser`")
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    yield driver
-    driver.quit()
 
 
 @pytest.fixture(scope="module")
@@ -96,69 +78,6 @@ def make_page(folder, name):
     return file
 
 
-def open_page(browser, file, width=1280, height=900):
-    browser.get("about:blank")
-    for kind in ("browser", "performance"):
-        browser.get_log(kind)
-    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    browser.get(file.as_uri())
-    wait_until_drawn(browser)
-    return browser.execute_script("return JSON.parse(document.getElementById('data').textContent)")
-
-
-def wait_until_drawn(browser):
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    script = "return document.documentElement.dataset.complete === 'true'"
-    WebDriverWait(browser, 20, 0.05).until(lambda driver: driver.execute_script(script))
-
-
-def press(browser, key, times=1):
-    from selenium.webdriver.common.by import By
-    from selenium.webdriver.common.keys import Keys
-
-    slider = browser.find_element(By.ID, "model")
-    for _ in range(times):
-        slider.send_keys(getattr(Keys, key))
-    wait_until_drawn(browser)
-    return int(slider.get_attribute("value"))
-
-
-def value_at(data, where):
-    for key in where.split("."):
-        data = data[int(key)] if isinstance(data, list) else data[key]
-    return data
-
-
-def assert_numbers_equal_data(browser, data):
-    script = (
-        "return [...document.querySelectorAll('[data-number]')]"
-        ".map((one) => [one.dataset.number, one.textContent])"
-    )
-    shown = browser.execute_script(script)
-    assert len(shown) > 50
-    for where, text in shown:
-        value = value_at(data, where)
-        assert text == "not defined" if value is None else float(text) == value, where
-
-
-def assert_quiet(browser, file):
-    assert browser.get_log("browser") == []
-    loaded = browser.execute_script(
-        "return performance.getEntriesByType('resource').map((one) => one.name)"
-    )
-    assert [one for one in loaded if not one.startswith("data:")] == []
-    messages = [json.loads(one["message"])["message"] for one in browser.get_log("performance")]
-    asked = {
-        message["params"]["request"]["url"]
-        for message in messages
-        if message["method"] == "Network.requestWillBeSent"
-    }
-    assert {one for one in asked if not one.startswith("data:")} <= {file.as_uri(), "about:blank"}
-    assert file.as_uri() in asked
-
-
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", PAGES)
 def test_moving_the_slider_by_keyboard_shows_the_numbers_of_the_data(browser, files, name, width):
@@ -199,7 +118,7 @@ def test_pictures_draw_the_data_of_the_model_on_the_slider(browser, files, name)
     groups = traces("residuals")
     assert sorted(groups[0][1] + groups[1][1]) == sorted(one["rows"]["residual"])
     if name != "ridge":
-        inside, beyond = traces("distance")
+        inside, beyond, _ = traces("distance")
         flags = np.array(one["rows"]["flags"]) & 3
         assert beyond[1] == np.array(one["rows"]["q"])[flags > 0].tolist()
         assert len(inside[1]) + len(beyond[1]) == len(flags)
@@ -237,8 +156,8 @@ def test_rows_are_called_by_their_labels(browser, files):
     )
     assert browser.execute_script(script) == [one["label"] for one in suspects]
     script = (
-        "return document.getElementById('chart-fit').data.slice(1)"
-        ".flatMap((t) => t.customdata).map((text) => text.split('<br>')[0])"
+        "return document.getElementById('chart-fit').data.slice(1, 3)"
+        ".flatMap((t) => t.hovertext).map((text) => text.split('<br>')[0])"
     )
     hover = browser.execute_script(script)
     escaped = [html.escape(label, quote=False) for label in data["rows"]["labels"]]
@@ -249,25 +168,7 @@ def test_rows_are_called_by_their_labels(browser, files):
 @pytest.mark.parametrize("name", PAGES)
 def test_nothing_sticks_out_of_the_page(browser, files, name, width):
     open_page(browser, files[name], width)
-    script = """
-    const wide = document.documentElement.clientWidth, out = [];
-    if (document.documentElement.scrollWidth > wide) out.push("page");
-    for (const one of document.querySelectorAll("main *, header *")) {
-      if (one.closest(".scroll, svg, noscript, .skip, pre")) continue;
-      const box = one.getBoundingClientRect();
-      if (box.right > wide + 1 || box.left < -1) out.push(one.tagName + " " + one.className);
-    }
-    for (const svg of document.querySelectorAll(".chart .main-svg")) {
-      const frame = svg.getBoundingClientRect();
-      for (const text of svg.querySelectorAll("text")) {
-        const box = text.getBoundingClientRect();
-        if (box.width && (box.left < frame.left - 2 || box.right > frame.right + 2))
-          out.push(svg.closest(".chart").id + ": " + text.textContent);
-      }
-    }
-    return out;
-    """
-    assert browser.execute_script(script) == []
+    assert sticking_out(browser) == []
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -289,31 +190,7 @@ def test_captions_keep_a_distance_from_the_picture_above(browser, files, width):
 @pytest.mark.parametrize("name", ["ozone", "hostile"])
 def test_text_on_screen_has_the_contrast_of_wcag_aa(browser, files, name):
     open_page(browser, files[name])
-    script = """
-    const rgb = (text) => text.match(/[\\d.]+/g).map(Number);
-    const light = (c) => c.slice(0, 3).map((v) => v / 255)
-      .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
-      .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-    const paper = (one) => {
-      for (; one; one = one.parentElement) {
-        const color = rgb(getComputedStyle(one).backgroundColor);
-        if (color.length === 3 || color[3] > 0) return color;
-      }
-      return [255, 255, 255];
-    };
-    const found = [];
-    for (const one of document.querySelectorAll("body *")) {
-      const own = [...one.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
-      if (!own || !one.getClientRects().length) continue;
-      const style = getComputedStyle(one), inside = one.closest("svg");
-      const ink = light(rgb(inside ? style.fill : style.color));
-      const back = light(paper(inside ? inside.parentElement : one));
-      const ratio = (Math.max(ink, back) + 0.05) / (Math.min(ink, back) + 0.05);
-      found.push([ratio, one.tagName + ": " + one.textContent.slice(0, 40)]);
-    }
-    return found;
-    """
-    found = browser.execute_script(script)
+    found = text_contrasts(browser)
     assert len(found) > 100
     assert [one for one in found if one[0] < 4.5] == []
 
@@ -369,7 +246,7 @@ def test_pictures_and_tables_fit_on_paper_and_return_to_the_screen(browser, file
     widths = "return [...document.querySelectorAll('.chart')].map((c) => c.layout.width || 0)"
     browser.execute_script("window.dispatchEvent(new Event('beforeprint'))")
     printed = browser.execute_script(widths)
-    assert len(printed) == 8
+    assert len(printed) == {"ozone": 16, "spectra": 17}[name]
     assert set(printed) == {320, 660}
     paper = {"width": 680, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", paper)

@@ -1,7 +1,7 @@
 """From data to a path: PLS, PCR and ridge regression."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NoReturn, Protocol, TypeGuard, TypeVar
 
@@ -224,6 +224,17 @@ def _in_krylov_space(
     )
 
 
+def remembering(
+    path: PathType, data: Observations | Standardized, fit: Callable[..., Path]
+) -> PathType:
+    """Return the path with its response and a way to fit the same method to other rows."""
+    y = data.y
+    if isinstance(data, Standardized):
+        scale = 1.0 if data.units.row_scale is None else data.units.row_scale
+        y = data.units.y_mean + data.y / scale
+    return replace(path, response=read_only(y), fit_again=fit)
+
+
 # The methods: a path class and a function from data to it for PLS, PCR and ridge
 # -------------------------------------------------------------------------------
 
@@ -324,7 +335,8 @@ def pls_path(
         routes = krylov_routes(PLSPath, given, scale, method, solver, max_components)
         path = first_accurate(routes, max_components)
     report_end(path, strict, max_components)
-    return path
+    again = partial(pls_path, max_components=max_components, scale=scale, solver=solver)
+    return remembering(path, given, again)
 
 
 def pcr_path(
@@ -365,7 +377,10 @@ def pcr_path(
     with threads_for(data.X.shape):
         path = first_accurate(whole_routes(PCRPath, data, method, solver), max_components)
     report_end(path, strict, max_components)
-    return path
+    again = partial(
+        pcr_path, max_components=max_components, order=order, scale=scale, solver=solver
+    )
+    return remembering(path, data, again)
 
 
 def ridge_path(
@@ -405,7 +420,9 @@ def ridge_path(
     method = partial(ridge_filter, alphas=penalties)
     with threads_for(data.X.shape):
         routes = whole_routes(RidgePath, data, method, solver, alphas=penalties)
-        return first_accurate(routes, None)
+        path = first_accurate(routes, None)
+    again = partial(ridge_path, alphas=penalties, scale=scale, solver=solver)
+    return remembering(path, data, again)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,7 @@ from plsdof._core.criteria import (
     noise_label,
     usual_noise,
 )
-from plsdof._core.display import data_frame, one_line, parameter_column
+from plsdof._core.display import Curve, as_html, data_frame, one_line, parameter_column
 from plsdof._core.filters import Filter, PLSFilter
 from plsdof._core.inputs import (
     Array,
@@ -71,6 +71,8 @@ class Models:
         them all; see `complete`.
     response : (n_rows,) array or None
         y of the rows with positive weight, in original units; None where the rows were not kept.
+    fit_again : callable or None
+        ``fit_again(X, y)`` fits the same method, with the same options, to other rows.
     """
 
     units: Units
@@ -80,6 +82,7 @@ class Models:
     make_filter: Callable[[Spectrum], Filter]
     full: Callable[[], "Models"] | None = None
     response: Array | None = None
+    fit_again: Callable[..., Any] | None = None
 
     def complete(self) -> Self:
         """Return this path in a basis of all directions of X, in which Jacobians can be formed.
@@ -98,7 +101,7 @@ class Models:
         assert self.full is not None
         path = self.full()
         assert isinstance(path, type(self))
-        return replace(path, response=self.response)
+        return replace(path, response=self.response, fit_again=self.fit_again)
 
     @property
     def parameters(self) -> Array:
@@ -396,6 +399,30 @@ class Models:
         }
         return data_frame(columns | self.criteria_by_name())
 
+    def _repr_html_(self) -> str:
+        """Return a table of the models and the curve of their Degrees of Freedom."""
+        order, name = self.simplest_first(), self.parameter_name
+        columns = {
+            name: parameter_column(self.parameters, name),
+            "Degrees of Freedom": self.dof,
+            "RSS": self.rss,
+            "noise std": np.sqrt(self.noise_variance()),
+        }
+        lines = {"exact": self.dof, "naive": self.naive_dof}
+        if name == "alpha":
+            del lines["naive"]  # ridge regression has no others
+        return as_html(
+            repr(self),
+            {label: values[order] for label, values in columns.items()},
+            notes=[self.message] if self.message else [],
+            curve=Curve(
+                lines={label: (self.parameters, values) for label, values in lines.items()},
+                x_label=name,
+                y_label="Degrees of Freedom",
+                logarithmic=name == "alpha",
+            ),
+        )
+
     def simplest_first(self) -> Integers:
         """Return the rows of the path from the simplest model to the richest."""
         return np.arange(len(self.dof))
@@ -664,13 +691,28 @@ class Path(Models):
         )
 
     def residuals(self, m: int) -> Array:
-        """Return y - yhat_m of the training rows with positive weight. Shape (n_rows,)."""
+        """Return y minus the fitted values of model m. Shape (n_rows,)."""
+        return np.asarray(self.require_response() - self.fitted[self.index(m)])
+
+    def require_response(self) -> Array:
+        """Return the response; say what to do where it was not kept."""
         if self.response is None:
             raise NotAvailableError(
-                "Residuals of single rows need the response, which a path from moments or "
-                "streamed data does not keep; fit an array in memory, or use cross-validation."
+                "This needs the response of every row, and a path made from moments, blocks or a "
+                "file read piece by piece does not keep it. Fit arrays that are in memory."
             )
-        return np.asarray(self.response - self.fitted[self.index(m)])
+        return self.response
+
+    def training_rows(self) -> Array:
+        """Return X as it was given, rows with positive weight, from its decomposition. (n_rows, p).
+
+        Exact up to rounding and what lies below the numerical rank. Cost: O(n p r).
+        """
+        path = self.complete()
+        standardized = path.to_rows(np.diag(path.decomposition.singular_values))
+        spread = np.where(np.isfinite(path.units.x_scale), path.units.x_scale, 0.0)
+        rows: Array = standardized @ path.decomposition.feature_basis.T
+        return path.units.x_mean + rows * spread
 
     def jacobian(self, m: int) -> Array:
         """Return d yhat_m / d y = 11'/n + U (diag(f) + 2TT' diag(1-f)) U'. Shape (n, n).

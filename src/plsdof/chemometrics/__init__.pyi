@@ -6,9 +6,11 @@ from .preprocessing import PreprocessedPath as PreprocessedPath
 from .preprocessing import Preprocessor as Preprocessor
 from .preprocessing import preprocessed as preprocessed
 from .rows import Contributions as Contributions
+from .rows import LeftOutRows as LeftOutRows
 from .rows import OutlierTable as OutlierTable
 from .rows import contributions as contributions
 from .rows import hotelling_t2 as hotelling_t2
+from .rows import left_out_rows as left_out_rows
 from .rows import outliers as outliers
 from .rows import q_residuals as q_residuals
 from .variables import ExplainedVariance as ExplainedVariance

@@ -40,11 +40,14 @@ from plsdof.cli._terminal import (
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.files.columns import shortened
 from plsdof.inference.intervals import (
+    COVARIANCES,
+    INTERVAL_METHODS,
     CoefficientInference,
     Interval,
     coefficient_inference,
     noise_interval,
 )
+from plsdof.inference.permutation import PermutationTest, permutation_test
 from plsdof.large import sources
 from plsdof.selection.cross_validation import CrossValidation, cross_validate
 from plsdof.selection.stability import SelectionFrequency, selection_frequency
@@ -71,10 +74,14 @@ class Plan:
     level : float
     stability : bool
         Make the choice again on simulated responses.
+    intervals, covariance : str
+        How observations, and coefficients, are covered.
+    permutations : int or None
+        Number of permuted responses to compare with.
     preprocess : str
         Steps, as for `plsdof.chemometrics.Preprocessor`.
-    intervals : bool or None
-        Of coefficients and noise level; None means unless the table is large.
+    std_errors : bool or None
+        Of coefficients, and an interval of the noise level; None means unless the table is large.
     """
 
     method: str = "pls"
@@ -87,8 +94,11 @@ class Plan:
     scale: bool = True
     level: float = 0.95
     stability: bool = False
+    intervals: str = "normal"
+    covariance: str = "homoscedastic"
+    permutations: int | None = None
     preprocess: str = "none"
-    intervals: bool | None = None
+    std_errors: bool | None = None
 
     def checked(self) -> "Plan":
         """Refuse what cannot be done before a long computation starts."""
@@ -97,6 +107,10 @@ class Plan:
         if self.dof is not None:
             as_choice(self.dof, "--dof", DOF_KINDS)
         as_fraction(self.level, "--level")
+        as_choice(self.intervals, "--intervals", INTERVAL_METHODS)
+        as_choice(self.covariance, "--covariance", COVARIANCES)
+        if self.permutations is not None:
+            as_count(self.permutations, "--permutations", minimum=19)
         check_steps(self.preprocess)
         for name, minimum in (("components", 0), ("max_components", 1)):
             value = getattr(self, name)
@@ -139,6 +153,7 @@ class Analysis:
         Interval of the noise variance, None where it is not defined.
     frequency : SelectionFrequency or None
         How often each model is chosen on simulated responses.
+    permutation : PermutationTest or None
     notes : tuple of str
     """
 
@@ -151,6 +166,7 @@ class Analysis:
     inference: CoefficientInference | None
     sigma: Interval | None
     frequency: SelectionFrequency | None
+    permutation: PermutationTest | None
     notes: tuple[str, ...]
 
     @property
@@ -238,6 +254,9 @@ def analyse(problem: TableProblem | StreamedProblem, plan: Plan) -> Analysis:
         sigma = _sigma(path, selection.index, plan) if wanted else None
         test = _tested(problem, path, selection.index)
         frequency = _again(path, plan) if plan.stability else None
+        permutation = None
+        if plan.permutations is not None:
+            permutation = permutation_test(path, n_permutations=plan.permutations)
     notes = [str(one.message) for one in caught]
     if cv is not None and isinstance(problem, TableProblem):
         notes += [cv.message, *problem.cross_validation_notes]
@@ -253,6 +272,7 @@ def analyse(problem: TableProblem | StreamedProblem, plan: Plan) -> Analysis:
         inference=inference,
         sigma=sigma,
         frequency=frequency,
+        permutation=permutation,
         notes=tuple(dict.fromkeys(text for text in notes if text)),
     )
 
@@ -406,10 +426,13 @@ def _infer(
     if isinstance(problem, StreamedProblem) and not problem.has_intervals:
         return None, f"No intervals: {problem.why_no_intervals}"
     if not _wants_intervals(problem, plan):
-        reason = "they take longer than the fit of so large a table; add --intervals."
-        return None, "" if plan.intervals is False else f"No intervals: {reason}"
+        reason = "they take longer than the fit of so large a table; add --std-errors."
+        return None, "" if plan.std_errors is False else f"No standard errors: {reason}"
     try:
-        return coefficient_inference(path, index, level=plan.level, noise=plan.noise), ""
+        found = coefficient_inference(
+            path, index, level=plan.level, noise=plan.noise, covariance=plan.covariance
+        )
+        return found, ""
     except NotAvailableError:
         n, dof = path.spectrum.n, float(path.dof[index])
         return None, (
@@ -420,8 +443,8 @@ def _infer(
 
 def _wants_intervals(problem: TableProblem | StreamedProblem, plan: Plan) -> bool:
     """Whether to compute what needs all directions of X, and not only those of the fit."""
-    if plan.intervals is not None:
-        return plan.intervals
+    if plan.std_errors is not None:
+        return plan.std_errors
     return isinstance(problem, StreamedProblem) or min(problem.shape) <= _LARGE
 
 
@@ -459,7 +482,6 @@ def _padded(values: Array, path: Path) -> Array:
 _MOST_MODELS = 16
 _MOST_COEFFICIENTS = 10
 _FEW_COEFFICIENTS = 15
-_CAVEAT = "Intervals take the model size as given and leave out the bias of the fit."
 
 
 def show_fit(screen: Console, problem: Problem, analysis: Analysis, *, verbose: bool) -> None:
@@ -473,6 +495,8 @@ def show_fit(screen: Console, problem: Problem, analysis: Analysis, *, verbose: 
     remark(screen, "Choice", why(analysis))
     if analysis.frequency is not None:
         remark(screen, "Stability", f"{analysis.frequency.message}.")
+    if analysis.permutation is not None:
+        remark(screen, "Permutations", analysis.permutation.message)
     remark(screen, "Noise", noise_sentence(analysis))
     note(screen, (*problem.notes, *analysis.notes))
     if analysis.merit:
@@ -670,6 +694,6 @@ def _coefficient_table(problem: Problem, analysis: Analysis, verbose: bool) -> T
         tested = [fixed(float(result.statistic[i])), p_value(float(result.p_value[i]))]
         add_row(made, [safe(problem.names[i], 24), *cells, *tested])
     more = f"{most} of {p} predictors; --verbose shows all. " if most < p else ""
-    made.caption = more + _CAVEAT
+    made.caption = more + result.assumptions
     made.caption_justify = "left"
     return made

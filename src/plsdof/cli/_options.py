@@ -8,6 +8,7 @@ import typer
 
 from plsdof._core.criteria import CRITERIA, DOF_KINDS
 from plsdof._core.fit import METHODS
+from plsdof.inference.intervals import COVARIANCES, INTERVAL_METHODS
 
 CHOICES = (*CRITERIA, "cv")
 RULES = (
@@ -313,12 +314,12 @@ TestFraction = Annotated[
 Level = Annotated[
     float, typer.Option(metavar="P", help="Level of the intervals.", rich_help_panel=_MODEL)
 ]
-Intervals = Annotated[
+StdErrors = Annotated[
     bool | None,
     typer.Option(
-        "--intervals/--no-intervals",
+        "--std-errors/--no-std-errors",
         metavar=" ",  # not <bool>: a flag takes no value
-        help="Standard errors and intervals of coefficients and noise level.",
+        help="Standard errors of the coefficients, and an interval of the noise level.",
         show_default="unless rows and columns are more than 1000",
         rich_help_panel=_MODEL,
     ),
@@ -371,6 +372,38 @@ TablesOut = Annotated[
 Quiet = Annotated[
     bool,
     typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=_OUTPUT),
+]
+Intervals = Annotated[
+    str,
+    typer.Option(
+        "--intervals",
+        metavar="METHOD",
+        help="How predictions of a kept model are covered: normal (noise), conformal "
+        "(leave-one-out residuals in closed form) or jackknife+ (fits without each row, the choice "
+        "made again).",
+        autocompletion=_completing(INTERVAL_METHODS),
+        rich_help_panel=_MODEL,
+    ),
+]
+Covariance = Annotated[
+    str,
+    typer.Option(
+        metavar="KIND",
+        help="Standard errors of the coefficients: homoscedastic, hc3 (noise of any variances) or "
+        "jackknife (rows are a random sample).",
+        autocompletion=_completing(COVARIANCES),
+        rich_help_panel=_MODEL,
+    ),
+]
+Permutations = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Test whether the response has anything to do with the predictors: compare the best "
+        "score over all sizes with that of N permuted responses, such as 999.",
+        show_default=False,
+        rich_help_panel=_MODEL,
+    ),
 ]
 Stability = Annotated[
     bool,

@@ -72,7 +72,10 @@ def fit(
     test_rows: options.TestRows = None,
     test_fraction: options.TestFraction = None,
     level: options.Level = 0.95,
-    intervals: options.Intervals = None,
+    intervals: options.Intervals = "normal",
+    covariance: options.Covariance = "homoscedastic",
+    permutations: options.Permutations = None,
+    std_errors: options.StdErrors = None,
     stability: options.Stability = False,
     as_json: options.AsJson = False,
     report: options.Report = None,
@@ -96,6 +99,9 @@ def fit(
         stability=stability,
         preprocess=preprocess,
         intervals=intervals,
+        covariance=covariance,
+        permutations=permutations,
+        std_errors=std_errors,
     ).checked()
     held = Held(file=test, rows=test_rows, fraction=test_fraction).checked()
     _check_outputs(file, {"--report": report, "--plot": plot, "--model": model, "--out": tables})
@@ -181,6 +187,10 @@ def to_content(problem: Problem, analysis: Analysis) -> dict[str, Any]:
             "words": f"{why(analysis)} {noise_sentence(analysis)}",
         },
         "stability": _stability(analysis),
+        "permutations": _permutations(analysis),
+        "intervals": plan.intervals,
+        "covariance": plan.covariance,
+        "assumptions": None if analysis.inference is None else analysis.inference.assumptions,
         "preprocessing": None if plan.preprocess == "none" else plan.preprocess,
         "r_squared": analysis.r_squared,
         "merit": {name: asdict(figures) for name, figures in analysis.merit.items()},
@@ -226,6 +236,18 @@ def _stability(analysis: Analysis) -> dict[str, Any] | None:
     if frequency is None:
         return None
     return {"counts": frequency.counts, "words": frequency.message}
+
+
+def _permutations(analysis: Analysis) -> dict[str, Any] | None:
+    test = analysis.permutation
+    if test is None:
+        return None
+    return {
+        "p_value": test.p_value,
+        "score": test.score,
+        "permuted": test.permuted,
+        "words": f"{test.message} {test.assumptions}",
+    }
 
 
 def _path_columns(analysis: Analysis) -> dict[str, Any]:
@@ -296,6 +318,9 @@ def _refuse_streamed(file: Path, plan: Plan, wanted: dict[str, Any]) -> None:
             "--cv": plan.folds is not None and plan.criterion != "cv",
             "--criterion cv": plan.criterion == "cv",
             "--stability": plan.stability,
+            "--permutations": plan.permutations is not None,
+            "--intervals": plan.intervals != "normal",
+            "--covariance": plan.covariance != "homoscedastic",
             "--preprocess": plan.preprocess != "none",
             **{f"--{name.replace('_', '-')}": bool(value) for name, value in wanted.items()},
         },
@@ -369,6 +394,11 @@ def _write_report(problem: TableProblem, analysis: Analysis, file: Path, quiet: 
         notes=problem.notes,
         stability=analysis.frequency,
         row_labels=problem.labels,
+        row_numbers=problem.rows.numbers,
+        groups=problem.groups,
+        raw=None if problem.preprocessing is None else problem.rows.X,
+        preprocessing="" if problem.preprocessing is None else problem.preprocessing.steps,
+        test=analysis.test,
         progress=not quiet and sys.stderr.isatty(),
     )
 
@@ -404,7 +434,15 @@ def _write_model(
         response=problem.response,
         source=source,
         noise=analysis.plan.noise,
-        intervals=not isinstance(problem, StreamedProblem) or problem.has_intervals,
+        intervals=_kept_intervals(problem, analysis),
         preprocessing=problem.preprocessing if isinstance(problem, TableProblem) else None,
     )
     save_model(kept, file)
+
+
+def _kept_intervals(problem: TableProblem | StreamedProblem, analysis: Analysis) -> bool | str:
+    if isinstance(problem, StreamedProblem):
+        return problem.has_intervals
+    # A model without noise level predicts without intervals, unless they come from other fits.
+    needs_noise = analysis.plan.intervals != "jackknife+"
+    return analysis.plan.intervals if analysis.inference is not None or not needs_noise else True

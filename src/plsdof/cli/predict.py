@@ -10,7 +10,7 @@ import numpy.typing as npt
 import typer
 from rich.table import Table as RichTable
 
-from plsdof._core.inputs import Array, as_fraction
+from plsdof._core.inputs import Array, as_choice, as_fraction
 from plsdof.chemometrics.merit import FiguresOfMerit, figures_of_merit
 from plsdof.cli import _options as options
 from plsdof.cli._analysis import merit_sentence
@@ -35,6 +35,7 @@ from plsdof.files.columns import shortened
 from plsdof.files.models import PortableModel, load_model
 from plsdof.files.tables import Table, shortened_path
 from plsdof.files.writing import TABLE_ENDINGS, check_writable, require_ending, write_tables
+from plsdof.inference.intervals import INTERVAL_METHODS
 
 # What ``plsdof predict`` computes: predictions, their intervals, and which rows are unusual
 # ------------------------------------------------------------------------------------------
@@ -58,12 +59,15 @@ class Predictions:
     merit : FiguresOfMerit or None
         Of the rows with an observed value and a prediction; None if there are none.
     notes : tuple of str
+    assumptions : str
+        What the intervals assume, in one line; empty if there are none.
     """
 
     columns: dict[str, npt.NDArray[Any]]
     limits: dict[str, float]
     merit: FiguresOfMerit | None
     notes: tuple[str, ...]
+    assumptions: str = ""
 
 
 def predict_table(
@@ -73,8 +77,12 @@ def predict_table(
     level: float,
     drop_missing: bool,
     label: str | None = None,
+    method: str | None = None,
 ) -> Predictions:
-    """Predict the rows of a table; extra columns are ignored, the order does not matter."""
+    """Predict the rows of a table; extra columns are ignored, the order does not matter.
+
+    ``method`` says how observations are covered; by default as the model was kept.
+    """
     with located(rows):
         labels = _labels(model, rows, label)
         names, notes = match_columns(model.names, rows)
@@ -94,7 +102,8 @@ def predict_table(
     observed = _observed(model, rows)
     if observed is not None:
         columns["observed"] = observed
-    columns |= _spread(_predicted(model, X[complete], level), complete)
+    predicted, assumptions = _predicted(model, X[complete], level, method)
+    columns |= _spread(predicted, complete)
     if not model.has_intervals:
         left_out = np.isfinite(model.noise_variance) and model.n - model.dof >= 1.0
         reason = "was kept without what they need" if left_out else "leaves no noise level"
@@ -106,7 +115,13 @@ def predict_table(
         unusual = np.any([columns[name] > limits[name] for name in limits], axis=0)
         columns["unusual"] = np.asarray(np.where(complete, unusual, None))
     notes += _warning(columns) if limits else (_why_no_check(model),)
-    return Predictions(columns=columns, limits=limits, merit=_merit(columns), notes=notes)
+    return Predictions(
+        columns=columns,
+        limits=limits,
+        merit=_merit(columns),
+        notes=notes,
+        assumptions=assumptions,
+    )
 
 
 def _merit(columns: dict[str, npt.NDArray[Any]]) -> FiguresOfMerit | None:
@@ -118,14 +133,18 @@ def _merit(columns: dict[str, npt.NDArray[Any]]) -> FiguresOfMerit | None:
     return figures_of_merit(columns["observed"][known], columns["prediction"][known])
 
 
-def _predicted(model: PortableModel, X: Array, level: float) -> dict[str, Array]:
+def _predicted(
+    model: PortableModel, X: Array, level: float, method: str | None
+) -> tuple[dict[str, Array], str]:
+    """Return predictions with their intervals, and what these assume."""
     columns = {"prediction": model.predict(X)}
-    if model.has_intervals:
-        mean = model.predict_interval(X, level=level, kind="mean")
-        single = model.predict_interval(X, level=level, kind="observation")
-        columns |= {"mean_lower": mean.lower, "mean_upper": mean.upper}
-        columns |= {"lower": single.lower, "upper": single.upper}
-    return columns
+    if not model.has_intervals:
+        return columns, ""
+    mean = model.predict_interval(X, level=level, kind="mean")
+    single = model.predict_interval(X, level=level, kind="observation", method=method)
+    columns |= {"mean_lower": mean.lower, "mean_upper": mean.upper}
+    columns |= {"lower": single.lower, "upper": single.upper}
+    return columns, single.assumptions
 
 
 def _distances(
@@ -235,6 +254,14 @@ def predict(
         ),
     ] = None,
     level: Annotated[float, typer.Option(metavar="P", help="Level of the intervals.")] = 0.95,
+    intervals: Annotated[
+        str | None,
+        typer.Option(
+            metavar="METHOD",
+            help=f"How predictions are covered: {', '.join(INTERVAL_METHODS)}.",
+            show_default="as the model was kept",
+        ),
+    ] = None,
     drop_missing: Annotated[
         bool,
         typer.Option("--drop-missing", help="Give rows with missing values no prediction."),
@@ -263,6 +290,8 @@ def predict(
     residual is above its 95% limit. The CSV file and JSON also have the intervals of the mean.
     """
     as_fraction(level, "--level")
+    if intervals is not None:
+        as_choice(intervals, "--intervals", INTERVAL_METHODS)
     if out is not None:
         check_writable(out)
         require_ending("--out", out, TABLE_ENDINGS)
@@ -279,7 +308,14 @@ def predict(
         ).checked()
         rows = reading.table(file)
     with waiting("Predicting", quiet=quiet):
-        predicted = predict_table(fitted, rows, level=level, drop_missing=drop_missing, label=label)
+        predicted = predict_table(
+            fitted,
+            rows,
+            level=level,
+            drop_missing=drop_missing,
+            label=label,
+            method=intervals,
+        )
     if out is not None:
         write_tables({"predictions": predicted.columns}, out)
     if as_json:
@@ -302,6 +338,7 @@ def _content(
         "file": rows.source,
         "response": model.response,
         "level": level,
+        "assumptions": predicted.assumptions,
         "predictions": records(predicted.columns),
         "limits": {**predicted.limits, "level": CHECK_LEVEL} if predicted.limits else None,
         "rmse": None if merit is None else merit.rmse,
@@ -359,9 +396,9 @@ def _prediction_table(
     made = table(_title(predicted, level), headings, text_columns=int(named == "id"))
     for row in zip(labels, *(texts for _, texts in cells), strict=True):
         add_row(made, row)
-    if most < size:
-        made.caption = f"{most} of {size} rows; --verbose shows all, --out writes all"
-        made.caption_justify = "left"
+    more = f"{most} of {size} rows; --verbose shows all, --out writes all. " if most < size else ""
+    made.caption = (more + predicted.assumptions).strip() or None
+    made.caption_justify = "left"
     return made
 
 

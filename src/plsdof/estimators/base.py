@@ -17,6 +17,11 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
+try:
+    from sklearn.utils._repr_html.estimator import _VisualBlock
+except ImportError:  # scikit-learn before 1.8
+    from sklearn.utils._estimator_html_repr import _VisualBlock
+
 from plsdof._core.averaging import Average
 from plsdof._core.criteria import CRITERIA, DOF_KINDS, Noise, Selection, usual_noise
 from plsdof._core.inputs import (
@@ -44,6 +49,7 @@ from plsdof.inference.intervals import (
     name_rows,
     response_names,
 )
+from plsdof.inference.resampling import leave_out
 from plsdof.inference.summary import Summary, summarize
 from plsdof.selection.cross_validation import cross_validate
 from plsdof.selection.folds import group_codes, make_folds
@@ -112,6 +118,19 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _require_fitted(self) -> None:
         check_is_fitted(self)
+
+    def _sk_visual_block_(self) -> Any:
+        """Return the box of scikit-learn's diagram, with the model that was chosen."""
+        name = type(self).__name__
+        if hasattr(self, "index_"):
+            name = f"{name}: {self._chosen_in_words()}"
+        return _VisualBlock("single", self, names=name, name_details=str(self))
+
+    def _chosen_in_words(self) -> str:
+        """Return the size of the chosen model, or models, and their Degrees of Freedom."""
+        labels = [path.label(index) for path, index in self._on_paths()]
+        numbers = [f"{value:.1f}" for value in np.atleast_1d(self.dof_)]
+        return f"{', '.join(dict.fromkeys(labels))}, {', '.join(numbers)} Degrees of Freedom"
 
     def _new_rows(self, X: Any, *, sparse: bool = False) -> Any:
         self._require_fitted()
@@ -276,6 +295,25 @@ class ChosenModel:
     cv_results: Any = None
 
 
+def _chosen_by_criterion(
+    path: Path, criterion: str, dof: str, noise: Noise, rule: str | None
+) -> int:
+    return path.select(criterion, dof, noise, rule).index
+
+
+def _chosen_by_folds(path: Path, cv: Any, rule: str) -> int:
+    assert path.fit_again is not None
+    weights = None if path.units.row_scale is None else path.units.row_scale**2
+    results = cross_validate(
+        path.training_rows(),
+        path.require_response(),
+        path.fit_again,
+        cv=cv,
+        sample_weight=weights,
+    )
+    return results.select(rule=rule).index
+
+
 class PathRegressor(ResponseRegressor):
     """Fit a path, choose a model on it, answer questions about that model.
 
@@ -342,22 +380,36 @@ class PathRegressor(ResponseRegressor):
         X: Any,
         level: float = 0.95,
         *,
+        method: str = "normal",
         kind: str = "observation",
         distribution: str = "t",
+        covariance: str = "homoscedastic",
+        progress: bool = False,
     ) -> Any:
-        """Lower and upper limits for a new observation, or the mean, at each row. (n_new, 2).
+        """Lower and upper limits for a new observation, or for the mean, at each row. (n_new, 2).
 
         Parameters
         ----------
         X : (n_new, p) array, data frame or sparse matrix
         level : float
             Confidence level of each interval.
-        kind : {"observation", "mean"}
-            "observation" is for one new measurement of the response, with its own noise; "mean"
-            for the expected prediction, the average of many measurements, and much narrower.
+        method : {"normal", "conformal", "jackknife+"}
+            "normal" is for normal noise of constant variance. "conformal" takes the quantile of
+            studentised leave-one-out residuals, in closed form. "jackknife+" fits n times without
+            one row, makes the choice again in each fit, and keeps these fits for the next call;
+            kernel and penalty strengths stay as they are. The last two assume exchangeable rows
+            and nothing else, and need at least 19 rows for level 0.95.
+        kind : {"observation", "mean", "truth"}
+            "observation" is for one new measurement of the response, with its own noise. "mean" is
+            for the expected fit of the chosen number of components, which differs from the true
+            mean by the bias of the fit. "truth" is for the true mean: more components, and wider.
         distribution : {"t", "normal"}
-            Student's t with n - DoF degrees of freedom, which allows for the estimated noise, or
-            the normal distribution, for a noise variance that is known.
+            Student's t with Satterthwaite's degrees of freedom, which allows for the estimated
+            noise, or the normal distribution, for a noise variance that is known.
+        covariance : {"homoscedastic", "hc3", "jackknife"}
+            Of the coefficients, see `plsdof.inference.coefficient_inference`; for method "normal".
+        progress : bool
+            Show a bar on stderr while "jackknife+" fits (needs rich).
 
         Returns
         -------
@@ -365,6 +417,11 @@ class PathRegressor(ResponseRegressor):
             A data frame with the same index if X is one of pandas. If y had columns (n_new, q, 2),
             or, if these had names (and pandas is installed), a data frame with columns
             (name, "lower") and (name, "upper").
+
+        Notes
+        -----
+        Of a scikit-learn Pipeline: ``plsdof.inference.prediction_interval(pipeline, X_new=X)``.
+        Measured coverage of all of them: docs/coverage.md.
 
         Examples
         --------
@@ -374,10 +431,15 @@ class PathRegressor(ResponseRegressor):
         >>> model = PLSRegressor(2).fit(X, y)
         >>> model.predict_interval(X[:1]).round(1)
         array([[ 1.1, 19.4]])
+        >>> model.predict_interval(X[:1], method="jackknife+").round(1)
+        array([[ 1. , 19.4]])
         >>> model.predict_interval(X[:1], kind="mean").round(1)
         array([[ 8.9, 11.5]])
         """
         rows = self._new_rows(X, sparse=self._path_takes_sparse)
+        chosen = self._chosen()
+        as_choice(method, "method", inference.INTERVAL_METHODS)
+        left_out = self._left_out(method == "jackknife+", covariance == "jackknife", progress)
         intervals = [
             inference.prediction_interval(
                 path,
@@ -385,10 +447,14 @@ class PathRegressor(ResponseRegressor):
                 rows,
                 level=level,
                 kind=kind,
+                method=method,
                 noise=self._noise_used,
                 distribution=distribution,
+                covariance=covariance,
+                choose=self.choose_again(),
+                left_out=left,
             )
-            for path, index in self._chosen()
+            for (path, index), left in zip(chosen, left_out, strict=True)
         ]
         limits = np.stack([np.column_stack([one.lower, one.upper]) for one in intervals], axis=1)
         index = row_labels(X)
@@ -396,14 +462,40 @@ class PathRegressor(ResponseRegressor):
             return name_rows(limits[:, 0], index)
         return name_predictions(limits, self.response_names_, index)
 
-    def conf_int(self, level: float = 0.95, *, distribution: str = "t") -> Any:
+    def conf_int(
+        self,
+        level: float = 0.95,
+        *,
+        distribution: str = "t",
+        covariance: str = "homoscedastic",
+        kind: str = "expected",
+        method: str = "analytic",
+    ) -> Any:
         """Confidence intervals of the coefficients, (p, 2).
 
-        A pandas data frame with one named row per feature if the model was fitted on a data frame
-        (and pandas is installed), an array otherwise. If y had columns (q, p, 2), or a data frame
-        with rows (response, feature).
+        Parameters
+        ----------
+        level : float
+        distribution : {"t", "normal"}
+        covariance : {"homoscedastic", "hc3", "jackknife"}
+            X fixed and constant noise variance; X fixed and any noise variances; rows random.
+        kind : {"expected", "truth"}
+            The expected coefficients of the chosen number of components, or the true ones.
+        method : {"analytic", "safe"}
+            "safe" takes the larger one of analytic and bootstrap standard errors.
+
+        Returns
+        -------
+        (p, 2) array
+            A pandas data frame with one named row per feature if the model was fitted on a data
+            frame (and pandas is installed). If y had columns (q, p, 2), or a data frame with rows
+            (response, feature).
+
+        Notes
+        -----
+        See `plsdof.inference.coefficient_inference`.
         """
-        results = [self._inference(level, distribution, "none", *one) for one in self._chosen()]
+        results = self._inferences(level, distribution, "none", covariance, kind, method)
         limits = np.stack([np.column_stack([one.lower, one.upper]) for one in results])
         features = getattr(self, "feature_names_in_", None)
         if self._one_response:
@@ -417,15 +509,19 @@ class PathRegressor(ResponseRegressor):
         distribution: str = "t",
         adjust: str = "none",
         response: int | str | None = None,
+        covariance: str = "homoscedastic",
+        kind: str = "expected",
+        method: str = "analytic",
     ) -> Summary:
         """Return a table of coefficients, standard errors, tests and intervals; print it.
 
-        With several responses ``response`` says which, by number or name.
+        Its last line says what is held fixed and what the p-values test. With several responses
+        ``response`` says which, by number or name. Other options as for `conf_int`.
         """
         chosen = self._chosen()
         number = self._response_number(response, len(chosen))
         path, index = chosen[number]
-        result = self._inference(level, distribution, adjust, path, index)
+        result = self._inferences(level, distribution, adjust, covariance, kind, method)[number]
         names = getattr(self, "feature_names_in_", None)
         summary = summarize(path, index, result, self._selections[number], names)
         if self.response_names_ is None and self._one_response:
@@ -520,6 +616,7 @@ class PathRegressor(ResponseRegressor):
         self.noise_std_ = self._one_or_array([float(np.sqrt(value)) for value in variances])
         self.selection_ = self._one_or_tuple(self._selections)
         self.cv_results_ = self._one_or_tuple([one.cv_results for one in models])
+        self._fits_without_rows: dict[str, Any] = {}
 
     def _chosen(self) -> list[tuple[Any, int]]:
         """Return what answers questions: a path and a row of it for every response."""
@@ -545,17 +642,69 @@ class PathRegressor(ResponseRegressor):
             f"{response!r}."
         )
 
-    def _inference(
-        self, level: float, distribution: str, adjust: str, path: Path, index: int
-    ) -> inference.CoefficientInference:
-        return inference.coefficient_inference(
-            path,
-            index,
-            level=level,
-            noise=self._noise_used,
-            distribution=distribution,
-            adjust=adjust,
-        )
+    def _inferences(
+        self,
+        level: float,
+        distribution: str,
+        adjust: str,
+        covariance: str,
+        kind: str,
+        method: str,
+    ) -> list[inference.CoefficientInference]:
+        """Return what is known about the coefficients of every response."""
+        chosen = self._chosen()
+        # More components than the chosen ones were not in the fits without single rows.
+        jackknife = covariance == "jackknife" and kind == "expected"
+        return [
+            inference.coefficient_inference(
+                path,
+                index,
+                level=level,
+                noise=self._noise_used,
+                distribution=distribution,
+                adjust=adjust,
+                covariance=covariance,
+                kind=kind,
+                method=method,
+                left_out=left,
+            )
+            for (path, index), left in zip(
+                chosen, self._left_out(False, jackknife, False), strict=True
+            )
+        ]
+
+    def _left_out(self, choosing: bool, fixed: bool, progress: bool) -> list[Any]:
+        """Return the fits without single rows, made once; None where they are not needed."""
+        chosen = self._chosen()
+        if not (choosing or fixed):
+            return [None] * len(chosen)
+        again = self.choose_again() if choosing else None
+        key = "chosen" if again is not None else "fixed"
+        if key not in self._fits_without_rows:
+            self._fits_without_rows[key] = [
+                leave_out(
+                    path, index if again is None else again, n_jobs=self.n_jobs, progress=progress
+                )
+                for path, index in chosen
+            ]
+        return list(self._fits_without_rows[key])
+
+    def choose_again(self) -> Any:
+        """Return how a model is chosen on another path; None where its size is given."""
+        choice = self._choice()
+        if not isinstance(choice, str) or choice == "average":  # which is made anew in any case
+            return None
+        if choice != "cv":
+            return partial(
+                _chosen_by_criterion,
+                criterion=choice,
+                dof=self.dof,
+                noise=self.noise,
+                rule=self.rule,
+            )
+        # Folds given as pairs of rows belong to the whole data.
+        cv = self.cv if isinstance(self.cv, numbers.Integral) or hasattr(self.cv, "split") else 10
+        return partial(_chosen_by_folds, cv=cv, rule=self.rule or "minimum")
 
     def _noise(self) -> Noise:
         if self.noise is None:

@@ -263,7 +263,7 @@ class KernelPLSRegressor(TunedRegressor):
             X = np.arange(len(X), dtype=np.float64)[:, None]
         return super()._cross_validated(X, y, weights, make, splits)
 
-    def _inference(self, *_: Any) -> Any:
+    def _inferences(self, *_: Any) -> Any:
         raise NotAvailableError(
             "A kernel model has no coefficients per feature, so there are no intervals or tests "
             "for them; use predict_interval for the fit."

@@ -5,8 +5,8 @@ A model of PLS also keeps what Hotelling's T^2 and the Q residuals of new rows n
 The file is one JSON object (UTF-8; numbers are decimals that read back to the same 64-bit float):
 
 =================  ============================================================================
-format, version    "plsdof-model", and 1, or 2 with preprocessing; a reader refuses what it
-                   does not know
+format, version    "plsdof-model", and 1, or 2 with preprocessing or intervals that are not
+                   "normal"; a reader refuses what it does not know
 package, created   what wrote the file, and when (UTC, ISO 8601)
 source             where the training data came from (file, rows, dropped, id)
 response, names    name of the response; names of the p predictors in order
@@ -19,11 +19,17 @@ coef, intercept    p coefficients and the intercept, in original units
 x_mean, x_scale    p means and p scales; a scale is null where the column does not vary
 y_mean             mean of the response
 noise_variance     sigma^2, or null if the data leave nothing to estimate it from
-df                 n - dof, degrees of freedom of the t distribution, or null if not positive
+df                 degrees of freedom of the t distribution (Satterthwaite's nu), or null
+interval_method    "normal", "conformal" or "jackknife+": how predictions are covered; absent from
+                   older files, as the next two are
+conformal          null, or a list: studentised leave-one-out residuals, sorted
+left_out           null, or an object: a matrix coef (g, p), packed like the factor, of fits without
+                   some rows each, with lists level and index (g), residuals and fold_of (n)
 factor             rows (k), columns (p) and values: a matrix G, row after row, as base64 of
                    little-endian 64-bit floats
 check              null, or an object: matrices rotations R and loadings L (m, p), packed like
-                   the factor, and a list residual_variances; absent from older files
+                   the factor, a list residual_variances, and t2_moments and q_moments, mean and
+                   variance over rows left out, or null; absent from older files
 preprocessing      null, or an object: steps, a text such as "msc,savgol:15:2:1", and learned, for
                    every step an object of lists of p numbers; absent from older files
 sha256             checksum of everything else: of the object without this entry, keys sorted,
@@ -39,12 +45,15 @@ Its variance is sigma^2 (1/n + |G u|^2), that of a new observation sigma^2 (1 + 
 the intervals use t with ``df`` degrees of freedom. G'G = D A A' D, where A is `Path.coef_factor`
 and D the scales, so these are the intervals of `plsdof.inference.prediction_interval`. The rows
 of G that are zero up to rounding are left out: k = m for PCR, k <= min(n - 1, p) in general, so
-that the factor is never larger than the training data.
+that the factor is never larger than the training data. A conformal interval is the prediction
+plus and minus s sqrt(1 + 1/n + |G u|^2), s the ceil(level (n + 1))-th of ``conformal``. One of
+jackknife+ reaches from a quantile of m_i(x) - |r_i| to one of m_i(x) + |r_i|, where the fit m_i
+without row i predicts level + coef'(x - x_mean) and r_i is the residual it leaves there.
 
 How far a row is from those of the training is (n - 1) |R u|^2, Hotelling's T^2, and
 |u - L'R u|^2, its Q residual; where all scales are 1 or null, null counts as 1 in them. Their
-limits are those of `hotelling_t2` and, with the residual_variances, `q_residuals` in
-`plsdof.chemometrics`.
+limits are the quantiles of g chi^2(h) with the moments, or, without them, those of `hotelling_t2`
+and, with the residual_variances, `q_residuals` in `plsdof.chemometrics`.
 
 Size: 10.7 (k + 2 m) p bytes for the matrices and about 100 p for the rest; 0.3 MB for 60 rows of
 401 wavelengths, 64 MB for 2,000 x 3,000.
@@ -57,14 +66,15 @@ import json
 import os
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from plsdof._core.criteria import Noise, Selection
+from plsdof._core.criteria import CRITERIA, Noise, Selection
 from plsdof._core.inputs import Array, as_choice, as_fraction, as_matrix, read_only
 from plsdof._core.path import Fitted, ModelOfPath, PathLike, PLSPath, as_model
 from plsdof._core.path import Path as ModelPath
@@ -77,7 +87,10 @@ from plsdof.chemometrics.diagnostics import (
     times_predictors,
 )
 from plsdof.chemometrics.rows import (
+    has_left_out_limits,
     jackson_mudholkar,
+    left_out_rows,
+    limit_from_moments,
     residual_factor,
     residual_variances,
     row_units,
@@ -85,7 +98,17 @@ from plsdof.chemometrics.rows import (
 )
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.files.writing import atomic_write
-from plsdof.inference.intervals import INTERVAL_KINDS, Interval, critical_value
+from plsdof.inference import satterthwaite
+from plsdof.inference.conformal import conformal_critical, conformal_scores, jackknife_plus
+from plsdof.inference.intervals import (
+    INTERVAL_METHODS,
+    Interval,
+    conformal_words,
+    critical_value,
+    jackknife_plus_words,
+    normal_words,
+)
+from plsdof.inference.resampling import LeftOut, leave_out
 
 if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
     from plsdof.chemometrics.preprocessing import Preprocessor
@@ -109,11 +132,15 @@ class RowCheck:
         L with the part L'R u of a row that the components reproduce.
     residual_variances : (k,) array
         Eigenvalues of the covariance of what they do not reproduce.
+    t2_moments, q_moments : tuple of two floats, or None
+        Mean and variance of T^2 and Q over rows left out, where the limits come from.
     """
 
     rotations: Array
     loadings: Array
     residual_variances: Array
+    t2_moments: tuple[float, float] | None = None
+    q_moments: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -133,7 +160,8 @@ class PortableModel:
     factor : (k, p) array
         G with var(coef'u) = sigma^2 |G u|^2 for a row u in units of ``x_scale``.
     noise_variance, df : float
-        sigma^2 and n - DoF; nan where they are not defined, and then there are no intervals.
+        sigma^2 and the degrees of freedom of the t distribution; nan where they are not defined,
+        and then there are no intervals.
     n, dof, parameter : float
     method, parameter_name : str
         "pls", "pcr" or "ridge"; "n_components" or "alpha".
@@ -143,6 +171,12 @@ class PortableModel:
         Who made it, and when (UTC).
     check : RowCheck or None
         What T^2 and Q of new rows need, if it was kept and the method has scores.
+    interval_method : str
+        How observations are covered unless asked otherwise: "normal", "conformal", "jackknife+".
+    conformal : (n,) array
+        Sorted scores of conformal intervals; empty if they were not kept.
+    left_out : LeftOut or None
+        Fits without single rows, for jackknife+ intervals.
     preprocessing : Preprocessor or None
         Fitted; applied to new rows before anything else. ``coef`` is for preprocessed rows.
     """
@@ -167,6 +201,9 @@ class PortableModel:
     package: str = ""
     created: str = ""
     check: RowCheck | None = None
+    interval_method: str = "normal"
+    conformal: Array = field(default_factory=lambda: read_only(np.zeros(0)))
+    left_out: LeftOut | None = None
     preprocessing: "Preprocessor | None" = None
 
     @property
@@ -185,21 +222,39 @@ class PortableModel:
         return self.y_mean + self._deviation(X_new) @ self.coef
 
     def predict_interval(
-        self, X_new: Any, *, level: float = 0.95, kind: str = "observation"
+        self,
+        X_new: Any,
+        *,
+        level: float = 0.95,
+        kind: str = "observation",
+        method: str | None = None,
     ) -> Interval:
         """Interval for the mean response, or for a new observation, at each new row.
 
-        The same as `plsdof.inference.prediction_interval`. Cost: O(n_new k p) time.
+        The same as `plsdof.inference.prediction_interval`; by default with the method that the
+        model was kept with. Cost: O(n_new k p) time.
         """
-        as_choice(kind, "kind", INTERVAL_KINDS)
+        as_choice(kind, "kind", ("observation", "mean"))
         level = as_fraction(level, "level")
-        self._require_intervals()
+        how = self.interval_method if method is None else method
+        as_choice(how, "method", INTERVAL_METHODS)
+        how = "normal" if kind == "mean" else how
         deviation = self._deviation(X_new)
+        center = self.y_mean + deviation @ self.coef
+        if how == "jackknife+":
+            return self._jackknife_plus(center, deviation, level)
+        self._require_intervals()
         reach = (deviation / self.x_scale) @ self.factor.T
         spread = 1.0 / self.n + np.vecdot(reach, reach) + float(kind == "observation")
-        std_error = np.sqrt(self.noise_variance * spread)
-        critical = critical_value(level, self.df)
-        center = self.y_mean + deviation @ self.coef
+        if how == "conformal":
+            if not len(self.conformal):
+                self._refuse_method("conformal")
+            std_error, critical = np.sqrt(spread), conformal_critical(self.conformal, level)
+            words = conformal_words(self._model)
+        else:
+            std_error = np.sqrt(self.noise_variance * spread)
+            critical = critical_value(level, self.df)
+            words = normal_words(self._model, kind)
         return Interval(
             center=read_only(center),
             std_error=read_only(std_error),
@@ -207,6 +262,33 @@ class PortableModel:
             upper=read_only(center + critical * std_error),
             level=level,
             critical=critical,
+            assumptions=words,
+        )
+
+    @property
+    def _model(self) -> str:
+        if self.parameter_name == "n_components":
+            return f"{self.parameter:g} component(s)"
+        return f"{self.parameter_name} = {self.parameter:g}"
+
+    def _jackknife_plus(self, center: Array, deviation: Array, level: float) -> Interval:
+        if self.left_out is None:
+            self._refuse_method("jackknife+")
+        limits = jackknife_plus(self.left_out, deviation + self.x_mean, level)
+        return Interval(
+            center=read_only(center),
+            std_error=read_only(np.full(len(center), np.nan)),
+            lower=read_only(limits[:, 0]),
+            upper=read_only(limits[:, 1]),
+            level=level,
+            critical=float("nan"),
+            assumptions=jackknife_plus_words(self._model, choice_inside=True),
+        )
+
+    def _refuse_method(self, method: str) -> NoReturn:
+        raise NotAvailableError(
+            f"Intervals by {method!r} are not available: the model was kept without what they "
+            f"need. Fit and keep it again with `plsdof fit ... --intervals {method} --model FILE`."
         )
 
     def hotelling_t2(self, X_new: Any, *, level: float = 0.95) -> Diagnostic:
@@ -214,6 +296,8 @@ class PortableModel:
         level, check = as_fraction(level, "level"), self._require_check()
         values = (self.n - 1.0) * squared_rows(self._standardized(X_new) @ check.rotations.T)
         limit = t2_limit(self.n, len(check.rotations), level, training=False)
+        if check.t2_moments is not None:
+            limit = limit_from_moments(*check.t2_moments, level)
         return diagnose("t2", values, limit, level)
 
     def q_residuals(self, X_new: Any, *, level: float = 0.95) -> Diagnostic:
@@ -221,7 +305,9 @@ class PortableModel:
         level, check = as_fraction(level, "level"), self._require_check()
         rows = self._standardized(X_new)
         values = squared_rows(rows - (rows @ check.rotations.T) @ check.loadings)
-        if check.residual_variances.any():
+        if check.q_moments is not None:
+            limit = limit_from_moments(*check.q_moments, level)
+        elif check.residual_variances.any():
             limit = jackson_mudholkar(check.residual_variances, level)
         else:
             text = "The components reproduce the training rows: Q has no limit."
@@ -271,7 +357,8 @@ def detach(
     response: str = "y",
     source: Mapping[str, Any] | None = None,
     noise: Noise = None,
-    intervals: bool = True,
+    intervals: bool | str = True,
+    left_out: LeftOut | None = None,
     preprocessing: "Preprocessor | None" = None,
 ) -> PortableModel:
     """Take the chosen model out of a path. Cost: O(p r^2) time, O(p r) memory.
@@ -290,9 +377,13 @@ def detach(
         What the path was fitted to, for the record.
     noise : {"jacobian", "dof", "naive"} or float, optional
         Noise variance; "jacobian" by default.
-    intervals : bool
+    intervals : bool or {"normal", "conformal", "jackknife+"}
         Whether to keep what intervals, T^2 and Q need: all directions of X, which must fit in
-        memory.
+        memory. A word says which intervals the kept model gives by default; "jackknife+" also
+        keeps a fit without each row, which takes as much room as the data.
+    left_out : LeftOut, optional
+        Fits without single rows for "jackknife+", if they are there already; by default the choice
+        is made again in each of them by ``selection``'s criterion.
     preprocessing : Preprocessor, optional
         Fitted; what made the rows of the path from those that people have.
 
@@ -318,7 +409,20 @@ def detach(
     if names is None:
         names = tuple(f"x{i}" for i in range(len(path.units.x_mean)))
     scaling = _scaling_before(model)
-    df = path.spectrum.n - float(path.dof[index])
+    method = "normal"
+    if isinstance(intervals, str):
+        method = as_choice(intervals, "intervals", INTERVAL_METHODS)
+    df, variance = satterthwaite(path, index) if intervals else np.nan, path.noise_at(index, noise)
+    has_rows = bool(intervals) and path.response is not None and not np.isnan(path.dof[index])
+    if method == "jackknife+" and left_out is None:
+        left_out = leave_out(path, partial(_choose_again, selection=selection, noise=noise))
+    if left_out is not None and left_out.coef is not None:
+        # Of the columns as they are measured, as everything in the file.
+        left_out = replace(
+            left_out,
+            coef=read_only(left_out.coef * scaling.factor),
+            x_mean=read_only((path.units.x_mean - scaling.shift) / scaling.factor),
+        )
     factor = _factor(path, index) if intervals else np.zeros((0, len(path.units.x_mean)))
     check = _row_check(path, index) if intervals and isinstance(path, PLSPath) else None
     return PortableModel(
@@ -330,8 +434,8 @@ def detach(
         x_mean=read_only((path.units.x_mean - scaling.shift) / scaling.factor),
         x_scale=read_only(path.units.x_scale / scaling.factor),
         factor=read_only(factor),
-        noise_variance=path.noise_at(index, noise),
-        df=df if df >= 1 and intervals else float("nan"),
+        noise_variance=variance,
+        df=df if np.isfinite(path.dof[index]) else float("nan"),
         n=float(path.spectrum.n),
         dof=float(path.dof[index]),
         method=type(path).__name__.removesuffix("Path").lower(),
@@ -347,8 +451,17 @@ def detach(
         package=f"plsdof {__version__}",
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         check=check,
+        interval_method=method,
+        conformal=conformal_scores(path, index) if has_rows else read_only(np.zeros(0)),
+        left_out=left_out if method == "jackknife+" else None,
         preprocessing=preprocessing,
     )
+
+
+def _choose_again(path: ModelPath, selection: Selection, noise: Noise) -> int:
+    if selection.rule == "given" or selection.criterion not in CRITERIA:
+        return min(selection.index, len(path.dof) - 1)
+    return path.select(selection.criterion, selection.dof, noise, selection.rule).index
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -401,10 +514,14 @@ def _row_check(path: PLSPath, m: int) -> RowCheck:
     path = as_predictor_path(path, "Q").complete()
     T = path.filter.scores[:, :m]
     rotated = T / path.decomposition.singular_values[:, None]
+    left_out = left_out_rows(path, m) if has_left_out_limits(path) else None
+    variances = residual_variances(path, residual_factor(path, m))
     return RowCheck(
         rotations=read_only(np.ascontiguousarray(path.decomposition.to_features(rotated).T)),
         loadings=read_only(np.ascontiguousarray(times_predictors(path, T).T)),
-        residual_variances=read_only(residual_variances(path, residual_factor(path, m))),
+        residual_variances=read_only(variances),
+        t2_moments=None if left_out is None or m == 0 else left_out.moments("t2"),
+        q_moments=None if left_out is None or not variances.any() else left_out.moments("q"),
     )
 
 
@@ -419,6 +536,7 @@ _NUMBERS = ("intercept", "y_mean", "n", "dof", "parameter")
 _MAYBE_NUMBERS = ("noise_variance", "df")
 _VECTORS = ("coef", "x_mean")
 _MAPPINGS = ("choice", "source")
+_LATER = {"check", "interval_method", "conformal", "left_out", "preprocessing"}
 
 
 def save_model(model: PortableModel | Fitted, file: str | os.PathLike[str]) -> None:
@@ -495,7 +613,7 @@ def checksum(content: dict[str, Any]) -> str:
 def to_content(model: PortableModel) -> dict[str, Any]:
     """Return a model as the content of a model file, without checksum."""
     chain = model.preprocessing
-    version = 1 if chain is None else 2
+    version = 1 if chain is None and model.interval_method == "normal" else 2
     content: dict[str, Any] = {"format": FORMAT, "version": version, **vars(model)}
     for key, value in content.items():
         if isinstance(value, float) and not np.isfinite(value):
@@ -505,6 +623,8 @@ def to_content(model: PortableModel) -> dict[str, Any]:
     content["names"] = list(model.names)
     content["factor"] = _packed(model.factor)
     content["check"] = None if model.check is None else _packed_check(model.check)
+    content["left_out"] = None if model.left_out is None else _packed_left_out(model.left_out)
+    content["conformal"] = model.conformal.tolist() if len(model.conformal) else None
     content["preprocessing"] = None if chain is None else chain.to_content()
     # What people look for comes first.
     return dict(sorted(content.items(), key=lambda entry: isinstance(entry[1], list | dict)))
@@ -515,7 +635,7 @@ def from_content(content: dict[str, Any]) -> PortableModel:
     _require_format(content)
     _require_checksum(content)
     known = {"format", "version", "sha256", *PortableModel.__dataclass_fields__}
-    absent = sorted(known - set(content) - {"check", "preprocessing"})  # older files have none
+    absent = sorted(known - set(content) - _LATER)  # older files have none
     if absent:
         raise InvalidInputError(f"the model file lacks {', '.join(absent)}.")
     names = content["names"]
@@ -534,6 +654,11 @@ def _fields(content: dict[str, Any], p: int) -> dict[str, Any]:
     fields["x_scale"] = _scale(content, p)
     fields["factor"] = _unpacked(content, "factor", p)
     fields["check"] = _check(content.get("check"), p)
+    fields["interval_method"] = content.get("interval_method", "normal")
+    if fields["interval_method"] not in INTERVAL_METHODS:
+        _refuse("interval_method", f"one of {', '.join(INTERVAL_METHODS)}")
+    fields["conformal"] = _numbers(content, "conformal")
+    fields["left_out"] = _left_out(content.get("left_out"), fields["x_mean"])
     fields["preprocessing"] = _preprocessing(content.get("preprocessing"), p)
     for key in ("n", "noise_variance", "df"):
         if fields[key] < 0 or (key != "noise_variance" and fields[key] == 0):
@@ -618,11 +743,61 @@ def _unpacked(content: dict[str, Any], key: str, p: int) -> Array:
     return read_only(matrix)
 
 
+def _packed_left_out(left_out: LeftOut) -> dict[str, Any]:
+    assert left_out.coef is not None
+    return {
+        "coef": _packed(left_out.coef),
+        "level": left_out.level.tolist(),
+        "index": left_out.index.tolist(),
+        "residuals": left_out.residuals.tolist(),
+        "fold_of": left_out.fold_of.tolist(),
+    }
+
+
+def _left_out(content: Any, x_mean: Array) -> LeftOut | None:
+    if content is None:
+        return None
+    if not isinstance(content, dict):
+        _refuse("left_out", "an object or null")
+    coef = _unpacked(content, "coef", len(x_mean))
+    level, index = (_numbers(content, key) for key in ("level", "index"))
+    residuals, fold_of = (_numbers(content, key) for key in ("residuals", "fold_of"))
+    known = np.isin(fold_of, np.arange(len(coef)))
+    if not len(level) == len(index) == len(coef) or len(residuals) != len(fold_of):
+        _refuse("left_out", "lists of matching lengths")
+    if not known.all():
+        _refuse("fold_of", f"whole numbers from 0 to {len(coef) - 1}")
+    return LeftOut(
+        residuals=residuals,
+        fold_of=fold_of.astype(np.intp),
+        index=index.astype(np.intp),
+        coef=coef,
+        level=level,
+        x_mean=x_mean,
+    )
+
+
+def _numbers(content: dict[str, Any], key: str) -> Array:
+    """Return a list of numbers of any length; empty for null."""
+    values = content.get(key)
+    size = len(values) if isinstance(values, list) else 0
+    return _vector({key: [] if values is None else values}, key, size)
+
+
+def _moments(content: dict[str, Any], key: str) -> tuple[float, float] | None:
+    if content.get(key) is None:
+        return None
+    mean, variance = _vector(content, key, 2).tolist()
+    return mean, variance
+
+
 def _packed_check(check: RowCheck) -> dict[str, Any]:
     return {
         "rotations": _packed(check.rotations),
         "loadings": _packed(check.loadings),
         "residual_variances": check.residual_variances.tolist(),
+        "t2_moments": check.t2_moments,
+        "q_moments": check.q_moments,
     }
 
 
@@ -639,7 +814,13 @@ def _check(content: Any, p: int) -> RowCheck | None:
     variances = _vector({key: content.get(key)}, key, size)
     if not np.all(variances >= 0):
         _refuse(key, "0 or more")
-    return RowCheck(rotations=rotations, loadings=loadings, residual_variances=variances)
+    return RowCheck(
+        rotations=rotations,
+        loadings=loadings,
+        residual_variances=variances,
+        t2_moments=_moments(content, "t2_moments"),
+        q_moments=_moments(content, "q_moments"),
+    )
 
 
 def _preprocessing(content: Any, p: int) -> "Preprocessor | None":

@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from plsdof._core.criteria import Selection
+from plsdof._core.display import Curve, as_html
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.path import Path
 from plsdof.inference.intervals import CoefficientInference
@@ -26,6 +29,8 @@ class Summary:
         Row labels; the first one is the intercept.
     table : (p + 1, 6) array
         Coefficient, standard error, statistic, p-value, lower and upper limit.
+    assumptions : str
+        What is held fixed and what the p-values test, in one line.
 
     Examples
     --------
@@ -39,6 +44,7 @@ class Summary:
     facts: dict[str, float | str]
     names: tuple[str, ...]
     table: Array
+    assumptions: str = ""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -48,18 +54,40 @@ class Summary:
     def __str__(self) -> str:
         width = max(len(key) for key in self.facts)
         lines = [f"{key:<{width}}  {_shown(value)}" for key, value in self.facts.items()]
-        return "\n".join([*lines, "", *self._rows()])
+        return "\n".join([*lines, "", *self._rows(), *filter(None, [self.assumptions])])
 
     def __repr__(self) -> str:
         return str(self)  # what a console shows without print
 
+    def _repr_html_(self) -> str:
+        """Return the facts, the coefficients that stand out, and a curve of all of them."""
+        order = self._order()
+        columns: dict[str, Any] = {"": [self.names[i] for i in order]}
+        columns |= {name: self.table[order, j] for j, name in enumerate(_COLUMNS)}
+        facts = [f"{key}: {_shown(value)}" for key, value in self.facts.items() if key != "model"]
+        coef = self.table[1:, 0]
+        return as_html(
+            str(self.facts.get("model", "Summary")),
+            columns,
+            notes=["; ".join(facts)],
+            curve=Curve(
+                lines={"coef": (np.arange(len(coef)), coef)},
+                x_label="feature",
+                y_label="coefficient",
+            ),
+        )
+
+    def _order(self) -> npt.NDArray[np.intp]:
+        """Return the rows that are shown: the intercept, then the features that stand out most."""
+        if len(self.names) <= _MOST_ROWS:
+            return np.arange(len(self.names))
+        strongest = 1 + np.argsort(-np.abs(self.table[1:, 2]), kind="stable")
+        return np.concatenate([[0], strongest[: _MOST_ROWS - 1]])
+
     def _rows(self) -> list[str]:
-        order = np.arange(len(self.names))
+        order = self._order()
         note = []
-        if len(order) > _MOST_ROWS:
-            # The intercept, then the features that stand out most.
-            strongest = 1 + np.argsort(-np.abs(self.table[1:, 2]), kind="stable")
-            order = np.concatenate([[0], strongest[: _MOST_ROWS - 1]])
+        if len(order) < len(self.names):
             note = [f"({len(self.names) - _MOST_ROWS} more features; these have the largest |t|)"]
         labels = [_trimmed(self.names[i]) for i in order]
         width = max(map(len, labels))
@@ -94,6 +122,7 @@ def summarize(
         facts=_facts(path, index, result, selection),
         names=("intercept", *map(str, names)),
         table=read_only(np.vstack([_intercept_row(result), _feature_rows(result)])),
+        assumptions=result.assumptions,
     )
 
 
@@ -108,7 +137,8 @@ def _facts(
         "Degrees of Freedom": float(path.dof[index]),
         "noise std deviation": float(np.sqrt(result.noise_variance)),
         "R^2": float(1 - path.rss[index] / total) if total > 0 else float("nan"),
-        "intervals": f"{100 * result.level:g}%, {result.distribution} distribution",
+        "intervals": f"{100 * result.level:g}%, {_reference(result)}, {result.covariance}",
+        "null hypothesis": result.null,
     }
     if result.adjustment != "none":
         facts["p-values"] = f"adjusted ({result.adjustment})"
@@ -116,6 +146,12 @@ def _facts(
         facts[f"criterion ({selection.criterion})"] = float(selection.scores[index])
         facts["choice"] = selection.message
     return facts
+
+
+def _reference(result: CoefficientInference) -> str:
+    if result.distribution == "normal":
+        return "normal distribution"
+    return f"t distribution with {result.degrees_of_freedom:.4g} degrees of freedom"
 
 
 def _feature_rows(result: CoefficientInference) -> Array:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.criteria import CRITERIA, Noise, Selection
+from plsdof._core.criteria import Noise, Selection
 from plsdof._core.fit import method_label
 from plsdof._core.inputs import Array, as_choice
 from plsdof._core.path import Path, PathLike, as_model, as_path
@@ -260,7 +260,8 @@ class CriterionDisplay:
 class ErrorDisplay:
     """Estimates of the error on new rows, in units of the response, side by side.
 
-    RMSECV with error bars; the root of PRESS / n, leave-one-out without refits; the root of GCV.
+    RMSECV with error bars; the root of PRESS / n, leave-one-out without refits (to first order);
+    the root of GCV with smoothed Degrees of Freedom.
 
     Attributes
     ----------
@@ -353,6 +354,9 @@ class ErrorDisplay:
         return self
 
 
+LEAVE_ONE_OUT = "leave-one-out (PRESS)"
+
+
 def error_estimates(
     path: Path, cv: CrossValidation | None
 ) -> tuple[dict[str, Array], dict[str, Array]]:
@@ -364,11 +368,9 @@ def error_estimates(
     if cv is not None:
         errors["RMSECV"] = padded(cv.rmse, size)
         std_errors["RMSECV"] = padded(rmse_std_error(cv), size)
-    for name, label in (("press", "leave-one-out (PRESS)"), ("gcv", "GCV")):
-        if name not in CRITERIA:
-            continue
+    for name, label in (("press", LEAVE_ONE_OUT), ("gcv", "GCV")):
         try:
-            errors[label] = np.sqrt(path.criterion(name))
+            errors[label] = np.sqrt(path.criterion(name, "smoothed"))
         except NotAvailableError:
             continue
     return errors, std_errors

@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.criteria import Selection
-from plsdof._core.inputs import Array, as_fraction, as_response, feature_names
+from plsdof._core.inputs import Array, as_fraction, as_matrix, as_response, feature_names
 from plsdof._core.path import Integers, Path, PLSPath
+from plsdof.chemometrics.merit import TestSet
 from plsdof.complexity.comparison import Comparison
 from plsdof.errors import InvalidInputError
-from plsdof.plotting.curves import padded
+from plsdof.plotting.curves import error_estimates, padded
 from plsdof.plotting.style import FeatureAxis, Fitted, feature_axis, readable
 from plsdof.selection.cross_validation import CrossValidation
 from plsdof.selection.stability import SelectionFrequency
@@ -118,6 +119,12 @@ class Subject:
     level: float
     stability: SelectionFrequency | None
     notes: tuple[str, ...]
+    row_numbers: npt.NDArray[np.intp]
+    groups: tuple[str, ...] | None
+    raw: Array | None
+    raw_names: tuple[str, ...] | None
+    preprocessing: str
+    test: TestSet | None
 
     @cached_property
     def order(self) -> Integers:
@@ -155,6 +162,11 @@ class Subject:
     def cv_std_error(self) -> Array:
         """Standard errors of `cv_error`."""
         return self._from_cv("std_error")
+
+    @cached_property
+    def errors(self) -> tuple[dict[str, Array], dict[str, Array]]:
+        """Errors on new rows by name, and their standard errors; see `error_estimates`."""
+        return error_estimates(self.path, self.cv)
 
     @cached_property
     def shown(self) -> range:
@@ -215,6 +227,11 @@ def make_subject(
     level: float,
     stability: SelectionFrequency | None,
     notes: Iterable[str],
+    row_numbers: Iterable[int] | None = None,
+    groups: Iterable[Any] | None = None,
+    raw: Any = None,
+    preprocessing: str = "",
+    test: TestSet | None = None,
 ) -> Subject:
     """Check that path, choice, data and cross-validation belong together."""
     path, selection = model.path, model.selection
@@ -236,7 +253,7 @@ def make_subject(
         features=features,
         y=y,
         names=path.feature_names or feature_names(X),
-        row_labels=_as_labels(row_labels, len(y)),
+        row_labels=_as_labels(row_labels, len(y), "row_labels"),
         response=response,
         source=source,
         cv=model.cv,
@@ -244,18 +261,42 @@ def make_subject(
         level=as_fraction(level, "level"),
         stability=stability,
         notes=tuple(notes),
+        row_numbers=_as_row_numbers(row_numbers, len(y)),
+        groups=_as_labels(groups, len(y), "groups"),
+        raw=_as_raw(raw, len(y)),
+        raw_names=None if raw is None else feature_names(raw),
+        preprocessing=readable(preprocessing, 200) if preprocessing else "",
+        test=test,
     )
 
 
-def _as_labels(labels: Iterable[Any] | None, n_rows: int) -> tuple[str, ...] | None:
+def _as_labels(labels: Iterable[Any] | None, n_rows: int, what: str) -> tuple[str, ...] | None:
     if labels is None:
         return None
     found = tuple(readable(str(one), 40) for one in labels)
-    if len(found) != n_rows:
-        raise InvalidInputError(
-            f"row_labels has {len(found)} entries for {n_rows} rows; give one for every row of X."
-        )
+    _require_one_per_row(len(found), n_rows, what)
     return found
+
+
+def _as_row_numbers(numbers: Iterable[int] | None, n_rows: int) -> npt.NDArray[np.intp]:
+    found = np.arange(1, n_rows + 1) if numbers is None else np.asarray(list(numbers), np.intp)
+    _require_one_per_row(len(found), n_rows, "row_numbers")
+    return found
+
+
+def _as_raw(raw: Any, n_rows: int) -> Array | None:
+    if raw is None:
+        return None
+    found = as_matrix(raw, "raw")
+    _require_one_per_row(len(found), n_rows, "raw")
+    return found
+
+
+def _require_one_per_row(found: int, n_rows: int, what: str) -> None:
+    if found != n_rows:
+        raise InvalidInputError(
+            f"{what} has {found} entries for {n_rows} rows; give one for every row of X."
+        )
 
 
 def _require_training_rows(path: Path, index: int, features: Array, y: Array) -> None:

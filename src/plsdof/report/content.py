@@ -13,15 +13,18 @@ from plsdof._core.inputs import Array, constant_columns_text
 from plsdof._core.path import Path, PLSPath
 from plsdof._core.work import with_progress
 from plsdof.chemometrics.diagnostics import Diagnostic
+from plsdof.chemometrics.merit import HEADINGS, RMSE_NAMES, figures_of_merit
 from plsdof.chemometrics.rows import outliers
 from plsdof.chemometrics.variables import explained_variance
 from plsdof.complexity.comparison import Comparison
 from plsdof.errors import NotAvailableError
 from plsdof.inference.intervals import CoefficientInference, noise_interval, simultaneous_band
 from plsdof.plotting.coefficients import inference_or_reason
-from plsdof.plotting.curves import TITLES, default_quantity, padded
+from plsdof.plotting.curves import LEAVE_ONE_OUT, TITLES, default_quantity, padded
 from plsdof.plotting.overview import information_criterion
+from plsdof.plotting.rows import left_out_predictions
 from plsdof.plotting.style import is_curve, model_words, readable, spans_decades
+from plsdof.report._matrices import components, importance, spectra
 from plsdof.report._subject import MOST_ROWS, Subject, evenly_spaced, rounded, rounded_one
 from plsdof.selection.cross_validation import CrossValidation
 
@@ -70,7 +73,7 @@ def sample_rows(subject: Subject) -> RowSample:
 def row_facts(subject: Subject, sample: RowSample) -> dict[str, Any]:
     """Return what is known of the rows before any model: number, label, observed response."""
     return {
-        "number": (sample.places + 1).tolist(),
+        "number": subject.row_numbers[sample.places].tolist(),
         "labels": None
         if subject.row_labels is None
         else [subject.row_labels[i] for i in sample.places],
@@ -85,10 +88,11 @@ def row_details(subject: Subject, index: int, sample: RowSample) -> dict[str, An
     """Return fit, residuals and diagnostics of the drawn rows, and the most unusual of all rows."""
     is_chosen = index == subject.selection.index
     numbers = sample.chosen if is_chosen else _row_numbers(subject, index)
-    drawn = sample.places
+    drawn, left_out = sample.places, _left_out(subject, index)
     bits = {kind: 1 << i for i, kind in enumerate(KINDS)}
     return {
         **{name: rounded(values[drawn]) for name, values in numbers.values.items()},
+        "left_out": None if left_out is None else rounded(left_out[drawn]),
         "flags": numbers.flags[drawn].tolist(),
         "limits": {kind: rounded_one(value) for kind, value in numbers.limits.items()},
         "counts": {
@@ -98,6 +102,14 @@ def row_details(subject: Subject, index: int, sample: RowSample) -> dict[str, An
         "suspects": _suspects(subject, numbers),
         "notes": numbers.notes,
     }
+
+
+def _left_out(subject: Subject, index: int) -> Array | None:
+    """Return what was predicted for every row when it was left out; None if that is not known."""
+    cv = subject.cv
+    if cv is None or cv.predictions is None or len(cv.y) != len(subject.y):
+        return None
+    return left_out_predictions(cv, index)
 
 
 def _row_numbers(subject: Subject, index: int) -> _RowNumbers:
@@ -149,7 +161,7 @@ def _suspects(subject: Subject, numbers: _RowNumbers) -> list[dict[str, Any]]:
     table["observed"] = rounded(subject.y[rows])
     return [
         {
-            "row": int(row) + 1,
+            "row": int(subject.row_numbers[row]),
             "label": "" if subject.row_labels is None else subject.row_labels[row],
             "why": ", ".join(
                 word for bit, word in enumerate(KINDS.values()) if numbers.flags[row] >> bit & 1
@@ -158,6 +170,52 @@ def _suspects(subject: Subject, numbers: _RowNumbers) -> list[dict[str, Any]]:
         }
         for k, row in enumerate(rows)
     ]
+
+
+# Rows that took no part in the fit, and how well each kind of row is predicted
+# -----------------------------------------------------------------------------
+
+
+def test_facts(subject: Subject) -> dict[str, Any] | None:
+    """Return what is known of the rows of the test set before any model."""
+    test = subject.test
+    if test is None:
+        return None
+    drawn = evenly_spaced(len(test.observed), MOST_ROWS)
+    labels = test.labels
+    return {
+        "source": readable(test.source, 60) if test.source else "",
+        "number": np.asarray(test.row_numbers)[drawn].tolist(),
+        "labels": None if labels is None else [readable(str(labels[i]), 40) for i in drawn],
+        "observed": rounded(test.observed[drawn]),
+        "total": len(test.observed),
+    }
+
+
+def test_predictions(subject: Subject) -> Array | None:
+    """Return what every model predicts for the test set. Shape (K, rows)."""
+    return None if subject.test is None else subject.path.predict(subject.test.X)
+
+
+def merit_table(subject: Subject, index: int, tested: Array | None) -> list[dict[str, Any]]:
+    """Return figures of merit of one model for fitted, left out and test rows."""
+    sets = [("calibration", subject.y, subject.path.fitted[index])]
+    left_out = _left_out(subject, index)
+    if left_out is not None:
+        sets.append(("cross-validation", subject.y, left_out))
+    if subject.test is not None and tested is not None:
+        sets.append(("test", subject.test.observed, tested[index]))
+    return [_merit(*one) for one in sets if np.isfinite(one[2]).any()]
+
+
+def _merit(name: str, observed: Array, predicted: Array) -> dict[str, Any]:
+    known = np.isfinite(predicted)
+    figures = figures_of_merit(observed[known], predicted[known])
+    numbers = {key: rounded_one(getattr(figures, key)) for key, _, _ in HEADINGS}
+    # A bias of rounding size is none.
+    if abs(figures.bias) < _ROUNDING * float(np.abs(observed).max()):
+        numbers["bias"] = 0
+    return {"name": name, "error": RMSE_NAMES[name], "n": figures.n, **numbers}
 
 
 # The numbers of the models: curves over all of them, and the details of those on the slider
@@ -182,10 +240,36 @@ def all_models(subject: Subject) -> dict[str, Any]:
         "cv_error": subject.cv_error,
         "cv_std_error": subject.cv_std_error,
         "cv_rmse": np.sqrt(subject.cv_error),
+        "loo_rmse": subject.errors[0].get(LEAVE_ONE_OUT, padded(np.array([]), len(path.dof))),
     }
     numbers = {name: [rounded_one(v) for v in values[order]] for name, values in columns.items()}
     words = [model_words(float(v), path.parameter_name) for v in path.parameters[order]]
     return {"words": words, **numbers}
+
+
+def error_curves(subject: Subject) -> list[dict[str, Any]]:
+    """Return estimates of the error on new rows, in units of the response, with error bars."""
+    errors, std_errors = subject.errors
+
+    def shown(values: Array) -> list[Any]:
+        return [rounded_one(v) for v in values[subject.order]]
+
+    return [
+        {
+            "name": name,
+            "value": shown(values),
+            "std_error": shown(std_errors[name]) if name in std_errors else None,
+            "reliable": _reliable(subject) if name == LEAVE_ONE_OUT else None,
+        }
+        for name, values in errors.items()
+        if np.isfinite(values).any()
+    ]
+
+
+def _reliable(subject: Subject) -> list[bool] | None:
+    """Say where leave-one-out without refits can be relied on; None if it can everywhere."""
+    reliable = subject.path.leave_one_out().reliable[subject.order]
+    return None if reliable.all() else reliable.tolist()
 
 
 def explained(subject: Subject) -> Array:
@@ -228,7 +312,9 @@ def criterion_facts(subject: Subject) -> dict[str, Any]:
     }
 
 
-def model_details(subject: Subject, place: int, sample: RowSample) -> dict[str, Any]:
+def model_details(
+    subject: Subject, place: int, sample: RowSample, tested: Array | None
+) -> dict[str, Any]:
     """Return everything the page shows about one model of the slider."""
     index = int(subject.order[place])
     inference, reason = inference_or_reason(subject.path, index, level=subject.level)
@@ -239,6 +325,11 @@ def model_details(subject: Subject, place: int, sample: RowSample) -> dict[str, 
         **_curve(subject, index, inference),
         "strongest": _strongest(subject, index, inference),
         "rows": row_details(subject, index, sample),
+        "test": None
+        if tested is None
+        else rounded(tested[index][evenly_spaced(tested.shape[1], MOST_ROWS)]),
+        "merit": merit_table(subject, index, tested),
+        **importance(subject, index),
     }
 
 
@@ -330,7 +421,7 @@ _METHODS = {
 
 def report_content(subject: Subject, *, progress: bool = False) -> dict[str, Any]:
     """Return the data of a report; all numbers are rounded as they are shown."""
-    sample = sample_rows(subject)
+    sample, tested = sample_rows(subject), test_predictions(subject)
     places: Iterable[int] = subject.shown
     if progress:
         places = with_progress(subject.shown, len(subject.shown), "Models of the report")
@@ -349,7 +440,13 @@ def report_content(subject: Subject, *, progress: bool = False) -> dict[str, Any
         "models": all_models(subject),
         "features": _features(subject),
         "rows": row_facts(subject, sample),
-        "details": [model_details(subject, place, sample) for place in places],
+        "test": test_facts(subject),
+        "merit_headings": [list(one) for one in HEADINGS],
+        "errors": error_curves(subject),
+        "errors_log": spans_decades(np.concatenate([np.zeros(0), *subject.errors[0].values()])),
+        "details": [model_details(subject, place, sample, tested) for place in places],
+        "spectra": spectra(subject, sample.places),
+        "components": components(subject, sample.places),
         "comparison": None
         if subject.comparison is None
         else _compared(subject, subject.comparison),
@@ -419,20 +516,29 @@ def _notes(subject: Subject) -> list[str]:
     """Return what a careful reader should know about this path and this choice."""
     path, index = subject.path, subject.selection.index
     dof, n = float(path.dof[index]), path.spectrum.n
-    notes = [*subject.notes, _constant_columns(subject), path.message]
+    said = _remarks(subject.selection)
+    notes = [*subject.notes, said, _constant_columns(subject), path.message]
     notes.append("" if subject.cv is None else subject.cv.message)
+    by_rule = subject.selection.rule != "given" and "last model" not in said
     is_last = subject.chosen == len(subject.order) - 1 and len(subject.order) > 1
-    if is_last and subject.selection.rule != "given" and not _is_complete(path):
+    if is_last and by_rule and not _is_complete(path):
         notes.append("The richest model tried was chosen: allow more, the best may lie beyond.")
-    if subject.chosen == 0 and path.parameter_name == "n_components":
+    if subject.chosen == 0 and "empty model" not in said and path.parameter_name == "n_components":
         notes.append("The model without predictors was chosen: they do not help to predict.")
-    if dof >= n:
+    if dof >= n and "close to n" not in said:
         notes.append(f"The chosen model has {dof:.1f} Degrees of Freedom for {n:g} observations.")
     if len(subject.shown) < len(subject.order):
         notes.append(
             f"The page describes {len(subject.shown)} of {len(subject.order)} models in detail."
         )
     return list(dict.fromkeys(readable(note, 400) for note in notes if note))
+
+
+def _remarks(selection: Selection) -> str:
+    """Return what is unusual about a choice: its message without what the page says anyway."""
+    if selection.rule == "given" or selection.criterion.startswith("cv-"):
+        return ""
+    return selection.message.partition("Degrees of Freedom). ")[2]
 
 
 def _is_complete(path: Path) -> bool:

@@ -12,6 +12,7 @@ from importlib import metadata, resources
 from typing import Any
 
 from plsdof._core.criteria import Selection
+from plsdof.chemometrics.merit import TestSet
 from plsdof.complexity.comparison import Comparison
 from plsdof.errors import MissingExtraError
 from plsdof.files.writing import atomic_write, check_writable
@@ -27,6 +28,7 @@ _REGISTRATION = re.compile(
     r"(?:[\w$]+\(\),?)+"
     r"(\]\);[\w$]+\.exports=\2\}\);return )"
 )
+_SCRIPTS = ("base", "models", "predictors", "rows", "tables", "page")
 _PACKAGES = ("plsdof", "numpy", "scipy", "plotly", "jinja2")
 
 
@@ -46,6 +48,11 @@ def write_report(
     level: float = 0.95,
     stability: SelectionFrequency | None = None,
     notes: Iterable[str] = (),
+    row_numbers: Iterable[int] | None = None,
+    groups: Iterable[Any] | None = None,
+    raw: Any = None,
+    preprocessing: str = "",
+    test: TestSet | None = None,
     progress: bool = False,
 ) -> None:
     """Write a path and the choice on it as one HTML file that needs no network.
@@ -77,6 +84,16 @@ def write_report(
         Adds how often the same model was chosen.
     notes : sequence of str
         What a reader should know about the data, such as columns and rows left out.
+    row_numbers : sequence of int, optional
+        Numbers of the rows in their file; by default 1, 2, ..., n.
+    groups : sequence, optional
+        Which rows belong together: colours of the scores.
+    raw : (n, q) array or data frame, optional
+        The rows before preprocessing, drawn beside X.
+    preprocessing : str
+        How X was made from ``raw``, in words.
+    test : TestSet, optional
+        Rows that took no part in the fit: adds their predictions and figures of merit.
     progress : bool
         Show a bar on stderr that counts the models described. Needs rich.
 
@@ -114,6 +131,11 @@ def write_report(
         level=level,
         stability=stability,
         notes=notes,
+        row_numbers=row_numbers,
+        groups=groups,
+        raw=raw,
+        preprocessing=preprocessing,
+        test=test,
     )
     page = render(report_content(subject, progress=progress), plotly=plotly, command=command)
     with atomic_write(file) as stream:
@@ -134,7 +156,7 @@ def render(content: dict[str, Any], *, plotly: str, command: str) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    own = _own_file("report.js")
+    own = _own_script()
     return environment.get_template("report.html.j2").render(
         **content,
         number=partial(_number, content),
@@ -203,6 +225,12 @@ def only_scatter(bundle: str) -> str:
     'var b=W(()=>{var a=core();a.register([]);c.exports=a});return b()'
     """
     return _REGISTRATION.sub(r"\1\3", bundle, count=1)
+
+
+def _own_script() -> str:
+    """Return the parts of the script, one subject each, in a scope of their own."""
+    parts = [_own_file(f"script/{name}.js") for name in _SCRIPTS]
+    return '"use strict";\n(function () {\n' + "\n".join(parts) + "})();\n"
 
 
 def _own_file(name: str) -> str:

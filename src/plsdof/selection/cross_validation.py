@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.criteria import Selection, global_minimum, one_standard_error
-from plsdof._core.display import data_frame, one_line, parameter_column
+from plsdof._core.display import Curve, as_html, data_frame, one_line, parameter_column
 from plsdof._core.fit import METHODS, pls_path
 from plsdof._core.inputs import (
     CONSTANT_ULPS,
@@ -392,6 +392,31 @@ class CrossValidation:
         parameters = parameter_column(self.parameters, self.parameter_name)
         measures = {name: getattr(self, name) for name in _COLUMNS}
         return data_frame({self.parameter_name: parameters, **measures})
+
+    def _repr_html_(self) -> str:
+        """Return the errors of all models as a table and a curve, the smallest one marked."""
+        order, name = self.simplest_first, self.parameter_name
+        parameters, error = parameter_column(self.parameters, name)[order], self.mean_error[order]
+        best = int(np.argmin(np.where(np.isnan(error), np.inf, error)))
+        return as_html(
+            repr(self),
+            {
+                name: parameters,
+                "mean error": error,
+                "std error": self.std_error[order],
+                "RMSE": self.rmse[order],
+                "Q2": self.q2[order],
+            },
+            notes=[self.message] if self.message else [],
+            chosen=best,
+            curve=Curve(
+                lines={"mean error": (parameters, error)},
+                x_label=name,
+                y_label="cross-validated error",
+                marked=(float(parameters[best]), float(error[best])),
+                logarithmic=name == "alpha",
+            ),
+        )
 
     def row_losses(self) -> Array:
         """Return each row's share of the mean squared error, averaged over repeats. (rows, K).

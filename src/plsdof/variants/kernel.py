@@ -19,7 +19,7 @@ from scipy.spatial.distance import cdist
 
 from plsdof._core.criteria import Noise
 from plsdof._core.filters import pls_filter
-from plsdof._core.fit import optional_count, report_end
+from plsdof._core.fit import optional_count, remembering, report_end
 from plsdof._core.inputs import (
     Array,
     Standardized,
@@ -538,6 +538,16 @@ class KernelPLSPath(PLSPath):
         """Return the kernel values of new dense rows with the training rows. (n_new, n_rows)."""
         return self.inputs.values(X_new)
 
+    def training_rows(self) -> Array:
+        """Return the predictors of the training rows, as they were given. Shape (n_rows, p)."""
+        if isinstance(self.inputs, GivenKernel):
+            raise NotAvailableError(
+                "Refits without some rows need predictors, and kernel='precomputed' has none; use "
+                "method='normal' or 'conformal', or a kernel function."
+            )
+        spread = np.where(np.isfinite(self.inputs.scale), self.inputs.scale, 0.0)
+        return self.inputs.mean + self.inputs.rows * spread
+
     def __repr__(self) -> str:
         return (
             f"KernelPLSPath({len(self.dof)} models, n={self.spectrum.n:g}, kernel={self.kernel}, "
@@ -622,7 +632,16 @@ def kernel_pls_path(
         inputs, data = _given_kernel(X, y, function, sample_weight)
     else:
         inputs, data = _kernel_rows(X, y, function, scale, sample_weight)
-    return _fit(inputs, data, max_components, strict)
+    again = partial(
+        kernel_pls_path,
+        kernel=kernel,
+        max_components=max_components,
+        gamma=getattr(inputs.kernel, "gamma", None) if function.name in WITH_GAMMA else None,
+        degree=degree,
+        coef0=coef0,
+        scale=scale,
+    )
+    return remembering(_fit(inputs, data, max_components, strict), data, again)
 
 
 def select_kernel(

@@ -21,7 +21,13 @@ from scipy.linalg import lapack
 
 from plsdof._core.criteria import Noise
 from plsdof._core.filters import pls_filter
-from plsdof._core.fit import first_accurate, optional_count, report_end, solvers
+from plsdof._core.fit import (
+    first_accurate,
+    optional_count,
+    remembering,
+    report_end,
+    solvers,
+)
 from plsdof._core.inputs import (
     Array,
     Standardized,
@@ -386,6 +392,14 @@ class PenalizedPLSPath(PLSPath):
         # What the parent maps from rotated coordinates is (I + P)^{-1} X't / (t't).
         return read_only(self.metric.apply(super().x_loadings))
 
+    def training_rows(self) -> Array:
+        """Return X as it was given, from its decomposition. Shape (n_rows, p)."""
+        decomposition = self.decomposition
+        # X'U = (I + P) V S in the notation of the whitened problem.
+        loadings = self.metric.apply(decomposition.feature_basis * decomposition.singular_values)
+        spread = np.where(np.isfinite(self.units.x_scale), self.units.x_scale, 0.0)
+        return self.units.x_mean + (self.rows_of_basis() @ loadings.T) * spread
+
 
 def penalized_pls_path(
     X: Any,
@@ -464,7 +478,18 @@ def penalized_pls_path(
     X, y, sample_weight = opened_table(X, y, sample_weight)
     metric = _metric(as_matrix(X).shape[1], penalty, order, blocks, as_strength(strength))
     data = _standardized(X, y, scale, sample_weight)
-    return _fit(data, metric, float(strength), max_components, solver, strict)
+    path = _fit(data, metric, float(strength), max_components, solver, strict)
+    again = partial(
+        penalized_pls_path,
+        penalty=penalty,
+        order=order,
+        strength=strength,
+        blocks=blocks,
+        max_components=max_components,
+        scale=scale,
+        solver=solver,
+    )
+    return remembering(path, data, again)
 
 
 def select_strength(

@@ -30,7 +30,11 @@ from plsdof._core.fit import (
     default_alphas,
     is_accurate,
     optional_count,
+    pcr_path,
+    pls_path,
+    remembering,
     report_end,
+    ridge_path,
     whole_routes,
 )
 from plsdof._core.inputs import (
@@ -158,7 +162,8 @@ def pls_paths(
     [1, 2]
     """
     method = partial(pls_filter, max_components=optional_count(max_components))
-    paths = _fit_columns(PLSPath, X, Y, method, scale, sample_weight, solver, max_components)
+    again = partial(pls_path, max_components=max_components)
+    paths = _fit_columns(PLSPath, X, Y, method, scale, sample_weight, solver, again, max_components)
     return _reported(paths, strict, max_components)
 
 
@@ -182,7 +187,8 @@ def pcr_paths(
     [np.float64(5.0), np.float64(5.0)]
     """
     method = partial(pcr_filter, max_components=optional_count(max_components))
-    paths = _fit_columns(PCRPath, X, Y, method, scale, sample_weight, solver, max_components)
+    again = partial(pcr_path, max_components=max_components)
+    paths = _fit_columns(PCRPath, X, Y, method, scale, sample_weight, solver, again, max_components)
     return _reported(paths, strict, max_components)
 
 
@@ -211,7 +217,10 @@ def ridge_paths(
         alphas = default_alphas(n or 1.0)  # no weight at all is refused later
     penalties = read_only(as_positive(alphas, "alphas"))
     method = partial(ridge_filter, alphas=penalties)
-    return _fit_columns(RidgePath, X, Y, method, scale, sample_weight, solver, alphas=penalties)
+    again = partial(ridge_path, alphas=penalties)
+    return _fit_columns(
+        RidgePath, X, Y, method, scale, sample_weight, solver, again, alphas=penalties
+    )
 
 
 def refit_columns(
@@ -265,6 +274,7 @@ def _fit_columns(
     scale: bool,
     sample_weight: Any,
     solver: str,
+    again: Callable[..., PathType],
     asked: int | None = None,
     **further: object,
 ) -> ResponsePaths[PathType]:
@@ -273,9 +283,10 @@ def _fit_columns(
     names, responses = as_responses(Y)
     data = standardize(X, responses[:, 0], scale=scale, sample_weight=sample_weight)
     kept = kept_rows(responses, sample_weight)
+    same = partial(again, scale=scale, solver=solver)
     with threads_for(data.X.shape):
         for first in whole_routes(kind, data, method, solver, **further):
-            paths = _others(first, kept)
+            paths = _others(remembering(first, data, same), kept)
             if all(is_accurate(path, asked) for path in paths):
                 break
     return ResponsePaths(paths=paths, names=names)

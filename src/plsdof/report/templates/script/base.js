@@ -1,0 +1,177 @@
+// What everything shares: the data, text, colours, axes and small parts of pictures.
+const content = JSON.parse(document.getElementById("data").textContent);
+const { models, details, features, rows, criterion, comparison, components, spectra, first, chosen } = content;
+const byComponents = content.parameter_name === "n_components";
+// What the reader looks at: the model on the slider, a row, and two components.
+const state = { place: chosen, row: 0, picked: false, across: 1, up: 2, theme: 0 };
+
+// Text. Numbers are shown as they are in the data, so that both say the same.
+const shown = (value) => (value === null ? "not defined" : String(value));
+const brief = (value) => (value === null ? "not defined" : String(Number(value.toPrecision(3))));
+// Plotly reads a little HTML in its labels; names from the data must stay names.
+const label = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+const cut = (text, most) => (text.length > most ? text.slice(0, most - 1) + "…" : text);
+const isNarrow = () => window.innerWidth < 700;
+const responseName = () => label(cut(content.response, isNarrow() ? 20 : 30));
+
+function at(path) {
+  return path.split(".").reduce((value, key) => value[key], content);
+}
+
+function number(path) {
+  const span = document.createElement("span");
+  span.dataset.number = path;
+  span.textContent = shown(at(path));
+  return span;
+}
+
+function element(name, ...children) {
+  const made = document.createElement(name);
+  made.append(...children);
+  return made;
+}
+
+function heading(name, scope) {
+  const made = element("th", name);
+  made.scope = scope;
+  return made;
+}
+
+function fill(id, children) {
+  document.getElementById(id).replaceChildren(...children);
+}
+
+// Tables that are drawn but not read come packed; see report/_matrices.py.
+const STEPS = 65534;
+
+function unpacked(one) {
+  if (!one.values) {
+    const raw = atob(one.data);
+    const bytes = Uint8Array.from(raw, (c) => c.charCodeAt(0)).buffer;
+    const step = one.high === undefined ? 0 : (one.high - one.low) / STEPS;
+    one.values =
+      one.high === undefined
+        ? new Float32Array(bytes)
+        : Array.from(new Uint16Array(bytes), (k) => (k > STEPS ? null : one.low + step * k));
+  }
+  return one.values;
+}
+
+const line = (one, i) => Array.from(unpacked(one).slice(i * one.columns, (i + 1) * one.columns));
+const column = (one, j) => Array.from(unpacked(one)).filter((_, k) => k % one.columns === j);
+
+// Colours follow the styles, which follow the reader's choice of light or dark.
+const DASHES = ["solid", "dash", "dashdot", "dot", "longdash"];
+const SYMBOLS = ["circle", "square", "triangle-up", "diamond", "x"];
+let theme = {};
+
+function readTheme() {
+  const styles = getComputedStyle(document.documentElement);
+  const color = (name) => styles.getPropertyValue("--" + name).trim();
+  const names = ["ink", "muted", "paper", "reference", "grid", "band", "wide-band", "cv-band"];
+  theme = Object.fromEntries(names.map((name) => [name, color(name)]));
+  theme.lines = [1, 2, 3, 4, 5].map((i) => color("line-" + i));
+  theme.classes = [1, 2, 3, 4, 5].map((i) => color("class-" + i));
+  state.theme += 1;
+}
+
+// Axes.
+function axis(title, more) {
+  return Object.assign(
+    {
+      title: { text: title, standoff: 8, font: { size: 13 } },
+      automargin: true,
+      fixedrange: true,
+      exponentformat: "power",
+      gridcolor: theme.grid,
+      linecolor: theme.reference,
+      zeroline: false,
+      ticks: "outside",
+      tickcolor: theme.reference,
+    },
+    more
+  );
+}
+
+const zeroAxis = (title, more) => axis(title, Object.assign({ zeroline: true, zerolinecolor: theme.reference }, more));
+
+// A wavelength is a name: 12000, neither 12k nor 1.2 times ten to the fourth.
+const wavelengthAxis = (title, more) => axis(title, Object.assign({ exponentformat: "none" }, more));
+
+function layout(x, y, more) {
+  return Object.assign(
+    {
+      xaxis: x,
+      yaxis: y,
+      height: isNarrow() ? 280 : 330,
+      margin: { l: 10, r: 12, t: 12, b: 10 },
+      font: { family: "system-ui, 'DejaVu Sans', sans-serif", size: 13, color: theme.ink },
+      paper_bgcolor: theme.paper,
+      plot_bgcolor: theme.paper,
+      // A point for decimals and nothing for thousands.
+      separators: ".",
+      hovermode: "closest",
+      hoverlabel: { bgcolor: theme.paper, bordercolor: theme.reference, font: { color: theme.ink } },
+      dragmode: false,
+      showlegend: true,
+      legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: 12 } },
+    },
+    more
+  );
+}
+
+// Ticks of a logarithmic axis: powers of ten, with 2 and 5 between where there are few.
+function logAxis(title, values, more) {
+  const known = values.filter((v) => v !== null && v > 0).map(Math.log10);
+  const low = Math.floor(Math.min(...known));
+  const high = Math.ceil(Math.max(...known));
+  const steps = high - low > 3 ? [1] : [1, 2, 5];
+  const every = Math.ceil((high - low) / 8);
+  const ticks = [];
+  for (let k = low; k <= high; k += every) ticks.push(...steps.map((s) => Number(s + "e" + k)));
+  const text = ticks.map((v) => (high - low > 5 ? "10<sup>" + Math.log10(v) + "</sup>" : String(v)));
+  return axis(title, Object.assign({ type: "log", tickvals: ticks, ticktext: text }, more));
+}
+
+const valueAxis = (title, isLog, values, more) => (isLog ? logAxis(title, values, more) : axis(title, more));
+
+// Small parts.
+function ring(x, y, more) {
+  return Object.assign(
+    {
+      x: [x],
+      y: [y],
+      mode: "markers",
+      marker: { symbol: "circle-open", size: 15, color: theme.ink, line: { width: 2.5 } },
+      hoverinfo: "skip",
+      showlegend: false,
+    },
+    more
+  );
+}
+
+function band(x, low, high, fillcolor, more) {
+  const none = { width: 0 };
+  const base = { x: x, mode: "lines", line: none, hoverinfo: "skip", showlegend: false };
+  return [
+    Object.assign({}, base, { y: low }, more),
+    Object.assign({}, base, { y: high, fill: "tonexty", fillcolor: fillcolor }, more),
+  ];
+}
+
+function limit(direction, value) {
+  if (value === null || value === undefined) return [];
+  const style = { color: theme.reference, width: 1.5, dash: "dash" };
+  if (direction === "x") {
+    return [{ type: "line", x0: value, x1: value, y0: 0, y1: 1, yref: "paper", line: style }];
+  }
+  return [{ type: "line", y0: value, y1: value, x0: 0, x1: 1, xref: "paper", line: style }];
+}
+
+function around(values) {
+  const known = values.filter((v) => v !== null && v !== undefined);
+  if (!known.length) return [-1, 1];
+  const ends = known.reduce((e, v) => [Math.min(e[0], v), Math.max(e[1], v)], [Infinity, -Infinity]);
+  const edge = 0.05 * (ends[1] - ends[0]) || 0.5;
+  return [ends[0] - edge, ends[1] + edge];
+}

@@ -1,0 +1,136 @@
+// Pictures over the predictors: coefficients, importance, loadings and weights, spectra.
+const isNamed = features.layout === "names";
+const everyFeature = features.names.map((_, j) => j);
+const canZoom = () => window.matchMedia("(pointer: fine)").matches && !isNarrow();
+const zooming = () => ({ dragmode: canZoom() ? "zoom" : false });
+const featureAxis = () => wavelengthAxis(features.title, { fixedrange: !canZoom() });
+
+// Names of the predictors down the side, in the order of the columns.
+function nameAxis(places, most) {
+  const names = places.map((j) => label(cut(features.names[j], isNarrow() ? 16 : most)));
+  return axis("", { tickvals: names.map((_, k) => k), ticktext: names, range: [names.length - 0.5, -0.5] });
+}
+
+const namedHeight = (count) => 90 + 24 * Math.max(4, count);
+
+// One or more values per predictor. 'places' tells which predictors the values belong to.
+function overFeatures(series, title, places, bound) {
+  const data = series.map((one) => {
+    const color = theme.lines[one.style];
+    const text = one.values.map((v, k) => label(features.names[places[k]] + ": " + one.name + " " + brief(v)));
+    const base = { text: text, hovertemplate: "%{text}<extra></extra>", name: one.name };
+    if (isNamed) {
+      const marker = { color: color, size: 9, symbol: SYMBOLS[one.style] };
+      return Object.assign({ x: one.values, y: places.map((_, k) => k), mode: "markers", marker: marker }, base);
+    }
+    const style = { color: color, width: 1.6, dash: DASHES[one.dash === undefined ? one.style : one.dash] };
+    const x = places.map((j) => features.positions[j]);
+    return Object.assign({ x: x, y: one.values, mode: "lines", line: style, fill: one.fill }, base);
+  });
+  const more = { showlegend: series.length > 1, shapes: limit(isNamed ? "x" : "y", bound) };
+  if (isNamed) {
+    return [data, layout(zeroAxis(title), nameAxis(places, 20), Object.assign(more, { height: namedHeight(places.length) }))];
+  }
+  const y = bound === null || bound === undefined ? {} : { range: around([0, bound, ...[].concat(...series.map((one) => one.values))]) };
+  return [data, layout(featureAxis(), zeroAxis(title, y), Object.assign(more, zooming()))];
+}
+
+// Coefficients.
+function drawCoefficients() {
+  const one = details[state.place - first];
+  const between = (j) => (one.lower ? " [" + shown(one.lower[j]) + ", " + shown(one.upper[j]) + "]" : "");
+  const text = one.coef.map((v, j) => label(features.names[j] + ": " + shown(v) + between(j)));
+  const base = { text: text, hovertemplate: "%{text}<extra></extra>", name: "coefficient" };
+  const per = isNarrow() && isNamed ? "response per sd" : "response per " + features.per;
+  return isNamed ? namedBars(one, base, per) : bandCurve(one, base, per);
+}
+
+// Limits that hold for all predictors at once: further from the coefficients by one factor.
+const widened = (one, limits) => limits.map((v, j) => one.coef[j] + one.widening * (v - one.coef[j]));
+const ONE_BY_ONE = content.level + "%, one at a time";
+const AT_ONCE = content.level + "%, all at once";
+
+function bandCurve(one, base, per) {
+  const x = features.positions;
+  const data = [];
+  if (one.lower) {
+    data.push(...band(x, widened(one, one.lower), widened(one, one.upper), theme["wide-band"]));
+    data.push(...band(x, one.lower, one.upper, theme.band));
+    Object.assign(data[1], { showlegend: true, name: AT_ONCE });
+    Object.assign(data[3], { showlegend: true, name: ONE_BY_ONE });
+  }
+  const style = { color: theme.lines[0], width: 1.6 };
+  data.push(Object.assign({ x: x, y: one.coef, mode: "lines", line: style }, base));
+  return [data, layout(featureAxis(), zeroAxis(per), zooming())];
+}
+
+function namedBars(one, base, per) {
+  const places = everyFeature;
+  const data = [];
+  // One broken line holds all intervals.
+  const bars = (low, high, width, name) => {
+    const x = [].concat(...places.map((j) => [low[j], high[j], null]));
+    const y = [].concat(...places.map((j) => [j, j, null]));
+    const style = { color: theme.lines[0], width: width };
+    data.push({ x: x, y: y, mode: "lines", line: style, hoverinfo: "skip", name: name });
+  };
+  if (one.lower) {
+    bars(widened(one, one.lower), widened(one, one.upper), 1.2, AT_ONCE);
+    bars(one.lower, one.upper, 4, ONE_BY_ONE);
+  }
+  const marker = { color: theme.lines[0], size: 9 };
+  data.push(Object.assign({ x: one.coef, y: places, mode: "markers", marker: marker }, base));
+  return [data, layout(zeroAxis(per), nameAxis(places, 40), { height: namedHeight(places.length) })];
+}
+
+// Importance of the predictors in the model on the slider.
+function drawVip() {
+  const one = details[state.place - first];
+  const series = one.vip ? [{ name: "VIP", values: unpacked(one.vip), style: 0 }] : [];
+  return overFeatures(series, "VIP", everyFeature, 1);
+}
+
+function drawSelectivity() {
+  const one = details[state.place - first];
+  const series = one.selectivity ? [{ name: "ratio", values: unpacked(one.selectivity), style: 0 }] : [];
+  return overFeatures(series, "selectivity ratio", everyFeature, one.selectivity_limit);
+}
+
+// Loadings and weights of the two components that the scores are drawn of.
+function drawLoadings(what, title) {
+  const numbers = state.across === state.up ? [state.across] : [state.across, state.up];
+  const series = numbers.map((k, i) => ({ name: "component " + k, values: column(components[what], k - 1), style: i }));
+  const [data, plan] = overFeatures(series, title, components.picked, null);
+  return [data, Object.assign(plan, { showlegend: true })];
+}
+
+// Spectra, coloured by the class of the response; a row that was picked is thick.
+// The rows of a class are one line with gaps, which is much faster to draw than many lines.
+function drawSpectra(table) {
+  const gap = [null];
+  const data = spectra.classes.map(([low, high], kind) => {
+    const members = spectra.class_of.map((k, i) => (k === kind ? i : -1)).filter((i) => i >= 0);
+    const perPoint = (value) => [].concat(...members.map((i) => new Array(table.positions.length + 1).fill(value(spectra.row[i]))));
+    return {
+      x: [].concat(...members.map(() => [...table.positions, ...gap])),
+      y: [].concat(...members.map((i) => [...line(table.values, i), ...gap])),
+      mode: "lines",
+      line: { color: theme.classes[classColor(kind)], width: 1 },
+      opacity: 0.8,
+      name: low === high ? shown(low) : shown(low) + " to " + shown(high),
+      customdata: perPoint((row) => row),
+      text: perPoint((row) => rowWords(row) + "<br>" + responseName() + " " + shown(rows.observed[row])),
+      hovertemplate: "%{text}<extra></extra>",
+    };
+  });
+  const mine = spectra.row.indexOf(state.row);
+  if (state.picked && mine >= 0) {
+    const style = { color: theme.ink, width: 2.5 };
+    data.push({ x: table.positions, y: line(table.values, mine), mode: "lines", line: style, hoverinfo: "skip", name: rowWords(state.row) });
+  }
+  const x = wavelengthAxis(table.title, { fixedrange: !canZoom() });
+  return [data, layout(x, axis(table.kind === "raw" ? "value" : "preprocessed value"), zooming())];
+}
+
+// Few classes take the ends of the scale.
+const classColor = (kind) => (spectra.classes.length < 2 ? 0 : Math.round((kind * 4) / (spectra.classes.length - 1)));

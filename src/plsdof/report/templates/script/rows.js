@@ -1,0 +1,222 @@
+// Pictures of the rows: predictions, residuals, leverage, distances, scores, contributions.
+const rowName = (i) => (rows.labels ? rows.labels[i] : String(rows.number[i]));
+const rowWords = (i) => (rows.labels ? "" : "row ") + label(rowName(i));
+const here = () => details[state.place - first].rows;
+const bit = (kind) => 1 << ["t2", "q", "leverage", "studentized"].indexOf(kind);
+const bare = { showlegend: false };
+
+// Sides of a point where its name may stand: across and down, in halves of the name's size.
+const ruler = document.createElement("canvas").getContext("2d");
+ruler.font = "12px system-ui, 'DejaVu Sans', sans-serif";
+const SIDES = { middle: 0, center: 0, top: -1, bottom: 1, left: -1, right: 1 };
+const PLACES = ["top center", "bottom center", "middle right", "middle left"].concat(
+  ["top right", "top left", "bottom right", "bottom left"]
+);
+
+// Stand each name where it covers no diamond and no other name, or leave it to the hover text.
+function placeNames(spots, names) {
+  const apart = (a, b) => Math.abs(a.x - b.x) >= a.w + b.w || Math.abs(a.y - b.y) >= a.h + b.h;
+  const taken = spots.map((spot) => ({ x: spot.x, y: spot.y, w: 6, h: 6 }));
+  return names.map((name, k) => {
+    const size = { w: ruler.measureText(name).width / 2 + 3, h: 8 };
+    for (const place of PLACES) {
+      const [down, across] = place.split(" ").map((word) => SIDES[word]);
+      const box = { x: spots[k].x + across * (size.w + 6), y: spots[k].y + down * (size.h + 6), ...size };
+      const inside = box.x - box.w >= 0 && box.x + box.w <= spots[k].width;
+      if (inside && taken.every((other) => apart(box, other))) {
+        taken.push(box);
+        return place;
+      }
+    }
+    return "";
+  });
+}
+
+// Points of the rows where 'kept' is true; those of a few carry their name.
+// The frame has the ranges of the axes, what they are called, and the width of the picture.
+function pointsOf(kept, x, y, frame, style, named) {
+  // Axes and their titles take about so many pixels.
+  const [width, height] = [frame.width - 80, isNarrow() ? 210 : 260];
+  const spot = (i) => ({
+    x: (width * (x[i] - frame.x[0])) / (frame.x[1] - frame.x[0]),
+    y: (height * (frame.y[1] - y[i])) / (frame.y[1] - frame.y[0]),
+    width: width,
+  });
+  const short = kept.map((i) => cut(rowName(i), 14));
+  const places = named ? placeNames(kept.map(spot), short) : [];
+  return Object.assign(
+    {
+      x: kept.map((i) => x[i]),
+      y: kept.map((i) => y[i]),
+      customdata: kept,
+      hovertext: kept.map((i) => rowWords(i) + "<br>" + frame.names[0] + " " + brief(x[i]) + "<br>" + frame.names[1] + " " + brief(y[i])),
+      text: places.map((place, k) => (place ? label(short[k]) : "")),
+      mode: named ? "markers+text" : "markers",
+      textposition: places.map((place) => place || "top center"),
+      textfont: { size: 12, color: theme.ink },
+      cliponaxis: false,
+      hovertemplate: "%{hovertext}<extra></extra>",
+    },
+    style
+  );
+}
+
+const where = (flags, wanted) => flags.map((flag, i) => (flag === wanted ? i : -1)).filter((i) => i >= 0);
+const FEW = 8;
+
+// Rows beyond a limit of the picture (bits of flags) are diamonds; the row in view has a ring.
+function points(one, x, y, bits, frame) {
+  const beyond = one.flags.map((flag) => (flag & bits) > 0);
+  const far = where(beyond, true);
+  return [
+    pointsOf(where(beyond, false), x, y, frame, { marker: { color: theme.lines[0], size: 7, symbol: "circle-open" } }, false),
+    pointsOf(far, x, y, frame, { marker: { color: theme.lines[1], size: 9, symbol: "diamond" } }, far.length <= FEW),
+    ring(x[state.row], y[state.row]),
+  ];
+}
+
+// The same window for all models, so that the points move and not the axes.
+const range = around([].concat(rows.observed, ...details.map((one) => one.rows.fitted)));
+const test = content.test;
+
+// Predicted against measured: rows of the fit, left out in cross-validation, kept for a test.
+function drawFit(width) {
+  const one = here();
+  const style = { color: theme.reference, width: 1.5 };
+  const left = one.left_out || [];
+  const tested = details[state.place - first].test || [];
+  const ends = around([...range, ...left, ...tested, ...(test ? test.observed : [])]);
+  const frame = { x: ends, y: ends, width: width, names: ["measured", "predicted"] };
+  const data = [{ x: ends, y: ends, mode: "lines", line: style, hoverinfo: "skip", showlegend: false }];
+  const [inside, beyond, mine] = points(one, rows.observed, one.fitted, bit("studentized"), frame);
+  const several = left.length > 0 || test !== null;
+  if (several) Object.assign(inside, { name: "calibration", showlegend: true });
+  data.push(inside, Object.assign(beyond, { name: "calibration", showlegend: false }));
+  if (left.length) {
+    const marker = { color: theme.lines[4], size: 7, symbol: "square-open" };
+    const everybody = left.map((_, i) => i);
+    const drawn = pointsOf(everybody, rows.observed, left, frame, { marker: marker, name: "cross-validation" }, false);
+    data.push(drawn);
+  }
+  if (test) data.push(testPoints(tested));
+  data.push(mine);
+  const name = responseName();
+  const plan = Object.assign({ showlegend: several }, several && isNarrow() ? { height: 330 } : {});
+  return [data, layout(axis("measured " + name, { range: ends }), axis("predicted " + name, { range: ends }), plan)];
+}
+
+function testPoints(predicted) {
+  const name = (i) => (test.labels ? label(test.labels[i]) : "row " + test.number[i]);
+  return {
+    x: test.observed,
+    y: predicted,
+    mode: "markers",
+    marker: { color: theme.lines[2], size: 8, symbol: "triangle-up" },
+    name: "test",
+    hovertext: predicted.map((v, i) => "test " + name(i) + "<br>measured " + shown(test.observed[i]) + "<br>predicted " + shown(v)),
+    hovertemplate: "%{hovertext}<extra></extra>",
+  };
+}
+
+function drawResiduals(width) {
+  const one = here();
+  const frame = { x: range, y: around(one.residual), width: width, names: ["fitted", "residual"] };
+  const data = points(one, one.fitted, one.residual, bit("studentized"), frame);
+  const y = zeroAxis("measured − fitted", { range: frame.y });
+  return [data, layout(axis("fitted " + responseName(), { range: range }), y, bare)];
+}
+
+function drawLeverage(width) {
+  const one = here();
+  const scaled = Boolean(one.studentized);
+  const values = scaled ? one.studentized : one.residual;
+  const title = scaled ? "studentised residual" : "measured − fitted";
+  const bits = bit("leverage") | (scaled ? bit("studentized") : 0);
+  const beyond = scaled ? one.limits.studentized : null;
+  const frame = {
+    x: around([...one.leverage, one.limits.leverage]),
+    y: around([...values, beyond, beyond === null ? null : -beyond]),
+    width: width,
+    names: ["leverage", title],
+  };
+  const data = points(one, one.leverage, values, bits, frame);
+  const shapes = [
+    ...limit("x", one.limits.leverage),
+    ...limit("y", beyond),
+    ...limit("y", beyond === null ? null : -beyond),
+  ];
+  const y = zeroAxis(title, { range: frame.y });
+  return [data, layout(axis("leverage", { range: frame.x }), y, { showlegend: false, shapes: shapes })];
+}
+
+function drawDistance(width) {
+  const one = here();
+  const frame = {
+    x: around([0, ...one.t2, one.limits.t2]),
+    y: around([0, ...one.q, one.limits.q]),
+    width: width,
+    names: ["T²", "Q"],
+  };
+  const data = points(one, one.t2, one.q, bit("t2") | bit("q"), frame);
+  const shapes = [...limit("x", one.limits.t2), ...limit("y", one.limits.q)];
+  const x = axis("T² (within the model)", { range: frame.x });
+  const y = axis("Q (beside the model)", { range: frame.y });
+  return [data, layout(x, y, { showlegend: false, shapes: shapes })];
+}
+
+// Contributions to T² and Q of the row in view, by the formulas of plsdof.chemometrics.contributions.
+function contributions(m) {
+  const { columns: width } = components.loadings;
+  const [P, R] = [unpacked(components.loadings), unpacked(components.rotations)];
+  const x = line(components.x, state.row);
+  const t = line(components.scores, state.row).slice(0, m);
+  const scaled = t.map((v, j) => v / components.spread[j] ** 2);
+  const times = (matrix, k, vector) => vector.reduce((sum, v, j) => sum + matrix[k * width + j] * v, 0);
+  const residual = x.map((v, k) => v - times(P, k, t));
+  return { t2: x.map((v, k) => v * times(R, k, scaled)), q: residual.map((e) => e * Math.abs(e)) };
+}
+
+function drawContributions(kind, title) {
+  const m = models.parameter[state.place];
+  const values = m > components.count ? [] : contributions(m)[kind];
+  const series = [{ name: "contribution", values: values, style: kind === "q" ? 1 : 0, dash: 0, fill: isNamed ? undefined : "tozeroy" }];
+  return overFeatures(series, "part of " + title, components.picked.slice(0, values.length), null);
+}
+
+// Scores of two components: groups differ in colour and symbol, rows beyond the ellipse have names.
+function drawScores(width) {
+  const [a, b] = [state.across - 1, state.up - 1];
+  const [x, y] = [column(components.scores, a), column(components.scores, b)];
+  const [ra, rb] = [components.half_axes[a], components.half_axes[b]];
+  const frame = {
+    x: around([...x, ra, ra === null ? null : -ra]),
+    y: around([...y, rb, rb === null ? null : -rb]),
+    width: width,
+    names: ["component " + (a + 1), "component " + (b + 1)],
+  };
+  const data = [];
+  if (ra !== null && rb !== null && a !== b) {
+    const angles = Array.from({ length: 121 }, (_, k) => (k * Math.PI) / 60);
+    const style = { color: theme.reference, width: 1.5, dash: "dash" };
+    const circle = { x: angles.map((u) => ra * Math.cos(u)), y: angles.map((u) => rb * Math.sin(u)) };
+    data.push(Object.assign(circle, { mode: "lines", line: style, hoverinfo: "skip", name: "T² of these two, " + content.level + "%" }));
+  }
+  const outside = x.map((v, i) => ra !== null && rb !== null && (v / ra) ** 2 + (y[i] / rb) ** 2 > 1);
+  const few = outside.filter(Boolean).length <= 2 * FEW;
+  const names = components.group_of ? components.groups : ["rows"];
+  names.forEach((name, g) => {
+    const member = x.map((_, i) => !components.group_of || components.group_of[i] === g);
+    const symbol = SYMBOLS[g % 5] + (g < 5 ? "-open" : "");
+    const marker = { color: theme.lines[g % 5], size: 8, symbol: symbol };
+    const style = { marker: marker, name: label(cut(name, isNarrow() ? 20 : 40)), showlegend: components.group_of !== null, legendgroup: "g" + g };
+    data.push(pointsOf(where(member.map((v, i) => v && !outside[i]), true), x, y, frame, style, false));
+    const far = where(member.map((v, i) => v && outside[i]), true);
+    if (far.length) data.push(pointsOf(far, x, y, frame, Object.assign({}, style, { showlegend: false }), few));
+  });
+  data.push(ring(x[state.row], y[state.row]));
+  const title = (k) => "component " + (k + 1) + " (" + components.x_share[k] + "% of X, " + components.y_share[k] + "% of y)";
+  const short = (k) => "component " + (k + 1) + " (" + Math.round(components.x_share[k]) + "% of X)";
+  const words = isNarrow() ? short : title;
+  const zero = (k, ends) => zeroAxis(words(k), { range: ends });
+  return [data, layout(zero(a, frame.x), zero(b, frame.y), { height: isNarrow() ? 330 : 430 })];
+}

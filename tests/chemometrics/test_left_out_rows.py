@@ -1,0 +1,66 @@
+"""Limits of T^2 and Q from rows left out, and contributions of variables."""
+
+import numpy as np
+import pytest
+from _helpers.problems import make_problem
+from scipy import stats
+
+from plsdof import kernel_pls_path, pls_path
+from plsdof.chemometrics import hotelling_t2, left_out_rows, outliers, q_residuals
+from plsdof.variants import penalized_pls_path
+
+
+def factor_rows(rng, n, *, log_normal=False):
+    loadings = np.random.default_rng(5).normal(size=(3, 20))
+    scores = rng.normal(size=(n, 3))
+    rows = scores @ loadings + 0.3 * rng.normal(size=(n, 20))
+    return (np.exp(0.3 * rows) if log_normal else rows), scores[:, 0]
+
+
+@pytest.mark.parametrize("make", [pls_path, penalized_pls_path])
+def test_values_are_those_of_fits_without_the_fold(make):
+    X, y = make_problem(24, 6, seed=1)
+    found = left_out_rows(make(X, y, max_components=4), 2, cv=4)
+    test = np.arange(24) % 4 == 1
+    part = make(X[~test], y[~test], max_components=2)
+    np.testing.assert_allclose(found.t2[test], hotelling_t2(part, 2, X[test]).values, rtol=1e-8)
+    np.testing.assert_allclose(found.q[test], q_residuals(part, 2, X[test]).values, rtol=1e-8)
+    mean, variance = found.t2.mean(), found.t2.var(ddof=1)
+    df = 2 * mean**2 / variance
+    expected = mean / df * stats.chi2.ppf(0.9, df)
+    assert found.limit("t2", 0.9).value == pytest.approx(expected)
+
+
+def test_new_rows_have_cross_validated_limits_and_training_rows_have_not():
+    X, y = make_problem(30, 5, seed=2)
+    path = pls_path(X, y)
+    assert hotelling_t2(path, 2, X).method == "cross-validated"
+    assert hotelling_t2(path, 2).method == "beta distribution"
+    assert q_residuals(path, 2, X).method == "cross-validated"
+    assert q_residuals(path, 2).method == "jackson-mudholkar"
+    table = outliers(path, 2, y, X)
+    assert table.t2.limit == hotelling_t2(path, 2, X).limit
+    assert table.q.limit == q_residuals(path, 2, X).limit
+
+
+def test_kernel_models_have_left_out_t2_but_no_q():
+    X, y = make_problem(30, 3, seed=3)
+    found = left_out_rows(kernel_pls_path(X, y), 2)
+    assert found.q is None
+    assert np.all(found.t2 > 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("log_normal", [False, True])
+def test_false_alarms_on_new_rows_are_near_the_level(log_normal):
+    rng = np.random.default_rng(0)
+    alarms = {"t2": [], "q": []}
+    for _ in range(100):
+        X, signal = factor_rows(rng, 60, log_normal=log_normal)
+        X_new, _ = factor_rows(rng, 100, log_normal=log_normal)
+        path = pls_path(X, signal + rng.normal(size=60), 3)
+        for name, measure in (("t2", hotelling_t2), ("q", q_residuals)):
+            alarms[name].append(measure(path, 3, X_new).flags.mean())
+    # Standard errors are about 0.4 %.
+    assert 0.03 <= np.mean(alarms["t2"]) <= 0.08
+    assert 0.03 <= np.mean(alarms["q"]) <= 0.08

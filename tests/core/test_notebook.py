@@ -1,0 +1,155 @@
+"""What a notebook shows: HTML that is complete, safe and says what matters."""
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from _helpers.problems import make_problem
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from plsdof import (
+    KernelPLSRegressor,
+    PCRegressor,
+    PLS2Regressor,
+    PLSRegressor,
+    RidgeRegressor,
+    compare_paths,
+    cross_validate,
+    kernel_pls_path,
+    pcr_path,
+    pls_path,
+    ridge_path,
+)
+from plsdof._core.display import Curve, as_html
+
+X, Y = make_problem(40, 6, seed=2, decay=1)
+EVIL = "<script>alert('x')</script>"
+TABLE = pd.DataFrame(X, columns=[EVIL, *"bcdef"])
+
+
+class Page(HTMLParser):
+    """Collects tags, what they refer to, and checks that they are closed in order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.open, self.links, self.words = [], [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.links += [value for name, value in attrs if name in ("src", "href")]
+        if tag not in ("path", "polyline", "circle", "br"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):  # noqa: ARG002
+        self.tags.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+RESULTS = {
+    "pls": lambda: pls_path(TABLE, Y),
+    "pcr": lambda: pcr_path(TABLE, Y),
+    "ridge": lambda: ridge_path(TABLE, Y),
+    "kernel": lambda: kernel_pls_path(TABLE, Y, max_components=4),
+    "selection": lambda: pls_path(TABLE, Y).select("bic"),
+    "selection, ridge": lambda: ridge_path(TABLE, Y).select("bic"),
+    "summary": lambda: PLSRegressor(2).fit(TABLE, Y).summary(),
+    "comparison": lambda: compare_paths(X, Y),
+    "comparison, validated": lambda: compare_paths(X, Y, cv=4),
+    "validation": lambda: cross_validate(X, Y, cv=4),
+    "validation, ridge": lambda: cross_validate(X, Y, "ridge", cv=4),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_results_show_a_table_and_a_curve_without_any_resource(name):
+    page = Page(RESULTS[name]()._repr_html_())
+    assert {"table", "svg", "polyline"} <= set(page.tags)
+    assert "script" not in page.tags
+    assert page.links == []
+    assert page.tags.count("tr") >= 2
+
+
+def numbers(html, heading):
+    """Return the column of a table."""
+    head, *rows = re.findall(r"<tr.*?</tr>", html)
+    place = re.findall(r"<th>(.*?)</th>", head).index(heading)
+    return [float(re.findall(r"<td>(.*?)</td>", row)[place]) for row in rows]
+
+
+def test_the_numbers_are_those_of_the_result():
+    path = pls_path(X, Y)
+    found = numbers(path._repr_html_(), "Degrees of Freedom")
+    np.testing.assert_allclose(found, path.dof, rtol=1e-3)
+    result = cross_validate(X, Y)
+    np.testing.assert_allclose(
+        numbers(result._repr_html_(), "mean error"), result.mean_error, rtol=1e-3
+    )
+    table = compare_paths(X, Y, ["pls", "pcr"])
+    best = list(table.best("aic").values())
+    np.testing.assert_allclose(numbers(table._repr_html_(), "dof"), table.dof[best], rtol=1e-3)
+
+
+def test_the_chosen_model_is_marked_in_table_and_curve():
+    choice = pls_path(X, Y).select("bic")
+    html = choice._repr_html_()
+    bold = re.findall(r"<tr style=font-weight:bold><td>(\d+)</td>", html)
+    assert bold == [str(choice.n_components)]
+    assert html.count("<circle") == 1
+    assert choice.message in "".join(Page(html).words)
+
+
+def test_long_tables_show_the_rows_around_the_chosen_one():
+    html = as_html("t", {"i": np.arange(100)}, chosen=60)
+    shown = [int(value) for value in numbers(html, "i")]
+    assert 60 in shown
+    assert len(shown) == 12
+    assert "of 100." in html
+
+
+def test_curves_of_nothing_and_of_one_point_are_no_error():
+    empty = Curve(lines={"a": (np.zeros(0), np.zeros(0))}, x_label="x", y_label="y")
+    assert "svg" not in as_html("t", {}, curve=empty)
+    point = Curve(lines={"a": (np.ones(1), np.ones(1))}, x_label="<x>", y_label="y")
+    assert "&lt;x&gt;" in as_html("t", {}, curve=point)
+    undefined = Curve(
+        lines={"a": (np.array([0.0, 1.0, 10.0]), np.array([1.0, np.nan, 2.0]))},
+        x_label="x",
+        y_label="y",
+        logarithmic=True,
+    )
+    assert "nan" not in as_html("t", {}, curve=undefined)
+
+
+def test_names_cannot_break_out():
+    html = PLSRegressor(2).fit(TABLE, Y).summary()._repr_html_()
+    assert "<script" not in html
+    assert "&lt;script&gt;" in html
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (PLSRegressor(2), "PLSRegressor: 2 component"),
+        (PCRegressor(3), "PCRegressor: 3 component"),
+        (RidgeRegressor(1.5), "RidgeRegressor: alpha = 1.5"),
+        (KernelPLSRegressor(1), "KernelPLSRegressor: 1 component"),
+        (PLS2Regressor(1), "PLS2Regressor: 1 component"),
+    ],
+)
+def test_the_diagram_of_an_estimator_shows_the_chosen_size(model, words):
+    assert ": " not in type(model)()._sk_visual_block_().names
+    fitted = model.fit(X, Y)
+    assert words in fitted._repr_html_()
+    assert f"{fitted.dof_:.1f} Degrees of Freedom" in fitted._repr_html_()
+    assert words in make_pipeline(StandardScaler(), model).fit(X, Y)._repr_html_()

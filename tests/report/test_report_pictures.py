@@ -1,0 +1,339 @@
+"""The pictures of a calibration in the report: what is embedded is what the library says."""
+
+import base64
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from _helpers.colors import contrast, palettes
+
+import plsdof.report.document as document
+from plsdof import cross_validate, kernel_pls_path, pcr_path, pls_path, ridge_path
+from plsdof.chemometrics import (
+    TestSet,
+    contributions,
+    explained_variance,
+    figures_of_merit,
+    hotelling_t2,
+    selectivity_ratio_test,
+    vip,
+)
+from plsdof.datasets import load_gasoline, load_ozone
+from plsdof.errors import InvalidInputError
+from plsdof.report import write_report
+from plsdof.report._matrices import floats, packed
+
+
+@pytest.fixture(autouse=True)
+def _small_plotly(monkeypatch):
+    monkeypatch.setattr(document, "_plotly_script", lambda: 'window.Plotly = {}; "plotly.js v9 "')
+
+
+def standard_normal_variate(X):
+    return X.sub(X.mean(axis=1), axis=0).div(X.std(axis=1), axis=0)
+
+
+class Calibration:
+    """Gasoline, every fourth row kept for a test."""
+
+    def __init__(self):
+        self.raw, y = load_gasoline(return_X_y=True, as_frame=True)
+        self.X, self.y = standard_normal_variate(self.raw), np.asarray(y)
+        self.kept = np.arange(60) % 4 != 3
+        self.path = pls_path(self.X[self.kept], self.y[self.kept], 8)
+        self.cv = cross_validate(self.X[self.kept], self.y[self.kept], max_components=8)
+        self.groups = np.where(np.arange(45) % 3 == 0, "<old>", "new")
+        self.numbers = np.flatnonzero(self.kept) + 1
+        self.test = TestSet(
+            source="every fourth row",
+            X=self.X[~self.kept].to_numpy(),
+            observed=self.y[~self.kept],
+            predicted=self.path.predict(self.X[~self.kept])[3],
+            row_numbers=np.flatnonzero(~self.kept) + 1,
+        )
+
+    def options(self):
+        return {
+            "X": self.X[self.kept],
+            "y": self.y[self.kept],
+            "raw": self.raw[self.kept],
+            "preprocessing": "snv",
+            "cv": self.cv,
+            "groups": self.groups,
+            "row_numbers": self.numbers,
+            "test": self.test,
+            "response": "octane",
+        }
+
+
+@pytest.fixture(scope="module")
+def gasoline():
+    return Calibration()
+
+
+def written(folder, path, selection, **options):
+    file = folder / "report.html"
+    write_report(file, path, selection, **options)
+    text = file.read_text(encoding="utf-8")
+    return json.loads(text.partition('id="data">')[2].partition("</script")[0]), text
+
+
+@pytest.fixture(scope="module")
+def page(gasoline, tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(document, "_plotly_script", lambda: "window.Plotly = {};")
+        folder = tmp_path_factory.mktemp("gasoline")
+        return written(folder, gasoline.path, gasoline.path.select("bic"), **gasoline.options())
+
+
+def unpacked(one):
+    raw = base64.b64decode(one["data"])
+    if "high" not in one:
+        return np.frombuffer(raw, "<f4").reshape(-1, one["columns"]).astype(float)
+    codes = np.frombuffer(raw, "<u2").astype(float)
+    values = one["low"] + (one["high"] - one["low"]) * codes / 65534
+    return np.where(codes > 65534, np.nan, values).reshape(-1, one["columns"])
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6, -3.0])
+def test_packed_numbers_are_finer_than_a_screen(offset):
+    values = np.random.default_rng(0).normal(size=(5, 7)) + offset
+    values[2, 3] = np.nan
+    values[0, 0] = np.inf
+    found, known = unpacked(packed(values)), np.isfinite(values)
+    assert np.isnan(found[~known]).all()
+    step = np.ptp(values[known]) / 65534
+    np.testing.assert_allclose(found[known], values[known], rtol=0, atol=0.51 * step)
+    np.testing.assert_array_equal(unpacked(packed(np.full((2, 2), 3.0))), 3.0)
+    assert np.isnan(unpacked(packed(np.full((1, 2), np.nan)))).all()
+    np.testing.assert_allclose(unpacked(floats(values))[1], values[1], rtol=1e-7)
+
+
+def test_spectra_are_embedded_before_and_after_preprocessing(gasoline, page):
+    spectra = page[0]["spectra"]
+    assert [one["kind"] for one in spectra["tables"]] == ["raw", "preprocessed"]
+    for table, X in zip(spectra["tables"], (gasoline.raw, gasoline.X), strict=True):
+        expected = X[gasoline.kept].to_numpy()
+        step = np.ptp(expected) / 65534
+        np.testing.assert_allclose(unpacked(table["values"]), expected, rtol=0, atol=0.51 * step)
+        np.testing.assert_array_equal(table["positions"], np.arange(900, 1701, 2))
+    y = gasoline.y[gasoline.kept]
+    for value, kind in zip(y, spectra["class_of"], strict=True):
+        low, high = spectra["classes"][kind]
+        assert low - 1e-9 <= value <= high + 1e-9
+    assert len(spectra["classes"]) == 5
+    assert "after <bdi>snv</bdi>" in page[1]
+
+
+def test_without_preprocessing_there_is_one_picture_of_spectra_and_none_of_names(
+    gasoline, tmp_path
+):
+    path = gasoline.path
+    data, _ = written(
+        tmp_path, path, path.select("bic"), X=gasoline.X[gasoline.kept], y=gasoline.y[gasoline.kept]
+    )
+    assert [one["kind"] for one in data["spectra"]["tables"]] == ["raw"]
+    X, y = load_ozone(return_X_y=True, as_frame=True)
+    path = pls_path(X, y)
+    assert written(tmp_path, path, path.select("bic"), X=X, y=y)[0]["spectra"] is None
+
+
+def test_components_are_those_of_the_path(gasoline, page):
+    components, path = page[0]["components"], gasoline.path
+    assert components["count"] == 8
+    for name in ("loadings", "weights", "rotations", "scores"):
+        expected = getattr(path, f"x_{name}")
+        largest = np.abs(expected).max()
+        np.testing.assert_allclose(
+            unpacked(components[name]), expected, rtol=1e-6, atol=1e-7 * largest
+        )
+    share = explained_variance(path)
+    np.testing.assert_allclose(components["x_share"], 100 * share.x, rtol=6e-3)
+    np.testing.assert_allclose(components["y_share"], 100 * share.y, rtol=6e-3)
+    spread = path.x_scores.std(axis=0, ddof=1)
+    np.testing.assert_allclose(components["spread"], spread, rtol=1e-6)
+    limit = hotelling_t2(path, 2).limit
+    np.testing.assert_allclose(components["half_axes"], np.sqrt(limit) * spread, rtol=1e-3)
+    assert components["groups"] == ["<old>", "new"]
+    assert components["group_of"] == [0 if one == "<old>" else 1 for one in gasoline.groups]
+
+
+@pytest.mark.parametrize("m", [0, 1, 3, 8])
+def test_contributions_can_be_computed_from_what_is_embedded(gasoline, page, m):
+    one = page[0]["components"]
+    x, t = unpacked(one["x"]), unpacked(one["scores"])[:, :m]
+    P, R = unpacked(one["loadings"])[:, :m], unpacked(one["rotations"])[:, :m]
+    residual = x - t @ P.T
+    t2 = x * ((t / np.square(one["spread"][:m])) @ R.T)
+    expected = contributions(gasoline.path, m)
+    for found, exact in ((t2, expected.t2), (residual * np.abs(residual), expected.q)):
+        largest = np.abs(exact).max(axis=1, keepdims=True)
+        assert np.all(np.abs(found - exact) <= 1e-3 * largest + 1e-12)
+
+
+def test_weights_of_rows_do_not_change_what_contributions_are_computed_from(tmp_path):
+    X, y = load_ozone(return_X_y=True, as_frame=True)
+    path = pls_path(X, y, 4, sample_weight=np.linspace(0.5, 2, len(y)))
+    one = written(tmp_path, path, path.select("bic"), X=X, y=y)[0]["components"]
+    x, t, R = (unpacked(one[name]) for name in ("x", "scores", "rotations"))
+    found = x * ((t[:, :3] / np.square(one["spread"][:3])) @ R[:, :3].T)
+    np.testing.assert_allclose(found, contributions(path, 3).t2, atol=1e-5)
+
+
+@pytest.mark.parametrize("m", [1, 3, 8])
+def test_importance_is_that_of_the_library(gasoline, page, m):
+    one, path = page[0]["details"][m], gasoline.path
+    ratio = selectivity_ratio_test(path, m)
+    for name, expected in (("vip", vip(path, m)), ("selectivity", ratio.values)):
+        step = np.ptp(expected) / 65534
+        np.testing.assert_allclose(unpacked(one[name])[0], expected, rtol=0, atol=0.51 * step)
+    assert one["selectivity_limit"] == pytest.approx(ratio.limit, rel=1e-3)
+    assert page[0]["details"][0]["vip"] is None
+
+
+@pytest.mark.parametrize("m", [0, 3, 8])
+def test_predictions_and_figures_of_merit_are_those_of_the_library(gasoline, page, m):
+    one, kept, test = page[0]["details"][m], gasoline.kept, gasoline.test
+    predicted = {
+        "calibration": gasoline.path.fitted[m],
+        "cross-validation": gasoline.cv.predictions[0, m],
+        "test": gasoline.path.predict(test.X)[m],
+    }
+    observed = {"test": test.observed}
+    np.testing.assert_allclose(one["rows"]["left_out"], predicted["cross-validation"], rtol=1e-4)
+    np.testing.assert_allclose(one["test"], predicted["test"], rtol=1e-4)
+    assert [row["name"] for row in one["merit"]] == list(predicted)
+    assert [row["error"] for row in one["merit"]] == ["RMSEC", "RMSECV", "RMSEP"]
+    for row in one["merit"]:
+        name = row["name"]
+        exact = figures_of_merit(observed.get(name, gasoline.y[kept]), predicted[name])
+        assert row["n"] == exact.n
+        for key in ("rmse", "r2", "bias", "sep", "rpd", "rpiq", "slope", "intercept"):
+            value = getattr(exact, key)
+            found = np.nan if row[key] is None else row[key]
+            np.testing.assert_allclose(found, value, rtol=1e-3, atol=1e-10)
+
+
+def test_errors_on_new_rows_are_in_units_of_the_response(gasoline, page):
+    errors = {one["name"]: one for one in page[0]["errors"]}
+    cv = gasoline.cv
+    np.testing.assert_allclose(errors["RMSECV"]["value"], cv.rmse, rtol=1e-3)
+    np.testing.assert_allclose(
+        errors["RMSECV"]["std_error"], cv.std_error / (2 * cv.rmse), rtol=1e-3
+    )
+    gcv = gasoline.path.criterion("gcv", "smoothed")
+    np.testing.assert_allclose(np.square(errors["GCV"]["value"]), gcv, rtol=2e-3)
+    exact, shown = gasoline.path.leave_one_out(), errors["leave-one-out (PRESS)"]
+    rmse = np.where(exact.largest_leverage < 1, exact.rmse, np.nan)
+    known = np.array([np.nan if v is None else v for v in shown["value"]])
+    np.testing.assert_allclose(known, rmse, rtol=1e-3)
+    assert shown["reliable"] == exact.reliable.tolist()
+    assert not exact.reliable.all()
+    assert page[0]["models"]["loo_rmse"] == shown["value"]
+    # In the table of all models a star marks what is not reliable.
+    cells = re.findall(r'data-number="models.loo_rmse.(\d+)">[^<]+</span>(\*?)</td>', page[1])
+    assert [star == "" for _, star in cells] == exact.reliable.tolist()
+
+
+def test_what_is_unusual_about_a_choice_is_on_the_page(tmp_path):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(40, 60))
+    y = X[:, :20].sum(axis=1)
+    path = pls_path(X, y, 2)
+    selection = path.select()
+    remarks = selection.message.partition("Freedom). ")[2]
+    assert "last model of the path" in remarks
+    text = written(tmp_path, path, selection, X=X, y=y)[1]
+    assert remarks in text
+    assert "richest model tried" not in text
+
+
+def test_rows_are_called_by_their_numbers_in_the_file(gasoline, page):
+    data = page[0]
+    assert data["rows"]["number"] == gasoline.numbers.tolist()
+    assert data["test"]["number"] == gasoline.test.row_numbers.tolist()
+    chosen = data["details"][data["chosen"]]["rows"]
+    for one in chosen["suspects"]:
+        place = gasoline.numbers.tolist().index(one["row"])
+        assert chosen["flags"][place]
+        assert one["observed"] == pytest.approx(gasoline.y[gasoline.kept][place], rel=1e-3)
+
+
+def test_the_test_set_is_in_the_text(gasoline, page):
+    words = " ".join(re.sub(r"<[^>]+>", "", page[1].partition("<main>")[2]).split())
+    test = gasoline.test
+    residuals = gasoline.path.predict(test.X)[page[0]["chosen"]] - test.observed
+    error = np.sqrt(np.mean(residuals**2))
+    assert "The 15 rows of the test, which took no part in the fit, were predicted" in words
+    assert f"with a root mean squared error of {error:.4g} (RMSEP)" in words
+    assert "Test: 15 rows that took no part in the fit (every fourth row)." in words
+
+
+@pytest.mark.parametrize("kind", ["pcr", "ridge", "kernel", "one component", "empty"])
+def test_methods_without_these_pictures_have_a_report(tmp_path, kind):
+    X, y = load_ozone(return_X_y=True, as_frame=True)
+    make = {
+        "pcr": pcr_path,
+        "ridge": ridge_path,
+        "kernel": lambda X, y: kernel_pls_path(X, y, max_components=4),
+        "one component": lambda X, y: pls_path(X, y, 1),
+        "empty": lambda X, y: pls_path(X, y, 0),
+    }[kind]
+    path = make(X, y)
+    data, text = written(tmp_path, path, path.select("bic"), X=X, y=y, groups=["a"] * 203)
+    assert (data["components"] is None) == (kind != "one component")
+    assert ('id="chart-scores"' in text) == (kind == "one component")
+    assert ('id="chart-vip"' in text) == (kind == "one component")
+    assert 'id="chart-errors"' in text
+
+
+def test_many_groups_are_put_together(tmp_path):
+    X, y = load_ozone(return_X_y=True, as_frame=True)
+    path = pls_path(X, y, 3)
+    data, _ = written(
+        tmp_path, path, path.select("bic"), X=X, y=y, groups=[f"g{i % 40}" for i in range(203)]
+    )
+    components = data["components"]
+    assert components["groups"][-1] == "other"
+    assert len(components["groups"]) == 12
+    assert components["group_of"][:13] == [*range(11), 11, 11]
+
+
+def test_large_tables_are_thinned_in_every_picture(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(600, 1500)).cumsum(axis=1))
+    X.columns = [f"{4000 + 4 * i} cm-1" for i in range(1500)]
+    y = X.iloc[:, 700].to_numpy() + rng.normal(size=600)
+    path = pls_path(X, y, 6)
+    data, text = written(tmp_path, path, path.select("bic"), X=X, y=y)
+    rows, components, spectra = data["rows"]["number"], data["components"], data["spectra"]
+    assert len(rows) <= 500
+    assert len(spectra["row"]) == 80
+    assert len(spectra["tables"][0]["positions"]) == 500
+    drawn = unpacked(spectra["tables"][0]["values"])
+    exact = X.to_numpy()[rows[spectra["row"][10]] - 1, [0, 1499]]
+    np.testing.assert_allclose(drawn[10, [0, -1]], exact, atol=1e-2)
+    assert len(components["picked"]) * len(rows) <= 120_000
+    # The column behind a thinned place is the right one.
+    column = components["picked"][7]
+    name = data["features"]["names"][column]
+    np.testing.assert_allclose(
+        unpacked(components["loadings"])[7], path.x_loadings[list(X.columns).index(name)], rtol=1e-5
+    )
+    assert "80 of 600 rows are drawn" in text
+    assert len(text) < 3_000_000
+
+
+def test_what_does_not_belong_to_the_rows_is_refused(gasoline, tmp_path):
+    options = gasoline.options()
+    for name, value in (("groups", ["a"]), ("row_numbers", [1, 2]), ("raw", gasoline.raw)):
+        with pytest.raises(InvalidInputError, match=f"{name} has .* entries for 45 rows"):
+            written(tmp_path, gasoline.path, gasoline.path.select("bic"), **options | {name: value})
+
+
+def test_light_and_dark_have_the_same_names():
+    light, dark = palettes()
+    assert set(light) == set(dark)
+    assert contrast(dark["paper"], "#000000") < 1.5

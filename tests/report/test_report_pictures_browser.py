@@ -1,0 +1,340 @@
+"""The pictures of a calibration in a real browser: wide and narrow, light and dark."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from _helpers.browser import (
+    assert_numbers_equal_data,
+    assert_quiet,
+    open_page,
+    press,
+    set_scheme,
+    sticking_out,
+    text_contrasts,
+    wait_until,
+    wait_until_drawn,
+)
+
+from plsdof import cross_validate, pls_path
+from plsdof.chemometrics import TestSet, contributions, selectivity_ratio_test, vip
+from plsdof.datasets import load_gasoline, load_ozone
+from plsdof.report import write_report
+
+pytestmark = pytest.mark.browser
+
+WIDTHS = (1280, 390)
+SCHEMES = ("light", "dark")
+# Pictures of every page; a page of spectra has these as well.
+PICTURES = (
+    "errors",
+    "vip",
+    "selectivity",
+    "fit",
+    "distance",
+    "t2-parts",
+    "q-parts",
+    "scores",
+    "loadings",
+    "weights",
+)
+SPECTRA = ("spectra-raw", "spectra-preprocessed")
+HOSTILE = ["<img src=x onerror=window.hacked=1>", "w" * 1000, "\u202egnp.exe", "%{y}${x}"]
+
+
+class Gasoline:
+    """Spectra, preprocessed, with a test set, groups and cross-validation."""
+
+    def __init__(self):
+        self.raw, y = load_gasoline(return_X_y=True, as_frame=True)
+        self.X = self.raw.sub(self.raw.mean(axis=1), axis=0).div(self.raw.std(axis=1), axis=0)
+        self.y, self.kept = np.asarray(y), np.arange(60) % 4 != 3
+        X, y = self.X[self.kept], self.y[self.kept]
+        self.path, self.cv = pls_path(X, y, 8), cross_validate(X, y, max_components=8)
+
+    def write(self, file):
+        kept = self.kept
+        test = TestSet(
+            source="every fourth row",
+            X=self.X[~kept].to_numpy(),
+            observed=self.y[~kept],
+            predicted=self.path.predict(self.X[~kept])[3],
+            row_numbers=np.flatnonzero(~kept) + 1,
+        )
+        write_report(
+            file,
+            self.path,
+            self.path.select("bic"),
+            X=self.X[kept],
+            y=self.y[kept],
+            raw=self.raw[kept],
+            preprocessing="snv",
+            cv=self.cv,
+            groups=np.where(np.arange(45) % 3 == 0, "old", "new"),
+            row_numbers=np.flatnonzero(kept) + 1,
+            test=test,
+            response="octane",
+        )
+
+
+def write_named(file):
+    """Write a report of named predictors, with hostile names of rows and groups."""
+    X, y = load_ozone(return_X_y=True, as_frame=True)
+    path, cv = pls_path(X, y), cross_validate(X, y)
+    names = [HOSTILE[i % 4] for i in range(len(y))]
+    write_report(file, path, path.select("bic"), X=X, y=y, cv=cv, groups=names, row_labels=names)
+
+
+@pytest.fixture(scope="module")
+def gasoline():
+    return Gasoline()
+
+
+@pytest.fixture(scope="module")
+def files(gasoline, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pictures")
+    gasoline.write(folder / "spectra.html")
+    write_named(folder / "names.html")
+    return {name: folder / f"{name}.html" for name in ("spectra", "names")}
+
+
+def traces(browser, chart):
+    script = (
+        f"return document.getElementById('chart-{chart}').data"
+        ".map((t) => ({x: [...t.x], y: [...t.y], name: t.name, color: (t.line || t.marker).color}))"
+    )
+    return browser.execute_script(script)
+
+
+def background(browser, selector):
+    script = f"return getComputedStyle(document.querySelector('{selector}')).backgroundColor"
+    return browser.execute_script(script)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", ["spectra", "names"])
+def test_every_picture_is_drawn_fits_and_can_be_read(browser, files, name, width, scheme):
+    data = open_page(browser, files[name], width, scheme=scheme)
+    for picture in (*PICTURES, *(SPECTRA if name == "spectra" else ())):
+        script = f"""
+        const chart = document.getElementById('chart-{picture}');
+        const box = chart.getBoundingClientRect();
+        const marks = chart.querySelectorAll('.js-line, .point, .js-fill').length;
+        return [marks, box.width, box.height];
+        """
+        marks, wide, high = browser.execute_script(script)
+        assert marks > 0, picture
+        assert 250 <= wide <= width, picture
+        assert high >= 250, picture
+    assert sticking_out(browser) == []
+    found = text_contrasts(browser)
+    assert len(found) > 200
+    assert [one for one in found if one[0] < 4.5] == []
+    paper = {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 29)"}[scheme]
+    assert background(browser, "body") == paper
+    drawn = "return [...document.querySelectorAll('.chart')].map((one) => one.layout.paper_bgcolor)"
+    assert set(browser.execute_script(drawn)) == {"#ffffff" if scheme == "light" else "#14181d"}
+    assert_numbers_equal_data(browser, data)
+    assert_quiet(browser, files[name])
+    assert browser.execute_script("return typeof window.hacked") == "undefined"
+
+
+def test_a_page_that_is_open_follows_the_system_to_dark_and_back(browser, files):
+    open_page(browser, files["spectra"])
+    light = traces(browser, "scores")[1]["color"]
+    paper = "document.getElementById('chart-scores').layout.paper_bgcolor"
+    set_scheme(browser, "dark")
+    wait_until(browser, f"return {paper} === '#14181d'")
+    assert traces(browser, "scores")[1]["color"] != light
+    set_scheme(browser, "light")
+    wait_until(browser, f"return {paper} === '#ffffff'")
+    assert traces(browser, "scores")[1]["color"] == light
+    assert_quiet(browser, files["spectra"])
+
+
+def test_a_dark_page_is_printed_on_white_paper(browser, files):
+    open_page(browser, files["spectra"], scheme="dark")
+    browser.execute_script("window.dispatchEvent(new Event('beforeprint'))")
+    drawn = "return [...document.querySelectorAll('.chart')].map((one) => one.layout.paper_bgcolor)"
+    assert set(browser.execute_script(drawn)) == {"#ffffff"}
+    assert background(browser, "body") == "rgb(255, 255, 255)"
+    browser.execute_script("window.dispatchEvent(new Event('afterprint'))")
+    assert set(browser.execute_script(drawn)) == {"#14181d"}
+    assert browser.get_log("browser") == []
+
+
+def click_point(browser, chart, trace, k):
+    """Click with the mouse where a point is drawn."""
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    script = f"""
+    const chart = document.getElementById('chart-{chart}');
+    chart.scrollIntoView({{block: 'center'}});
+    const box = chart.getBoundingClientRect(), plan = chart._fullLayout;
+    const one = chart.data[{trace}];
+    return [box.left + plan.xaxis._offset + plan.xaxis.l2p(one.x[{k}]),
+            box.top + plan.yaxis._offset + plan.yaxis.l2p(one.y[{k}])];
+    """
+    x, y = browser.execute_script(script)
+    wait_until_drawn(browser)
+    x, y = browser.execute_script(script)
+    actions = ActionChains(browser)
+    actions.w3c_actions.pointer_action.move_to_location(round(x), round(y))
+    actions.w3c_actions.pointer_action.pause(0.3)
+    actions.w3c_actions.pointer_action.click()
+    actions.perform()
+    wait_until_drawn(browser)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_click_on_t2_and_q_shows_the_contributions_of_that_row(
+    browser, files, gasoline, width, scheme
+):
+    data = open_page(browser, files["spectra"], width, scheme=scheme)
+    m = data["chosen"]
+    expected = contributions(gasoline.path, m)
+    clicked = set()
+    for k in range(3):
+        click_point(browser, "distance", 1, k)
+        row = int(browser.execute_script("return document.getElementById('pick-row').value"))
+        point = {
+            key: value[k] for key, value in traces(browser, "distance")[1].items() if key in "xy"
+        }
+        assert data["details"][m]["rows"]["t2"][row] == point["x"]
+        assert data["details"][m]["rows"]["q"][row] == point["y"]
+        clicked.add(row)
+        for chart, values in (("t2-parts", expected.t2[row]), ("q-parts", expected.q[row])):
+            found = np.array(traces(browser, chart)[0]["y"])
+            np.testing.assert_allclose(found, values, rtol=0, atol=1e-3 * np.abs(values).max())
+        ring = traces(browser, "scores")[-1]
+        np.testing.assert_allclose(
+            [ring["x"][0], ring["y"][0]], gasoline.path.x_scores[row, :2], rtol=1e-5
+        )
+        # The row that was picked is thick among the spectra.
+        thick = traces(browser, "spectra-raw")[-1]
+        np.testing.assert_allclose(
+            thick["y"], gasoline.raw[gasoline.kept].iloc[row], rtol=0, atol=1e-4
+        )
+    assert len(clicked) == 3
+    assert_quiet(browser, files["spectra"])
+
+
+def test_contributions_follow_the_slider_and_the_list_of_rows(browser, files, gasoline):
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.ui import Select
+
+    open_page(browser, files["spectra"])
+    Select(browser.find_element(By.ID, "pick-row")).select_by_value("20")
+    assert press(browser, "END") == 8
+    for m in (8, 7):
+        expected = contributions(gasoline.path, m).q[20]
+        found = np.array(traces(browser, "q-parts")[0]["y"])
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-3 * np.abs(expected).max())
+        press(browser, "ARROW_LEFT")
+    press(browser, "HOME")
+    assert not np.any(traces(browser, "t2-parts")[0]["y"])
+
+
+def test_scores_loadings_and_weights_are_of_the_components_that_are_picked(
+    browser, files, gasoline
+):
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.ui import Select
+
+    data = open_page(browser, files["spectra"])
+    path = gasoline.path
+    Select(browser.find_element(By.ID, "pick-across")).select_by_value("3")
+    Select(browser.find_element(By.ID, "pick-up")).select_by_value("5")
+    wait_until_drawn(browser)
+    for chart, matrix in (("loadings", path.x_loadings), ("weights", path.x_weights)):
+        for one, k in zip(traces(browser, chart), (3, 5), strict=True):
+            assert one["name"] == f"component {k}"
+            np.testing.assert_allclose(one["y"], matrix[:, k - 1], rtol=1e-5, atol=1e-7)
+    ellipse, *groups = traces(browser, "scores")[:-1]
+    found = sorted((x, y) for one in groups for x, y in zip(one["x"], one["y"], strict=True))
+    expected = sorted(map(tuple, path.x_scores[:, [2, 4]]))
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+    assert {one["name"] for one in groups} == {"old", "new"}
+    half = data["components"]["half_axes"]
+    assert max(ellipse["x"]) == pytest.approx(half[2])
+    assert max(ellipse["y"]) == pytest.approx(half[4], rel=1e-3)
+
+
+def test_predictions_of_fit_folds_and_test_rows_are_drawn(browser, files, gasoline):
+    data = open_page(browser, files["spectra"])
+    press(browser, "ARROW_RIGHT")
+    m = data["chosen"] + 1
+    drawn = {}
+    for one in traces(browser, "fit"):
+        for pair in zip(one["x"], one["y"], strict=True):
+            drawn.setdefault(one["name"], set()).add(pair)
+    rows, test = data["rows"], data["test"]
+    one = data["details"][m]
+    assert drawn["calibration"] == set(zip(rows["observed"], one["rows"]["fitted"], strict=True))
+    expected = set(zip(rows["observed"], one["rows"]["left_out"], strict=True))
+    assert drawn["cross-validation"] == expected
+    assert drawn["test"] == set(zip(test["observed"], one["test"], strict=True))
+    np.testing.assert_allclose(
+        one["test"], gasoline.path.predict(gasoline.X[~gasoline.kept])[m], rtol=1e-4
+    )
+
+
+def test_importance_follows_the_slider(browser, files, gasoline):
+    open_page(browser, files["spectra"])
+    m = press(browser, "ARROW_RIGHT")
+    for chart, expected in (
+        ("vip", vip(gasoline.path, m)),
+        ("selectivity", selectivity_ratio_test(gasoline.path, m).values),
+    ):
+        found = traces(browser, chart)[0]["y"]
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4 * np.ptp(expected))
+    press(browser, "HOME")
+    assert traces(browser, "vip") == []
+
+
+def test_errors_have_bars_of_one_standard_error(browser, files):
+    data = open_page(browser, files["spectra"])
+    script = (
+        "return document.getElementById('chart-errors').data"
+        ".map((t) => [t.name, t.y, t.error_y && t.error_y.array])"
+    )
+    drawn = {name: (values, bars) for name, values, bars in browser.execute_script(script)}
+    for one in data["errors"]:
+        assert drawn[one["name"]] == (one["value"], one["std_error"])
+    assert data["errors"][0]["name"] == "RMSECV"
+    bars = browser.execute_script(
+        "return document.querySelectorAll('#chart-errors .yerror').length"
+    )
+    assert bars >= 9
+
+
+def test_wavelengths_have_plain_ticks(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(30, 60)).cumsum(axis=1))
+    X.columns = [f"{9000 + 100 * i} cm-1" for i in range(60)]
+    y = X.iloc[:, 30].to_numpy() + rng.normal(size=30)
+    path = pls_path(X, y, 4)
+    file = tmp_path / "wavenumbers.html"
+    write_report(file, path, path.select("bic"), X=X, y=y)
+    open_page(browser, file)
+    for chart in ("spectra-raw", "coefficients", "vip", "loadings", "q-parts"):
+        script = (
+            f"return [...document.querySelectorAll('#chart-{chart} .xtick text')]"
+            ".map((one) => one.textContent)"
+        )
+        ticks = browser.execute_script(script)
+        assert len(ticks) >= 3
+        assert all(one.isdigit() for one in ticks), (chart, ticks)
+        assert max(map(int, ticks)) >= 10_000
+
+
+def test_one_component_is_enough_for_a_page(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 1))
+    y = X[:, 0] + rng.normal(size=20)
+    path = pls_path(X, y)
+    file = tmp_path / "one.html"
+    write_report(file, path, path.select("bic"), X=X, y=y)
+    open_page(browser, file)
+    assert_quiet(browser, file)
