@@ -306,3 +306,50 @@ def test_unknown_endings_are_refused(tmp_path, option, name, endings):
     run("fit", file, "-r", "y", "--model", tmp_path / "m.json", "-q")
     if option == "--out":
         assert endings in refused("predict", tmp_path / "m.json", file, "--out", tmp_path / name)
+
+
+# several responses
+
+
+def two_responses(folder):
+    frame = pd.read_csv(GASOLINE).copy()
+    noise = np.random.default_rng(0).normal(size=60)
+    frame.insert(1, "density / %", frame["1200"] * 3 + 0.01 * noise)
+    frame.loc[4, "density / %"] = np.nan
+    frame.to_csv(folder / "two.csv", index=False)
+    return folder / "two.csv"
+
+
+def test_several_responses_have_a_model_each(tmp_path):
+    file = two_responses(tmp_path)
+    model, out, report = (tmp_path / name for name in ("m.json", "t.xlsx", "r.html"))
+    options = ("fit", file, "-r", "octane", "-r", "density / %", "--drop-missing")
+    found = run_json(*options, "--model", model, "--out", out, "--report", report)
+    first, second = found["responses"]
+    assert (first["response"], first["n"]) == ("octane", 60)
+    assert (second["response"], second["n"]) == ("density / %", 59)
+    for one, name in ((first, "octane"), (second, "density / %")):
+        alone = run_json(
+            "fit", file, "-r", name, "--drop-missing", "-x", "octane", "-x", "density / %"
+        ) if name != "octane" else run_json("fit", GASOLINE, "-r", name)  # fmt: skip
+        np.testing.assert_allclose(
+            [row["dof"] for row in one["path"]], [row["dof"] for row in alone["path"]], rtol=1e-9
+        )
+        assert one["p"] == 401
+    assert first["written"]["model"] == str(tmp_path / "m-octane.json")
+    assert second["written"]["model"] == str(tmp_path / "m-density.json")
+    assert plsdof.load_model(tmp_path / "m-density.json").response == "density / %"
+    sheets = pd.read_excel(out, sheet_name=None)
+    assert "octane coefficients" in sheets
+    assert "density  % coefficients" in sheets
+    page = report.read_text(encoding="utf-8")
+    assert page.count("<button") == 2
+    assert sorted(one.name for one in tmp_path.iterdir()) == [
+        "m-density.json", "m-octane.json", "r.html", "t.xlsx", "two.csv",
+    ]  # fmt: skip
+    run(*options, "--out", tmp_path / "t.csv", "-q")
+    table = pd.read_csv(tmp_path / "t.csv")
+    assert table["response"].value_counts().to_dict() == {"octane": 401, "density / %": 401}
+    words = said(*options)
+    assert "octane from 401 wavelengths" in words
+    assert "density / % from 401 wavelengths" in words

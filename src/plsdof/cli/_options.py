@@ -55,6 +55,17 @@ Response = Annotated[
         show_default=False,
     ),
 ]
+Responses = Annotated[
+    list[str],
+    typer.Option(
+        "--response",
+        "-r",
+        metavar="COLUMN",
+        help="Column to be predicted. Repeat it for several, each with a model of its own.",
+        rich_help_panel=_TABLE,
+        show_default=False,
+    ),
+]
 Features = Annotated[
     list[str] | None,
     typer.Option(
