@@ -24,7 +24,7 @@ from sklearn.model_selection import cross_val_predict, train_test_split
 from sklearn.pipeline import make_pipeline
 
 import plsdof
-from plsdof import cross_validate, pls_path
+from plsdof import chemometrics, cross_validate, pls_path
 from plsdof.chemometrics import Preprocessor, figures_of_merit
 from plsdof.datasets import load_gasoline
 
@@ -353,3 +353,45 @@ def test_several_responses_have_a_model_each(tmp_path):
     words = said(*options)
     assert "octane from 401 wavelengths" in words
     assert "density / % from 401 wavelengths" in words
+
+
+# selection of columns
+
+
+def test_a_search_of_columns_counts_its_cost(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 30))
+    y = X[:, 20:25].sum(axis=1) + rng.normal(size=40)
+    names = ["y", *map(str, range(1000, 1030))]
+    file = tmp_path / "t.csv"
+    pd.DataFrame(np.column_stack([y, X]), columns=names).to_csv(file, index=False)
+    model = tmp_path / "m.json"
+    found = run_json(
+        "fit", file, "-r", "y", "--select", "intervals:6", "--cv", 5, "--model", model
+    )
+    search = found["search"]
+    assert search["chosen"] == "columns 21 to 25"
+    assert search["columns"] == list(map(str, range(1020, 1025)))
+    searched = chemometrics.SelectedPLSRegressor("intervals:6", max_components=10)
+    counted = plsdof.degrees_of_freedom(searched, X, y, n_draws=50)
+    assert search["dof"] == pytest.approx(counted.value, rel=1e-9)
+    assert search["dof_std_error"] == pytest.approx(counted.std_error, rel=1e-9)
+    path = pls_path(X[:, 20:25], y)
+    np.testing.assert_allclose([one["dof"] for one in found["path"]], path.dof, rtol=1e-9)
+    coef = {one["name"]: one["coef"] for one in found["coefficients"]}
+    assert [name for name, value in coef.items() if value] == search["columns"]
+    # The cross-validation is that of the whole search, and what it costs is said.
+    fit = chemometrics.searching("intervals:6", criterion="gcv", max_components=10)
+    crossed = cross_validate(X, y, fit, cv=5)
+    expected = figures_of_merit(y, crossed.predictions[0, 0]).rmse
+    assert found["merit"]["cross-validation"]["rmse"] == pytest.approx(expected, rel=1e-9)
+    assert any("with the search they are" in note for note in found["notes"])
+    assert not any("do not vary" in note for note in found["notes"])
+    index = found["choice"]["index"]
+    np.testing.assert_allclose(
+        plsdof.load_model(model).predict(X), path.predict(X[:, 20:25])[index], rtol=1e-9
+    )
+    assert "must be intervals" in refused("fit", file, "-r", "y", "--select", "all")
+    assert "does not go with --no-scale" in refused(
+        "fit", file, "-r", "y", "--select", "vip", "--no-scale"
+    )

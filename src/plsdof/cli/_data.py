@@ -164,6 +164,10 @@ class TableProblem(Problem):
         """What names these rows."""
         return self.rows.labels
 
+    def only(self, columns: Mask) -> "TableProblem":
+        """Return the same problem with 0 in all other columns, which then have no coefficient."""
+        return replace(self, X=self.X * columns)
+
     def after(self, steps: str) -> "TableProblem":
         """Return the same problem after a chain of preprocessing steps."""
         if steps == "none":

@@ -293,6 +293,16 @@ Preprocesses = Annotated[
         rich_help_panel=_MODEL,
     ),
 ]
+Select = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SEARCH",
+        help="Select columns first: intervals:K (iPLS, the best of K intervals or all) or vip "
+        "(thresholds of variable importance). What the search costs is counted.",
+        show_default=False,
+        rich_help_panel=_MODEL,
+    ),
+]
 Test = Annotated[
     Path | None,
     typer.Option(

@@ -78,6 +78,7 @@ def fit(
     covariance: options.Covariance = "homoscedastic",
     permutations: options.Permutations = None,
     std_errors: options.StdErrors = None,
+    select: options.Select = None,
     stability: options.Stability = False,
     as_json: options.AsJson = False,
     report: options.Report = None,
@@ -104,6 +105,7 @@ def fit(
         covariance=covariance,
         permutations=permutations,
         std_errors=std_errors,
+        select=select,
     ).checked()
     held = Held(file=test, rows=test_rows, fraction=test_fraction).checked()
     _check_outputs(file, {"--report": report, "--plot": plot, "--model": model, "--out": tables})
@@ -156,6 +158,8 @@ def fit(
         passes = isinstance(problem, StreamedProblem) and problem.is_read_again
         with waiting("Fitting", quiet=quiet or passes):
             analysis = analyse(problem, plan)
+            if analysis.search is not None and isinstance(problem, TableProblem):
+                problem = problem.only(analysis.search.found.support)
         files = {what: path and _named(path, ending) for what, path in outputs.items()}
         # So has a report.
         busy = waiting("Writing", quiet=quiet or passes or report is not None)
@@ -263,6 +267,7 @@ def to_content(problem: Problem, analysis: Analysis) -> dict[str, Any]:
             "message": chosen.message,
             "words": f"{why(analysis)} {noise_sentence(analysis)}",
         },
+        "search": _search(problem, analysis),
         "stability": _stability(analysis),
         "permutations": _permutations(analysis),
         "intervals": plan.intervals,
@@ -284,6 +289,22 @@ def _test(analysis: Analysis) -> dict[str, Any] | None:
     if test is None:
         return None
     return {"source": test.source, "rows": records(_test_columns(test))}
+
+
+def _search(problem: Problem, analysis: Analysis) -> dict[str, Any] | None:
+    search = analysis.search
+    if search is None:
+        return None
+    found = search.found
+    return {
+        "sets": records({"set": found.labels, "score": found.scores}),
+        "chosen": found.labels[found.chosen],
+        "columns": [name for name, one in zip(problem.names, found.support, strict=True) if one],
+        "dof_of_fixed_columns": found.path.dof[found.index],
+        "dof": search.dof.value,
+        "dof_std_error": search.dof.std_error,
+        "words": search.words,
+    }
 
 
 def _test_columns(test: TestSet) -> dict[str, Any]:
@@ -399,6 +420,7 @@ def _refuse_streamed(file: Path, plan: Plan, wanted: dict[str, Any]) -> None:
             "--intervals": plan.intervals != "normal",
             "--covariance": plan.covariance != "homoscedastic",
             "--preprocess": plan.preprocess != "none",
+            "--select": plan.select is not None,
             **{f"--{name.replace('_', '-')}": bool(value) for name, value in wanted.items()},
         },
     )
