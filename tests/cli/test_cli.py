@@ -707,3 +707,32 @@ def test_names_of_rows_and_stability_are_in_the_report(tmp_path):
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "probe 4" in page
     assert "It was chosen again on" in page
+
+
+def test_an_average_of_all_models_is_fitted_kept_and_used(tmp_path):
+    X, y = load_gasoline(return_X_y=True)
+    average = pls_path(X, y, 30).average()
+    model, out = tmp_path / "model.json", tmp_path / "out.csv"
+    options = ("fit", GASOLINE, "-r", "octane", "--criterion", "average", "--cv", 5)
+    found = run_json(*options, "--model", model)
+    np.testing.assert_allclose([one["coef"] for one in found["coefficients"]], average.coef)
+    assert found["choice"]["dof"] == pytest.approx(average.dof)
+    np.testing.assert_allclose(found["choice"]["weights"], average.weights)
+    assert found["sigma"]["value"] == pytest.approx(average.noise_std)
+    assert "Average of 31 models by GCV" in said(*options)
+    run("predict", model, GASOLINE, "--out", out)
+    np.testing.assert_allclose(pd.read_csv(out)["prediction"], average.fitted, rtol=1e-9)
+    assert "leave out --components" in refused(*options, "--components", 3)
+
+
+def test_folds_can_be_random_and_repeated(tmp_path):
+    file, X, y = made(tmp_path, n=25)
+    found = run_json("fit", file, "-r", "y", "--cv", 5, "--seed", 3, "--repeats", 2)
+    expected = cross_validate(X, y, cv=5, random_state=3, repeats=2).mean_error
+    np.testing.assert_allclose([row["cv_error"] for row in found["path"]], expected, rtol=1e-9)
+
+
+def test_contradictions_of_a_cross_validation_are_notes():
+    notes = run_json("fit", GASOLINE, "-r", "octane", "--cv", 10, "--components", 2)["notes"]
+    assert any("Cross-validation disagrees" in text for text in notes)
+    assert "score within one standard error" in said("fit", GASOLINE, "-r", "octane")

@@ -385,3 +385,16 @@ def test_default_penalties_depend_on_the_number_of_rows_alone():
     np.testing.assert_array_equal(ridge_path(distributed, "resp").alphas, ridge_path(X, y).alphas)
     with pytest.raises(InvalidInputError, match="y must"):
         ridge_path(X, None)
+
+
+@pytest.mark.parametrize(("n", "p"), [(30, 5), (10, 25)])
+def test_ridge_without_a_penalty_is_least_squares(n, p):
+    X, y = make_problem(n, p, seed=8)
+    path = ridge_path(X, y, [1.0, 0.0])
+    centred = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    expected = np.linalg.lstsq(centred, y - y.mean(), rcond=None)[0] / X.std(axis=0, ddof=1)
+    np.testing.assert_allclose(path.coef[1], expected, rtol=1e-7, atol=1e-10)
+    assert path.dof[1] == pytest.approx(1 + min(n - 1, p))
+    assert path.dof_error[1] < 1e-8
+    with pytest.raises(InvalidInputError, match="alphas must be finite and >= 0"):
+        ridge_path(X, y, [-1.0])

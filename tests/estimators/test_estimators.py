@@ -92,7 +92,7 @@ def test_wrong_options_are_refused():
         (PLSRegressor(max_components=0.5), "max_components must be a whole number"),
         (PLSRegressor(rule="best"), "rule must be one of"),
         (RidgeRegressor("dic"), "alpha must be one of"),
-        (RidgeRegressor(-1.0), "finite and > 0"),
+        (RidgeRegressor(-1.0), "finite and >= 0"),
     ]:
         with pytest.raises(InvalidInputError, match=match):
             estimator.fit(X, y)

@@ -1,5 +1,7 @@
 """What takes a path takes a fitted estimator, and a Pipeline that ends in one."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,11 +15,14 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from plsdof import (
     KernelPLSRegressor,
     PCRegressor,
+    PenalizedPLSRegressor,
     PLS2Regressor,
     PLSRegressor,
     RidgeRegressor,
     load_model,
+    penalized_pls_path,
     pls_path,
+    ridge_path,
     save_model,
     write_report,
 )
@@ -34,6 +39,7 @@ from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.files import detach
 from plsdof.inference import (
     coefficient_inference,
+    jackknife,
     noise_interval,
     prediction_interval,
     residual_bootstrap,
@@ -96,6 +102,28 @@ def test_new_rows_of_outliers_keep_their_labels():
     assert found.names == tuple(f"s{i}" for i in range(7))
     expected = outliers(pls_path(TABLE, Y, 2), 2, Y[:7], NEW)
     np.testing.assert_allclose(found.leverage.values, expected.leverage.values, rtol=1e-7)
+
+
+@pytest.mark.parametrize("kind", ["estimator", "pipeline", "ridge", "tuned"])
+def test_the_jackknife_fits_them_again_without_each_fold(kind):
+    scale = np.ones(5)
+    if kind == "ridge":
+        model = RidgeRegressor("bic").fit(TABLE, Y)
+        make, row = partial(ridge_path, alphas=[model.alpha_]), 0
+    elif kind == "tuned":
+        model = PenalizedPLSRegressor(2, strength=[0.1, 10.0]).fit(TABLE, Y)
+        make, row = partial(penalized_pls_path, strength=model.strength_, max_components=2), 2
+    else:
+        model = MODEL if kind == "estimator" else PIPELINE
+        make, row = partial(pls_path, max_components=2), 2
+    expected = jackknife(TABLE, Y, row, path=make, cv=5)
+    found = jackknife(TABLE, Y, path=model, cv=5)
+    if kind == "pipeline":  # coefficients of columns that every fold has scaled by itself
+        fold = np.arange(40) % 5
+        scale = np.array([X[fold != k].std(axis=0) for k in range(5)])
+    np.testing.assert_allclose(found.replicates, expected.replicates * scale, rtol=1e-7)
+    other = jackknife(TABLE, Y, 1, path=MODEL, cv=5).replicates
+    np.testing.assert_allclose(other, jackknife(TABLE, Y, 1, cv=5).replicates, rtol=1e-7)
 
 
 def test_pictures_and_reports_take_them(tmp_path):

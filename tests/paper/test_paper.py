@@ -13,6 +13,7 @@ from plsdof.errors import (
     InvalidInputError,
     RankExhaustedWarning,
 )
+from plsdof.paper import dof_of_one_component, lanczos, scores_and_weights
 
 SHAPES = [(30, 6), (12, 20), (40, 40)]
 
@@ -411,3 +412,47 @@ def test_a_singular_basis_gives_nan_and_not_a_number():
     result = paper.krylov(X, y, 2)
     assert np.all(np.isfinite(result.jacobian(2)))
     assert np.all(np.isnan(replace(result, basis=np.ones((2, 2))).jacobian(2)))
+
+
+# what the paper says on the way
+
+
+@pytest.mark.parametrize(("n", "p"), [(40, 6), (15, 30)])
+def test_one_component_has_its_degrees_of_freedom_in_closed_form(n, p):
+    X, y = make_problem(n, p, seed=3, decay=1)
+    for scale in (True, False):
+        found = dof_of_one_component(X, y, scale=scale)
+        assert found == pytest.approx(pls_path(X, y, 1, scale=scale).dof[1], rel=1e-10)
+    constant = np.ones(n)
+    with pytest.raises(InvalidInputError, match="not correlated with any column"):
+        dof_of_one_component(X, constant)
+
+
+def test_l_is_bidiagonal_and_gives_the_coefficients():
+    X, y = make_problem(30, 8, seed=4, decay=1)
+    found = scores_and_weights(X, y, 5)
+    path = pls_path(X, y, 5)
+    np.testing.assert_allclose(found.coef, path.coef, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(found.scores.T @ found.scores, np.eye(5), atol=1e-12)
+    np.testing.assert_allclose(found.weights.T @ found.weights, np.eye(5), atol=1e-12)
+    outside = found.L - np.triu(np.tril(found.L, 1))
+    assert np.max(np.abs(outside)) < 1e-10 * np.max(np.abs(found.L))
+    standardized = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    np.testing.assert_allclose(standardized @ found.weights, found.scores @ found.L, atol=1e-10)
+
+
+def test_the_sparse_recursion_loses_orthogonality_where_the_full_one_does_not():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 200)).cumsum(axis=1).cumsum(axis=1)
+    y = X[:, 50] / X[:, 50].std() + 0.1 * rng.normal(size=60)
+    full = lanczos(X, y, 12)
+    sparse = lanczos(X, y, 12, recursion="sparse")
+    few = 4
+    np.testing.assert_allclose(sparse.dof[:few], full.dof[:few], rtol=1e-6)
+    assert full.orthogonality_loss[12] < 1e-6
+    assert sparse.orthogonality_loss[12] > 1e-2
+    assert np.all(np.diff(sparse.orthogonality_loss) >= 0)
+    gap = np.abs(sparse.dof - full.dof)
+    assert gap[12] > 1.0
+    with pytest.raises(InvalidInputError, match="recursion must be one of"):
+        lanczos(X, y, 2, recursion="short")

@@ -94,6 +94,8 @@ class Selection:
         How the choice was made.
     message : str
         The choice in words, with anything unusual about it.
+    remarks : tuple of str
+        The sentences of ``message`` about what is unusual.
 
     Examples
     --------
@@ -112,6 +114,7 @@ class Selection:
     dof: str
     noise: str
     message: str
+    remarks: tuple[str, ...] = ()
 
     @property
     def n_components(self) -> int:

@@ -197,16 +197,24 @@ def pcr_filter(spectrum: Spectrum, max_components: int | None = None) -> Filter:
     return _linear_filter(spectrum, kept.astype(np.float64), naive, message)
 
 
-def supervised_pcr_filter(spectrum: Spectrum, max_components: int | None = None) -> Filter:
+def supervised_pcr_filter(
+    spectrum: Spectrum, max_components: int | None = None, among: int | None = None
+) -> Filter:
     """Principal components in the order of their squared correlation with y.
+
+    Those with the ``among`` largest eigenvalues are candidates, by default all.
 
     Which components are kept then depends on y, and the fit jumps where the order changes, so
     the trace of its derivative is no longer unbiased for the Degrees of Freedom: they exceed
     m + 1 by an amount that depends on the unknown mean. They are reported as nan.
     """
+    candidates = spectrum.rank if among is None else min(among, spectrum.rank)
+    if among is not None:
+        max_components = candidates if max_components is None else min(max_components, candidates)
     plain = pcr_filter(spectrum, max_components)
-    rank_of = np.empty(spectrum.rank, dtype=np.intp)
-    rank_of[np.argsort(-np.abs(spectrum.z), kind="stable")] = np.arange(spectrum.rank)
+    rank_of = np.arange(spectrum.rank)
+    order = np.argsort(-np.abs(spectrum.z[:candidates]), kind="stable")
+    rank_of[order] = np.arange(candidates)
     factors = plain.factors[:, rank_of]
     unknown = np.full(len(factors), np.nan)
     unknown[0] = 1.0
@@ -235,7 +243,10 @@ def ridge_filter(spectrum: Spectrum, alphas: Array) -> Filter:
     factors = lam / denominator
     change = alphas[:, None] / denominator**2 * spectrum.eigenvalue_error
     # Eigenvalues below the floor of the solver could add at most floor / alpha each.
-    missed = spectrum.unresolved * spectrum.floor / (spectrum.floor + alphas)
+    share = np.divide(
+        spectrum.floor, spectrum.floor + alphas, out=np.ones_like(alphas), where=alphas > 0
+    )
+    missed = spectrum.unresolved * share
     return _linear_filter(spectrum, factors, 1.0 + factors.sum(axis=1), "", change, missed)
 
 

@@ -15,8 +15,8 @@ from plsdof._core.inputs import (
     Units,
     as_choice,
     as_count,
+    as_nonnegative,
     as_observations,
-    as_positive,
     read_only,
     require_flag,
     standardize,
@@ -345,6 +345,7 @@ def pcr_path(
     max_components: int | None = None,
     *,
     order: str = "variance",
+    among: int | None = None,
     scale: bool = True,
     sample_weight: Any = None,
     solver: str = "auto",
@@ -361,6 +362,9 @@ def pcr_path(
         correlation with y. The second looks at y to choose, so its Degrees of Freedom are not
         m + 1; no exact formula is known, and they are reported as nan (criteria are then
         undefined too: use cross-validation).
+    among : int, optional
+        With order "correlation" only the components with so many largest variances are
+        candidates, as in the R package plsdof, where it is ``m``; by default all.
 
     Examples
     --------
@@ -368,11 +372,11 @@ def pcr_path(
     >>> path.dof
     array([1., 2., 3.])
     """
-    method = pcr_method(order, max_components)
+    method = pcr_method(order, max_components, among)
     as_choice(solver, "solver", SOLVERS)
     if (room := room_for(X)) is not None:
         gram = room.read_gram(X, y, scale=scale, sample_weight=sample_weight, solver=solver)
-        return room.pcr_path_from(gram, max_components, order=order, strict=strict)
+        return room.pcr_path_from(gram, max_components, order=order, among=among, strict=strict)
     data = standardize(X, y, scale=scale, sample_weight=sample_weight)
     with threads_for(data.X.shape):
         path = first_accurate(whole_routes(PCRPath, data, method, solver), max_components)
@@ -400,7 +404,8 @@ def ridge_path(
     Parameters
     ----------
     alphas : array of float, optional
-        Penalties > 0, one model each, in this order. By default 50 values from 1e-4 to 1e4
+        Penalties, one model each, in this order; 0 is least squares (the shortest coefficients
+        that attain it). By default 50 values from 1e-4 to 1e4
         times n, largest (simplest model) first.
     X, y, scale, sample_weight, solver
         As for `pls_path`.
@@ -484,16 +489,19 @@ def optional_count(max_components: int | None) -> int | None:
     return None if max_components is None else as_count(max_components, "max_components")
 
 
-def pcr_method(order: str, max_components: int | None) -> MakeFilter:
+def pcr_method(order: str, max_components: int | None, among: int | None = None) -> MakeFilter:
     """Return principal components regression as a filter."""
     as_choice(order, "order", ("variance", "correlation"))
-    rule = pcr_filter if order == "variance" else supervised_pcr_filter
-    return partial(rule, max_components=optional_count(max_components))
+    size = optional_count(max_components)
+    if order == "variance":
+        return partial(pcr_filter, max_components=size)
+    kept = None if among is None else as_count(among, "among", minimum=1)
+    return partial(supervised_pcr_filter, max_components=size, among=kept)
 
 
 def as_penalties(alphas: Any, n: float) -> Array:
-    """Check penalties of ridge regression; by default `default_alphas`."""
-    return read_only(as_positive(default_alphas(n) if alphas is None else alphas, "alphas"))
+    """Check penalties of ridge regression; by default `default_alphas`. 0 is least squares."""
+    return read_only(as_nonnegative(default_alphas(n) if alphas is None else alphas, "alphas"))
 
 
 class Ended(Protocol):

@@ -294,6 +294,16 @@ def as_positive(values: Any, name: str) -> Array:
     return array
 
 
+def as_nonnegative(values: Any, name: str) -> Array:
+    """Return a vector of finite numbers that are not negative."""
+    array = np.atleast_1d(as_float(values, name))
+    if array.ndim != 1 or array.size == 0:
+        raise InvalidInputError(f"{name} must be a list of numbers; got shape {array.shape}.")
+    if not np.all(np.isfinite(array)) or np.any(array < 0):
+        raise InvalidInputError(f"{name} must be finite and >= 0; got {array.tolist()!r:.80}.")
+    return array
+
+
 def as_measured(values: Any, name: str) -> Any:
     """Return values with NaN for masked ones, after refusing dates and plans of a table."""
     if type(values).__name__ == "LazyFrame":

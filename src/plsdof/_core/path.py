@@ -350,6 +350,7 @@ class Models:
         # Without any candidate (a path that starts near interpolation) the scores alone decide.
         eligible = np.where(allowed, scores, np.nan) if allowed.any() else scores
         index = int(order[criteria.choose(eligible[order], rule, patience)])
+        remarks = self._remarks(index, scores, allowed, criterion)
         return Selection(
             index=index,
             parameter=float(self.parameters[index]),
@@ -359,7 +360,8 @@ class Models:
             rule=rule,
             dof=dof,
             noise=noise_label(criterion, dof, noise),
-            message=self._explain(index, scores, allowed, criterion, rule),
+            message=" ".join([self._words(index, criterion, rule), *remarks]),
+            remarks=remarks,
         )
 
     @property
@@ -431,31 +433,27 @@ class Models:
         """Check a row of the path and return it."""
         return as_row(m, len(self.dof), self.message)
 
-    def _explain(
-        self,
-        index: int,
-        scores: Array,
-        allowed: npt.NDArray[np.bool_],
-        criterion: str,
-        rule: str,
-    ) -> str:
-        """Say what was chosen, and one sentence about each thing that is unusual about it."""
-        n, order = self.spectrum.n, self.simplest_first()
-        text = [
-            f"{rule} of {criterion} at {self.label(index)} "
-            f"({self.dof[index]:.2f} Degrees of Freedom)."
-        ]
-        text += criteria.remarks(
-            scores=scores[order],
-            allowed=allowed[order],
-            chosen=int(np.flatnonzero(order == index)[0]),
-            criterion=criterion,
-            n=n,
-            dof=self.dof[order],
-            labels=[self.label(i) for i in order],
-            longer=self._could_be_longer(),
+    def _words(self, index: int, criterion: str, rule: str) -> str:
+        what = f"{self.label(index)} ({self.dof[index]:.2f} Degrees of Freedom)"
+        return f"{rule} of {criterion} at {what}."
+
+    def _remarks(
+        self, index: int, scores: Array, allowed: npt.NDArray[np.bool_], criterion: str
+    ) -> tuple[str, ...]:
+        """Return one sentence about each thing that is unusual about a choice."""
+        order = self.simplest_first()
+        return tuple(
+            criteria.remarks(
+                scores=scores[order],
+                allowed=allowed[order],
+                chosen=int(np.flatnonzero(order == index)[0]),
+                criterion=criterion,
+                n=self.spectrum.n,
+                dof=self.dof[order],
+                labels=[self.label(i) for i in order],
+                longer=self._could_be_longer(),
+            )
         )
-        return " ".join(text)
 
     def _could_be_longer(self) -> bool:
         """Whether there are further models behind the last one, that were not asked for."""

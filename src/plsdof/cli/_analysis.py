@@ -11,7 +11,9 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from plsdof._core.averaging import Average
 from plsdof._core.criteria import DOF_KINDS, Selection, criterion_label, usual_noise
+from plsdof._core.filters import PLSFilter
 from plsdof._core.fit import METHODS, method_label
 from plsdof._core.inputs import Array, as_choice, as_count, as_fraction, read_only
 from plsdof._core.path import Path, PLSPath
@@ -49,6 +51,7 @@ from plsdof.inference.intervals import (
 )
 from plsdof.inference.permutation import PermutationTest, permutation_test
 from plsdof.large import sources
+from plsdof.selection.agreement import GROUPS_REMARK, agreement
 from plsdof.selection.cross_validation import CrossValidation, cross_validate
 from plsdof.selection.stability import SelectionFrequency, selection_frequency
 
@@ -72,6 +75,9 @@ class Plan:
     rule, dof : str or None
     components, max_components : int or None
     folds : int, "loo" or None
+    repeats : int
+    seed : int or None
+        Random folds, and how often.
     scale : bool
     level : float
     stability : bool
@@ -95,6 +101,8 @@ class Plan:
     components: int | None = None
     max_components: int | None = None
     folds: Folds | None = None
+    repeats: int = 1
+    seed: int | None = None
     scale: bool = True
     level: float = 0.95
     stability: bool = False
@@ -126,7 +134,10 @@ class Plan:
             raise InvalidInputError(
                 f"--components and --max-components do not apply to {self.method}, which has none."
             )
-        if self.stability and (self.criterion == "cv" or self.components is not None):
+        if self.criterion == "average" and self.components is not None:
+            raise InvalidInputError("--criterion average takes all models; leave out --components.")
+        chosen_otherwise = self.criterion in ("cv", "average") or self.components is not None
+        if self.stability and chosen_otherwise:
             raise InvalidInputError(
                 "--stability makes the choice of a criterion again on simulated responses; it "
                 "goes with --criterion gcv, bic, ..., and without --components."
@@ -144,7 +155,7 @@ class Plan:
             raise InvalidInputError(f"--select {self.select[:40]}: {error}") from error
         for option, is_given in {
             "--no-scale": not self.scale,
-            "--criterion cv": self.criterion == "cv",
+            f"--criterion {self.criterion}": self.criterion in ("cv", "average"),
             f"--method {self.method}": self.method != "pls",
             "--stability": self.stability,
             "--permutations": self.permutations is not None,
@@ -166,6 +177,8 @@ class Analysis:
     ----------
     plan : Plan
     path : Path
+    average : Average or None
+        The average of all models, if that was asked for.
     selection : Selection
         ``scores`` has one entry per model of the path.
     cv : CrossValidation or None
@@ -187,6 +200,7 @@ class Analysis:
     plan: Plan
     path: Path
     selection: Selection
+    average: Average | None
     cv: CrossValidation | None
     merit: dict[str, FiguresOfMerit]
     test: TestSet | None
@@ -199,8 +213,15 @@ class Analysis:
 
     @property
     def index(self) -> int:
-        """Row of the chosen model."""
+        """Row of the chosen model; of an average the one with the largest weight."""
         return self.selection.index
+
+    @property
+    def answering(self) -> tuple[Path, int]:
+        """What coefficients, noise level and predictions are taken from: a path and a row of it."""
+        if self.average is not None:
+            return self.average.path, 0
+        return self.path, self.index
 
     @property
     def cv_error(self) -> Array | None:
@@ -219,8 +240,9 @@ class Analysis:
 
     @property
     def rmsecv_of_choice(self) -> float | None:
-        """`rmsecv` of the chosen model."""
-        return None if self.rmsecv is None else float(self.rmsecv[self.index])
+        """`rmsecv` of the chosen model; not known of an average."""
+        known = self.rmsecv is not None and self.average is None
+        return float(self.rmsecv[self.index]) if known and self.rmsecv is not None else None
 
     @property
     def rmsecv_std_error(self) -> Array | None:
@@ -233,8 +255,9 @@ class Analysis:
     @property
     def r_squared(self) -> float:
         """Share of the variance of the response that the chosen model explains."""
-        total = self.path.spectrum.total
-        return float(1 - self.path.rss[self.index] / total) if total > 0 else float("nan")
+        path, index = self.answering
+        total = path.spectrum.total
+        return float(1 - path.rss[index] / total) if total > 0 else float("nan")
 
 
 def check_steps(steps: str) -> None:
@@ -250,15 +273,10 @@ def check_steps(steps: str) -> None:
 
 
 def as_folds(text: str | None, criterion: str, groups: str | None) -> Folds | None:
-    """Return what --cv asks for, or what --criterion cv needs; --groups needs one of them."""
-    if text is None and criterion == "cv":
+    """Return what --cv asks for, or what --criterion cv and --groups need."""
+    if text is None and (criterion == "cv" or groups is not None):
         return _DEFAULT_FOLDS
     if text is None:
-        if groups is not None:
-            raise InvalidInputError(
-                "--groups keeps rows together in cross-validation, which needs --cv; add --cv 10 "
-                "or --cv loo."
-            )
         return None
     if text == LEAVE_ONE_OUT:
         return LEAVE_ONE_OUT
@@ -281,11 +299,12 @@ def analyse(problem: TableProblem | StreamedProblem, plan: Plan) -> Analysis:
         path = _fit(problem, plan)
         wants_cv = plan.folds is not None and search is None
         cv = _cross_validate(problem, plan, path) if wants_cv else None
-        selection = _select(path, cv, plan)
-        inference, reason = _infer(problem, path, selection.index, plan)
-        wanted = _wants_intervals(problem, plan)
-        sigma = _sigma(path, selection.index, plan) if wanted else None
-        test = _tested(problem, path, selection.index)
+        average = path.average(plan.dof or "smoothed") if plan.criterion == "average" else None
+        selection = _select(path, cv, plan) if average is None else average.selection
+        answering = (path, selection.index) if average is None else (average.path, 0)
+        inference, reason = _infer(problem, *answering, plan)
+        sigma = _sigma(*answering, plan) if _wants_intervals(problem, plan) else None
+        test = _tested(problem, *answering)
         frequency = _again(path, plan) if plan.stability else None
         permutation = None
         if plan.permutations is not None:
@@ -301,12 +320,16 @@ def analyse(problem: TableProblem | StreamedProblem, plan: Plan) -> Analysis:
         notes += [cv.message, *problem.cross_validation_notes]
     notes += preprocessing_notes(problem, cross_validated=cv is not None)
     notes += [reason, _at_the_edge(path, selection, plan)]
+    notes += [] if cv is None or average is not None else agreement(path, selection, cv)
+    if isinstance(problem, TableProblem) and problem.groups is not None:
+        notes.append(GROUPS_REMARK)
     return Analysis(
         plan=plan,
         path=path,
         selection=selection,
+        average=average,
         cv=cv,
-        merit=_merit(problem, path, selection.index, cv, test, search),
+        merit=_merit(problem, *answering, None if average is not None else cv, test, search),
         test=test,
         inference=inference,
         sigma=sigma,
@@ -339,7 +362,8 @@ def _tested(problem: TableProblem | StreamedProblem, path: Path, index: int) -> 
     rows, chain = problem.test, problem.preprocessing
     X = rows.X if chain is None else rows.preprocessed(chain, fit=False)
     values = np.ascontiguousarray(X.to_numpy())
-    scored = path if type(path) is PLSPath and index > 0 else None
+    has_scores = type(path) is PLSPath and isinstance(path.filter, PLSFilter)
+    scored = path if has_scores and index > 0 else None
     return TestSet(
         source=rows.source,
         X=read_only(values),
@@ -490,14 +514,36 @@ def _cross_validate(
         # A fold cannot support more components than it has training rows less one.
         most = max(len(fold.test) for fold in problem.split(plan.folds))
         limits["max_components"] = max(1, min(len(path.dof), len(problem.y) - most) - 1)
-    return cross_validate_problem(problem, plan.method, plan.folds, scale=plan.scale, **limits)
+    is_random = plan.folds != LEAVE_ONE_OUT
+    return cross_validate_problem(
+        problem,
+        plan.method,
+        plan.folds,
+        scale=plan.scale,
+        repeats=plan.repeats if is_random else 1,
+        seed=plan.seed if is_random else None,
+        limits=limits,
+    )
 
 
 def cross_validate_problem(
-    problem: TableProblem, method: str, folds: Folds, *, scale: bool, **limits: Any
+    problem: TableProblem,
+    method: str,
+    folds: Folds,
+    *,
+    scale: bool,
+    repeats: int = 1,
+    seed: int | None = None,
+    limits: Mapping[str, Any],
 ) -> CrossValidation:
     """Cross-validate a method; a chain that learns from rows is fitted anew in every fold."""
-    validate = partial(cross_validate, cv=problem.n_folds(folds), groups=problem.groups)
+    validate = partial(
+        cross_validate,
+        cv=problem.n_folds(folds),
+        groups=problem.groups,
+        repeats=repeats,
+        random_state=seed,
+    )
     chain = problem.preprocessing
     if chain is None or not chain.learns_from_rows:
         return validate(problem.X, problem.y, method, scale=scale, **limits)
@@ -653,6 +699,9 @@ def criterion_name(name: str) -> str:
 
 def why(analysis: Analysis) -> str:
     """Say which model was chosen, why, and what it costs."""
+    if analysis.average is not None:
+        words = analysis.selection.message.replace("component(s)", "components")
+        return f"{words[0].upper()}{words[1:]}"
     path, chosen = analysis.path, analysis.selection
     what = path.label(chosen.index).replace("component(s)", "components")
     what = "1 component" if what == "1 components" else what
@@ -665,11 +714,15 @@ def why(analysis: Analysis) -> str:
         cost += f", not the {naive:.0f} that counting components gives"
     if _is_empty(analysis):
         cost = " It is the mean of the response: no predictor is worth its cost"
-    return f"{what}, {_reason(analysis)}.{cost}."
+    # What lies at the edge is a note, with the option that helps.
+    doubts = [text for text in chosen.remarks if "last model" not in text]
+    words = " ".join([f"{what}, {_reason(analysis)}.{cost}.", *doubts])
+    return words.replace("component(s)", "components")
 
 
 def _is_empty(analysis: Analysis) -> bool:
-    return analysis.path.parameter_name == "n_components" and analysis.index == 0
+    is_counted = analysis.path.parameter_name == "n_components" and analysis.average is None
+    return is_counted and analysis.index == 0
 
 
 def _reason(analysis: Analysis) -> str:
@@ -704,7 +757,8 @@ def _neighbours(analysis: Analysis) -> str:
 
 def noise_sentence(analysis: Analysis) -> str:
     """Say how large the noise is, and how well the model fits."""
-    variance = analysis.path.noise_at(analysis.index, analysis.plan.noise)
+    path, index = analysis.answering
+    variance = path.noise_at(index, analysis.plan.noise)
     text = f"sigma = {number(float(np.sqrt(variance)))}"
     if analysis.sigma is not None:
         low, high = np.sqrt([analysis.sigma.lower[0], analysis.sigma.upper[0]])

@@ -10,7 +10,7 @@ from plsdof._core.criteria import CRITERIA, DOF_KINDS
 from plsdof._core.fit import METHODS
 from plsdof.inference.intervals import COVARIANCES, INTERVAL_METHODS
 
-CHOICES = (*CRITERIA, "cv")
+CHOICES = (*CRITERIA, "cv", "average")
 RULES = (
     "patient",
     "first-minimum",
@@ -202,7 +202,8 @@ Criterion = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help=f"How to choose a model: {', '.join(CHOICES)} (cross-validation).",
+        help=f"How to choose a model: {', '.join(CRITERIA)}; cv (cross-validation, the default "
+        "with --groups); or average (all models, weighted).",
         autocompletion=_completing(CHOICES),
         rich_help_panel=_MODEL,
     ),
@@ -260,6 +261,25 @@ FoldsText = Annotated[
         metavar="K|loo",
         help="Add K-fold cross-validation, row i in fold i modulo K; or leave one out.",
         show_default=False,
+        rich_help_panel=_MODEL,
+    ),
+]
+Repeats = Annotated[
+    int,
+    typer.Option(
+        "--repeats",
+        metavar="N",
+        help="Repeat cross-validation with other random folds.",
+        rich_help_panel=_MODEL,
+    ),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed",
+        metavar="N",
+        help="Random folds for --cv, reproducible by this number.",
+        show_default="row i in fold i modulo K",
         rich_help_panel=_MODEL,
     ),
 ]

@@ -70,7 +70,7 @@ def compare(
 
     With --preprocess more than once, compare these ways of preprocessing, too.
     """
-    as_choice(criterion, "--criterion", options.CHOICES)
+    as_choice(criterion, "--criterion", [one for one in options.CHOICES if one != "average"])
     chains = list(dict.fromkeys(preprocess or ["none"]))
     for steps in chains:
         check_steps(steps)
@@ -158,7 +158,9 @@ def compare_methods(
         if same is not None and same.cv is not None:
             validated[name] = same.cv
         elif folds is not None:
-            validated[name] = cross_validate_problem(problem, name, folds, scale=scale, **limits)
+            validated[name] = cross_validate_problem(
+                problem, name, folds, limits=limits, scale=scale
+            )
     return Comparison.of(paths, validated, criteria=INFORMATION_CRITERIA)
 
 

@@ -6,7 +6,7 @@ import shlex
 import sys
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +70,8 @@ def fit(
     no_scale: options.NoScale = False,
     preprocess: options.Preprocess = "none",
     cv: options.FoldsText = None,
+    repeats: options.Repeats = 1,
+    seed: options.Seed = None,
     test: options.Test = None,
     test_rows: options.TestRows = None,
     test_fraction: options.TestFraction = None,
@@ -89,6 +91,8 @@ def fit(
     verbose: options.Verbose = False,
 ) -> None:
     """Fit a table, choose the number of components, and print the model with intervals."""
+    # Criteria take rows as independent, which those of one group are not.
+    criterion = "cv" if groups is not None and criterion == "gcv" else criterion
     plan = Plan(
         method=method,
         criterion=criterion,
@@ -97,6 +101,8 @@ def fit(
         components=components,
         max_components=max_components,
         folds=as_folds(cv, criterion, groups),
+        repeats=repeats,
+        seed=seed,
         scale=not no_scale,
         level=level,
         stability=stability,
@@ -263,7 +269,9 @@ def to_content(problem: Problem, analysis: Analysis) -> dict[str, Any]:
             "criterion": chosen.criterion,
             "rule": chosen.rule,
             "dof_kind": chosen.dof,
-            "dof": path.dof[chosen.index],
+            "dof": analysis.answering[0].dof[analysis.answering[1]],
+            "weights": None if analysis.average is None else analysis.average.weights,
+            "remarks": list(chosen.remarks),
             "message": chosen.message,
             "words": f"{why(analysis)} {noise_sentence(analysis)}",
         },
@@ -373,7 +381,8 @@ def _parameters(analysis: Analysis) -> Any:
 
 
 def _sigma(analysis: Analysis) -> dict[str, Any]:
-    variance = analysis.path.noise_at(analysis.index, analysis.plan.noise)
+    path, index = analysis.answering
+    variance = path.noise_at(index, analysis.plan.noise)
     limits: Any = (None, None)
     if analysis.sigma is not None:
         limits = np.sqrt([analysis.sigma.lower[0], analysis.sigma.upper[0]])
@@ -387,15 +396,16 @@ def _sigma(analysis: Analysis) -> dict[str, Any]:
 
 
 def _intercept(analysis: Analysis) -> dict[str, Any]:
-    result = analysis.inference
+    result, (path, index) = analysis.inference, analysis.answering
     return {
-        "value": float(analysis.path.intercept[analysis.index]),
+        "value": float(path.intercept[index]),
         "std_error": None if result is None else result.intercept_std_error,
     }
 
 
 def _coefficients(problem: Problem, analysis: Analysis) -> dict[str, Any]:
-    columns: dict[str, Any] = {"name": problem.names, "coef": analysis.path.coef[analysis.index]}
+    path, index = analysis.answering
+    columns: dict[str, Any] = {"name": problem.names, "coef": path.coef[index]}
     result = analysis.inference
     if result is not None:
         columns |= {
@@ -526,9 +536,10 @@ def _write_model(
 
     source = {"file": problem.source, "rows": problem.shape[0], "dropped": problem.dropped}
     source |= {} if label is None else {"id": label}  # names the rows in predictions, too
+    path, index = analysis.answering
     kept = detach(
-        analysis.path,
-        analysis.selection,
+        path,
+        replace(analysis.selection, index=index, parameter=float(path.parameters[index])),
         names=problem.names,
         response=problem.response,
         source=source,

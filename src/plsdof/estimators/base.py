@@ -51,6 +51,7 @@ from plsdof.inference.intervals import (
 )
 from plsdof.inference.resampling import leave_out
 from plsdof.inference.summary import Summary, summarize
+from plsdof.selection.agreement import GROUPS_REMARK
 from plsdof.selection.cross_validation import cross_validate
 from plsdof.selection.folds import group_codes, make_folds
 
@@ -262,12 +263,6 @@ class LinearScoresMixin(ScoresMixin):
         return self._of_components("x_rotations")
 
 
-# What a choice by cross-validation over groups cannot repair.
-GROUPS_REMARK = (
-    "Rows of one group are not independent, which noise level and intervals do not know: take them "
-    "as lower limits, or fit group means."
-)
-
 # What the estimators share: one path per response, a model chosen on it, answers about it
 # ----------------------------------------------------------------------------------------
 
@@ -374,6 +369,18 @@ class PathRegressor(ResponseRegressor):
                 f"There are {len(paths)} responses, each with a path of its own: see paths_."
             )
         return paths[0][0]
+
+    def fixed_parameters(self, index: int) -> dict[str, Any]:
+        """Return the parameters with which a fit has row ``index`` of the path and no choice.
+
+        Examples
+        --------
+        >>> from plsdof import PLSRegressor
+        >>> from plsdof.datasets import load_ozone
+        >>> PLSRegressor("bic").fit(*load_ozone(return_X_y=True)).fixed_parameters(2)
+        {'n_components': 2}
+        """
+        return {self._choice_name: self.path_.parameters[index].item()}
 
     def predict_interval(
         self,
@@ -755,6 +762,10 @@ class ComponentRegressor(PathRegressor):
         if self.average_ is None:
             return self.index_
         return self._one_or_array([float(path.parameters[i]) for path, i in self._chosen()])
+
+    def fixed_parameters(self, index: int) -> dict[str, Any]:
+        """Return the parameters with which a fit has so many components, and chooses nothing."""
+        return {self._choice_name: int(index)}
 
     def _fixed_index(self, path: Path) -> int:
         # Fewer than asked for where the data support no more (with a warning).

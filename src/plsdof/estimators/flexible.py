@@ -94,6 +94,11 @@ class TunedRegressor(ScoresMixin, ComponentRegressor):
         super()._publish(models)
         self.joint_selection_ = self._one_or_tuple([one.joint_selection for one in models])
 
+    def fixed_parameters(self, index: int) -> dict[str, Any]:
+        """Return the parameters with which a fit has this model, and chooses nothing."""
+        joint = getattr(self, f"{self._joint_name}_")
+        return {**super().fixed_parameters(index), self._joint_name: joint}
+
     # What a subclass provides.
     _joint_name: str
 

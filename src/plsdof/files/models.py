@@ -75,6 +75,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from plsdof._core.criteria import CRITERIA, Noise, Selection
+from plsdof._core.filters import PLSFilter
 from plsdof._core.inputs import Array, as_choice, as_fraction, as_matrix, read_only
 from plsdof._core.path import Fitted, ModelOfPath, PathLike, PLSPath, as_model
 from plsdof._core.path import Path as ModelPath
@@ -424,7 +425,9 @@ def detach(
             x_mean=read_only((path.units.x_mean - scaling.shift) / scaling.factor),
         )
     factor = _factor(path, index) if intervals else np.zeros((0, len(path.units.x_mean)))
-    check = _row_check(path, index) if intervals and isinstance(path, PLSPath) else None
+    check = None
+    if intervals and isinstance(path, PLSPath) and isinstance(path.filter, PLSFilter):
+        check = _row_check(path, index)
     return PortableModel(
         response=response,
         names=names,

@@ -28,6 +28,7 @@ from plsdof._core.inputs import (
     as_matrix,
     as_response,
     as_weights,
+    opened_table,
     read_only,
 )
 from plsdof._core.krylov import distinct_nodes, golub_kahan
@@ -280,7 +281,7 @@ def _fit_average(X: Array, y: Array, fit: Any, **options: Any) -> Path:
 def jackknife(
     X: Any,
     y: Any,
-    m: int,
+    m: int | None = None,
     *,
     path: Any = pls_path,
     scale: bool = True,
@@ -298,9 +299,12 @@ def jackknife(
     ----------
     X, y : arrays
     m : int
-        Row of the path (number of components, or place in ``alphas``).
-    path : callable
-        ``path(X, y)`` returns a `Path`; `pls_path` by default, fitted up to m components.
+        Row of the path (number of components, or place in ``alphas``); what it has chosen if
+        ``path`` is an estimator.
+    path : callable, or a fitted estimator
+        ``path(X, y)`` returns a `Path`; `pls_path` by default, fitted up to m components. An
+        estimator, or a Pipeline that ends in one, is fitted to every fold with all its steps; its
+        choice is kept.
     scale : bool
         Scale the columns to unit variance in every fit; for the three methods of this package.
     alphas : array of float, optional
@@ -332,10 +336,14 @@ def jackknife(
     >>> found.std_error[:3].round(3), found.p_value[:3].round(3)
     (array([0.045, 0.012, 0.179]), array([0.011, 0.65 , 0.885]))
     """
-    m = as_count(m, "m")
+    X, y, sample_weight = opened_table(X, y, sample_weight)
+    if hasattr(path, "fit"):
+        fit, m = _again(path, m)
+    else:
+        m = as_count(m, "m")
+        fit = _method(path, m, scale, alphas)
     matrix = as_matrix(X, min_rows=3)
     y = as_response(y, len(matrix))
-    fit = _method(path, m, scale, alphas)
     weights = as_weights(sample_weight, len(matrix))
     counts = np.ones(len(matrix)) if weights is None else weights
     # Nothing changes without rows that have no weight: they are no fold.
@@ -361,6 +369,29 @@ def jackknife(
         degrees_of_freedom=g - 1.0,
         names=whole.feature_names,
     )
+
+
+def _again(fitted: Any, m: int | None) -> tuple[Any, int]:
+    """Return how an estimator, or a Pipeline, is fitted again, and the row of what it chose."""
+    from sklearn.base import clone
+
+    model = as_model(fitted, m, average=False)
+    unfitted = clone(getattr(fitted, "best_estimator_", fitted))
+    last = unfitted if model.before is None else unfitted.steps[-1][1]
+    last.set_params(**model.estimator.fixed_parameters(model.index))
+    row = model.index if model.path.parameter_name == "n_components" else 0
+    return partial(_fitted_again, unfitted), row
+
+
+def _fitted_again(unfitted: Any, X: Any, y: Array, sample_weight: Array | None = None) -> Path:
+    from sklearn.base import clone
+
+    again = clone(unfitted)
+    name = f"{again.steps[-1][0]}__sample_weight" if hasattr(again, "steps") else "sample_weight"
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        again.fit(X, y, **({} if sample_weight is None else {name: sample_weight}))
+    return as_path(again)
 
 
 def _method(path: Any, m: int, scale: bool, alphas: Any) -> Any:

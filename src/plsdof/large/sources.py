@@ -177,6 +177,7 @@ def pcr_path_from(
     max_components: int | None = None,
     *,
     order: str = "variance",
+    among: int | None = None,
     scale: bool = True,
     strict: bool = False,
 ) -> PCRPath:
@@ -198,7 +199,7 @@ def pcr_path_from(
     >>> pcr_path_from(moments).dof
     array([1., 2., 3., 4., 5.])
     """
-    method = pcr_method(order, max_components)
+    method = pcr_method(order, max_components, among)
     path = whole_gram_route(PCRPath, source_gram(source, scale=scale), method)
     report_end(path, strict, max_components)
     return path

@@ -24,7 +24,14 @@ import numpy as np
 from plsdof._core import criteria
 from plsdof._core.display import one_line
 from plsdof._core.filters import pls_filter
-from plsdof._core.inputs import Array, Standardized, as_count, read_only, standardize
+from plsdof._core.inputs import (
+    Array,
+    Standardized,
+    as_choice,
+    as_count,
+    read_only,
+    standardize,
+)
 from plsdof._core.spectrum import decompose
 from plsdof.errors import InvalidInputError, RankExhaustedWarning, warn_caller
 
@@ -86,6 +93,7 @@ def report_end(size: int, asked: int, problem: Problem) -> str:
 # -----------------------------------------------------------------------------
 
 _EPS = float(np.finfo(np.float64).eps)
+RECURSIONS = ("full", "sparse")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -103,6 +111,8 @@ class LanczosResult:
         d beta_m/dy in original units.
     rss : (M+1,) array
         Residual sums of squares.
+    scores : (n, M) array
+        T = X V / sqrt(n-1), orthonormal but for rounding.
     message : str
         Why there are fewer components than asked for; empty if there are not.
     data : Standardized
@@ -114,8 +124,15 @@ class LanczosResult:
     intercept: Array
     coef_jacobian: Array
     rss: Array
+    scores: Array
     message: str
     data: Standardized
+
+    @property
+    def orthogonality_loss(self) -> Array:
+        """Largest entry of |T'T - I| over the first m scores: 1e-16 or so, up to 1. (M+1,)."""
+        gaps = np.abs(self.scores.T @ self.scores - np.eye(self.scores.shape[1]))
+        return read_only([float(np.max(gaps[:m, :m], initial=0.0)) for m in range(len(self.dof))])
 
     def jacobian(self, m: int) -> Array:
         """Return the approximate hat matrix d yhat_m/dy, eq. (hat_pls). Shape (n, n)."""
@@ -156,7 +173,9 @@ class LanczosResult:
         return trace if trace > (4 * _EPS * size) ** 2 else 0.0
 
 
-def lanczos(X: Any, y: Any, max_components: int, *, scale: bool = True) -> LanczosResult:
+def lanczos(
+    X: Any, y: Any, max_components: int, *, scale: bool = True, recursion: str = "full"
+) -> LanczosResult:
     """Differentiate the PLS coefficients step by step: Kraemer & Sugiyama (2011), Algorithm 1.
 
     With w_i = s - S beta_{i-1}, the pseudo-weights v_i are w_i made S-orthogonal to all earlier
@@ -176,6 +195,11 @@ def lanczos(X: Any, y: Any, max_components: int, *, scale: bool = True) -> Lancz
         has to be normalised is nothing but rounding.
     scale : bool
         Scale the columns of X to unit variance (divisor n - 1).
+    recursion : {"full", "sparse"}
+        "sparse" keeps only the last term of the sum of eq. (vi2), which is all there is in exact
+        arithmetic, since L of eq. (L) is bidiagonal. The scores lose their orthogonality after
+        some components, and the Degrees of Freedom become implausible: that is what the paper
+        reports in its section on numerical stability. Read ``orthogonality_loss``.
 
     Notes
     -----
@@ -198,8 +222,9 @@ def lanczos(X: Any, y: Any, max_components: int, *, scale: bool = True) -> Lancz
     >>> result.coef_jacobian.shape
     (5, 4, 30)
     """
+    as_choice(recursion, "recursion", RECURSIONS)
     problem = prepare(X, y, max_components, scale)
-    beta, d_beta = _algorithm_1(problem)
+    beta, d_beta, v = _algorithm_1(problem, sparse=recursion == "sparse")
     data, units = problem.data, problem.data.units
     message = report_end(len(beta) - 1, max_components, problem)
     coef = beta / units.x_scale
@@ -210,13 +235,14 @@ def lanczos(X: Any, y: Any, max_components: int, *, scale: bool = True) -> Lancz
         intercept=read_only(units.y_mean - coef @ units.x_mean),
         coef_jacobian=read_only(d_beta / units.x_scale[:, None]),
         rss=read_only(np.sum(residuals**2, axis=1)),
+        scores=read_only(data.X @ v / np.sqrt(len(data.X) - 1)),
         message=message,
         data=data,
     )
 
 
-def _algorithm_1(problem: Problem) -> tuple[Array, Array]:
-    """Return beta (M+1, p) and d beta/dy (M+1, p, n) for standardised data."""
+def _algorithm_1(problem: Problem, *, sparse: bool = False) -> tuple[Array, Array, Array]:
+    """Return beta (M+1, p), d beta/dy (M+1, p, n) and V (p, M) for standardised data."""
     X, y = problem.data.X, problem.data.y
     n, p = X.shape
     S, s, d_s = _scatter(X), X.T @ y / (n - 1), X.T / (n - 1)  # line 3
@@ -226,22 +252,23 @@ def _algorithm_1(problem: Problem) -> tuple[Array, Array]:
     for _ in range(problem.size):  # line 5
         w = s - S(beta[-1])  # line 6
         Sw = S(w)
+        earlier = slice(-1 if sparse else 0, None)  # the last term only, or the full sum
         v_i = w.copy()
-        for v_j in v:
+        for v_j in v[earlier]:
             v_i -= v_j * (v_j @ Sw)  # line 8, eq. (vi2)
         if _is_rounding(w, v_i, s, beta[-1], S, problem.largest / (n - 1)):
             break
         d_w = d_s - S(d_beta[-1])  # line 7
         d_Sw = S(d_w)
         d_v_i = d_w.copy()
-        for v_j, d_v_j in zip(v, d_v, strict=True):
+        for v_j, d_v_j in zip(v[earlier], d_v[earlier], strict=True):
             d_v_i -= _d_projection(v_j, d_v_j, Sw, d_Sw)  # line 9
         v_i, d_v_i = _normalized(v_i, d_v_i, S(v_i))  # lines 10 and 11
         v.append(v_i)
         d_v.append(d_v_i)
         beta.append(beta[-1] + v_i * (v_i @ s))  # line 12
         d_beta.append(d_beta[-1] + _d_projection(v_i, d_v_i, s, d_s))  # line 13
-    return np.array(beta), np.array(d_beta)
+    return np.array(beta), np.array(d_beta), np.array(v).reshape(-1, p).T
 
 
 def _scatter(X: Array) -> Callable[[Array], Array]:
@@ -379,7 +406,7 @@ def krylov(X: Any, y: Any, max_components: int, *, scale: bool = True) -> Krylov
     problem = prepare(X, y, max_components, scale)
     y, M = problem.data.y, problem.size
     root = problem.data.X / np.sqrt(problem.largest)
-    T = _scores(root, y, M)
+    T, _ = _scores(root, y, M)
     KT, Ky = _powers(root, T, M), _powers(root, y, M)
     B = T.T @ Ky.T
     traces = np.sum((problem.eigenvalues / problem.largest) ** np.arange(1, M + 1)[:, None], axis=1)
@@ -403,8 +430,99 @@ def krylov(X: Any, y: Any, max_components: int, *, scale: bool = True) -> Krylov
     )
 
 
-def _scores(X: Array, y: Array, n_components: int) -> Array:
-    """Return T (n, M) of the Lanczos decomposition X W = T L, eq. (L), re-orthogonalised."""
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ScoresAndWeights:
+    """Result of `scores_and_weights`: X W = T L with L = T'XW, eq. (L).
+
+    Attributes
+    ----------
+    scores : (n, M) array
+        Orthonormal T.
+    weights : (p, M) array
+        Orthonormal W, for standardised X.
+    L : (M, M) array
+        Upper bidiagonal but for rounding.
+    coef : (M+1, p) array
+        D W L^{-1} T'y for m = 0..M components, in original units, as the paper has it below (L).
+    """
+
+    scores: Array
+    weights: Array
+    L: Array
+    coef: Array
+
+    def __repr__(self) -> str:
+        return one_line(self, n_components=len(self.L), p=len(self.weights))
+
+
+def scores_and_weights(
+    X: Any, y: Any, max_components: int, *, scale: bool = True
+) -> ScoresAndWeights:
+    """Return T, W and L = T'XW of eq. (L), with which the paper writes PLS in one line.
+
+    Parameters
+    ----------
+    X, y, max_components, scale
+        As for `lanczos`.
+
+    Notes
+    -----
+    Cost: O(n p M) time. T and W are re-orthogonalised at every step.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(30, 4))
+    >>> y = X @ [1.0, 2.0, 0.0, -1.0] + rng.normal(size=30)
+    >>> found = scores_and_weights(X, y, 3)
+    >>> found.L.round(2) + 0.0  # upper bidiagonal
+    array([[5.28, 0.73, 0.  ],
+           [0.  , 6.12, 0.34],
+           [0.  , 0.  , 5.04]])
+    """
+    problem = prepare(X, y, max_components, scale)
+    units, size = problem.data.units, problem.size
+    report_end(size, max_components, problem)
+    T, W = _scores(problem.data.X, problem.data.y, size)
+    L = T.T @ problem.data.X @ W
+    coef = np.zeros((size + 1, len(W)))
+    for m in range(1, size + 1):
+        coef[m] = W[:, :m] @ np.linalg.solve(L[:m, :m], T[:, :m].T @ problem.data.y)
+    return ScoresAndWeights(
+        scores=read_only(T),
+        weights=read_only(W),
+        L=read_only(L),
+        coef=read_only(coef / units.x_scale),
+    )
+
+
+def dof_of_one_component(X: Any, y: Any, *, scale: bool = True) -> float:
+    """Return the Degrees of Freedom of one component in closed form, below the lower bound.
+
+        DoF(1) = 3 + s's / s'Ss (trace(S) - 2 s'S^2 s / s'Ss),    S = X'X/(n-1), s = X'y/(n-1)
+
+    Cost: O(np) time; no p x p matrix is formed.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(30, 4))
+    >>> y = X @ [1.0, 2.0, 0.0, -1.0] + rng.normal(size=30)
+    >>> round(dof_of_one_component(X, y), 2)  # as pls_path(X, y).dof[1]
+    5.12
+    """
+    data = standardize(X, y, scale=scale)
+    n = len(data.X)
+    S, s = _scatter(data.X), data.X.T @ data.y / (n - 1)
+    Ss = S(s)
+    if not s @ Ss > 0:
+        raise InvalidInputError("y is not correlated with any column of X; there is no component.")
+    trace = float(np.sum(data.X**2)) / (n - 1)
+    return float(3.0 + (s @ s) / (s @ Ss) * (trace - 2.0 * (Ss @ Ss) / (s @ Ss)))
+
+
+def _scores(X: Array, y: Array, n_components: int) -> tuple[Array, Array]:
+    """Return T (n, M) and W (p, M) of X W = T L, eq. (L), re-orthogonalised."""
     T = np.zeros((len(y), n_components))
     W = np.zeros((X.shape[1], n_components))
     w = X.T @ y
@@ -414,7 +532,7 @@ def _scores(X: Array, y: Array, n_components: int) -> Array:
         t = _orthogonalized(X @ W[:, i], T[:, :i])
         T[:, i] = t / np.linalg.norm(t)
         w = X.T @ T[:, i]
-    return T
+    return T, W
 
 
 def _orthogonalized(a: Array, basis: Array) -> Array:

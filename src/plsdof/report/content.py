@@ -400,6 +400,7 @@ _RULES = {
     "patient": "smallest value before three models without improvement",
     "first-minimum": "first local minimum",
     "global-minimum": "minimum",
+    "average": "average of all models, and its heaviest one here,",
     "minimum": "minimum",
     "one-standard-error": "simplest model within one standard error of the best",
     "randomization": "simplest model that a randomization test does not find worse than the best",

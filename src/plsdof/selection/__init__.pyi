@@ -1,4 +1,9 @@
 from . import criteria as criteria
+from .agreement import agreement as agreement
+from .averaging import Average as Average
+from .correction import CorrectedError as CorrectedError
+from .correction import corrected_error as corrected_error
+from .criteria import LeaveOneOut as LeaveOneOut
 from .criteria import Selection as Selection
 from .cross_validation import CrossValidation as CrossValidation
 from .cross_validation import RandomizationTest as RandomizationTest

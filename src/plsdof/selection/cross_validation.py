@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from plsdof._core.criteria import Selection, global_minimum, one_standard_error
 from plsdof._core.display import Curve, as_html, data_frame, one_line, parameter_column
-from plsdof._core.fit import METHODS, pls_path
+from plsdof._core.fit import METHODS, optional_count, pcr_path, pls_path
 from plsdof._core.inputs import (
     CONSTANT_ULPS,
     Array,
@@ -81,12 +81,12 @@ def correlations(
     """Correlate each row of (K, t) predictions with (t,) observations. Shape (K,).
 
     Pearson's (weighted) correlation, or Spearman's, for which weights only tell which rows count.
-    nan where predictions or observations do not vary.
+    Zero where predictions do not vary, nan where observations do not.
 
     Examples
     --------
     >>> correlations(np.array([[1.0, 2.0, 9.0], [5.0, 5.0, 5.0]]), np.array([1.0, 3.0, 4.0]))
-    array([0.82603319,        nan])
+    array([0.82603319, 0.        ])
     """
     sizes = np.array([len(observed)])
     return np.asarray(fold_correlations(predictions, observed, weights, sizes, ranks=ranks)[0])
@@ -119,7 +119,7 @@ def fold_correlations(
 def _correlations(
     predictions: Array, observed: Array, weights: Array | None, sizes: Integers, ranks: bool
 ) -> Array:
-    defined = (_vary(predictions, sizes) & _vary(observed, sizes)).T
+    vary, defined = _vary(predictions, sizes).T, _vary(observed, sizes)[:, None]
     if ranks:
         predictions, weights = _ranks(predictions, sizes), None
         observed = _ranks(observed[None], sizes)[0]
@@ -132,7 +132,9 @@ def _correlations(
         size = np.sqrt(_sums(centred**2 * share, sizes))
         values = _sums(centred / size.repeat(sizes, axis=-1) * (target * share), sizes)
         values /= np.sqrt(_sums(target**2 * share, sizes))
-    return np.where(defined, np.clip(values, -1.0, 1.0).T, np.nan)
+    # A prediction that is the same for all rows, such as the mean, has no correlation with y.
+    values = np.where(vary, np.clip(values, -1.0, 1.0).T, 0.0)
+    return np.where(defined, values, np.nan)
 
 
 def _mean_squares(residuals: Array, weights: Array | None, sizes: Integers) -> Array:
@@ -231,8 +233,9 @@ class CrossValidation:
     fold_errors : (F, K) array
         (Weighted) mean squared error of the test rows.
     fold_correlations, fold_rank_correlations : (F, K) arrays
-        Pearson's and Spearman's correlation of prediction and response over the test rows; nan
-        where one of them does not vary, so always for the empty model and for leave-one-out.
+        Pearson's and Spearman's correlation of prediction and response over the test rows; zero
+        where predictions do not vary, so always for the empty model; nan where responses do not,
+        so always for leave-one-out.
     y : (n,) array
         The response.
     predictions : (repeats, K, n) array or None
@@ -249,7 +252,7 @@ class CrossValidation:
     >>> from plsdof.datasets import load_ozone
     >>> result = cross_validate(*load_ozone(return_X_y=True), max_components=2)
     >>> result.rmse.round(2), result.q2.round(2)
-    (array([8.18, 4.85, 4.63]), array([-0.  ,  0.65,  0.68]))
+    (array([8.19, 4.84, 4.62]), array([-0.  ,  0.65,  0.68]))
     """
 
     parameters: Array
@@ -268,21 +271,28 @@ class CrossValidation:
 
     @property
     def mean_error(self) -> Array:
-        """Mean over folds of `fold_errors`. Shape (K,)."""
-        return _mean(self.fold_errors)
+        """(Weighted) mean squared error of all tested rows, PRESS / n. Shape (K,).
+
+        Folds count by their rows, as in R's pls: the mean of `fold_errors` if all folds have the
+        same size.
+        """
+        return _mean(self.fold_errors, self._fold_weights())
 
     @property
     def std_error(self) -> Array:
-        """Standard error of `mean_error`: standard deviation over folds / sqrt(folds). (K,).
+        """Standard error of `mean_error`. Shape (K,).
 
-        With repeats, folds is the number of folds of one repeat: repeats split the same rows
-        again and so do not make the data larger.
+            sqrt( sum_f s_f (e_f - mean)^2 / (F - 1) ),     s_f the share of the rows in fold f,
+
+        which is the standard deviation of the fold errors e_f over sqrt(F) if all folds have the
+        same size (Breiman et al. 1984). With repeats, F - 1 is that of one repeat: repeats split
+        the same rows again and so do not make the data larger.
         """
-        return self._standard_error(self.fold_errors)
+        return self._standard_error(self.fold_errors, self._fold_weights())
 
     @property
     def rmse(self) -> Array:
-        """Root mean squared error of cross-validation, the root of `mean_error`. Shape (K,)."""
+        """RMSECV, the root of `mean_error`, over the residuals of all rows. Shape (K,)."""
         return np.sqrt(self.mean_error)
 
     @property
@@ -297,11 +307,9 @@ class CrossValidation:
         """
         weights = np.ones(len(self.y)) if self.sample_weight is None else self.sample_weight
         squares = weights * (self.y - np.average(self.y, weights=weights)) ** 2
-        total = sum(squares[fold.test].sum() for fold in self.folds)
-        fold_weights = np.array([weights[fold.test].sum() for fold in self.folds])
-        tested = fold_weights > 0
-        press = fold_weights[tested] @ self.fold_errors[tested]
-        return 1.0 - press / (total if total > 0 else np.nan)
+        rows = np.concatenate([fold.test for fold in self.folds])
+        total = float(squares[rows].sum() / weights[rows].sum())
+        return 1.0 - self.mean_error / (total if total > 0 else np.nan)
 
     @property
     def mean_correlation(self) -> Array:
@@ -441,14 +449,21 @@ class CrossValidation:
     def _repeats(self) -> int:
         return self.folds[-1].repeat + 1
 
-    def _standard_error(self, fold_values: Array) -> Array:
+    def _fold_weights(self) -> Array:
+        """Return the share of the tested rows, or of their weights, in every fold. Shape (F,)."""
+        weights = np.ones(len(self.y)) if self.sample_weight is None else self.sample_weight
+        sums = np.array([weights[fold.test].sum() for fold in self.folds])
+        return np.asarray(sums / sums.sum())
+
+    def _standard_error(self, fold_values: Array, shares: Array | None = None) -> Array:
+        """Return the standard error of a mean over folds, weighted by ``shares`` of the rows."""
         counted = np.count_nonzero(~np.isnan(fold_values), axis=0)
-        centred = fold_values - _mean(fold_values)
+        centred = fold_values - _mean(fold_values, shares)
         spare = np.where(counted > 1, counted - 1.0, np.nan)
         # Errors are squares already, and their squares may leave the range of floats.
         unit = float(np.nanmax(np.abs(centred), initial=0.0)) or 1.0
-        variance = np.nansum((centred / unit) ** 2, axis=0) / spare
-        return np.asarray(unit * np.sqrt(variance * self._repeats() / np.maximum(counted, 1)))
+        variance = _mean((centred / unit) ** 2, shares) / spare
+        return np.asarray(unit * np.sqrt(variance * self._repeats()))
 
     def _spread(self, by: str, best: int) -> Array:
         """Return standard errors over folds, simplest model first."""
@@ -457,7 +472,9 @@ class CrossValidation:
                 f"A standard error over folds is not defined for by={by!r}; use by='error' with "
                 "rule='one-standard-error', or another rule."
             )
-        values = self._standard_error(getattr(self, _FOLD_VALUES[by]))[self.simplest_first]
+        shares = self._fold_weights() if by == "error" else None
+        fold_values = getattr(self, _FOLD_VALUES[by])
+        values = self._standard_error(fold_values, shares)[self.simplest_first]
         if np.isnan(values[best]):
             raise NotAvailableError(
                 f"A standard error needs at least two folds in which {by} is defined; the best "
@@ -528,11 +545,13 @@ def _random_signs(rng: np.random.Generator, n_patterns: int, n_rows: int) -> Arr
     return signs
 
 
-def _mean(values: Array) -> Array:
-    """Average over the first axis what is defined; nan where nothing is."""
+def _mean(values: Array, shares: Array | None = None) -> Array:
+    """Average over the first axis what is defined, weighted by ``shares``; nan where nothing is."""
     defined = ~np.isnan(values)
-    counted = defined.sum(axis=0)
-    total = np.where(defined, values, 0.0).sum(axis=0)
+    shares = np.ones(len(values)) if shares is None else shares
+    weights = defined * shares.reshape(-1, *[1] * (values.ndim - 1))
+    counted = weights.sum(axis=0)
+    total = np.sum(weights * np.where(defined, values, 0.0), axis=0)
     return np.asarray(total / np.where(counted > 0, counted, np.nan))
 
 
@@ -758,6 +777,7 @@ def cross_validate(
     *,
     max_components: int | None = None,
     alphas: Any = None,
+    order: str = "variance",
     scale: bool = True,
     sample_weight: Any = None,
     repeats: int = 1,
@@ -768,9 +788,8 @@ def cross_validate(
 ) -> CrossValidation:
     """Cross-validate all models of a path, with one fit per fold.
 
-    The error of model k is the mean over folds of sum_i w_i (y_i - yhat_ik)^2 / sum_i w_i, where
-    i runs over the test rows and yhat comes from a path fitted to the training rows alone,
-    centring and scaling included.
+    The error of model k is sum_i w_i (y_i - yhat_ik)^2 / sum_i w_i, where i runs over all rows and
+    yhat comes from a path fitted without the fold of row i, centring and scaling included.
 
     Parameters
     ----------
@@ -782,13 +801,15 @@ def cross_validate(
         ``predict(X_new)`` (K, n_new): for example ``functools.partial(pls_path, solver="svd")``.
     cv, groups, repeats, random_state
         See `make_folds`. A number of folds without ``random_state`` puts row i into
-        fold i mod cv; with it the folds are random; ``groups`` keeps rows together; ``cv=n`` is
+        fold i mod cv; with it the folds are random; ``groups`` keeps rows together; "loo" is
         leave-one-out; scikit-learn splitters and lists of (train, test) are taken as they are.
     max_components : int, optional
         For "pls" and "pcr"; by default all that every fold supports.
     alphas : array of float, optional
         For "ridge", on the scale of `ridge_path` and the same in each fold; by default 50 values
         from 1e-4 to 1e4 times n.
+    order : {"variance", "correlation"}
+        For "pcr", the order of the components, see `pcr_path`.
     scale : bool
         Scale the columns to unit variance inside each fold; not for a callable.
     sample_weight : (n,) array, optional
@@ -831,6 +852,12 @@ def cross_validate(
     X = as_matrix(X, min_rows=2)
     y = as_response(y, len(X))
     weights = as_weights(sample_weight, len(X))
+    if as_choice(order, "order", ("variance", "correlation")) != "variance":
+        if path != "pcr":
+            raise InvalidInputError(f"order applies to path='pcr'; got path={path!r:.80}.")
+        count = optional_count(max_components)
+        path = partial(pcr_path, max_components=count, order=order, scale=scale)
+        max_components, scale = None, True
     fitter = _fitter(path, X, y, weights, max_components=max_components, alphas=alphas, scale=scale)
     folds = make_folds(X, y, cv, groups, repeats=repeats, random_state=random_state)
     with threads_for(X.shape):
@@ -843,7 +870,7 @@ def cross_validate(
             description="Cross-validation",
         )
     size = _common_size(fits)
-    order = fits[0].simplest_first
+    simplest = fits[0].simplest_first
     rows = np.concatenate([fold.test for fold in folds])
     sizes = np.array([len(fold.test) for fold in folds])
     predictions = np.concatenate([fit.predictions[:size] for fit in fits], axis=1)
@@ -851,7 +878,7 @@ def cross_validate(
     return CrossValidation(
         parameters=read_only(fits[0].parameters[:size]),
         parameter_name=fits[0].parameter_name,
-        simplest_first=_frozen(order[order < size]),
+        simplest_first=_frozen(simplest[simplest < size]),
         folds=folds,
         fold_sizes=_frozen(sizes),
         fold_errors=read_only(scores.errors),

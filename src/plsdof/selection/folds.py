@@ -17,6 +17,8 @@ from plsdof._core.inputs import as_count, as_generator
 from plsdof.errors import InvalidInputError
 
 Integers = npt.NDArray[np.intp]
+# The word for as many folds as there are rows, or groups.
+LEAVE_ONE_OUT = "loo"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -69,11 +71,12 @@ def make_folds(
     ----------
     X, y : arrays with n rows
         Only passed on to a splitter.
-    cv : int, splitter, or iterable of (train, test)
-        A number of folds k; or anything with ``split(X, y, groups)`` as in scikit-learn; or pairs
-        of row numbers (or of boolean masks).
+    cv : int, "loo", splitter, or iterable of (train, test)
+        A number of folds k; or "loo", every row (or group) a fold of its own; or anything with
+        ``split(X, y, groups)`` as in scikit-learn; or pairs of row numbers (or boolean masks).
     groups : (n,) array, optional
         Rows with the same label stay together when ``cv`` is a number; passed to a splitter.
+        There are at most as many folds as groups.
     repeats : int
         How often to split, when ``cv`` is a number.
     random_state : int or numpy Generator, optional
@@ -92,8 +95,12 @@ def make_folds(
     """
     n = len(X)
     codes = None if groups is None else group_codes(groups, n)
+    units = n if codes is None else int(codes.max()) + 1
+    if isinstance(cv, str) and cv == LEAVE_ONE_OUT:
+        cv, repeats, random_state = units, 1, None
     if isinstance(cv, int | np.integer):
         k = as_count(cv, "cv", minimum=2)
+        k = k if codes is None else max(2, min(k, units))
         repeats = as_count(repeats, "repeats", minimum=1)
         folds = _dealt_folds(n, k, codes, repeats, _generator(random_state, repeats))
     else:
@@ -175,7 +182,7 @@ def _refuse_randomness(repeats: int, random_state: Any) -> None:
 
 def _pairs(cv: Any, X: Any, y: Any, groups: Any) -> Iterator[Any]:
     allowed = (
-        "cv must be a number of folds >= 2, a scikit-learn splitter (with a method "
+        'cv must be a number of folds >= 2, "loo", a scikit-learn splitter (with a method '
         "split(X, y, groups)), or an iterable of (train, test) pairs of row numbers"
     )
     if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):

@@ -45,7 +45,7 @@ from plsdof._core.inputs import (
     as_generator,
     as_matrix,
     as_new_rows,
-    as_positive,
+    as_nonnegative,
     as_weights,
     centre_response,
     feature_names,
@@ -215,7 +215,7 @@ def ridge_paths(
         weights = as_weights(sample_weight, n_rows)
         n = n_rows if weights is None else weights.sum()
         alphas = default_alphas(n or 1.0)  # no weight at all is refused later
-    penalties = read_only(as_positive(alphas, "alphas"))
+    penalties = read_only(as_nonnegative(alphas, "alphas"))
     method = partial(ridge_filter, alphas=penalties)
     again = partial(ridge_path, alphas=penalties)
     return _fit_columns(
@@ -648,11 +648,11 @@ class PLS2Path:
         eligible = np.where(allowed, scores, np.nan) if allowed.any() else scores
         index = criteria.choose(eligible, rule, as_count(patience, "patience", minimum=1))
         count = len(self.names)
-        text = [
+        words = (
             f"{rule} of {criterion} over {count} response(s) at {self.label(index)} "
             f"({self.dof[index]:.2f} Degrees of Freedom)."
-        ]
-        text += criteria.remarks(
+        )
+        remarks = criteria.remarks(
             scores=scores,
             allowed=allowed,
             chosen=index,
@@ -671,7 +671,8 @@ class PLS2Path:
             rule=rule,
             dof=dof,
             noise=noise,
-            message=" ".join(text),
+            message=" ".join([words, *remarks]),
+            remarks=tuple(remarks),
         )
 
     def label(self, index: int) -> str:

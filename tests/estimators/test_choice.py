@@ -1,0 +1,112 @@
+"""Estimators: the default choice, averages, and rows that belong together."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from _helpers.latent import latent_data
+
+from plsdof import (
+    KernelPLSRegressor,
+    PCRegressor,
+    PenalizedPLSRegressor,
+    PLS2Regressor,
+    PLSRegressor,
+    RidgeRegressor,
+    degrees_of_freedom,
+    pls_path,
+)
+from plsdof.files.models import detach, load_model, save_model
+
+X, Y = latent_data(40, 8, 0, noise=1.0)
+ESTIMATORS = [
+    PLSRegressor,
+    PCRegressor,
+    RidgeRegressor,
+    KernelPLSRegressor,
+    PenalizedPLSRegressor,
+]
+
+
+def averaging(kind, **options):
+    return kind(**{"alpha" if kind is RidgeRegressor else "n_components": "average"}, **options)
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_the_default_is_gcv_with_smoothed_degrees_of_freedom(kind):
+    choice = kind().fit(X, Y).selection_
+    rule = "global-minimum" if kind in (PCRegressor, RidgeRegressor) else "patient"
+    assert (choice.criterion, choice.dof, choice.rule) == ("gcv", "smoothed", rule)
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_an_average_answers_like_any_model(kind):
+    model = averaging(kind).fit(X, Y)
+    average = model.path_.average()
+    np.testing.assert_allclose(model.predict(X), average.fitted, rtol=1e-7)
+    assert model.dof_ == pytest.approx(average.dof)
+    assert model.noise_std_ == pytest.approx(average.noise_std)
+    assert len(model.path_.dof) > 1
+    assert model.selection_.rule == "average"
+    limits = model.predict_interval(X[:3])
+    assert np.all(limits[:, 0] < model.predict(X[:3]))
+    assert np.all(limits[:, 1] > model.predict(X[:3]))
+    assert degrees_of_freedom(model, X, Y).value == pytest.approx(model.dof_)
+
+
+def test_an_average_has_intervals_scores_and_a_summary():
+    frame = pd.DataFrame(X, columns=list("abcdefgh"))
+    model = PLSRegressor("average").fit(frame, Y)
+    limits = model.conf_int()
+    assert limits.index.tolist() == list("abcdefgh")
+    np.testing.assert_allclose(limits.mean(axis=1), model.coef_)
+    assert model.transform(frame).shape == (40, model.index_)
+    assert 0 < model.n_components_ < 8
+    assert "average" in str(model.summary())
+
+
+def test_several_responses_are_averaged_one_by_one_or_together():
+    two = np.column_stack([Y, X[:, 0] + Y])
+    each = PLSRegressor("average").fit(X, two)
+    assert each.coef_.shape == (2, 8)
+    np.testing.assert_allclose(each.coef_[0], PLSRegressor("average", solver="svd").fit(X, Y).coef_)
+    joint = PLS2Regressor("average").fit(X, two)
+    np.testing.assert_allclose(joint.predict(X), joint.path_.average().fitted)
+    assert joint.dof_ == pytest.approx(joint.average_.dof)
+
+
+def test_a_width_and_an_average_go_together():
+    model = KernelPLSRegressor("average", gamma=[0.01, 0.1]).fit(X, Y)
+    assert model.selection_.rule == "average"
+    np.testing.assert_allclose(model.predict(X), model.average_.fitted)
+
+
+def test_an_average_is_kept_in_a_file(tmp_path):
+    model = PLSRegressor("average").fit(X, Y)
+    save_model(detach(model), tmp_path / "model.json")
+    kept = load_model(tmp_path / "model.json")
+    np.testing.assert_allclose(kept.predict(X), model.predict(X))
+    np.testing.assert_allclose(kept.dof, model.dof_)
+
+
+def test_with_groups_the_default_is_cross_validation_over_them():
+    rng = np.random.default_rng(1)
+    groups = np.repeat(np.arange(20), 5)
+    rows = np.repeat(rng.normal(size=(20, 30)), 5, axis=0) + 0.01 * rng.normal(size=(100, 30))
+    y = np.repeat(rng.normal(size=20), 5)
+    alone = PLSRegressor().fit(rows, y)
+    together = PLSRegressor().fit(rows, y, groups=groups)
+    assert together.selection_.criterion == "cv-error"
+    assert together.cv_results_.groups is not None
+    assert "Rows of one group are not independent" in together.selection_.message
+    assert together.n_components_ < alone.n_components_
+    assert PLSRegressor("bic").fit(rows, y, groups=groups).selection_.criterion == "bic"
+
+
+def test_unknown_words_are_refused():
+    with pytest.raises(ValueError, match="'average'"):
+        PLSRegressor("mean").fit(X, Y)
+
+
+def test_a_path_of_an_estimator_is_the_whole_path():
+    model = PLSRegressor("average", max_components=5).fit(X, Y)
+    np.testing.assert_allclose(model.path_.dof, pls_path(X, Y, 5).dof)
