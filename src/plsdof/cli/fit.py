@@ -401,7 +401,6 @@ def _write_report(problem: TableProblem, analysis: Analysis, file: Path, quiet: 
         level=plan.level,
         notes=problem.notes,
         stability=analysis.frequency,
-        permutation=analysis.permutation,
         row_labels=problem.labels,
         row_numbers=problem.rows.numbers,
         groups=problem.groups,

@@ -596,7 +596,7 @@ def _remarks(selection: Selection) -> str:
     """Return what is unusual about a choice: its message without what the page says anyway."""
     if selection.rule == "given" or selection.criterion.startswith("cv-"):
         return ""
-    return selection.message.partition("Degrees of Freedom). ")[2]
+    return selection.message.partition("Degrees of Freedom): ")[2].partition(". ")[2]
 
 
 def _is_complete(path: Path) -> bool:
