@@ -315,9 +315,10 @@ def _regressor_rows(
 
 
 def _as_methods(methods: Any, n: float, max_components: int | None, alphas: Any) -> dict[str, Any]:
-    if isinstance(methods, Mapping):
+    if isinstance(methods, Mapping) and methods:
         return dict(methods)
-    if isinstance(methods, str) or not all(name in METHODS for name in methods):
+    named = isinstance(methods, list | tuple | set) and len(methods) > 0
+    if not named or not all(isinstance(name, str) and name in METHODS for name in methods):
         raise InvalidInputError(
             f"methods must be a list of names among {tuple(METHODS)}, or a mapping from a name to "
             f"a callable (X, y) -> path or to a regressor; got {methods!r}."

@@ -9,7 +9,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import SplineTransformer
 
 from plsdof._core.criteria import Noise
-from plsdof._core.inputs import Array
+from plsdof._core.inputs import Array, as_float
 from plsdof.errors import NotAvailableError
 from plsdof.estimators.base import (
     ChosenModel,
@@ -43,19 +43,24 @@ class TunedRegressor(ScoresMixin, ComponentRegressor):
     joint_selection_: Tuning | None
 
     def _options(self, n: float) -> dict[str, Any]:
-        value = getattr(self, self._joint_name)
-        given = {self._joint_name: value} if np.ndim(value) == 0 else {}
+        given = {} if self._several() else {self._joint_name: getattr(self, self._joint_name)}
         return {**super()._options(n), **self._method_options(), **given}
+
+    def _several(self) -> bool:
+        """Whether there are several values to choose from."""
+        try:
+            return np.ndim(getattr(self, self._joint_name)) > 0
+        except ValueError:  # lists of different lengths
+            return True
 
     def _fit_models(
         self, X: Array, Y: Array, weights: Array | None, splits: Splits | None
     ) -> list[ChosenModel]:
-        values = getattr(self, self._joint_name)
-        if np.ndim(values) == 0:
+        if not self._several():
             models: list[ChosenModel] = super()._fit_models(X, Y, weights, splits)
             return models
         make = partial(self._fit_path, **self._options(len(X)))
-        values = np.asarray(values, dtype=np.float64)
+        values = as_float(getattr(self, self._joint_name), self._joint_name)
         return [self._chosen_jointly(X, y, weights, make, values, splits) for y in Y.T]
 
     def _chosen_jointly(
@@ -249,14 +254,18 @@ class KernelPLSRegressor(TunedRegressor):
         gamma: float | None = None if widths[0] is None else self._one_or_array(widths)
         return gamma
 
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.pairwise = self._precomputed
         return tags
 
     def _fit_models(self, X: Array, Y: Array, weights: Array | None, splits: Splits | None) -> Any:
         self._positive_part: PositivePart | None = None
-        if self.kernel == "precomputed":
+        if self._precomputed:
             X, self._positive_part = positive_kernel(X, weights)
         return super()._fit_models(X, Y, weights, splits)
 
@@ -275,7 +284,7 @@ class KernelPLSRegressor(TunedRegressor):
     def _cross_validated(
         self, X: Array, y: Array, weights: Array | None, make: Any, splits: Splits
     ) -> Any:
-        if self.kernel == "precomputed":
+        if self._precomputed:
             # The folds cut rows only; as numbers of rows they still find their kernel values.
             make = partial(make, kernel=_Lookup(gram=X), scale=False)
             X = np.arange(len(X), dtype=np.float64)[:, None]

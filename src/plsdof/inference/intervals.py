@@ -366,7 +366,7 @@ def coefficient_inference(
         critical=critical,
         intercept=float(path.intercept[m]),
         intercept_std_error=root.intercept_std_error(path),
-        level=level,
+        level=as_fraction(level, "level"),
         distribution=distribution,
         degrees_of_freedom=df,
         noise_variance=root.noise_variance,
@@ -590,12 +590,12 @@ def prediction_interval(
 
 
 def _center(path: Path, m: int, X_new: Any) -> Array:
-    return np.asarray(path.units.y_mean + path.centred_times(X_new, path.coef[m]))
+    return np.asarray(path.units.y_mean + path.standardized_times(X_new, path.standardized_coef[m]))
 
 
 def _conformal(path: Path, m: int, X_new: Any, level: float, labels: Any) -> Interval:
     critical = conformal_critical(conformal_scores(path, m), level)
-    reach = path.centred_times(X_new, path.coef_factor(m))
+    reach = path.standardized_times(X_new, path.standardized_coef_factor(m))
     spread = np.sqrt(1.0 + 1.0 / path.spectrum.n + np.vecdot(reach, reach))
     words = conformal_words(path.label(m))
     return _interval(_center(path, m, X_new), spread, critical, level, labels, words)
@@ -603,7 +603,7 @@ def _conformal(path: Path, m: int, X_new: Any, level: float, labels: Any) -> Int
 
 def normal_words(model: str, kind: str, covariance: str = "homoscedastic") -> str:
     """Say in one line what an interval of method "normal" assumes."""
-    fixed = _FIXED[covariance].format(model=_plain(model))
+    fixed = _FIXED[covariance].format(model=model)
     start = "Normal noise. " if kind == "observation" else ""
     return f"{start}{fixed[0].upper()}{fixed[1:]}; {_COVERED[kind]}."
 
@@ -611,14 +611,14 @@ def normal_words(model: str, kind: str, covariance: str = "homoscedastic") -> st
 def conformal_words(model: str) -> str:
     """Say in one line what a conformal interval assumes."""
     return (
-        f"Exchangeable rows, the {_plain(model)} held fixed; leave-one-out residuals in closed "
+        f"Exchangeable rows, the {model} held fixed; leave-one-out residuals in closed "
         "form; covers one new observation."
     )
 
 
 def jackknife_plus_words(model: str, choice_inside: bool) -> str:
     """Say in one line what a jackknife+ interval assumes."""
-    choice = "the choice of the model made again" if choice_inside else f"{_plain(model)}"
+    choice = "the choice of the model made again" if choice_inside else model
     return (
         f"Exchangeable rows; fits without each row, {choice} in each (jackknife+); covers one new "
         "observation."
@@ -753,7 +753,7 @@ def noise_interval(
         upper=read_only([upper]),
         level=level,
         critical=float("nan"),
-        assumptions=f"Independent {noise}; the {_plain(path.label(m))} held fixed and without "
+        assumptions=f"Independent {noise}; the {path.label(m)} held fixed and without "
         "bias; covers the noise variance.",
     )
 
@@ -779,15 +779,8 @@ def _upper_excess_kurtosis(path: Path, m: int, share: Array) -> float:
 
 
 def _held_fixed(path: Path, m: int, covariance: str) -> str:
-    words = _FIXED[covariance].format(model=_plain(path.label(m)))
+    words = _FIXED[covariance].format(model=path.label(m))
     return words[0].upper() + words[1:]
-
-
-def _plain(label: str) -> str:
-    """Return "1 component", "2 components" from the label of a model."""
-    if label == "1 component(s)":
-        return "1 component"
-    return label.replace("component(s)", "components")
 
 
 def _reference_df(root: CovarianceRoot, distribution: str) -> float:

@@ -33,6 +33,7 @@ from plsdof._core.inputs import (
     as_weights,
     opened_table,
     read_only,
+    require_flag,
 )
 from plsdof._core.work import Outcome, run_each, threads_for
 from plsdof.errors import InvalidInputError, NotAvailableError
@@ -855,6 +856,7 @@ def cross_validate(
     X = as_matrix(X, min_rows=2)
     y = as_response(y, len(X))
     weights = as_weights(sample_weight, len(X))
+    require_flag(scale)
     if as_choice(order, "order", ("variance", "correlation")) != "variance":
         if path != "pcr":
             raise InvalidInputError(f"order applies to path='pcr'; got path={path!r:.80}.")
