@@ -55,6 +55,7 @@ def paths(X: Array, y: Array) -> None:
     assert_type(variants.select_kernel(X, y), selection.Tuning)
     assert_type(variants.select_strength(X, y), selection.Tuning)
     assert_type(variants.spline_basis(X).features, Array)
+    print(variants.cross_validate_pls2, variants.PLS2CrossValidation)
     print(variants.kernel_pls_path, variants.penalized_pls_path, variants.pls2_path)
     warned: type[Warning] = variants.IndefiniteKernelWarning
     assert warned is not RankExhaustedWarning
@@ -118,7 +119,7 @@ def choices(X: Array, y: Array) -> None:
     assert_type(complexity.compare_paths(X, y).dof, Array)
     found = plsdof.degrees_of_freedom(path, y=y, model=2)
     assert_type(found, complexity.DegreesOfFreedom)
-    print(complexity.degrees_of_freedom)
+    print(complexity.degrees_of_freedom, complexity.benchmark, complexity.Benchmark)
     assert_type(plsdof.dof_lower_bound(X), float | None)
     assert_type(complexity.dof_lower_bound(X), float | None)
     assert_type(complexity.mean_absolute_correlation(X), float)
@@ -172,6 +173,7 @@ def pictures(X: Array, y: Array) -> None:
     print(dof.ax_, plotting.CriterionDisplay.from_path(path, "bic"))
     print(plotting.CoefficientDisplay.from_estimator(model).figure_)
     print(plotting.ComparisonDisplay, plotting.ContributionDisplay, plotting.DistanceDisplay)
+    print(plotting.BenchmarkDisplay, plotting.PermutationDisplay)
     print(plotting.ErrorDisplay, plotting.ImportanceDisplay, plotting.LoadingsDisplay)
     print(plotting.PredictionDisplay, plotting.ScoresDisplay, plotting.SpectraDisplay)
     plotting.overview_figure(model, y=y).savefig("overview.png")

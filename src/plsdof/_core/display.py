@@ -69,7 +69,7 @@ def _shown(value: object) -> str:
 # ------------------------------------------------------------------------------------------
 
 # Rows of a table that are shown around the one that matters.
-_MOST_ROWS = 12
+_MOST_ROWS = 16
 # Colours that can be told apart by everybody (Okabe & Ito), and how lines are dashed.
 _LINES = (("#0072B2", ""), ("#D55E00", "5 3"), ("#009E73", "2 2"), ("#CC79A7", "7 2 2 2"))
 _WIDTH, _HEIGHT, _MARGIN = 300, 150, 34
