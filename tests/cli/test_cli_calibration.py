@@ -366,9 +366,7 @@ def test_a_search_of_columns_counts_its_cost(tmp_path):
     file = tmp_path / "t.csv"
     pd.DataFrame(np.column_stack([y, X]), columns=names).to_csv(file, index=False)
     model = tmp_path / "m.json"
-    found = run_json(
-        "fit", file, "-r", "y", "--select", "intervals:6", "--cv", 5, "--model", model
-    )
+    found = run_json("fit", file, "-r", "y", "--select", "intervals:6", "--cv", 5, "--model", model)
     search = found["search"]
     assert search["chosen"] == "columns 21 to 25"
     assert search["columns"] == list(map(str, range(1020, 1025)))

@@ -93,7 +93,7 @@ def row_facts(subject: Subject, sample: RowSample) -> dict[str, Any]:
         "observed": rounded(subject.y[sample.places]),
         "total": sample.total,
         "q_limit": _Q_LIMIT,
-        "kinds": KINDS if subject.pls_path is not None else {"leverage": KINDS["leverage"]},
+        "kinds": KINDS if subject.component_path is not None else {"leverage": KINDS["leverage"]},
     }
 
 
@@ -126,7 +126,7 @@ def _left_out(subject: Subject, index: int) -> Array | None:
 
 
 def _row_numbers(subject: Subject, index: int) -> _RowNumbers:
-    fitted, pls = subject.path.fitted[index], subject.pls_path
+    fitted, pls = subject.path.fitted[index], subject.component_path
     fit = {"fitted": fitted, "residual": subject.y - fitted}
     if pls is None:
         found = {"leverage": _leverage(subject, index)}
