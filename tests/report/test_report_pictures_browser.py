@@ -20,6 +20,7 @@ from plsdof.chemometrics import TestSet, contributions, selectivity_ratio_test, 
 from plsdof.datasets import load_gasoline, load_ozone
 from plsdof.inference import permutation_test
 from plsdof.report import write_report
+from plsdof.report.switch import combine_reports
 
 pytestmark = pytest.mark.browser
 
@@ -363,3 +364,32 @@ def test_one_component_is_enough_for_a_page(browser, tmp_path):
     write_report(file, path, path.select("bic"), X=X, y=y)
     open_page(browser, file)
     assert_quiet(browser, file)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_switch_shows_the_report_of_each_response(browser, tmp_path, width, scheme):
+    from selenium.webdriver.common.by import By
+
+    X, y = load_ozone(return_X_y=True, as_frame=True)
+    pages = {}
+    for name, power in (("ozone", 1), ("<b>squared", 2)):
+        path = pls_path(X, y**power, 3)
+        write_report(tmp_path / "one.html", path, path.select(), X=X, y=y**power, response=name)
+        pages[name] = (tmp_path / "one.html").read_text(encoding="utf-8")
+    file = tmp_path / "all.html"
+    combine_reports(file, pages)
+    browser.get("about:blank")
+    browser.get_log("browser")
+    set_scheme(browser, scheme)
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.get(file.as_uri())
+    for button, name in enumerate(pages):
+        browser.find_elements(By.CSS_SELECTOR, "nav button")[button].click()
+        browser.switch_to.frame("report")
+        wait_until(browser, f"return document.title === 'PLS model of {name}'")
+        wait_until_drawn(browser)
+        assert sticking_out(browser) == []
+        browser.switch_to.default_content()
+    assert browser.get_log("browser") == []
