@@ -38,6 +38,7 @@ from plsdof.plotting.rows import left_out_predictions
 from plsdof.plotting.style import is_curve, model_words, readable, spans_decades
 from plsdof.report._matrices import components, importance, spectra
 from plsdof.report._subject import MOST_ROWS, Subject, evenly_spaced, rounded, rounded_one
+from plsdof.selection.agreement import agreement
 from plsdof.selection.cross_validation import CrossValidation
 
 # The numbers of the rows: fit, residual, leverage and distances from the model
@@ -567,7 +568,8 @@ def _notes(subject: Subject) -> list[str]:
     dof, n = float(path.dof[index]), path.spectrum.n
     said = _remarks(subject.selection)
     notes = [*subject.notes, said, _constant_columns(subject), path.message]
-    notes.append("" if subject.cv is None else subject.cv.message)
+    if subject.cv is not None:
+        notes += [subject.cv.message, *agreement(path, subject.selection, subject.cv)]
     by_rule = subject.selection.rule != "given" and "last model" not in said
     is_last = subject.chosen == len(subject.order) - 1 and len(subject.order) > 1
     if is_last and by_rule and not _is_complete(path):
