@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test slow browser lint docs bench accuracy coverage choice clean
+.PHONY: demo test slow browser lint docs dist bench accuracy coverage choice clean
 
 demo: $(VENV)/.demo
 	$(BIN)/plsdof demo
@@ -28,6 +28,10 @@ lint: $(VENV)/.lint
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+# Wheel and sdist, installed into clean environments with each extra alone; ten minutes.
+dist:
+	PYTHON=$(PYTHON) .ci/install
 
 # About half an hour; the second part writes 4 GB to SCRATCH and deletes them.
 SCRATCH ?= /tmp

@@ -9,7 +9,7 @@ so in one line (``assumptions``). What to use instead: kind "truth", method "jac
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import gammaincinv, ndtr, ndtri, stdtr, stdtrit  # scipy.stats takes a second
@@ -40,6 +40,9 @@ from plsdof.inference._covariance import (
 )
 from plsdof.inference.conformal import conformal_critical, conformal_scores, jackknife_plus
 from plsdof.inference.resampling import LeftOut, leave_out, residual_bootstrap
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 # Names of responses and features on what the estimators return
 # -------------------------------------------------------------
@@ -180,7 +183,7 @@ class CoefficientInference:
     assumptions: str
     names: tuple[str, ...] | None
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> "DataFrame":
         """Return a pandas data frame with one row per coefficient, named if the features are.
 
         The intercept, which is not tested, is left out; the column "null" says what is tested.
@@ -239,7 +242,7 @@ class Interval:
     names: tuple[Any, ...] | None = None
     assumptions: str = ""
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> "DataFrame":
         """Return a pandas data frame with one row per entry, named if the entries are."""
         columns = ("center", "std_error", "lower", "upper")
         return data_frame({name: getattr(self, name) for name in columns}, self.names)
