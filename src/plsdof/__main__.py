@@ -9,10 +9,14 @@ def main() -> None:
     """Run the command line, or say in one line which extra it needs."""
     try:
         from plsdof.cli import main as run
+
+        run(program="plsdof")
     except MissingExtraError as error:
         print(f"Error: {error}", file=sys.stderr)
         raise SystemExit(2) from None
-    run(program="plsdof")
+    except KeyboardInterrupt:  # while modules are read, or before a command begins
+        print("\nInterrupted.", file=sys.stderr)
+        raise SystemExit(130) from None
 
 
 if __name__ == "__main__":  # not in the processes that it starts

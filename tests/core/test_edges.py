@@ -5,8 +5,11 @@ import pytest
 from _helpers.oracle import exact_fit
 from _helpers.problems import make_problem
 
-from plsdof import cross_validate, pcr_path, pls_path, ridge_path
-from plsdof.errors import RankExhaustedWarning
+from plsdof import compare_paths, cross_validate, pcr_path, pls_path, ridge_path
+from plsdof.chemometrics import q_residuals
+from plsdof.errors import InvalidInputError, RankExhaustedWarning
+from plsdof.inference import coefficient_inference, prediction_interval
+from plsdof.large import Moments
 from plsdof.variants import kernel_pls_path, penalized_pls_path, pls2_path
 
 
@@ -152,3 +155,50 @@ def test_cross_validation_of_collinear_columns_agrees_with_the_path():
     X = np.column_stack([celsius, celsius + 273.15, rng.normal(size=(40, 2))])
     y = celsius + rng.normal(size=40)
     assert len(cross_validate(X, y, cv=5).parameters) == 4
+
+
+@pytest.mark.parametrize("fit", [pls_path, kernel_pls_path])
+def test_weights_beyond_the_range_of_floats_are_refused(fit):
+    X, y = make_problem(20, 3)
+    with pytest.raises(InvalidInputError, match=r"sample_weight reaches 1\.0e\+300"):
+        fit(X, y, sample_weight=np.full(20, 1e300))
+
+
+@pytest.mark.parametrize("scale", [None, 0, "yes"])
+def test_scaling_is_a_matter_of_true_or_false(scale):
+    X, y = make_problem(20, 3)
+    with pytest.raises(InvalidInputError, match="scale must be True or False"):
+        cross_validate(X, y, scale=scale)
+    with pytest.raises(InvalidInputError, match="scale must be True or False"):
+        Moments.of(X, y).gram(scale)
+
+
+def test_limits_of_q_hold_in_any_unit():
+    X, y = make_problem(30, 6)
+    usual = q_residuals(pls_path(X, y, scale=False), 2)
+    small = q_residuals(pls_path(X * 1e-90, y, scale=False), 2)
+    np.testing.assert_allclose(small.values, usual.values * 1e-180, rtol=1e-8)
+    assert small.limit == pytest.approx(usual.limit * 1e-180, rel=1e-8)
+
+
+@pytest.mark.parametrize("exponent", [-200, 158])
+def test_tests_and_intervals_hold_in_any_unit(exponent):
+    X, y = make_problem(30, 5)
+    usual = coefficient_inference(pls_path(X, y), 2)
+    path = pls_path(X * 10.0**exponent, y)
+    np.testing.assert_allclose(coefficient_inference(path, 2).p_value, usual.p_value, rtol=1e-8)
+    interval = prediction_interval(path, 2, X * 10.0**exponent)
+    expected = prediction_interval(pls_path(X, y), 2, X)
+    np.testing.assert_allclose(interval.lower, expected.lower, rtol=1e-8)
+
+
+def test_a_model_that_does_not_exist_is_refused():
+    X, y = make_problem(30, 5)
+    with pytest.raises(InvalidInputError, match=r"m must be in 0\.\.5; got 9"):
+        prediction_interval(pls_path(X, y), 9, X)
+
+
+def test_a_comparison_of_nothing_is_refused():
+    X, y = make_problem(30, 5)
+    with pytest.raises(InvalidInputError, match="methods must be a list of names"):
+        compare_paths(X, y, ())

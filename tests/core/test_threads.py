@@ -1,5 +1,7 @@
 """How many threads linear algebra takes."""
 
+import os
+import signal
 import threading
 
 import numpy as np
@@ -82,6 +84,36 @@ def test_an_error_inside_lifts_the_limit():
 
 
 def test_without_threadpoolctl_nothing_is_limited(monkeypatch):
-    monkeypatch.setattr(threads, "_controller", lambda: None)
+    monkeypatch.setattr(threads, "_libraries", list)
     with threads.one_thread():
         assert most_threads() == 2
+
+
+def test_a_limit_that_somebody_sets_during_a_fit_stays():
+    with threadpool_limits(limits=3):
+        with threads.one_thread():
+            threadpool_limits(limits=2)
+        assert most_threads() == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
+def test_a_child_that_is_forked_while_the_lock_is_held_can_fit():
+    held, done = threading.Event(), threading.Event()
+
+    def hold():
+        with threads._limit._lock:
+            held.set()
+            done.wait(30)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    held.wait(10)
+    child = os.fork()
+    if child == 0:  # a deadlock would end by the alarm
+        signal.alarm(20)
+        with threads.one_thread():
+            os._exit(0)
+    done.set()
+    holder.join()
+    assert os.waitpid(child, 0)[1] == 0

@@ -200,6 +200,8 @@ def test_the_basis_is_fixed_by_dimension_and_seed():
     assert not np.allclose(one, basis_functions(X, 10, seed=1))
     # Rescaled variables have the same range, so the same basis.
     np.testing.assert_allclose(one, basis_functions(3.0 * X - 7.0, 10, seed=0))
+    plain = basis_functions(X, 10, seed=0, distance="plain")
+    np.testing.assert_allclose(np.log(plain) ** 2, -np.log(one))
 
 
 def test_the_signal_to_noise_ratio_is_one_of_variances():
@@ -326,7 +328,7 @@ def test_files_are_whole_or_old(tmp_path, monkeypatch):
     assert target.read_text() == "old"
 
 
-@pytest.mark.parametrize("content", [b"", b'{"a": 1', b"[1]", b"\xff"])
+@pytest.mark.parametrize("content", [b"", b'{"a": 1', b"[1]", b"\xff", b'{"b": 1}', b'0\n{"a": 1}'])
 def test_a_repeat_that_cannot_be_read_counts_as_missing(content, tmp_path):
     store = Store.open(tmp_path, "{}")
     store.save("r0000", {"a": np.array([1.5, np.nan])})

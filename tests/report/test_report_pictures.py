@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -22,13 +23,20 @@ from plsdof.chemometrics import (
 )
 from plsdof.datasets import load_gasoline, load_ozone
 from plsdof.errors import InvalidInputError
+from plsdof.inference import (
+    coefficient_inference,
+    noise_interval,
+    permutation_test,
+    prediction_interval,
+)
 from plsdof.report import write_report
 from plsdof.report._matrices import floats, packed
+from plsdof.selection.agreement import GROUPS_REMARK, agreement
 
 
 @pytest.fixture(autouse=True)
 def _small_plotly(monkeypatch):
-    monkeypatch.setattr(document, "_plotly_script", lambda: 'window.Plotly = {}; "plotly.js v9 "')
+    monkeypatch.setattr(document, "plotly_script", lambda: 'window.Plotly = {}; "plotly.js v9 "')
 
 
 def standard_normal_variate(X):
@@ -83,7 +91,7 @@ def written(folder, path, selection, **options):
 @pytest.fixture(scope="module")
 def page(gasoline, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(document, "_plotly_script", lambda: "window.Plotly = {};")
+        patch.setattr(document, "plotly_script", lambda: "window.Plotly = {};")
         folder = tmp_path_factory.mktemp("gasoline")
         return written(folder, gasoline.path, gasoline.path.select("bic"), **gasoline.options())
 
@@ -216,6 +224,47 @@ def test_predictions_and_figures_of_merit_are_those_of_the_library(gasoline, pag
             np.testing.assert_allclose(found, value, rtol=1e-3, atol=1e-10)
 
 
+def test_a_permutation_test_is_on_the_page(gasoline, tmp_path):
+    test = permutation_test(gasoline.path, n_permutations=99)
+    options = gasoline.options() | {"permutation": test}
+    data, text = written(tmp_path, gasoline.path, gasoline.path.select("bic"), **options)
+    found = data["permutation"]
+    assert (found["p"], sum(found["counts"]), found["count"]) == (test.p_value, 99, 99)
+    edges = np.array(found["edges"])
+    assert edges[0] == pytest.approx(test.permuted.min(), rel=1e-3)
+    assert edges[-1] == pytest.approx(test.permuted.max(), rel=1e-3)
+    assert test.message in text
+    assert test.assumptions in text
+
+
+@pytest.mark.parametrize("method", ["normal", "conformal", "jackknife+"])
+def test_intervals_of_the_test_set_are_those_asked_for(gasoline, tmp_path, method):
+    selection, test = gasoline.path.select("bic"), gasoline.test
+    options = gasoline.options() | {"intervals": method}
+    data, text = written(tmp_path, gasoline.path, selection, **options)
+    exact = prediction_interval(gasoline.path, selection.index, test.X, method=method)
+    np.testing.assert_allclose(data["test"]["lower"], exact.lower, rtol=1e-3)
+    np.testing.assert_allclose(data["test"]["upper"], exact.upper, rtol=1e-3)
+    inside = np.sum((exact.lower <= test.observed) & (test.observed <= exact.upper))
+    assert data["test"]["inside"] == inside
+    assert exact.assumptions in text
+    with pytest.raises(InvalidInputError, match="intervals must be one of"):
+        written(tmp_path, gasoline.path, selection, **options | {"intervals": "wide"})
+
+
+def test_tables_say_what_they_assume(gasoline, page):
+    for m in (1, 5):
+        one = page[0]["details"][m]
+        assert one["assumes"] == coefficient_inference(gasoline.path, m).assumptions
+        assert one["sigma_assumes"] == noise_interval(gasoline.path, m).assumptions
+        assert one["assumes"]
+        assert one["sigma_assumes"]
+    # One line stands before every table.
+    body = page[1].partition("<main>")[2].partition("<script")[0]
+    for part in body.split("<table")[:-1]:
+        assert 'class="assumes"' in part.rpartition("<h")[2]
+
+
 def test_errors_on_new_rows_are_in_units_of_the_response(gasoline, page):
     errors = {one["name"]: one for one in page[0]["errors"]}
     cv = gasoline.cv
@@ -243,7 +292,7 @@ def test_what_is_unusual_about_a_choice_is_on_the_page(tmp_path):
     y = X[:, :20].sum(axis=1)
     path = pls_path(X, y, 2)
     selection = path.select()
-    remarks = selection.message.partition("Freedom). ")[2]
+    remarks = " ".join(selection.remarks)
     assert "last model of the path" in remarks
     text = written(tmp_path, path, selection, X=X, y=y)[1]
     assert remarks in text
@@ -269,6 +318,20 @@ def test_the_test_set_is_in_the_text(gasoline, page):
     assert "The 15 rows of the test, which took no part in the fit, were predicted" in words
     assert f"with a root mean squared error of {error:.4g} (RMSEP)" in words
     assert "Test: 15 rows that took no part in the fit (every fourth row)." in words
+
+
+def test_doubts_of_a_cross_validation_are_on_the_page(gasoline, tmp_path):
+    options = gasoline.options()
+    chosen = replace(gasoline.path.select("bic"), index=1, parameter=1.0)
+    doubts = agreement(gasoline.path, chosen, gasoline.cv)
+    assert doubts
+    text = written(tmp_path, gasoline.path, chosen, **options)[1]
+    assert all(one in text for one in doubts)
+    assert GROUPS_REMARK not in text
+    X, y = options["X"], options["y"]
+    cv = cross_validate(X, y, max_components=8, groups=np.arange(45) // 3)
+    text = written(tmp_path, gasoline.path, cv.select(), **options | {"cv": cv})[1]
+    assert GROUPS_REMARK in text
 
 
 @pytest.mark.parametrize("kind", ["pcr", "ridge", "kernel", "one component", "empty"])

@@ -3,12 +3,15 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from plsdof.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 def one_line(result: object, *facts: str, **values: object) -> str:
@@ -23,7 +26,18 @@ def one_line(result: object, *facts: str, **values: object) -> str:
     return f"{type(result).__name__}({', '.join([*facts, *named])})"
 
 
-def data_frame(columns: Mapping[str, Any], names: Sequence[Any] | None = None) -> Any:
+def plural(count: int, noun: str) -> str:
+    """Return a number of things in words.
+
+    Examples
+    --------
+    >>> plural(1, "component"), plural(2, "component")
+    ('1 component', '2 components')
+    """
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def data_frame(columns: Mapping[str, Any], names: Sequence[Any] | None = None) -> "DataFrame":
     """Return columns as a pandas data frame, with the names of the rows where they are known.
 
     Examples

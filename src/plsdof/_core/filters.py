@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.krylov import (
-    NEIGHBOURS,
     Bidiagonalization,
     Copies,
     Nodes,
@@ -36,6 +35,8 @@ _SAFETY = 12.0
 # Components whose Degrees of Freedom, or coefficients, are less certain than this are not returned.
 SUPPORTED_ERROR = 1e-6
 SUPPORTED_COEF_ERROR = 1e-3
+# Neighbours on each side towards which directions are turned.
+_TURNED = 2
 # Backward errors of sums of squares, in units of eps times the largest term.
 _ROUNDINGS = 8.0
 
@@ -241,7 +242,7 @@ def ridge_filter(spectrum: Spectrum, alphas: Array) -> Filter:
     lam = spectrum.eigenvalues
     denominator = lam + alphas[:, None]
     factors = lam / denominator
-    change = alphas[:, None] / denominator**2 * spectrum.eigenvalue_error
+    change = alphas[:, None] / denominator * (spectrum.eigenvalue_error / denominator)
     # Eigenvalues below the floor of the solver could add at most floor / alpha each.
     share = np.divide(
         spectrum.floor, spectrum.floor + alphas, out=np.ones_like(alphas), where=alphas > 0
@@ -324,7 +325,7 @@ def _turning(spectrum: Spectrum, factors: Array, residuals: Array) -> _Turned:
     rss, coef = np.zeros(len(factors)), np.zeros(len(factors))
     if not spectrum.computed_basis:
         return _Turned(rss=rss, coef=coef)
-    for k in range(1, min(NEIGHBOURS + 1, len(lam))):
+    for k in range(1, min(_TURNED + 1, len(lam))):
         gap, coupling = lam[:-k] - lam[k:], (e[:-k] + e[k:]) / 2.0
         angle = np.minimum(np.divide(coupling, gap, out=np.ones_like(gap), where=gap > 0), 1.0)
         rss += 2.0 * (np.abs(squares[:, :-k] - squares[:, k:]) @ np.abs(angle * z[:-k] * z[k:]))

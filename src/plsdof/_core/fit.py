@@ -25,6 +25,7 @@ from plsdof._core.inputs import (
 from plsdof._core.krylov import Compressed, Count, compress_gram, compress_svd, krylov_steps
 from plsdof._core.other_data import room_for
 from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath
+from plsdof._core.peeling import SMALL, compress_peeled, decompose_peeled
 from plsdof._core.spectrum import (
     FORMED,
     SOLVERS,
@@ -53,9 +54,9 @@ PathType = TypeVar("PathType", bound=Path)
 MakeFilter = Callable[[Spectrum], Filter]
 
 # solver="auto" keeps a fast route only if the estimated errors are below these.
-_AUTO_DOF_ERROR = 1e-10
-_AUTO_COEF_ERROR = 1e-9
-_AUTO_RSS_ERROR = 1e-9
+_AUTO_DOF_ERROR = 1e-9
+_AUTO_COEF_ERROR = 1e-8
+_AUTO_RSS_ERROR = 1e-8
 # They hardly ever are if the eigenvalue of the last component is below this share of the first.
 _HOPELESS = 5e-5
 
@@ -123,6 +124,11 @@ def krylov_routes(
     if solver == "auto":
         data = standardize_observations(given, scale=scale) if data is None else data
         whole = partial(_whole_path, kind, data, method, "svd")
+        # Spectra: a few directions hide the others from the Gram matrix.
+        if min(data.X.shape) <= SMALL and (small := decompose_peeled(data, components)) is not None:
+            yield kind.build(data, small, method)
+        elif (peeled := compress_peeled(data, components)) is not None:
+            yield _in_krylov_space(kind, data.units, peeled, method, whole, response)
         compressed = compress_svd(data, components)
         yield _in_krylov_space(kind, data.units, compressed, method, whole, response)
         yield whole()
@@ -180,14 +186,17 @@ def _few(components: int | None, order: int) -> TypeGuard[int]:
 
 
 def gram_is_hopeless(X: Array, components: int | None, scale: bool) -> bool:
-    """Whether a look at some rows shows that the Gram matrix cannot carry so many components.
+    """Whether a look at some of X shows that the Gram matrix cannot carry so many components.
 
     The smallest one of m Ritz values is at most the m-th eigenvalue, and rounding, relative to
     the largest one, is divided by it. A wrong answer costs time only.
     """
     if not components or components + 2 > min(X.shape):
         return False
-    some = X[np.linspace(0, len(X) - 1, min(2 * components + 10, len(X)), dtype=np.intp)]
+    n, p = X.shape
+    rows = np.linspace(0, n - 1, min(2 * components + 10, n), dtype=np.intp)
+    columns = np.linspace(0, p - 1, min(4 * components + 100, p), dtype=np.intp)
+    some = X[rows[:, None], columns]
     with np.errstate(all="ignore"):
         some = some - some.mean(axis=0)
         if scale:

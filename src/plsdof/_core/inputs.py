@@ -27,6 +27,8 @@ from plsdof.errors import (
 
 Array = npt.NDArray[np.float64]
 
+# Counts beyond this one are mistakes.
+_MOST = 10**12
 # Up to here, whole numbers that differ do so as float64, too.
 _WHOLE = 2.0**53
 
@@ -246,6 +248,11 @@ def as_weights(sample_weight: Any, n_rows: int) -> Array | None:
         )
     if not np.all(np.isfinite(weights)) or np.any(weights < 0):
         raise InvalidInputError("sample_weight must be finite and not negative.")
+    if weights.max(initial=0.0) > LARGE:
+        raise InvalidInputError(
+            f"sample_weight reaches {weights.max():.1e}, whose products leave the range of 64-bit "
+            "floats; weights count as repeated rows, so divide them by their mean."
+        )
     if np.all(weights == 1):
         return None
     return weights
@@ -259,7 +266,9 @@ def as_count(value: Any, name: str, *, minimum: int = 0) -> int:
             f"of type {type(value).__name__}."
         )
     if value < minimum:
-        raise InvalidInputError(f"{name} must be >= {minimum}; got {value}.")
+        raise InvalidInputError(f"{name} must be >= {minimum}; got {value!s:.80}.")
+    if value > _MOST:
+        raise InvalidInputError(f"{name} must be at most {_MOST:,}; got {value!s:.80}.")
     return int(value)
 
 
@@ -277,7 +286,7 @@ def as_fraction(value: Any, name: str) -> float:
     """Return ``value`` as a number strictly between 0 and 1."""
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if not 0 < number < 1:
         raise InvalidInputError(f"{name} must be between 0 and 1, such as 0.95; got {value!r}.")
@@ -379,7 +388,7 @@ def as_float(values: Any, name: str) -> Array:
         if array.dtype == object and hasattr(values, "iloc"):
             return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
         numbers = np.asarray(array, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInputError(
             f"{name} must be numeric; {_where_not_numeric(values)}could not be read as numbers "
             f"({error}). Drop text columns or encode them first."

@@ -205,6 +205,8 @@ def residuals_at(run: Bidiagonalization, eigenvalues: Array) -> Array:
     """
     batch, steps = run.diagonal.shape
     phi = np.ones((batch, steps + 1, eigenvalues.shape[1]))
+    if not phi.size:
+        return phi
     added = np.zeros_like(eigenvalues)
     with np.errstate(over="ignore", invalid="ignore"):
         for j in range(steps):
@@ -309,7 +311,7 @@ Integers = npt.NDArray[np.intp]
 # Eigenvalues, and z from zero, are told apart beyond this multiple of their errors.
 _RESOLUTION = 4.0
 # Mixing falls off with the distance of eigenvalues: this many neighbours on each side matter.
-NEIGHBOURS = 8
+_NEIGHBOURS = 8
 # Of two directions with the same eigenvalue, one may have this share of z^2.
 _LARGER_SHARE = 0.8
 # Angles beyond this one are between directions that are hardly told apart.
@@ -581,7 +583,7 @@ def _signs(copies: int, g: int) -> _Signs:
     shifts = np.zeros((2, 1 + copies, g))
     shifts[:, 1:] = rng.choice([-1.0, 1.0], (2, copies, g))
     shifts[0, 1] = 1.0 - 2.0 * (np.arange(g) % 2)  # one copy tells all neighbours apart
-    of_pair = rng.choice([-1.0, 1.0], (copies, g, NEIGHBOURS + 1))
+    of_pair = rng.choice([-1.0, 1.0], (copies, g, _NEIGHBOURS + 1))
     neighbour = _neighbours(g)
     here = np.arange(g)[:, None]
     # One sign for both nodes of a pair: their mixing angles are opposite already.
@@ -594,7 +596,7 @@ def _signs(copies: int, g: int) -> _Signs:
 @lru_cache(maxsize=4)
 def _neighbours(g: int) -> Integers:
     """Return the positions of the nearest nodes, the node itself where there is none: (g, k)."""
-    reach = min(NEIGHBOURS, max(g - 1, 0))
+    reach = min(_NEIGHBOURS, max(g - 1, 0))
     offsets = np.concatenate([np.arange(-reach, 0), np.arange(1, reach + 1)])
     here = np.arange(g)[:, None]
     there = here + offsets
@@ -733,8 +735,11 @@ class Compressed:
 
 
 def krylov_steps(n_components: int) -> int:
-    """Return how many steps make everything about ``n_components`` components exact."""
-    return 2 * n_components + 2
+    """Return how many steps make everything about ``n_components`` components exact.
+
+    Polynomials of degree 3 n_components are integrated exactly by half as many nodes.
+    """
+    return 3 * n_components // 2 + 2
 
 
 def compress_gram(
@@ -803,6 +808,33 @@ def _all_eigenvalues(gram: Gram, run: Tridiagonalization) -> tuple[Counted, int,
     return counted, gram.max_rank - r, floor
 
 
+@dataclass(frozen=True, kw_only=True)
+class Factor:
+    """A matrix R with R'R = G, the smaller one of X'X and XX', in some orthonormal coordinates.
+
+    Attributes
+    ----------
+    matrix : (k, c) array
+        R.
+    start : (c,) array
+        X'y or y, what the recursion starts from.
+    lift : (d, c) array or None
+        From these coordinates to those of G; None if they are the same.
+    values : (s,) array
+        All singular values of R, largest first.
+    error : float
+        What eigenvalues may be off by, besides eps S_1 S_i.
+    solver : str
+    """
+
+    matrix: Array
+    start: Array
+    lift: Array | None
+    values: Array
+    error: float
+    solver: str
+
+
 def compress_svd(data: Standardized, n_components: int) -> Compressed:
     """Compress a problem without squaring X: its triangular factor, and Golub-Kahan on that.
 
@@ -812,33 +844,47 @@ def compress_svd(data: Standardized, n_components: int) -> Compressed:
     X, y = data.X, data.y
     tall = X.shape[0] >= X.shape[1]
     R: Array = np.asarray(np.linalg.qr(X if tall else X.T, mode="r"))
-    # R'R is the smaller one of X'X and XX'.
-    run = bidiagonalize(R, X.T @ y if tall else y, krylov_steps(n_components))
+    factor = Factor(
+        matrix=R,
+        start=X.T @ y if tall else y,
+        lift=None,
+        values=np.asarray(np.linalg.svd(R, compute_uv=False)),
+        error=0.0,
+        solver="svd",
+    )
+    return compress_factor(data, factor, n_components)
+
+
+def compress_factor(data: Standardized, factor: Factor, n_components: int) -> Compressed:
+    """Compress a problem by Golub-Kahan on a factor of its Gram matrix."""
+    X, y = data.X, data.y
+    tall = X.shape[0] >= X.shape[1]
+    run = bidiagonalize(factor.matrix, factor.start, krylov_steps(n_components))
     left, S, right_t = lapack_svd(run.bidiagonal)
     kept = np.maximum(max(X.shape) * _EPS * S[:1], data.rounding) < S
     left, S, right_t = left[:, kept], S[kept], right_t[kept]
-    basis = read_only((right_t @ run.weights).T)
+    basis = (right_t @ run.weights).T
+    basis = read_only(basis if factor.lift is None else factor.lift @ basis)
     first = run.norm * right_t[:, :1].sum(axis=1)  # empty if there is no direction at all
-    values: Array = np.asarray(np.linalg.svd(R, compute_uv=False))
-    rank, collinear = numerical_rank(values, data)
-    values = values[:rank]
+    rank, collinear = numerical_rank(factor.values, data)
+    values = factor.values[:rank]
     largest = values[:1].sum()
+    unit = 2 * BACKWARD * _EPS * largest
     decomposition = Decomposition(
         eigenvalues=read_only(S**2),
-        eigenvalue_error=read_only(2 * BACKWARD * _EPS * largest * S),
+        eigenvalue_error=read_only(unit * S + factor.error),
         z_amplification=read_only(largest / S if tall else np.ones_like(S)),
         left=None if tall else basis,
         right=basis if tall else None,
         X=X,
         unresolved=0,
         floor=0.0,
-        solver="svd",
+        solver=factor.solver,
         collinear=collinear,
     )
-    unit = 2 * BACKWARD * _EPS * largest
     counted = _each_once(
-        _Values(values=values**2, error=unit * values),
-        _Values(values=S**2, error=unit * S),
+        _Values(values=values**2, error=unit * values + factor.error),
+        _Values(values=S**2, error=unit * S + factor.error),
         S * run.remainder * np.abs(left[-1:]).sum(axis=0),
     )
     z = first / S if tall else first
@@ -868,22 +914,23 @@ def bidiagonalize(A: Array, start: Array, steps: int) -> _Bidiagonal:
     T, W = np.empty((steps, A.shape[0])), np.empty((steps, A.shape[1]))
     W[0] = start / (norm or 1.0)
     B = np.zeros((steps, steps))
-    beta = 0.0
+    beta, largest = 0.0, 0.0
     for j in range(steps):
         t = A @ W[j]
         if j:
             t -= beta * T[j - 1]
             t -= (T[:j] @ t) @ T[:j]
-        B[j, j] = np.linalg.norm(t)
-        if B[j, j] <= EXHAUSTED * B.max():
+        B[j, j] = math.sqrt(t @ t)
+        largest = max(largest, B[j, j])
+        if B[j, j] <= EXHAUSTED * largest:
             steps, beta = j, 0.0
             break
         T[j] = t / B[j, j]
         w = A.T @ T[j]
         w -= B[j, j] * W[j]
         w -= (W[: j + 1] @ w) @ W[: j + 1]
-        beta = float(np.linalg.norm(w))
-        if j + 1 == steps or beta <= EXHAUSTED * B.max():
+        beta = math.sqrt(w @ w)
+        if j + 1 == steps or beta <= EXHAUSTED * largest:
             steps = j + 1
             break
         B[j, j + 1] = beta

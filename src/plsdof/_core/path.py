@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ from plsdof._core.criteria import (
     noise_label,
     usual_noise,
 )
-from plsdof._core.display import Curve, as_html, data_frame, one_line, parameter_column
+from plsdof._core.display import Curve, as_html, data_frame, one_line, parameter_column, plural
 from plsdof._core.filters import Filter, PLSFilter
 from plsdof._core.inputs import (
     Array,
@@ -41,6 +41,9 @@ from plsdof._core.inputs import (
 from plsdof._core.smoothing import DRAWS, SmoothedDof, smoothed_dof
 from plsdof._core.spectrum import BACKWARD, Decomposition, Spectrum
 from plsdof.errors import InvalidInputError, NotAvailableError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 # All models of a path: how complex they are, how noisy the data, and which one to choose
 # ---------------------------------------------------------------------------------------
@@ -170,7 +173,7 @@ class Models:
 
     def label(self, index: int) -> str:
         """Return what a row of the path is, in words."""
-        return self.filter.label or f"{int(self.parameters[index])} component(s)"
+        return self.filter.label or plural(int(self.parameters[index]), "component")
 
     def noise_variance(self, kind: str = "jacobian", *, dof: str = "exact") -> Array:
         """Estimate the noise variance from every model. Shape (K,).
@@ -375,7 +378,7 @@ class Models:
         """Evaluate several criteria; all nan where one is not available (cp without a noise)."""
         return {name: self._score_or_nan(name, noise) for name in names}
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> "DataFrame":
         """Return a pandas data frame with one row per model, in the order of the path.
 
         Columns: the parameter ("n_components" or "alpha"), dof, dof_std_error, naive_dof, rss,
@@ -416,7 +419,10 @@ class Models:
         return as_html(
             repr(self),
             {label: values[order] for label, values in columns.items()},
-            notes=[self.message] if self.message else [],
+            notes=[
+                *filter(None, [self.message]),
+                "X held fixed; the noise level counts what a model leaves out as noise.",
+            ],
             curve=Curve(
                 lines={label: (self.parameters, values) for label, values in lines.items()},
                 x_label=name,
@@ -434,8 +440,7 @@ class Models:
         return as_row(m, len(self.dof), self.message)
 
     def _words(self, index: int, criterion: str, rule: str) -> str:
-        what = f"{self.label(index)} ({self.dof[index]:.2f} Degrees of Freedom)"
-        return f"{rule} of {criterion} at {what}."
+        return criteria.choice_in_words(self.label(index), float(self.dof[index]), rule, criterion)
 
     def _remarks(
         self, index: int, scores: Array, allowed: npt.NDArray[np.bool_], criterion: str
@@ -630,7 +635,7 @@ class Path(Models):
         if self.decomposition.right is not None or not len(S):
             return self.filter.coef_error
         rotated = self.filter.factors * self.spectrum.z / S
-        size, lost = _norms(rotated), BACKWARD * _EPS * S[0] * _norms(rotated / S)
+        size, lost = row_norms(rotated), BACKWARD * _EPS * S[0] * row_norms(rotated / S)
         share = np.divide(lost, size, out=np.zeros_like(size), where=size > 0)
         return read_only(self.filter.coef_error + _SAFETY * share)
 
@@ -1071,7 +1076,7 @@ def _opened(fitted: Any) -> tuple[Path, Any, Any]:
     return path, estimator, before
 
 
-def _norms(rows: Array) -> Array:
+def row_norms(rows: Array) -> Array:
     """Return the lengths of rows whose squares may leave the range of floats."""
     largest = np.abs(rows).max(axis=1, initial=0.0)
     unit = np.where(largest > 0, largest, 1.0)
@@ -1087,7 +1092,8 @@ def predictors_of(scores: Array, loadings: Array, units: Units) -> Array:
     size = scores.shape[1]
     if size > loadings.shape[1]:
         raise InvalidInputError(
-            f"scores have {size} column(s), but the path has {loadings.shape[1]} component(s); "
+            f"scores have {plural(size, 'column')}, but the path has "
+            f"{plural(loadings.shape[1], 'component')}; "
             "give one column per component, as transform returns them."
         )
     scale = np.where(np.isfinite(units.x_scale), units.x_scale, 0.0)

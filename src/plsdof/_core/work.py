@@ -4,6 +4,7 @@ Threads wait for each other. In a small problem that takes longer than they save
 where other programs keep the cores busy.
 """
 
+import os
 import threading
 import warnings
 from collections import Counter
@@ -44,47 +45,63 @@ def one_thread() -> Iterator[None]:
 
 
 class _Limit:
-    """A limit that several Python threads share: the first one sets it, the last one lifts it."""
+    """A limit that several Python threads share: the first one sets it, the last one lifts it.
+
+    What somebody else has set in the meantime stays as it is. A forked child starts with a lock of
+    its own, because the thread that held the old one does not live there.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._holders = 0
-        self._limiter: Any = None
+        self._before: list[tuple[Any, int]] = []
 
     def acquire(self) -> None:
         with self._lock:
-            if self._holders == 0 and (controller := _controller()) is not None:
-                _give_up_control(controller)
-                self._limiter = controller.limit(limits=1)
+            if self._holders == 0 and not self._before:
+                self._before = [(one, one.num_threads) for one in _libraries()]
+                _set_threads([(one, 1) for one, number in self._before if number > 1])
             self._holders += 1
 
     def release(self) -> None:
         with self._lock:
             self._holders -= 1
-            if self._holders == 0 and self._limiter is not None:
-                _give_up_control(_controller())
-                self._limiter.restore_original_limits()
-                _give_up_control(_controller())
-                self._limiter = None
+            if self._holders == 0:
+                mine = [(one, number) for one, number in self._before if one.num_threads == 1]
+                _set_threads([(one, number) for one, number in mine if number > 1])
+                self._before = []
+
+    def start_anew(self) -> None:
+        """Forget those who hold the limit; the next one lifts it."""
+        self._lock, self._holders = threading.Lock(), 0
 
 
-def _give_up_control(controller: Any) -> None:
+def _set_threads(numbers: list[tuple[Any, int]]) -> None:
+    for library, number in numbers:
+        _give_up_control(library)
+        library.set_num_threads(number)
+        _give_up_control(library)
+
+
+def _give_up_control(library: Any) -> None:
     """Let any Python thread set limits: threadpoolctl listens to the one that set the last."""
-    for library in controller.lib_controllers:
-        if hasattr(library, "clear_controlling_thread"):
-            library.clear_controlling_thread(force=True)
+    if hasattr(library, "clear_controlling_thread"):
+        library.clear_controlling_thread(force=True)
 
 
 @cache
-def _controller() -> Any:
+def _libraries() -> list[Any]:
+    """Return the libraries with threads of their own, as threadpoolctl controls them."""
     try:
         from threadpoolctl import ThreadpoolController
     except ImportError:
-        return None
-    return ThreadpoolController()
+        return []
+    return list(ThreadpoolController().lib_controllers)
 
 
 _limit = _Limit()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_limit.start_anew)
 
 
 # Work on many tasks, one after the other or in parallel, with one warning for all of them

@@ -13,7 +13,7 @@ those of kernel PLS have scores, hence T^2, but no residuals in the predictors.
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +45,9 @@ from plsdof.chemometrics.diagnostics import (
 )
 from plsdof.errors import InvalidInputError, PlsdofWarning
 from plsdof.selection.folds import make_folds
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 # Monitoring: how far rows are from the model, within its components (T^2) and beside them (Q)
 # --------------------------------------------------------------------------------------------
@@ -384,7 +387,8 @@ def residual_variances(path: PLSPath, B: Array) -> Array:
 def jackson_mudholkar(eigenvalues: Array, level: float) -> Limit:
     """Return the limit of Q for residuals with these variances."""
     method = "jackson-mudholkar"
-    one, two, three = (float(np.sum(eigenvalues**k)) for k in (1, 2, 3))
+    unit = float(eigenvalues.max(initial=0.0)) or 1.0  # powers may leave the range of floats
+    one, two, three = (float(np.sum((eigenvalues / unit) ** k)) for k in (1, 2, 3))
     power = 1.0 - 2.0 * one * three / (3.0 * two**2)
     slope = float(ndtri(level)) * np.sqrt(2.0 * two) / one + two * (power - 1.0) / one**2
     if 1.0 + power * slope <= 0:
@@ -396,7 +400,7 @@ def jackson_mudholkar(eigenvalues: Array, level: float) -> Limit:
         text += "limit is too high then, that of 'box' rather too low for levels near 1."
     # (1 + h0 a)^(1/h0), continued to exp(a) at h0 = 0
     exponent = np.log1p(power * slope) / power if power else slope
-    return Limit(value=one * float(np.exp(exponent)), method=method, message=text)
+    return Limit(value=unit * one * float(np.exp(exponent)), method=method, message=text)
 
 
 def _box(eigenvalues: Array, level: float) -> Limit:
@@ -453,7 +457,7 @@ class Contributions:
     names: tuple[str, ...] | None = None
     row_names: tuple[Any, ...] | None = None
 
-    def to_frame(self, row: int) -> Any:
+    def to_frame(self, row: int) -> "DataFrame":
         """Return the contributions to one row as a data frame with one row per variable."""
         index = as_count(row, "row")
         if index >= len(self.t2):
@@ -587,7 +591,7 @@ class OutlierTable:
             table |= {name: diagnostic.values, f"{name}_flag": diagnostic.flags}
         return table | {"n_flags": self.n_flags}
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> "DataFrame":
         """Return a pandas data frame with one row per row of the data, named if those are."""
         return data_frame(self.columns(), self.names)
 
@@ -710,7 +714,7 @@ def _leverage(path: PLSPath, m: int, X_new: Any, factor: float) -> Diagnostic:
         values = path.leverage(m)
         average = float(path.dof[m]) / len(values)
     else:
-        reach = path.centred_times(X_new, path.coef_factor(m))
+        reach = path.standardized_times(X_new, path.standardized_coef_factor(m))
         values = 1.0 / path.spectrum.n + squared_rows(reach)
         average = (1.0 + float(np.sum(path.filter.jacobian(m) ** 2))) / path.spectrum.n
     method = f"{factor:g} times the average over the training rows"
@@ -724,7 +728,8 @@ def _leverage(path: PLSPath, m: int, X_new: Any, factor: float) -> Diagnostic:
 def _residual(path: PLSPath, m: int, y: Any, X_new: Any) -> Array:
     """Return y minus the fit, times the square roots of the weights for training rows."""
     if X_new is not None:
-        predicted = path.units.y_mean + path.centred_times(X_new, path.coef[m])
+        predicted = path.standardized_times(X_new, path.standardized_coef[m])
+        predicted += path.units.y_mean
         return as_response(y, len(predicted)) - predicted
     scale = 1.0 if path.units.row_scale is None else path.units.row_scale
     residual: Array = scale * (as_response(y, len(path.fitted[m])) - path.fitted[m])

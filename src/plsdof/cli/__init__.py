@@ -7,11 +7,13 @@ used, with one line that says why; 130 interrupted by Ctrl-C.
                                            may be a folder, or larger than memory
     plsdof predict MODEL TABLE             predictions and intervals for new rows
     plsdof compare TABLE --response COLUMN PLS, PCR and ridge on the scale of Degrees of Freedom
+    plsdof benchmark TABLE --response COLUMN  rules and methods in random splits of the rows
     plsdof reproduce                       the paper's table and figures
     plsdof demo, plsdof datasets           the main job on a shipped data set; the data sets
 """
 
 import functools
+import os
 import sys
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -26,6 +28,7 @@ except ImportError as error:
     raise MissingExtraError("typer", "cli", "The command line") from error
 
 from plsdof.cli._terminal import complain, tolerate_any_character
+from plsdof.cli.benchmark import benchmark
 from plsdof.cli.compare import compare
 from plsdof.cli.fit import fit
 from plsdof.cli.others import datasets, demo, reproduce
@@ -62,6 +65,18 @@ def _options(
     """Degrees of Freedom, model selection and intervals for Partial Least Squares."""
 
 
+def _file_trouble(error: OSError | RuntimeError) -> str:
+    """Return what the operating system says of a file, in words; raise what it did not say."""
+    if isinstance(error, BrokenPipeError) or (
+        isinstance(error, RuntimeError) and not str(error).startswith("Symlink loop")
+    ):
+        raise error
+    if isinstance(error, RuntimeError) or not error.strerror:
+        return f"{error}."
+    where = f" ({error.filename!s:.120})" if error.filename else ""
+    return f"{error.strerror}{where}. Choose another file or folder, or make room."
+
+
 def _add(command: Callable[..., None]) -> None:
     """Add a command whose errors become one line and an exit code."""
 
@@ -72,6 +87,9 @@ def _add(command: Callable[..., None]) -> None:
         except PlsdofError as error:
             complain(str(error))
             raise typer.Exit(BAD_INPUT) from error
+        except (OSError, RuntimeError) as error:
+            complain(_file_trouble(error))
+            raise typer.Exit(BAD_INPUT) from error
         except KeyboardInterrupt as interrupt:
             hint = str(interrupt)  # a command may say how to go on
             typer.echo(f"\nInterrupted.{' ' if hint else ''}{hint}", err=True)
@@ -80,11 +98,27 @@ def _add(command: Callable[..., None]) -> None:
     app.command()(run)
 
 
-for _command in (fit, predict, compare, reproduce, demo, datasets):
+for _command in (fit, predict, compare, benchmark, reproduce, demo, datasets):
     _add(_command)
 
 
 def main(program: str | None = None) -> None:
     """Run the command line, under the name it was started by or another one."""
     tolerate_any_character(sys.stdout, sys.stderr)
-    app(prog_name=program)
+    try:
+        try:
+            app(prog_name=program)
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:  # who reads this has seen enough
+        _forget_output()
+        raise SystemExit(1) from None
+    except OSError as error:  # a full disk
+        _forget_output()
+        complain(_file_trouble(error))
+        raise SystemExit(BAD_INPUT) from None
+
+
+def _forget_output() -> None:
+    """Keep Python from writing at its end what could not be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

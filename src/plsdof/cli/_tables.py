@@ -364,11 +364,12 @@ def _codes(X: Array, y: Array, names: Sequence[str], response: str) -> tuple[str
 def _disguised(X: Array, y: Array, names: Sequence[str], response: str) -> tuple[str, ...]:
     if len(y) < 5:
         return ()
-    d = y - y.mean()
-    deviation = X.std(axis=0)
-    varies = deviation > 1e-12 * np.abs(X).max(axis=0)
-    spread = np.where(varies, deviation, np.inf) * np.sqrt(len(y) * (d @ d))
-    correlation = np.abs(d @ X) / spread
+    with np.errstate(all="ignore"):  # what is not finite is refused later
+        d = y - y.mean()
+        deviation = X.std(axis=0)
+        varies = deviation > 1e-12 * np.abs(X).max(axis=0)
+        spread = np.where(varies, deviation, np.inf) * np.sqrt(len(y) * (d @ d))
+        correlation = np.abs(d @ X) / spread
     near = np.flatnonzero(correlation > _NEARLY_ONE).tolist()
     # If many are, the data have next to no noise.
     if not near or len(near) > max(3, 0.02 * len(names)):

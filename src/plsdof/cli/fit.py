@@ -508,6 +508,8 @@ def _write_report(problem: TableProblem, analysis: Analysis, file: Path, quiet: 
         raw=None if problem.preprocessing is None else problem.rows.X,
         preprocessing="" if problem.preprocessing is None else problem.preprocessing.steps,
         test=analysis.test,
+        intervals=plan.intervals,
+        permutation=analysis.permutation,
         progress=not quiet and sys.stderr.isatty(),
     )
 

@@ -9,7 +9,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import SplineTransformer
 
 from plsdof._core.criteria import Noise
-from plsdof._core.inputs import Array
+from plsdof._core.inputs import Array, as_float
 from plsdof.errors import NotAvailableError
 from plsdof.estimators.base import (
     ChosenModel,
@@ -18,9 +18,15 @@ from plsdof.estimators.base import (
     ScoresMixin,
     Splits,
 )
-from plsdof.selection.tuning import tune
-from plsdof.variants.kernel import KernelFunction, PositivePart, kernel_pls_path, positive_kernel
-from plsdof.variants.penalized import penalized_pls_path
+from plsdof.selection.tuning import Tuning, tune
+from plsdof.variants.kernel import (
+    KernelFunction,
+    KernelPLSPath,
+    PositivePart,
+    kernel_pls_path,
+    positive_kernel,
+)
+from plsdof.variants.penalized import PenalizedPLSPath, penalized_pls_path
 from plsdof.variants.several_responses import refit_columns
 
 # Regressors that choose one more parameter together with the number of components
@@ -34,22 +40,27 @@ class TunedRegressor(ScoresMixin, ComponentRegressor):
     `_fit_paths`) and with which further options (`_method_options`).
     """
 
-    joint_selection_: Any
+    joint_selection_: Tuning | None
 
     def _options(self, n: float) -> dict[str, Any]:
-        value = getattr(self, self._joint_name)
-        given = {self._joint_name: value} if np.ndim(value) == 0 else {}
+        given = {} if self._several() else {self._joint_name: getattr(self, self._joint_name)}
         return {**super()._options(n), **self._method_options(), **given}
+
+    def _several(self) -> bool:
+        """Whether there are several values to choose from."""
+        try:
+            return np.ndim(getattr(self, self._joint_name)) > 0
+        except ValueError:  # lists of different lengths
+            return True
 
     def _fit_models(
         self, X: Array, Y: Array, weights: Array | None, splits: Splits | None
     ) -> list[ChosenModel]:
-        values = getattr(self, self._joint_name)
-        if np.ndim(values) == 0:
+        if not self._several():
             models: list[ChosenModel] = super()._fit_models(X, Y, weights, splits)
             return models
         make = partial(self._fit_path, **self._options(len(X)))
-        values = np.asarray(values, dtype=np.float64)
+        values = as_float(getattr(self, self._joint_name), self._joint_name)
         return [self._chosen_jointly(X, y, weights, make, values, splits) for y in Y.T]
 
     def _chosen_jointly(
@@ -224,26 +235,37 @@ class KernelPLSRegressor(TunedRegressor):
     def predict(self, X: Any) -> Array:
         """Predict with the chosen model. Shape (n_new,), or (n_new, q) if y had columns."""
         X = self._new_rows(X)
-        if self.gamma_ is None or np.ndim(self.gamma_) == 0 or len(set(self.gamma_)) == 1:
+        if self.gamma_ is None or np.unique(np.asarray(self.gamma_)).size == 1:
             values = self.paths_[0].check_new_rows(X)
             return np.asarray(values @ self.dual_coef_ + self.intercept_)
         columns = [path.check_new_rows(X) @ path.coef[index] for path, index in self._chosen()]
         return np.asarray(np.column_stack(columns) + self.intercept_)
 
     @property
-    def gamma_(self) -> Any:
+    def path_(self) -> KernelPLSPath:
+        """All models of the only response; with several responses see ``paths_``."""
+        path: KernelPLSPath = self._only_path()
+        return path
+
+    @property
+    def gamma_(self) -> float | None:
         """Inverse width of the chosen model; (q,) array if y had columns."""
         widths = [path.kernel.gamma for path, _ in self._chosen()]
-        return None if widths[0] is None else self._one_or_array(widths)
+        gamma: float | None = None if widths[0] is None else self._one_or_array(widths)
+        return gamma
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.pairwise = self._precomputed
         return tags
 
     def _fit_models(self, X: Array, Y: Array, weights: Array | None, splits: Splits | None) -> Any:
         self._positive_part: PositivePart | None = None
-        if self.kernel == "precomputed":
+        if self._precomputed:
             X, self._positive_part = positive_kernel(X, weights)
         return super()._fit_models(X, Y, weights, splits)
 
@@ -262,7 +284,7 @@ class KernelPLSRegressor(TunedRegressor):
     def _cross_validated(
         self, X: Array, y: Array, weights: Array | None, make: Any, splits: Splits
     ) -> Any:
-        if self.kernel == "precomputed":
+        if self._precomputed:
             # The folds cut rows only; as numbers of rows they still find their kernel values.
             make = partial(make, kernel=_Lookup(gram=X), scale=False)
             X = np.arange(len(X), dtype=np.float64)[:, None]
@@ -365,9 +387,16 @@ class PenalizedPLSRegressor(LinearScoresMixin, TunedRegressor):
         self.n_jobs = n_jobs
 
     @property
-    def strength_(self) -> Any:
+    def path_(self) -> PenalizedPLSPath:
+        """All models of the only response; with several responses see ``paths_``."""
+        path: PenalizedPLSPath = self._only_path()
+        return path
+
+    @property
+    def strength_(self) -> float:
         """Strength of the chosen model; (q,) array if y had columns."""
-        return self._one_or_array([float(path.strength) for path, _ in self._chosen()])
+        strength: float = self._one_or_array([float(path.strength) for path, _ in self._chosen()])
+        return strength
 
     def _method_options(self) -> dict[str, Any]:
         return {

@@ -75,6 +75,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from plsdof._core.criteria import CRITERIA, Noise, Selection
+from plsdof._core.display import plural
 from plsdof._core.filters import PLSFilter
 from plsdof._core.inputs import Array, as_choice, as_fraction, as_matrix, read_only
 from plsdof._core.path import Fitted, ModelOfPath, PathLike, PLSPath, as_model
@@ -269,7 +270,7 @@ class PortableModel:
     @property
     def _model(self) -> str:
         if self.parameter_name == "n_components":
-            return f"{self.parameter:g} component(s)"
+            return plural(int(self.parameter), "component")
         return f"{self.parameter_name} = {self.parameter:g}"
 
     def _jackknife_plus(self, center: Array, deviation: Array, level: float) -> Interval:
@@ -506,8 +507,7 @@ def _scaling_before(model: ModelOfPath) -> _Scaling:
 def _factor(path: ModelPath, index: int) -> Array:
     """Return G (k, p): the columns of D A that are not zero up to rounding, as rows."""
     varies = np.isfinite(path.units.x_scale)
-    scale = np.where(varies, path.units.x_scale, 0.0)
-    scaled = path.coef_factor(index) * scale[:, None]
+    scaled = path.standardized_coef_factor(index) * varies[:, None]
     size = np.linalg.norm(scaled, axis=0)
     keep = size > _EPS * size.max(initial=0.0)
     return np.ascontiguousarray(scaled[:, keep].T)

@@ -14,7 +14,7 @@ import numpy as np
 from plsdof._core.averaging import AverageFilter
 from plsdof._core.criteria import Noise
 from plsdof._core.inputs import Array, as_choice
-from plsdof._core.path import Path, PathLike, as_model, as_path
+from plsdof._core.path import Path, PathLike, as_model, as_path, row_norms
 from plsdof.errors import NotAvailableError
 from plsdof.inference.resampling import LeftOut, leave_out
 
@@ -134,12 +134,12 @@ class CovarianceRoot:
 
     def std_error(self) -> Array:
         """Standard errors of the coefficients. Shape (p,)."""
-        return np.asarray(np.sqrt(np.vecdot(self.features, self.features)))
+        return row_norms(self.features)
 
     def std_error_at(self, path: Path, X_new: Any) -> Array:
         """Standard errors of the predictions of new rows. Shape (n_new,)."""
         reach = self.level + path.centred_times(X_new, self.features)
-        return np.asarray(np.sqrt(np.vecdot(reach, reach)))
+        return row_norms(reach)
 
     def intercept_std_error(self, path: Path) -> float:
         """Standard error of the intercept, the prediction at x = 0."""

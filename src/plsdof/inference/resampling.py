@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,7 @@ from plsdof._core.inputs import (
     read_only,
 )
 from plsdof._core.krylov import distinct_nodes, golub_kahan
-from plsdof._core.path import Path, PathLike, as_model, as_path
+from plsdof._core.path import ComponentPath, Path, PathLike, as_model, as_path
 from plsdof._core.work import run_each, with_progress
 from plsdof.errors import (
     InvalidInputError,
@@ -41,6 +41,9 @@ from plsdof.errors import (
     warn_caller,
 )
 from plsdof.selection.folds import Fold, make_folds
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Choose = Callable[[Path], int]
 # Numbers that the recursion holds at once for responses drawn again: 32 MB.
@@ -101,7 +104,7 @@ class Resampled:
         tail = (1 - as_fraction(level, "level")) / 2
         return np.quantile(self.replicates, [tail, 1 - tail], axis=0).T
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> "DataFrame":
         """Return a pandas data frame: coefficient, standard error, t, df, p and the null."""
         columns = {
             "coef": self.coef,
@@ -232,6 +235,8 @@ def leave_out(
     chosen = path.index(choose) if isinstance(choose, int | np.integer) else choose
     if isinstance(path.filter, AverageFilter):
         fit = partial(_fit_average, fit=fit)
+    elif isinstance(chosen, int) and isinstance(path, ComponentPath):
+        fit = partial(fit, max_components=chosen)  # no more than is needed
     work = partial(_fit_without, X=X, y=y, weights=weights, fit=fit, choose=chosen)
     fits = run_each(work, folds, n_jobs=n_jobs, progress=progress, description="Rows left out")
     residuals = np.empty(len(y))
@@ -405,8 +410,12 @@ def _method(path: Any, m: int, scale: bool, alphas: Any) -> Any:
         return partial(ridge_path, alphas=alphas, scale=scale)
     if alphas is not None:
         raise InvalidInputError("alphas is for path=ridge_path; the other methods have none.")
-    if path in (pls_path, pcr_path):
+    if path is pls_path or path is pcr_path:
         return partial(path, max_components=m, scale=scale)
+    if not callable(path):
+        raise InvalidInputError(
+            f"path must be a function (X, y) -> path, such as pls_path; got {type(path).__name__}."
+        )
     return path
 
 

@@ -36,7 +36,7 @@ class Summary:
     --------
     >>> from plsdof import PLSRegressor
     >>> PLSRegressor(1).fit([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0]).summary()
-    model                PLS, 1 component(s)
+    model                PLS, 1 component
     observations         4
     ...
     """
@@ -69,7 +69,7 @@ class Summary:
         return as_html(
             str(self.facts.get("model", "Summary")),
             columns,
-            notes=["; ".join(facts)],
+            notes=["; ".join(facts), *filter(None, [self.assumptions])],
             curve=Curve(
                 lines={"coef": (np.arange(len(coef)), coef)},
                 x_label="feature",

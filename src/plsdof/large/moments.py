@@ -29,6 +29,7 @@ from plsdof._core.inputs import (
     as_weights,
     feature_names,
     read_only,
+    require_flag,
     require_same_columns,
     warn_constant_columns,
 )
@@ -421,6 +422,7 @@ class Moments:
         -----
         ConstantColumnWarning
         """
+        require_flag(scale)
         gram = gram_from_sums(self._sums, scale, self.names)
         warn_constant_columns(np.isinf(gram.units.x_scale), gram.units.names)
         return gram

@@ -2,10 +2,15 @@
 
 import contextlib
 import csv
+import functools
+import hashlib
 import io
 import itertools
 import json
 import math
+import os
+import threading
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -78,19 +83,25 @@ class Store:
         return cls(folder=folder)
 
     def load(self, name: str) -> dict[str, Any] | None:
-        """Return what was kept under a name; None if there is nothing that can be read."""
+        """Return what was kept under a name; None if there is nothing, or it was changed."""
         try:
-            content: Any = json.loads(self._path(name).read_bytes())
+            digest, values = self._path(name).read_text(encoding="utf-8").split("\n", 1)
+            content: dict[str, Any] | None = json.loads(values)
         except (OSError, ValueError):
             return None
-        return content if isinstance(content, dict) else None
+        return content if digest == _digest(values) else None
 
     def save(self, name: str, values: Mapping[str, Any]) -> None:
-        """Keep a finished repeat."""
-        write_whole(self._path(name), json_text(values))
+        """Keep a finished repeat, and what tells whether it is still the same."""
+        text = json_text(values)
+        write_whole(self._path(name), f"{_digest(text)}\n{text}")
 
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}.json"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _cell(value: Any) -> str:
@@ -175,9 +186,28 @@ def _outcomes(units: Sequence[Unit], work: Work, jobs: int) -> Iterable[tuple[An
     with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
         run = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")
     outcomes: Iterable[tuple[Any, Values]] = run(
-        joblib.delayed(_done)(unit, work) for unit in units
+        joblib.delayed(_done_below)(unit, work, os.getpid()) for unit in units
     )
     return outcomes
+
+
+def _done_below(unit: Unit, work: Work, parent: int) -> tuple[Unit, Values]:
+    """Do a unit in another process, which ends when the one that started it does."""
+    _end_with(parent)
+    return _done(unit, work)
+
+
+@functools.cache
+def _end_with(parent: int) -> None:
+    """Watch the process that started this one; a killed one cannot end its workers."""
+    if os.getppid() == parent:
+        threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+
+
+def _watch(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(1)
 
 
 def _done(unit: Unit, work: Work) -> tuple[Unit, Values]:

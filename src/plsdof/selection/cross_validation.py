@@ -14,7 +14,7 @@ mean squared error.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,7 @@ from plsdof._core.inputs import (
     as_weights,
     opened_table,
     read_only,
+    require_flag,
 )
 from plsdof._core.work import Outcome, run_each, threads_for
 from plsdof.errors import InvalidInputError, NotAvailableError
@@ -40,6 +41,9 @@ from plsdof.selection._fold_fits import FoldFit, FoldProblem
 from plsdof.selection._fold_moments import fits_from_moments
 from plsdof.selection._fold_products import fits_from_kernel, fits_from_products
 from plsdof.selection.folds import Fold, Integers, group_codes, make_folds
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 # Errors and correlations of predictions, fold by fold and for all models at once
 # -------------------------------------------------------------------------------
@@ -395,7 +399,7 @@ class CrossValidation:
             f"(score {scores[index]:.4g}).{note}",
         )
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> "DataFrame":
         """Return a pandas data frame with one row per model, in the order of ``parameters``."""
         parameters = parameter_column(self.parameters, self.parameter_name)
         measures = {name: getattr(self, name) for name in _COLUMNS}
@@ -852,6 +856,7 @@ def cross_validate(
     X = as_matrix(X, min_rows=2)
     y = as_response(y, len(X))
     weights = as_weights(sample_weight, len(X))
+    require_flag(scale)
     if as_choice(order, "order", ("variance", "correlation")) != "variance":
         if path != "pcr":
             raise InvalidInputError(f"order applies to path='pcr'; got path={path!r:.80}.")

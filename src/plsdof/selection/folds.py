@@ -93,7 +93,7 @@ def make_folds(
     >>> [fold.test.tolist() for fold in make_folds(np.zeros((7, 1)), np.zeros(7), 3)]
     [[0, 3, 6], [1, 4], [2, 5]]
     """
-    n = len(X)
+    n = _number_of_rows(X)
     codes = None if groups is None else group_codes(groups, n)
     units = n if codes is None else int(codes.max()) + 1
     if isinstance(cv, str) and cv == LEAVE_ONE_OUT:
@@ -112,7 +112,10 @@ def make_folds(
 
 def group_codes(groups: Any, n: int) -> Integers:
     """Number the groups 0, 1, ... in order of appearance. Shape (n,)."""
-    labels = np.asarray(groups)
+    try:
+        labels = np.asarray(groups)
+    except ValueError:  # lists of different lengths
+        labels = np.empty((0, 0))
     if labels.shape != (n,):
         raise InvalidInputError(
             f"groups must have one label per row, shape ({n},); got shape {labels.shape}."
@@ -253,3 +256,14 @@ def _require_training_rows(folds: Sequence[Fold]) -> None:
                 f"fold {number} leaves {rows} row(s) to fit on; at least 2 are needed. Use more "
                 "rows, or more folds."
             )
+
+
+def _number_of_rows(X: Any) -> int:
+    shape = getattr(X, "shape", None)
+    try:
+        return int(shape[0]) if shape else len(X)
+    except TypeError as error:
+        raise InvalidInputError(
+            f"X must have rows to be split, such as an array or a data frame; got "
+            f"{type(X).__name__}."
+        ) from error

@@ -10,12 +10,13 @@ X R, that is, on the spectrum of K = X (I + P)^{-1} X'.
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import scipy.linalg
 from scipy.linalg import lapack
 
@@ -224,8 +225,12 @@ def as_block_sizes(blocks: Any, n_features: int) -> tuple[int, ...]:
     if isinstance(blocks, int | np.integer):
         size = as_count(blocks, "blocks", minimum=1)
         sizes = (size,) * (n_features // size)
-    else:
+    elif isinstance(blocks, Iterable):
         sizes = tuple(as_count(one, "blocks", minimum=1) for one in blocks)
+    else:
+        raise InvalidInputError(
+            f"blocks must be a whole number or a list of them; got {type(blocks).__name__}."
+        )
     if sum(sizes) != n_features:
         raise InvalidInputError(
             f"blocks must cover the {n_features} column(s) of X; got {blocks!r:.80}, which covers "
@@ -268,7 +273,7 @@ def spline_basis(
     *,
     n_knots: int = 10,
     degree: int = 3,
-    knots: str = "uniform",
+    knots: str | npt.ArrayLike = "uniform",
     extrapolation: str = "linear",
 ) -> SplineBasis:
     """Replace every column of X by B-splines (needs scikit-learn).
@@ -280,8 +285,8 @@ def spline_basis(
     ----------
     X : (n, p) array or data frame
     n_knots, degree, knots, extrapolation
-        Of scikit-learn's SplineTransformer. Difference penalties mean smoothness of the function
-        for equidistant knots ("uniform").
+        Of scikit-learn's SplineTransformer; ``knots`` may be an array (n_knots, p) of places.
+        Difference penalties mean smoothness of the function for equidistant knots ("uniform").
 
     References
     ----------
@@ -575,7 +580,7 @@ def default_strengths() -> Array:
 def as_strength(strength: Any) -> float:
     """Return a finite number >= 0."""
     number = isinstance(strength, int | float | np.number) and not isinstance(strength, bool)
-    if not number or not 0 <= strength < np.inf:
+    if not number or not 0 <= strength <= float(np.finfo(np.float64).max):
         raise InvalidInputError(
             f"strength must be a finite number >= 0; got {strength!r:.80}. Use select_strength to "
             "compare several."
