@@ -714,5 +714,5 @@ def test_lines_of_the_pictures_have_the_contrast_of_graphics(colors):
 
 
 def test_assumptions_of_p_values_are_said(ozone_page):
-    assert "not that the true one is" in ozone_page.words()
+    assert "p-values test E[coef] = 0, not that the true coefficient is 0" in ozone_page.words()
     assert "Is there anything at all?" not in ozone_page.words()
