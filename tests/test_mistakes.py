@@ -96,12 +96,12 @@ MISTAKES = {
         ["'fat'", "column of X", "drop"],
     ),
     "groups too few": (
-        lambda: cross_validate(X, Y, cv=10, groups=np.arange(30) % 4),
-        ["10 folds", "groups; there are 4", "cv <= 4"],
+        lambda: cross_validate(X, Y, groups=np.zeros(30)),
+        ["at least 2 groups", "there are 1", "Give at least 2 groups"],
     ),
     "groups too few, estimator": (
-        lambda: PLSRegressor("cv").fit(X, Y, groups=np.arange(30) % 4),
-        ["10 folds", "groups; there are 4", "cv <= 4"],
+        lambda: PLSRegressor("cv").fit(X, Y, groups=np.zeros(30)),
+        ["at least 2 groups", "there are 1", "Give at least 2 groups"],
     ),
     "1-d X, path": (lambda: pls_path(X[:, 0], Y), ["1 dimension", "two dimensions", r"reshape\("]),
     "1-d X, estimator": (

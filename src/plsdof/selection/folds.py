@@ -140,8 +140,9 @@ def _dealt_folds(
     units = n if codes is None else int(codes.max()) + 1
     if k > units:
         what = "rows" if codes is None else "groups"
+        advice = f"Use cv <= {units}." if units > 1 else f"Give at least 2 {what}, or none."
         raise InvalidInputError(
-            f"cv = {k} folds need at least {k} {what}; there are {units}. Use cv <= {units}."
+            f"cv = {k} folds need at least {k} {what}; there are {units}. {advice}"
         )
     folds = []
     for repeat in range(repeats):
