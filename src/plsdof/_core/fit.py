@@ -72,11 +72,10 @@ def first_accurate(routes: Iterator[PathType], asked: int | None) -> PathType:
 def is_accurate(path: Path, asked: int | None) -> bool:
     """Whether the a-posteriori check supports a path that was made with less than full accuracy."""
     complete = path.spectrum.unresolved == 0 or (asked is not None and len(path.dof) > asked)
-    dof_error = path.dof_error / np.maximum(1.0, np.abs(path.dof))
     return bool(
         complete
         and not path.message
-        and np.all(np.nan_to_num(dof_error) <= _AUTO_DOF_ERROR)
+        and not np.any(path.dof_error > _AUTO_DOF_ERROR * np.maximum(1.0, np.abs(path.dof)))
         and np.all(path.coef_error <= _AUTO_COEF_ERROR)
         and np.all(path.rss_error <= _AUTO_RSS_ERROR * path.rss)
     )

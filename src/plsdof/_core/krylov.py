@@ -612,6 +612,8 @@ def _mixing(lam: Array, error: Array, neighbour: Integers) -> Array:
 
 def _over_groups(values: Array, group: Integers) -> Array:
     """Return the norm of values over the group of each node. Shape (g,)."""
+    if group[-1:].sum() + 1 == len(group):  # each is by itself
+        return np.abs(values)
     return np.sqrt(np.bincount(group, weights=values**2)[group])
 
 
