@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test slow browser lint docs bench accuracy coverage clean
+.PHONY: demo test slow browser lint docs bench accuracy coverage choice clean
 
 demo: $(VENV)/.demo
 	$(BIN)/plsdof demo
@@ -45,6 +45,10 @@ accuracy: $(VENV)/.test
 # Prints the table of docs/coverage.md and draws its figure; minutes.
 coverage: $(VENV)/.test
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/coverage.py 2000 docs/figures/coverage.png
+
+# Writes docs/choice.md: rules of choice against cross-validation; minutes, goes on where it stopped.
+choice: $(VENV)/.test
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/choice.py --page docs/choice.md
 
 clean:
 	rm -rf $(VENV) .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache

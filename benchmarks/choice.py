@@ -18,6 +18,8 @@ import numpy as np
 from choice_designs import DESIGNS, Sample, real_designs
 
 from plsdof import cross_validate, kernel_pls_path, penalized_pls_path, pls_path
+from plsdof.datasets import load_gasoline, load_ozone
+from plsdof.selection import selection_frequency
 
 MOST = 30
 BASE = "10-fold cross-validation, minimum"
@@ -124,17 +126,146 @@ def table(known: dict[str, Any]) -> list[str]:
     return lines
 
 
+def leave_one_out_table() -> list[str]:
+    """Compare `Path.leave_one_out` with n refits on ozone and gasoline, for every m."""
+    lines = [
+        "| data | m | correlation | RMSE / RMSE of refits | largest leverage | reliable |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, load in (("ozone", load_ozone), ("gasoline", load_gasoline)):
+        X, y = load(return_X_y=True)
+        path = pls_path(X, y, 10)
+        exact = y - cross_validate(X, y, cv="loo", max_components=10).predictions[0]
+        found = path.leave_one_out()
+        for m in range(1, 11):
+            residuals = path.loo_residuals(m)
+            ratio = np.sqrt(np.mean(residuals**2) / np.mean(exact[m] ** 2))
+            lines.append(
+                f"| {name} | {m} | {np.corrcoef(residuals, exact[m])[0, 1]:.4f} | {ratio:.3f} | "
+                f"{found.largest_leverage[m]:.2f} | {'yes' if found.reliable[m] else 'no'} |"
+            )
+    return lines
+
+
+def stability_table(repeats: int = 20, draws: int = 40) -> list[str]:
+    """Compare what `selection_frequency` says with replications of the experiment.
+
+    In each of three designs the mean is fixed; the choice of the first data set is made again on
+    new data sets (the truth) and on simulated responses (what it says).
+    """
+    lines = [
+        "| design | chosen again | said, models drawn by weight | said, chosen model only |",
+        "|---|---|---|---|",
+    ]
+    for name in STABILITY:
+        said, alone, truth = [], [], []
+        for repeat in range(repeats):
+            rng = np.random.default_rng([1, repeat])
+            X, mean, noise = _fixed_design(name, rng)
+            base = pls_path(X, mean + noise * rng.standard_normal(len(mean)), 12)
+            chosen = base.select().index
+            again = [
+                base.refit(mean + noise * rng.standard_normal(len(mean))).select().index
+                for _ in range(draws)
+            ]
+            truth.append(np.mean(np.array(again) == chosen))
+            said.append(selection_frequency(base, n_draws=draws).frequency[chosen])
+            alone.append(selection_frequency(base, m=chosen, n_draws=draws).frequency[chosen])
+        lines.append(
+            f"| {name} | {np.mean(truth):.2f} | {np.mean(said):.2f} | {np.mean(alone):.2f} |"
+        )
+    return lines
+
+
+STABILITY = ("factors, n<p", "AR, n>p", "spectra")
+
+
+def _fixed_design(name: str, rng: np.random.Generator) -> tuple[Any, Any, float]:
+    key = {
+        "factors, n<p": "factors, signal in all, n<p",
+        "AR, n>p": "AR .9, sparse",
+        "spectra": "spectra, one analyte, R2 .8",
+    }[name]
+    sample = DESIGNS[key](rng)
+    path = pls_path(sample.X, sample.y, 12)
+    m = path.select().index or 1
+    return sample.X, path.fitted[m], float(np.sqrt(path.noise_at(m)))
+
+
+def average_table(repeats: int = 300) -> list[str]:
+    """Compare the Degrees of Freedom of an average with cov(yhat, y) / sigma^2."""
+    lines = [
+        "| data | Monte Carlo | said | without the term of the weights |",
+        "|---|---|---|---|",
+    ]
+    for name, load, m, noise in (
+        ("gasoline", load_gasoline, 4, 0.2),
+        ("ozone", load_ozone, 3, 4.5),
+    ):
+        X, y = load(return_X_y=True)
+        base = pls_path(X, y, 10, solver="svd")
+        mean, rng = base.fitted[m], np.random.default_rng(0)
+        true, said, fixed = [], [], []
+        for _ in range(repeats):
+            error = noise * rng.standard_normal(len(y))
+            path = base.refit(mean + error)
+            average = path.average()
+            true.append((average.fitted - mean) @ error / noise**2)
+            said.append(average.dof)
+            fixed.append(average.weights @ path.dof)
+        spread = np.std(true) / np.sqrt(repeats)
+        lines.append(
+            f"| {name} | {np.mean(true):.2f} +- {spread:.2f} | {np.mean(said):.2f} | "
+            f"{np.mean(fixed):.2f} |"
+        )
+    return lines
+
+
+def noise_table(repeats: int = 100) -> list[str]:
+    """Return the mean number of components kept of pure noise."""
+    lines = ["| data | gcv (default) | bic | gmdl | average |", "|---|---|---|---|---|"]
+    for n, p in ((40, 100), (100, 20), (60, 60)):
+        sizes = []
+        for repeat in range(repeats):
+            rng = np.random.default_rng([2, repeat])
+            path = pls_path(rng.standard_normal((n, p)), rng.standard_normal(n), min(n, p) // 2)
+            kept = [path.select(one).n_components for one in ("gcv", "bic", "gmdl")]
+            sizes.append([*kept, path.average().n_components])
+        cells = " | ".join(f"{one:.2f}" for one in np.mean(sizes, axis=0))
+        lines.append(f"| {n} x {p} | {cells} |")
+    return lines
+
+
+def page(known: dict[str, Any], notes: str) -> str:
+    """Return the page, text and tables."""
+    signal = [name for name in known["designs"] if not name.startswith("pure noise")]
+    tables = {
+        "SUMMARY": summary(known, signal),
+        "DESIGNS": table(known),
+        "NOISE": noise_table(),
+        "LOO": leave_one_out_table(),
+        "STABILITY": stability_table(),
+        "AVERAGE": average_table(),
+    }
+    for name, lines in tables.items():
+        notes = notes.replace(f"<!-- {name} -->", "\n".join(lines))
+    return notes.replace("COUNT", str(len(signal))).replace("REPEATS", str(known["repeats"]))
+
+
 def main() -> None:
-    """Run, print the tables."""
+    """Run, print the tables, write the page."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--repeats", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=File, default=File("docs/measured/choice.json"))
+    parser.add_argument("--page", type=File, help="write this Markdown page from choice_page.md")
     options = parser.parse_args()
     known = run(options.repeats, options.out, options.seed)
     signal = [name for name in known["designs"] if not name.startswith("pure noise")]
-    print("\n".join(["", f"{len(signal)} designs, {options.repeats} repeats each:", ""]))
-    print("\n".join([*summary(known, signal), "", *table(known)]))
+    print("\n".join(["", *summary(known, signal), "", *table(known)]))
+    if options.page is not None:
+        template = File(__file__).with_name("choice_page.md").read_text(encoding="utf-8")
+        options.page.write_text(page(known, template), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,135 +1,562 @@
-"""Coverage of 95% intervals for the expected coefficients, in three designs.
+"""How often intervals hold what they say: coverage in simulated designs, with standard errors.
 
-Run with ``python benchmarks/coverage.py [draws [picture.png]]``. Design: n = 60 rows, p = 20
-Gaussian predictors with correlation rho^|i-j| (low 0, medium 0.7, high 0.99), fixed over draws;
-smooth coefficients; noise with var(X beta) / sigma^2 = 9. What is covered is E[beta_m], the mean of
-the estimate with m components, which the draws themselves supply; coverage is averaged over the 20
-coefficients.
+Run with ``python benchmarks/coverage.py [--repeats 300] [--design NAME ...] [--out docs]``. A run
+adds its designs to ``measured/coverage.json`` in the output folder and writes all that are there
+to ``coverage.md`` beside it, so that designs can be run one after the other.
+
+Every design has rows (drawn anew in every repeat, or spectra that were measured), a true mean and
+noise. What is measured, all at nominal 95 %:
+
+observations    new responses at new rows, at the number of components that ``path.select()`` has
+                chosen: normal, conformal and jackknife+ with the choice inside
+coefficients    E[beta_m] over repeats, m the median choice: X random (jackknife), or X fixed over
+                repeats (homoscedastic, HC3 and the "safe" maximum with a bootstrap)
+true mean       at new rows, kind "mean" and kind "truth"
+noise           the noise variance, robust to kurtosis and not
+alarms          T^2 and Q of clean new rows, limits from rows left out and textbook limits
 """
 
-import sys
-from dataclasses import dataclass
+import argparse
+import json
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
+import scipy.stats
 
-from plsdof import pls_path
-from plsdof._core.path import Path
-from plsdof.inference.resampling import residual_bootstrap
+from plsdof import kernel_pls_path, pls_path
+from plsdof.chemometrics import hotelling_t2, left_out_rows, q_residuals
+from plsdof.datasets import load_gasoline, load_ozone
+from plsdof.inference import (
+    coefficient_inference,
+    noise_interval,
+    permutation_test,
+    prediction_interval,
+)
 
-N, P, RATIO = 60, 20, 9.0
-DESIGNS = {"low": 0.0, "medium": 0.7, "high": 0.99}
-COMPONENTS = (1, 2, 3, 5)
+LEVEL = 0.95
+COMPONENTS = 15
+NEW = 50
 NORMAL = 1.959963984540054
 
 
-@dataclass(frozen=True, kw_only=True)
+# Designs
+# -------
+
+
+@dataclass(kw_only=True)
 class Design:
-    """Fixed predictors, true mean and noise level."""
+    """Rows, true mean and noise; ``pool`` are measured rows that training and new rows share."""
 
-    X: np.ndarray
-    mean: np.ndarray
-    sigma: float
+    name: str
+    n: int
+    rows: Callable | None = None
+    mean: Callable
+    noise: str = "normal"
+    ratio: float = 4.0
+    pool: np.ndarray | None = None
+    linear: bool = True
+    m: int | None = None
+    sigma: float = field(init=False, default=1.0)
 
+    def __post_init__(self):
+        many = self.pool if self.pool is not None else self.rows(np.random.default_rng(99), 4000)
+        signal = self.mean(many)
+        self.centre, self.spread = signal.mean(), signal.std()
+        self.sigma = self.spread / np.sqrt(self.ratio)
+        self.scale = np.sqrt(np.mean((0.3 + np.abs(signal - self.centre) / self.spread) ** 2))
 
-def make_design(rho: float, seed: int = 0) -> Design:
-    """Draw the predictors once."""
-    rng = np.random.default_rng(seed)
-    index = np.arange(P)
-    covariance = rho ** np.abs(index[:, None] - index) if rho else np.eye(P)
-    X = rng.normal(size=(N, P)) @ np.linalg.cholesky(covariance).T
-    beta = np.sin(np.pi * (index + 1) / P)
-    mean = X @ beta
-    return Design(X=X, mean=mean, sigma=float(mean.std() / np.sqrt(RATIO)))
+    def draw(self, rng):
+        """Return training rows and new rows."""
+        if self.pool is None:
+            rows = self.rows(rng, self.n + NEW)
+        else:
+            rows = self.pool[rng.permutation(len(self.pool))]
+        return rows[: self.n], rows[self.n :]
 
+    def deviations(self, rows):
+        """Return the standard deviations of the noise at rows."""
+        if self.noise != "heteroscedastic":
+            return np.full(len(rows), self.sigma)
+        far = 0.3 + np.abs(self.mean(rows) - self.centre) / self.spread
+        return self.sigma * far / self.scale
 
-def naive_std_error(path: Path, m: int) -> np.ndarray:
-    """Return the textbook standard error that takes the scores as given: sigma |V S^-1 T T'|."""
-    T = path.filter.scores[:, :m]
-    A = path.decomposition.to_features((T @ T.T) / path.decomposition.singular_values[:, None])
-    A = A / path.units.x_scale[:, None]
-    return np.sqrt(path.noise_variance("naive")[m] * np.sum(A**2, axis=1))
-
-
-def simulate(design: Design, draws: int, *, bootstrap: int = 0, seed: int = 1) -> dict:
-    """Return estimates, standard errors and Degrees of Freedom over draws, per component."""
-    rng = np.random.default_rng(seed)
-    largest = max(COMPONENTS)
-    first = pls_path(design.X, design.mean, largest, solver="svd")
-    kinds = ("coef", "true", "estimated", "naive", "bootstrap")
-    out = {kind: np.full((len(COMPONENTS), draws, P), np.nan) for kind in kinds}
-    out["dof"] = np.empty((len(COMPONENTS), draws))
-    out["covariance"] = np.empty((len(COMPONENTS), draws))
-    for d in range(draws):
-        noise = design.sigma * rng.normal(size=N)
-        y = design.mean + noise
-        path = first.refit(y)
-        for k, m in enumerate(COMPONENTS):
-            out["coef"][k, d] = path.coef[m]
-            out["true"][k, d] = path.coef_std_error(m, noise=design.sigma**2)
-            out["estimated"][k, d] = path.coef_std_error(m)
-            out["naive"][k, d] = naive_std_error(path, m)
-            if bootstrap and d < draws // 10:  # a tenth of the draws: it is the slow one
-                boot = residual_bootstrap(path, y, m, n_draws=bootstrap, random_state=d)
-                out["bootstrap"][k, d] = boot.std_error
-            out["dof"][k, d] = path.dof[m]
-            out["covariance"][k, d] = path.fitted[m] @ noise / design.sigma**2
-    return out
+    def respond(self, rng, rows):
+        """Draw responses of rows."""
+        if self.noise == "t3":
+            unit = rng.standard_t(3, len(rows)) / np.sqrt(3.0)
+        else:
+            unit = rng.normal(size=len(rows))
+        return self.mean(rows) + self.deviations(rows) * unit
 
 
-def coverage(result: dict, kind: str) -> np.ndarray:
-    """Return the share of intervals that contain the mean estimate, per component."""
-    error = np.abs(result["coef"] - result["coef"].mean(axis=1, keepdims=True))
-    inside = np.where(np.isnan(result[kind]), np.nan, error <= NORMAL * result[kind])
-    return np.nanmean(inside, axis=(1, 2))
+def autoregressive(rho, p):
+    index = np.arange(p)
+    root = np.linalg.cholesky(rho ** np.abs(index[:, None] - index) if rho else np.eye(p))
+    return lambda rng, n: rng.normal(size=(n, p)) @ root.T
 
 
-def draw(shares: dict[str, dict[str, np.ndarray]], file: str) -> None:
-    """Plot coverage against the number of components, one panel per design."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    looks = {
-        "true": ("true sigma", "#000000", "o-"),
-        "estimated": ("estimated sigma", "#0072B2", "s-"),
-        "bootstrap": ("residual bootstrap", "#E69F00", "^--"),
-        "naive": ("scores taken as given", "#D55E00", "x:"),
-    }
-    figure, axes = plt.subplots(1, 3, figsize=(10, 3.4), sharey=True, layout="constrained")
-    for ax, (name, by_kind) in zip(axes, shares.items(), strict=True):
-        ax.axhspan(0.93, 0.97, color="0.9", zorder=0)
-        for kind, (label, colour, style) in looks.items():
-            ax.plot(COMPONENTS, by_kind[kind], style, color=colour, label=label)
-        ax.set(title=f"{name} collinearity", xlabel="components", ylim=(0, 1.02))
-        ax.set_xticks(COMPONENTS)
-    axes[0].set_ylabel("coverage of nominal 95% intervals")
-    axes[0].legend(loc="lower left", bbox_to_anchor=(0.25, 0.05), fontsize=8)
-    figure.savefig(file, dpi=120)
+def factors(p, k, *, noise=0.5, seed=3):
+    loadings = np.random.default_rng(seed).normal(size=(k, p))
+    return lambda rng, n: rng.normal(size=(n, k)) @ loadings + noise * rng.normal(size=(n, p))
 
 
-def main() -> None:
-    draws = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
-    by_design = {}
-    print(f"{draws} draws; bootstrap: 100 resamples on a tenth of them\n")
-    print(
-        f"{'collinearity':<13}{'m':>3}  {'true sigma':>10}  {'estimated':>9}  "
-        f"{'bootstrap':>9}  {'naive':>6}   DoF"
+def in_factors(p, k, *, seed=3):
+    """Return a mean that depends on the factors: coefficients in the space of the loadings."""
+    loadings = np.random.default_rng(seed).normal(size=(k, p))
+    values = np.random.default_rng(11).normal(size=k)
+    return linear(np.linalg.solve(loadings @ loadings.T, values) @ loadings)
+
+
+def log_normal(p, k, seed=4):
+    loadings = np.abs(np.random.default_rng(seed).normal(size=(k, p)))
+    return lambda rng, n: (
+        np.exp(0.5 * rng.normal(size=(n, k))) @ loadings * np.exp(0.1 * rng.normal(size=(n, p)))
     )
-    for name, rho in DESIGNS.items():
-        result = simulate(make_design(rho), draws, bootstrap=100)
-        shares = {
-            kind: coverage(result, kind) for kind in ("true", "estimated", "bootstrap", "naive")
-        }
-        by_design[name] = shares
-        for k, m in enumerate(COMPONENTS):
-            print(
-                f"{name:<13}{m:>3}  {shares['true'][k]:>10.3f}  {shares['estimated'][k]:>9.3f}  "
-                f"{shares['bootstrap'][k]:>9.3f}  {shares['naive'][k]:>6.3f}  "
-                f"{result['dof'][k].mean():5.2f}"
-            )
-    if len(sys.argv) > 2:
-        draw(by_design, sys.argv[2])
+
+
+def linear(beta):
+    return lambda rows: rows @ beta
+
+
+def any_coefficients(p, seed=2):
+    return np.random.default_rng(seed).normal(size=p)
+
+
+def hump(p):
+    return np.sin(np.pi * (np.arange(p) + 1) / p)
+
+
+def few(p, k=5, seed=1):
+    rng = np.random.default_rng(seed)
+    beta = np.zeros(p)
+    beta[rng.choice(p, k, replace=False)] = 1.0 + rng.normal(size=k)
+    return beta
+
+
+def friedman(rows):
+    first, second, third, fourth, fifth = rows[:, :5].T
+    curved = 10 * np.sin(np.pi * first * second) + 20 * (third - 0.5) ** 2
+    return curved + 10 * fourth + 5 * fifth
+
+
+def in_spectra(pool, k=6):
+    """Return a mean that depends on the first principal components of measured spectra."""
+    _, S, V = np.linalg.svd(pool - pool.mean(axis=0), full_matrices=False)
+    return linear(V[:k].T @ (np.array([0.3, 1.0, 0.8, -1.0, 0.5, 1.0])[:k] / S[:k]))
+
+
+def designs():
+    """Return all designs by name."""
+    gasoline = load_gasoline(return_X_y=True)[0]
+    ozone = load_ozone(return_X_y=True)[0]
+    found = [
+        Design(name="factor 50 x 100", n=50, rows=factors(100, 5), mean=in_factors(100, 5)),
+        Design(name="factor 100 x 20", n=100, rows=factors(20, 5), mean=in_factors(20, 5)),
+        Design(
+            name="factor, any beta 60 x 50",
+            n=60,
+            rows=factors(50, 4),
+            mean=linear(any_coefficients(50)),
+        ),
+        Design(name="n < p 30 x 200", n=30, rows=factors(200, 4), mean=in_factors(200, 4), ratio=9),
+        Design(
+            name="independent 100 x 10",
+            n=100,
+            rows=autoregressive(0.0, 10),
+            mean=linear(any_coefficients(10)),
+        ),
+        Design(
+            name="AR .5 60 x 20", n=60, rows=autoregressive(0.5, 20), mean=linear(hump(20)), ratio=9
+        ),
+        Design(
+            name="AR .9 60 x 20",
+            n=60,
+            rows=autoregressive(0.9, 20),
+            mean=linear(any_coefficients(20)),
+        ),
+        Design(
+            name="AR .99 60 x 20",
+            n=60,
+            rows=autoregressive(0.99, 20),
+            mean=linear(hump(20)),
+            ratio=9,
+            m=2,  # where the response decides which of two nearly equal directions comes second
+        ),
+        Design(
+            name="late m, AR .7 60 x 40",
+            n=60,
+            rows=autoregressive(0.7, 40),
+            mean=linear(any_coefficients(40)),
+            ratio=50,
+        ),
+        Design(name="sparse 60 x 100", n=60, rows=autoregressive(0.5, 100), mean=linear(few(100))),
+        Design(
+            name="gasoline spectra 45 x 401",
+            n=45,
+            pool=gasoline,
+            mean=in_spectra(gasoline),
+            ratio=25,
+        ),
+        Design(
+            name="ozone rows 120 x 12",
+            n=120,
+            pool=ozone,
+            mean=linear(any_coefficients(12, 5) / ozone.std(axis=0)),
+            ratio=3,
+        ),
+        Design(
+            name="heteroscedastic AR .5 100 x 10",
+            n=100,
+            rows=autoregressive(0.5, 10),
+            mean=linear(any_coefficients(10)),
+            noise="heteroscedastic",
+        ),
+        Design(
+            name="heteroscedastic factor 60 x 50",
+            n=60,
+            rows=factors(50, 4),
+            mean=in_factors(50, 4),
+            noise="heteroscedastic",
+        ),
+        Design(
+            name="t3 noise AR .5 100 x 10",
+            n=100,
+            rows=autoregressive(0.5, 10),
+            mean=linear(any_coefficients(10)),
+            noise="t3",
+        ),
+        Design(
+            name="t3 noise factor 60 x 50",
+            n=60,
+            rows=factors(50, 4),
+            mean=in_factors(50, 4),
+            noise="t3",
+        ),
+        Design(
+            name="Friedman 100 x 10",
+            n=100,
+            rows=lambda rng, n: rng.uniform(size=(n, 10)),
+            mean=friedman,
+            ratio=9,
+            linear=False,
+        ),
+        Design(
+            name="quadratic factor 80 x 30",
+            n=80,
+            rows=factors(30, 3),
+            mean=lambda rows: rows[:, 0] + 0.1 * rows[:, 1] ** 2,
+            ratio=9,
+            linear=False,
+        ),
+        Design(
+            name="log-normal rows 60 x 50",
+            n=60,
+            rows=log_normal(50, 3),
+            mean=linear(any_coefficients(50)),
+        ),
+    ]
+    return {one.name: one for one in found}
+
+
+# Measurements
+# ------------
+
+
+def fit(X, y, components=COMPONENTS):
+    return pls_path(X, y, min(components, len(X) - 2, X.shape[1]))
+
+
+def chosen(path):
+    return path.select().index
+
+
+def share(values):
+    """Return a mean over repeats and its standard error."""
+    values = np.asarray(values, dtype=float)
+    return [float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))]
+
+
+def random_rows(design, repeats, refits):
+    """Measure observations, true mean, noise and alarms: everything drawn anew."""
+    inside, width = {}, {}
+
+    def note(name, covered, size=np.nan):
+        inside.setdefault(name, []).append(np.mean(covered))
+        width.setdefault(name, []).append(size)
+
+    sizes = []
+    for repeat in range(repeats):
+        rng = np.random.default_rng([repeat, 1])
+        X, X_new = design.draw(rng)
+        y, y_new = design.respond(rng, X), design.respond(rng, X_new)
+        path = fit(X, y)
+        m = chosen(path)
+        sizes.append(m)
+        oracle = 2 * NORMAL * np.mean(design.deviations(X_new))
+        for method in ("normal", "conformal", "jackknife+"):
+            if method == "jackknife+" and repeat >= refits:
+                continue
+            found = prediction_interval(path, m, X_new, method=method, choose=chosen)
+            covered = (found.lower <= y_new) & (y_new <= found.upper)
+            note(method, covered, np.mean(found.upper - found.lower) / oracle)
+        if design.linear:
+            for kind in ("mean", "truth"):
+                found = prediction_interval(path, m, X_new, kind=kind)
+                truth = design.mean(X_new)
+                covered = (found.lower <= truth) & (truth <= found.upper)
+                note(kind, covered, np.mean(found.upper - found.lower) / oracle)
+            for robust in (True, False):
+                found = noise_interval(path, m, robust=robust)
+                covered = found.lower[0] <= design.sigma**2 <= found.upper[0]
+                ratio = np.sqrt(found.upper[0] / found.lower[0])
+                note("noise, robust" if robust else "noise, normal", covered, ratio)
+        size = max(m, 1)
+        left_out = left_out_rows(path, size)
+        note("T2", hotelling_t2(path, size, X_new, left_out=left_out).flags)
+        note("Q", q_residuals(path, size, X_new, left_out=left_out).flags)
+        note("T2, F", hotelling_t2(path, size, X_new, limit="distribution").flags)
+        note("Q, Jackson", q_residuals(path, size, X_new, limit="jackson-mudholkar").flags)
+    return {
+        "components": float(np.mean(sizes)),
+        "m": max(1, int(np.median(sizes))),
+        "inside": {name: share(values) for name, values in inside.items()},
+        "width": {name: float(np.median(values)) for name, values in width.items()},
+    }
+
+
+def coefficients(design, m, repeats, refits, *, fixed):
+    """Measure intervals of the coefficients of m components, X fixed over repeats or not."""
+    rng = np.random.default_rng([2, fixed])
+    X, _ = design.draw(rng)
+    draws = []
+    for _ in range(repeats):
+        rows = X if fixed else design.draw(rng)[0]
+        draws.append((rows, design.respond(rng, rows)))
+    m = min(m, COMPONENTS)
+    paths = [fit(rows, y, m) for rows, y in draws]
+    estimates = np.array([path.coef[min(m, len(path.dof) - 1)] for path in paths])
+    target = estimates.mean(axis=0)
+    options = {"jackknife": {"covariance": "jackknife"}}
+    if fixed:
+        options = {"homoscedastic": {}, "hc3": {"covariance": "hc3"}}
+        if design.m is not None:
+            options["safe"] = {"method": "safe"}
+    found = {}
+    for name, option in options.items():
+        covered = []
+        for path in paths if fixed else paths[:refits]:
+            index = min(m, len(path.dof) - 1)
+            result = coefficient_inference(path, index, **option)
+            covered.append((result.lower <= target) & (target <= result.upper))
+        found[name] = [*share(np.mean(covered, axis=1)), float(np.mean(covered, axis=0).min())]
+    return found
+
+
+def measure(design, repeats, refits):
+    """Return all measurements of one design."""
+    started = time.perf_counter()
+    found = random_rows(design, repeats, refits)
+    found["m"] = m = found["m"] if design.m is None else design.m
+    found["fixed X"] = coefficients(design, m, repeats, refits, fixed=True)
+    if design.pool is None and refits:
+        found["random X"] = coefficients(design, m, repeats, refits, fixed=False)
+    seconds = time.perf_counter() - started
+    return found | {"repeats": repeats, "refits": refits, "seconds": seconds}
+
+
+def kernel_curve(repeats, n=100):
+    """Measure kernel PLS on a curve: observations, and the curve itself."""
+    found = {}
+    for repeat in range(repeats):
+        rng = np.random.default_rng([repeat, 4])
+        X, X_new = rng.uniform(-1, 1, size=(n, 1)), rng.uniform(-1, 1, size=(NEW, 1))
+        curve, truth = np.sin(4 * X[:, 0]), np.sin(4 * X_new[:, 0])
+        y_new = truth + 0.3 * rng.normal(size=NEW)
+        path = kernel_pls_path(X, curve + 0.3 * rng.normal(size=n), "rbf", 15, gamma=1.0)
+        m = chosen(path)
+        for name, target, option in (
+            ("mean", truth, {"kind": "mean"}),
+            ("truth", truth, {"kind": "truth"}),
+            ("normal", y_new, {}),
+            ("conformal", y_new, {"method": "conformal"}),
+        ):
+            limits = prediction_interval(path, m, X_new, **option)
+            inside = (limits.lower <= target) & (target <= limits.upper)
+            found.setdefault(name, []).append(np.mean(inside))
+    return {name: share(values) for name, values in found.items()} | {"repeats": repeats}
+
+
+def null_p_values(repeats, n=40, p=60):
+    """Return p-values of the permutation test on data sets without a relation."""
+    values = []
+    for repeat in range(repeats):
+        rng = np.random.default_rng([repeat, 3])
+        X = rng.normal(size=(n, 5)) @ rng.normal(size=(5, p)) + rng.normal(size=(n, p))
+        path = pls_path(X, rng.normal(size=n), 10)
+        test = permutation_test(path, n_permutations=199, random_state=repeat)
+        # Multiples of 1/200: moved into their cells.
+        values.append(test.p_value - rng.uniform() / 200)
+    return values
+
+
+def permutations(repeats):
+    """Measure the level of the permutation test, and its time on spectra."""
+    values = np.array(null_p_values(repeats))
+    rng = np.random.default_rng(0)
+    X = np.cumsum(rng.normal(size=(70, 700)), axis=1)
+    path = pls_path(X, X[:, 300] + rng.normal(size=70), 30)
+    started = time.perf_counter()
+    permutation_test(path, n_permutations=999)
+    return {
+        "repeats": repeats,
+        "kolmogorov-smirnov p": float(scipy.stats.kstest(values, "uniform").pvalue),
+        "rejected at 5 %": share(values <= 0.05),
+        "seconds for 999 of 70 x 700": time.perf_counter() - started,
+    }
+
+
+# The page
+# --------
+
+
+def percent(pair):
+    return f"{100 * pair[0]:.1f} ± {100 * pair[1]:.1f}"
+
+
+def table(head, rows):
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
+
+
+def observations_table(results):
+    rows = [
+        [name, f"{one['components']:.1f}"]
+        + [
+            f"{percent(one['inside'][method])} ({one['width'][method]:.2f})"
+            if method in one["inside"]
+            else ""
+            for method in ("normal", "conformal", "jackknife+")
+        ]
+        for name, one in results.items()
+    ]
+    return table(["design", "components", "normal", "conformal", "jackknife+"], rows)
+
+
+def coefficients_table(results):
+    rows = []
+    for name, one in results.items():
+        cells = [name, str(one["m"])]
+        for where, kind in (
+            ("random X", "jackknife"),
+            ("fixed X", "homoscedastic"),
+            ("fixed X", "hc3"),
+            ("fixed X", "safe"),
+        ):
+            found = one.get(where, {}).get(kind)
+            cells.append("" if found is None else f"{percent(found)} ({100 * found[2]:.0f})")
+        rows.append(cells)
+    head = ["design", "m", "rows random: jackknife", "X fixed: homoscedastic", "HC3", "safe"]
+    return table(head, rows)
+
+
+def others_table(results):
+    rows = []
+    for name, one in results.items():
+        inside, width = one["inside"], one["width"]
+        cells = [name]
+        for kind in ("mean", "truth", "noise, robust", "noise, normal"):
+            cells.append(f"{percent(inside[kind])} ({width[kind]:.2f})" if kind in inside else "")
+        rows.append(cells)
+    return table(["design", "mean", "truth", "noise, robust", "noise, normal"], rows)
+
+
+def alarms_table(results):
+    kinds = ("T2", "T2, F", "Q", "Q, Jackson")
+    rows = [
+        [name, *(percent(one["inside"][kind]) for kind in kinds)] for name, one in results.items()
+    ]
+    head = ["design", "T2, rows left out", "T2, F", "Q, rows left out", "Q, Jackson-Mudholkar"]
+    return table(head, rows)
+
+
+def page(content):
+    """Return the page of all measurements."""
+    results, test = content["designs"], content.get("permutations")
+    repeats = sorted({one["repeats"] for one in results.values()})
+    refits = sorted({one["refits"] for one in results.values()})
+    parts = [
+        f"`make coverage`: {len(results)} designs, {' to '.join(map(str, repeats))} repeats each "
+        f"({' to '.join(map(str, refits))} where every repeat takes n fits: jackknife+ and "
+        "jackknife); everything in %, nominal 95, ± standard error over the repeats.",
+        "**New observations**, at the number of components that `path.select()` has chosen; in "
+        "brackets the width, relative to an interval that knows mean and noise. jackknife+ makes "
+        "the choice again in every fit.",
+        observations_table(results),
+        "**Coefficients**, E[beta_m] at the median choice m; in brackets the worst single "
+        "coefficient. Where rows are a sample, the jackknife is the one to take; for rows that "
+        'were set, "homoscedastic", or "hc3" if the noise varies. With X fixed, what the '
+        "components leave out counts as noise, and intervals are too wide where that is much.",
+        coefficients_table(results),
+        '**True mean** of a new row, by kind "mean" (which is about the expected fit of m '
+        'components) and kind "truth" (three more components); **noise variance**, robust to '
+        "kurtosis and not. In brackets the width relative to the oracle's interval of an "
+        "observation, and the ratio of the limits of sigma. What the components leave out of the "
+        "mean counts as noise, which no interval of the noise can know (sparse, log-normal rows).",
+        others_table(results),
+        "**False alarms** on clean new rows, nominal 5 %.",
+        alarms_table(results),
+    ]
+    kernel = content.get("kernel")
+    if kernel is not None:
+        parts.append(
+            f"**Kernel PLS** on a sine curve, n = 100, {kernel['repeats']} repeats. The curve: "
+            f'{percent(kernel["mean"])} with kind "mean", which leaves out the bias of few '
+            f'components, {percent(kernel["truth"])} with kind "truth". New observations: '
+            f"{percent(kernel['normal'])} normal, {percent(kernel['conformal'])} conformal."
+        )
+    if test is not None:
+        parts.append(
+            f"**Permutation test** without a relation, {test['repeats']} data sets: "
+            f"{percent(test['rejected at 5 %'])} % rejected at level 5 %, Kolmogorov-Smirnov test "
+            f"of uniform p-values p = {test['kolmogorov-smirnov p']:.2f}. 999 permutations of "
+            f"70 x 700 spectra, 30 components: {test['seconds for 999 of 70 x 700']:.1f} s."
+        )
+    return "\n\n".join(parts) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=300)
+    parser.add_argument("--refits", type=int, help="repeats with n fits each; all by default")
+    parser.add_argument("--design", action="append", help="name, or part of it; all by default")
+    parser.add_argument("--permutations", type=int, default=1000, help="data sets, 0 for none")
+    parser.add_argument("--kernel", type=int, default=300, help="data sets, 0 for none")
+    parser.add_argument("--out", type=Path, default=Path("docs"))
+    asked = parser.parse_args()
+    warnings.simplefilter("ignore")
+    file = asked.out / "measured" / "coverage.json"
+    content = json.loads(file.read_text()) if file.exists() else {"designs": {}}
+    known = designs()
+    for name, design in known.items():
+        if asked.design is None or any(part in name for part in asked.design):
+            refits = asked.repeats if asked.refits is None else asked.refits
+            content["designs"][name] = measure(design, asked.repeats, refits)
+            print(name, json.dumps(content["designs"][name]), flush=True)
+    content["designs"] = {
+        name: content["designs"][name] for name in known if name in content["designs"]
+    }
+    if asked.kernel:
+        content["kernel"] = kernel_curve(asked.kernel)
+    if asked.permutations:
+        content["permutations"] = permutations(asked.permutations)
+        print(content["permutations"])
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(content, indent=1) + "\n")
+    (asked.out / "coverage.md").write_text(page(content))
 
 
 if __name__ == "__main__":

@@ -184,9 +184,9 @@ CHOOSING = {
         GaussianProcessRegressor(RBF(2.0), alpha=0.3, normalize_y=True),
         "RBF(length_scale=",
     ),
-    "our PLS": (PLSRegressor("bic"), "component(s)"),
+    "our PLS": (PLSRegressor("bic"), "component"),
     "our ridge": (RidgeRegressor("gcv"), "alpha ="),
-    "our PLS2": (PLS2Regressor("gcv"), "component(s)"),
+    "our PLS2": (PLS2Regressor("gcv"), "component"),
 }
 FIXED_BY_CHOICE = {
     "lasso": lambda m: Lasso(m.alpha_, **TIGHT),

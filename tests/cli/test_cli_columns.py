@@ -42,7 +42,9 @@ def test_groups_stay_together_in_cross_validation(tmp_path, ids):
         np.testing.assert_allclose(errors, expected, rtol=1e-9)
     assert not np.allclose(cross_validate(X, y, cv=4).mean_error, expected, rtol=0.05)
     # There are at most as many folds as groups.
-    assert run_json("fit", file, *options, 13)["path"] == run_json("fit", file, *options, 12)["path"]
+    assert (
+        run_json("fit", file, *options, 13)["path"] == run_json("fit", file, *options, 12)["path"]
+    )
 
 
 @pytest.mark.parametrize("method", ["pls", "pcr"])

@@ -367,10 +367,28 @@ def test_the_result_is_frozen_and_its_draws_read_only(data):
         result.draws[0] = 3.0
 
 
-def test_default_step_is_half_the_cross_validated_error_and_is_stated(data):
+def test_support_vector_regression_counts_its_free_support_vectors():
+    # The fit is linear between changes of the set of residuals on the margin, and its Degrees of
+    # Freedom are the size of that set (Gunter & Zhu 2007).
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 5))
+    y = np.sin(X[:, 0]) + X[:, 1] + 0.3 * rng.normal(size=80)
+    model = SVR(tol=1e-8)
+    dual = np.abs(model.fit(X, y).dual_coef_[0])
+    free = np.count_nonzero((dual > 1e-8) & (dual < 1 - 1e-8))
+    result = degrees_of_freedom(model, X, y)
+    assert abs(result.value - free) < 3 * result.std_error
+    assert degrees_of_freedom(model, X, y, step=0.5).value < free - 3
+
+
+def test_default_step_depends_on_jumps_and_is_stated(data):
     X, y = data
-    stated = degrees_of_freedom(SVR(), X, y, n_draws=4).message
+    tree = DecisionTreeRegressor(max_depth=2)
+    stated = degrees_of_freedom(tree, X, y, n_draws=4).message
     assert "0.5 x the noise's (5-fold cross-validation)" in stated
+    pipeline = make_pipeline(StandardScaler(), SVR())
+    stated = degrees_of_freedom(pipeline, X, y, n_draws=4).message
+    assert "0.02 x the noise's (5-fold cross-validation)" in stated
     given = degrees_of_freedom(SVR(), X, y, n_draws=4, noise=4.0, step=0.25).message
     assert "standard deviation 0.5 = 0.25 x the noise's (as given)" in given
 

@@ -135,3 +135,14 @@ def test_draws_must_be_a_count():
     path = pls_path(*make_problem(20, 4))
     with pytest.raises(InvalidInputError, match="draws"):
         path.smoothed_dof(0)
+
+
+def test_order_of_rows_and_columns_and_the_unit_of_y_do_not_matter():
+    X, y = latent_data(30, 12, 5, noise=1.0)
+    smooth = pls_path(X, y, 6, solver="svd").smoothed_dof()
+    rng = np.random.default_rng(0)
+    rows, columns = rng.permutation(30), rng.permutation(12)
+    moved = pls_path(X[rows][:, columns], 1000.0 * y[rows] - 7.0, 6, solver="svd")
+    np.testing.assert_allclose(moved.smoothed_dof(), smooth, rtol=1e-6)
+    gram = pls_path(X, y, 6, solver="gram")
+    np.testing.assert_allclose(gram.smoothed_dof(), smooth, rtol=1e-5)

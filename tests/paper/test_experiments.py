@@ -200,6 +200,8 @@ def test_the_basis_is_fixed_by_dimension_and_seed():
     assert not np.allclose(one, basis_functions(X, 10, seed=1))
     # Rescaled variables have the same range, so the same basis.
     np.testing.assert_allclose(one, basis_functions(3.0 * X - 7.0, 10, seed=0))
+    plain = basis_functions(X, 10, seed=0, distance="plain")
+    np.testing.assert_allclose(np.log(plain) ** 2, -np.log(one))
 
 
 def test_the_signal_to_noise_ratio_is_one_of_variances():

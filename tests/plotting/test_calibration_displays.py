@@ -26,6 +26,7 @@ from plsdof.chemometrics import (
 )
 from plsdof.datasets import load_ozone, make_spectra
 from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.inference import permutation_test
 from plsdof.plotting import (
     ContributionDisplay,
     DistanceDisplay,
@@ -33,6 +34,7 @@ from plsdof.plotting import (
     ErrorDisplay,
     ImportanceDisplay,
     LoadingsDisplay,
+    PermutationDisplay,
     PredictionDisplay,
     ScoresDisplay,
     SpectraDisplay,
@@ -254,6 +256,16 @@ def test_errors_on_new_rows_stand_side_by_side(ozone):
     assert "RMSECV" not in ErrorDisplay.from_path(ridge_path(X, y)).errors
     model = PLSRegressor("cv", cv=4).fit(X, y)
     assert "RMSECV" in ErrorDisplay.from_estimator(model).errors
+
+
+def test_permuted_scores_are_drawn_beside_that_of_the_data(ozone):
+    model = PLSRegressor(3).fit(*ozone)
+    test = permutation_test(model.path_, n_permutations=99)
+    display = PermutationDisplay.from_test(test)
+    assert sum(bar.get_height() for bar in display.bars_) == 99
+    assert set(display.line_.get_xdata()) == {test.score}
+    other = PermutationDisplay.from_estimator(model, 99)
+    np.testing.assert_array_equal(other.permuted, test.permuted)
 
 
 def test_a_pipeline_is_drawn_like_its_last_step(spectra):

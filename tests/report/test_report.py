@@ -230,7 +230,7 @@ def test_every_number_in_the_text_is_the_number_of_the_data(ozone_page):
 def test_the_text_says_what_was_found_how_to_cite_and_how_it_was_made(ozone_page):
     words = ozone_page.words()
     assert "PLS with 2 components was chosen" in words
-    assert "the first local minimum of BIC with exact Degrees of Freedom" in words
+    assert "the first minimum of BIC with exact Degrees of Freedom" in words
     assert "10.1198/jasa.2011.tm10107" in words
     assert "plsdof fit 'ozone.csv' --response ozone" in words
     for name in ("numpy", "scipy", "plotly", "Python", "plotly.js 9.9.9"):
@@ -486,7 +486,7 @@ def test_every_kind_of_path_has_a_report(tmp_path, kind):
     if kind == "supervised":
         assert "Degrees of Freedom of this model are not known" in page.words()
     if kind == "by cv":
-        assert "within one standard error of the best of the cross-validated error" in page.words()
+        assert "within one standard error of the smallest cross-validated error" in page.words()
 
 
 def test_the_empty_model_and_a_constant_response_have_a_report(tmp_path):
@@ -523,7 +523,7 @@ def test_a_fitted_estimator_brings_its_path_choice_and_cross_validation(ozone, t
     other = report(
         tmp_path, model, model.path_.select("aic", rule="first-minimum"), X=X, y=y
     ).words()
-    assert "the first local minimum of AIC" in other
+    assert "the first minimum of AIC" in other
 
 
 def test_a_size_that_was_given_is_not_called_a_minimum(ozone, tmp_path):
@@ -711,3 +711,8 @@ def test_lines_of_the_pictures_have_the_contrast_of_graphics(colors):
     assert len(graphics) == 10
     for name in (*graphics, "reference", "rule"):
         assert contrast(colors[name], colors["paper"]) >= 3, name
+
+
+def test_assumptions_of_p_values_are_said(ozone_page):
+    assert "not that the true one is" in ozone_page.words()
+    assert "Is there anything at all?" not in ozone_page.words()

@@ -22,6 +22,12 @@ from plsdof.chemometrics import (
 )
 from plsdof.datasets import load_gasoline, load_ozone
 from plsdof.errors import InvalidInputError
+from plsdof.inference import (
+    coefficient_inference,
+    noise_interval,
+    permutation_test,
+    prediction_interval,
+)
 from plsdof.report import write_report
 from plsdof.report._matrices import floats, packed
 
@@ -214,6 +220,47 @@ def test_predictions_and_figures_of_merit_are_those_of_the_library(gasoline, pag
             value = getattr(exact, key)
             found = np.nan if row[key] is None else row[key]
             np.testing.assert_allclose(found, value, rtol=1e-3, atol=1e-10)
+
+
+def test_a_permutation_test_is_on_the_page(gasoline, tmp_path):
+    test = permutation_test(gasoline.path, n_permutations=99)
+    options = gasoline.options() | {"permutation": test}
+    data, text = written(tmp_path, gasoline.path, gasoline.path.select("bic"), **options)
+    found = data["permutation"]
+    assert (found["p"], sum(found["counts"]), found["count"]) == (test.p_value, 99, 99)
+    edges = np.array(found["edges"])
+    assert edges[0] == pytest.approx(test.permuted.min(), rel=1e-3)
+    assert edges[-1] == pytest.approx(test.permuted.max(), rel=1e-3)
+    assert test.message in text
+    assert test.assumptions in text
+
+
+@pytest.mark.parametrize("method", ["normal", "conformal", "jackknife+"])
+def test_intervals_of_the_test_set_are_those_asked_for(gasoline, tmp_path, method):
+    selection, test = gasoline.path.select("bic"), gasoline.test
+    options = gasoline.options() | {"intervals": method}
+    data, text = written(tmp_path, gasoline.path, selection, **options)
+    exact = prediction_interval(gasoline.path, selection.index, test.X, method=method)
+    np.testing.assert_allclose(data["test"]["lower"], exact.lower, rtol=1e-3)
+    np.testing.assert_allclose(data["test"]["upper"], exact.upper, rtol=1e-3)
+    inside = np.sum((exact.lower <= test.observed) & (test.observed <= exact.upper))
+    assert data["test"]["inside"] == inside
+    assert exact.assumptions in text
+    with pytest.raises(InvalidInputError, match="intervals must be one of"):
+        written(tmp_path, gasoline.path, selection, **options | {"intervals": "wide"})
+
+
+def test_tables_say_what_they_assume(gasoline, page):
+    for m in (1, 5):
+        one = page[0]["details"][m]
+        assert one["assumes"] == coefficient_inference(gasoline.path, m).assumptions
+        assert one["sigma_assumes"] == noise_interval(gasoline.path, m).assumptions
+        assert one["assumes"]
+        assert one["sigma_assumes"]
+    # One line stands before every table.
+    body = page[1].partition("<main>")[2].partition("<script")[0]
+    for part in body.split("<table")[:-1]:
+        assert 'class="assumes"' in part.rpartition("<h")[2]
 
 
 def test_errors_on_new_rows_are_in_units_of_the_response(gasoline, page):

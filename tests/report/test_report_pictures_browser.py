@@ -18,6 +18,7 @@ from _helpers.browser import (
 from plsdof import cross_validate, pls_path
 from plsdof.chemometrics import TestSet, contributions, selectivity_ratio_test, vip
 from plsdof.datasets import load_gasoline, load_ozone
+from plsdof.inference import permutation_test
 from plsdof.report import write_report
 
 pytestmark = pytest.mark.browser
@@ -37,7 +38,7 @@ PICTURES = (
     "loadings",
     "weights",
 )
-SPECTRA = ("spectra-raw", "spectra-preprocessed")
+SPECTRA = ("spectra-raw", "spectra-preprocessed", "permutation")
 HOSTILE = ["<img src=x onerror=window.hacked=1>", "w" * 1000, "\u202egnp.exe", "%{y}${x}"]
 
 
@@ -72,6 +73,7 @@ class Gasoline:
             groups=np.where(np.arange(45) % 3 == 0, "old", "new"),
             row_numbers=np.flatnonzero(kept) + 1,
             test=test,
+            permutation=permutation_test(self.path, n_permutations=199),
             response="octane",
         )
 
@@ -278,6 +280,29 @@ def test_predictions_of_fit_folds_and_test_rows_are_drawn(browser, files, gasoli
     np.testing.assert_allclose(
         one["test"], gasoline.path.predict(gasoline.X[~gasoline.kept])[m], rtol=1e-4
     )
+
+
+def test_test_rows_have_bars_of_their_prediction_intervals(browser, files):
+    data = open_page(browser, files["spectra"])
+    script = (
+        "return document.getElementById('chart-fit').data.filter((t) => t.name === 'test')"
+        ".map((t) => [t.y, t.error_y && t.error_y.array, t.error_y && t.error_y.arrayminus])[0]"
+    )
+    predicted, above, below = browser.execute_script(script)
+    test = data["test"]
+    np.testing.assert_allclose(np.add(predicted, above), test["upper"])
+    np.testing.assert_allclose(np.subtract(predicted, below), test["lower"])
+    press(browser, "ARROW_LEFT")
+    assert browser.execute_script(script)[1] is None
+
+
+def test_permuted_scores_are_bars_beside_that_of_the_data(browser, files):
+    data = open_page(browser, files["spectra"])["permutation"]
+    bars, mine = traces(browser, "permutation")
+    assert set(mine["x"]) == {data["score"]}
+    assert max(bars["y"]) == max(data["counts"])
+    assert bars["x"][0] == data["edges"][0]
+    assert bars["x"][-1] == data["edges"][-1]
 
 
 def test_importance_follows_the_slider(browser, files, gasoline):

@@ -9,6 +9,7 @@ from _helpers.problems import make_problem
 from plsdof import pls_path, ridge_path
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.selection import selection_frequency
+from plsdof.selection.stability import _simulated
 
 
 @pytest.mark.parametrize(("dof", "noise"), [("exact", "jacobian"), ("naive", "naive")])
@@ -72,8 +73,15 @@ def test_what_cannot_be_simulated_is_refused():
         selection_frequency(path, m=last)
     with pytest.raises(InvalidInputError, match="path must be a path"):
         selection_frequency(X)
-    weighted = pls_path(X, y, 2, sample_weight=np.arange(12.0))
-    with pytest.raises(NotAvailableError, match="unweighted fits only"):
-        selection_frequency(weighted)
     with pytest.raises(InvalidInputError, match="n_draws"):
         selection_frequency(path, n_draws=0)
+
+
+def test_weights_are_precisions_of_the_simulated_responses():
+    X, y = make_problem(12, 3, seed=1)
+    path = pls_path(X, y, 2, sample_weight=np.linspace(0.01, 2.0, 12))
+    responses = np.array(list(_simulated(path, 2, "jacobian", 4000, 0)))
+    spread = responses.std(axis=0) * path.units.row_scale
+    # The relative standard error of a standard deviation over 4000 draws is 1.1 %.
+    np.testing.assert_allclose(spread, np.sqrt(path.noise_variance()[2]), rtol=0.06)
+    assert selection_frequency(path, n_draws=20).counts.sum() == 20

@@ -102,7 +102,7 @@ class Selection:
     >>> from plsdof import pls_path
     >>> choice = pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0]).select("bic")
     >>> choice.n_components, choice.message
-    (1, 'patient of bic at 1 component(s) (2.00 Degrees of Freedom).')
+    (1, '1 component (2.00 Degrees of Freedom): the smallest BIC, with a patience of 3.')
     """
 
     index: int
@@ -648,8 +648,8 @@ def remarks(
     if chosen == 0 and lowest > 0 and dof[0] <= 1.0 + 1e-9:
         where = "" if allowed[lowest] else f", with {dof[lowest]:.0f} Degrees of Freedom"
         said.append(
-            f"This is the empty model, although {labels[lowest]} score lower{where}: compare with "
-            "cross-validation before you conclude that there is nothing to predict."
+            f"This is the empty model, although {labels[lowest]} would score lower{where}: "
+            "compare with cross-validation before you conclude that there is nothing to predict."
         )
     if chosen == last and last > 0 and longer:
         said.append("This is the last model of the path: larger ones may do better.")
@@ -691,6 +691,42 @@ def _as_good(
         return np.array([chosen])
     with np.errstate(invalid="ignore"):
         return np.flatnonzero(allowed & (scores <= scores[chosen] * (1.0 + np.sqrt(2.0 / n))))
+
+
+# What a rule takes, in the words of messages, tables and reports; "{}" is the score.
+_RULE_WORDS = {
+    "patient": "the smallest {}, with a patience of 3",
+    "first-minimum": "the first minimum of {}",
+    "global-minimum": "the smallest {} of all",
+    "minimum": "the smallest {}",
+    "one-standard-error": "the simplest model within one standard error of the smallest {}",
+    "randomization": "the simplest model that is not worse by {} (randomization test)",
+    "given": "as asked for",
+    "fixed": "as asked for, judged by {}",
+}
+
+
+def rule_in_words(rule: str, score: str) -> str:
+    """Say which model a rule takes.
+
+    Examples
+    --------
+    >>> rule_in_words("first-minimum", "BIC")
+    'the first minimum of BIC'
+    """
+    return _RULE_WORDS.get(rule, rule).format(score)
+
+
+def choice_in_words(label: str, dof: float, rule: str, criterion: str) -> str:
+    """Say what was chosen, and why.
+
+    Examples
+    --------
+    >>> choice_in_words("2 components", 6.456, "minimum", "cv-error")
+    '2 components (6.46 Degrees of Freedom): the smallest cross-validated error.'
+    """
+    why = rule_in_words(rule, criterion_label(criterion))
+    return f"{label} ({dof:.2f} Degrees of Freedom): {why}."
 
 
 def average_in_words(weights: Array, labels: Sequence[str], dof: float) -> str:

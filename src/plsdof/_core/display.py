@@ -23,6 +23,17 @@ def one_line(result: object, *facts: str, **values: object) -> str:
     return f"{type(result).__name__}({', '.join([*facts, *named])})"
 
 
+def plural(count: int, noun: str) -> str:
+    """Return a number of things in words.
+
+    Examples
+    --------
+    >>> plural(1, "component"), plural(2, "component")
+    ('1 component', '2 components')
+    """
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def data_frame(columns: Mapping[str, Any], names: Sequence[Any] | None = None) -> Any:
     """Return columns as a pandas data frame, with the names of the rows where they are known.
 

@@ -23,7 +23,7 @@ from plsdof._core.criteria import (
     noise_label,
     usual_noise,
 )
-from plsdof._core.display import Curve, as_html, data_frame, one_line, parameter_column
+from plsdof._core.display import Curve, as_html, data_frame, one_line, parameter_column, plural
 from plsdof._core.filters import Filter, PLSFilter
 from plsdof._core.inputs import (
     Array,
@@ -170,7 +170,7 @@ class Models:
 
     def label(self, index: int) -> str:
         """Return what a row of the path is, in words."""
-        return self.filter.label or f"{int(self.parameters[index])} component(s)"
+        return self.filter.label or plural(int(self.parameters[index]), "component")
 
     def noise_variance(self, kind: str = "jacobian", *, dof: str = "exact") -> Array:
         """Estimate the noise variance from every model. Shape (K,).
@@ -434,8 +434,7 @@ class Models:
         return as_row(m, len(self.dof), self.message)
 
     def _words(self, index: int, criterion: str, rule: str) -> str:
-        what = f"{self.label(index)} ({self.dof[index]:.2f} Degrees of Freedom)"
-        return f"{rule} of {criterion} at {what}."
+        return criteria.choice_in_words(self.label(index), float(self.dof[index]), rule, criterion)
 
     def _remarks(
         self, index: int, scores: Array, allowed: npt.NDArray[np.bool_], criterion: str
@@ -1087,7 +1086,8 @@ def predictors_of(scores: Array, loadings: Array, units: Units) -> Array:
     size = scores.shape[1]
     if size > loadings.shape[1]:
         raise InvalidInputError(
-            f"scores have {size} column(s), but the path has {loadings.shape[1]} component(s); "
+            f"scores have {plural(size, 'column')}, but the path has "
+            f"{plural(loadings.shape[1], 'component')}; "
             "give one column per component, as transform returns them."
         )
     scale = np.where(np.isfinite(units.x_scale), units.x_scale, 0.0)

@@ -7,6 +7,7 @@ used, with one line that says why; 130 interrupted by Ctrl-C.
                                            may be a folder, or larger than memory
     plsdof predict MODEL TABLE             predictions and intervals for new rows
     plsdof compare TABLE --response COLUMN PLS, PCR and ridge on the scale of Degrees of Freedom
+    plsdof benchmark TABLE --response COLUMN  rules and methods in random splits of the rows
     plsdof reproduce                       the paper's table and figures
     plsdof demo, plsdof datasets           the main job on a shipped data set; the data sets
 """
@@ -27,6 +28,7 @@ except ImportError as error:
     raise MissingExtraError("typer", "cli", "The command line") from error
 
 from plsdof.cli._terminal import complain, tolerate_any_character
+from plsdof.cli.benchmark import benchmark
 from plsdof.cli.compare import compare
 from plsdof.cli.fit import fit
 from plsdof.cli.others import datasets, demo, reproduce
@@ -96,7 +98,7 @@ def _add(command: Callable[..., None]) -> None:
     app.command()(run)
 
 
-for _command in (fit, predict, compare, reproduce, demo, datasets):
+for _command in (fit, predict, compare, benchmark, reproduce, demo, datasets):
     _add(_command)
 
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from plsdof._core.averaging import Average
-from plsdof._core.criteria import DOF_KINDS, Selection, criterion_label, usual_noise
+from plsdof._core.criteria import DOF_KINDS, Selection, criterion_label, rule_in_words, usual_noise
 from plsdof._core.filters import PLSFilter
 from plsdof._core.fit import METHODS, method_label
 from plsdof._core.inputs import Array, as_choice, as_count, as_fraction, read_only
@@ -579,11 +579,10 @@ def criterion_name(name: str) -> str:
 def why(analysis: Analysis) -> str:
     """Say which model was chosen, why, and what it costs."""
     if analysis.average is not None:
-        words = analysis.selection.message.replace("component(s)", "components")
+        words = analysis.selection.message
         return f"{words[0].upper()}{words[1:]}"
     path, chosen = analysis.path, analysis.selection
-    what = path.label(chosen.index).replace("component(s)", "components")
-    what = "1 component" if what == "1 components" else what
+    what = path.label(chosen.index)
     dof, naive = path.dof[chosen.index], path.naive_dof[chosen.index]
     cost = f" It uses {dof:.2f} Degrees of Freedom"
     std_error = path.dof_std_error[chosen.index]
@@ -595,8 +594,7 @@ def why(analysis: Analysis) -> str:
         cost = " It is the mean of the response: no predictor is worth its cost"
     # What lies at the edge is a note, with the option that helps.
     doubts = [text for text in chosen.remarks if "last model" not in text]
-    words = " ".join([f"{what}, {_reason(analysis)}.{cost}.", *doubts])
-    return words.replace("component(s)", "components")
+    return " ".join([f"{what}, {_reason(analysis)}.{cost}.", *doubts])
 
 
 def _is_empty(analysis: Analysis) -> bool:
@@ -607,17 +605,8 @@ def _is_empty(analysis: Analysis) -> bool:
 def _reason(analysis: Analysis) -> str:
     chosen = analysis.selection
     name = criterion_name(chosen.criterion)
-    if chosen.rule == "given":
-        return "as asked for"
-    rules = {
-        "patient": f"the smallest {name} before three models without improvement",
-        "first-minimum": f"the first minimum of {name}",
-        "global-minimum": f"the smallest {name}",
-        "minimum": f"the smallest {name}",
-        "one-standard-error": f"the simplest model within one standard error of the best {name}",
-        "randomization": f"the simplest model that is not worse by {name} (randomization test)",
-    }
-    return rules[chosen.rule] + _neighbours(analysis)
+    words = rule_in_words(chosen.rule, name)
+    return words if chosen.rule == "given" else words + _neighbours(analysis)
 
 
 def _neighbours(analysis: Analysis) -> str:

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from plsdof import __version__
+from plsdof._core.display import plural as plural
 from plsdof.files.writing import plain
 
 # Text for a terminal: safe against hostile names, readable at 80 columns
@@ -130,17 +131,6 @@ def percent(level: float) -> str:
     '95%'
     """
     return f"{100 * level:g}%"
-
-
-def plural(count: int, word: str) -> str:
-    """Return a count with its word.
-
-    Examples
-    --------
-    >>> plural(1, "row"), plural(2, "row")
-    ('1 row', '2 rows')
-    """
-    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
 # What the tables give people, for machines: strict JSON, null where there is no number

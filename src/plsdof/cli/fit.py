@@ -401,12 +401,15 @@ def _write_report(problem: TableProblem, analysis: Analysis, file: Path, quiet: 
         level=plan.level,
         notes=problem.notes,
         stability=analysis.frequency,
+        permutation=analysis.permutation,
         row_labels=problem.labels,
         row_numbers=problem.rows.numbers,
         groups=problem.groups,
         raw=None if problem.preprocessing is None else problem.rows.X,
         preprocessing="" if problem.preprocessing is None else problem.preprocessing.steps,
         test=analysis.test,
+        intervals=plan.intervals,
+        permutation=analysis.permutation,
         progress=not quiet and sys.stderr.isatty(),
     )
 

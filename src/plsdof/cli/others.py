@@ -194,6 +194,13 @@ def reproduce(
     seed: Annotated[int, typer.Option(help="All random numbers derive from it.")] = 0,
     jobs: Annotated[int, typer.Option(help="Processes to use.")] = 1,
     data: Annotated[Path | None, typer.Option(help="Folder with the published data sets.")] = None,
+    distance: Annotated[
+        str,
+        typer.Option(
+            metavar="squared|plain",
+            help="Distance in the radial basis functions of the simulation: squared, as printed.",
+        ),
+    ] = "squared",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")] = False,
 ) -> None:
     """Reproduce the table and figures of Kraemer and Sugiyama (2011).
@@ -210,6 +217,7 @@ def reproduce(
             seed=seed,
             jobs=jobs,
             data_home=data,
+            distance=distance,
             console=None if quiet else Console(highlight=False),
         )
     except KeyboardInterrupt as error:

@@ -1,3 +1,5 @@
+from .benchmark import Benchmark as Benchmark
+from .benchmark import benchmark as benchmark
 from .collinearity import dof_lower_bound as dof_lower_bound
 from .collinearity import mean_absolute_correlation as mean_absolute_correlation
 from .comparison import Comparison as Comparison

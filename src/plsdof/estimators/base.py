@@ -243,7 +243,7 @@ class LinearScoresMixin(ScoresMixin):
         if scores.shape[1] != index:
             raise InvalidInputError(
                 f"X has {scores.shape[1]} column(s), but the chosen model has {index} "
-                "component(s); give scores as transform returns them."
+                "components; give scores as transform returns them."
             )
         return np.asarray(path.inverse_transform(scores))
 

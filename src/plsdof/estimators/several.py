@@ -5,9 +5,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from plsdof._core.inputs import as_choice, as_count, as_weights
-from plsdof.errors import RankExhaustedWarning
+from plsdof._core.inputs import as_choice, as_count, as_weights, row_labels
+from plsdof.errors import NotAvailableError, RankExhaustedWarning
 from plsdof.estimators.base import LinearScoresMixin, ResponseRegressor
+from plsdof.inference.intervals import (
+    name_coefficients,
+    name_features,
+    name_predictions,
+    name_rows,
+)
 from plsdof.variants.several_responses import JOINT_CRITERIA, NOISE_MODELS, PLS2Path, pls2_path
 
 
@@ -58,7 +64,7 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
 
     Notes
     -----
-    Cost: see `pls2_path`; for a search by cross-validation use scikit-learn's GridSearchCV.
+    Cost: see `pls2_path`; for cross-validation `plsdof.variants.cross_validate_pls2`.
 
     Examples
     --------
@@ -151,3 +157,42 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
 
     def _on_paths(self) -> list[tuple[PLS2Path, int]]:
         return [(self.path_, self.index_)]
+
+    def predict_interval(self, X: Any, level: float = 0.95, *, kind: str = "observation") -> Any:
+        """Lower and upper limits for new observations, or the expected fit. (n_new, q, 2).
+
+        (n_new, 2) if y had one dimension; a data frame with columns (name, "lower") and
+        (name, "upper") if the responses have names. See `PLS2Path.prediction_interval` for what
+        is assumed. Each response is covered by itself.
+        """
+        path, index = self._one_model()
+        limits = path.prediction_interval(index, self._new_rows(X), level, kind)
+        if self._one_response:
+            return name_rows(limits[:, 0], row_labels(X))
+        return name_predictions(limits, self.response_names_, row_labels(X))
+
+    def conf_int(self, level: float = 0.95) -> Any:
+        """Confidence intervals of the coefficients, (q, p, 2); (p, 2) if y had one dimension.
+
+        A data frame with rows (response, feature) if either has names. X and the number of
+        components are held fixed; the expected coefficients of that many components are covered.
+        """
+        path, index = self._one_model()
+        limits = path.coef_interval(index, level).transpose(1, 0, 2)
+        features = getattr(self, "feature_names_in_", None)
+        if self._one_response:
+            return name_rows(limits[0], features)
+        return name_coefficients(limits, self.response_names_, features)
+
+    def vip(self) -> Any:
+        """Return the importance of every variable for all responses together. Shape (p,)."""
+        path, index = self._one_model()
+        return name_features(path.vip(index), getattr(self, "feature_names_in_", None), None)
+
+    def _one_model(self) -> tuple[PLS2Path, int]:
+        self._require_fitted()
+        if self.average_ is not None:
+            raise NotAvailableError(
+                "An average of PLS2 models has no intervals; choose one number of components."
+            )
+        return self.path_, int(self.index_)

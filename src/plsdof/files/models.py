@@ -75,6 +75,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from plsdof._core.criteria import CRITERIA, Noise, Selection
+from plsdof._core.display import plural
 from plsdof._core.filters import PLSFilter
 from plsdof._core.inputs import Array, as_choice, as_fraction, as_matrix, read_only
 from plsdof._core.path import Fitted, ModelOfPath, PathLike, PLSPath, as_model
@@ -269,7 +270,7 @@ class PortableModel:
     @property
     def _model(self) -> str:
         if self.parameter_name == "n_components":
-            return f"{self.parameter:g} component(s)"
+            return plural(int(self.parameter), "component")
         return f"{self.parameter_name} = {self.parameter:g}"
 
     def _jackknife_plus(self, center: Array, deviation: Array, level: float) -> Interval:

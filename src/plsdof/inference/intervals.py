@@ -600,7 +600,7 @@ def _conformal(path: Path, m: int, X_new: Any, level: float, labels: Any) -> Int
 
 def normal_words(model: str, kind: str, covariance: str = "homoscedastic") -> str:
     """Say in one line what an interval of method "normal" assumes."""
-    fixed = _FIXED[covariance].format(model=_plain(model))
+    fixed = _FIXED[covariance].format(model=model)
     start = "Normal noise. " if kind == "observation" else ""
     return f"{start}{fixed[0].upper()}{fixed[1:]}; {_COVERED[kind]}."
 
@@ -608,14 +608,14 @@ def normal_words(model: str, kind: str, covariance: str = "homoscedastic") -> st
 def conformal_words(model: str) -> str:
     """Say in one line what a conformal interval assumes."""
     return (
-        f"Exchangeable rows, the {_plain(model)} held fixed; leave-one-out residuals in closed "
+        f"Exchangeable rows, the {model} held fixed; leave-one-out residuals in closed "
         "form; covers one new observation."
     )
 
 
 def jackknife_plus_words(model: str, choice_inside: bool) -> str:
     """Say in one line what a jackknife+ interval assumes."""
-    choice = "the choice of the model made again" if choice_inside else f"{_plain(model)}"
+    choice = "the choice of the model made again" if choice_inside else model
     return (
         f"Exchangeable rows; fits without each row, {choice} in each (jackknife+); covers one new "
         "observation."
@@ -750,7 +750,7 @@ def noise_interval(
         upper=read_only([upper]),
         level=level,
         critical=float("nan"),
-        assumptions=f"Independent {noise}; the {_plain(path.label(m))} held fixed and without "
+        assumptions=f"Independent {noise}; the {path.label(m)} held fixed and without "
         "bias; covers the noise variance.",
     )
 
@@ -776,15 +776,8 @@ def _upper_excess_kurtosis(path: Path, m: int, share: Array) -> float:
 
 
 def _held_fixed(path: Path, m: int, covariance: str) -> str:
-    words = _FIXED[covariance].format(model=_plain(path.label(m)))
+    words = _FIXED[covariance].format(model=path.label(m))
     return words[0].upper() + words[1:]
-
-
-def _plain(label: str) -> str:
-    """Return "1 component", "2 components" from the label of a model."""
-    if label == "1 component(s)":
-        return "1 component"
-    return label.replace("component(s)", "components")
 
 
 def _reference_df(root: CovarianceRoot, distribution: str) -> float:

@@ -32,7 +32,7 @@ from plsdof._core.inputs import (
     read_only,
 )
 from plsdof._core.krylov import distinct_nodes, golub_kahan
-from plsdof._core.path import Path, PathLike, as_model, as_path
+from plsdof._core.path import ComponentPath, Path, PathLike, as_model, as_path
 from plsdof._core.work import run_each, with_progress
 from plsdof.errors import (
     InvalidInputError,
@@ -232,6 +232,8 @@ def leave_out(
     chosen = path.index(choose) if isinstance(choose, int | np.integer) else choose
     if isinstance(path.filter, AverageFilter):
         fit = partial(_fit_average, fit=fit)
+    elif isinstance(chosen, int) and isinstance(path, ComponentPath):
+        fit = partial(fit, max_components=chosen)  # no more than is needed
     work = partial(_fit_without, X=X, y=y, weights=weights, fit=fit, choose=chosen)
     fits = run_each(work, folds, n_jobs=n_jobs, progress=progress, description="Rows left out")
     residuals = np.empty(len(y))

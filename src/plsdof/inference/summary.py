@@ -36,7 +36,7 @@ class Summary:
     --------
     >>> from plsdof import PLSRegressor
     >>> PLSRegressor(1).fit([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0]).summary()
-    model                PLS, 1 component(s)
+    model                PLS, 1 component
     observations         4
     ...
     """

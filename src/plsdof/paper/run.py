@@ -102,6 +102,7 @@ def reproduce(
     data_home: Folder = None,
     console: Any = None,
     dimensions: Sequence[int] = DIMENSIONS,
+    distance: str = "squared",
 ) -> Reproduction:
     """Reproduce tables and figures of Kraemer & Sugiyama (2011), and check what it says of them.
 
@@ -131,6 +132,8 @@ def reproduce(
         For progress bars and the table of checks; silent without it.
     dimensions : sequence of int
         Numbers of basis functions in the simulation.
+    distance : {"squared", "plain"}
+        In the radial basis functions: squared as the paper prints it, or not.
 
     Notes
     -----
@@ -147,7 +150,7 @@ def reproduce(
     page.require_jinja()
     run = _Run(
         out=Path(out),
-        settings=Settings.of(repeats, seed, dimensions),
+        settings=Settings.of(repeats, seed, dimensions, distance),
         jobs=as_count(jobs, "jobs", minimum=1),
         data_home=data_home,
         progress=Progress(console),

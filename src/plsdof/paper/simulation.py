@@ -10,13 +10,13 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from plsdof._core import criteria
 from plsdof._core.fit import pls_path
 from plsdof._core.inputs import Array, standardize
-from plsdof._core.path import PLSPath
 from plsdof.paper import algorithms as paper
 from plsdof.paper._settings import Settings, Source, generator
 from plsdof.paper._work import Values
@@ -73,7 +73,8 @@ def choose_all(problem: Problem) -> dict[str, Choice]:
 def by_cross_validation(problem: Problem) -> Choice:
     """Choose by k-fold cross-validation as in the paper, one fit per fold and one to all rows.
 
-    `cross_validate` knows a faster way by itself, which would say nothing about the paper's times.
+    Folds are fitted by a plain run of PLS, without Degrees of Freedom: that is what the paper
+    timed. `cross_validate` knows a faster way by itself, which would say nothing about it.
     """
     result = cross_validate(
         problem.X,
@@ -83,7 +84,7 @@ def by_cross_validation(problem: Problem) -> Choice:
         random_state=problem.fold_seed,
         keep_predictions=False,
     )
-    pls_path(problem.X, problem.y, problem.max_components)
+    plain_pls(problem.X, problem.y, problem.max_components)
     return Choice(
         components=result.select().n_components,
         dof=float("nan"),
@@ -91,8 +92,25 @@ def by_cross_validation(problem: Problem) -> Choice:
     )
 
 
-def _one_fit(X: Array, y: Array, max_components: int) -> PLSPath:
-    return pls_path(X, y, max_components)
+@dataclass(frozen=True, kw_only=True)
+class _PlainFit:
+    """All models of a plain run of PLS, as `cross_validate` needs them."""
+
+    coef: Array
+    x_mean: Array
+    y_mean: float
+
+    @property
+    def parameters(self) -> Array:
+        return np.arange(len(self.coef), dtype=np.float64)
+
+    def predict(self, X_new: Any) -> Array:
+        return self.y_mean + self.coef @ (np.asarray(X_new) - self.x_mean).T
+
+
+def _one_fit(X: Array, y: Array, max_components: int) -> _PlainFit:
+    coef = plain_pls(X, y, max_components)[0]
+    return _PlainFit(coef=coef, x_mean=X.mean(axis=0), y_mean=float(y.mean()))
 
 
 def by_lanczos(problem: Problem) -> Choice:
@@ -280,8 +298,10 @@ def trials(settings: Settings) -> list[Trial]:
     ]
 
 
-def basis_functions(X: Array, d: int, seed: int) -> Array:
+def basis_functions(X: Array, d: int, seed: int, distance: str = "squared") -> Array:
     """Return phi_j(x_i) for centres uniform on the cube [-1, 1]^p. Shape (n, d).
+
+    exp(-|x - c|^2) as printed, or exp(-|x - c|) for the distance "plain".
 
     They depend on d and the seed alone: the basis is fixed before any response is drawn.
     """
@@ -289,6 +309,8 @@ def basis_functions(X: Array, d: int, seed: int) -> Array:
     scaled = 2.0 * (X - low) / (high - low) - 1.0
     centres = generator(seed, "centres", d).uniform(-1.0, 1.0, (d, X.shape[1]))
     distances = np.sum((scaled[:, None] - centres) ** 2, axis=2)
+    if distance == "plain":
+        distances = np.sqrt(distances)
     return np.asarray(np.exp(-distances))
 
 
@@ -296,7 +318,7 @@ def simulate_once(trial: Trial, source: Source, settings: Settings) -> Values:
     """Draw a response, let all methods choose, and test what they chose."""
     d, seed = trial.dimension, settings.seed
     rng = generator(seed, "simulation", d, trial.repeat)
-    features = basis_functions(source.X, d, seed)
+    features = basis_functions(source.X, d, seed, settings.distance)
     signal = features @ rng.uniform(1.0, 3.0, d)
     sigma = float(np.sqrt(np.var(signal) / settings.signal_to_noise))
     y = signal + sigma * rng.standard_normal(len(signal))

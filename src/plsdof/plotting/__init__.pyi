@@ -1,8 +1,10 @@
+from .benchmarks import BenchmarkDisplay as BenchmarkDisplay
 from .coefficients import CoefficientDisplay as CoefficientDisplay
 from .curves import ComparisonDisplay as ComparisonDisplay
 from .curves import CriterionDisplay as CriterionDisplay
 from .curves import DoFDisplay as DoFDisplay
 from .curves import ErrorDisplay as ErrorDisplay
+from .curves import PermutationDisplay as PermutationDisplay
 from .overview import overview_figure as overview_figure
 from .predictors import ImportanceDisplay as ImportanceDisplay
 from .predictors import LoadingsDisplay as LoadingsDisplay

@@ -12,6 +12,7 @@ from plsdof._core.inputs import Array, as_choice
 from plsdof._core.path import Path, PathLike, as_model, as_path
 from plsdof.complexity.comparison import Comparison
 from plsdof.errors import NotAvailableError
+from plsdof.inference.permutation import PermutationTest, permutation_test
 from plsdof.plotting.style import (
     BLUE,
     GREY,
@@ -387,6 +388,81 @@ def padded(scores: Array, size: int) -> Array:
     values = np.full(size, np.nan)
     values[: len(scores)] = scores
     return values
+
+
+# Is there anything at all? Scores of permuted responses beside that of the data
+# ------------------------------------------------------------------------------
+
+
+@dataclass(kw_only=True, eq=False)
+class PermutationDisplay:
+    """Best scores of permuted responses as a histogram, with that of the data.
+
+    Attributes
+    ----------
+    score : float
+    permuted : (B,) array
+    p_value : float
+    ax_, figure_, line_ : matplotlib objects
+    bars_ : matplotlib container
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import load_ozone
+    >>> display = PermutationDisplay.from_path(pls_path(*load_ozone(return_X_y=True), 3), 99)
+    >>> display.p_value
+    0.01
+    """
+
+    score: float
+    permuted: Array
+    p_value: float
+    ax_: "Axes" = field(init=False, repr=False)
+    figure_: "Figure" = field(init=False, repr=False)
+    line_: "Line2D" = field(init=False, repr=False)
+    bars_: Any = field(init=False, repr=False)
+
+    @classmethod
+    def from_test(cls, test: PermutationTest, *, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw a permutation test; ``kwargs`` go to the bars."""
+        display = cls(score=test.score, permuted=test.permuted, p_value=test.p_value)
+        return display.plot(ax, **kwargs)
+
+    @classmethod
+    def from_path(
+        cls, path: PathLike, n_permutations: int = 999, *, random_state: int = 0, **kwargs: Any
+    ) -> Self:
+        """Permute the response of a path and draw the scores; see `permutation_test`."""
+        test = permutation_test(path, n_permutations=n_permutations, random_state=random_state)
+        return cls.from_test(test, **kwargs)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, n_permutations: int = 999, **kwargs: Any) -> Self:
+        """Permute the response of a fitted estimator's path and draw the scores."""
+        return cls.from_path(as_model(estimator).path, n_permutations, **kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw on ``ax``, or on new axes; ``kwargs`` go to the bars."""
+        self.ax_ = axes_or_new(ax)
+        self.figure_ = self.ax_.figure  # type: ignore[assignment]
+        counts, edges = permutation_bins(self.permuted)
+        style: dict[str, Any] = {"color": GREY, "alpha": 0.5, "label": "permuted responses"}
+        self.bars_ = self.ax_.bar(
+            edges[:-1], counts, np.diff(edges), align="edge", **style | kwargs
+        )
+        label = f"the data (p = {self.p_value:.3g})"
+        self.line_ = self.ax_.axvline(self.score, color=VERMILLION, linewidth=2, label=label)
+        self.ax_.set_xlabel("best score over all models (response²)")
+        self.ax_.set_ylabel("number of permutations")
+        show_legend(self.ax_)
+        return self
+
+
+def permutation_bins(permuted: Array) -> tuple[npt.NDArray[np.intp], Array]:
+    """Return counts and edges of a histogram of permuted scores."""
+    counts, edges = np.histogram(permuted, bins=min(40, max(5, round(np.sqrt(len(permuted))))))
+    return counts, edges
 
 
 # Several methods in one picture, on the scale of Degrees of Freedom

@@ -9,11 +9,20 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.criteria import Selection
-from plsdof._core.inputs import Array, as_fraction, as_matrix, as_response, feature_names
+from plsdof._core.inputs import (
+    Array,
+    as_choice,
+    as_fraction,
+    as_matrix,
+    as_response,
+    feature_names,
+)
 from plsdof._core.path import Integers, Path, PLSPath
 from plsdof.chemometrics.merit import TestSet
 from plsdof.complexity.comparison import Comparison
 from plsdof.errors import InvalidInputError
+from plsdof.inference.intervals import INTERVAL_METHODS
+from plsdof.inference.permutation import PermutationTest
 from plsdof.plotting.curves import error_estimates, padded
 from plsdof.plotting.style import FeatureAxis, Fitted, feature_axis, readable
 from plsdof.selection.cross_validation import CrossValidation
@@ -125,6 +134,8 @@ class Subject:
     raw_names: tuple[str, ...] | None
     preprocessing: str
     test: TestSet | None
+    intervals: str
+    permutation: PermutationTest | None
 
     @cached_property
     def order(self) -> Integers:
@@ -232,6 +243,8 @@ def make_subject(
     raw: Any = None,
     preprocessing: str = "",
     test: TestSet | None = None,
+    intervals: str = "normal",
+    permutation: PermutationTest | None = None,
 ) -> Subject:
     """Check that path, choice, data and cross-validation belong together."""
     path, selection = model.path, model.selection
@@ -267,6 +280,8 @@ def make_subject(
         raw_names=None if raw is None else feature_names(raw),
         preprocessing=readable(preprocessing, 200) if preprocessing else "",
         test=test,
+        intervals=as_choice(intervals, "intervals", INTERVAL_METHODS),
+        permutation=permutation,
     )
 
 

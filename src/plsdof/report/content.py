@@ -7,20 +7,32 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.criteria import Selection, criterion_label, is_squared
+from plsdof._core.criteria import Selection, criterion_label, is_squared, rule_in_words
 from plsdof._core.fit import method_label
 from plsdof._core.inputs import Array, constant_columns_text
 from plsdof._core.path import Path, PLSPath
 from plsdof._core.work import with_progress
 from plsdof.chemometrics.diagnostics import Diagnostic
-from plsdof.chemometrics.merit import HEADINGS, RMSE_NAMES, figures_of_merit
+from plsdof.chemometrics.merit import HEADINGS, RMSE_NAMES, TestSet, figures_of_merit
 from plsdof.chemometrics.rows import outliers
 from plsdof.chemometrics.variables import explained_variance
 from plsdof.complexity.comparison import Comparison
-from plsdof.errors import NotAvailableError
-from plsdof.inference.intervals import CoefficientInference, noise_interval, simultaneous_band
+from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.inference.intervals import (
+    CoefficientInference,
+    noise_interval,
+    prediction_interval,
+    simultaneous_band,
+)
+from plsdof.inference.permutation import PermutationTest
 from plsdof.plotting.coefficients import inference_or_reason
-from plsdof.plotting.curves import LEAVE_ONE_OUT, TITLES, default_quantity, padded
+from plsdof.plotting.curves import (
+    LEAVE_ONE_OUT,
+    TITLES,
+    default_quantity,
+    padded,
+    permutation_bins,
+)
 from plsdof.plotting.overview import information_criterion
 from plsdof.plotting.rows import left_out_predictions
 from plsdof.plotting.style import is_curve, model_words, readable, spans_decades
@@ -189,6 +201,28 @@ def test_facts(subject: Subject) -> dict[str, Any] | None:
         "labels": None if labels is None else [readable(str(labels[i]), 40) for i in drawn],
         "observed": rounded(test.observed[drawn]),
         "total": len(test.observed),
+        **_test_interval(subject, test, drawn),
+    }
+
+
+def _test_interval(subject: Subject, test: TestSet, drawn: npt.NDArray[np.intp]) -> dict[str, Any]:
+    """Return prediction intervals of the chosen model, and how many test rows they hold."""
+    try:
+        found = prediction_interval(
+            subject.path,
+            subject.selection.index,
+            test.X,
+            level=subject.level,
+            method=subject.intervals,
+        )
+    except (NotAvailableError, InvalidInputError):
+        return {"lower": None, "upper": None, "inside": None, "assumes": ""}
+    inside = (found.lower <= test.observed) & (test.observed <= found.upper)
+    return {
+        "lower": rounded(found.lower[drawn]),
+        "upper": rounded(found.upper[drawn]),
+        "inside": int(np.count_nonzero(inside)),
+        "assumes": found.assumptions,
     }
 
 
@@ -266,6 +300,16 @@ def error_curves(subject: Subject) -> list[dict[str, Any]]:
     ]
 
 
+def errors_axis(subject: Subject) -> dict[str, Any]:
+    """Say how far the axis of `error_curves` goes, and whether it is logarithmic."""
+    errors, std_errors = subject.errors
+    above = [errors[name] + std_errors[name] for name in std_errors]
+    simplest = [float(values[subject.order[0]]) for values in errors.values()]
+    top = _top(simplest, np.concatenate([np.zeros(0), *above]))
+    values = np.concatenate([np.zeros(0), *errors.values()])
+    return {"log": spans_decades(values[values <= top]), "top": rounded_one(top)}
+
+
 def _reliable(subject: Subject) -> list[bool] | None:
     """Say where leave-one-out without refits can be relied on; None if it can everywhere."""
     reliable = subject.path.leave_one_out().reliable[subject.order]
@@ -304,12 +348,25 @@ def criterion_facts(subject: Subject) -> dict[str, Any]:
     same_axis = is_squared(name)
     scores = criterion_scores(subject)
     both = np.concatenate([scores, subject.cv_error]) if same_axis or not name else scores
+    top = np.nan
+    if same_axis:
+        top = _top([scores[subject.order[0]]], subject.cv_error + subject.cv_std_error)
+        both = both[both <= top]
     return {
         "name": criterion_label(name),
         "same_axis": same_axis,
         "log": spans_decades(both),
         "cv_log": spans_decades(both if same_axis else subject.cv_error),
+        "top": rounded_one(top) if same_axis else None,
     }
+
+
+def _top(simplest: Iterable[float], above: Array) -> float:
+    """Return where pictures of errors end: above the simplest model and what is known well.
+
+    Estimates that explode where Degrees of Freedom come near n must not hide the others.
+    """
+    return 1.15 * float(np.nanmax([*simplest, *above], initial=0.0)) or np.nan
 
 
 def model_details(
@@ -324,6 +381,7 @@ def model_details(
         **_noise_limits(subject, index),
         **_curve(subject, index, inference),
         "strongest": _strongest(subject, index, inference),
+        "assumes": "" if inference is None else inference.assumptions,
         "rows": row_details(subject, index, sample),
         "test": None
         if tested is None
@@ -337,9 +395,10 @@ def _noise_limits(subject: Subject, index: int) -> dict[str, Any]:
     try:
         interval = noise_interval(subject.path, index, level=subject.level)
     except NotAvailableError:
-        return {"sigma_low": None, "sigma_high": None}
+        return {"sigma_low": None, "sigma_high": None, "sigma_assumes": ""}
     low, high = np.sqrt([interval.lower[0], interval.upper[0]])
-    return {"sigma_low": rounded_one(low), "sigma_high": rounded_one(high)}
+    limits = {"sigma_low": rounded_one(low), "sigma_high": rounded_one(high)}
+    return limits | {"sigma_assumes": interval.assumptions}
 
 
 def _curve(subject: Subject, index: int, inference: CoefficientInference | None) -> dict[str, Any]:
@@ -396,15 +455,6 @@ def _one_coefficient(
 # Everything a report says, as one dictionary that becomes the page's embedded data
 # ---------------------------------------------------------------------------------
 
-_RULES = {
-    "patient": "smallest value before three models without improvement",
-    "first-minimum": "first local minimum",
-    "global-minimum": "minimum",
-    "average": "average of all models, and its heaviest one here,",
-    "minimum": "minimum",
-    "one-standard-error": "simplest model within one standard error of the best",
-    "randomization": "simplest model that a randomization test does not find worse than the best",
-}
 _DOF_WORDS = {
     "exact": "with exact Degrees of Freedom",
     "smoothed": "with smoothed Degrees of Freedom",
@@ -444,7 +494,7 @@ def report_content(subject: Subject, *, progress: bool = False) -> dict[str, Any
         "test": test_facts(subject),
         "merit_headings": [list(one) for one in HEADINGS],
         "errors": error_curves(subject),
-        "errors_log": spans_decades(np.concatenate([np.zeros(0), *subject.errors[0].values()])),
+        "errors_axis": errors_axis(subject),
         "details": [model_details(subject, place, sample, tested) for place in places],
         "spectra": spectra(subject, sample.places),
         "components": components(subject, sample.places),
@@ -452,6 +502,7 @@ def report_content(subject: Subject, *, progress: bool = False) -> dict[str, Any
         if subject.comparison is None
         else _compared(subject, subject.comparison),
         "other_choice": _other_choice(subject),
+        "permutation": None if subject.permutation is None else _permuted(subject.permutation),
         "stability": "" if subject.stability is None else subject.stability.message,
         "notes": _notes(subject),
     }
@@ -466,13 +517,10 @@ def _choice(selection: Selection) -> str:
     """Say how the model was chosen."""
     if selection.rule == "given":
         return "its size was given"
-    rule = _RULES.get(selection.rule, selection.rule)
-    what, how = criterion_label(selection.criterion), _DOF_WORDS.get(selection.dof, "")
-    if selection.criterion.startswith("cv-"):
-        what = f"the {what}"
-        if selection.criterion != "cv-error":
-            rule, what = rule.replace("minimum", "maximum"), f"{what} correlation"
-    return f"the {rule} of {what} {how}".rstrip()
+    words = rule_in_words(selection.rule, criterion_label(selection.criterion))
+    if selection.criterion.startswith("cv-") and selection.criterion != "cv-error":
+        words = f"{words.replace('smallest', 'largest')} correlation"
+    return f"{words} {_DOF_WORDS.get(selection.dof, '')}".rstrip()
 
 
 def _features(subject: Subject) -> dict[str, Any]:
@@ -552,6 +600,19 @@ def _is_complete(path: Path) -> bool:
 def _constant_columns(subject: Subject) -> str:
     constant = np.flatnonzero(~np.isfinite(subject.path.units.x_scale))
     return constant_columns_text([subject.axis.names[j] for j in constant]) if constant.size else ""
+
+
+def _permuted(test: PermutationTest) -> dict[str, Any]:
+    counts, edges = permutation_bins(test.permuted)
+    return {
+        "p": rounded_one(test.p_value),
+        "score": rounded_one(test.score),
+        "count": len(test.permuted),
+        "counts": counts.tolist(),
+        "edges": rounded(edges),
+        "message": test.message,
+        "assumes": test.assumptions,
+    }
 
 
 def _compared(subject: Subject, table: Comparison) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from plsdof.chemometrics.merit import TestSet
 from plsdof.complexity.comparison import Comparison
 from plsdof.errors import MissingExtraError
 from plsdof.files.writing import atomic_write, check_writable
+from plsdof.inference.permutation import PermutationTest
 from plsdof.plotting.style import as_fitted, is_harmless
 from plsdof.report._subject import make_subject, shown
 from plsdof.report.content import report_content
@@ -53,6 +54,8 @@ def write_report(
     raw: Any = None,
     preprocessing: str = "",
     test: TestSet | None = None,
+    intervals: str = "normal",
+    permutation: PermutationTest | None = None,
     progress: bool = False,
 ) -> None:
     """Write a path and the choice on it as one HTML file that needs no network.
@@ -94,6 +97,10 @@ def write_report(
         How X was made from ``raw``, in words.
     test : TestSet, optional
         Rows that took no part in the fit: adds their predictions and figures of merit.
+    intervals : {"normal", "conformal", "jackknife+"}
+        Of the predictions of the test set; see `plsdof.inference.prediction_interval`.
+    permutation : PermutationTest, optional
+        Adds whether there is anything to predict at all.
     progress : bool
         Show a bar on stderr that counts the models described. Needs rich.
 
@@ -136,6 +143,8 @@ def write_report(
         raw=raw,
         preprocessing=preprocessing,
         test=test,
+        intervals=intervals,
+        permutation=permutation,
     )
     page = render(report_content(subject, progress=progress), plotly=plotly, command=command)
     with atomic_write(file) as stream:

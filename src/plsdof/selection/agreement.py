@@ -44,7 +44,7 @@ def agreement(path: Path, selection: Selection, cv: CrossValidation) -> tuple[st
     ()
     >>> from dataclasses import replace
     >>> agreement(path, replace(path.select(), index=2), cv)
-    ('Cross-validation disagrees: its error is 0.7646 here and 0.2097 with 7 component(s).',)
+    ('Cross-validation disagrees: its error is 0.7646 here and 0.2097 with 7 components.',)
     """
     index = selection.index
     if index >= len(cv.parameters) or np.isnan(cv.mean_error[index]):

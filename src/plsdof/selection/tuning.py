@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from plsdof._core.criteria import CRITERIA, Noise, Selection, global_minimum
+from plsdof._core.criteria import CRITERIA, Noise, Selection, choice_in_words, global_minimum
 from plsdof._core.inputs import Array, as_choice, as_float, read_only
 from plsdof._core.path import Path
 from plsdof._core.work import with_progress
@@ -176,8 +176,9 @@ def _at_the_end(path: Path, choice: Selection) -> Selection:
         index=index,
         parameter=float(path.parameters[index]),
         rule="fixed",
-        message=f"{choice.criterion} at {path.label(index)} ({path.dof[index]:.2f} Degrees of "
-        "Freedom).",
+        message=choice_in_words(
+            path.label(index), float(path.dof[index]), "fixed", choice.criterion
+        ),
     )
 
 
@@ -224,8 +225,9 @@ def _chosen_by_error(
         rule=rule,
         dof="not used" if rule == "minimum" else "exact",
         noise="not used",
-        message=f"{rule} of cross-validated error at {paths[row].label(index)} "
-        f"({paths[row].dof[index]:.2f} Degrees of Freedom).",
+        message=choice_in_words(
+            paths[row].label(index), float(paths[row].dof[index]), rule, "cv-error"
+        ),
     )
     return _result(paths, values, parameter_name, scores, row, selection)
 

@@ -178,6 +178,37 @@ def _run(S: Array, Z: Array, steps: int, algorithm: str, n_scaled: float | None)
     return replace(fits, traces=traces)
 
 
+def joint_values(S: Array, Z: Array, max_components: int, algorithm: str) -> Array:
+    """Return the fits of 0..M components without derivatives. Shape (M + 1, r, q)."""
+    return _values(S, Z, min(max_components, len(S)), algorithm).fitted
+
+
+def joint_jacobian(
+    S: Array, Z: Array, m: int, algorithm: str, n_scaled: float | None = None
+) -> Array:
+    """Return d zhat / d z of m components; [k, l, i, j] is d zhat_ij / d z_kl. Shape (r, q, r, q).
+
+    ``n_scaled`` is the number of rows where responses were divided by their standard deviations,
+    which then move, too. Cost: O(r^2 q m (q + m)) time and O(r^2 q^2) memory for the result.
+    """
+    r, q = Z.shape
+    jacobian = np.zeros((r * q, r, q))
+    if m == 0:
+        return jacobian.reshape(r, q, r, q)
+    block = max(1, _BLOCK_ENTRIES // max(1, 2 * r * (q + m)))
+    for start in range(0, r * q, block):
+        rows, columns = np.divmod(np.arange(start, min(start + block, r * q)), q)
+        moving = _Moving(Z, _tangent(Z, rows, columns, n_scaled))
+        *_, last = _components(S, moving, m, algorithm)
+        change = moving.tangent - last.residual.tangent
+        if n_scaled is not None:
+            shares = Z[rows, columns] / (n_scaled - 1.0)
+            fitted = (Z - last.residual.value).T[columns]
+            change[np.arange(len(rows)), :, columns] += fitted * shares[:, None]
+        jacobian[start : start + len(rows)] = change
+    return jacobian.reshape(r, q, r, q)
+
+
 def _values(S: Array, Z: Array, steps: int, algorithm: str) -> _Run:
     """Fit without derivatives, as many components as there are."""
     fitted, residuals, message = [np.zeros_like(Z)], [Z], ""

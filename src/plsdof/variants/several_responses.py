@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from plsdof._core import criteria
 from plsdof._core.criteria import Fits, Selection
-from plsdof._core.display import one_line
+from plsdof._core.display import one_line, plural
 from plsdof._core.filters import pcr_filter, pls_filter, ridge_filter
 from plsdof._core.fit import (
     MakeFilter,
@@ -66,11 +66,15 @@ from plsdof._core.path import (
 from plsdof._core.smoothing import DRAWS
 from plsdof._core.spectrum import SOLVERS, Decomposition, decompose
 from plsdof._core.work import threads_for
-from plsdof.errors import NotAvailableError, RankExhaustedWarning
+from plsdof.errors import NotAvailableError, PlsdofWarning, RankExhaustedWarning
+from plsdof.inference.intervals import critical_value
+from plsdof.selection.folds import make_folds
 from plsdof.variants._pls2 import (
     ALGORITHMS,
     JointFit,
     joint_fit,
+    joint_jacobian,
+    joint_values,
     residual_slopes,
     sampled_traces,
 )
@@ -476,6 +480,109 @@ class PLS2Path:
         root = np.sqrt(np.where(spare > 0, spare, np.nan))
         return read_only(self._residual_products / (root[:, :, None] * root[:, None, :]))
 
+    def coef_root(self, m: int) -> Array:
+        """Return B with cov(beta_.j) = B_j B_j' for every response j. Shape (p, q, r q).
+
+        To first order, with the derivative d beta / d y of all responses and the covariance of
+        their noise (`noise_covariance`); X and m held fixed. Cost: that of the path.
+        """
+        m = self.index(m)
+        S, Z = self.decomposition.singular_values, self.fit.residuals[0]
+        n_scaled = self.units.n if self.scale_response else None
+        moved = joint_jacobian(S, Z, m, self.algorithm, n_scaled)
+        r, q = Z.shape
+        # From rotated coordinates to coefficients in original units.
+        rotated = moved.reshape(r * q, r, q).transpose(1, 2, 0).reshape(r, -1) / S[:, None]
+        features = self.decomposition.to_features(rotated).reshape(-1, q, r, q)
+        features *= self.y_scale[:, None, None] / self.y_scale
+        features /= self.units.x_scale[:, None, None, None]
+        values, vectors = np.linalg.eigh(self._require_noise(m))
+        noise = vectors * np.sqrt(np.maximum(values, 0.0))
+        return np.asarray(features @ noise).reshape(len(features), q, r * q)
+
+    def coef_std_error(self, m: int) -> Array:
+        """Standard errors of the coefficients. Shape (p, q)."""
+        root = self.coef_root(m)
+        return np.asarray(np.sqrt(np.vecdot(root, root)))
+
+    def coef_interval(self, m: int, level: float = 0.95) -> Array:
+        """Confidence intervals of the expected coefficients of m components. Shape (p, q, 2).
+
+        t with n - DoF_j degrees of freedom for response j.
+        """
+        m = self.index(m)
+        half = self._critical(m, level) * self.coef_std_error(m)
+        return np.stack([self.coef[m] - half, self.coef[m] + half], axis=2)
+
+    def prediction_interval(
+        self, m: int, X_new: Any, level: float = 0.95, kind: str = "observation"
+    ) -> Array:
+        """Intervals of new observations, or of the expected fit, one by one. Shape (n_new, q, 2).
+
+        var(mean) = Sigma_jj / n + |(x - xbar)' B_j|^2, plus Sigma_jj for an observation; normal
+        noise with covariance Sigma between the responses of a row, X and m held fixed.
+
+        Parameters
+        ----------
+        m : int
+            Number of components.
+        X_new : (n_new, p) array or data frame
+        level : float
+        kind : {"observation", "mean"}
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(30, 4))
+        >>> path = pls2_path(X, X[:, :2] + rng.normal(size=(30, 2)), 2)
+        >>> path.prediction_interval(2, X[:5]).shape
+        (5, 2, 2)
+        """
+        as_choice(kind, "kind", ("observation", "mean"))
+        m = self.index(m)
+        new = as_new_rows(X_new, len(self.units.x_mean), self.units.names) - self.units.x_mean
+        root = self.coef_root(m)
+        reach = (new @ root.reshape(len(root), -1)).reshape(len(new), *root.shape[1:])
+        noise = np.diagonal(self._require_noise(m))
+        variance = noise * (1.0 / self.units.n + (kind == "observation"))
+        half = self._critical(m, level) * np.sqrt(variance + np.vecdot(reach, reach))
+        center = self.y_mean + new @ self.coef[m]
+        return np.stack([center - half, center + half], axis=2)
+
+    def vip(self, m: int) -> Array:
+        """Importance of every variable for all responses together. Shape (p,).
+
+            sqrt( p sum_k SSY_k w_jk^2 / sum_k SSY_k )
+
+        with SSY_k what component k adds to the explained sums of squares of all (scaled)
+        responses, and orthonormal weights w; the squares average to one, as for one response.
+        """
+        m = as_row(m, len(self.dof), self.message)
+        if m == 0:
+            raise NotAvailableError(
+                "The model without components uses no variable; ask for the importance with m >= 1."
+            )
+        left = np.einsum("mij,mij->m", self.fit.residuals, self.fit.residuals)
+        added = left[:m] - left[1 : m + 1]
+        weights = self.x_weights[:, :m] ** 2
+        return np.asarray(np.sqrt(len(weights) * (weights @ added) / added.sum()))
+
+    def _require_noise(self, m: int) -> Array:
+        covariance = self.noise_covariance()[m]
+        if not np.all(np.isfinite(covariance)):
+            raise NotAvailableError(
+                f"{self.label(m)} leave nothing to estimate the noise of some response from "
+                f"(n = {self.units.n:g}, Degrees of Freedom "
+                f"{', '.join(f'{one:.1f}' for one in self.dof_by_response[m])}); choose a smaller "
+                "model."
+            )
+        return np.asarray(covariance)
+
+    def _critical(self, m: int, level: float) -> Array:
+        """Return the t quantile of every response. Shape (q,)."""
+        spare = self.units.n - self.dof_by_response[m]
+        return np.array([critical_value(level, float(max(df, 1.0))) for df in spare])
+
     def smoothed_dof_by_response(self, draws: int = DRAWS, random_state: int = 0) -> Array:
         """Average `dof_by_response` over responses drawn around a fit. Shape (M + 1, q).
 
@@ -652,10 +759,7 @@ class PLS2Path:
         eligible = np.where(allowed, scores, np.nan) if allowed.any() else scores
         index = criteria.choose(eligible, rule, as_count(patience, "patience", minimum=1))
         count = len(self.names)
-        words = (
-            f"{rule} of {criterion} over {count} response(s) at {self.label(index)} "
-            f"({self.dof[index]:.2f} Degrees of Freedom)."
-        )
+        words = criteria.choice_in_words(self.label(index), float(self.dof[index]), rule, criterion)
         remarks = criteria.remarks(
             scores=scores,
             allowed=allowed,
@@ -681,7 +785,7 @@ class PLS2Path:
 
     def label(self, index: int) -> str:
         """Return what a row of the path is, in words."""
-        return f"{index} component(s)"
+        return plural(index, "component")
 
     def index(self, m: int) -> int:
         """Check a row of the path and return it."""
@@ -874,3 +978,146 @@ def _outside(decomposition: Decomposition, values: Array) -> Array:
         return np.zeros_like(values)
     rotated = np.column_stack([decomposition.rotate(column) for column in values.T])
     return values - decomposition.to_samples(rotated)
+
+
+# Cross-validation
+# ----------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PLS2CrossValidation:
+    """Errors of PLS2 on rows that were left out; made by `cross_validate_pls2`.
+
+    Attributes
+    ----------
+    mean_error, std_error : (M + 1, q) arrays
+        Mean squared error of every model and response over the folds, and its standard error.
+    y_scale : (q,) array
+        What errors of different responses are divided by before they are added: standard
+        deviations where responses were scaled, ones otherwise.
+    names : tuple of str
+    n_folds : int
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(40, 4))
+    >>> cross_validate_pls2(X, X[:, :2] + 0.1 * rng.normal(size=(40, 2)), cv=5)
+    PLS2CrossValidation(5 folds, 2 responses, best at 4 components)
+    """
+
+    mean_error: Array
+    std_error: Array
+    y_scale: Array
+    names: tuple[str, ...]
+    n_folds: int
+
+    @property
+    def total_error(self) -> Array:
+        """Errors added over the responses. Shape (M + 1,)."""
+        return np.asarray(np.sum(self.mean_error / self.y_scale**2, axis=1))
+
+    @property
+    def n_components(self) -> int:
+        """Number of components with the smallest total error."""
+        return int(np.argmin(self.total_error))
+
+    def __repr__(self) -> str:
+        return one_line(
+            self,
+            f"{self.n_folds} folds",
+            f"{len(self.names)} responses",
+            f"best at {self.n_components} components",
+        )
+
+
+def cross_validate_pls2(
+    X: Any,
+    Y: Any,
+    max_components: int | None = None,
+    *,
+    cv: Any = 10,
+    groups: Any = None,
+    random_state: Any = None,
+    algorithm: str = "nipals",
+    scale: bool = True,
+    scale_response: bool = False,
+    sample_weight: Any = None,
+) -> PLS2CrossValidation:
+    """Cross-validate PLS2 for all responses and numbers of components at once.
+
+    Parameters
+    ----------
+    X, Y, max_components, algorithm, scale, scale_response, sample_weight
+        As for `pls2_path`; centring and scaling are done again in every fold.
+    cv, groups, random_state
+        Folds, as for `plsdof.selection.make_folds`; ``groups`` keeps rows together.
+
+    Notes
+    -----
+    Cost: one decomposition per fold, no derivatives.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(40, 4))
+    >>> Y = X[:, :2] * [3.0, 1.0] + rng.normal(size=(40, 2))
+    >>> cross_validate_pls2(X, Y, 3).mean_error.shape
+    (4, 2)
+    """
+    as_choice(algorithm, "algorithm", ALGORITHMS)
+    X, Y, sample_weight = opened_table(X, Y, sample_weight)
+    names, responses = as_responses(Y)
+    rows = as_matrix(X, min_rows=3)
+    weights = as_weights(sample_weight, len(rows))
+    folds = make_folds(rows, responses, cv, groups, random_state=random_state)
+    most = min(min(len(fold.train) for fold in folds) - 1, rows.shape[1])
+    asked = optional_count(max_components)
+    steps = most if asked is None else min(asked, most)
+    errors = []
+    for fold in folds:
+        kept = None if weights is None else weights[fold.train]
+        fitted = _predictor(
+            rows[fold.train], responses[fold.train], steps, algorithm, scale, scale_response, kept
+        )
+        left = responses[fold.test] - fitted(rows[fold.test])
+        share = np.ones(len(fold.test)) if weights is None else weights[fold.test]
+        if share.sum() > 0:
+            errors.append(np.einsum("i,mij->mj", share, left**2) / share.sum())
+    size = min(len(one) for one in errors)
+    found = np.array([one[:size] for one in errors])
+    spread = responses.std(axis=0, ddof=1)
+    return PLS2CrossValidation(
+        mean_error=read_only(found.mean(axis=0)),
+        std_error=read_only(found.std(axis=0, ddof=1) / np.sqrt(len(found))),
+        y_scale=read_only(np.where(spread > 0, spread, 1.0) if scale_response else 0 * spread + 1),
+        names=names,
+        n_folds=len(found),
+    )
+
+
+def _predictor(
+    X: Array,
+    Y: Array,
+    steps: int,
+    algorithm: str,
+    scale: bool,
+    scale_response: bool,
+    weights: Array | None,
+) -> Callable[[Array], Array]:
+    """Fit PLS2 without derivatives; return what predicts (M + 1, n_new, q)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PlsdofWarning)  # constant columns of a fold
+        data = standardize(X, Y[:, 0], scale=scale, sample_weight=weights)
+    centred = [centre_response(y, data.units.row_scale) for y in kept_rows(Y, weights).T]
+    values = np.column_stack([one.values for one in centred])
+    spread = np.sqrt(np.sum(values**2, axis=0) / (data.units.n - 1.0))
+    y_scale = np.where(spread > 0, spread, 1.0) if scale_response else np.ones(Y.shape[1])
+    decomposition = decompose(data, "svd")
+    S = decomposition.singular_values
+    Z = np.column_stack([decomposition.rotate(column) for column in (values / y_scale).T])
+    fitted = joint_values(S, Z, steps, algorithm) / S[:, None]
+    features = np.array([decomposition.to_features(one) for one in fitted])
+    coef = features * y_scale / data.units.x_scale[:, None]
+    mean, x_mean = np.array([one.mean for one in centred]), data.units.x_mean
+    return lambda new: mean + (new - x_mean) @ coef

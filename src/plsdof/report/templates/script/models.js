@@ -38,6 +38,15 @@ function drawDof() {
   return [data, layout(modelAxis(), y, { shapes: [chosenLine()], showlegend: differs })];
 }
 
+// Values up to the top of an axis, and its range if there are others above.
+function below(top, log, values) {
+  const known = values.filter((v) => v !== null);
+  const inside = known.filter((v) => top === null || v <= top);
+  if (!inside.length || inside.length === known.length) return [values, {}];
+  const least = Math.min(...inside);
+  return [inside, { range: log ? [Math.log10(0.8 * least), Math.log10(top)] : [Math.min(0, least), top] }];
+}
+
 function drawCriterion() {
   const other = criterion.same_axis || !criterion.name ? {} : { yaxis: "y2" };
   const data = [];
@@ -56,7 +65,8 @@ function drawCriterion() {
   const squared = criterion.same_axis || !criterion.name ? " (response²)" : "";
   const title = (criterion.same_axis && data.length > 2 ? "mean squared error" : criterion.name || "cross-validated error") + squared;
   const values = criterion.same_axis ? [...models.score, ...models.cv_error] : drawn;
-  const y = valueAxis(title, criterion.log, values);
+  const [known, ends] = below(criterion.top, criterion.log, values);
+  const y = valueAxis(title, criterion.log, known, ends);
   const more = { shapes: [chosenLine()] };
   if (other.yaxis) {
     const right = { overlaying: "y", side: "right", showgrid: false };
@@ -79,13 +89,23 @@ function drawErrors() {
   });
   const [main] = content.errors;
   data.push(ring(models.parameter[state.place], main.value[state.place]));
-  const values = [].concat(...content.errors.map((one) => one.value));
-  // An estimate that explodes where Degrees of Freedom near n must not hide the others.
-  const bars = main.value.map((v, i) => v + (main.std_error ? main.std_error[i] : 0));
-  const most = 1.1 * Math.max(...bars, ...content.errors.map((one) => one.value[0]));
-  const clipped = content.errors_log || !(Math.max(...values) > most) ? {} : { range: [0, most] };
-  const y = valueAxis("error on new rows (" + responseName() + ")", content.errors_log, values, clipped);
+  const { log, top } = content.errors_axis;
+  const [values, ends] = below(top, log, [].concat(...content.errors.map((one) => one.value)));
+  const y = valueAxis("error on new rows (" + responseName() + ")", log, values, ends);
   return [data, layout(modelAxis(), y, { shapes: [chosenLine()] })];
+}
+
+// Bars as one outline: the library is started without bar charts.
+function drawPermutation() {
+  const { edges, counts, score } = content.permutation;
+  const x = [edges[0], ...counts.flatMap((_, k) => [edges[k], edges[k + 1]]), edges[counts.length]];
+  const y = [0, ...counts.flatMap((v) => [v, v]), 0];
+  const outline = { color: theme.lines[0], width: 1.5 };
+  const bars = { x: x, y: y, mode: "lines", line: outline, fill: "tozeroy", name: "permuted responses", hoverinfo: "skip" };
+  const style = { color: theme.lines[1], width: 3 };
+  const mine = { x: [score, score], y: [0, Math.max(...counts)], mode: "lines", line: style, name: "the data", hovertemplate: "the data: " + shown(score) + "<extra></extra>" };
+  const plan = layout(axis("best score over all models (response²)", { rangemode: "tozero" }), axis("number of permutations", { rangemode: "tozero" }));
+  return [[bars, mine], plan];
 }
 
 function drawComparison() {

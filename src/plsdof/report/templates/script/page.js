@@ -115,6 +115,7 @@ if (components) {
 add("chart-dof", drawDof, "place");
 add("chart-criterion", drawCriterion, "place");
 add("chart-errors", drawErrors, "place");
+add("chart-permutation", drawPermutation);
 add("chart-coefficients", drawCoefficients, "place");
 add("chart-vip", drawVip, "place");
 add("chart-selectivity", drawSelectivity, "place");

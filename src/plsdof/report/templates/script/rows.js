@@ -112,10 +112,20 @@ function testPoints(predicted) {
     y: predicted,
     mode: "markers",
     marker: { color: theme.lines[2], size: 8, symbol: "triangle-up" },
+    error_y: testBars(predicted),
     name: "test",
     hovertext: predicted.map((v, i) => "test " + name(i) + "<br>measured " + shown(test.observed[i]) + "<br>predicted " + shown(v)),
     hovertemplate: "%{hovertext}<extra></extra>",
   };
+}
+
+// Prediction intervals are those of the chosen model.
+function testBars(predicted) {
+  if (!test.lower || state.place !== chosen) return undefined;
+  const above = predicted.map((v, i) => test.upper[i] - v);
+  const below = predicted.map((v, i) => v - test.lower[i]);
+  const style = { color: theme.lines[2], thickness: 1, width: 3 };
+  return Object.assign({ type: "data", symmetric: false, array: above, arrayminus: below }, style);
 }
 
 function drawResiduals(width) {

@@ -20,6 +20,9 @@ function explain() {
   const reason = document.getElementById("reason");
   reason.textContent = details[state.place - first].reason;
   reason.hidden = !reason.textContent;
+  const { assumes, sigma_assumes: noise } = details[state.place - first];
+  fill("assumes-coefficients", [assumes]);
+  fill("assumes-noise", [noise]);
   const beyond = document.getElementById("beyond");
   if (beyond) beyond.hidden = models.parameter[state.place] <= components.count;
 }

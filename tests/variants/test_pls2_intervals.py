@@ -1,0 +1,110 @@
+"""Intervals of PLS2: its derivative, one response as a special case, coverage, names."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from _helpers.problems import make_problem
+
+from plsdof import pls_path
+from plsdof.chemometrics import vip
+from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.estimators import PLS2Regressor
+from plsdof.selection import make_folds
+from plsdof.variants import cross_validate_pls2, pls2_path
+
+
+def two_responses(n=30, p=5, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p)) @ rng.normal(size=(p, p))
+    noise = rng.normal(size=(n, 2)) @ [[1.0, 0.5], [0.0, 0.8]]
+    return X, X @ rng.normal(size=(p, 2)) + noise
+
+
+@pytest.mark.parametrize("algorithm", ["nipals", "simpls"])
+@pytest.mark.parametrize("scale_response", [False, True])
+def test_the_root_follows_the_derivative_by_differences(algorithm, scale_response):
+    X, Y = two_responses(12, 3)
+    options = {"algorithm": algorithm, "scale_response": scale_response}
+    path = pls2_path(X, Y, 2, **options)
+    step, moved = 1e-5, np.zeros((12, 2, 3, 2))
+    for i in range(12):
+        for j in range(2):
+            shifted = [Y.copy(), Y.copy()]
+            shifted[0][i, j] += step
+            shifted[1][i, j] -= step
+            up, down = (pls2_path(X, one, 2, **options).coef[2] for one in shifted)
+            moved[i, j] = (up - down) / (2 * step)
+    covariance = path.noise_covariance()[2]
+    expected = np.einsum("ikaj,kl,ilaj->aj", moved, covariance, moved)
+    # That the scale of a response depends on what X does not reach is left out.
+    tolerance = 2e-2 if scale_response else 1e-6
+    np.testing.assert_allclose(path.coef_std_error(2) ** 2, expected, rtol=tolerance)
+
+
+def test_one_response_is_the_special_case():
+    X, y = make_problem(30, 6, seed=1)
+    joint, single = pls2_path(X, y, 3), pls_path(X, y, 3)
+    expected = single.coef_std_error(2, noise="dof")
+    np.testing.assert_allclose(joint.coef_std_error(2)[:, 0], expected, rtol=1e-7)
+    np.testing.assert_allclose(joint.vip(2), vip(single, 2), rtol=1e-8)
+    limits = joint.prediction_interval(2, X, kind="mean")
+    assert np.all(limits[:, 0, 0] < limits[:, 0, 1])
+
+
+@pytest.mark.parametrize("scale_response", [False, True])
+def test_cross_validation_predicts_what_fits_without_the_fold_predict(scale_response):
+    X, Y = two_responses(20, 4)
+    groups = np.repeat(np.arange(10), 2)
+    found = cross_validate_pls2(X, Y, 3, cv=5, groups=groups, scale_response=scale_response)
+    errors = []
+    for fold in make_folds(X, Y, 5, groups):
+        assert not set(groups[fold.train]) & set(groups[fold.test])
+        path = pls2_path(X[fold.train], Y[fold.train], 3, scale_response=scale_response)
+        errors.append(np.mean((Y[fold.test] - path.predict(X[fold.test])) ** 2, axis=1))
+    np.testing.assert_allclose(found.mean_error, np.mean(errors, axis=0), rtol=1e-8)
+    expected = np.std(errors, axis=0, ddof=1) / np.sqrt(5)
+    np.testing.assert_allclose(found.std_error, expected, rtol=1e-8)
+    assert found.n_components == np.argmin(found.total_error)
+
+
+def test_names_and_shapes_of_the_estimator():
+    X, Y = two_responses()
+    frame = pd.DataFrame(X, columns=list("abcde"), index=[f"s{i}" for i in range(30)])
+    model = PLS2Regressor(2).fit(frame, pd.DataFrame(Y, columns=["fat", "salt"]))
+    limits = model.predict_interval(frame[:4])
+    assert list(limits.columns) == [
+        ("fat", "lower"),
+        ("fat", "upper"),
+        ("salt", "lower"),
+        ("salt", "upper"),
+    ]
+    assert list(limits.index) == ["s0", "s1", "s2", "s3"]
+    assert model.conf_int().loc[("salt", "c")].shape == (2,)
+    assert list(model.vip().index) == list("abcde")
+    assert PLS2Regressor(2).fit(X, Y).conf_int().shape == (2, 5, 2)
+    assert PLS2Regressor(2).fit(X, Y[:, 0]).predict_interval(X).shape == (30, 2)
+
+
+def test_what_has_no_intervals_says_why():
+    X, Y = two_responses()
+    with pytest.raises(NotAvailableError, match="average of PLS2"):
+        PLS2Regressor("average").fit(X, Y).predict_interval(X)
+    with pytest.raises(NotAvailableError, match="without components"):
+        pls2_path(X, Y, 2).vip(0)
+    with pytest.raises(InvalidInputError, match="kind"):
+        pls2_path(X, Y, 2).prediction_interval(1, X, kind="truth")
+    wide = two_responses(6, 5)
+    with pytest.raises(NotAvailableError, match="noise of some response"):
+        pls2_path(*wide, 5).coef_std_error(5)
+
+
+@pytest.mark.slow
+def test_coverage_of_new_observations_of_two_responses():
+    inside = []
+    for seed in range(200):
+        X, Y = two_responses(60, 6, seed=seed)
+        train, new = slice(0, 40), slice(40, 60)
+        limits = pls2_path(X[train], Y[train], 4).prediction_interval(4, X[new])
+        inside.append(np.mean((limits[..., 0] <= Y[new]) & (Y[new] <= limits[..., 1]), axis=0))
+    # The standard error of each mean is about 0.004.
+    assert np.all(np.abs(np.mean(inside, axis=0) - 0.95) < 0.02)
