@@ -285,7 +285,8 @@ def pls_path(
         Weights; integer weights mean repeated rows.
     solver : {"auto", "svd", "gram"}
         "svd" is the most accurate; "gram" works on the smaller of X'X and XX' and is faster;
-        "auto" takes "gram" if its estimated error is negligible, else "svd".
+        "auto" takes "gram" if its estimated error is negligible, else a peeled Gram matrix (see
+        the documentation of numerics), else "svd".
     strict : bool
         Raise `RankExhaustedError` instead of warning when ``max_components`` is not reached.
     tolerance : float
@@ -304,7 +305,7 @@ def pls_path(
     Notes
     -----
     Cost: one decomposition of X plus O(r M^2) time; memory O(np + rM). With few components
-    (about min(n, p) / 4 or less) the eigenvalues of the smaller Gram matrix and 2M + 2 products
+    (about min(n, p) / 4 or less) the eigenvalues of the smaller Gram matrix and 3M/2 + 2 products
     with it take the place of the decomposition.
 
     Large data come down to the smaller one of X'X and XX', formed in one or two passes if its

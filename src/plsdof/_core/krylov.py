@@ -840,7 +840,7 @@ class Factor:
 def compress_svd(data: Standardized, n_components: int) -> Compressed:
     """Compress a problem without squaring X: its triangular factor, and Golub-Kahan on that.
 
-    Cost: a QR decomposition without Q, singular values without vectors, 4 n_components + 4
+    Cost: a QR decomposition without Q, singular values without vectors, 3 n_components + 4
     products with a triangular matrix of order min(n, p).
     """
     X, y = data.X, data.y
