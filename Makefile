@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test slow browser lint docs bench accuracy coverage choice clean
+.PHONY: demo test slow browser lint docs dist bench accuracy coverage choice clean
 
 demo: $(VENV)/.demo
 	$(BIN)/plsdof demo
@@ -29,6 +29,10 @@ lint: $(VENV)/.lint
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
+# Wheel and sdist, installed into clean environments with each extra alone; ten minutes.
+dist:
+	PYTHON=$(PYTHON) .ci/install
+
 # About half an hour; the second part writes 4 GB to SCRATCH and deletes them.
 SCRATCH ?= /tmp
 bench: $(VENV)/.bench
@@ -42,9 +46,9 @@ bench: $(VENV)/.bench
 accuracy: $(VENV)/.test
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/accuracy.py
 
-# Prints the table of docs/coverage.md and draws its figure; minutes.
+# Measures the tables of docs/coverage.md; about an hour (benchmarks/coverage.py --help for less).
 coverage: $(VENV)/.test
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/coverage.py 2000 docs/figures/coverage.png
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/coverage.py --out docs
 
 # Writes docs/choice.md: rules of choice against cross-validation; minutes, goes on where it stopped.
 choice: $(VENV)/.test

@@ -24,7 +24,7 @@ from sklearn.model_selection import cross_val_predict, train_test_split
 from sklearn.pipeline import make_pipeline
 
 import plsdof
-from plsdof import cross_validate, pls_path
+from plsdof import chemometrics, cross_validate, pls_path
 from plsdof.chemometrics import Preprocessor, figures_of_merit
 from plsdof.datasets import load_gasoline
 
@@ -306,3 +306,90 @@ def test_unknown_endings_are_refused(tmp_path, option, name, endings):
     run("fit", file, "-r", "y", "--model", tmp_path / "m.json", "-q")
     if option == "--out":
         assert endings in refused("predict", tmp_path / "m.json", file, "--out", tmp_path / name)
+
+
+# several responses
+
+
+def two_responses(folder):
+    frame = pd.read_csv(GASOLINE).copy()
+    noise = np.random.default_rng(0).normal(size=60)
+    frame.insert(1, "density / %", frame["1200"] * 3 + 0.01 * noise)
+    frame.loc[4, "density / %"] = np.nan
+    frame.to_csv(folder / "two.csv", index=False)
+    return folder / "two.csv"
+
+
+def test_several_responses_have_a_model_each(tmp_path):
+    file = two_responses(tmp_path)
+    model, out, report = (tmp_path / name for name in ("m.json", "t.xlsx", "r.html"))
+    options = ("fit", file, "-r", "octane", "-r", "density / %", "--drop-missing")
+    found = run_json(*options, "--model", model, "--out", out, "--report", report)
+    first, second = found["responses"]
+    assert (first["response"], first["n"]) == ("octane", 60)
+    assert (second["response"], second["n"]) == ("density / %", 59)
+    for one, name in ((first, "octane"), (second, "density / %")):
+        alone = run_json(
+            "fit", file, "-r", name, "--drop-missing", "-x", "octane", "-x", "density / %"
+        ) if name != "octane" else run_json("fit", GASOLINE, "-r", name)  # fmt: skip
+        np.testing.assert_allclose(
+            [row["dof"] for row in one["path"]], [row["dof"] for row in alone["path"]], rtol=1e-9
+        )
+        assert one["p"] == 401
+    assert first["written"]["model"] == str(tmp_path / "m-octane.json")
+    assert second["written"]["model"] == str(tmp_path / "m-density.json")
+    assert plsdof.load_model(tmp_path / "m-density.json").response == "density / %"
+    sheets = pd.read_excel(out, sheet_name=None)
+    assert "octane coefficients" in sheets
+    assert "density  % coefficients" in sheets
+    page = report.read_text(encoding="utf-8")
+    assert page.count("<button") == 2
+    assert sorted(one.name for one in tmp_path.iterdir()) == [
+        "m-density.json", "m-octane.json", "r.html", "t.xlsx", "two.csv",
+    ]  # fmt: skip
+    run(*options, "--out", tmp_path / "t.csv", "-q")
+    table = pd.read_csv(tmp_path / "t.csv")
+    assert table["response"].value_counts().to_dict() == {"octane": 401, "density / %": 401}
+    words = said(*options)
+    assert "octane from 401 wavelengths" in words
+    assert "density / % from 401 wavelengths" in words
+
+
+# selection of columns
+
+
+def test_a_search_of_columns_counts_its_cost(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 30))
+    y = X[:, 20:25].sum(axis=1) + rng.normal(size=40)
+    names = ["y", *map(str, range(1000, 1030))]
+    file = tmp_path / "t.csv"
+    pd.DataFrame(np.column_stack([y, X]), columns=names).to_csv(file, index=False)
+    model = tmp_path / "m.json"
+    found = run_json("fit", file, "-r", "y", "--select", "intervals:6", "--cv", 5, "--model", model)
+    search = found["search"]
+    assert search["chosen"] == "columns 21 to 25"
+    assert search["columns"] == list(map(str, range(1020, 1025)))
+    searched = chemometrics.SelectedPLSRegressor("intervals:6", max_components=10)
+    counted = plsdof.degrees_of_freedom(searched, X, y, n_draws=50)
+    assert search["dof"] == pytest.approx(counted.value, rel=1e-9)
+    assert search["dof_std_error"] == pytest.approx(counted.std_error, rel=1e-9)
+    path = pls_path(X[:, 20:25], y)
+    np.testing.assert_allclose([one["dof"] for one in found["path"]], path.dof, rtol=1e-9)
+    coef = {one["name"]: one["coef"] for one in found["coefficients"]}
+    assert [name for name, value in coef.items() if value] == search["columns"]
+    # The cross-validation is that of the whole search, and what it costs is said.
+    fit = chemometrics.searching("intervals:6", criterion="gcv", max_components=10)
+    crossed = cross_validate(X, y, fit, cv=5)
+    expected = figures_of_merit(y, crossed.predictions[0, 0]).rmse
+    assert found["merit"]["cross-validation"]["rmse"] == pytest.approx(expected, rel=1e-9)
+    assert any("with the search they are" in note for note in found["notes"])
+    assert not any("do not vary" in note for note in found["notes"])
+    index = found["choice"]["index"]
+    np.testing.assert_allclose(
+        plsdof.load_model(model).predict(X), path.predict(X[:, 20:25])[index], rtol=1e-9
+    )
+    assert "must be intervals" in refused("fit", file, "-r", "y", "--select", "all")
+    assert "does not go with --no-scale" in refused(
+        "fit", file, "-r", "y", "--select", "vip", "--no-scale"
+    )

@@ -86,5 +86,5 @@ def test_paths_without_rows_say_so():
     from dataclasses import replace
 
     path = replace(pls_path(*make_problem(20, 4)), response=None)
-    with pytest.raises(NotAvailableError, match="need the response"):
+    with pytest.raises(NotAvailableError, match="needs the response"):
         path.loo_residuals(1)

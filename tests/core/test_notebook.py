@@ -113,7 +113,7 @@ def test_long_tables_show_the_rows_around_the_chosen_one():
     html = as_html("t", {"i": np.arange(100)}, chosen=60)
     shown = [int(value) for value in numbers(html, "i")]
     assert 60 in shown
-    assert len(shown) == 12
+    assert len(shown) == 16
     assert "of 100." in html
 
 

@@ -100,3 +100,13 @@ def test_krylov_criteria_equal_those_of_r_with_its_noise(path, reference, criter
     scores = getattr(criteria, criterion)(path.rss, dof, reference.n, noise_of_r_krylov(path))
     expected = numbers(reference.ic[f"{criterion}_krylov"]["score"])[right]
     np.testing.assert_allclose(scores[right], expected, rtol=1e-7)
+
+
+def test_sums_of_squares_of_fitted_values_equal_those_of_r(path, reference):
+    np.testing.assert_allclose(np.sum(path.fitted**2, axis=1), reference.yhat, rtol=1e-8)
+
+
+def test_naive_degrees_of_freedom_and_noise_equal_those_of_r(path, reference):
+    np.testing.assert_array_equal(path.naive_dof, reference.naive["DoF"])
+    sigma = np.sqrt(path.noise_variance("naive"))
+    np.testing.assert_allclose(sigma, reference.naive["sigmahat"], rtol=1e-8)

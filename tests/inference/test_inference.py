@@ -97,6 +97,24 @@ def test_noise_interval_of_the_full_model_is_the_chi_square_interval():
     assert interval.center[0] == pytest.approx(rss / 35)
 
 
+def test_robust_noise_interval_follows_the_kurtosis():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    even = X @ [1.0, 2.0, 0.0] + rng.choice([-1.0, 1.0], 60)  # less kurtosis than normal noise
+    path = pls_path(X, even)
+    plain = inference.noise_interval(path, 3, robust=False)
+    assert inference.noise_interval(path, 3).upper == pytest.approx(plain.upper)
+    heavy = even.copy()
+    heavy[7] += 15.0
+    path = pls_path(X, heavy)
+    robust, plain = (inference.noise_interval(path, 3, robust=flag) for flag in (True, False))
+    assert robust.upper[0] > 2 * plain.upper[0]
+    assert robust.lower[0] < plain.lower[0]
+    # Never less than a chi-square with 4 degrees of freedom tells.
+    assert robust.upper[0] <= path.noise_variance()[3] * 4 / scipy.stats.chi2.ppf(0.025, 4) * 1.001
+    assert "any kurtosis" in robust.assumptions
+
+
 def test_undefined_inference_says_what_to_do():
     X, y = make_problem(8, 20, seed=8)
     path = pls_path(X, y)

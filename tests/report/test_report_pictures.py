@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -30,6 +31,7 @@ from plsdof.inference import (
 )
 from plsdof.report import write_report
 from plsdof.report._matrices import floats, packed
+from plsdof.selection.agreement import GROUPS_REMARK, agreement
 
 
 @pytest.fixture(autouse=True)
@@ -290,7 +292,7 @@ def test_what_is_unusual_about_a_choice_is_on_the_page(tmp_path):
     y = X[:, :20].sum(axis=1)
     path = pls_path(X, y, 2)
     selection = path.select()
-    remarks = selection.message.partition("Freedom). ")[2]
+    remarks = " ".join(selection.remarks)
     assert "last model of the path" in remarks
     text = written(tmp_path, path, selection, X=X, y=y)[1]
     assert remarks in text
@@ -316,6 +318,20 @@ def test_the_test_set_is_in_the_text(gasoline, page):
     assert "The 15 rows of the test, which took no part in the fit, were predicted" in words
     assert f"with a root mean squared error of {error:.4g} (RMSEP)" in words
     assert "Test: 15 rows that took no part in the fit (every fourth row)." in words
+
+
+def test_doubts_of_a_cross_validation_are_on_the_page(gasoline, tmp_path):
+    options = gasoline.options()
+    chosen = replace(gasoline.path.select("bic"), index=1, parameter=1.0)
+    doubts = agreement(gasoline.path, chosen, gasoline.cv)
+    assert doubts
+    text = written(tmp_path, gasoline.path, chosen, **options)[1]
+    assert all(one in text for one in doubts)
+    assert GROUPS_REMARK not in text
+    X, y = options["X"], options["y"]
+    cv = cross_validate(X, y, max_components=8, groups=np.arange(45) // 3)
+    text = written(tmp_path, gasoline.path, cv.select(), **options | {"cv": cv})[1]
+    assert GROUPS_REMARK in text
 
 
 @pytest.mark.parametrize("kind", ["pcr", "ridge", "kernel", "one component", "empty"])

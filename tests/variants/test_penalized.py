@@ -369,3 +369,12 @@ def test_unusable_options_are_refused(options, message):
     X, y = make_spectra(10, 5)
     with pytest.raises(InvalidInputError, match=message):
         penalized_pls_path(X, y, **options)
+
+
+def test_knots_may_be_given_by_their_places():
+    X = np.random.default_rng(0).uniform(size=(40, 2))
+    places = np.column_stack([np.linspace(X.min() - 0.1, X.max() + 0.1, 6)] * 2)
+    basis = spline_basis(X, knots=places)
+    assert basis.blocks == (8, 8)
+    # B-splines add up to one within their knots.
+    np.testing.assert_allclose(basis.features[:, :8].sum(axis=1), 1.0)

@@ -3,12 +3,15 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from plsdof.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 def one_line(result: object, *facts: str, **values: object) -> str:
@@ -34,7 +37,7 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def data_frame(columns: Mapping[str, Any], names: Sequence[Any] | None = None) -> Any:
+def data_frame(columns: Mapping[str, Any], names: Sequence[Any] | None = None) -> "DataFrame":
     """Return columns as a pandas data frame, with the names of the rows where they are known.
 
     Examples
@@ -66,7 +69,7 @@ def _shown(value: object) -> str:
 # ------------------------------------------------------------------------------------------
 
 # Rows of a table that are shown around the one that matters.
-_MOST_ROWS = 12
+_MOST_ROWS = 16
 # Colours that can be told apart by everybody (Okabe & Ito), and how lines are dashed.
 _LINES = (("#0072B2", ""), ("#D55E00", "5 3"), ("#009E73", "2 2"), ("#CC79A7", "7 2 2 2"))
 _WIDTH, _HEIGHT, _MARGIN = 300, 150, 34

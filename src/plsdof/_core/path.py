@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,9 @@ from plsdof._core.inputs import (
 from plsdof._core.smoothing import DRAWS, SmoothedDof, smoothed_dof
 from plsdof._core.spectrum import BACKWARD, Decomposition, Spectrum
 from plsdof.errors import InvalidInputError, NotAvailableError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 # All models of a path: how complex they are, how noisy the data, and which one to choose
 # ---------------------------------------------------------------------------------------
@@ -375,7 +378,7 @@ class Models:
         """Evaluate several criteria; all nan where one is not available (cp without a noise)."""
         return {name: self._score_or_nan(name, noise) for name in names}
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> "DataFrame":
         """Return a pandas data frame with one row per model, in the order of the path.
 
         Columns: the parameter ("n_components" or "alpha"), dof, dof_std_error, naive_dof, rss,
@@ -416,7 +419,10 @@ class Models:
         return as_html(
             repr(self),
             {label: values[order] for label, values in columns.items()},
-            notes=[self.message] if self.message else [],
+            notes=[
+                *filter(None, [self.message]),
+                "X held fixed; the noise level counts what a model leaves out as noise.",
+            ],
             curve=Curve(
                 lines={label: (self.parameters, values) for label, values in lines.items()},
                 x_label=name,

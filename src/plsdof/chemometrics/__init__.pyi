@@ -13,6 +13,10 @@ from .rows import hotelling_t2 as hotelling_t2
 from .rows import left_out_rows as left_out_rows
 from .rows import outliers as outliers
 from .rows import q_residuals as q_residuals
+from .search import Search as Search
+from .search import SelectedPLSRegressor as SelectedPLSRegressor
+from .search import search_columns as search_columns
+from .search import searching as searching
 from .variables import ExplainedVariance as ExplainedVariance
 from .variables import explained_variance as explained_variance
 from .variables import selectivity_ratio as selectivity_ratio

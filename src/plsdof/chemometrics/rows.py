@@ -13,7 +13,7 @@ those of kernel PLS have scores, hence T^2, but no residuals in the predictors.
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +45,9 @@ from plsdof.chemometrics.diagnostics import (
 )
 from plsdof.errors import InvalidInputError, PlsdofWarning
 from plsdof.selection.folds import make_folds
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 # Monitoring: how far rows are from the model, within its components (T^2) and beside them (Q)
 # --------------------------------------------------------------------------------------------
@@ -454,7 +457,7 @@ class Contributions:
     names: tuple[str, ...] | None = None
     row_names: tuple[Any, ...] | None = None
 
-    def to_frame(self, row: int) -> Any:
+    def to_frame(self, row: int) -> "DataFrame":
         """Return the contributions to one row as a data frame with one row per variable."""
         index = as_count(row, "row")
         if index >= len(self.t2):
@@ -588,7 +591,7 @@ class OutlierTable:
             table |= {name: diagnostic.values, f"{name}_flag": diagnostic.flags}
         return table | {"n_flags": self.n_flags}
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> "DataFrame":
         """Return a pandas data frame with one row per row of the data, named if those are."""
         return data_frame(self.columns(), self.names)
 

@@ -9,7 +9,7 @@ predictors. Kernel PLS has no predictors to speak of; only `explained_variance` 
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import fdtri
@@ -28,6 +28,9 @@ from plsdof.chemometrics.diagnostics import (
     squared_rows,
     times_predictors,
 )
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -48,7 +51,7 @@ class ExplainedVariance:
     x_cumulative: Array
     y_cumulative: Array
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> "DataFrame":
         """Return a pandas data frame with one row per component, named 1, 2, ..., M."""
         columns = ("x", "y", "x_cumulative", "y_cumulative")
         components = range(1, len(self.x) + 1)

@@ -39,7 +39,7 @@ from plsdof.cli._terminal import (
     safe,
     table,
 )
-from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.errors import ConstantColumnWarning, InvalidInputError, NotAvailableError
 from plsdof.files.columns import shortened
 from plsdof.inference.intervals import (
     COVARIANCES,
@@ -59,6 +59,10 @@ from plsdof.selection.stability import SelectionFrequency, selection_frequency
 # --------------------------------------------------------------------------------------
 
 _DEFAULT_FOLDS = 10
+# Rows and columns from which on intervals of coefficients take longer than the fit.
+_LARGE = 1000
+# Largest model that a search of columns looks at, and how often it is done again to count its cost.
+_SEARCHED_COMPONENTS, _SEARCH_DRAWS = 10, 50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +88,10 @@ class Plan:
         Number of permuted responses to compare with.
     preprocess : str
         Steps, as for `plsdof.chemometrics.Preprocessor`.
+    select : str or None
+        A search of columns, as for `plsdof.chemometrics.search_columns`.
+    std_errors : bool or None
+        Of coefficients, and an interval of the noise level; None means unless the table is large.
     """
 
     method: str = "pls"
@@ -102,6 +110,8 @@ class Plan:
     covariance: str = "homoscedastic"
     permutations: int | None = None
     preprocess: str = "none"
+    std_errors: bool | None = None
+    select: str | None = None
 
     def checked(self) -> "Plan":
         """Refuse what cannot be done before a long computation starts."""
@@ -115,6 +125,7 @@ class Plan:
         if self.permutations is not None:
             as_count(self.permutations, "--permutations", minimum=19)
         check_steps(self.preprocess)
+        self._check_search()
         for name, minimum in (("components", 0), ("max_components", 1)):
             value = getattr(self, name)
             if value is not None:
@@ -132,6 +143,25 @@ class Plan:
                 "goes with --criterion gcv, bic, ..., and without --components."
             )
         return self
+
+    def _check_search(self) -> None:
+        if self.select is None:
+            return
+        from plsdof.chemometrics.search import parse_search
+
+        try:
+            parse_search(self.select)
+        except InvalidInputError as error:
+            raise InvalidInputError(f"--select {self.select[:40]}: {error}") from error
+        for option, is_given in {
+            "--no-scale": not self.scale,
+            f"--criterion {self.criterion}": self.criterion in ("cv", "average"),
+            f"--method {self.method}": self.method != "pls",
+            "--stability": self.stability,
+            "--permutations": self.permutations is not None,
+        }.items():
+            if is_given:
+                raise InvalidInputError(f"--select does not go with {option}; leave one out.")
 
     @property
     def noise(self) -> str:
@@ -159,6 +189,8 @@ class Analysis:
         None where the data leave no noise level or no t distribution.
     sigma : Interval or None
         Interval of the noise variance, None where it is not defined.
+    search : SearchCost or None
+        What a search of columns found and costs.
     frequency : SelectionFrequency or None
         How often each model is chosen on simulated responses.
     permutation : PermutationTest or None
@@ -175,6 +207,7 @@ class Analysis:
     inference: CoefficientInference | None
     sigma: Interval | None
     frequency: SelectionFrequency | None
+    search: "SearchCost | None"
     permutation: PermutationTest | None
     notes: tuple[str, ...]
 
@@ -259,19 +292,30 @@ def analyse(problem: TableProblem | StreamedProblem, plan: Plan) -> Analysis:
     plan = plan.checked()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        search = None
+        if plan.select is not None and isinstance(problem, TableProblem):
+            search = _searched(problem, plan)
+            problem = problem.only(search.found.support)
         path = _fit(problem, plan)
-        cv = None if plan.folds is None else _cross_validate(problem, plan, path)
+        wants_cv = plan.folds is not None and search is None
+        cv = _cross_validate(problem, plan, path) if wants_cv else None
         average = path.average(plan.dof or "smoothed") if plan.criterion == "average" else None
         selection = _select(path, cv, plan) if average is None else average.selection
         answering = (path, selection.index) if average is None else (average.path, 0)
         inference, reason = _infer(problem, *answering, plan)
-        sigma = _sigma(*answering, plan)
+        sigma = _sigma(*answering, plan) if _wants_intervals(problem, plan) else None
         test = _tested(problem, *answering)
         frequency = _again(path, plan) if plan.stability else None
         permutation = None
         if plan.permutations is not None:
             permutation = permutation_test(path, n_permutations=plan.permutations)
-    notes = [str(one.message) for one in caught]
+    notes = [
+        str(one.message)
+        for one in caught
+        # Columns that a search leaves out do not vary any more.
+        if search is None or not issubclass(one.category, ConstantColumnWarning)
+    ]
+    notes += [] if search is None else [search.words]
     if cv is not None and isinstance(problem, TableProblem):
         notes += [cv.message, *problem.cross_validation_notes]
     notes += preprocessing_notes(problem, cross_validated=cv is not None)
@@ -285,11 +329,12 @@ def analyse(problem: TableProblem | StreamedProblem, plan: Plan) -> Analysis:
         selection=selection,
         average=average,
         cv=cv,
-        merit=_merit(problem, *answering, None if average is not None else cv, test),
+        merit=_merit(problem, *answering, None if average is not None else cv, test, search),
         test=test,
         inference=inference,
         sigma=sigma,
         frequency=frequency,
+        search=search,
         permutation=permutation,
         notes=tuple(dict.fromkeys(text for text in notes if text)),
     )
@@ -337,15 +382,81 @@ def _merit(
     index: int,
     cv: CrossValidation | None,
     test: TestSet | None,
+    search: "SearchCost | None",
 ) -> dict[str, FiguresOfMerit]:
     if not isinstance(problem, TableProblem):
         return {}
     found = {"calibration": figures_of_merit(problem.y, path.fitted[index])}
     if cv is not None and cv.predictions is not None and index < len(cv.parameters):
         found["cross-validation"] = figures_of_merit(problem.y, cv.predictions[0, index])
+    if search is not None and search.predictions is not None:
+        found["cross-validation"] = figures_of_merit(problem.y, search.predictions)
     if test is not None:
         found["test"] = test.merit
     return found
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SearchCost:
+    """What a search of columns found, and what it costs.
+
+    Attributes
+    ----------
+    found : Search
+    dof : DegreesOfFreedom
+        Of the whole search, by Monte Carlo.
+    predictions : (n,) array or None
+        Of rows left out, with the whole search in every fold.
+    words : str
+    """
+
+    found: Any
+    dof: Any
+    predictions: Array | None
+    words: str
+
+
+def _searched(problem: TableProblem, plan: Plan) -> SearchCost:
+    """Search, count the Degrees of Freedom of the search, and cross-validate all of it."""
+    from plsdof.chemometrics.search import SelectedPLSRegressor, search_columns, searching
+    from plsdof.complexity.regressors import degrees_of_freedom
+
+    assert plan.select is not None
+    most = plan.max_components or _SEARCHED_COMPONENTS
+    options: dict[str, Any] = {"criterion": plan.criterion, "max_components": most}
+    X = problem.X.to_numpy()
+    found = search_columns(X, problem.y, plan.select, **options)
+    whole = degrees_of_freedom(
+        SelectedPLSRegressor(plan.select, **options), X, problem.y, n_draws=_SEARCH_DRAWS
+    )
+    predictions = None
+    if plan.folds is not None:
+        fit = searching(plan.select, **options)
+        chain = problem.preprocessing
+        rows = X
+        if chain is not None and chain.learns_from_rows:
+            rows, fit = problem.rows.X.to_numpy(), _chained(chain.steps, fit)
+        cv = cross_validate(
+            rows, problem.y, fit, cv=problem.n_folds(plan.folds), groups=problem.groups
+        )
+        assert cv.predictions is not None
+        predictions = cv.predictions[0, 0]
+    fixed = float(found.path.dof[found.index])
+    kept = int(found.support.sum())
+    words = (
+        f"Selected by {plan.select}: {found.labels[found.chosen]}, {kept} of {X.shape[1]}. The "
+        f"Degrees of Freedom shown take these columns as given ({fixed:.1f}); with the search they "
+        f"are {whole.value:.1f} (standard error {whole.std_error:.1f}, by Monte Carlo)."
+    )
+    if predictions is not None:
+        words += " Cross-validation repeats the search in every fold."
+    return SearchCost(found=found, dof=whole, predictions=predictions, words=words)
+
+
+def _chained(steps: str, fit: Callable[..., Any]) -> Callable[..., Any]:
+    from plsdof.chemometrics.preprocessing import preprocessed
+
+    return preprocessed(steps, fit)
 
 
 def default_components(n: int, p: int, limit: int | None = None) -> int:
@@ -466,6 +577,9 @@ def _infer(
 ) -> tuple[CoefficientInference | None, str]:
     if isinstance(problem, StreamedProblem) and not problem.has_intervals:
         return None, f"No intervals: {problem.why_no_intervals}"
+    if not _wants_intervals(problem, plan):
+        reason = "they take longer than the fit of so large a table; add --std-errors."
+        return None, "" if plan.std_errors is False else f"No standard errors: {reason}"
     try:
         found = coefficient_inference(
             path, index, level=plan.level, noise=plan.noise, covariance=plan.covariance
@@ -477,6 +591,13 @@ def _infer(
             f"No intervals: the model has {dof:.1f} Degrees of Freedom for {n:g} rows, which "
             "leaves too little to estimate the noise from. Choose a simpler one."
         )
+
+
+def _wants_intervals(problem: TableProblem | StreamedProblem, plan: Plan) -> bool:
+    """Whether to compute what needs all directions of X, and not only those of the fit."""
+    if plan.std_errors is not None:
+        return plan.std_errors
+    return isinstance(problem, StreamedProblem) or min(problem.shape) <= _LARGE
 
 
 def _sigma(path: Path, index: int, plan: Plan) -> Interval | None:
@@ -686,7 +807,8 @@ def _path_table(analysis: Analysis, verbose: bool) -> Table:
         remarks.append(f"{len(places)} of {len(order)} models; --verbose shows all.")
     if analysis.cv is not None:
         remarks.append("RMSECV: root mean squared error of rows left out, by cross-validation.")
-    made.caption = " ".join(remarks) or None
+    remarks.append("X held fixed; sigma counts what a model leaves out as noise.")
+    made.caption = " ".join(remarks)
     made.caption_justify = "left"
     return made
 

@@ -164,6 +164,10 @@ class TableProblem(Problem):
         """What names these rows."""
         return self.rows.labels
 
+    def only(self, columns: Mask) -> "TableProblem":
+        """Return the same problem with 0 in all other columns, which then have no coefficient."""
+        return replace(self, X=self.X * columns)
+
     def after(self, steps: str) -> "TableProblem":
         """Return the same problem after a chain of preprocessing steps."""
         if steps == "none":
@@ -235,9 +239,14 @@ class Held:
         return any(one is not None for one in (self.file, self.rows, self.fraction))
 
 
-def read_problem(
+def read_problem(file: str, response: str, **options: Any) -> TableProblem:
+    """Read a table and take one response and its predictors out of it; see `read_problems`."""
+    return read_problems(file, [response], **options)[0]
+
+
+def read_problems(
     file: str,
-    response: str,
+    responses: Sequence[str],
     *,
     features: Sequence[str] = (),
     exclude: Sequence[str] = (),
@@ -247,18 +256,52 @@ def read_problem(
     exclude_rows: str | None = None,
     reading: Reading | None = None,
     held: Held | None = None,
-) -> TableProblem:
-    """Read a table and take response and predictors out of it.
+) -> list[TableProblem]:
+    """Read a table and take the responses, one at a time, and the predictors out of it.
 
-    The columns of ``groups`` and ``label`` are no predictors.
+    The columns of the other responses, of ``groups`` and of ``label`` are no predictors.
     """
     held, reading = (held or Held()).checked(), (reading or Reading()).checked()
-    require_apart(response, features, {"--groups": groups, "--id": label})
-    table = reading.with_response(file, [response], label)
-    target = find_response(table, response, reading)
+    for response in responses:
+        require_apart(response, features, {"--groups": groups, "--id": label})
+    table = reading.with_response(file, responses, label)
+    targets = [find_response(table, response, reading) for response in responses]
+    return [
+        _problem(
+            table,
+            target,
+            targets,
+            features=features,
+            exclude=exclude,
+            groups=groups,
+            label=label,
+            drop_missing=drop_missing,
+            exclude_rows=exclude_rows,
+            reading=reading,
+            held=held,
+        )
+        for target in targets
+    ]
+
+
+def _problem(
+    table: Table,
+    target: str,
+    targets: Sequence[str],
+    *,
+    features: Sequence[str],
+    exclude: Sequence[str],
+    groups: str | None,
+    label: str | None,
+    drop_missing: bool,
+    exclude_rows: str | None,
+    reading: Reading,
+    held: Held,
+) -> TableProblem:
+    others = [name for name in targets if name != target]
     with located(table):
         apart = [find_column(name, table.names) for name in (groups, label) if name is not None]
-        names, notes = _predictors(table, target, features, [*exclude, *apart])
+        names, notes = _predictors(table, target, features, [*exclude, *apart, *others])
     notes = (*table.notes, *notes)
     if len(table) < 2:
         raise InvalidInputError(in_file(table, "there is only 1 row; a fit needs more."))

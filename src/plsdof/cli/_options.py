@@ -55,6 +55,17 @@ Response = Annotated[
         show_default=False,
     ),
 ]
+Responses = Annotated[
+    list[str],
+    typer.Option(
+        "--response",
+        "-r",
+        metavar="COLUMN",
+        help="Column to be predicted. Repeat it for several, each with a model of its own.",
+        rich_help_panel=_TABLE,
+        show_default=False,
+    ),
+]
 Features = Annotated[
     list[str] | None,
     typer.Option(
@@ -302,6 +313,16 @@ Preprocesses = Annotated[
         rich_help_panel=_MODEL,
     ),
 ]
+Select = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SEARCH",
+        help="Select columns first: intervals:K (iPLS, the best of K intervals or all) or vip "
+        "(thresholds of variable importance). What the search costs is counted.",
+        show_default=False,
+        rich_help_panel=_MODEL,
+    ),
+]
 Test = Annotated[
     Path | None,
     typer.Option(
@@ -333,6 +354,16 @@ TestFraction = Annotated[
 ]
 Level = Annotated[
     float, typer.Option(metavar="P", help="Level of the intervals.", rich_help_panel=_MODEL)
+]
+StdErrors = Annotated[
+    bool | None,
+    typer.Option(
+        "--std-errors/--no-std-errors",
+        metavar=" ",  # not <bool>: a flag takes no value
+        help="Standard errors of the coefficients, and an interval of the noise level.",
+        show_default="unless rows and columns are more than 1000",
+        rich_help_panel=_MODEL,
+    ),
 ]
 AsJson = Annotated[
     bool,

@@ -15,6 +15,7 @@ from plsdof.cli._terminal import plural
 from plsdof.errors import InvalidInputError, PlsdofError
 from plsdof.files.columns import find_column, header_number, shortened, suggestion
 from plsdof.files.tables import Table, read_folder, read_table, shortened_path
+from plsdof.files.text import require_pandas
 
 Labels = npt.NDArray[np.str_]
 Mask = npt.NDArray[np.bool_]
@@ -121,14 +122,13 @@ def _joined(table: Table, other: Table, names: Sequence[str], label: str | None)
             )
         note = f"Joined with {where} by {shortened(key)}"
         note += f"; {plural(lost, 'row')} not found there." if lost else "."
-    frame = table.frame.copy(deep=False)
-    for name in names:
-        column = other.frame[name].iloc[np.where(places < 0, 0, places)].reset_index(drop=True)
-        frame[name] = column.where(places >= 0)
+    found = other.frame[list(names)].iloc[np.where(places < 0, 0, places)].reset_index(drop=True)
+    found = found.where((places >= 0)[:, None])
+    kept = [name for name in table.names if name not in names]
     return replace(
         table,
-        frame=frame,
-        names=tuple(dict.fromkeys([*table.names, *names])),
+        frame=require_pandas().concat([table.frame[kept], found], axis=1),
+        names=(*kept, *names),
         notes=(*table.notes, *other.notes, note),
     )
 

@@ -1,9 +1,11 @@
 """``plsdof fit``."""
 
 import io
+import re
 import shlex
 import sys
 import warnings
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ from plsdof.cli._data import (
     StreamedProblem,
     TableProblem,
     is_streamed,
-    read_problem,
+    read_problems,
     read_streamed,
     refuse_streamed,
 )
@@ -44,7 +46,7 @@ ENDINGS = {
 
 def fit(
     file: options.FileOrFolder,
-    response: options.Response,
+    response: options.Responses,
     features: options.Features = None,
     exclude: options.Exclude = None,
     groups: options.Groups = None,
@@ -77,6 +79,8 @@ def fit(
     intervals: options.Intervals = "normal",
     covariance: options.Covariance = "homoscedastic",
     permutations: options.Permutations = None,
+    std_errors: options.StdErrors = None,
+    select: options.Select = None,
     stability: options.Stability = False,
     as_json: options.AsJson = False,
     report: options.Report = None,
@@ -106,6 +110,8 @@ def fit(
         intervals=intervals,
         covariance=covariance,
         permutations=permutations,
+        std_errors=std_errors,
+        select=select,
     ).checked()
     held = Held(file=test, rows=test_rows, fraction=test_fraction).checked()
     _check_outputs(file, {"--report": report, "--plot": plot, "--model": model, "--out": tables})
@@ -124,43 +130,120 @@ def fit(
         "groups": groups,
         "exclude_rows": exclude_rows,
     }
-    problem: TableProblem | StreamedProblem
+    responses = list(dict.fromkeys(response))
+    problems: Sequence[TableProblem | StreamedProblem]
     if is_streamed(file, in_memory):
         tests = {"test": test, "test-rows": test_rows, "test-fraction": test_fraction}
         how = {name: value for name, value in vars(reading).items() if value}
         wanted = {**rows, **how, **tests, "report": report, "plot": plot}
         _refuse_streamed(file, plan, wanted)
         shown = not quiet and sys.stderr.isatty()
-        problem = read_streamed(file, response, **columns, scale=plan.scale, progress=shown)
+        problems = [
+            read_streamed(
+                file,
+                one,
+                **{**columns, "exclude": [*columns["exclude"], *responses]},
+                scale=plan.scale,
+                progress=shown,
+            )
+            for one in responses
+        ]
     else:
         with waiting("Reading the table", quiet=quiet):
-            problem = read_problem(
-                str(file), response, **columns, **rows, reading=reading, held=held
+            found = read_problems(
+                str(file), responses, **columns, **rows, reading=reading, held=held
             )
-            problem = problem.after(plan.preprocess)
-    # A pass over the files has a bar of its own.
-    passes = isinstance(problem, StreamedProblem) and problem.is_read_again
-    with waiting("Fitting", quiet=quiet or passes):
-        analysis = analyse(problem, plan)
-    # So has a report.
-    with waiting("Writing", quiet=quiet or passes or report is not None), warnings.catch_warnings():
-        # About the models it compares with, and characters a font lacks: the fit has its notes.
-        warnings.simplefilter("ignore")
-        written = _write(
-            problem, analysis, report=report, plot=plot, model=model, label=label, quiet=quiet
-        )
-        if tables is not None:
-            write_tables(_tables(problem, analysis, tables), tables)
-            written["tables"] = str(tables)
+            problems = [one.after(plan.preprocess) for one in found]
+    outputs = {"report": report, "plot": plot, "model": model}
+    endings = _file_endings([problem.response for problem in problems])
+    contents, sheets, pages = [], {}, {}
+    for problem in problems:
+        several = problem.response if len(problems) > 1 else ""
+        ending = endings[problem.response] if several else ""
+        # A pass over the files has a bar of its own.
+        passes = isinstance(problem, StreamedProblem) and problem.is_read_again
+        with waiting("Fitting", quiet=quiet or passes):
+            analysis = analyse(problem, plan)
+            if analysis.search is not None and isinstance(problem, TableProblem):
+                problem = problem.only(analysis.search.found.support)
+        files = {what: path and _named(path, ending) for what, path in outputs.items()}
+        # So has a report.
+        busy = waiting("Writing", quiet=quiet or passes or report is not None)
+        with busy, warnings.catch_warnings():
+            # About the models it compares with, and characters a font lacks: the fit has notes.
+            warnings.simplefilter("ignore")
+            written = _write(problem, analysis, **files, label=label, quiet=quiet)
+            if several and files["report"] is not None:
+                pages[problem.response] = files["report"].read_text(encoding="utf-8")
+                files["report"].unlink()
+                del written["report"]
+            if tables is not None:
+                for name, table in _tables(problem, analysis, tables).items():
+                    sheets[f"{several} {name}".strip()] = table
+        contents.append({**to_content(problem, analysis), "written": written})
+        if not as_json and not quiet:
+            screen = console()
+            screen.print(*(["\n"] if len(contents) > 1 else []), end="")
+            show_fit(screen, problem, analysis, verbose=verbose)
+            _show_written(written)
+    everything: dict[str, str] = {}
+    if tables is not None:
+        write_tables(sheets if tables.suffix.lower() == ".xlsx" else _stacked(sheets), tables)
+        everything["tables"] = str(tables)
+    if pages and report is not None:
+        from plsdof.report import combine_reports
+
+        combine_reports(report, pages)
+        everything["report"] = str(report)
     if as_json:
-        print_json("fit", {**to_content(problem, analysis), "written": written})
+        contents[0]["written"] |= everything
+        print_json("fit", contents[0] if len(contents) == 1 else {"responses": contents})
     elif not quiet:
-        screen = console()
-        show_fit(screen, problem, analysis, verbose=verbose)
-        if written:
-            screen.print()
-        for what, where in written.items():
-            remark(screen, f"Wrote the {what}", where)
+        _show_written(everything)
+
+
+def _show_written(written: dict[str, str]) -> None:
+    screen = console()
+    if written:
+        screen.print()
+    for what, where in written.items():
+        remark(screen, f"Wrote the {what}", where)
+
+
+def _named(file: Path, ending: str) -> Path:
+    """Return the name of the file of one of several responses."""
+    return file.with_name(f"{file.stem}-{ending}{file.suffix}") if ending else file
+
+
+def _file_endings(responses: Sequence[str]) -> dict[str, str]:
+    """Return what tells files of several responses apart.
+
+    Examples
+    --------
+    >>> _file_endings(["fat (%)", "ash", "fat / %"])
+    {'fat (%)': 'fat', 'ash': 'ash', 'fat / %': 'fat-3'}
+    """
+    found: dict[str, str] = {}
+    for number, name in enumerate(responses, start=1):
+        plain = re.sub(r"[^\w.]+", "-", name).strip("-.")[:60] or "response"
+        found[name] = f"{plain}-{number}" if plain in found.values() else plain
+    return found
+
+
+def _stacked(sheets: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Put the coefficients of several responses below each other, the response before them."""
+    if len(sheets) == 1:
+        return sheets
+    shared = [
+        name for name in next(iter(sheets.values())) if all(name in t for t in sheets.values())
+    ]
+    sizes = {title: len(table["name"]) for title, table in sheets.items()}
+    names = [title.removesuffix(" coefficients") for title, n in sizes.items() for _ in range(n)]
+    columns = {
+        name: np.concatenate([np.asarray(table[name]) for table in sheets.values()])
+        for name in shared
+    }
+    return {"coefficients": {"response": names, **columns}}
 
 
 def to_content(problem: Problem, analysis: Analysis) -> dict[str, Any]:
@@ -192,6 +275,7 @@ def to_content(problem: Problem, analysis: Analysis) -> dict[str, Any]:
             "message": chosen.message,
             "words": f"{why(analysis)} {noise_sentence(analysis)}",
         },
+        "search": _search(problem, analysis),
         "stability": _stability(analysis),
         "permutations": _permutations(analysis),
         "intervals": plan.intervals,
@@ -213,6 +297,22 @@ def _test(analysis: Analysis) -> dict[str, Any] | None:
     if test is None:
         return None
     return {"source": test.source, "rows": records(_test_columns(test))}
+
+
+def _search(problem: Problem, analysis: Analysis) -> dict[str, Any] | None:
+    search = analysis.search
+    if search is None:
+        return None
+    found = search.found
+    return {
+        "sets": records({"set": found.labels, "score": found.scores}),
+        "chosen": found.labels[found.chosen],
+        "columns": [name for name, one in zip(problem.names, found.support, strict=True) if one],
+        "dof_of_fixed_columns": found.path.dof[found.index],
+        "dof": search.dof.value,
+        "dof_std_error": search.dof.std_error,
+        "words": search.words,
+    }
 
 
 def _test_columns(test: TestSet) -> dict[str, Any]:
@@ -330,6 +430,7 @@ def _refuse_streamed(file: Path, plan: Plan, wanted: dict[str, Any]) -> None:
             "--intervals": plan.intervals != "normal",
             "--covariance": plan.covariance != "homoscedastic",
             "--preprocess": plan.preprocess != "none",
+            "--select": plan.select is not None,
             **{f"--{name.replace('_', '-')}": bool(value) for name, value in wanted.items()},
         },
     )
@@ -401,7 +502,6 @@ def _write_report(problem: TableProblem, analysis: Analysis, file: Path, quiet: 
         level=plan.level,
         notes=problem.notes,
         stability=analysis.frequency,
-        permutation=analysis.permutation,
         row_labels=problem.labels,
         row_numbers=problem.rows.numbers,
         groups=problem.groups,
@@ -409,7 +509,6 @@ def _write_report(problem: TableProblem, analysis: Analysis, file: Path, quiet: 
         preprocessing="" if problem.preprocessing is None else problem.preprocessing.steps,
         test=analysis.test,
         intervals=plan.intervals,
-        permutation=analysis.permutation,
         progress=not quiet and sys.stderr.isatty(),
     )
 

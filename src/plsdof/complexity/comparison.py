@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,9 @@ from plsdof.complexity._monte_carlo import weight_options
 from plsdof.complexity.regressors import degrees_of_freedom
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.selection.cross_validation import CrossValidation, cross_validate
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -109,7 +112,7 @@ class Comparison:
             **self.criteria,
         }
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> "DataFrame":
         """Return the table as a pandas data frame."""
         return data_frame(self.columns())
 

@@ -5,9 +5,10 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse
 from sklearn.base import (
     BaseEstimator,
@@ -52,8 +53,11 @@ from plsdof.inference.intervals import (
 from plsdof.inference.resampling import leave_out
 from plsdof.inference.summary import Summary, summarize
 from plsdof.selection.agreement import GROUPS_REMARK
-from plsdof.selection.cross_validation import cross_validate
+from plsdof.selection.cross_validation import CrossValidation, cross_validate
 from plsdof.selection.folds import group_codes, make_folds
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 # What all estimators share: one response or several columns of them, and linear prediction
 # -----------------------------------------------------------------------------------------
@@ -68,9 +72,16 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     entry per column, also if there is one column only.
     """
 
+    # As they are for one response; those of several columns of y are arrays or tuples.
     coef_: Array
-    intercept_: Any
-    index_: Any
+    intercept_: float
+    index_: int
+    dof_: float
+    noise_std_: float
+    selection_: Selection | None
+    response_names_: tuple[str, ...] | None
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[np.object_]
     _path_takes_sparse = False
 
     def predict(self, X: Any) -> Array:
@@ -319,6 +330,8 @@ class PathRegressor(ResponseRegressor):
     """
 
     paths_: tuple[Any, ...]
+    cv_results_: CrossValidation | None
+    average_: Average | None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit all models and choose one.
@@ -361,8 +374,12 @@ class PathRegressor(ResponseRegressor):
         return self
 
     @property
-    def path_(self) -> Any:
+    def path_(self) -> Path:
         """The path of the only response; with several responses see ``paths_``."""
+        path: Path = self._only_path()
+        return path
+
+    def _only_path(self) -> Any:
         paths = self._on_paths()
         if len(paths) > 1:
             raise AttributeError(
@@ -392,7 +409,7 @@ class PathRegressor(ResponseRegressor):
         distribution: str = "t",
         covariance: str = "homoscedastic",
         progress: bool = False,
-    ) -> Any:
+    ) -> "Array | DataFrame":
         """Lower and upper limits for a new observation, or for the mean, at each row. (n_new, 2).
 
         Parameters
@@ -477,7 +494,7 @@ class PathRegressor(ResponseRegressor):
         covariance: str = "homoscedastic",
         kind: str = "expected",
         method: str = "analytic",
-    ) -> Any:
+    ) -> "Array | DataFrame":
         """Confidence intervals of the coefficients, (p, 2).
 
         Parameters
@@ -753,7 +770,7 @@ class ComponentRegressor(PathRegressor):
     """A regressor that chooses a number of components."""
 
     @property
-    def n_components_(self) -> Any:
+    def n_components_(self) -> int:
         """Number of components of the chosen model; (q,) array if y had columns.
 
         Of an average the weighted mean.
@@ -761,7 +778,8 @@ class ComponentRegressor(PathRegressor):
         self._require_fitted()
         if self.average_ is None:
             return self.index_
-        return self._one_or_array([float(path.parameters[i]) for path, i in self._chosen()])
+        means: int = self._one_or_array([float(path.parameters[i]) for path, i in self._chosen()])
+        return means
 
     def fixed_parameters(self, index: int) -> dict[str, Any]:
         """Return the parameters with which a fit has so many components, and chooses nothing."""

@@ -18,9 +18,15 @@ from plsdof.estimators.base import (
     ScoresMixin,
     Splits,
 )
-from plsdof.selection.tuning import tune
-from plsdof.variants.kernel import KernelFunction, PositivePart, kernel_pls_path, positive_kernel
-from plsdof.variants.penalized import penalized_pls_path
+from plsdof.selection.tuning import Tuning, tune
+from plsdof.variants.kernel import (
+    KernelFunction,
+    KernelPLSPath,
+    PositivePart,
+    kernel_pls_path,
+    positive_kernel,
+)
+from plsdof.variants.penalized import PenalizedPLSPath, penalized_pls_path
 from plsdof.variants.several_responses import refit_columns
 
 # Regressors that choose one more parameter together with the number of components
@@ -34,7 +40,7 @@ class TunedRegressor(ScoresMixin, ComponentRegressor):
     `_fit_paths`) and with which further options (`_method_options`).
     """
 
-    joint_selection_: Any
+    joint_selection_: Tuning | None
 
     def _options(self, n: float) -> dict[str, Any]:
         given = {} if self._several() else {self._joint_name: getattr(self, self._joint_name)}
@@ -229,17 +235,24 @@ class KernelPLSRegressor(TunedRegressor):
     def predict(self, X: Any) -> Array:
         """Predict with the chosen model. Shape (n_new,), or (n_new, q) if y had columns."""
         X = self._new_rows(X)
-        if self.gamma_ is None or np.ndim(self.gamma_) == 0 or len(set(self.gamma_)) == 1:
+        if self.gamma_ is None or np.unique(np.asarray(self.gamma_)).size == 1:
             values = self.paths_[0].check_new_rows(X)
             return np.asarray(values @ self.dual_coef_ + self.intercept_)
         columns = [path.check_new_rows(X) @ path.coef[index] for path, index in self._chosen()]
         return np.asarray(np.column_stack(columns) + self.intercept_)
 
     @property
-    def gamma_(self) -> Any:
+    def path_(self) -> KernelPLSPath:
+        """All models of the only response; with several responses see ``paths_``."""
+        path: KernelPLSPath = self._only_path()
+        return path
+
+    @property
+    def gamma_(self) -> float | None:
         """Inverse width of the chosen model; (q,) array if y had columns."""
         widths = [path.kernel.gamma for path, _ in self._chosen()]
-        return None if widths[0] is None else self._one_or_array(widths)
+        gamma: float | None = None if widths[0] is None else self._one_or_array(widths)
+        return gamma
 
     @property
     def _precomputed(self) -> bool:
@@ -374,9 +387,16 @@ class PenalizedPLSRegressor(LinearScoresMixin, TunedRegressor):
         self.n_jobs = n_jobs
 
     @property
-    def strength_(self) -> Any:
+    def path_(self) -> PenalizedPLSPath:
+        """All models of the only response; with several responses see ``paths_``."""
+        path: PenalizedPLSPath = self._only_path()
+        return path
+
+    @property
+    def strength_(self) -> float:
         """Strength of the chosen model; (q,) array if y had columns."""
-        return self._one_or_array([float(path.strength) for path, _ in self._chosen()])
+        strength: float = self._one_or_array([float(path.strength) for path, _ in self._chosen()])
+        return strength
 
     def _method_options(self) -> dict[str, Any]:
         return {

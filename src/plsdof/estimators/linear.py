@@ -1,14 +1,18 @@
 """scikit-learn estimators for PLS, PCR and ridge: thin shells around the paths."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plsdof._core.criteria import Noise
 from plsdof._core.fit import default_alphas, pcr_path, pls_path, ridge_path
-from plsdof._core.path import Path
+from plsdof._core.inputs import Array
+from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath
 from plsdof.chemometrics.variables import vip
 from plsdof.estimators.base import ComponentRegressor, LinearScoresMixin, PathRegressor
 from plsdof.inference.intervals import name_features
 from plsdof.variants.several_responses import pcr_paths, pls_paths, ridge_paths
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
 
 
 class _LinearComponents(ComponentRegressor):
@@ -120,7 +124,13 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents):
     _fit_path = staticmethod(pls_path)
     _fit_paths = staticmethod(pls_paths)
 
-    def vip(self) -> Any:
+    @property
+    def path_(self) -> PLSPath:
+        """All models of the only response; with several responses see ``paths_``."""
+        path: PLSPath = self._only_path()
+        return path
+
+    def vip(self) -> "Array | Series[float] | DataFrame":
         """Return the variable importance of the chosen model, `chemometrics.vip`. Shape (p,).
 
         A pandas series with one named entry per feature if the model was fitted on a data frame
@@ -129,7 +139,9 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents):
         """
         values = self._one_or_array([vip(path, index) for path, index in self._on_paths()])
         features = getattr(self, "feature_names_in_", None)
-        return name_features(values, features, self.response_names_)
+        named: Array | Series[float] | DataFrame
+        named = name_features(values, features, self.response_names_)
+        return named
 
 
 class PCRegressor(LinearScoresMixin, _LinearComponents):
@@ -149,6 +161,12 @@ class PCRegressor(LinearScoresMixin, _LinearComponents):
 
     _fit_path = staticmethod(pcr_path)
     _fit_paths = staticmethod(pcr_paths)
+
+    @property
+    def path_(self) -> PCRPath:
+        """All models of the only response; with several responses see ``paths_``."""
+        path: PCRPath = self._only_path()
+        return path
 
 
 class RidgeRegressor(PathRegressor):
@@ -209,9 +227,16 @@ class RidgeRegressor(PathRegressor):
         self.n_jobs = n_jobs
 
     @property
-    def alpha_(self) -> Any:
+    def path_(self) -> RidgePath:
+        """All models of the only response; with several responses see ``paths_``."""
+        path: RidgePath = self._only_path()
+        return path
+
+    @property
+    def alpha_(self) -> float:
         """Penalty of the chosen model; (q,) array if y had columns."""
-        return self._one_or_array([float(path.parameters[i]) for path, i in self._chosen()])
+        alpha: float = self._one_or_array([float(path.parameters[i]) for path, i in self._chosen()])
+        return alpha
 
     def _fixed_index(self, path: Path) -> int:  # noqa: ARG002
         return 0

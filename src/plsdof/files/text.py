@@ -91,6 +91,8 @@ SEPARATORS = (",", ";", "\t", "|")
 # Runs of white space; looked at only if no other separator explains the file.
 WHITE_SPACE = r"\s+"
 _SAMPLE_LINES = 40
+# Of wide tables fewer lines say enough.
+_FEWEST_LINES, _SAMPLE_BYTES = 12, 1 << 18
 _HEAD = 1 << 20
 # The first line of files that are written for Excel.
 _SEPARATOR_LINE = re.compile(r'"?sep=([,;\t|])"?[ \t]*(\r\n|\r|\n|$)', re.IGNORECASE)
@@ -739,7 +741,9 @@ def _numeric_share(body: Cells, mark: str) -> float:
 def _sample(content: bytes, encoding: str, above: int = 0) -> str:
     line_end = b"\n" if b"\n" in content[:_HEAD] or b"\r" not in content[:_HEAD] else b"\r"
     end = -1
-    for _ in range(above + _SAMPLE_LINES):
+    for line in range(above + _SAMPLE_LINES):
+        if line >= above + _FEWEST_LINES and end > _SAMPLE_BYTES:
+            break
         following = content.find(line_end, end + 1)
         if following < 0:
             end = len(content)

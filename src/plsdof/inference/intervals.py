@@ -9,7 +9,7 @@ so in one line (``assumptions``). What to use instead: kind "truth", method "jac
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import gammaincinv, ndtr, ndtri, stdtr, stdtrit  # scipy.stats takes a second
@@ -40,6 +40,9 @@ from plsdof.inference._covariance import (
 )
 from plsdof.inference.conformal import conformal_critical, conformal_scores, jackknife_plus
 from plsdof.inference.resampling import LeftOut, leave_out, residual_bootstrap
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 # Names of responses and features on what the estimators return
 # -------------------------------------------------------------
@@ -180,7 +183,7 @@ class CoefficientInference:
     assumptions: str
     names: tuple[str, ...] | None
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> "DataFrame":
         """Return a pandas data frame with one row per coefficient, named if the features are.
 
         The intercept, which is not tested, is left out; the column "null" says what is tested.
@@ -239,7 +242,7 @@ class Interval:
     names: tuple[Any, ...] | None = None
     assumptions: str = ""
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> "DataFrame":
         """Return a pandas data frame with one row per entry, named if the entries are."""
         columns = ("center", "std_error", "lower", "upper")
         return data_frame({name: getattr(self, name) for name in columns}, self.names)
@@ -679,8 +682,11 @@ def _truth(
 # Noise
 # -----
 
-# The kurtosis of the noise is taken at this many standard errors above its estimate.
-_KURTOSIS_MARGIN = 1.28
+# The kurtosis of the noise is taken at this many standard errors above its estimate: a sample
+# from a heavy-tailed distribution that happens to have no outlier looks like a normal one.
+_KURTOSIS_MARGIN = 3.0
+# Fewer degrees of freedom would say nothing about the variance.
+_LEAST_DF = 4.0
 
 
 def noise_interval(
@@ -707,10 +713,11 @@ def noise_interval(
     level : float
         Confidence level.
     robust : bool
-        Estimate kappa from the studentised residuals, with 1.28 standard errors added on the log
-        scale because it is underestimated under heavy tails; at least 0. False takes 0, which is
-        right for normal noise only: under t noise with 3 degrees of freedom such intervals cover
-        57 % instead of 95.
+        Estimate kappa from the studentised residuals, with three standard errors added on the log
+        scale because it is underestimated under heavy tails; at least 0, and nu at least 4. Under
+        normal noise the interval is then about 20 % wider. False takes 0, which is right for
+        normal noise only: under t noise with 3 degrees of freedom such intervals cover 48 to 64 %
+        instead of 95, and the robust ones 86 to 90.
 
     Returns
     -------
@@ -739,7 +746,8 @@ def noise_interval(
     if robust:
         share = residual_share(path, m)
         excess = _upper_excess_kurtosis(path, m, share)
-        nu = 2.0 / (2.0 / nu + excess * float(np.sum(share**2)) / float(share.sum()) ** 2)
+        spread = 2.0 / nu + excess * float(np.sum(share**2)) / float(share.sum()) ** 2
+        nu = max(2.0 / spread, min(nu, _LEAST_DF))
     tail = (1 - as_fraction(level, "level")) / 2
     lower, upper = estimate * nu / (2 * gammaincinv(nu / 2, [1 - tail, tail]))
     noise = "noise of any kurtosis" if robust else "normal noise"

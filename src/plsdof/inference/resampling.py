@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,9 @@ from plsdof.errors import (
     warn_caller,
 )
 from plsdof.selection.folds import Fold, make_folds
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Choose = Callable[[Path], int]
 # Numbers that the recursion holds at once for responses drawn again: 32 MB.
@@ -101,7 +104,7 @@ class Resampled:
         tail = (1 - as_fraction(level, "level")) / 2
         return np.quantile(self.replicates, [tail, 1 - tail], axis=0).T
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> "DataFrame":
         """Return a pandas data frame: coefficient, standard error, t, df, p and the null."""
         columns = {
             "coef": self.coef,

@@ -69,7 +69,7 @@ class Summary:
         return as_html(
             str(self.facts.get("model", "Summary")),
             columns,
-            notes=["; ".join(facts)],
+            notes=["; ".join(facts), *filter(None, [self.assumptions])],
             curve=Curve(
                 lines={"coef": (np.arange(len(coef)), coef)},
                 x_label="feature",

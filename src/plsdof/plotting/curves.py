@@ -286,7 +286,7 @@ class ErrorDisplay:
     >>> path, cv = pls_path(X, y), cross_validate(X, y)
     >>> display = ErrorDisplay.from_path(path, cv=cv)
     >>> display.errors["RMSECV"][:3].round(2)
-    array([8.18, 4.85, 4.63])
+    array([8.19, 4.84, 4.62])
     """
 
     parameters: Array

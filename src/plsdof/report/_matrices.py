@@ -131,7 +131,7 @@ def components(subject: Subject, rows: Places) -> dict[str, Any] | None:
     The page computes contributions from it as `plsdof.chemometrics.contributions` does:
     e = x - P t for Q, and x_k sum_j R_kj t_j / s_j^2 for T^2.
     """
-    path = subject.pls_path
+    path = subject.component_path
     if path is None or len(path.dof) < 2:
         return None
     path = path.complete()
@@ -189,12 +189,12 @@ def _groups(subject: Subject, rows: Places) -> list[str]:
 
 def importance(subject: Subject, index: int) -> dict[str, Any]:
     """Return VIP and selectivity ratio of the drawn predictors; None for other methods."""
-    if subject.pls_path is None or index == 0:
+    if subject.component_path is None or index == 0:
         return {"vip": None, "selectivity": None, "selectivity_limit": None}
     drawn = subject.shown_features
-    ratio = selectivity_ratio_test(subject.pls_path, index, subject.level)
+    ratio = selectivity_ratio_test(subject.component_path, index, subject.level)
     return {
-        "vip": packed(vip(subject.pls_path, index)[drawn]),
+        "vip": packed(vip(subject.component_path, index)[drawn]),
         "selectivity": packed(ratio.values[drawn]),
         "selectivity_limit": rounded_one(ratio.limit),
     }

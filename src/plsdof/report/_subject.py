@@ -160,7 +160,7 @@ class Subject:
         return np.asarray(self.features.std(axis=0, ddof=1))
 
     @property
-    def pls_path(self) -> PLSPath | None:
+    def component_path(self) -> PLSPath | None:
         """The path if it is one of plain PLS, which T^2, Q and studentised residuals need."""
         return self.path if type(self.path) is PLSPath else None
 

@@ -38,6 +38,7 @@ from plsdof.plotting.rows import left_out_predictions
 from plsdof.plotting.style import is_curve, model_words, readable, spans_decades
 from plsdof.report._matrices import components, importance, spectra
 from plsdof.report._subject import MOST_ROWS, Subject, evenly_spaced, rounded, rounded_one
+from plsdof.selection.agreement import GROUPS_REMARK, agreement
 from plsdof.selection.cross_validation import CrossValidation
 
 # The numbers of the rows: fit, residual, leverage and distances from the model
@@ -92,7 +93,7 @@ def row_facts(subject: Subject, sample: RowSample) -> dict[str, Any]:
         "observed": rounded(subject.y[sample.places]),
         "total": sample.total,
         "q_limit": _Q_LIMIT,
-        "kinds": KINDS if subject.pls_path is not None else {"leverage": KINDS["leverage"]},
+        "kinds": KINDS if subject.component_path is not None else {"leverage": KINDS["leverage"]},
     }
 
 
@@ -125,7 +126,7 @@ def _left_out(subject: Subject, index: int) -> Array | None:
 
 
 def _row_numbers(subject: Subject, index: int) -> _RowNumbers:
-    fitted, pls = subject.path.fitted[index], subject.pls_path
+    fitted, pls = subject.path.fitted[index], subject.component_path
     fit = {"fitted": fitted, "residual": subject.y - fitted}
     if pls is None:
         found = {"leverage": _leverage(subject, index)}
@@ -567,7 +568,7 @@ def _notes(subject: Subject) -> list[str]:
     dof, n = float(path.dof[index]), path.spectrum.n
     said = _remarks(subject.selection)
     notes = [*subject.notes, said, _constant_columns(subject), path.message]
-    notes.append("" if subject.cv is None else subject.cv.message)
+    notes += [] if subject.cv is None else _doubts(subject, subject.cv)
     by_rule = subject.selection.rule != "given" and "last model" not in said
     is_last = subject.chosen == len(subject.order) - 1 and len(subject.order) > 1
     if is_last and by_rule and not _is_complete(path):
@@ -583,11 +584,17 @@ def _notes(subject: Subject) -> list[str]:
     return list(dict.fromkeys(readable(note, 400) for note in notes if note))
 
 
+def _doubts(subject: Subject, cv: CrossValidation) -> list[str]:
+    """Return what cross-validation says against the choice, and against itself."""
+    found = [cv.message, "" if cv.groups is None else GROUPS_REMARK]
+    if subject.selection.rule != "average":
+        found += agreement(subject.path, subject.selection, cv)
+    return found
+
+
 def _remarks(selection: Selection) -> str:
-    """Return what is unusual about a choice: its message without what the page says anyway."""
-    if selection.rule == "given" or selection.criterion.startswith("cv-"):
-        return ""
-    return selection.message.partition("Degrees of Freedom). ")[2]
+    """Return what is unusual about a choice that was made."""
+    return "" if selection.rule == "given" else " ".join(selection.remarks)
 
 
 def _is_complete(path: Path) -> bool:

@@ -126,7 +126,7 @@ def write_report(
     """
     check_writable(file)
     model = as_fitted(path, selection, cv)
-    plotly = _plotly_script()
+    plotly = plotly_script()
     subject = make_subject(
         model,
         X=X,
@@ -175,7 +175,7 @@ def render(content: dict[str, Any], *, plotly: str, command: str) -> str:
         styles=Markup(_own_file("report.css")),
         plotly_script=Markup(plotly),
         own_script=Markup(own),
-        script_hashes=[_hash(plotly), _hash(own)],
+        script_hashes=[script_hash(plotly), script_hash(own)],
     )
 
 
@@ -211,7 +211,8 @@ def _visible(command: str) -> str:
     return "".join(c if is_harmless(c) or c in "\n\t" else f"\\u{ord(c):04x}" for c in command)
 
 
-def _plotly_script() -> str:
+def plotly_script() -> str:
+    """Return the library that draws, as it stands in every page."""
     try:
         from plotly.offline import get_plotlyjs
     except ImportError as error:
@@ -246,7 +247,8 @@ def _own_file(name: str) -> str:
     return resources.files("plsdof.report").joinpath("templates", name).read_text(encoding="utf-8")
 
 
-def _hash(script: str) -> str:
+def script_hash(script: str) -> str:
+    """Return what a content security policy allows a script by."""
     digest = hashlib.sha256(script.encode("utf-8")).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from plsdof._core.inputs import Array, as_choice, as_matrix, as_response, opened
 from plsdof._core.path import Path
 from plsdof._core.work import run_each
 from plsdof.selection.folds import Fold, make_folds
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -38,7 +41,7 @@ class CorrectedError:
     train_error: Array
     corrected_error: Array
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> "DataFrame":
         """Return a pandas data frame with one row per model."""
         columns = {self.parameter_name: parameter_column(self.parameters, self.parameter_name)}
         names = ("cv_error", "train_error", "corrected_error")

@@ -14,7 +14,7 @@ mean squared error.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,9 @@ from plsdof.selection._fold_fits import FoldFit, FoldProblem
 from plsdof.selection._fold_moments import fits_from_moments
 from plsdof.selection._fold_products import fits_from_kernel, fits_from_products
 from plsdof.selection.folds import Fold, Integers, group_codes, make_folds
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 # Errors and correlations of predictions, fold by fold and for all models at once
 # -------------------------------------------------------------------------------
@@ -396,7 +399,7 @@ class CrossValidation:
             f"(score {scores[index]:.4g}).{note}",
         )
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> "DataFrame":
         """Return a pandas data frame with one row per model, in the order of ``parameters``."""
         parameters = parameter_column(self.parameters, self.parameter_name)
         measures = {name: getattr(self, name) for name in _COLUMNS}

@@ -16,6 +16,7 @@ from functools import cached_property, lru_cache, partial
 from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import scipy.linalg
 from scipy.linalg import lapack
 
@@ -272,7 +273,7 @@ def spline_basis(
     *,
     n_knots: int = 10,
     degree: int = 3,
-    knots: str = "uniform",
+    knots: str | npt.ArrayLike = "uniform",
     extrapolation: str = "linear",
 ) -> SplineBasis:
     """Replace every column of X by B-splines (needs scikit-learn).
@@ -284,8 +285,8 @@ def spline_basis(
     ----------
     X : (n, p) array or data frame
     n_knots, degree, knots, extrapolation
-        Of scikit-learn's SplineTransformer. Difference penalties mean smoothness of the function
-        for equidistant knots ("uniform").
+        Of scikit-learn's SplineTransformer; ``knots`` may be an array (n_knots, p) of places.
+        Difference penalties mean smoothness of the function for equidistant knots ("uniform").
 
     References
     ----------

@@ -1,0 +1,89 @@
+"""Reports of several responses in one file, with a switch."""
+
+import os
+import re
+from collections.abc import Mapping
+
+from plsdof.errors import InvalidInputError
+from plsdof.files.writing import atomic_write
+from plsdof.plotting.style import readable
+from plsdof.report.document import as_embedded_json, plotly_script, script_hash
+
+_TOKEN = "@plotly@"
+_HASH = re.compile(r"'(sha256-[A-Za-z0-9+/=]+)'")
+_SCRIPT = """
+const pages = JSON.parse(document.getElementById("pages").textContent);
+const frame = document.getElementById("report");
+const buttons = Array.from(document.querySelectorAll("nav button"));
+function show(i) {
+  buttons.forEach((one, j) => one.setAttribute("aria-pressed", String(i === j)));
+  frame.title = buttons[i].textContent;
+  frame.srcdoc = pages.pages[i].split(pages.token).join(pages.shared);
+}
+buttons.forEach((one, i) => one.addEventListener("click", () => show(i)));
+show(0);
+"""
+_STYLES = """
+:root { color-scheme: light dark; font: 16px system-ui, sans-serif; }
+html, body { height: 100%; margin: 0; }
+body { display: flex; flex-direction: column; }
+nav { display: flex; flex-wrap: wrap; gap: .5rem; padding: .5rem 1rem; }
+button { font: inherit; padding: .4rem .9rem; max-width: 100%; overflow-wrap: anywhere; }
+button[aria-pressed="true"] { font-weight: bold; outline: 2px solid; }
+iframe { flex: 1; width: 100%; border: 0; }
+"""
+
+
+def combine_reports(file: str | os.PathLike[str], pages: Mapping[str, str]) -> None:
+    """Write pages made by `write_report`, named by their responses, as one file with a switch.
+
+    What all pages have in common, the library that draws, is in the file once. The page needs no
+    network and runs its own scripts only, as the pages themselves do.
+
+    Parameters
+    ----------
+    file : path
+    pages : mapping from str to str
+        The names on the switch, and the pages.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder) / "all.html"
+    ...     combine_reports(file, {"fat": "<p>one</p>", "ash": "<p>two</p>"})
+    ...     file.read_text(encoding="utf-8").count("<button")
+    2
+    """
+    if not pages:
+        raise InvalidInputError("there is no page to combine; give at least one.")
+    from markupsafe import escape
+
+    shared = plotly_script()
+    hashes = [script_hash(_SCRIPT)]
+    for page in pages.values():
+        # A page inside this one obeys both policies, so this one has to allow its scripts.
+        hashes += [one for one in _HASH.findall(page) if one not in hashes]
+    content = {
+        "token": _TOKEN,
+        "shared": shared,
+        "pages": [page.replace(shared, _TOKEN) for page in pages.values()],
+    }
+    buttons = "".join(
+        f'<button type="button">{escape(readable(name, 60))}</button>' for name in pages
+    )
+    allowed = " ".join(f"'{one}'" for one in hashes)
+    text = (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; base-uri '
+        "'none'; form-action 'none'; img-src data:; style-src 'unsafe-inline'; "
+        f'script-src {allowed}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n<title>Models of several responses'
+        f'</title>\n<link rel="icon" href="data:,">\n<style>{_STYLES}</style>\n</head>\n<body>\n'
+        f'<nav aria-label="Responses">{buttons}</nav>\n<iframe id="report"></iframe>\n'
+        f'<script type="application/json" id="pages">{as_embedded_json(content)}</script>\n'
+        f"<script>{_SCRIPT}</script>\n</body>\n</html>\n"
+    )
+    with atomic_write(file) as stream:
+        stream.write(text.encode("utf-8", errors="replace"))

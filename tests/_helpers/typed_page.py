@@ -1,0 +1,202 @@
+"""A page of user code that touches every public name, for type checkers.
+
+`assert_type` fails for Any, so that everything a user gets has a type that editors know.
+"""
+
+from pathlib import Path as File
+from typing import assert_type
+
+import numpy as np
+import numpy.typing as npt
+
+import plsdof
+from plsdof import (
+    chemometrics,
+    complexity,
+    datasets,
+    estimators,
+    files,
+    inference,
+    large,
+    paper,
+    plotting,
+    report,
+    selection,
+    variants,
+)
+from plsdof.errors import InvalidInputError, PlsdofError, RankExhaustedWarning
+
+Array = npt.NDArray[np.float64]
+
+
+def paths(X: Array, y: Array) -> None:
+    path = plsdof.pls_path(X, y, 5)
+    assert_type(path, plsdof.PLSPath)
+    assert_type(path.dof, Array)
+    assert_type(path.coef, Array)
+    assert_type(path.x_scores, Array)
+    assert_type(path.predict(X), Array)
+    assert_type(path.transform(X), Array)
+    assert_type(path.predict_components(X, [1, 2]), Array)
+    choice = path.select("bic", rule="first-minimum")
+    assert_type(choice, selection.Selection)
+    assert_type(choice.n_components, int)
+    assert_type(choice.message, str)
+    assert_type(plsdof.pcr_path(X, y), plsdof.PCRPath)
+    assert_type(plsdof.ridge_path(X, y), plsdof.RidgePath)
+    assert_type(plsdof.kernel_pls_path(X, y), variants.KernelPLSPath)
+    assert_type(plsdof.penalized_pls_path(X, y), variants.PenalizedPLSPath)
+    assert_type(plsdof.pls2_path(X, X), variants.PLS2Path)
+    every: plsdof.Path = path
+    assert_type(every.coef_std_error(2), Array)
+    assert_type(variants.pls_paths(X, X), variants.ResponsePaths[plsdof.PLSPath])
+    assert_type(variants.pcr_paths(X, X), variants.ResponsePaths[plsdof.PCRPath])
+    assert_type(variants.ridge_paths(X, X), variants.ResponsePaths[plsdof.RidgePath])
+    assert_type(variants.select_kernel(X, y), selection.Tuning)
+    assert_type(variants.select_strength(X, y), selection.Tuning)
+    assert_type(variants.spline_basis(X).features, Array)
+    print(variants.cross_validate_pls2, variants.PLS2CrossValidation)
+    print(variants.kernel_pls_path, variants.penalized_pls_path, variants.pls2_path)
+    warned: type[Warning] = variants.IndefiniteKernelWarning
+    assert warned is not RankExhaustedWarning
+
+
+def models(X: Array, y: Array, file: File) -> None:
+    model = plsdof.PLSRegressor().fit(X, y)
+    assert_type(model, plsdof.PLSRegressor)
+    assert_type(model.n_components_, int)
+    assert_type(model.dof_, float)
+    assert_type(model.noise_std_, float)
+    assert_type(model.coef_, Array)
+    assert_type(model.intercept_, float)
+    assert_type(model.path_, plsdof.PLSPath)
+    assert_type(model.predict(X), Array)
+    assert_type(model.transform(X), Array)
+    assert_type(model.x_loadings_, Array)
+    assert_type(model.summary(), inference.Summary)
+    assert_type(model.selection_, selection.Selection | None)
+    assert_type(model.cv_results_, selection.CrossValidation | None)
+    print(round(model.dof_, 2), np.asarray(model.conf_int()), np.asarray(model.vip()))
+    print(np.asarray(model.predict_interval(X, level=0.9)))
+    assert_type(plsdof.PCRegressor(2).fit(X, y).path_, plsdof.PCRPath)
+    assert_type(plsdof.RidgeRegressor().fit(X, y).alpha_, float)
+    assert_type(plsdof.KernelPLSRegressor().fit(X, y).gamma_, float | None)
+    assert_type(plsdof.PenalizedPLSRegressor().fit(X, y).strength_, float)
+    assert_type(plsdof.PLS2Regressor().fit(X, X).dof_, float)
+    for kind in (estimators.PLSRegressor, estimators.PCRegressor, estimators.RidgeRegressor):
+        print(kind().fit(X, y).predict(X).shape)
+    print(estimators.KernelPLSRegressor, estimators.PenalizedPLSRegressor)
+    print(estimators.PLS2Regressor, estimators.make_spline_pls())
+    plsdof.save_model(model, file)
+    assert_type(plsdof.load_model(file), files.PortableModel)
+    assert_type(files.detach(model).predict(X), Array)
+    files.save_model(files.load_model(file), file)
+    plsdof.write_report(file, model, X=X, y=y)
+    report.write_report(file, model, X=X, y=y)
+    assert_type(files.read_table(file), files.Table)
+    print(files.read_folder)
+    blocks: files.FileBlocks = files.file_blocks(file, "y")
+    print(blocks)
+
+
+def choices(X: Array, y: Array) -> None:
+    result = plsdof.cross_validate(X, y)
+    assert_type(result, selection.CrossValidation)
+    assert_type(result.mean_error, Array)
+    assert_type(result.select().n_components, int)
+    assert_type(selection.randomization_test(result), selection.RandomizationTest)
+    assert_type(selection.corrected_error(X, y), selection.CorrectedError)
+    path = plsdof.pls_path(X, y)
+    assert_type(selection.selection_frequency(path), selection.SelectionFrequency)
+    folds: list[selection.Fold] = list(selection.make_folds(X, y, 5))
+    assert_type(folds[0].test, npt.NDArray[np.intp])
+    assert_type(selection.cross_validate(X, y).rmse, Array)
+    print(selection.criteria, selection.Tuning, selection.agreement)
+    assert_type(path.average(), selection.Average)
+    assert_type(path.leave_one_out(), selection.LeaveOneOut)
+    table = plsdof.compare_paths(X, y)
+    assert_type(table, complexity.Comparison)
+    assert_type(complexity.compare_paths(X, y).dof, Array)
+    found = plsdof.degrees_of_freedom(path, y=y, model=2)
+    assert_type(found, complexity.DegreesOfFreedom)
+    print(complexity.degrees_of_freedom, complexity.benchmark, complexity.Benchmark)
+    assert_type(plsdof.dof_lower_bound(X), float | None)
+    assert_type(complexity.dof_lower_bound(X), float | None)
+    assert_type(complexity.mean_absolute_correlation(X), float)
+
+
+def certainty(X: Array, y: Array) -> None:
+    path, model = plsdof.pls_path(X, y), plsdof.PLSRegressor(2).fit(X, y)
+    tests = inference.coefficient_inference(path, 2)
+    assert_type(tests, inference.CoefficientInference)
+    assert_type(inference.prediction_interval(model, X_new=X), inference.Interval)
+    assert_type(inference.noise_interval(path, 2), inference.Interval)
+    assert_type(inference.simultaneous_band(model), inference.Interval)
+    assert_type(inference.jackknife(X, y, 2), inference.Resampled)
+    assert_type(inference.residual_bootstrap(path, y, 2), inference.Resampled)
+    assert_type(inference.summarize(path, 2, tests, None), inference.Summary)
+    assert_type(inference.permutation_test(path), inference.PermutationTest)
+    assert_type(inference.leave_out(path, 2), inference.LeftOut)
+    assert_type(inference.satterthwaite(path, 2), float)
+    print(inference.conformal_scores(path, 2))
+
+
+def chemists(X: Array, y: Array) -> None:
+    path, model = plsdof.pls_path(X, y), plsdof.PLSRegressor(2).fit(X, y)
+    assert_type(chemometrics.vip(model), Array)
+    assert_type(chemometrics.selectivity_ratio(path, 2), Array)
+    assert_type(chemometrics.selectivity_ratio_test(path, 2), chemometrics.Diagnostic)
+    assert_type(chemometrics.explained_variance(path), chemometrics.ExplainedVariance)
+    assert_type(chemometrics.hotelling_t2(model), chemometrics.Diagnostic)
+    assert_type(chemometrics.q_residuals(model), chemometrics.Diagnostic)
+    assert_type(chemometrics.outliers(model, y=y), chemometrics.OutlierTable)
+    assert_type(chemometrics.contributions(model), chemometrics.Contributions)
+    print(chemometrics.figures_of_merit, chemometrics.FiguresOfMerit, chemometrics.TestSet)
+    print(chemometrics.left_out_rows, chemometrics.LeftOutRows)
+    print(chemometrics.preprocessed, chemometrics.PreprocessedPath)
+    assert_type(chemometrics.Preprocessor("snv").fit(X), chemometrics.Preprocessor)
+
+
+def much(X: Array, y: Array) -> None:
+    moments = large.Moments().partial_fit(X, y)
+    assert_type(large.pls_path_from(moments, 5), plsdof.PLSPath)
+    assert_type(plsdof.pls_path_from(moments, 5), plsdof.PLSPath)
+    assert_type(large.pcr_path_from(moments), plsdof.PCRPath)
+    assert_type(large.ridge_path_from(moments), plsdof.RidgePath)
+    source: large.Blocks = large.ArrayBlocks(X, y)
+    print(large.open_blocks(X, y), large.block_gram(source), large.operator_gram)
+
+
+def pictures(X: Array, y: Array) -> None:
+    path, model = plsdof.pls_path(X, y), plsdof.PLSRegressor(2).fit(X, y)
+    dof: plotting.DoFDisplay = plotting.DoFDisplay.from_estimator(model)
+    print(dof.ax_, plotting.CriterionDisplay.from_path(path, "bic"))
+    print(plotting.CoefficientDisplay.from_estimator(model).figure_)
+    print(plotting.ComparisonDisplay, plotting.ContributionDisplay, plotting.DistanceDisplay)
+    print(plotting.BenchmarkDisplay, plotting.PermutationDisplay)
+    print(plotting.ErrorDisplay, plotting.ImportanceDisplay, plotting.LoadingsDisplay)
+    print(plotting.PredictionDisplay, plotting.ScoresDisplay, plotting.SpectraDisplay)
+    plotting.overview_figure(model, y=y).savefig("overview.png")
+
+
+def data() -> None:
+    assert_type(datasets.load_ozone(), datasets.Bunch)
+    X, y = datasets.load_gasoline(return_X_y=True)
+    print(X.shape, y.shape, datasets.fetch_cookie, datasets.fetch_kin32fh)
+    print(datasets.make_kin, datasets.make_spectra)
+    print(datasets.dataset_status, datasets.DatasetStatus)
+    try:
+        datasets.fetch_cookie()
+    except datasets.DatasetUnavailableError as error:
+        print(error, datasets.DatasetError)
+    except (InvalidInputError, PlsdofError) as error:
+        print(error)
+
+
+def the_paper(X: Array, y: Array) -> None:
+    assert_type(paper.lanczos(X, y, 3), paper.LanczosResult)
+    assert_type(paper.krylov(X, y, 3), paper.KrylovResult)
+    assert_type(paper.scores_and_weights(X, y, 3), paper.ScoresAndWeights)
+    assert_type(paper.dof_of_one_component(X, y), float)
+    print(paper.Settings, paper.TARGETS, paper.DIMENSIONS, paper.Check, paper.Claim)
+    print(paper.reproduce, paper.Reproduction)

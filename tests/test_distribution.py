@@ -1,0 +1,58 @@
+"""What comes with the package: examples, a citation, classifiers, a home page."""
+
+import re
+import runpy
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import plsdof
+
+ROOT = Path(__file__).parent.parent
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+def test_examples_run(file, monkeypatch, tmp_path):
+    pytest.importorskip("matplotlib").use("agg")
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(file), run_name="__main__")
+
+
+def test_there_are_enough_examples_and_each_says_what_it_is_about():
+    assert len(EXAMPLES) >= 10
+    for file in EXAMPLES:
+        title, line = re.match(r'r?"""\n(.+)\n(=+)\n', file.read_text()).groups()
+        assert len(title) == len(line), file
+
+
+def test_the_citation_has_the_version():
+    text = (ROOT / "CITATION.cff").read_text()
+    assert f"version: {plsdof.__version__}\n" in text
+    assert "Kraemer" in text
+    assert "Sugiyama" in text
+
+
+def test_classifiers_and_extras_of_the_project():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for version in ("3.11", "3.12", "3.13"):
+        assert f"Programming Language :: Python :: {version}" in project["classifiers"]
+    assert any(one.startswith("scikit-learn") for one in project["dependencies"])
+    # Every extra for users is in "all", but for distributed data.
+    everything = project["optional-dependencies"]["all"][0]
+    special = {"all", "large", "test", "docs", "browser", "bench", "lint"}
+    for extra in set(project["optional-dependencies"]) - special:
+        assert re.search(rf"\b{extra}\b", everything), extra
+    # And is installed alone by .ci/install.
+    script = (ROOT / ".ci" / "install").read_text()
+    for extra in set(project["optional-dependencies"]) - special | {"large", "all"}:
+        assert f"check {extra} " in script, extra
+
+
+def test_the_home_page_says_how_to_install_and_shows_a_picture():
+    page = (ROOT / "docs" / "index.md").read_text()
+    assert "pip install plsdof" in page
+    picture = re.search(r"!\[[^]]+\]\(([^)]+)\)", page).group(1)
+    assert (ROOT / "docs" / picture).exists()

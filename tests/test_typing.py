@@ -1,0 +1,51 @@
+"""A page of user code has types everywhere; `make lint` runs mypy --strict on it."""
+
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import plsdof
+
+PAGE = Path(__file__).parent / "_helpers" / "typed_page.py"
+
+
+def test_the_page_touches_every_public_name():
+    words = set(re.findall(r"[\w.]+", PAGE.read_text()))
+    missing = []
+    for name in dir(plsdof):
+        thing = getattr(plsdof, name)
+        if not isinstance(thing, ModuleType):
+            missing += [] if f"plsdof.{name}" in words else [name]
+        elif hasattr(thing, "__path__"):
+            used = {word.removeprefix(f"{name}.") for word in words if word.startswith(f"{name}.")}
+            used = {word.partition(".")[0] for word in used}
+            missing += [f"{name}.{entry}" for entry in dir(thing) if entry not in used]
+    assert missing == []
+
+
+@pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is for make lint")
+def test_a_wrong_type_would_be_noticed(tmp_path):
+    """The page cannot fail if types are Any; so break it once."""
+    wrong = "model = PLSRegressor().fit([[1.0]], [1.0])\nassert_type(model.dof_, str)\n"
+    header = "from typing import assert_type\nfrom plsdof import PLSRegressor\n"
+    (tmp_path / "wrong.py").write_text(header + wrong)
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--config-file", "pyproject.toml", tmp_path / "wrong.py"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=PAGE.parents[2],
+    )
+    assert 'Expression is of type "float", not "str"' in done.stdout
+
+
+@pytest.mark.skipif(shutil.which("pyright") is None, reason="pyright is not installed")
+def test_pyright_has_no_complaints():
+    done = subprocess.run(["pyright", PAGE], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
