@@ -497,7 +497,8 @@ def page(content):
         "the choice again in every fit.",
         observations_table(results),
         "**Coefficients**, E[beta_m] at the median choice m; in brackets the worst single "
-        "coefficient. Where rows are a sample, the jackknife is the one to take; for rows that "
+        "coefficient (the smallest of many shares, so low by chance where repeats "
+        "are few). Where rows are a sample, the jackknife is the one to take; for rows that "
         'were set, "homoscedastic", or "hc3" if the noise varies. With X fixed, what the '
         "components leave out counts as noise, and intervals are too wide where that is much.",
         coefficients_table(results),
