@@ -64,14 +64,18 @@ def installed_version(package: str) -> str | None:
         return None
 
 
-def plsdof_bic(problem: Problem, _: int) -> Choice:
+def plsdof_exact(problem: Problem, _: int, dof: str = "exact") -> Choice:
     from plsdof import pls_path
 
     path = pls_path(problem.X, problem.y, max_components=problem.max_components)
-    m = path.select("bic").n_components
+    m = path.select("gcv", dof).n_components
     coef, intercept = path.coef[m], path.intercept[m]
     _ = path.dof, path.noise_variance()
     return Choice(n_components=m, predict=lambda X: X @ coef + intercept)
+
+
+def plsdof_smoothed(problem: Problem, threads: int) -> Choice:
+    return plsdof_exact(problem, threads, dof="smoothed")
 
 
 def plsdof_cv(problem: Problem, _: int) -> Choice:
@@ -193,10 +197,20 @@ _floor = functools.partial(
 CONTESTANTS = (
     _contestant(
         "plsdof",
-        plsdof_bic,
+        plsdof_exact,
         "plsdof",
-        'pls_path(X, y, max_components=M).select("bic"), coef, dof, noise_variance()',
-        title="plsdof, BIC",
+        'pls_path(X, y, max_components=M).select("gcv", "exact"), coef, dof, noise_variance()',
+        title="plsdof, GCV",
+        kind="ours",
+        modules=("plsdof",),
+        random=False,
+    ),
+    _contestant(
+        "plsdof-smoothed",
+        plsdof_smoothed,
+        "plsdof",
+        "the same with smoothed Degrees of Freedom, the default choice",
+        title="plsdof, GCV, smoothed",
         kind="ours",
         modules=("plsdof",),
         random=False,

@@ -14,6 +14,7 @@ from regimes import FOLDS, TEST_ROWS, Regime
 FLOOR_FACTOR = 2.0
 FLOOR_SIZE = 500
 AGREEMENT = 1e-6
+LARGE, LEVEL, SEVERAL_THREADS, SMOOTHING = 300, 0.8, 0.7, 1.5
 BUSY = 0.5
 NOTHING = "-"
 
@@ -96,7 +97,13 @@ def _spread(values: Sequence[float]) -> float | None:
 
 def check_all(records: Sequence[dict[str, Any]], regimes: Sequence[Regime]) -> list[Check]:
     """Check what the package promises about its speed."""
-    return [check_peers(records), check_floor(records, regimes), check_agreement(records)]
+    return [
+        check_peers(records),
+        check_spectra(records, regimes),
+        check_smoothing(records),
+        check_floor(records, regimes),
+        check_agreement(records),
+    ]
 
 
 def check_peers(records: Sequence[dict[str, Any]]) -> Check:
@@ -106,7 +113,39 @@ def check_peers(records: Sequence[dict[str, Any]]) -> Check:
         verdict, words = _compare(here)
         verdicts.append(verdict)
         details.append(f"{place}: {words}")
-    promise = "plsdof (BIC, coefficients, all DoF, noise) is faster than every peer's selection"
+    promise = "plsdof (GCV, coefficients, all DoF, noise) is faster than every peer's selection"
+    return Check(promise=promise, holds=_all(verdicts), details=tuple(details))
+
+
+def check_spectra(records: Sequence[dict[str, Any]], regimes: Sequence[Regime]) -> Check:
+    """Compare with plskit's selection on spectra: faster from 300 rows on, about level below."""
+    sizes = {one.name: one.n for one in regimes if one.kind != "factors"}
+    times = {(r["regime"], r["threads"], r["contestant"]): r["seconds"] for r in records}
+    verdicts, details = [], []
+    for (regime, threads, key), theirs in times.items():
+        ours = times.get((regime, threads, OURS))
+        if key != "plskit" or regime not in sizes or not theirs or not ours:
+            continue
+        bar = SEVERAL_THREADS if threads > 1 else 1.0 if sizes[regime] >= LARGE else LEVEL
+        verdicts.append(theirs / ours >= bar)
+        below = "" if verdicts[-1] else "  <- below"
+        details.append(f"{regime}, {threads} thread(s): {theirs / ours:.2f} x (bar {bar}){below}")
+    promise = f"faster than plskit's selection on spectra of {LARGE} rows or more"
+    return Check(promise=promise, holds=_all(verdicts), details=tuple(details))
+
+
+def check_smoothing(records: Sequence[dict[str, Any]]) -> Check:
+    """Smoothed Degrees of Freedom may add half of the time of a choice by exact ones."""
+    times = {(_place(r), r["contestant"]): r["seconds"] for r in records}
+    verdicts, details = [], []
+    for (place, key), seconds in times.items():
+        exact = times.get((place, OURS))
+        if key != "plsdof-smoothed" or not seconds or not exact:
+            continue
+        verdicts.append(seconds <= SMOOTHING * exact)
+        above = "" if verdicts[-1] else "  <- above"
+        details.append(f"{place}: {seconds / exact:.2f} x{above}")
+    promise = f"the choice by smoothed Degrees of Freedom takes at most {SMOOTHING} x the exact one"
     return Check(promise=promise, holds=_all(verdicts), details=tuple(details))
 
 
@@ -146,7 +185,7 @@ def check_floor(records: Sequence[dict[str, Any]], regimes: Sequence[Regime]) ->
     ours = [r for r in records if r["contestant"] == OURS and r["regime"] in large]
     verdicts, details = [], []
     for record in ours:
-        of_svd = large[record["regime"]] == "spectra"
+        of_svd = large[record["regime"]] != "factors"
         ratio = record["ratio_to_svd" if of_svd else "ratio_to_floor"]
         fine = ratio is not None and ratio <= FLOOR_FACTOR
         verdicts.append(None if record["status"].startswith("not run") else fine)
@@ -248,7 +287,7 @@ def _notes() -> str:
     return (
         "Time: median of interleaved calls after one that is not counted; 1* marks what took so "
         "long that it was run once (all have warmed up on a tiny problem before). Ratios: to "
-        "plsdof with BIC, and to Gram + eigvalsh. Memory: growth of the peak of resident memory "
+        "plsdof with GCV, and to Gram + eigvalsh. Memory: growth of the peak of resident memory "
         "during the first call, beyond the data and the imported libraries; further processes (+) "
         "are not counted. m: components chosen on the first training set. Error: mean squared "
         f"error on {TEST_ROWS:,} rows held out, relative to the best number of components for that "

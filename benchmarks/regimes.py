@@ -18,7 +18,7 @@ _RECUT = 1_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Regime:
-    """A shape, and the kind of population: "factors" or "spectra"."""
+    """A shape, and the kind of population: "factors", "spectra" or "noisy spectra"."""
 
     name: str
     n: int
@@ -58,6 +58,10 @@ REGIMES = (
     Regime(name="wide", n=200, p=1000),
     Regime(name="nir", n=70, p=700, kind="spectra"),
     Regime(name="nir-large", n=500, p=3000, kind="spectra"),
+    Regime(name="nir-noise-100", n=100, p=200, kind="noisy spectra"),
+    Regime(name="nir-noise-300", n=300, p=1000, kind="noisy spectra"),
+    Regime(name="nir-noise-500", n=500, p=3000, kind="noisy spectra"),
+    Regime(name="nir-noise-2000", n=2000, p=2000, kind="noisy spectra"),
 )
 
 
@@ -111,9 +115,26 @@ def _spectra(n: int, p: int, draw: int) -> tuple[np.ndarray, np.ndarray]:
     return make_spectra(n, p, random_state=np.random.default_rng([3, draw]), return_X_y=True)
 
 
+def _noisy_spectra(n: int, p: int, draw: int) -> tuple[np.ndarray, np.ndarray]:
+    """Mixtures of twelve smooth spectra on a drifting base line, with noise in every channel."""
+    population = np.random.default_rng([4, p])
+    k, grid = 12, np.linspace(0, 1, p)
+    shape = (k, 4, 1)
+    centre, width = population.uniform(0, 1, shape), population.uniform(0.02, 0.2, shape)
+    pure = population.uniform(0.2, 1, shape) * np.exp(-(((grid - centre) / width) ** 2))
+    weights = population.normal(size=k)
+    rng = np.random.default_rng([5, draw])
+    shares = rng.dirichlet(np.ones(k), n)
+    drift = 0.05 * rng.normal(size=(n, 2))
+    X = shares @ pure.sum(axis=1) + drift[:, :1] + drift[:, 1:] * grid
+    X += 1e-3 * rng.normal(size=(n, p))
+    return X, shares @ weights + 0.02 * rng.normal(size=n)
+
+
 _POPULATIONS: dict[str, Callable[[int, int, int], tuple[np.ndarray, np.ndarray]]] = {
     "factors": _factors,
     "spectra": _spectra,
+    "noisy spectra": _noisy_spectra,
 }
 
 

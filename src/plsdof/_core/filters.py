@@ -24,6 +24,7 @@ from plsdof._core.krylov import (
     golub_kahan,
     perturbed_copies,
     residuals_at,
+    slopes_at_zero,
 )
 from plsdof._core.spectrum import Spectrum
 
@@ -465,7 +466,9 @@ def _missed_coef(run: Bidiagonalization, phi: Array, nodes: Nodes, spectrum: Spe
     )
     share = np.sqrt(spectrum.outside / (float(spectrum.z @ spectrum.z) or 1.0))
     floor = nodes.outer.eigenvalues[-1]
-    return _relative(np.abs(1.0 - phi) * share / np.sqrt(floor or 1.0), size)
+    # Near zero f is lambda times its slope there, which 1 - phi does not show.
+    f = np.maximum(np.abs(1.0 - phi), floor * slopes_at_zero(run)[0])
+    return _relative(f * share / np.sqrt(floor or 1.0), size)
 
 
 def _supported(dof: Array, error: Array, coef_error: Array) -> int:

@@ -72,11 +72,10 @@ def first_accurate(routes: Iterator[PathType], asked: int | None) -> PathType:
 def is_accurate(path: Path, asked: int | None) -> bool:
     """Whether the a-posteriori check supports a path that was made with less than full accuracy."""
     complete = path.spectrum.unresolved == 0 or (asked is not None and len(path.dof) > asked)
-    dof_error = path.dof_error / np.maximum(1.0, np.abs(path.dof))
     return bool(
         complete
         and not path.message
-        and np.all(np.nan_to_num(dof_error) <= _AUTO_DOF_ERROR)
+        and not np.any(path.dof_error > _AUTO_DOF_ERROR * np.maximum(1.0, np.abs(path.dof)))
         and np.all(path.coef_error <= _AUTO_COEF_ERROR)
         and np.all(path.rss_error <= _AUTO_RSS_ERROR * path.rss)
     )
@@ -286,7 +285,8 @@ def pls_path(
         Weights; integer weights mean repeated rows.
     solver : {"auto", "svd", "gram"}
         "svd" is the most accurate; "gram" works on the smaller of X'X and XX' and is faster;
-        "auto" takes "gram" if its estimated error is negligible, else "svd".
+        "auto" takes "gram" if its estimated error is negligible, else a peeled Gram matrix (see
+        the documentation of numerics), else "svd".
     strict : bool
         Raise `RankExhaustedError` instead of warning when ``max_components`` is not reached.
     tolerance : float
@@ -305,7 +305,7 @@ def pls_path(
     Notes
     -----
     Cost: one decomposition of X plus O(r M^2) time; memory O(np + rM). With few components
-    (about min(n, p) / 4 or less) the eigenvalues of the smaller Gram matrix and 2M + 2 products
+    (about min(n, p) / 4 or less) the eigenvalues of the smaller Gram matrix and 3M/2 + 2 products
     with it take the place of the decomposition.
 
     Large data come down to the smaller one of X'X and XX', formed in one or two passes if its

@@ -27,6 +27,8 @@ from plsdof.errors import (
 
 Array = npt.NDArray[np.float64]
 
+# Weights beyond this one lead out of the range of floats.
+_HEAVIEST = 1e250
 # Counts beyond this one are mistakes.
 _MOST = 10**12
 # Up to here, whole numbers that differ do so as float64, too.
@@ -248,7 +250,7 @@ def as_weights(sample_weight: Any, n_rows: int) -> Array | None:
         )
     if not np.all(np.isfinite(weights)) or np.any(weights < 0):
         raise InvalidInputError("sample_weight must be finite and not negative.")
-    if weights.max(initial=0.0) > LARGE:
+    if weights.max(initial=0.0) > _HEAVIEST:
         raise InvalidInputError(
             f"sample_weight reaches {weights.max():.1e}, whose products leave the range of 64-bit "
             "floats; weights count as repeated rows, so divide them by their mean."

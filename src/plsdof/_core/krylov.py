@@ -283,6 +283,18 @@ def dofs_of_responses(
     return dofs
 
 
+def slopes_at_zero(run: Bidiagonalization) -> Array:
+    """Return f'_m(0) = sum_k 1 / theta_k for m = 0..k, by the same recursions. Shape (B, k + 1)."""
+    batch, steps = run.diagonal.shape
+    slopes, added = np.zeros((batch, steps + 1)), np.zeros(batch)
+    for j in range(steps):
+        if j:
+            added = added * run.superdiagonal[:, j - 1] ** 2
+        added = (1.0 + added) / run.diagonal[:, j] ** 2
+        slopes[:, j + 1] = slopes[:, j] + added
+    return slopes
+
+
 def _steps_made(alphas: Array, betas: Array) -> int:
     """Return the number of steps before a zero on the bidiagonal ends the recursion."""
     usable = np.all(alphas > 0, axis=0)
@@ -612,6 +624,8 @@ def _mixing(lam: Array, error: Array, neighbour: Integers) -> Array:
 
 def _over_groups(values: Array, group: Integers) -> Array:
     """Return the norm of values over the group of each node. Shape (g,)."""
+    if group[-1:].sum() + 1 == len(group):  # each is by itself
+        return np.abs(values)
     return np.sqrt(np.bincount(group, weights=values**2)[group])
 
 
@@ -838,7 +852,7 @@ class Factor:
 def compress_svd(data: Standardized, n_components: int) -> Compressed:
     """Compress a problem without squaring X: its triangular factor, and Golub-Kahan on that.
 
-    Cost: a QR decomposition without Q, singular values without vectors, 4 n_components + 4
+    Cost: a QR decomposition without Q, singular values without vectors, 3 n_components + 4
     products with a triangular matrix of order min(n, p).
     """
     X, y = data.X, data.y
@@ -866,8 +880,8 @@ def compress_factor(data: Standardized, factor: Factor, n_components: int) -> Co
     basis = (right_t @ run.weights).T
     basis = read_only(basis if factor.lift is None else factor.lift @ basis)
     first = run.norm * right_t[:, :1].sum(axis=1)  # empty if there is no direction at all
-    rank, collinear = numerical_rank(factor.values, data)
-    values = factor.values[:rank]
+    found = numerical_rank(factor.values, data)
+    values = factor.values[: found.rank]
     largest = values[:1].sum()
     unit = 2 * BACKWARD * _EPS * largest
     decomposition = Decomposition(
@@ -877,10 +891,10 @@ def compress_factor(data: Standardized, factor: Factor, n_components: int) -> Co
         left=None if tall else basis,
         right=basis if tall else None,
         X=X,
-        unresolved=0,
-        floor=0.0,
+        unresolved=found.missing,
+        floor=found.floor,
         solver=factor.solver,
-        collinear=collinear,
+        collinear=found.missing,
     )
     counted = _each_once(
         _Values(values=values**2, error=unit * values + factor.error),

@@ -129,7 +129,7 @@ def compress_peeled(data: Standardized, n_components: int) -> Compressed | None:
     """Compress a problem through its peeled Gram matrix; None where that is not certain.
 
     Cost: that of `peel`, the eigenvalues and a Cholesky factor of a matrix of order min(n, p), and
-    4 n_components + 4 products with it.
+    3 n_components + 4 products with it.
     """
     peeled = peel(data, n_components)
     if peeled is None:

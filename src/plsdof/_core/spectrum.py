@@ -422,8 +422,8 @@ def decompose(data: Standardized, solver: str = "svd") -> Decomposition:
 
 def _by_svd(data: Standardized) -> Decomposition:
     left, S, right_t = _thin_svd(data.X)
-    r, collinear = numerical_rank(S, data)
-    S = S[:r]
+    found = numerical_rank(S, data)
+    r, S = found.rank, S[: found.rank]
     largest = S[0] if r else 0.0
     return Decomposition(
         eigenvalues=read_only(S**2),
@@ -432,10 +432,10 @@ def _by_svd(data: Standardized) -> Decomposition:
         left=read_only(left[:, :r]),
         right=read_only(right_t[:r].T),
         X=None,
-        unresolved=0,
-        floor=0.0,
+        unresolved=found.missing,
+        floor=found.floor,
         solver="svd",
-        collinear=collinear,
+        collinear=found.missing,
     )
 
 
@@ -512,17 +512,29 @@ def resolved_rank(gram: Gram, eigenvalues: Array) -> tuple[int, float]:
     return min(int(np.count_nonzero(eigenvalues > floor)), gram.max_rank), floor
 
 
-def numerical_rank(values: Array, data: Standardized) -> tuple[int, int]:
-    """Return the rank of X, and by how much it is smaller than rows and columns allow.
+@dataclass(frozen=True, kw_only=True)
+class Rank:
+    """The rank of X, by how much it is smaller than rows and columns allow, and where it was cut.
 
-    The rank is the number of singular values above max(n, p) * eps * largest, and above what
-    rounding the entries of X may have made of zero; centring takes one dimension of the rows.
+    ``floor`` is for eigenvalues: those below may be zero.
+    """
+
+    rank: int
+    missing: int
+    floor: float
+
+
+def numerical_rank(values: Array, data: Standardized) -> Rank:
+    """Count the singular values that are not rounding.
+
+    These are above max(n, p) * eps * largest, and above what rounding the entries of X may have
+    made of zero; centring takes one dimension of the rows.
     """
     floor = max(max(data.X.shape) * _EPS * float(values[0]), data.rounding)
     varying = int(np.count_nonzero(np.isfinite(data.units.x_scale)))
     most = min(len(data.X) - 1, varying)
     rank = int(np.count_nonzero(values[:most] > floor))
-    return rank, most - rank
+    return Rank(rank=rank, missing=most - rank, floor=floor**2)
 
 
 def _divided(rotated: Array, singular_values: Array) -> Array:

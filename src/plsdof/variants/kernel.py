@@ -440,7 +440,7 @@ def from_gram(
     limit = n_rows - 1 if max_rank is None else min(max_rank, n_rows - 1)
     # Centring left the mean with eigenvalue zero; lift it out, or it mixes with the small ones.
     mean = np.ones(n_rows) if row_scale is None else row_scale
-    lift = 2 * float(np.linalg.norm(gram)) / float(mean @ mean)
+    lift = 2 * n_rows * float(np.abs(gram).max(initial=0.0)) / float(mean @ mean)
     eigenvalues, vectors = np.linalg.eigh(gram + lift * np.outer(mean, mean))
     eigenvalues, vectors = eigenvalues[-2::-1], vectors[:, -2::-1]
     largest, lowest = max(float(eigenvalues[0]), 0.0), float(eigenvalues[-1])
