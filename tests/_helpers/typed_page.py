@@ -93,6 +93,7 @@ def models(X: Array, y: Array, file: File) -> None:
     files.save_model(files.load_model(file), file)
     plsdof.write_report(file, model, X=X, y=y)
     report.write_report(file, model, X=X, y=y)
+    print(report.combine_reports)
     assert_type(files.read_table(file), files.Table)
     print(files.read_folder)
     blocks: files.FileBlocks = files.file_blocks(file, "y")
@@ -153,6 +154,8 @@ def chemists(X: Array, y: Array) -> None:
     assert_type(chemometrics.contributions(model), chemometrics.Contributions)
     print(chemometrics.figures_of_merit, chemometrics.FiguresOfMerit, chemometrics.TestSet)
     print(chemometrics.left_out_rows, chemometrics.LeftOutRows)
+    print(chemometrics.search_columns, chemometrics.Search, chemometrics.searching)
+    print(chemometrics.SelectedPLSRegressor)
     print(chemometrics.preprocessed, chemometrics.PreprocessedPath)
     assert_type(chemometrics.Preprocessor("snv").fit(X), chemometrics.Preprocessor)
 

@@ -372,6 +372,7 @@ def test_reproduce_passes_its_options_on(tmp_path, monkeypatch):
             "seed": 5,
             "jobs": 3,
             "data_home": tmp_path / "data",
+            "distance": "squared",
             "console": None,
         },
     )

@@ -27,6 +27,7 @@ from plsdof import (
     write_report,
 )
 from plsdof.chemometrics import (
+    Preprocessor,
     explained_variance,
     hotelling_t2,
     outliers,
@@ -157,6 +158,15 @@ def test_fitted_models_are_kept_in_files(model, tmp_path):
     np.testing.assert_allclose(
         found.q_residuals(NEW).values, q_residuals(model, X_new=NEW).values, rtol=1e-7
     )
+
+
+def test_preprocessing_of_spectra_is_kept_in_files(tmp_path):
+    pytest.importorskip("chemotools")
+    positive = TABLE + 10.0
+    pipeline = make_pipeline(Preprocessor("snv"), PLSRegressor(2, scale=False)).fit(positive, Y)
+    save_model(pipeline, tmp_path / "model.json")
+    found = load_model(tmp_path / "model.json")
+    np.testing.assert_allclose(found.predict(positive), pipeline.predict(positive), rtol=1e-8)
 
 
 @pytest.mark.parametrize("step", [PCA(), FunctionTransformer(np.square), PCA(3)])

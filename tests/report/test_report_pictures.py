@@ -36,7 +36,7 @@ from plsdof.selection.agreement import GROUPS_REMARK, agreement
 
 @pytest.fixture(autouse=True)
 def _small_plotly(monkeypatch):
-    monkeypatch.setattr(document, "_plotly_script", lambda: 'window.Plotly = {}; "plotly.js v9 "')
+    monkeypatch.setattr(document, "plotly_script", lambda: 'window.Plotly = {}; "plotly.js v9 "')
 
 
 def standard_normal_variate(X):
@@ -91,7 +91,7 @@ def written(folder, path, selection, **options):
 @pytest.fixture(scope="module")
 def page(gasoline, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(document, "_plotly_script", lambda: "window.Plotly = {};")
+        patch.setattr(document, "plotly_script", lambda: "window.Plotly = {};")
         folder = tmp_path_factory.mktemp("gasoline")
         return written(folder, gasoline.path, gasoline.path.select("bic"), **gasoline.options())
 

@@ -175,7 +175,7 @@ class KernelPLSRegressor(TunedRegressor):
     >>> y = np.sin(4 * X[:, 0]) + 0.1 * rng.normal(size=60)
     >>> model = KernelPLSRegressor(gamma=[0.1, 1.0, 10.0]).fit(X, y)
     >>> model.gamma_, model.n_components_, round(model.noise_std_, 2)
-    (0.1, 6, 0.1)
+    (0.1, 5, 0.1)
     """
 
     _joint_name = "gamma"

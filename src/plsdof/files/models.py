@@ -368,7 +368,8 @@ def detach(
     Parameters
     ----------
     path : Path or fitted estimator
-        Or a Pipeline that ends in one, if the steps before it only shift and scale columns, as
+        Or a Pipeline that ends in one, if the step before it is a
+        `plsdof.chemometrics.Preprocessor`, or steps only shift and scale columns, as
         StandardScaler does; they become part of the model.
     selection : Selection, optional
         The choice on a path; an estimator has made its own.
@@ -410,7 +411,9 @@ def detach(
     names = path.feature_names if names is None else tuple(names)
     if names is None:
         names = tuple(f"x{i}" for i in range(len(path.units.x_mean)))
-    scaling = _scaling_before(model)
+    if preprocessing is None:
+        preprocessing = _preprocessor_before(model)
+    scaling = _scaling_before(model, preprocessing is not None)
     method = "normal"
     if isinstance(intervals, str):
         method = as_choice(intervals, "intervals", INTERVAL_METHODS)
@@ -476,10 +479,21 @@ class _Scaling:
     shift: Array
 
 
-def _scaling_before(model: ModelOfPath) -> _Scaling:
+def _preprocessor_before(model: ModelOfPath) -> "Preprocessor | None":
+    """Return the step before an estimator if it is the only one, and one that a file can hold."""
+    steps = getattr(model.before, "steps", [])
+    if len(steps) != 1:
+        return None
+    from plsdof.chemometrics.preprocessing import Preprocessor
+
+    step = steps[0][1]
+    return step if isinstance(step, Preprocessor) else None
+
+
+def _scaling_before(model: ModelOfPath, preprocessed: bool) -> _Scaling:
     """Return what the steps before an estimator do, if they only shift and scale columns."""
     p = len(model.path.units.x_mean)
-    if model.before is None:
+    if model.before is None or preprocessed:
         return _Scaling(factor=np.ones(p), shift=np.zeros(p))
     # Columns that are shifted and scaled are known by two rows; a third tells other steps.
     probe = np.random.default_rng(0).normal(size=(3, p))
@@ -499,8 +513,8 @@ def _scaling_before(model: ModelOfPath) -> _Scaling:
             return _Scaling(factor=factor, shift=shift)
     raise NotAvailableError(
         "A model file holds coefficients of the columns as they are measured, and the steps before "
-        "the estimator do more than shift and scale columns; keep such a Pipeline with "
-        "joblib.dump, or fit its last step to preprocessed data."
+        "the estimator do more than shift and scale columns; use one chemometrics.Preprocessor "
+        "instead, or keep such a Pipeline with joblib.dump."
     )
 
 

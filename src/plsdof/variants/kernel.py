@@ -686,7 +686,7 @@ def select_kernel(
     >>> y = np.sin(4 * X[:, 0]) + 0.1 * rng.normal(size=60)
     >>> choice = select_kernel(X, y, [0.1, 1.0, 10.0])
     >>> choice.value, choice.n_components
-    (0.1, 6)
+    (0.1, 5)
     """
     as_choice(kernel, "kernel", WITH_GAMMA)
     X, y, sample_weight = opened_table(X, y, sample_weight)
