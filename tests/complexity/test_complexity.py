@@ -411,7 +411,7 @@ INVALID = {
     "other lengths": (lambda X, y: (Ridge(), X[:-1], y), f"{N - 1} rows"),
     "no data": (lambda X, y: (Ridge(), None, X @ X[0] + y), "X and y are needed"),
     "negative responses": (
-        lambda X, y: (PoissonRegressor(), X, np.abs(y) + 1e-9),
+        lambda X, y: (PoissonRegressor(), X, np.maximum(y, 0.0)),
         "give a smaller step",
     ),
     "no noise": (lambda X, y: (SVR(), X, np.ones(len(y))), r"Give noise=<variance>"),
