@@ -82,7 +82,7 @@ class ExactFit:
     residual_trace: np.ndarray
 
 
-def exact_fit(X, y, max_components, *, scale=True, sample_weight=None, bits=2000):
+def exact_fit(X, y, max_components, *, scale=True, sample_weight=None, bits=4000):
     """Fit PLS to floats as they are, in ball arithmetic: centring, scaling, weights and all.
 
     Coefficients are beta = sum_j c_j G^{j-1} X'y with G = X'X and c of the moment form above.
