@@ -179,7 +179,7 @@ def test_unusable_options_say_what_is_allowed(options, match):
         pls_path(GOOD, Y, **options)
 
 
-@pytest.mark.parametrize("alphas", [[], [0.0], [-1.0], [np.nan], ["a"], [[1.0]]])
+@pytest.mark.parametrize("alphas", [[], [-1.0], [np.nan], ["a"], [[1.0]]])
 def test_unusable_penalties_are_refused(alphas):
     with pytest.raises(InvalidInputError, match="alphas must be"):
         ridge_path(GOOD, Y, alphas)
