@@ -301,7 +301,7 @@ def test_ridge_default_penalties_are_common_to_all_folds(problem):
         ({"alphas": [1.0]}, "alphas does not apply to 'pls'"),
         ({"max_components": -1}, "max_components must be >= 0; got -1"),
         ({"path": "ridge", "max_components": 3}, "max_components does not apply to 'ridge'"),
-        ({"path": "ridge", "alphas": [-1.0]}, "alphas must be finite and > 0"),
+        ({"path": "ridge", "alphas": [-1.0]}, "alphas must be finite and >= 0"),
         ({"path": pls_path, "max_components": 3}, "max_components does not apply to a callable"),
         ({"path": pls_path, "scale": False}, "scale does not apply to a callable path"),
         ({"n_jobs": 0}, "n_jobs must be None, a number of processes"),

@@ -123,7 +123,7 @@ def test_unusable_options_are_refused():
     X, Y = make_responses(12, 4, 2)
     with pytest.raises(InvalidInputError, match="solver must be one of"):
         pls_paths(X, Y, solver="qr")
-    with pytest.raises(InvalidInputError, match="alphas must be finite and > 0"):
+    with pytest.raises(InvalidInputError, match="alphas must be finite and >= 0"):
         ridge_paths(X, Y, [-1.0])
     with pytest.raises(InvalidInputError, match="max_components must be >= 0"):
         pcr_paths(X, Y, -1)
