@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from plsdof._core.krylov import krylov_steps
+
 PER_ROW = 20  # stored values per row of sparse data
 PROBES = 8  # a loose tolerance makes do with the first batch
 Terms = dict[str, float]
@@ -128,12 +130,12 @@ def whole(path: Any) -> Any:
 
 def passes(M: int, probes: int = PROBES) -> int:
     """Passes over data whose Gram matrix is not formed: means, Lanczos steps, probes by eights."""
-    return 1 + (2 * M + 2) + (M + 1) * -(-probes // 8)
+    return 1 + krylov_steps(M) + (M + 1) * -(-probes // 8)
 
 
 def sparse_products(M: int, probes: int = PROBES) -> int:
     """Vectors that are multiplied with X and X', and one more in every product."""
-    return (2 * M + 2) * (1 + 1) + (M + 1) * (8 + 1) * -(-probes // 8)
+    return krylov_steps(M) * (1 + 1) + (M + 1) * (8 + 1) * -(-probes // 8)
 
 
 def added(*terms: Terms) -> Terms:
@@ -142,12 +144,12 @@ def added(*terms: Terms) -> Terms:
 
 
 def lanczos_cost(s: Size) -> Terms:
-    """Two full orthogonalisations in each of 2M + 2 steps."""
+    """Two full orthogonalisations in each of the Krylov steps."""
     return {"memory": 16.0 * s.d * (2 * s.M + 2) ** 2}
 
 
 def formed_cost(s: Size) -> Terms:
-    """Eigenvalues, 2M + 2 products, and four copies of the recursion on all eigenvalues."""
+    """Eigenvalues, Krylov steps, and four copies of the recursion on all eigenvalues."""
     products = {"memory": 8.0 * s.d**2 * (2 * s.M + 2)}
     nodes = {"eigenvalues": float(s.d**3), "recursion": 16.0 * s.d * s.M**2}
     return added(lanczos_cost(s), products, nodes)
@@ -205,7 +207,7 @@ def recursion_memory(d: int, M: int) -> float:
 
     The nodes are d eigenvalues and those of the Krylov space.
     """
-    return 240.0 * min(d + 2 * M + 2, 2 * d) * M
+    return 240.0 * min(d + krylov_steps(M), 2 * d) * M
 
 
 def formed_memory(s: Size) -> float:

@@ -318,14 +318,15 @@ def test_additive_splines_find_the_functions_and_become_lines_under_a_strong_pen
 def test_joint_choice_covers_all_strengths():
     X, y = make_spectra(40, 50, seed=11)
     strengths = [0.0, 10.0, 1e3]
-    joint = select_strength(X, y, strengths, max_components=10)
+    joint = select_strength(X, y, strengths, by="bic", max_components=10)
     paths = [penalized_pls_path(X, y, strength=s, max_components=10) for s in strengths]
     best = [path.select("bic") for path in paths]
     scores = [one.scores[one.index] for one in best]
     assert joint.value == strengths[int(np.argmin(scores))]
     assert joint.path.strength == joint.value
     assert joint.n_components == best[int(np.argmin(scores))].n_components
-    np.testing.assert_allclose(joint.scores, [path.criterion("bic") for path in paths])
+    expected = [path.criterion("bic", "smoothed") for path in paths]
+    np.testing.assert_allclose(joint.scores, expected)
     assert len(select_strength(X, y, max_components=3).values) == 9
 
 

@@ -159,13 +159,13 @@ def tune(
     )
     if progress:
         results = with_progress(results, len(makers), "Cross-validation")
-    errors = [one.fold_errors for one in results]
-    if np.isnan(errors[0][:, 0]).any():
+    found = list(results)
+    if np.isnan(found[0].fold_errors[:, 0]).any():
         raise InvalidInputError(
             "A fold has no test row with a positive weight; use fewer folds, or drop the rows "
             "whose weight is zero."
         )
-    return _chosen_by_error(paths, values, parameter_name, _common(errors, paths), rule)
+    return _chosen_by_error(paths, values, parameter_name, found, rule)
 
 
 def _at_the_end(path: Path, choice: Selection) -> Selection:
@@ -191,28 +191,24 @@ def _quietly(
         return make(X, y, sample_weight=sample_weight, **{name: value})
 
 
-def _common(errors: Sequence[Array], paths: Sequence[Path]) -> Array:
-    """Stack (F, K) errors to (F, G, M + 1), nan where a fold or the path has no such model."""
-    cube = np.full((len(errors[0]), len(paths), _width(paths)), np.nan)
-    for row, (found, path) in enumerate(zip(errors, paths, strict=True)):
-        size = min(found.shape[1], len(path.dof))
-        cube[:, row, :size] = found[:, :size]
-    return cube
-
-
 def _chosen_by_error(
-    paths: Sequence[Path], values: Array, parameter_name: str, errors: Array, rule: str
+    paths: Sequence[Path],
+    values: Array,
+    parameter_name: str,
+    results: Sequence[CrossValidation],
+    rule: str,
 ) -> Tuning:
-    scores = errors.mean(axis=0)
+    # A fold may support more models than the path of all rows has.
+    sizes = [len(path.dof) for path in paths]
+    pairs = list(zip(results, sizes, strict=True))
+    scores = _padded([one.mean_error[:size] for one, size in pairs], max(sizes))
     best = _smallest(scores)
     if rule == "one-standard-error":
-        if len(errors) < 2:
+        spread = _padded([one.std_error[:size] for one, size in pairs], max(sizes)).ravel()[best]
+        if np.isnan(spread):
             raise NotAvailableError("A standard error needs at least two folds; use more.")
-        of_best = errors.reshape(len(errors), -1)[:, best]
-        unit = of_best.max() or 1.0  # squares of squares may leave the range of floats
-        spread = unit * (of_best / unit).std(ddof=1) / np.sqrt(len(errors))
-        dof = _padded([path.dof for path in paths], _width(paths))
-        # Fewer than the intercept's is a genuine estimate, but no measure of simplicity.
+        dof = _padded([path.dof for path in paths], max(sizes))
+        # Fewer than the intercept's is a genuine estimate, but not a measure of simplicity.
         near = (scores <= scores.ravel()[best] + spread) & (dof >= 1.0 - 1e-9)
         best = int(np.argmin(np.where(near, dof, np.inf))) if near.any() else best
     row, index = divmod(best, scores.shape[1])
