@@ -58,7 +58,7 @@ def test_attributes_describe_the_chosen_model(choice, noise):
     if choice == 2:
         assert model.selection_ is None
     else:
-        assert "over 3 response(s)" in model.selection_.message
+        assert "for 3 responses" in model.selection_.message
 
 
 @pytest.mark.parametrize("scaled", [False, True])

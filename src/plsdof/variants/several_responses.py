@@ -759,7 +759,12 @@ class PLS2Path:
         eligible = np.where(allowed, scores, np.nan) if allowed.any() else scores
         index = criteria.choose(eligible, rule, as_count(patience, "patience", minimum=1))
         count = len(self.names)
-        words = criteria.choice_in_words(self.label(index), float(self.dof[index]), rule, criterion)
+        words = criteria.choice_in_words(
+            f"{self.label(index)} for {plural(count, 'response')}",
+            float(self.dof[index]),
+            rule,
+            criterion,
+        )
         remarks = criteria.remarks(
             scores=scores,
             allowed=allowed,
