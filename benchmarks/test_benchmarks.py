@@ -182,6 +182,7 @@ def test_thread_variables_are_set_or_removed(monkeypatch):
     assert set(map(measure.thread_environment(None).get, measure.THREAD_VARIABLES)) == {None}
 
 
+@pytest.mark.slow
 def test_growth_of_peak_memory_is_seen():
     before = memory.forget_peak()
     if before is None:

@@ -355,6 +355,7 @@ def write_large(file, groups, rows=80_000, p=25):
             writer.write_table(part)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
 def test_a_large_file_is_fitted_in_bounded_memory(tmp_path):
     small, large = tmp_path / "small.parquet", tmp_path / "large.parquet"

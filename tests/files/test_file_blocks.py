@@ -463,6 +463,7 @@ def test_the_missing_package_is_named(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is measured through /proc")
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_memory_stays_bounded_whatever_the_size_of_the_file(tmp_path, kind):
     """About 300 MB of numbers, all rows in one row group, in a fresh process."""

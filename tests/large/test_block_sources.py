@@ -305,6 +305,7 @@ def test_progress_is_shown_on_stderr_if_asked_for(capsys, monkeypatch):
     assert result.n_rows == 6
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is measured through /proc")
 @pytest.mark.parametrize("axis", [0, 1])
 def test_memory_stays_bounded_whatever_the_size_of_the_map(tmp_path, axis):
