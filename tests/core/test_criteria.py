@@ -115,7 +115,7 @@ def test_models_below_one_degree_of_freedom_end_the_walk_and_are_explained():
     selection = path.select("bic", "exact", rule="global-minimum")
     assert np.argmin(selection.scores) == 1
     assert selection.n_components == 0
-    assert "2 model(s) from 1 component on were not candidates" in selection.message
+    assert "Not candidates: 2 models from 1 component on" in selection.message
     assert "This is the empty model, although 1 component would score lower" in selection.message
 
 
@@ -167,8 +167,8 @@ def test_remarks_name_what_is_unusual():
     beyond = np.array([True, True, False, False, False])
     text = said([2.0, 5.0, 1.0, 5.0, 9.0], 0, dof=(1.0, 5.0, 48.0, 49.0, 50.0), allowed=beyond)
     assert "c would score lower, with 48 Degrees of Freedom" in text
-    assert "3 model(s) from c on were not candidates" in text
-    assert "Not defined for 1 model(s)" in said([9.0, 5.0, 1.0, 5.0, np.nan], 2)
+    assert "Not candidates: 3 models from c on" in text
+    assert "Not defined for 1 model with" in said([9.0, 5.0, 1.0, 5.0, np.nan], 2)
     assert "all of them were compared" in said([9.0, 5.0, 1.0, 5.0, 9.0], 2, allowed=~allowed)
 
 

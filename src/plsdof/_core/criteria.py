@@ -666,7 +666,9 @@ def remarks(
         )
     undefined = int(np.isnan(scores).sum())
     if undefined:
-        said.append(f"Not defined for {undefined} model(s) with too many Degrees of Freedom.")
+        said.append(
+            f"Not defined for {plural(undefined, 'model')} with too many Degrees of Freedom."
+        )
     if not allowed.any():
         said.append(
             f"No model has between 1 and {GUARD:g} n Degrees of Freedom; all of them were compared."
@@ -674,7 +676,7 @@ def remarks(
     elif not allowed.all():
         count = int(np.count_nonzero(~allowed))
         said.append(
-            f"{count} model(s) from {labels[int(np.argmin(allowed))]} on were not candidates "
+            f"Not candidates: {plural(count, 'model')} from {labels[int(np.argmin(allowed))]} on "
             f"(less than 1 or more than {GUARD:g} n Degrees of Freedom)."
         )
     return said
