@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.display import Curve, as_html, one_line
+from plsdof._core.display import Curve, as_html, one_line, plural
 from plsdof._core.inputs import Array, as_choice
 from plsdof.errors import InvalidInputError, NotAvailableError
 
