@@ -57,6 +57,8 @@ MakeFilter = Callable[[Spectrum], Filter]
 _AUTO_DOF_ERROR = 1e-9
 _AUTO_COEF_ERROR = 1e-8
 _AUTO_RSS_ERROR = 1e-8
+# Residual sums of squares below this share of |y|^2 count as nothing in that.
+_NEGLIGIBLE_RSS = 1e-10
 # They hardly ever are if the eigenvalue of the last component is below this share of the first.
 _HOPELESS = 5e-5
 
@@ -72,12 +74,14 @@ def first_accurate(routes: Iterator[PathType], asked: int | None) -> PathType:
 def is_accurate(path: Path, asked: int | None) -> bool:
     """Whether the a-posteriori check supports a path that was made with less than full accuracy."""
     complete = path.spectrum.unresolved == 0 or (asked is not None and len(path.dof) > asked)
+    # A model that interpolates leaves rounding; its digits are not worth a decomposition.
+    negligible = _NEGLIGIBLE_RSS * path.spectrum.total
     return bool(
         complete
         and not path.message
         and not np.any(path.dof_error > _AUTO_DOF_ERROR * np.maximum(1.0, np.abs(path.dof)))
         and np.all(path.coef_error <= _AUTO_COEF_ERROR)
-        and np.all(path.rss_error <= _AUTO_RSS_ERROR * path.rss)
+        and np.all(path.rss_error <= _AUTO_RSS_ERROR * np.maximum(path.rss, negligible))
     )
 
 
