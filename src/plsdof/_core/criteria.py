@@ -102,7 +102,7 @@ class Selection:
     >>> from plsdof import pls_path
     >>> choice = pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0]).select("bic")
     >>> choice.n_components, choice.message
-    (1, '1 component (2.00 Degrees of Freedom): the smallest BIC, with a patience of 3.')
+    (1, '1 component (2.00 Degrees of Freedom): the smallest BIC before it stops improving.')
     """
 
     index: int
@@ -697,7 +697,7 @@ def _as_good(
 
 # What a rule takes, in the words of messages, tables and reports; "{}" is the score.
 _RULE_WORDS = {
-    "patient": "the smallest {}, with a patience of 3",
+    "patient": "the smallest {} before it stops improving",
     "first-minimum": "the first minimum of {}",
     "global-minimum": "the smallest {} of all",
     "minimum": "the smallest {}",
