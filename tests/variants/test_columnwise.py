@@ -10,7 +10,7 @@ from _helpers.responses import make_responses, scaled
 from plsdof import kernel_pls_path, pcr_path, penalized_pls_path, pls_path, ridge_path
 from plsdof._core import fit as routes
 from plsdof.errors import InvalidInputError, RankExhaustedError, RankExhaustedWarning
-from plsdof.variants.several_responses import pcr_paths, pls_paths, refit_columns, ridge_paths
+from plsdof.variants.columnwise import pcr_paths, pls_paths, refit_columns, ridge_paths
 
 
 @pytest.mark.parametrize("weighted", [False, True])
