@@ -820,7 +820,7 @@ def cross_validate_pls2(
     most = min(min(len(fold.train) for fold in folds) - 1, rows.shape[1])
     asked = optional_count(max_components)
     steps = most if asked is None else min(asked, most)
-    errors = []
+    errors, shares = [], []
     for fold in folds:
         kept = None if weights is None else weights[fold.train]
         fitted = _predictor(
@@ -830,12 +830,16 @@ def cross_validate_pls2(
         share = np.ones(len(fold.test)) if weights is None else weights[fold.test]
         if share.sum() > 0:
             errors.append(np.einsum("i,mij->mj", share, left**2) / share.sum())
-    size = min(len(one) for one in errors)
+            shares.append(share.sum())
+    # Every row counts the same, also where folds differ in size.
+    size, part = min(len(one) for one in errors), np.array(shares) / sum(shares)
     found = np.array([one[:size] for one in errors])
+    mean = np.tensordot(part, found, axes=1)
+    variance = np.tensordot(part, (found - mean) ** 2, axes=1) / (len(found) - 1.0)
     spread = responses.std(axis=0, ddof=1)
     return PLS2CrossValidation(
-        mean_error=read_only(found.mean(axis=0)),
-        std_error=read_only(found.std(axis=0, ddof=1) / np.sqrt(len(found))),
+        mean_error=read_only(mean),
+        std_error=read_only(np.sqrt(variance)),
         y_scale=read_only(np.where(spread > 0, spread, 1.0) if scale_response else 0 * spread + 1),
         names=names,
         n_folds=len(found),
