@@ -61,7 +61,7 @@ def test_names_of_responses_are_kept():
     assert paths.names == ("fat", "water")
     assert paths["water"] is paths[1]
     assert "'fat', 'water'" in repr(paths)
-    with pytest.raises(KeyError, match="'sugar' is no response; there are 'fat', 'water'"):
+    with pytest.raises(KeyError, match="'sugar' is not a response; there are 'fat', 'water'"):
         paths["sugar"]
     assert pls_paths(X, Y, 2).names == ("0", "1")
     assert pls_paths(X, Y[:, 0], 2).names == ("0",)

@@ -71,7 +71,7 @@ class ResponsePaths(Generic[PathType]):
     def __getitem__(self, key: int | str) -> PathType:
         if isinstance(key, str):
             if key not in self.names:
-                raise KeyError(f"{key!r} is no response; there are {shortened(self.names, 10)}.")
+                raise KeyError(f"{key!r} is not a response; there are {shortened(self.names, 10)}.")
             key = self.names.index(key)
         return self.paths[key]
 
