@@ -263,28 +263,52 @@ class Models:
         """Return the standard error of `smoothed_dof` as a mean over the draws. Shape (K,)."""
         return self._smoothed(draws, random_state, limited=False).std_error
 
-    def weights(self, dof: str = "smoothed") -> Array:
-        """Weigh all models by GCV^(-n/2), within the guard of `select`. Shape (K,), sum 1.
+    def weights(self, dof: str = "smoothed", *, by: str | None = None) -> Array:
+        """Weigh models for their average. Shape (K,), sum 1.
+
+        By default the weights are those of models up to the one that `select` takes that minimise
+        an estimate of the error of the average itself: every component of the chosen model is
+        shrunk by what noise alone would have gained, see `plsdof.selection.mallows_weights`.
 
         Parameters
         ----------
         dof : {"smoothed", "exact", "naive", "clipped"}
-            Degrees of Freedom in GCV.
+            Degrees of Freedom in the criteria.
+        by : {"mallows", "gcv"}, optional
+            "gcv": weigh every model by its own GCV^(-n/2), within the guard of `select`, see
+            `plsdof.selection.model_weights`. This is the default for ridge regression, whose
+            models are not nested.
 
         Examples
         --------
         >>> from plsdof import pls_path
         >>> from plsdof.datasets import load_ozone
         >>> pls_path(*load_ozone(return_X_y=True), 4).weights().round(2)
-        array([0.  , 0.  , 0.03, 0.02, 0.94])
+        array([0.01, 0.1 , 0.17, 0.  , 0.72])
         """
+        return self._weighed(dof, by)[0]
+
+    def _weighed(self, dof: str, by: str | None) -> tuple[Array, int | None]:
+        """Return weights, and the model whose noise variance is in them (none with "gcv")."""
         as_choice(dof, "dof", DOF_KINDS)
-        order = self.simplest_first()
-        weights = np.zeros(len(self.dof))
-        weights[order] = criteria.model_weights(
-            self.rss[order], self._dof(dof)[order], self.spectrum.n
-        )
-        return read_only(weights)
+        by = self._weighing if by is None else as_choice(by, "by", criteria.WEIGHINGS)
+        used, n = self._dof(dof), self.spectrum.n
+        if by == "gcv":
+            order = self.simplest_first()
+            weights = np.zeros(len(self.dof))
+            weights[order] = criteria.model_weights(self.rss[order], used[order], n)
+            return read_only(weights), None
+        if self._weighing == "gcv":
+            raise NotAvailableError(
+                'Weights by "mallows" are those of nested models, and these are not; use by="gcv".'
+            )
+        weights, chosen = criteria.average_weights(self.rss, used, n, self.default_rule)
+        return read_only(weights), chosen
+
+    @property
+    def _weighing(self) -> str:
+        """How `weights` weighs models unless told otherwise."""
+        return "mallows"
 
     def select(
         self,

@@ -293,18 +293,20 @@ class Path(Models):
             total=self.spectrum.total,
         )
 
-    def average(self, dof: str = "smoothed") -> Average:
-        r"""Average all models with weights GCV^(-n/2), within the guard of `select`.
+    def average(self, dof: str = "smoothed", *, by: str | None = None) -> Average:
+        r"""Average the models with `weights`: the chosen model, its components shrunk.
 
-            beta = sum_m w_m beta_m,     DoF = sum_m w_m DoF(m) + sum_m w_m (yhat_m - yhat)'g_m,
+            beta = sum_m w_m beta_m,     DoF = sum_m w_m DoF(m) + sum_m yhat_m'(d w_m / dy),
 
-        where the second sum is what the dependence of the weights on y adds, with g_m the
-        gradient of log w_m (Degrees of Freedom held fixed in it).
+        where the second sum is what the dependence of the weights on y adds (Degrees of Freedom
+        held fixed in it).
 
         Parameters
         ----------
         dof : {"smoothed", "exact", "naive", "clipped"}
             Degrees of Freedom in the weights.
+        by : {"mallows", "gcv"}, optional
+            How models are weighed, see `weights`.
 
         Examples
         --------
@@ -315,8 +317,8 @@ class Path(Models):
         >>> average.predict(X[:2]).shape
         (2,)
         """
-        weights = self.weights(dof)
-        path, heaviest = self._averaged(weights), int(np.argmax(weights))
+        weights, chosen = self._weighed(dof, by)
+        path, heaviest = self._averaged(weights, chosen), int(np.argmax(weights))
         labels = [self.label(i) for i in range(len(weights))]
         selection = Selection(
             index=heaviest,
@@ -331,12 +333,13 @@ class Path(Models):
         )
         return Average(path=path, weights=weights, selection=selection)
 
-    def _averaged(self, weights: Array) -> Self:
+    def _averaged(self, weights: Array, chosen: int | None) -> Self:
         if isinstance(self.filter, AverageFilter):
             raise NotAvailableError("This path is an average already.")
-        one = averaged(self.spectrum, self.filter, self.rss, weights)
-        whole = None if self.full is None else partial(_averaged_whole, self, weights)
-        method = partial(average_filter, method=self.make_filter)
+        one = averaged(self.spectrum, self.filter, self.rss, weights, chosen)
+        whole = None if self.full is None else partial(_averaged_whole, self, weights, chosen)
+        rule = None if chosen is None else self.default_rule
+        method = partial(average_filter, method=self.make_filter, rule=rule)
         return replace(self, filter=one, make_filter=method, full=whole)
 
     def _moved_by_outside(self, basis: Array) -> Array | None:
@@ -426,9 +429,9 @@ class Path(Models):
         return U, path.filter.times_jacobian(U, path.index(m))
 
 
-def _averaged_whole(path: Path, weights: Array) -> Path:
+def _averaged_whole(path: Path, weights: Array, chosen: int | None) -> Path:
     """Return the average of a path with the same weights, in a basis of all directions of X."""
-    return path.complete()._averaged(weights)
+    return path.complete()._averaged(weights, chosen)
 
 
 # What has a path: a path itself, a fitted estimator, a Pipeline that ends in one
@@ -806,10 +809,15 @@ class RidgePath(Path):
         """Neighbouring penalties make a smooth curve, whose minimum is looked for."""
         return "global-minimum"
 
-    def _averaged(self, weights: Array) -> Self:
+    @property
+    def _weighing(self) -> str:
+        """The fits are not projections, each contained in the next."""
+        return "gcv"
+
+    def _averaged(self, weights: Array, chosen: int | None) -> Self:
         """Return the average, whose penalty is the weighted geometric mean."""
         penalty = np.exp(weights @ np.log(self.alphas))
-        return replace(super()._averaged(weights), alphas=read_only([penalty]))
+        return replace(super()._averaged(weights, chosen), alphas=read_only([penalty]))
 
     def simplest_first(self) -> Integers:
         """Return the rows from the largest penalty to the smallest."""

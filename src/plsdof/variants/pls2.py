@@ -60,6 +60,8 @@ from plsdof.variants.columnwise import as_responses, kept_rows
 # Criteria whose sum over responses estimates one number, the total squared error of prediction.
 JOINT_CRITERIA = tuple(name for name, one in criteria.CRITERIA.items() if one.additive)
 NOISE_MODELS = ("independent", "correlated")
+# A residual sum of squares below this share of the total is an exact fit.
+_EXACT = 1e-24
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -330,7 +332,7 @@ class PLS2Path:
         As `Path.smoothed_dof`, with the derivative of a drawn response estimated by random
         directions, whose noise averages out over the draws.
         """
-        weights = self.weights("exact")
+        weights = self.weights("exact", by="gcv")
         spare = self.units.n - weights @ self.dof_by_response
         mean = np.tensordot(weights, self.fit.fitted, axes=1)
         left_over = np.sum((self.fit.residuals[0] - mean) ** 2, axis=0)
@@ -359,11 +361,19 @@ class PLS2Path:
         """Sum `smoothed_dof_by_response` over the responses. Shape (M + 1,)."""
         return read_only(self.smoothed_dof_by_response(draws, random_state).sum(axis=1))
 
-    def weights(self, dof: str = "smoothed") -> Array:
-        """Weigh all models by prod_j GCV_j^(-n/2) within the guard. Shape (M + 1,), sum 1.
+    def weights(self, dof: str = "smoothed", *, by: str | None = None) -> Array:
+        """Weigh models for their average. Shape (M + 1,), sum 1.
 
-        One factor per response j: weights do not depend on the units of the responses.
+        By "mallows", the default, as `Path.weights`, with sums over the responses of residual sums
+        of squares, over the noise variance, and of Degrees of Freedom. By "gcv":
+        prod_j GCV_j^(-n/2) within the guard, one factor per response j. Neither depends on the
+        units of the responses.
         """
+        return self._weighed(dof, by)[0]
+
+    def _weighed(self, dof: str, by: str | None) -> tuple[Array, int | None]:
+        """Return weights, and the model whose noise variances are in them (none with "gcv")."""
+        by = "mallows" if by is None else as_choice(by, "by", criteria.WEIGHINGS)
         values, n = self._dof_of(dof), self.units.n
         allowed = criteria.candidates(values.mean(axis=1), n)
         if not allowed.any():
@@ -371,16 +381,24 @@ class PLS2Path:
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.log(criteria.gcv(self.rss, values, n)).sum(axis=1)
         logs = np.where(allowed & ~np.isnan(logs), logs, np.inf)
-        best = logs.min()
-        if not np.isfinite(best):  # an exact fit of all responses: the simplest one
-            return read_only(np.arange(len(logs)) == np.argmin(logs))
-        weights = np.exp(-n / 2 * (logs - best))
-        return read_only(weights / weights.sum())
+        best = int(np.argmin(logs))
+        if by == "mallows":
+            chosen = self.select(dof=dof).index
+            noise = self.rss[chosen] / (n - values[chosen])
+            if np.all(noise > _EXACT * self.rss[0]):
+                total, used = (self.rss / noise).sum(axis=1), values.sum(axis=1)
+                return read_only(criteria.mallows_weights(total, used, chosen)), chosen
+            best = chosen
+        if by == "mallows" or not np.isfinite(logs[best]):  # an exact fit of some responses
+            return read_only(np.arange(len(logs)) == best), None
+        weights = np.exp(-n / 2 * (logs - logs[best]))
+        return read_only(weights / weights.sum()), None
 
-    def average(self, dof: str = "smoothed") -> "PLS2Average":
-        """Average all models with `weights`; see `Path.average`."""
-        weights = self.weights(dof)
-        moved = weights @ self.dof_by_response + self._moved_by_weights(weights)
+    def average(self, dof: str = "smoothed", *, by: str | None = None) -> "PLS2Average":
+        """Average the models with `weights`; see `Path.average`."""
+        weights, chosen = self._weighed(dof, by)
+        spare = None if chosen is None else self.units.n - self._dof_of(dof)[chosen]
+        moved = weights @ self.dof_by_response + self._moved_by_weights(weights, chosen, spare)
         heaviest = int(np.argmax(weights))
         return PLS2Average(
             path=self,
@@ -410,28 +428,47 @@ class PLS2Path:
             dof_by_response=read_only(self.dof_by_response[index]),
         )
 
-    def _moved_by_weights(self, weights: Array) -> Array:
+    def _moved_by_weights(self, weights: Array, chosen: int | None, spare: Array | None) -> Array:
         """Return what the dependence of the weights on Y adds to `dof_by_response`. Shape (q,).
 
-        sum_m w_m sum_i (zhat_m - zhat)_ij g_m,ij with g_m = -(n/2) sum_l d log RSS_ml / dz, so
-        derivatives of the residual sums of squares in the directions (zhat_m - zhat)_j are needed.
+        As for one response (see `plsdof._core.averaging`) the average moves in the directions
+        zhat_b - zhat_a, a and b neighbours among the models with weight, or zhat_m - zhat, and as
+        far as residual sums of squares move in the part of that direction that belongs to one
+        response. ``spare`` is n - DoF of the chosen model.
         """
-        q = len(self.names)
-        Z, scale = self.fit.residuals[0], self.y_scale**2
-        spread = self.fit.fitted - np.tensordot(weights, self.fit.fitted, axes=1)
+        q, fitted = len(self.names), self.fit.fitted
+        support = np.flatnonzero(weights)
+        a, b = support[:-1], support[1:]
+        if chosen is None:
+            b = support
+            spread = fitted[b] - np.tensordot(weights, fitted, axes=1)
+        else:
+            spread = fitted[b] - fitted[a]
+        if not len(b):
+            return np.zeros(q)
         # One direction per response: what the fit of that response moves.
         directions = spread[:, None] * np.eye(q)[:, None]
         slopes = residual_slopes(
             self.decomposition.singular_values,
-            Z,
-            directions,
+            self.fit.residuals[0],
+            directions.reshape(len(b) * q, *spread.shape[1:]),
+            len(self.dof) - 1,
             self.algorithm,
             self.units.n if self.scale_response else None,
-            np.diagonal(self.outside) / scale,
-        )
-        rss = (self.rss / scale)[:, None]
-        relative = np.divide(slopes, rss, out=np.zeros_like(slopes), where=rss > 0).sum(axis=2)
-        return np.asarray(-self.units.n / 2 * (weights @ relative))
+            np.diagonal(self.outside) / self.y_scale**2,
+        ).reshape(len(self.dof), len(b), q, q)
+        own, rss = np.arange(len(b)), self.rss / self.y_scale**2
+        if chosen is None or spare is None:
+            relative = np.sum(slopes[b, own] / rss[b][:, None], axis=2)
+            return np.asarray(-self.units.n / 2 * (weights[b] @ relative))
+        # d v = (1 - v) sum_l (d (RSS_al - RSS_bl) / s_l^2 - (RSS_al - RSS_bl) / s_l^2 d log RSS_cl)
+        # over the sum of (RSS_al - RSS_bl) / s_l^2, s_l^2 in proportion to RSS_cl.
+        noise = rss[chosen] / spare
+        gain = (rss[a] - rss[b]) / noise
+        moved = (slopes[a, own] - slopes[b, own]) / noise
+        moved -= gain[:, None] * slopes[chosen] / rss[chosen]
+        lost = np.cumsum(weights[a]) / gain.sum(axis=1)
+        return np.asarray(lost @ moved.sum(axis=2))
 
     def _dof_of(self, kind: str) -> Array:
         as_choice(kind, "dof", ("exact", "smoothed", "naive"))
