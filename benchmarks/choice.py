@@ -25,13 +25,14 @@ MOST = 30
 BASE = "10-fold cross-validation, minimum"
 RULES = (
     "BIC, first minimum (paper)",
-    "GCV, patient",
-    "GCV smoothed, patient (default)",
-    "average, exact",
-    "average, smoothed",
+    "GCV smoothed, patience 3",
+    "GCV smoothed, patience 10",
+    "default: the same, confirmed by leave-one-out beyond n/2",
+    "average, weights GCV^(-n/2)",
+    "average: the default, components shrunk",
     BASE,
 )
-DEFAULT, AVERAGE = RULES[2], RULES[4]
+DEFAULT, AVERAGE = RULES[3], RULES[5]
 FITS = {
     "pls": partial(pls_path, max_components=MOST),
     "kernel": partial(kernel_pls_path, max_components=MOST),
@@ -47,10 +48,11 @@ def compare_rules(sample: Sample, seed: int) -> dict[str, tuple[float, float]]:
     folds = cross_validate(sample.X, sample.y, fit, random_state=seed, keep_predictions=False)
     taken: dict[str, Any] = {
         RULES[0]: path.select("bic", rule="first-minimum").index,
-        RULES[1]: path.select("gcv", "exact").index,
-        RULES[2]: path.select().index,
-        RULES[3]: path.weights("exact"),
-        RULES[4]: path.weights(),
+        RULES[1]: path.select(patience=3, confirm=False).index,
+        RULES[2]: path.select(confirm=False).index,
+        DEFAULT: path.select().index,
+        RULES[4]: path.weights(by="gcv"),
+        AVERAGE: path.weights(),
         BASE: folds.select().index,
     }
     errors = np.mean((predicted - sample.target) ** 2, axis=1)

@@ -19,23 +19,19 @@ average by (zhat_b - zhat_a) d v. Weights by "gcv" are GCV_m^(-n/2) but for a co
 average moves by sum_m w_m (zhat_m - zhat) d log w_m, with d log w_m = -(n/2) d log RSS_m.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plsdof._core.criteria import Noise, Selection, average_weights, model_weights
+from plsdof._core.criteria import Noise, Selection
 from plsdof._core.display import one_line
 from plsdof._core.filters import Filter, factors_at
 from plsdof._core.inputs import Array, read_only
-from plsdof._core.smoothing import DRAWS, smoothed_dof
 from plsdof._core.spectrum import Spectrum
 
 if TYPE_CHECKING:
     from plsdof._core.path import Path
-
-Method = Callable[[Spectrum], Filter]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,33 +68,6 @@ class AverageFilter(Filter):
     def times_outside(self, rows: Array) -> Array:
         """Return rows @ (d zhat / d y_perp), per unit of y_perp. Shape (k,)."""
         return np.asarray(rows @ (self.spread @ self.steering_outside))
-
-
-def average_filter(
-    spectrum: Spectrum,
-    method: Method,
-    rule: str | None,
-) -> AverageFilter:
-    """Average the models of a method on a spectrum, weighed with smoothed Degrees of Freedom.
-
-    Parameters
-    ----------
-    spectrum : Spectrum
-    method : callable
-        From a spectrum to a filter, simplest model first.
-    rule : str or None
-        How the model is chosen up to which weights go (by "mallows"); None for weights by "gcv".
-    """
-    fitted = method(spectrum)
-    rss = np.sum((fitted.residuals * spectrum.z) ** 2, axis=1) + spectrum.outside
-    dof = smoothed_dof(spectrum, fitted, rss, limited=True).value
-    if rule is not None:
-        return averaged(spectrum, fitted, rss, *average_weights(rss, dof, spectrum.n, rule))
-    # Penalties of ridge regression may come in any order.
-    order = np.argsort(fitted.naive_dof, kind="stable")
-    weights = np.empty(len(rss))
-    weights[order] = model_weights(rss[order], dof[order], spectrum.n)
-    return averaged(spectrum, fitted, rss, weights, None)
 
 
 def averaged(

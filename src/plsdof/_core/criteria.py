@@ -55,6 +55,8 @@ PATIENCE = 10
 WEIGHINGS = ("mallows", "gcv")
 # Models with a larger share of the n Degrees of Freedom than this are not candidates.
 GUARD = 0.9
+# GCV is an approximation for small DoF / n: from this share on leave-one-out must confirm it.
+TRUSTED = 0.5
 # From this share on, Degrees of Freedom are close to n.
 NEAR = 0.7
 # Where single leverages are larger, first-order leave-one-out residuals are not reliable.
@@ -768,7 +770,7 @@ def model_weights(rss: Array, dof: Array, n: float) -> Array:
     array([0.  , 0.78, 0.22])
     """
     allowed = candidates(dof, n)
-    _require_candidates(allowed, n)
+    require_candidates(allowed, n)
     log_gcv = np.where(allowed, _log(gcv(rss, dof, n)), np.inf)
     best = log_gcv.min()
     if np.isneginf(best):  # an exact fit: the simplest one
@@ -826,28 +828,54 @@ def mallows_weights(rss: Array, dof: Array, chosen: int) -> Array:
     return weights
 
 
-def average_weights(rss: Array, dof: Array, n: float, rule: str) -> tuple[Array, int]:
-    """Choose a model by GCV and a rule, and return `mallows_weights` up to it, and its index.
+def average_weights(rss: Array, dof: Array, n: float, chosen: int) -> Array:
+    """Return `mallows_weights` up to a chosen model, with its noise variance, RSS / (n - DoF).
 
-    The noise variance is that of the chosen model, RSS / (n - DoF).
+    With more than n / 2 Degrees of Freedom that variance is not reliable, and the chosen model is
+    left as it is.
 
     Examples
     --------
     >>> rss, dof = np.array([100.0, 10.0, 8.0, 7.9]), np.array([1.0, 3.0, 4.0, 5.0])
-    >>> weights, chosen = average_weights(rss, dof, 12, "patient")
-    >>> weights.round(2), chosen
-    (array([0.02, 0.48, 0.5 , 0.  ]), 2)
+    >>> average_weights(rss, dof, 12, 2).round(2), average_weights(rss, dof, 7, 2)
+    (array([0.02, 0.48, 0.5 , 0.  ]), array([0., 0., 1., 0.]))
     """
-    allowed = candidates(dof, n)
-    _require_candidates(allowed, n)
-    chosen = choose(np.where(allowed, gcv(rss, dof, n), np.nan), rule)
-    noise = rss[chosen] / (n - dof[chosen])
-    if noise <= _EQUAL**2 * rss[0]:  # an exact fit
-        return np.asarray(np.arange(len(rss)) == chosen, dtype=np.float64), chosen
-    return mallows_weights(rss / noise, dof, chosen), chosen
+    require_candidates(candidates(dof, n), n)
+    noise = rss[chosen] / (n - dof[chosen]) if dof[chosen] <= TRUSTED * n else 0.0
+    if noise <= _EQUAL**2 * rss[0]:  # or an exact fit
+        return np.asarray(np.arange(len(rss)) == chosen, dtype=np.float64)
+    return mallows_weights(rss / noise, dof, chosen)
 
 
-def _require_candidates(allowed: npt.NDArray[np.bool_], n: float) -> None:
+def confirmed(squares: Array, chosen: int, trusted: npt.NDArray[np.bool_]) -> int:
+    """Return the model that leave-one-out prefers, if GCV is not to be trusted there, or `chosen`.
+
+    The model with the smallest sum of squared errors replaces the chosen one if it is not among
+    the trusted ones, and its mean squared error is smaller by more than a standard error of the
+    difference.
+
+    Parameters
+    ----------
+    squares : (k, n_rows) array
+        (Weighted) squared leave-one-out errors of the first k models.
+    chosen : int
+    trusted : (K,) bool array
+        Models with few Degrees of Freedom.
+
+    Examples
+    --------
+    >>> squares = np.array([[4.0, 5.0, 6.0], [1.0, 1.5, 2.0]])
+    >>> confirmed(squares, 0, np.array([True, False]))
+    1
+    """
+    best = int(np.argmin(squares.sum(axis=1)))
+    if trusted[best] or chosen >= len(squares):
+        return chosen
+    gain = squares[chosen] - squares[best]
+    return best if gain.sum() > np.std(gain) * np.sqrt(len(gain)) else chosen
+
+
+def require_candidates(allowed: npt.NDArray[np.bool_], n: float) -> None:
     if not allowed.any():
         raise NotAvailableError(
             f"No model has between 1 and {GUARD:g} n Degrees of Freedom, n = {n:g}, so that there "

@@ -63,6 +63,8 @@ class Models:
         y of the rows with positive weight, in original units; None where the rows were not kept.
     fit_again : callable or None
         ``fit_again(X, y)`` fits the same method, with the same options, to other rows.
+    average_again : callable or None
+        Of an average: ``average_again(y)`` averages the models for another response of the rows.
     """
 
     units: Units
@@ -73,6 +75,7 @@ class Models:
     full: Callable[[], "Models"] | None = None
     response: Array | None = None
     fit_again: Callable[..., Any] | None = None
+    average_again: Callable[[Any], "Models"] | None = None
 
     def complete(self) -> Self:
         """Return this path in a basis of all directions of X, in which Jacobians can be formed.
@@ -91,7 +94,12 @@ class Models:
         assert self.full is not None
         path = self.full()
         assert isinstance(path, type(self))
-        return replace(path, response=self.response, fit_again=self.fit_again)
+        return replace(
+            path,
+            response=self.response,
+            fit_again=self.fit_again,
+            average_again=self.average_again,
+        )
 
     @property
     def parameters(self) -> Array:
@@ -302,8 +310,9 @@ class Models:
             raise NotAvailableError(
                 'Weights by "mallows" are those of nested models, and these are not; use by="gcv".'
             )
-        weights, chosen = criteria.average_weights(self.rss, used, n, self.default_rule)
-        return read_only(weights), chosen
+        criteria.require_candidates(criteria.candidates(used, n), n)
+        chosen = self.select(dof=dof).index
+        return read_only(criteria.average_weights(self.rss, used, n, chosen)), chosen
 
     @property
     def _weighing(self) -> str:
@@ -318,6 +327,7 @@ class Models:
         rule: str | None = None,
         *,
         patience: int = criteria.PATIENCE,
+        confirm: bool = True,
     ) -> Selection:
         """Choose a model by an information criterion.
 
@@ -339,6 +349,13 @@ class Models:
             `default_rule`.
         patience : int
             Of the rule "patient".
+        confirm : bool
+            GCV is an approximation for few Degrees of Freedom. Where a patient walk of PLS comes to
+            models with more than n / 2 of them, it ends there, and leave-one-out, exact but for
+            the scales of the columns, looks at what follows: its best model is taken instead if
+            its error is smaller by more than one standard error of the difference. Not for
+            other criteria and rules, other Degrees of Freedom than smoothed ones, more than 500
+            rows, or rows that were not kept.
 
         Returns
         -------
@@ -364,7 +381,12 @@ class Models:
         # Without any candidate (a path that starts near interpolation) the scores alone decide.
         eligible = np.where(allowed, scores, np.nan) if allowed.any() else scores
         index = int(order[criteria.choose(eligible[order], rule, patience)])
-        remarks = self._remarks(index, scores, allowed, criterion)
+        instead = None
+        if confirm and (criterion, dof, rule) == ("gcv", "smoothed", "patient"):
+            index, instead = self._confirmed(index, scores, allowed, patience)
+        words = self._words(index, criterion, rule, instead)
+        # Where the scores have not decided, they do not say which models are as good.
+        remarks = self._remarks(index, scores, allowed, criterion if instead is None else "loo")
         return Selection(
             index=index,
             parameter=float(self.parameters[index]),
@@ -374,9 +396,30 @@ class Models:
             rule=rule,
             dof=dof,
             noise=noise_label(criterion, dof, noise),
-            message=" ".join([self._words(index, criterion, rule), *remarks]),
+            message=" ".join([words, *remarks]),
             remarks=remarks,
         )
+
+    def _confirmed(
+        self, index: int, scores: Array, allowed: npt.NDArray[np.bool_], patience: int
+    ) -> tuple[int, int | None]:
+        """Return the model to take, and the one that leave-one-out takes it instead of, if any."""
+        trusted = allowed & (self._dof("smoothed") <= criteria.TRUSTED * self.spectrum.n)
+        trusted = np.logical_and.accumulate(trusted)
+        if trusted[allowed].all():
+            return index, None
+        walked = criteria.patient_minimum(np.where(trusted, scores, np.nan), patience)
+        if int(np.argmin(trusted)) > walked + patience:
+            return walked, None
+        squares = self._left_out_squares(int(allowed.sum()) - 1, patience)
+        if squares is None:
+            return index, None
+        taken = criteria.confirmed(squares, walked, trusted)
+        return taken, None if taken == walked else walked
+
+    def _left_out_squares(self, n_components: int, patience: int) -> Array | None:  # noqa: ARG002
+        """Return squared leave-one-out errors of the first models; None if they are not known."""
+        return None
 
     @property
     def default_rule(self) -> str:
@@ -450,8 +493,15 @@ class Models:
         """Check a row of the path and return it."""
         return as_row(m, len(self.dof), self.message)
 
-    def _words(self, index: int, criterion: str, rule: str) -> str:
-        return criteria.choice_in_words(self.label(index), float(self.dof[index]), rule, criterion)
+    def _words(self, index: int, criterion: str, rule: str, instead: int | None) -> str:
+        label, dof = self.label(index), float(self.dof[index])
+        if instead is None:
+            return criteria.choice_in_words(label, dof, rule, criterion)
+        return (
+            f"{label} ({dof:.2f} Degrees of Freedom): the smallest leave-one-out error, lower by "
+            f"more than one standard error than that of {self.label(instead)}, which GCV takes "
+            "among models with at most n / 2 Degrees of Freedom."
+        )
 
     def _remarks(
         self, index: int, scores: Array, allowed: npt.NDArray[np.bool_], criterion: str

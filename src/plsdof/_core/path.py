@@ -10,12 +10,13 @@ import scipy.linalg
 import scipy.sparse
 
 from plsdof._core import criteria
-from plsdof._core.averaging import Average, AverageFilter, average_filter, averaged
+from plsdof._core.averaging import Average, AverageFilter, averaged
 from plsdof._core.criteria import (
     LeaveOneOut,
     Noise,
     Selection,
 )
+from plsdof._core.deletion import left_out_predictions
 from plsdof._core.display import one_line, plural
 from plsdof._core.filters import Filter, PLSFilter
 from plsdof._core.inputs import (
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 _EPS = float(np.finfo(np.float64).eps)
 # First-order estimates of errors are multiplied by this factor.
 _SAFETY = 20.0
+# With more rows, leaving out each of them costs more than a choice may.
+_MOST_LEFT_OUT = 500
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -179,6 +182,10 @@ class Path(Models):
 
         Zero-weight rows have no place in ``y``. Cost: O(n r + r M^2) time.
         """
+        if self.average_again is not None:
+            average = self.average_again(y)
+            assert isinstance(average, type(self))
+            return average if self.units.names is None else average.with_names(self.units.names)
         path = self.complete()
         given = as_response(y, path.units.n_rows)
         response = centre_response(given, path.units.row_scale)
@@ -293,6 +300,18 @@ class Path(Models):
             total=self.spectrum.total,
         )
 
+    def _left_out_squares(self, n_components: int, patience: int) -> Array | None:
+        """Return squared leave-one-out errors, weighted, of the first PLS models."""
+        rows = self.units.n_rows
+        if self.response is None or rows > _MOST_LEFT_OUT or not isinstance(self.filter, PLSFilter):
+            return None
+        found, root = self.complete().decomposition, self.units.row_scale
+        predicted = left_out_predictions(
+            found.sample_basis * found.singular_values, self.response, root, n_components, patience
+        )
+        errors = self.response - predicted
+        return np.asarray((errors if root is None else errors * root) ** 2)
+
     def average(self, dof: str = "smoothed", *, by: str | None = None) -> Average:
         r"""Average the models with `weights`: the chosen model, its components shrunk.
 
@@ -319,6 +338,7 @@ class Path(Models):
         """
         weights, chosen = self._weighed(dof, by)
         path, heaviest = self._averaged(weights, chosen), int(np.argmax(weights))
+        path = replace(path, average_again=partial(_average_of, self, dof, by))
         labels = [self.label(i) for i in range(len(weights))]
         selection = Selection(
             index=heaviest,
@@ -338,9 +358,7 @@ class Path(Models):
             raise NotAvailableError("This path is an average already.")
         one = averaged(self.spectrum, self.filter, self.rss, weights, chosen)
         whole = None if self.full is None else partial(_averaged_whole, self, weights, chosen)
-        rule = None if chosen is None else self.default_rule
-        method = partial(average_filter, method=self.make_filter, rule=rule)
-        return replace(self, filter=one, make_filter=method, full=whole)
+        return replace(self, filter=one, full=whole)
 
     def _moved_by_outside(self, basis: Array) -> Array | None:
         """Return how rows of a (k, r) basis move per unit of y outside of X. Shape (k,).
@@ -427,6 +445,11 @@ class Path(Models):
         """Return U and U (d zhat / d z), one row per sample, weights removed."""
         path, U = self.complete(), self.rows_of_basis()
         return U, path.filter.times_jacobian(U, path.index(m))
+
+
+def _average_of(path: Path, dof: str, by: str | None, y: Any) -> Path:
+    """Average the models of a path for another response."""
+    return path.refit(y).average(dof, by=by).path
 
 
 def _averaged_whole(path: Path, weights: Array, chosen: int | None) -> Path:

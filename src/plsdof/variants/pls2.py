@@ -385,11 +385,12 @@ class PLS2Path:
         if by == "mallows":
             chosen = self.select(dof=dof).index
             noise = self.rss[chosen] / (n - values[chosen])
-            if np.all(noise > _EXACT * self.rss[0]):
+            few = values[chosen].mean() <= criteria.TRUSTED * n
+            if few and np.all(noise > _EXACT * self.rss[0]):
                 total, used = (self.rss / noise).sum(axis=1), values.sum(axis=1)
                 return read_only(criteria.mallows_weights(total, used, chosen)), chosen
             best = chosen
-        if by == "mallows" or not np.isfinite(logs[best]):  # an exact fit of some responses
+        if by == "mallows" or not np.isfinite(logs[best]):  # an exact fit, or nearly
             return read_only(np.arange(len(logs)) == best), None
         weights = np.exp(-n / 2 * (logs - logs[best]))
         return read_only(weights / weights.sum()), None
