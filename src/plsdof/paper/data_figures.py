@@ -217,8 +217,8 @@ def _above_naive(name: str, curve: Curve) -> Check:
         text=f"On {curve.source.name} the Degrees of Freedom are never below m + 1.",
         measure="smallest DoF(m) - (m + 1), m >= 1",
         above=0.0,
-        otherwise=f"Below at {where}. DoF >= m + 1 is no theorem: the estimate is unbiased for a "
-        "nonlinear method, and for a single y of collinear predictors it can be smaller. Too "
+        otherwise=f"Below at {where}. DoF >= m + 1 is not a theorem: the estimate is unbiased for "
+        "a nonlinear method, and for a single y of collinear predictors it can be smaller. Too "
         "little to be seen in the printed figure.",
     )
     return fixed(claim, curve.margin.min(), [curve.source.stand_in])

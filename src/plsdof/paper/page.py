@@ -61,8 +61,8 @@ ERRATA = (
     Erratum(
         where="Discussion",
         printed="the results confirm the conjecture DoF(m) >= m + 1",
-        correct="it is no theorem: eigenvalues (1, 1e-4) with z^2 = (1e-6, 1) give DoF(1) = -95.01 "
-        "exactly, and on cookie DoF(2) = 2.89",
+        correct="it is not a theorem: eigenvalues (1, 1e-4) with z^2 = (1e-6, 1) give DoF(1) = "
+        "-95.01 exactly, and on cookie DoF(2) = 2.89",
     ),
     Erratum(
         where="Section on numerical stability",
