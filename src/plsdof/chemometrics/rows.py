@@ -720,7 +720,7 @@ def _leverage(path: PLSPath, m: int, X_new: Any, factor: float) -> Diagnostic:
     method = f"{factor:g} times the average over the training rows"
     limit = Limit(value=factor * average, method=method)
     if average <= 0:
-        text = f"The Degrees of Freedom are {path.dof[m]:.3g}: the average is no standard here."
+        text = f"The Degrees of Freedom are {path.dof[m]:.3g}: the average is not a standard here."
         limit = Limit(value=np.nan, method=method, message=text)
     return diagnose("leverage", values, limit, None)
 

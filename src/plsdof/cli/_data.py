@@ -142,7 +142,7 @@ class TableProblem(Problem):
     groups : (n,) array of str or None
         Rows with the same label stay together in cross-validation.
     replicates : str or None
-        A column that is no predictor and has repeated values, if there is one.
+        A column that is not a predictor and has repeated values, if there is one.
     preprocessing : Preprocessor or None
         Fitted to the rows.
     """
@@ -259,7 +259,7 @@ def read_problems(
 ) -> list[TableProblem]:
     """Read a table and take the responses, one at a time, and the predictors out of it.
 
-    The columns of the other responses, of ``groups`` and of ``label`` are no predictors.
+    The columns of the other responses, of ``groups`` and of ``label`` are not predictors.
     """
     held, reading = (held or Held()).checked(), (reading or Reading()).checked()
     for response in responses:
@@ -658,7 +658,7 @@ def read_streamed(
 ) -> StreamedProblem:
     """Read a file, or the files of a folder, in one pass and bounded memory.
 
-    The column ``label`` is no predictor.
+    The column ``label`` is not a predictor.
     """
     require_apart(response, features, {"--id": label})
     _require_readable(file)
@@ -701,7 +701,7 @@ def _require_readable(file: Path) -> None:
 def _opened(
     file: Path, response: str, features: Sequence[str], exclude: Sequence[str]
 ) -> tuple[FileBlocks, tuple[str, ...]]:
-    """Open the chosen columns, and name those left out because they are no wavelengths."""
+    """Open the chosen columns, and name those left out because they are not wavelengths."""
     blocks = file_blocks(file, response, columns=features or None)
     exclude = [choice for choice in exclude if choice != response]
     excluded = set(file_blocks(file, response, columns=exclude).names) if exclude else set()

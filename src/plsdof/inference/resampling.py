@@ -340,7 +340,7 @@ def jackknife(
     y = as_response(y, len(matrix))
     weights = as_weights(sample_weight, len(matrix))
     counts = np.ones(len(matrix)) if weights is None else weights
-    # Nothing changes without rows that have no weight: they are no fold.
+    # Nothing changes without rows that have no weight: they are not a fold.
     folds = [
         one
         for one in make_folds(matrix, y, len(matrix) if cv is None else cv)

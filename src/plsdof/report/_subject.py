@@ -17,7 +17,8 @@ from plsdof._core.inputs import (
     as_response,
     feature_names,
 )
-from plsdof._core.path import Integers, Path, PLSPath
+from plsdof._core.models import Integers
+from plsdof._core.path import Path, PLSPath
 from plsdof.chemometrics.merit import TestSet
 from plsdof.complexity.comparison import Comparison
 from plsdof.errors import InvalidInputError

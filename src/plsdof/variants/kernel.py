@@ -393,7 +393,7 @@ def _negative_directions(gram: Array) -> Array:
 # ----------------------------------------
 
 _EPS = float(np.finfo(np.float64).eps)
-# A matrix with eigenvalues below minus this share of the largest is no Gram matrix.
+# A matrix with eigenvalues below minus this share of the largest is not a Gram matrix.
 _INDEFINITE = 1e-6
 _SAFETY = 4.0
 # Eigenvalues that may be zero are at least this share of their error, to divide by.
