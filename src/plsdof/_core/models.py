@@ -28,7 +28,13 @@ from plsdof._core.inputs import (
     as_count,
     read_only,
 )
-from plsdof._core.smoothing import DRAWS, SmoothedDof, smoothed_dof
+from plsdof._core.smoothing import (
+    DRAWS,
+    Smoothable,
+    SmoothedDof,
+    smoothed_dof,
+    smoothed_dofs,
+)
 from plsdof._core.spectrum import Decomposition, Spectrum
 from plsdof.errors import InvalidInputError, NotAvailableError
 
@@ -542,6 +548,15 @@ class Models:
     @cached_property
     def _dof_for_choice(self) -> Array:
         return self._smoothed(DRAWS, 0, limited=True).value
+
+    @staticmethod
+    def smooth_together(paths: "Sequence[Models]") -> None:
+        """Compute the smoothed Degrees of Freedom of many paths at once, before they are used."""
+        fits = [
+            Smoothable(spectrum=path.spectrum, fitted=path.filter, rss=path.rss) for path in paths
+        ]
+        for path, found in zip(paths, smoothed_dofs(fits, limited=True), strict=True):
+            path.__dict__["_dof_for_choice"] = found.value  # where the cached property keeps it
 
     def _score_or_nan(self, name: str, noise: str) -> Array:
         try:
