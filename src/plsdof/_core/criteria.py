@@ -61,6 +61,8 @@ TRUSTED = 0.5
 NEAR = 0.7
 # Where single leverages are larger, first-order leave-one-out residuals are not reliable.
 RELIABLE_LEVERAGE = 0.7
+# How the remark begins that estimators warn with.
+_EMPTY = "This is the empty model"
 # So many models of an average are named.
 _MOST_NAMED = 4
 # Scores that differ by less than this share of them are equal but for rounding.
@@ -121,6 +123,11 @@ class Selection:
     noise: str
     message: str
     remarks: tuple[str, ...] = ()
+
+    @property
+    def empty_remark(self) -> str:
+        """The remark that the empty model was chosen although a later score is lower, or ""."""
+        return next((one for one in self.remarks if one.startswith(_EMPTY)), "")
 
     @property
     def n_components(self) -> int:
@@ -654,7 +661,7 @@ def remarks(
     if chosen == 0 and lowest > 0 and dof[0] <= 1.0 + 1e-9:
         where = "" if allowed[lowest] else f", with {dof[lowest]:.0f} Degrees of Freedom"
         said.append(
-            f"This is the empty model, although {labels[lowest]} would score lower{where}: "
+            f"{_EMPTY}, although {labels[lowest]} would score lower{where}: "
             "compare with cross-validation before you conclude that there is nothing to predict."
         )
     if chosen == last and last > 0 and longer:

@@ -390,6 +390,8 @@ class Path(Models):
         path, heaviest = self._averaged(weights, chosen), int(np.argmax(weights))
         path = replace(path, average_again=partial(_average_of, self, dof, by))
         labels = [self.label(i) for i in range(len(weights))]
+        words = criteria.average_in_words(weights, labels, float(path.dof[0]))
+        empty = self.select(dof=dof).empty_remark if weights[0] == 1.0 else ""
         selection = Selection(
             index=heaviest,
             parameter=float(self.parameters[heaviest]),
@@ -399,7 +401,8 @@ class Path(Models):
             rule="average",
             dof=dof,
             noise="not used",
-            message=criteria.average_in_words(weights, labels, float(path.dof[0])),
+            message=f"{words} {empty}".rstrip(),
+            remarks=(empty,) if empty else (),
         )
         return Average(path=path, weights=weights, selection=selection)
 

@@ -42,7 +42,13 @@ from plsdof._core.inputs import (
     shortened,
 )
 from plsdof._core.path import Path
-from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
+from plsdof.errors import (
+    EmptyModelWarning,
+    InvalidInputError,
+    NotAvailableError,
+    RankExhaustedWarning,
+    warn_caller,
+)
 from plsdof.inference import intervals as inference
 from plsdof.inference.intervals import (
     name_coefficients,
@@ -299,6 +305,13 @@ class ChosenModel:
     average: Average | None = None
     joint_selection: Any = None
     cv_results: Any = None
+
+
+def warn_of_empty_models(selections: Sequence[Selection | None]) -> None:
+    """Warn where the empty model was chosen although a later score is lower."""
+    for remark in {one.empty_remark for one in selections if one is not None}:
+        if remark:
+            warn_caller(remark, EmptyModelWarning)
 
 
 def _chosen_by_criterion(
@@ -638,6 +651,7 @@ class PathRegressor(ResponseRegressor):
         self.dof_ = self._one_or_array([float(path.dof[i]) for path, i in pairs])
         variances = [path.noise_at(i, self._noise_used) for path, i in pairs]
         self.noise_std_ = self._one_or_array([float(np.sqrt(value)) for value in variances])
+        warn_of_empty_models(self._selections)
         self.selection_ = self._one_or_tuple(self._selections)
         self.cv_results_ = self._one_or_tuple([one.cv_results for one in models])
         self._fits_without_rows: dict[str, Any] = {}

@@ -7,7 +7,11 @@ import numpy as np
 
 from plsdof._core.inputs import as_choice, as_count, as_weights, row_labels
 from plsdof.errors import NotAvailableError, RankExhaustedWarning
-from plsdof.estimators.base import LinearScoresMixin, ResponseRegressor
+from plsdof.estimators.base import (
+    LinearScoresMixin,
+    ResponseRegressor,
+    warn_of_empty_models,
+)
 from plsdof.inference.intervals import (
     name_coefficients,
     name_features,
@@ -135,6 +139,7 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
             self.selection_ = self.path_.select(
                 str(self.n_components), self.noise, self.rule, dof=self.dof
             )
+        warn_of_empty_models([self.selection_])
         self._publish(self.path_)
         return self
 

@@ -401,6 +401,10 @@ class PLS2Path:
         spare = None if chosen is None else self.units.n - self._dof_of(dof)[chosen]
         moved = weights @ self.dof_by_response + self._moved_by_weights(weights, chosen, spare)
         heaviest = int(np.argmax(weights))
+        words = criteria.average_in_words(
+            weights, [self.label(i) for i in self.n_components], float(moved.sum())
+        )
+        empty = self.select(dof=dof).empty_remark if weights[0] == 1.0 else ""
         return PLS2Average(
             path=self,
             weights=weights,
@@ -414,9 +418,8 @@ class PLS2Path:
                 rule="average",
                 dof=dof,
                 noise="not used",
-                message=criteria.average_in_words(
-                    weights, [self.label(i) for i in self.n_components], float(moved.sum())
-                ),
+                message=f"{words} {empty}".rstrip(),
+                remarks=(empty,) if empty else (),
             ),
         )
 
