@@ -6,14 +6,14 @@ from _helpers.problems import make_problem
 
 from plsdof import kernel_pls_path, penalized_pls_path, pls_path
 from plsdof._core import criteria
-from plsdof._core.deletion import left_out_predictions
+from plsdof._core.deletion import deleted_predictions
 
 X, Y = make_problem(25, 40, seed=1, decay=0.5)
 
 
 def predicted(path, components):
     found = path.complete().decomposition
-    return left_out_predictions(
+    return deleted_predictions(
         found.sample_basis * found.singular_values,
         path.response,
         path.units.row_scale,
@@ -53,14 +53,14 @@ def test_kernels_and_penalties_are_left_out_alike():
 def test_it_ends_with_patience_and_with_what_rows_allow():
     path = pls_path(X, np.random.default_rng(2).normal(size=25), 20)
     rows = path.complete().decomposition
-    short = left_out_predictions(
+    short = deleted_predictions(
         rows.sample_basis * rows.singular_values, path.response, None, 20, 3
     )
     errors = np.sum((path.response - short) ** 2, axis=1)
     assert len(short) == np.argmin(errors) + 4
     # Two columns that do not differ: one component, and no second one.
     twice = np.repeat(X[:, :1] - X[:, :1].mean(), 2, axis=1)
-    assert len(left_out_predictions(twice, Y, None, 2, 10)) == 2
+    assert len(deleted_predictions(twice, Y, None, 2, 10)) == 2
 
 
 def flat(seed, signal=1.0):

@@ -103,6 +103,14 @@ def test_with_groups_the_default_is_cross_validation_over_them():
     assert PLSRegressor("bic").fit(rows, y, groups=groups).selection_.criterion == "bic"
 
 
+@pytest.mark.parametrize(
+    "model", [PLSRegressor("average"), PLSRegressor("bic"), KernelPLSRegressor(gamma=[0.01, 0.1])]
+)
+def test_every_choice_with_groups_says_what_intervals_do_not_know(model):
+    model.fit(X, Y, groups=np.repeat(np.arange(10), 4))
+    assert "noise level and intervals do not know" in model.selection_.message
+
+
 def test_unknown_words_are_refused():
     with pytest.raises(ValueError, match="'average'"):
         PLSRegressor("mean").fit(X, Y)

@@ -19,7 +19,7 @@ from plsdof._core.inputs import Array
 _SMALLEST_SHARE = 1e-9
 
 
-def left_out_predictions(
+def deleted_predictions(
     rows: Array, y: Array, root: Array | None, n_components: int, patience: int
 ) -> Array:
     """Predict every row by the fits without it.
@@ -48,7 +48,7 @@ def left_out_predictions(
     Examples
     --------
     >>> X = np.array([[-2.0], [0.0], [2.0]])
-    >>> left_out_predictions(X, np.array([1.0, 2.0, 6.0]), None, 1, 5)
+    >>> deleted_predictions(X, np.array([1.0, 2.0, 6.0]), None, 1, 5)
     array([[ 4. ,  3.5,  1.5],
            [-2. ,  3.5,  3. ]])
     """
@@ -70,11 +70,10 @@ def left_out_predictions(
         t = np.ascontiguousarray(moved.T)
         np.fill_diagonal(t, 0.0)
         size = np.linalg.norm(t, axis=1)
-        # Orthogonal to the earlier scores; twice, because once is not enough for rounding.
-        for _ in range(2 if j else 0):
-            shares = (scores[:, :j] @ t[:, :, None])[:, :, 0]
-            t -= (shares[:, None] @ scores[:, :j])[:, 0]
-            score -= np.vecdot(shares, own[:, :j])
+        # Orthogonal to the earlier scores.
+        shares = (scores[:, :j] @ t[:, :, None])[:, :, 0]
+        t -= (shares[:, None] @ scores[:, :j])[:, 0]
+        score -= np.vecdot(shares, own[:, :j])
         norm = np.linalg.norm(t, axis=1)
         if np.any(norm <= _SMALLEST_SHARE * size):
             break

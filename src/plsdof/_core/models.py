@@ -280,9 +280,10 @@ class Models:
     def weights(self, dof: str = "smoothed", *, by: str | None = None) -> Array:
         """Weigh models for their average. Shape (K,), sum 1.
 
-        By default the weights are those of models up to the one that `select` takes that minimise
-        an estimate of the error of the average itself: every component of the chosen model is
-        shrunk by what noise alone would have gained, see `plsdof.selection.mallows_weights`.
+        By default those weights of the models up to the one that `select` takes that minimise an
+        estimate of the error of the average itself: every component of the chosen model is shrunk
+        by what noise alone would have gained, see `plsdof.selection.criteria.mallows_weights`.
+        A model with more than n / 2 Degrees of Freedom is left as it is.
 
         Parameters
         ----------
@@ -290,8 +291,8 @@ class Models:
             Degrees of Freedom in the criteria.
         by : {"mallows", "gcv"}, optional
             "gcv": weigh every model by its own GCV^(-n/2), within the guard of `select`, see
-            `plsdof.selection.model_weights`. This is the default for ridge regression, whose
-            models are not nested.
+            `plsdof.selection.criteria.model_weights`. This is the default for ridge regression,
+            whose models are not nested.
 
         Examples
         --------

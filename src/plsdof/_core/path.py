@@ -16,7 +16,7 @@ from plsdof._core.criteria import (
     Noise,
     Selection,
 )
-from plsdof._core.deletion import left_out_predictions
+from plsdof._core.deletion import deleted_predictions
 from plsdof._core.display import one_line, plural
 from plsdof._core.filters import Filter, PLSFilter
 from plsdof._core.inputs import (
@@ -356,7 +356,7 @@ class Path(Models):
         if self.response is None or rows > _MOST_LEFT_OUT or not isinstance(self.filter, PLSFilter):
             return None
         found, root = self.complete().decomposition, self.units.row_scale
-        predicted = left_out_predictions(
+        predicted = deleted_predictions(
             found.sample_basis * found.singular_values, self.response, root, n_components, patience
         )
         errors = self.response - predicted

@@ -56,8 +56,8 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents):
     ----------
     n_components : int or str
         A fixed number; or the criterion that chooses it ("gcv", "bic", "aic", "hqc", "gmdl",
-        "aicc", "cp" or "press"); or "cv" for cross-validation; or "average" for the average of all
-        models with weights GCV^(-n/2).
+        "aicc", "cp" or "press"); or "cv" for cross-validation; or "average" for the choice
+        by "gcv" with its components shrunk, see `Path.average`.
     max_components : int
         Limit of the search when the number is chosen.
     scale : bool

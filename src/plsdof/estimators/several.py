@@ -18,7 +18,7 @@ from plsdof.inference.intervals import (
     name_predictions,
     name_rows,
 )
-from plsdof.variants.pls2 import JOINT_CRITERIA, NOISE_MODELS, PLS2Path, pls2_path
+from plsdof.variants.pls2 import JOINT_CRITERIA, NOISE_MODELS, PLS2Average, PLS2Path, pls2_path
 
 
 class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
@@ -170,8 +170,7 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
         (name, "upper") if the responses have names. See `PLS2Path.prediction_interval` for what
         is assumed. Each response is covered by itself.
         """
-        path, index = self._one_model()
-        limits = path.prediction_interval(index, self._new_rows(X), level, kind)
+        limits = self._model().prediction_interval(self._new_rows(X), level, kind)
         if self._one_response:
             return name_rows(limits[:, 0], row_labels(X))
         return name_predictions(limits, self.response_names_, row_labels(X))
@@ -182,8 +181,7 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
         A data frame with rows (response, feature) if either has names. X and the number of
         components are held fixed; the expected coefficients of that many components are covered.
         """
-        path, index = self._one_model()
-        limits = path.coef_interval(index, level).transpose(1, 0, 2)
+        limits = self._model().coef_interval(level).transpose(1, 0, 2)
         features = getattr(self, "feature_names_in_", None)
         if self._one_response:
             return name_rows(limits[0], features)
@@ -191,13 +189,16 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
 
     def vip(self) -> Any:
         """Return the importance of every variable for all responses together. Shape (p,)."""
-        path, index = self._one_model()
-        return name_features(path.vip(index), getattr(self, "feature_names_in_", None), None)
-
-    def _one_model(self) -> tuple[PLS2Path, int]:
         self._require_fitted()
         if self.average_ is not None:
             raise NotAvailableError(
-                "An average of PLS2 models has no intervals; choose one number of components."
+                "Importance belongs to one number of components, and this is an average; use "
+                "path_.vip(m)."
             )
-        return self.path_, int(self.index_)
+        vip = self.path_.vip(int(self.index_))
+        return name_features(vip, getattr(self, "feature_names_in_", None), None)
+
+    def _model(self) -> PLS2Average:
+        """Return what answers: one model, or the average."""
+        self._require_fitted()
+        return self.path_.model(int(self.index_)) if self.average_ is None else self.average_

@@ -229,33 +229,43 @@ class PLS2Path:
         To first order, with the derivative d beta / d y of all responses and the covariance of
         their noise (`noise_covariance`); X and m held fixed. Cost: that of the path.
         """
-        m = self.index(m)
+        return self.model(m).coef_root()
+
+    def weighted_coef_root(self, weights: Array, noise: Array) -> Array:
+        """Return the same for an average of models with weights (M + 1,), held fixed.
+
+        ``noise`` is the covariance (q, q) of the noise. Cost: that of the path, times the number
+        of models with weight.
+        """
         S, Z = self.decomposition.singular_values, self.fit.residuals[0]
         n_scaled = self.units.n if self.scale_response else None
-        moved = joint_jacobian(S, Z, m, self.algorithm, n_scaled)
+        moved: Array = np.sum(
+            [
+                weights[m] * joint_jacobian(S, Z, m, self.algorithm, n_scaled)
+                for m in np.flatnonzero(weights).tolist()
+            ],
+            axis=0,
+        )
         r, q = Z.shape
         # From rotated coordinates to coefficients in original units.
         rotated = moved.reshape(r * q, r, q).transpose(1, 2, 0).reshape(r, -1) / S[:, None]
         features = self.decomposition.to_features(rotated).reshape(-1, q, r, q)
         features *= self.y_scale[:, None, None] / self.y_scale
         features /= self.units.x_scale[:, None, None, None]
-        values, vectors = np.linalg.eigh(self._require_noise(m))
-        noise = vectors * np.sqrt(np.maximum(values, 0.0))
-        return np.asarray(features @ noise).reshape(len(features), q, r * q)
+        values, vectors = np.linalg.eigh(noise)
+        half = vectors * np.sqrt(np.maximum(values, 0.0))
+        return np.asarray(features @ half).reshape(len(features), q, r * q)
 
     def coef_std_error(self, m: int) -> Array:
         """Standard errors of the coefficients. Shape (p, q)."""
-        root = self.coef_root(m)
-        return np.asarray(np.sqrt(np.vecdot(root, root)))
+        return self.model(m).coef_std_error()
 
     def coef_interval(self, m: int, level: float = 0.95) -> Array:
         """Confidence intervals of the expected coefficients of m components. Shape (p, q, 2).
 
         t with n - DoF_j degrees of freedom for response j.
         """
-        m = self.index(m)
-        half = self._critical(m, level) * self.coef_std_error(m)
-        return np.stack([self.coef[m] - half, self.coef[m] + half], axis=2)
+        return self.model(m).coef_interval(level)
 
     def prediction_interval(
         self, m: int, X_new: Any, level: float = 0.95, kind: str = "observation"
@@ -281,16 +291,7 @@ class PLS2Path:
         >>> path.prediction_interval(2, X[:5]).shape
         (5, 2, 2)
         """
-        as_choice(kind, "kind", ("observation", "mean"))
-        m = self.index(m)
-        new = as_new_rows(X_new, len(self.units.x_mean), self.units.names) - self.units.x_mean
-        root = self.coef_root(m)
-        reach = (new @ root.reshape(len(root), -1)).reshape(len(new), *root.shape[1:])
-        noise = np.diagonal(self._require_noise(m))
-        variance = noise * (1.0 / self.units.n + (kind == "observation"))
-        half = self._critical(m, level) * np.sqrt(variance + np.vecdot(reach, reach))
-        center = self.y_mean + new @ self.coef[m]
-        return np.stack([center - half, center + half], axis=2)
+        return self.model(m).prediction_interval(X_new, level, kind)
 
     def vip(self, m: int) -> Array:
         """Importance of every variable for all responses together. Shape (p,).
@@ -309,22 +310,6 @@ class PLS2Path:
         added = left[:m] - left[1 : m + 1]
         weights = self.x_weights[:, :m] ** 2
         return np.asarray(np.sqrt(len(weights) * (weights @ added) / added.sum()))
-
-    def _require_noise(self, m: int) -> Array:
-        covariance = self.noise_covariance()[m]
-        if not np.all(np.isfinite(covariance)):
-            raise NotAvailableError(
-                f"{self.label(m)} leave nothing to estimate the noise of some response from "
-                f"(n = {self.units.n:g}, Degrees of Freedom "
-                f"{', '.join(f'{one:.1f}' for one in self.dof_by_response[m])}); choose a smaller "
-                "model."
-            )
-        return np.asarray(covariance)
-
-    def _critical(self, m: int, level: float) -> Array:
-        """Return the t quantile of every response. Shape (q,)."""
-        spare = self.units.n - self.dof_by_response[m]
-        return np.array([critical_value(level, float(max(df, 1.0))) for df in spare])
 
     def smoothed_dof_by_response(self, draws: int = DRAWS, random_state: int = 0) -> Array:
         """Average `dof_by_response` over responses drawn around a fit. Shape (M + 1, q).
@@ -658,6 +643,59 @@ class PLS2Average:
     def predict(self, X_new: Any) -> Array:
         """Predict new rows. Shape (n_new, q)."""
         return np.tensordot(self.weights, self.path.predict(X_new), axes=1)
+
+    def noise_covariance(self) -> Array:
+        """Estimate the covariance of the noise, as `PLS2Path.noise_covariance`. Shape (q, q)."""
+        path, spare = self.path, self.path.units.n - self.dof_by_response
+        if np.any(spare <= 0):
+            used = ", ".join(f"{one:.1f}" for one in self.dof_by_response)
+            raise NotAvailableError(
+                f"Nothing is left to estimate the noise of some response from (n = "
+                f"{path.units.n:g}, Degrees of Freedom {used}); choose a smaller model."
+            )
+        left_over = np.tensordot(self.weights, path.fit.residuals, axes=1) * path.y_scale
+        products = left_over.T @ left_over + path.outside
+        return np.asarray(products / np.sqrt(np.outer(spare, spare)))
+
+    def coef_root(self) -> Array:
+        """Return B with cov(beta_.j) = B_j B_j' for every response j. Shape (p, q, r q).
+
+        As `PLS2Path.coef_root`, with the weights held fixed.
+        """
+        return self.path.weighted_coef_root(self.weights, self.noise_covariance())
+
+    def coef_std_error(self) -> Array:
+        """Standard errors of the coefficients. Shape (p, q)."""
+        root = self.coef_root()
+        return np.asarray(np.sqrt(np.vecdot(root, root)))
+
+    def coef_interval(self, level: float = 0.95) -> Array:
+        """Confidence intervals of the expected coefficients. Shape (p, q, 2)."""
+        half = self._critical(level) * self.coef_std_error()
+        return np.stack([self.coef - half, self.coef + half], axis=2)
+
+    def prediction_interval(
+        self, X_new: Any, level: float = 0.95, kind: str = "observation"
+    ) -> Array:
+        """Intervals of new observations, or of the expected fit ("mean"). Shape (n_new, q, 2).
+
+        As `PLS2Path.prediction_interval`, with the weights held fixed.
+        """
+        as_choice(kind, "kind", ("observation", "mean"))
+        units = self.path.units
+        new = as_new_rows(X_new, len(units.x_mean), units.names) - units.x_mean
+        root = self.coef_root()
+        reach = (new @ root.reshape(len(root), -1)).reshape(len(new), *root.shape[1:])
+        noise = np.diagonal(self.noise_covariance())
+        variance = noise * (1.0 / units.n + (kind == "observation"))
+        half = self._critical(level) * np.sqrt(variance + np.vecdot(reach, reach))
+        center = self.path.y_mean + new @ self.coef
+        return np.stack([center - half, center + half], axis=2)
+
+    def _critical(self, level: float) -> Array:
+        """Return the t quantile of every response. Shape (q,)."""
+        spare = self.path.units.n - self.dof_by_response
+        return np.array([critical_value(level, float(max(df, 1.0))) for df in spare])
 
     def __repr__(self) -> str:
         return one_line(self, f"{len(self.weights)} models", dof=self.dof)
