@@ -174,7 +174,7 @@ class Models:
 
     def label(self, index: int) -> str:
         """Return what a row of the path is, in words."""
-        return self.filter.label or plural(int(self.parameters[index]), "component")
+        return self.filter.label or plural(int(self.filter.naive_dof[index]) - 1, "component")
 
     def noise_variance(self, kind: str = "jacobian", *, dof: str = "exact") -> Array:
         """Estimate the noise variance from every model. Shape (K,).

@@ -539,27 +539,35 @@ def _filters(batch: _Batch, bases: _Bases, components: int | None) -> list[PLSFi
     supported = np.where(certain.all(axis=1), K, np.argmin(certain, axis=1))
     # All that was asked for; without a number all of those that are certain.
     enough = supported > 1 if components is None else supported == 1 + components
-    spare = np.maximum(batch.n - 1.0 - r, 0.0)
-    largest = np.sqrt(lam[:, 0])
+    trace = squares[0] + np.maximum(batch.n - 1.0 - r, 0.0)[:, None]
+    largest = np.sqrt(lam[:, :1])
+    diagonal, superdiagonal = run.diagonal[:F] * largest, run.superdiagonal[:F] * largest
+    loadings, naive = run.loadings[:F] * norm, 1.0 + np.arange(K, dtype=np.float64)
+    zero = np.zeros(K)
+    # Parts of what cannot be written to cannot be written to either.
+    for one in (f, phi, run.scores, run.weights, dofs, dof_error, rss_error, coef_error):
+        one.flags.writeable = False
+    for one in (trace, trace_error, diagonal, superdiagonal, loadings, naive, zero):
+        one.flags.writeable = False
     found: list[PLSFilter | None] = [None] * F
     for i in np.flatnonzero(enough).tolist():
         kept = int(supported[i])
         found[i] = PLSFilter(
-            factors=read_only(f[i, :kept]),
-            residuals=read_only(phi[i, :kept]),
-            scores=read_only(run.scores[i, : kept - 1].T),
-            dof=read_only(dofs[0, i, :kept]),
-            dof_error=read_only(dof_error[i, :kept]),
-            rss_error=read_only(rss_error[i, :kept]),
-            coef_error=read_only(coef_error[i, :kept]),
-            dof_std_error=read_only(np.zeros(kept)),
-            residual_trace=read_only(squares[0, i, :kept] + spare[i]),
-            residual_trace_error=read_only(trace_error[i, :kept]),
-            naive_dof=read_only(1.0 + np.arange(kept)),
-            weights=read_only(run.weights[i, : kept - 1].T),
-            diagonal=read_only(run.diagonal[i, : kept - 1] * largest[i]),
-            superdiagonal=read_only(run.superdiagonal[i, : kept - 1] * largest[i]),
-            loadings=read_only(run.loadings[i, : kept - 1] * norm[i, 0]),
+            factors=f[i, :kept],
+            residuals=phi[i, :kept],
+            scores=run.scores[i, : kept - 1].T,
+            dof=dofs[0, i, :kept],
+            dof_error=dof_error[i, :kept],
+            rss_error=rss_error[i, :kept],
+            coef_error=coef_error[i, :kept],
+            dof_std_error=zero[:kept],
+            residual_trace=trace[i, :kept],
+            residual_trace_error=trace_error[i, :kept],
+            naive_dof=naive[:kept],
+            weights=run.weights[i, : kept - 1].T,
+            diagonal=diagonal[i, : kept - 1],
+            superdiagonal=superdiagonal[i, : kept - 1],
+            loadings=loadings[i, : kept - 1],
             message="" if kept == 1 + steps else "Further components are not certain.",
         )
     return found
