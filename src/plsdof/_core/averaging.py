@@ -198,7 +198,7 @@ class Average:
     >>> from plsdof import pls_path
     >>> from plsdof.datasets import load_ozone
     >>> pls_path(*load_ozone(return_X_y=True), 4).average()
-    Average(5 models, dof=12.2663, noise_std=4.45619)
+    Average(5 models, dof=10.6781, noise_std=4.47621)
     """
 
     path: "Path"

@@ -562,7 +562,7 @@ def patient_minimum(scores: npt.ArrayLike, patience: int = PATIENCE) -> int:
 
     Examples
     --------
-    >>> patient_minimum([5.0, 3.0, 4.0, 1.0, 2.0, 2.0, 2.0, 0.5])
+    >>> patient_minimum([5.0, 3.0, 4.0, 1.0, 2.0, 2.0, 2.0, 0.5], patience=3)
     3
     """
     values = np.asarray(scores, dtype=np.float64)
