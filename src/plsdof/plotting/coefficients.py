@@ -168,7 +168,12 @@ class CoefficientDisplay:
 
 
 def inference_or_reason(
-    path: Path, m: int, *, level: float, noise: Noise = None
+    path: Path,
+    m: int,
+    *,
+    level: float,
+    noise: Noise = None,
+    covariance: str = "homoscedastic",
 ) -> tuple[CoefficientInference | None, str]:
     """Return intervals for the coefficients of a model, or why there are none worth showing.
 
@@ -178,7 +183,8 @@ def inference_or_reason(
     dof, n = float(path.dof[m]), path.spectrum.n
     try:
         if n - dof >= 1:
-            return coefficient_inference(path, m, level=level, noise=noise), ""
+            options: dict[str, Any] = {"level": level, "noise": noise, "covariance": covariance}
+            return coefficient_inference(path, m, **options), ""
     except NotAvailableError:
         pass
     if np.isnan(dof):
