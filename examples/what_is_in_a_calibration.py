@@ -21,7 +21,7 @@ from plsdof.plotting import (
 )
 
 # %%
-# Near infrared spectra of 60 gasolines and their octane numbers; every third one is kept for a test.
+# Near infrared spectra of 60 gasolines and their octane numbers. Every third one is for a test.
 X, y = load_gasoline(return_X_y=True, as_frame=True)
 test = np.arange(len(y)) % 3 == 0
 model = PLSRegressor(scale=False).fit(X[~test], y[~test])
