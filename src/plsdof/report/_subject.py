@@ -26,6 +26,7 @@ from plsdof.complexity.comparison import Comparison
 from plsdof.errors import InvalidInputError
 from plsdof.inference.intervals import COVARIANCES, INTERVAL_METHODS
 from plsdof.inference.permutation import PermutationTest
+from plsdof.inference.resampling import leave_out
 from plsdof.plotting.curves import error_estimates, padded
 from plsdof.plotting.style import FeatureAxis, Fitted, feature_axis, readable
 from plsdof.selection.cross_validation import CrossValidation
@@ -110,6 +111,8 @@ _MOST_WORK = 3e11
 _FEWEST_MODELS = 5
 # Multiplications spent on fits without each fold, for the limit of Q.
 _MOST_WORK_OF_FOLDS = 3e10
+# The same for the fits without single rows.
+_MOST_LEFT_OUT = 1e10
 # Draws for the band of all coefficients: the critical value is off by about 1% or 2%.
 _DRAWS, _FEW_DRAWS = 2000, 500
 # Entries of the factor of the covariance, from which on 2000 draws for every model take seconds.
@@ -237,6 +240,20 @@ class Subject:
     def draws(self, place: int) -> int:
         """Draws for the band of a model: fewer if the problem is large, except for the chosen."""
         return _DRAWS if place == self.chosen else self._draws_beside_chosen
+
+    def errors_of_coefficients(self, place: int) -> dict[str, Any]:
+        """Return which standard errors the coefficients of a model have, for `inference`.
+
+        Fits without single rows are made for the chosen model, and for the others if that is
+        quick; these are homoscedastic otherwise, and the page says so.
+        """
+        if self.covariance != "jackknife":
+            return {"covariance": self.covariance}
+        work = len(self.shown) * len(self.y) * self.path.spectrum.rank**3
+        too_long = place != self.chosen and work > _MOST_LEFT_OUT
+        if too_long or self.path.is_dual:
+            return {"covariance": "homoscedastic"}
+        return {"covariance": "jackknife", "left_out": leave_out(*self.at(place))}
 
     def _from_cv(self, name: str) -> Array:
         values = [] if self.cv is None else getattr(self.cv, name)

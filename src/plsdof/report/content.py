@@ -413,14 +413,13 @@ def model_details(
 ) -> dict[str, Any]:
     """Return everything the page shows about one model of the slider."""
     path, index = subject.at(place)
-    inference, reason = inference_or_reason(
-        path, index, level=subject.level, covariance=subject.covariance
-    )
+    errors = subject.errors_of_coefficients(place)
+    inference, reason = inference_or_reason(path, index, level=subject.level, **errors)
     return {
         "place": place,
         "reason": reason,
         **_noise_limits(subject, place),
-        **_curve(subject, place, inference),
+        **_curve(subject, place, inference, errors),
         "strongest": _strongest(subject, place, inference),
         "assumes": "" if inference is None else inference.assumptions,
         "rows": row_details(subject, place, sample),
@@ -442,7 +441,9 @@ def _noise_limits(subject: Subject, place: int) -> dict[str, Any]:
     return limits | {"sigma_assumes": interval.assumptions}
 
 
-def _curve(subject: Subject, place: int, inference: CoefficientInference | None) -> dict[str, Any]:
+def _curve(
+    subject: Subject, place: int, inference: CoefficientInference | None, errors: dict[str, Any]
+) -> dict[str, Any]:
     drawn, (path, index) = subject.shown_features, subject.at(place)
     scale = subject.effect_scale[drawn]
     curve: dict[str, Any] = {
@@ -455,13 +456,8 @@ def _curve(subject: Subject, place: int, inference: CoefficientInference | None)
     }
     if inference is None:
         return curve
-    band = simultaneous_band(
-        path,
-        index,
-        level=subject.level,
-        n_draws=subject.draws(place),
-        covariance=subject.covariance,
-    )
+    draws = subject.draws(place)
+    band = simultaneous_band(path, index, level=subject.level, n_draws=draws, **errors)
     return curve | {
         "lower": rounded(inference.lower[drawn] * scale),
         "upper": rounded(inference.upper[drawn] * scale),

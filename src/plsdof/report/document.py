@@ -101,7 +101,7 @@ def write_report(
     intervals : {"normal", "conformal", "jackknife+"}
         Of the predictions of the test set; see `plsdof.inference.prediction_interval`.
     covariance : {"homoscedastic", "hc3", "jackknife"}
-        Behind the intervals; see `plsdof.inference.coefficient_inference`.
+        Of the coefficients; see `plsdof.inference.coefficient_inference`.
     permutation : PermutationTest, optional
         Adds whether there is anything to predict at all.
     progress : bool
