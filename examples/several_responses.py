@@ -12,7 +12,7 @@ from sklearn.datasets import load_linnerud
 
 from plsdof.estimators.linear import PLSRegressor
 from plsdof.estimators.several import PLS2Regressor
-from plsdof.variants.several_responses import pls2_path, pls_paths
+from plsdof.variants import pls2_path, pls_paths
 
 # %%
 # Twenty men of a fitness club: weight, waist and pulse from three exercises.

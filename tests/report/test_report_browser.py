@@ -78,7 +78,7 @@ def make_page(folder, name):
         path, everything = pls_path(X, y), " ".join(HOSTILE)
         file = folder / "<script>window.hacked = 7<\u202e\"'&%.html"
         options = {"response": HOSTILE[0], "source": everything, "command": everything}
-        options["row_labels"] = [HOSTILE[i % len(HOSTILE)] for i in range(40)]
+        options |= {"row_labels": [HOSTILE[i % len(HOSTILE)] for i in range(40)], "level": 0.9}
         compared = compare_paths(X, y, dict.fromkeys(HOSTILE[:5], pls_path), cv=4)
         write_report(file, path, path.select("aic"), X=X, y=y, comparison=compared, **options)
     return file
