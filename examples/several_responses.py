@@ -10,8 +10,7 @@ Freedom, so their prices can be compared.
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_linnerud
 
-from plsdof.estimators.linear import PLSRegressor
-from plsdof.estimators.several import PLS2Regressor
+from plsdof import PLS2Regressor, PLSRegressor
 from plsdof.variants import pls2_path, pls_paths
 
 # %%
