@@ -1,10 +1,13 @@
 """Criteria and rules of choice."""
 
+import inspect
+import re
+
 import numpy as np
 import pytest
 from _helpers.problems import make_problem
 
-from plsdof import pcr_path, pls_path
+from plsdof import Path, pcr_path, pls_path
 from plsdof._core import criteria
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.estimators.linear import PCRegressor
