@@ -52,79 +52,73 @@ class _LinearComponents(ComponentRegressor):
 class PLSRegressor(LinearScoresMixin, _LinearComponents):
     """Partial Least Squares with the number of components chosen by exact Degrees of Freedom.
 
-        Parameters
-        ----------
-        n_components : int or str
-    <<<<<<< HEAD
-            A fixed number; or the criterion that chooses it ("gcv", "bic", "aic", "hqc", "gmdl",
-            "aicc", "cp" or "press"); or "cv" for cross-validation; or "average" for the choice
-            by "gcv" with its components shrunk, see `Path.average`.
-    =======
-            A fixed number; or the criterion that chooses it, such as "gcv" or "bic" (see
-            `Path.criterion` for all of them); or "cv" for cross-validation; or "average" for the
-            average of all models with weights GCV^(-n/2).
-    >>>>>>> main
-        max_components : int
-            Limit of the search when the number is chosen.
-        scale : bool
-            Scale the columns to unit variance.
-        dof : {"smoothed", "exact", "naive", "clipped"}, optional
-            Degrees of Freedom in the criterion; by default "smoothed", "exact" with the rule
-            "first-minimum".
-        noise : {"jacobian", "dof", "naive"} or float, optional
-            Noise variance in the criterion and in the intervals; by default "jacobian", "naive" with
-            naive Degrees of Freedom.
-        rule : str, optional
-            "patient" (default), "first-minimum" or "global-minimum" for a criterion (`Path.select`);
-            "minimum" (default), "one-standard-error" or "randomization" for "cv".
-        cv : int, splitter or iterable
-            Folds for "cv".
-        solver : {"auto", "svd", "gram"}
-        random_state : int, optional
-            Random folds for "cv" with a number of folds; by default row i is in fold i mod cv. A
-            splitter brings its own.
-        n_jobs : int, optional
-            Parallel folds for "cv".
+    Parameters
+    ----------
+    n_components : int or str
+        A fixed number; or the criterion that chooses it, such as "gcv" or "bic" (see
+        `Path.criterion` for all of them); or "cv" for cross-validation; or "average" for the
+        choice by "gcv" with its components shrunk, see `Path.average`.
+    max_components : int
+        Limit of the search when the number is chosen.
+    scale : bool
+        Scale the columns to unit variance.
+    dof : {"smoothed", "exact", "naive", "clipped"}, optional
+        Degrees of Freedom in the criterion; by default "smoothed", "exact" with the rule
+        "first-minimum".
+    noise : {"jacobian", "dof", "naive"} or float, optional
+        Noise variance in the criterion and in the intervals; by default "jacobian", "naive" with
+        naive Degrees of Freedom.
+    rule : str, optional
+        "patient" (default), "first-minimum" or "global-minimum" for a criterion (`Path.select`);
+        "minimum" (default), "one-standard-error" or "randomization" for "cv".
+    cv : int, splitter or iterable
+        Folds for "cv".
+    solver : {"auto", "svd", "gram"}
+    random_state : int, optional
+        Random folds for "cv" with a number of folds; by default row i is in fold i mod cv. A
+        splitter brings its own.
+    n_jobs : int, optional
+        Parallel folds for "cv".
 
-        Attributes
-        ----------
-        n_components_ : int
-            Of the chosen model; of an average the weighted mean, a float.
-        dof_, noise_std_ : float
-            Degrees of Freedom and noise standard deviation of the chosen model.
-        coef_ : (p,) array
-            In original units.
-        intercept_ : float
-        path_ : PLSPath
-            All models.
-        selection_ : Selection or None
-            The choice in words and numbers; None for a fixed number.
-        average_ : Average or None
-            The average of all models, for "average".
-        cv_results_ : CrossValidation or None
-            Errors of all folds, for "cv".
-        response_names_ : tuple of str or None
-            Name of a series y, or of the columns of a data frame.
+    Attributes
+    ----------
+    n_components_ : int
+        Of the chosen model; of an average the weighted mean, a float.
+    dof_, noise_std_ : float
+        Degrees of Freedom and noise standard deviation of the chosen model.
+    coef_ : (p,) array
+        In original units.
+    intercept_ : float
+    path_ : PLSPath
+        All models.
+    selection_ : Selection or None
+        The choice in words and numbers; None for a fixed number.
+    average_ : Average or None
+        The average of all models, for "average".
+    cv_results_ : CrossValidation or None
+        Errors of all folds, for "cv".
+    response_names_ : tuple of str or None
+        Name of a series y, or of the columns of a data frame.
 
-        Notes
-        -----
-        A y of shape (n, q) means q models, one per column, each with its own number of components and
-        Degrees of Freedom, on one decomposition of X. `predict` then has shape (n_new, q), ``coef_``
-        (q, p), the numbers above become (q,) arrays, ``selection_`` and ``cv_results_`` tuples, and
-        ``paths_`` holds the paths. For components shared by all responses see `PLS2Regressor`.
+    Notes
+    -----
+    A y of shape (n, q) means q models, one per column, each with its own number of components and
+    Degrees of Freedom, on one decomposition of X. `predict` then has shape (n_new, q), ``coef_``
+    (q, p), the numbers above become (q,) arrays, ``selection_`` and ``cv_results_`` tuples, and
+    ``paths_`` holds the paths. For components shared by all responses see `PLS2Regressor`.
 
-        Examples
-        --------
-        >>> from plsdof.datasets import load_ozone
-        >>> X, y = load_ozone(return_X_y=True)
-        >>> model = PLSRegressor("bic", rule="first-minimum").fit(X, y)  # the choice of the paper
-        >>> model.n_components_, round(model.dof_, 2), round(model.noise_std_, 2)
-        (2, 6.46, 4.6)
-        >>> round(PLSRegressor("average").fit(X, y).dof_, 1)
-        11.7
-        >>> two = PLSRegressor().fit(X[:, 2:], X[:, :2])
-        >>> two.coef_.shape, two.n_components_.shape
-        ((2, 10), (2,))
+    Examples
+    --------
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True)
+    >>> model = PLSRegressor("bic", rule="first-minimum").fit(X, y)  # the choice of the paper
+    >>> model.n_components_, round(model.dof_, 2), round(model.noise_std_, 2)
+    (2, 6.46, 4.6)
+    >>> round(PLSRegressor("average").fit(X, y).dof_, 1)
+    11.7
+    >>> two = PLSRegressor().fit(X[:, 2:], X[:, :2])
+    >>> two.coef_.shape, two.n_components_.shape
+    ((2, 10), (2,))
     """
 
     _fit_path = staticmethod(pls_path)

@@ -182,15 +182,14 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
         components that was chosen is chosen again without each row, which takes n fits the first
         time; ``progress`` shows a bar on stderr (needs rich).
         """
-<<<<<<< HEAD
-        limits = self._model().prediction_interval(self._new_rows(X), level, kind)
-=======
-        path, index = self._one_model()
-        left_out = self._left_out(progress) if method == "jackknife+" else None
-        limits = path.prediction_interval(
-            index, self._new_rows(X), level, kind, method=method, left_out=left_out
-        )
->>>>>>> main
+        if method == "normal":
+            limits = self._model().prediction_interval(self._new_rows(X), level, kind)
+        else:
+            path, index = self._one_model()
+            left_out = self._left_out(progress) if method == "jackknife+" else None
+            limits = path.prediction_interval(
+                index, self._new_rows(X), level, kind, method=method, left_out=left_out
+            )
         if self._one_response:
             return name_rows(limits[:, 0], row_labels(X))
         return name_predictions(limits, self.response_names_, row_labels(X))
@@ -229,6 +228,16 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
             )
         vip = self.path_.vip(int(self.index_))
         return name_features(vip, getattr(self, "feature_names_in_", None), None)
+
+    def _one_model(self) -> tuple[PLS2Path, int]:
+        """Return the path and the chosen model; an average is not one."""
+        self._require_fitted()
+        if self.average_ is not None:
+            raise NotAvailableError(
+                "An average of PLS2 models has intervals of method 'normal' only; use that one, "
+                "or one number of components."
+            )
+        return self.path_, int(self.index_)
 
     def _model(self) -> PLS2Average:
         """Return what answers: one model, or the average."""

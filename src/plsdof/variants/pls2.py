@@ -234,7 +234,7 @@ class PLS2Path:
         return read_only(self._residual_products / (root[:, :, None] * root[:, None, :]))
 
     def coef_root(self, m: int) -> Array:
-        """Return B with cov(beta_.j) = B_j B_j' for every response j. Shape (p, q, r q).
+        """Return B with cov(b_j) = B_j B_j', b_j the coefficients of response j. Shape (p, q, r q).
 
         To first order, with the derivative d beta / d y of all responses and the covariance of
         their noise (`noise_covariance`); X and m held fixed. Cost: that of the path.
@@ -314,12 +314,12 @@ class PLS2Path:
         >>> path.prediction_interval(2, X[:5]).shape
         (5, 2, 2)
         """
-<<<<<<< HEAD
-        return self.model(m).prediction_interval(X_new, level, kind)
-=======
         as_choice(kind, "kind", ("observation", "mean"))
         as_choice(method, "method", INTERVAL_METHODS)
-        if method != "normal" and kind != "observation":
+        model = self.model(m)
+        if method == "normal":
+            return model.prediction_interval(X_new, level, kind)
+        if kind != "observation":
             raise InvalidInputError(
                 f"method={method!r} covers observations; kind='mean' needs method='normal'."
             )
@@ -329,15 +329,11 @@ class PLS2Path:
             fits = self.leave_out(m) if left_out is None else left_out
             return np.stack([jackknife_plus(one, rows, level) for one in fits], axis=1)
         new, root = rows - self.units.x_mean, self.coef_root(m)
-        noise = np.diagonal(self._require_noise(m))
-        half = np.sqrt(self._mean_variance(new, root, noise) + noise * (kind == "observation"))
-        if method == "normal":
-            half *= self._critical(m, level)
-        else:
-            half *= [conformal_critical(one, level) for one in self._scores(m, root, noise)]
+        noise = np.diagonal(model.noise_covariance())
+        half = np.sqrt(self._mean_variance(new, root, noise) + noise)
+        half *= [conformal_critical(one, level) for one in self._scores(m, root, noise)]
         center = self.y_mean + new @ self.coef[m]
         return np.stack([center - half, center + half], axis=2)
->>>>>>> main
 
     def _mean_variance(self, deviation: Array, root: Array, noise: Array) -> Array:
         """Return the variances of fits at rows, given as deviations from the mean. (n_new, q)."""
