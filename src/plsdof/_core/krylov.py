@@ -583,9 +583,14 @@ class _Signs:
 
 @lru_cache(maxsize=4)
 def _shifts(copies: int, c: int) -> Array:
-    """Return a row of zeros, and random signs below."""
+    """Return a row of zeros, and random numbers of order one below."""
     rng = np.random.default_rng(2012)
-    return read_only(np.concatenate([np.zeros((1, c)), rng.choice([-1.0, 1.0], (copies, c))]))
+    return read_only(np.concatenate([np.zeros((1, c)), _uneven(rng, (copies, c))]))
+
+
+def _uneven(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Return random signs times random sizes around one: equal ones could cancel in a sum."""
+    return np.asarray(rng.choice([-1.0, 1.0], shape) * rng.uniform(0.5, 1.5, shape))
 
 
 @lru_cache(maxsize=4)
@@ -593,8 +598,9 @@ def _signs(copies: int, g: int) -> _Signs:
     """Return zeros for the nodes themselves and random signs for their copies."""
     rng = np.random.default_rng(2011)
     shifts = np.zeros((2, 1 + copies, g))
-    shifts[:, 1:] = rng.choice([-1.0, 1.0], (2, copies, g))
-    shifts[0, 1] = 1.0 - 2.0 * (np.arange(g) % 2)  # one copy tells all neighbours apart
+    shifts[:, 1:] = _uneven(rng, (2, copies, g))
+    # One copy tells all neighbours apart.
+    shifts[0, 1] = np.abs(shifts[0, 1]) * (1.0 - 2.0 * (np.arange(g) % 2))
     of_pair = rng.choice([-1.0, 1.0], (copies, g, _NEIGHBOURS + 1))
     neighbour = _neighbours(g)
     here = np.arange(g)[:, None]
