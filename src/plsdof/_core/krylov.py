@@ -235,10 +235,10 @@ def dofs_of_responses(
 
     Parameters
     ----------
-    eigenvalues : (g,) array
+    eigenvalues : (g,) or (B, g) array
     Z : (B, g) array
         Coordinates of the responses, none of them zero.
-    multiplicity : (g,) array
+    multiplicity : (g,) or (B, g) array
         What every node weighs in the trace of f.
     n_components : int
         Steps k, at most the number of distinct eigenvalues.
@@ -254,8 +254,9 @@ def dofs_of_responses(
     dofs[:, 0] = 1.0
     if not n_components:
         return dofs
-    largest = float(multiplicity.sum())
-    lam = eigenvalues / eigenvalues.max()
+    largest = multiplicity.sum(axis=-1)
+    lam = eigenvalues / eigenvalues.max(axis=-1, keepdims=True)
+    converged = np.zeros(batch, dtype=bool)
     z = Z / np.linalg.norm(Z, axis=1, keepdims=True)
     T = np.empty((batch, n_components, g))
     f, h = np.zeros((batch, g)), np.zeros((batch, g))
@@ -273,9 +274,12 @@ def dofs_of_responses(
             f += (np.vecdot(t, z)[:, None] * t) / z
             h += t * t
             phi = 1.0 - f
-            dofs[:, j + 1] = 1.0 + f @ multiplicity + 2.0 * np.vecdot(phi, h)
-            if np.abs(phi).sum(axis=1).max() <= _CONVERGED:
-                dofs[:, j + 2 :] = 1.0 + largest
+            dofs[:, j + 1] = 1.0 + np.vecdot(f, multiplicity) + 2.0 * np.vecdot(phi, h)
+            # Nothing but rounding comes after least squares.
+            dofs[:, j + 1] = np.where(converged, 1.0 + largest, dofs[:, j + 1])
+            converged |= np.abs(phi).sum(axis=1) <= _CONVERGED
+            if converged.all():
+                dofs[:, j + 2 :] = np.broadcast_to(1.0 + largest, batch)[:, None]
                 break
             if np.all(dofs[:, j + 1] > limit):
                 dofs[:, j + 2 :] = np.inf

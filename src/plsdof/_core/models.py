@@ -28,7 +28,13 @@ from plsdof._core.inputs import (
     as_count,
     read_only,
 )
-from plsdof._core.smoothing import DRAWS, SmoothedDof, smoothed_dof
+from plsdof._core.smoothing import (
+    DRAWS,
+    Smoothable,
+    SmoothedDof,
+    smoothed_dof,
+    smoothed_dofs,
+)
 from plsdof._core.spectrum import Decomposition, Spectrum
 from plsdof.errors import InvalidInputError, NotAvailableError
 
@@ -160,7 +166,7 @@ class Models:
 
     def label(self, index: int) -> str:
         """Return what a row of the path is, in words."""
-        return self.filter.label or plural(int(self.parameters[index]), "component")
+        return self.filter.label or plural(int(self.filter.naive_dof[index]) - 1, "component")
 
     def noise_variance(self, kind: str = "jacobian", *, dof: str = "exact") -> Array:
         """Estimate the noise variance from every model. Shape (K,).
@@ -468,6 +474,15 @@ class Models:
     @cached_property
     def _dof_for_choice(self) -> Array:
         return self._smoothed(DRAWS, 0, limited=True).value
+
+    @staticmethod
+    def smooth_together(paths: "Sequence[Models]") -> None:
+        """Compute the smoothed Degrees of Freedom of many paths at once, before they are used."""
+        fits = [
+            Smoothable(spectrum=path.spectrum, fitted=path.filter, rss=path.rss) for path in paths
+        ]
+        for path, found in zip(paths, smoothed_dofs(fits, limited=True), strict=True):
+            path.__dict__["_dof_for_choice"] = found.value  # where the cached property keeps it
 
     def _score_or_nan(self, name: str, noise: str) -> Array:
         try:

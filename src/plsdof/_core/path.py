@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 _EPS = float(np.finfo(np.float64).eps)
 # First-order estimates of errors are multiplied by this factor.
 _SAFETY = 20.0
+# Columns of some training rows that differ by a smaller share of the range of all are constant.
+ROUNDING_OF_ROWS = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -108,6 +110,12 @@ class Path(Models):
         """Coefficients in original units, ``V (f z / S) / scale``. Shape (K, p)."""
         with np.errstate(over="ignore"):  # units of 1e-200 may lead out of the range of floats
             return read_only(self.standardized_coef / self.units.x_scale)
+
+    def coef_of(self, m: int) -> Array:
+        """Return the coefficients of one model alone, in original units. Shape (p,)."""
+        rotated = self.filter.factors[m] * self.spectrum.z / self.decomposition.singular_values
+        with np.errstate(over="ignore"):
+            return np.asarray(self.decomposition.to_features(rotated) / self.units.x_scale)
 
     @cached_property
     def intercept(self) -> Array:
@@ -214,6 +222,48 @@ class Path(Models):
         spread = np.where(np.isfinite(path.units.x_scale), path.units.x_scale, 0.0)
         rows: Array = standardized @ path.decomposition.feature_basis.T
         return path.units.x_mean + rows * spread
+
+    def training_inputs(self) -> Array:
+        """Return the training rows as `predict` takes them. Shape (n_rows, p)."""
+        return self.training_rows()
+
+    def training_features(self) -> Array:
+        """Return what `coef` multiplies, of the training rows. Shape (n_rows, p)."""
+        return self.training_rows()
+
+    def fit_rows(self, rows: Integers, **options: Any) -> Self:
+        """Fit the same method to some of the training rows, with ``options`` of its own."""
+        assert self.fit_again is not None
+        X, whole = self._rows
+        part = X[rows]
+        # The rows come out of a decomposition, and rounding is no variation.
+        still = np.ptp(part, axis=0) <= ROUNDING_OF_ROWS * whole
+        part[:, still] = part[0, still]
+        found: Self = self.fit_again(part, self.require_response()[rows], **options)
+        return found
+
+    @cached_property
+    def _rows(self) -> tuple[Array, Array]:
+        """Training rows, and the range of their columns."""
+        rows = self.training_rows()
+        return rows, np.ptp(rows, axis=0)
+
+    @property
+    def only_means_change(self) -> bool:
+        """Whether a fit without some rows differs from this one in its means alone.
+
+        Scales, or a kernel of scaled rows, depend on which rows there are.
+        """
+        return False
+
+    @property
+    def is_dual(self) -> bool:
+        """Whether `coef` has one entry per training row instead of one per feature."""
+        return False
+
+    def with_rows(self, rows: Integers) -> Self:  # noqa: ARG002
+        """Return the path with what a class of its own keeps of some training rows."""
+        return self
 
     def jacobian(self, m: int) -> Array:
         """Return d yhat_m / d y = 11'/n + U (diag(f) + 2TT' diag(1-f)) U'. Shape (n, n).

@@ -509,6 +509,7 @@ def _write_report(problem: TableProblem, analysis: Analysis, file: Path, quiet: 
         preprocessing="" if problem.preprocessing is None else problem.preprocessing.steps,
         test=analysis.test,
         intervals=plan.intervals,
+        covariance=plan.covariance,
         progress=not quiet and sys.stderr.isatty(),
     )
 

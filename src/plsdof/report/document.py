@@ -55,6 +55,7 @@ def write_report(
     preprocessing: str = "",
     test: TestSet | None = None,
     intervals: str = "normal",
+    covariance: str = "homoscedastic",
     permutation: PermutationTest | None = None,
     progress: bool = False,
 ) -> None:
@@ -99,6 +100,8 @@ def write_report(
         Rows that took no part in the fit: adds their predictions and figures of merit.
     intervals : {"normal", "conformal", "jackknife+"}
         Of the predictions of the test set; see `plsdof.inference.prediction_interval`.
+    covariance : {"homoscedastic", "hc3", "jackknife"}
+        Of the coefficients; see `plsdof.inference.coefficient_inference`.
     permutation : PermutationTest, optional
         Adds whether there is anything to predict at all.
     progress : bool
@@ -144,6 +147,7 @@ def write_report(
         preprocessing=preprocessing,
         test=test,
         intervals=intervals,
+        covariance=covariance,
         permutation=permutation,
     )
     page = render(report_content(subject, progress=progress), plotly=plotly, command=command)

@@ -410,6 +410,11 @@ class PenalizedPLSPath(PLSPath):
         spread = np.where(np.isfinite(self.units.x_scale), self.units.x_scale, 0.0)
         return self.units.x_mean + (self.rows_of_basis() @ loadings.T) * spread
 
+    @property
+    def only_means_change(self) -> bool:
+        """Whether a fit without some rows differs in its means alone: without scaling."""
+        return self.fit_again is not None and not self.fit_again.keywords["scale"]  # type: ignore[attr-defined]
+
 
 def penalized_pls_path(
     X: Any,
