@@ -62,6 +62,9 @@ def test_an_average_has_intervals_scores_and_a_summary():
     assert model.transform(frame).shape == (40, model.index_)
     assert 0 < model.n_components_ < 8
     assert "average" in str(model.summary())
+    # No criterion judges an average, least of all that of the empty model.
+    assert "criterion" not in str(model.summary())
+    assert "criterion (gcv)" in str(PLSRegressor().fit(frame, Y).summary())
 
 
 def test_several_responses_are_averaged_one_by_one_or_together():

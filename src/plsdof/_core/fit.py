@@ -555,8 +555,8 @@ def report_end(path: Ended, strict: bool, asked: int | None) -> None:
     size = len(path.dof) - 1
     if not path.message or (asked is None and size > 0):
         return
-    wanted = "components" if asked is None else f"{asked} components"
-    text = f"{wanted} asked for, {size} supported: {path.message}"
+    wanted = "No component" if asked is None else f"{asked} components asked for, {size}"
+    text = f"{wanted} supported: {path.message}"
     if strict:
         raise RankExhaustedError(text)
     warn_caller(text, RankExhaustedWarning)

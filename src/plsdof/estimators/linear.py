@@ -55,9 +55,9 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents):
     Parameters
     ----------
     n_components : int or str
-        A fixed number; or the criterion that chooses it ("gcv", "bic", "aic", "hqc", "gmdl",
-        "aicc", "cp" or "press"); or "cv" for cross-validation; or "average" for the average of all
-        models with weights GCV^(-n/2).
+        A fixed number; or the criterion that chooses it, such as "gcv" or "bic" (see
+        `Path.criterion` for all of them); or "cv" for cross-validation; or "average" for the
+        average of all models with weights GCV^(-n/2).
     max_components : int
         Limit of the search when the number is chosen.
     scale : bool

@@ -114,7 +114,8 @@ def tune(
     make : callable
         ``make(X, y, sample_weight=..., **{parameter_name: value})`` returns a path.
     values : (G,) array
-    by : {"gcv", "bic", "aic", "hqc", "gmdl", "aicc", "cp", "press", "cv"}
+    by : str
+        A criterion (see `Path.criterion`), or "cv" for cross-validated mean squared error.
     fixed : bool
         Compare the largest models of the paths by a criterion, not all of them.
     dof, noise, rule

@@ -726,8 +726,8 @@ def select_kernel(
     gammas : array of float, optional
         Inverse widths to compare; by default 7 values from 0.01 / p to 10 / p.
     kernel : {"rbf", "laplacian", "poly"}
-    by : {"gcv", "bic", "aic", "hqc", "gmdl", "aicc", "cp", "press", "cv"}
-        A criterion, or cross-validated mean squared error.
+    by : str
+        A criterion (see `Path.criterion`), or "cv" for cross-validated mean squared error.
     dof, noise, rule, cv, groups, random_state, n_jobs, progress
         See `selection.tuning.tune`.
     X, y, max_components, degree, coef0, scale, sample_weight
