@@ -504,7 +504,7 @@ def _largest_ratio(seconds: Array, method: int, other: int) -> float:
 def criteria(results: Simulation) -> Exhibit:
     """Check that the observations on the naive count do not depend on the criterion."""
     rows = [
-        (name.upper(), d, dof, *_summary(results, f"{dof}-{name.upper()}", k))
+        (criterion_label(name), d, dof, *_summary(results, f"{dof}-{name.upper()}", k))
         for name in OTHER_CRITERIA
         for k, d in enumerate(results.dimensions)
         for dof in ("EXACT", "NAIVE")
