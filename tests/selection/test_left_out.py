@@ -37,6 +37,10 @@ FITS = {
         4,
         lambda X, y, **o: kernel_pls_path(X, y, "rbf", 5, gamma=0.02, scale=False, **o),
     ),
+    "narrow kernel": (
+        2,
+        lambda X, y, **o: kernel_pls_path(X, y, "rbf", 5, gamma=0.3, scale=False, **o),
+    ),
     "polynomial": (
         3,
         lambda X, y, **o: kernel_pls_path(X, y, "poly", 5, degree=2, scale=False, **o),

@@ -77,6 +77,7 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
     """
 
     path_: PLS2Path
+    _fits_without_rows: Any
 
     def __init__(
         self,
@@ -128,6 +129,7 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
                 sample_weight=as_weights(sample_weight, len(X)),
             )
         self.average_, self.selection_ = None, None
+        self._fits_without_rows = None
         if self.n_components == "average":
             self.average_ = self.path_.average(self.dof or "smoothed")
             self.selection_ = self.average_.selection
@@ -158,18 +160,43 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
     def _on_paths(self) -> list[tuple[PLS2Path, int]]:
         return [(self.path_, self.index_)]
 
-    def predict_interval(self, X: Any, level: float = 0.95, *, kind: str = "observation") -> Any:
+    def predict_interval(
+        self,
+        X: Any,
+        level: float = 0.95,
+        *,
+        kind: str = "observation",
+        method: str = "normal",
+        progress: bool = False,
+    ) -> Any:
         """Lower and upper limits for new observations, or the expected fit. (n_new, q, 2).
 
         (n_new, 2) if y had one dimension; a data frame with columns (name, "lower") and
         (name, "upper") if the responses have names. See `PLS2Path.prediction_interval` for what
-        is assumed. Each response is covered by itself.
+        is assumed. Each response is covered by itself. With method "jackknife+" a number of
+        components that was chosen is chosen again without each row, which takes n fits the first
+        time; ``progress`` shows a bar on stderr (needs rich).
         """
         path, index = self._one_model()
-        limits = path.prediction_interval(index, self._new_rows(X), level, kind)
+        left_out = self._left_out(progress) if method == "jackknife+" else None
+        limits = path.prediction_interval(
+            index, self._new_rows(X), level, kind, method=method, left_out=left_out
+        )
         if self._one_response:
             return name_rows(limits[:, 0], row_labels(X))
         return name_predictions(limits, self.response_names_, row_labels(X))
+
+    def _left_out(self, progress: bool) -> Any:
+        """Return the fits without single rows, made once."""
+        if self._fits_without_rows is None:
+            path, index = self._one_model()
+            choose: Any = index if self.selection_ is None else self._choose_again
+            self._fits_without_rows = path.leave_out(choose, progress=progress)
+        return self._fits_without_rows
+
+    def _choose_again(self, path: PLS2Path) -> int:
+        chosen = path.select(str(self.n_components), self.noise, self.rule, dof=self.dof)
+        return int(chosen.index)
 
     def conf_int(self, level: float = 0.95) -> Any:
         """Confidence intervals of the coefficients, (q, p, 2); (p, 2) if y had one dimension.

@@ -454,10 +454,18 @@ def _by_gram(batch: _Batch) -> _Bases:
     r, wide = min(t - 1, d), t <= d
     gram = A @ A.transpose(0, 2, 1) if wide else A.transpose(0, 2, 1) @ A
     gram[~np.isfinite(gram.sum(axis=(1, 2)))] = 0.0
+    last = None
+    if wide:
+        # Centring left the mean with eigenvalue zero; lift it out, or it mixes with the small ones.
+        mean = np.ones_like(y) if batch.root is None else batch.root
+        mean = mean / np.linalg.norm(mean, axis=1)[:, None]
+        lift = 1.5 * np.linalg.norm(gram, axis=(1, 2))
+        gram += lift[:, None, None] * mean[:, :, None] * mean[:, None]
+        last = -1
     values, vectors = np.linalg.eigh(gram)
-    largest = values[:, -1:]
-    lam = np.maximum(values[:, ::-1][:, :r], BACKWARD * _EPS * largest)
-    basis = vectors[:, :, ::-1][:, :, :r]
+    error, values = BACKWARD * _EPS * values[:, -1:], values[:, :last]
+    lam = np.maximum(values[:, ::-1][:, :r], error)
+    largest, basis = lam[:, :1], vectors[:, :, :last][:, :, ::-1][:, :, :r]
     if wide:
         z = (y[:, None] @ basis)[:, 0]
         rest = y - (basis @ z[:, :, None])[:, :, 0]
@@ -467,7 +475,7 @@ def _by_gram(batch: _Batch) -> _Bases:
         outside = np.maximum(np.vecdot(y, y) - np.vecdot(z, z), 0.0)
     return _Bases(
         eigenvalues=lam,
-        eigenvalue_error=np.broadcast_to(BACKWARD * _EPS * largest, lam.shape),
+        eigenvalue_error=np.broadcast_to(error, lam.shape),
         z=z,
         z_amplification=np.ones_like(lam) if wide else np.sqrt(largest / lam),
         outside=outside,

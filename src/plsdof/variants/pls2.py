@@ -10,9 +10,9 @@ along a first axis.
 """
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -43,9 +43,13 @@ from plsdof._core.models import as_row, default_dof
 from plsdof._core.path import predictors_of
 from plsdof._core.smoothing import DRAWS
 from plsdof._core.spectrum import Decomposition, decompose
-from plsdof.errors import NotAvailableError, PlsdofWarning
-from plsdof.inference.intervals import critical_value
-from plsdof.selection.folds import make_folds
+from plsdof._core.work import run_each
+from plsdof.errors import InvalidInputError, NotAvailableError, PlsdofWarning
+from plsdof.inference.conformal import MOST_LEVERAGE, conformal_critical, jackknife_plus
+from plsdof.inference.intervals import INTERVAL_METHODS, critical_value
+from plsdof.inference.resampling import LeftOut
+from plsdof.selection.folds import Fold, make_folds
+from plsdof.selection.left_out import complete_folds
 from plsdof.variants._pls2 import (
     ALGORITHMS,
     JointFit,
@@ -84,6 +88,10 @@ class PLS2Path:
         "nipals" or "simpls".
     scale_response : bool
         Whether ``y_scale`` are the standard deviations of the responses.
+    response : (n_rows, q) array
+        Y of the rows with positive weight.
+    fit_again : callable
+        ``fit_again(X, Y)`` fits the same method, with the same options, to other rows.
 
     Examples
     --------
@@ -102,7 +110,9 @@ class PLS2Path:
     outside: Array
     names: tuple[str, ...]
     algorithm: str
-    scale_response: bool = False
+    scale_response: bool
+    response: Array
+    fit_again: partial["PLS2Path"]
 
     @property
     def n_components(self) -> npt.NDArray[np.intp]:
@@ -256,7 +266,14 @@ class PLS2Path:
         return np.stack([self.coef[m] - half, self.coef[m] + half], axis=2)
 
     def prediction_interval(
-        self, m: int, X_new: Any, level: float = 0.95, kind: str = "observation"
+        self,
+        m: int,
+        X_new: Any,
+        level: float = 0.95,
+        kind: str = "observation",
+        *,
+        method: str = "normal",
+        left_out: Sequence[LeftOut] | None = None,
     ) -> Array:
         """Intervals of new observations, or of the expected fit, one by one. Shape (n_new, q, 2).
 
@@ -270,6 +287,12 @@ class PLS2Path:
         X_new : (n_new, p) array or data frame
         level : float
         kind : {"observation", "mean"}
+        method : {"normal", "conformal", "jackknife+"}
+            For observations, as in `plsdof.inference.prediction_interval`: leave-one-out residuals
+            in closed form, over the standard deviation above; or fits without each row, which hold
+            m fixed unless ``left_out`` says otherwise.
+        left_out : sequence of LeftOut, optional
+            What `leave_out` has found, for "jackknife+".
 
         Examples
         --------
@@ -280,15 +303,116 @@ class PLS2Path:
         (5, 2, 2)
         """
         as_choice(kind, "kind", ("observation", "mean"))
+        as_choice(method, "method", INTERVAL_METHODS)
+        if method != "normal" and kind != "observation":
+            raise InvalidInputError(
+                f"method={method!r} covers observations; kind='mean' needs method='normal'."
+            )
         m = self.index(m)
-        new = as_new_rows(X_new, len(self.units.x_mean), self.units.names) - self.units.x_mean
-        root = self.coef_root(m)
-        reach = (new @ root.reshape(len(root), -1)).reshape(len(new), *root.shape[1:])
+        rows = as_new_rows(X_new, len(self.units.x_mean), self.units.names)
+        if method == "jackknife+":
+            fits = self.leave_out(m) if left_out is None else left_out
+            return np.stack([jackknife_plus(one, rows, level) for one in fits], axis=1)
+        new, root = rows - self.units.x_mean, self.coef_root(m)
         noise = np.diagonal(self._require_noise(m))
-        variance = noise * (1.0 / self.units.n + (kind == "observation"))
-        half = self._critical(m, level) * np.sqrt(variance + np.vecdot(reach, reach))
+        half = np.sqrt(self._mean_variance(new, root, noise) + noise * (kind == "observation"))
+        if method == "normal":
+            half *= self._critical(m, level)
+        else:
+            half *= [conformal_critical(one, level) for one in self._scores(m, root, noise)]
         center = self.y_mean + new @ self.coef[m]
         return np.stack([center - half, center + half], axis=2)
+
+    def _mean_variance(self, deviation: Array, root: Array, noise: Array) -> Array:
+        """Return the variances of fits at rows, given as deviations from the mean. (n_new, q)."""
+        reach = (deviation @ root.reshape(len(root), -1)).reshape(len(deviation), *root.shape[1:])
+        return np.asarray(noise / self.units.n + np.vecdot(reach, reach))
+
+    def _scores(self, m: int, root: Array, noise: Array) -> Array:
+        """Return sorted leave-one-out residuals over their standard deviations. (q, n_rows)."""
+        X, weight = self.training_rows(), self._row_weights()
+        residuals = self.response - self.y_mean - (X - self.units.x_mean) @ self.coef[m]
+        residuals /= 1.0 - np.minimum(self.leverage(m), MOST_LEVERAGE)
+        mean = self._mean_variance(X - self.units.x_mean, root, noise)
+        spread = np.sqrt(mean + noise / weight[:, None])
+        return np.sort(np.abs(residuals) / spread, axis=0).T
+
+    def leverage(self, m: int) -> Array:
+        """Return d yhat_ij / d y_ij of every row i and response j. Shape (n_rows, q).
+
+        But for what scales of the responses owe to the part of y that X does not reach: a share of
+        about 1 / n.
+        """
+        S, Z = self.decomposition.singular_values, self.fit.residuals[0]
+        n_scaled = self.units.n if self.scale_response else None
+        r, q = Z.shape
+        moved = joint_jacobian(S, Z, self.index(m), self.algorithm, n_scaled).reshape(r, q, r, q)
+        own = np.einsum("ajbj->jab", moved)
+        weight = self._row_weights()
+        U = self.decomposition.sample_basis / np.sqrt(weight)[:, None]
+        diagonal = np.einsum("ia,jab,ib->ij", U, own, U, optimize=True)
+        return np.asarray(weight[:, None] * (1.0 / self.units.n + diagonal))
+
+    def training_rows(self) -> Array:
+        """Return X as it was given, rows with positive weight, from its decomposition. (n_rows, p).
+
+        Exact up to rounding and what lies below the numerical rank. Cost: O(n p r).
+        """
+        rows = self.decomposition.to_samples(np.diag(self.decomposition.singular_values))
+        rows = rows / np.sqrt(self._row_weights())[:, None]
+        spread = np.where(np.isfinite(self.units.x_scale), self.units.x_scale, 0.0)
+        return np.asarray(self.units.x_mean + (rows @ self.decomposition.feature_basis.T) * spread)
+
+    def _row_weights(self) -> Array:
+        scale = self.units.row_scale
+        return np.ones(self.units.n_rows) if scale is None else scale**2
+
+    def leave_out(
+        self,
+        choose: int | Callable[["PLS2Path"], int],
+        *,
+        cv: Any = None,
+        n_jobs: int | None = None,
+        progress: bool = False,
+    ) -> tuple[LeftOut, ...]:
+        """Fit without each row (or fold) in turn, and choose a model each time; one per response.
+
+        Parameters
+        ----------
+        choose : int or callable
+            Number of components, or ``choose(path)`` that returns one: the choice is then part of
+            it, and every fit needs its Degrees of Freedom.
+        cv : int, splitter or pairs, optional
+            Folds as in `plsdof.selection.make_folds`; each row by itself by default.
+        n_jobs, progress
+            As in `plsdof.cross_validate`.
+
+        Notes
+        -----
+        Cost: one decomposition per fold; with a choice one path, `pls2_path`, per fold.
+        """
+        X, Y, weights = self.training_rows(), self.response, self._row_weights()
+        folds = complete_folds(X, Y[:, 0], cv)
+        chosen = self.index(choose) if isinstance(choose, int | np.integer) else choose
+        work = partial(_chosen_without, path=self, X=X, weights=weights, choose=chosen)
+        fits = run_each(work, folds, n_jobs=n_jobs, progress=progress, description="Rows left out")
+        fold_of, residuals = np.empty(len(Y), dtype=np.intp), np.empty_like(Y)
+        for number, (fold, one) in enumerate(zip(folds, fits, strict=True)):
+            fold_of[fold.test] = number
+            residuals[fold.test] = Y[fold.test] - one.predict(X[fold.test])[-1]
+        mean = self.units.x_mean
+        levels = np.array([one.predict(mean[None])[-1, 0] for one in fits])
+        return tuple(
+            LeftOut(
+                residuals=read_only(residuals[:, j]),
+                fold_of=fold_of,
+                index=np.array([len(one.coef) - 1 for one in fits]),
+                coef=read_only([one.coef[-1][:, j] for one in fits]),
+                level=read_only(levels[:, j]),
+                x_mean=mean,
+            )
+            for j in range(Y.shape[1])
+        )
 
     def vip(self, m: int) -> Array:
         """Importance of every variable for all responses together. Shape (p,).
@@ -711,6 +835,14 @@ def pls2_path(
         names=names,
         algorithm=algorithm,
         scale_response=scale_response,
+        response=read_only(kept.copy()),
+        fit_again=partial(
+            pls2_path,
+            max_components=asked,
+            algorithm=algorithm,
+            scale=scale,
+            scale_response=scale_response,
+        ),
     )
     report_end(path, strict, asked)
     return path
@@ -823,10 +955,10 @@ def cross_validate_pls2(
     errors, shares = [], []
     for fold in folds:
         kept = None if weights is None else weights[fold.train]
-        fitted = _predictor(
+        fitted = _fit_values(
             rows[fold.train], responses[fold.train], steps, algorithm, scale, scale_response, kept
         )
-        left = responses[fold.test] - fitted(rows[fold.test])
+        left = responses[fold.test] - fitted.predict(rows[fold.test])
         share = np.ones(len(fold.test)) if weights is None else weights[fold.test]
         if share.sum() > 0:
             errors.append(np.einsum("i,mij->mj", share, left**2) / share.sum())
@@ -846,7 +978,39 @@ def cross_validate_pls2(
     )
 
 
-def _predictor(
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Fitted:
+    """All models of PLS2 on some rows: coefficients (M + 1, p, q) of deviations, and means."""
+
+    coef: Array
+    x_mean: Array
+    y_mean: Array
+
+    def predict(self, X_new: Array) -> Array:
+        """Predict new rows with every model. Shape (M + 1, n_new, q)."""
+        return np.asarray(self.y_mean + (X_new - self.x_mean) @ self.coef)
+
+
+def _chosen_without(
+    fold: Fold,
+    path: PLS2Path,
+    X: Array,
+    weights: Array,
+    choose: int | Callable[[PLS2Path], int],
+) -> _Fitted:
+    """Fit without a fold; the chosen model is the last one."""
+    part, Y, share = X[fold.train], path.response[fold.train], weights[fold.train]
+    if isinstance(choose, int):
+        scale = path.fit_again.keywords["scale"]
+        return _fit_values(part, Y, choose, path.algorithm, scale, path.scale_response, share)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PlsdofWarning)  # the whole fit has reported
+        again = path.fit_again(part, Y, sample_weight=share)
+        m = choose(again)
+    return _Fitted(coef=again.coef[: m + 1], x_mean=again.units.x_mean, y_mean=again.y_mean)
+
+
+def _fit_values(
     X: Array,
     Y: Array,
     steps: int,
@@ -854,8 +1018,8 @@ def _predictor(
     scale: bool,
     scale_response: bool,
     weights: Array | None,
-) -> Callable[[Array], Array]:
-    """Fit PLS2 without derivatives; return what predicts (M + 1, n_new, q)."""
+) -> _Fitted:
+    """Fit PLS2 without derivatives."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PlsdofWarning)  # constant columns of a fold
         data = standardize(X, Y[:, 0], scale=scale, sample_weight=weights)
@@ -869,5 +1033,5 @@ def _predictor(
     fitted = joint_values(S, Z, steps, algorithm) / S[:, None]
     features = np.array([decomposition.to_features(one) for one in fitted])
     coef = features * y_scale / data.units.x_scale[:, None]
-    mean, x_mean = np.array([one.mean for one in centred]), data.units.x_mean
-    return lambda new: mean + (new - x_mean) @ coef
+    mean = np.array([one.mean for one in centred])
+    return _Fitted(coef=coef, x_mean=data.units.x_mean, y_mean=mean)
