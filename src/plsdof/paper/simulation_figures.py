@@ -368,8 +368,8 @@ def fig8(results: Simulation) -> Exhibit:
         name="fig8",
         title="Figure 8: runtime",
         caption=f"{design(results)} Median processor time in milliseconds to choose a model, "
-        "one thread, measured on the machine that made this page. Left: all methods. Right: without LANCZOS. "
-        "EXACT is the closed form of this package.",
+        "one thread, on the machine that made this page. Left: all methods. Right: without LANCZOS."
+        " EXACT is the closed form of this package.",
         columns=("dimension", "repeat", "method", "seconds"),
         rows=tidy(results, results.seconds),
         checks=(*_time_checks(results), *_negative_checks(results)),
