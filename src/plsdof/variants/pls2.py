@@ -234,7 +234,7 @@ class PLS2Path:
         return read_only(self._residual_products / (root[:, :, None] * root[:, None, :]))
 
     def coef_root(self, m: int) -> Array:
-        """Return B with cov(beta_.j) = B_j B_j' for every response j. Shape (p, q, r q).
+        """Return B with cov(b_j) = B_j B_j', b_j the coefficients of response j. Shape (p, q, r q).
 
         To first order, with the derivative d beta / d y of all responses and the covariance of
         their noise (`noise_covariance`); X and m held fixed. Cost: that of the path.
