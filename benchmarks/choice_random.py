@@ -120,7 +120,7 @@ def _rows(rng: np.random.Generator, family: str, n: int, p: int) -> Any:
     X = Z.copy()
     for j in range(1, p):
         X[:, j] = rho * X[:, j - 1] + np.sqrt(1 - rho**2) * Z[:, j]
-    return (X > rng.uniform(-0.8, 0.8, p)).astype(float) if family == "binary" else X
+    return (rng.uniform(-0.8, 0.8, p) < X).astype(float) if family == "binary" else X
 
 
 def _spectra(rng: np.random.Generator, n: int) -> tuple[Any, Any, str]:

@@ -109,18 +109,21 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Check the data, note what y looks like, and return X (n, p) and Y (n, q)."""
         names = response_names(y)
         # Our own checks come first: they name columns and rows.
-        table, responses = _numbers(X, "X"), None if y is None else _responses(y)
-        values, responses = check_X_y(
-            table,
-            responses,
-            estimator=self,
-            accept_sparse=_SPARSE if self._takes_sparse else False,
-            dtype=np.float64,
-            ensure_all_finite=False,
-            ensure_min_samples=2,
-            multi_output=True,
-            y_numeric=True,
-        )
+        table = _numbers(X, "X")
+        responses: Any = None if y is None else _responses(y)
+        values = table
+        if not _is_plain(table, responses):
+            values, responses = check_X_y(
+                table,
+                responses,
+                estimator=self,
+                accept_sparse=_SPARSE if self._takes_sparse else False,
+                dtype=np.float64,
+                ensure_all_finite=False,
+                ensure_min_samples=2,
+                multi_output=True,
+                y_numeric=True,
+            )
         validate_data(self, _header(X, values), skip_check_array=True)
         _require_finite(values, X)
         if not scipy.sparse.issparse(values) and responses.ndim == 1:
@@ -186,6 +189,19 @@ def _numbers(X: Any, name: str) -> Any:
     """Return the numbers of a table with named columns; scikit-learn sees to everything else."""
     measured = as_measured(X, name)
     return measured if feature_names(measured, name) is None else as_float(measured, name)
+
+
+def _is_plain(table: Any, responses: Array | None) -> bool:
+    """Whether scikit-learn's checks, which take longer than a small fit, have nothing to find."""
+    return (
+        type(table) is np.ndarray
+        and table.dtype == np.float64
+        and table.ndim == 2
+        and table.shape[0] >= 2
+        and table.shape[1] >= 1
+        and responses is not None
+        and responses.shape == table.shape[:1]
+    )
 
 
 def _responses(y: Any) -> Array:

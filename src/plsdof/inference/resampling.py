@@ -208,9 +208,8 @@ def leave_out(
     Notes
     -----
     Cost: one small decomposition per fold, many folds at once (`plsdof.selection.left_out`); a fit
-    per fold where that is not certain, and for kernels of scaled rows, principal components and
-    ridge regression. The data come out of the decomposition of the path, so that nothing needs to
-    be kept but the path.
+    per fold where that is not certain, and for principal components and ridge regression. The data
+    come out of the decomposition of the path, so that nothing needs to be kept but the path.
 
     Examples
     --------
