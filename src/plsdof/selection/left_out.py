@@ -719,5 +719,6 @@ def _path(
         spectrum=spectrum,
         filter=one,
         full=None,
+        average_again=None,
         response=read_only(path.require_response()[train]),
     )
