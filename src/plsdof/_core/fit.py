@@ -468,7 +468,7 @@ class Method:
     size: str
     default_size: Callable[[float], Array] | None = None
 
-    def sized(self, n: float, *, scale: bool = True, **sizes: Any) -> Callable[..., Path]:
+    def sized(self, n: float, *, scale: bool = True, **sizes: Any) -> partial[Path]:
         """Return the method as a function of (X, y) alone, the same for any part of n rows.
 
         ``sizes`` may hold the sizes of other methods as long as they are None.

@@ -434,7 +434,12 @@ def _from_parquet(content: bytes, source: str) -> Table:
     except Exception as error:  # whatever a damaged file makes the parser raise
         raise unreadable(error) from error
     names, _ = column_names([_spelled(name) for name in frame.columns])
-    frame = frame.reset_index(drop=True).set_axis(list(names), axis=1)
+    return parquet_table(frame.reset_index(drop=True).set_axis(list(names), axis=1), source)
+
+
+def parquet_table(frame: Any, source: str) -> Table:
+    """Return a data frame from Parquet as a table."""
+    names = tuple(frame.columns)
     return Table(
         source=source,
         frame=frame,
@@ -697,12 +702,13 @@ def read_folder(folder: str | os.PathLike[str], **options: Any) -> Table:
         first = tables[0]
         for other in tables[1:]:
             require_same_columns(first.source, first.names, other.source, other.names)
-    import pandas  # read_table said what to install, if it is not there
+    described = f"{len(tables)} file(s), the first one: {first.described}"
+    return replace(stacked(tables, os.fspath(folder)), described=described)
 
+
+def stacked(tables: Sequence[Table], source: str) -> Table:
+    """Put the rows of tables with the same columns below each other."""
+    first = tables[0]
     frames = [table.frame[list(first.names)] for table in tables]
-    return replace(
-        first,
-        source=os.fspath(folder),
-        frame=pandas.concat(frames, ignore_index=True),
-        described=f"{len(tables)} file(s), the first one: {first.described}",
-    )
+    frame = require_pandas().concat(frames, ignore_index=True) if len(tables) > 1 else frames[0]
+    return replace(first, source=source, frame=frame)

@@ -358,6 +358,7 @@ def read_frames(
     *,
     na: Sequence[str] = (),
     rows_at_once: int | None = None,
+    columns: Sequence[str] | None = None,
 ) -> Generator[Any, None, None]:
     """Yield the rows of a text table as data frames: one, or some rows at a time.
 
@@ -370,6 +371,8 @@ def read_frames(
         What stands for a missing value, besides empty fields, NA, NaN and the like.
     rows_at_once : int, optional
         Rows of a frame; all by default.
+    columns : sequence of str, optional
+        Names of the columns to read; all by default.
     """
     pandas = require_pandas()
     with _opened(source, layout.encoding) as stream, warnings.catch_warnings():
@@ -390,6 +393,7 @@ def read_frames(
                 low_memory=False,
                 skipinitialspace=True,
                 chunksize=rows_at_once,
+                usecols=None if columns is None else list(columns),
                 **_exact(pandas),
             )
             yield from [found] if rows_at_once is None else found

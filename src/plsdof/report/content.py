@@ -119,10 +119,12 @@ def row_details(subject: Subject, index: int, sample: RowSample) -> dict[str, An
 
 def _left_out(subject: Subject, index: int) -> Array | None:
     """Return what was predicted for every row when it was left out; None if that is not known."""
-    cv = subject.cv
-    if cv is None or cv.predictions is None or len(cv.y) != len(subject.y):
+    cv, sample = subject.cv, subject.sample
+    if cv is None or cv.predictions is None:
         return None
-    return left_out_predictions(cv, index)
+    if sample is not None:
+        return left_out_predictions(cv, index)[sample]
+    return None if len(cv.y) != len(subject.y) else left_out_predictions(cv, index)
 
 
 def _row_numbers(subject: Subject, index: int) -> _RowNumbers:
@@ -131,7 +133,10 @@ def _row_numbers(subject: Subject, index: int) -> _RowNumbers:
     if pls is None:
         found = {"leverage": _leverage(subject, index)}
     else:
-        found = outliers(pls, index, subject.y, level=subject.level, q_limit=_Q_LIMIT).diagnostics
+        # A sample is judged as rows that are not part of the fit: next to all rows it is small.
+        X = None if subject.sample is None else subject.features
+        table = outliers(pls, index, subject.y, X, level=subject.level, q_limit=_Q_LIMIT)
+        found = table.diagnostics
     flags = np.zeros(len(subject.y), dtype=np.intp)
     for i, kind in enumerate(KINDS):
         if kind in found:
@@ -313,6 +318,8 @@ def errors_axis(subject: Subject) -> dict[str, Any]:
 
 def _reliable(subject: Subject) -> list[bool] | None:
     """Say where leave-one-out without refits can be relied on; None if it can everywhere."""
+    if subject.sample is not None:  # it is not shown
+        return None
     reliable = subject.path.leave_one_out().reliable[subject.order]
     return None if reliable.all() else reliable.tolist()
 

@@ -56,6 +56,7 @@ def write_report(
     test: TestSet | None = None,
     intervals: str = "normal",
     permutation: PermutationTest | None = None,
+    sample: Any = None,
     progress: bool = False,
 ) -> None:
     """Write a path and the choice on it as one HTML file that needs no network.
@@ -101,6 +102,9 @@ def write_report(
         Of the predictions of the test set; see `plsdof.inference.prediction_interval`.
     permutation : PermutationTest, optional
         Adds whether there is anything to predict at all.
+    sample : (n,) array of int, optional
+        Which rows of the fit X and y are, from 0 and in this order, if they are not all of them;
+        ``path`` is one that `plsdof.large.rows.at_rows` made then.
     progress : bool
         Show a bar on stderr that counts the models described. Needs rich.
 
@@ -145,6 +149,7 @@ def write_report(
         test=test,
         intervals=intervals,
         permutation=permutation,
+        sample=sample,
     )
     page = render(report_content(subject, progress=progress), plotly=plotly, command=command)
     with atomic_write(file) as stream:
