@@ -908,11 +908,11 @@ def _opened(
     names, notes = (names, ()) if features else only_wavelengths(names)
     if not names:
         raise InvalidInputError("no predictor is left; choose others with --features.")
-    if names == blocks.names:
-        return blocks, notes
-    chosen = file_blocks(file, response, columns=names, axis=axis)
-    chosen.left_out = tuple(name for name in blocks.left_out if name not in excluded)
-    return chosen, notes
+    left_out = tuple(name for name in blocks.left_out if name not in excluded)
+    if names != blocks.names:
+        blocks = file_blocks(file, response, columns=names, axis=axis)
+    blocks.left_out = left_out
+    return blocks, notes
 
 
 def _require_variation(gram: Gram, response: str) -> None:

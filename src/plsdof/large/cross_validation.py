@@ -8,20 +8,27 @@ what training rows teach, each fold has passes of its own. One more pass predict
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from plsdof._core.fit import METHODS
-from plsdof._core.inputs import Array, as_choice, require_flag, warn_constant_columns
+from plsdof._core.inputs import (
+    Array,
+    Standardized,
+    as_choice,
+    require_flag,
+    warn_constant_columns,
+)
 from plsdof._core.spectrum import FORMED, Gram
 from plsdof._core.work import run_each
 from plsdof.errors import InvalidInputError
 from plsdof.large import sources
-from plsdof.large.blocks import Block, Blocks
-from plsdof.large.moments import Sums, block_sums, gram_from_sums, merge_sums
+from plsdof.large.blocks import Block, Blocks, Part
+from plsdof.large.factors import Factor, factor_of_block, merge_factors, standardized_factor
+from plsdof.large.moments import block_sums, gram_from_sums, merge_sums
 from plsdof.large.rows import Change, Mask, RowBlocks, changed
 from plsdof.selection._fold_fits import FoldFit
 from plsdof.selection.cross_validation import CrossValidation, collected
@@ -168,14 +175,18 @@ def _trained(
 ) -> Iterator[tuple[Gram, Change | None]]:
     """Yield the Gram matrix of the training rows of each fold, and how rows are preprocessed."""
     for _, repeat in groupby(folds, key=lambda fold: fold.repeat):
-        together, p = list(repeat), source.n_columns
-        # Merging needs the moments of all folds, once from the left and once from the right.
-        fits = p <= FORMED and 2 * len(together) * (p + 1) ** 2 <= _MOST_NUMBERS
+        together = list(repeat)
+        fits = _in_memory(len(together), source.n_columns)
         if prepare is None and fits and _is_partition(together):
             yield from _from_moments(source, together, scale)
             continue
         for fold in together:
             yield _from_rows(source, fold, scale, prepare)
+
+
+def _in_memory(folds: int, p: int) -> bool:
+    """Whether the moments of all folds fit, once merged from the left and once from the right."""
+    return p <= FORMED and 2 * folds * (p + 1) ** 2 <= _MOST_NUMBERS
 
 
 def _is_partition(folds: Sequence[Fold]) -> bool:
@@ -197,18 +208,44 @@ def _from_rows(
 def _from_moments(
     source: Blocks, folds: Sequence[Fold], scale: bool
 ) -> Iterator[tuple[Gram, None]]:
-    work = partial(_fold_sums, fold_of=_fold_of(folds), count=len(folds))
-    parts = source.reduce(work, _merged, "Moments of folds")
-    # after[f] holds the folds behind f, and `before` those in front of it.
-    after: list[Sums | None] = [None]
-    for part in parts[:0:-1]:
-        after.append(merge_sums(part, after[-1]))
-    before: Sums | None = None
-    for part in parts:
-        gram = gram_from_sums(merge_sums(before, after.pop()), scale, source.names)
+    collect = partial(_of_others, source, folds)
+    # If one fold needs more digits, all of them probably do: they are read together.
+    factors = cache(lambda: list(collect(factor_of_block, merge_factors, "Factors of folds")))
+    moments = collect(block_sums, merge_sums, "Moments of folds")
+    for number, sums in enumerate(moments):
+        gram = gram_from_sums(sums, scale, source.names)
         warn_constant_columns(np.isinf(gram.units.x_scale), gram.units.names)
-        yield gram, None
-        before = merge_sums(before, part)
+        yield replace(gram, refine=partial(_refined, factors, number, scale, source.names)), None
+
+
+def _refined(
+    factors: Callable[[], list[Factor | None]],
+    number: int,
+    scale: bool,
+    names: tuple[str, ...] | None,
+) -> Standardized | None:
+    return standardized_factor(factors()[number], scale, names)
+
+
+def _of_others(
+    source: Blocks,
+    folds: Sequence[Fold],
+    work: Callable[[Block], Part | None],
+    merge: Callable[[Part | None, Part | None], Part | None],
+    description: str,
+) -> Iterator[Part | None]:
+    """Yield for each fold what work and merge make of the rows of all others, by one pass."""
+    count = len(folds)
+    each = partial(_by_fold, fold_of=_fold_of(folds), count=count, work=work)
+    parts = source.reduce(each, partial(_merged, merge=merge), description)
+    # What is behind each fold, the last one first; then what is in front of it.
+    behind: list[Part | None] = [None]
+    for part in parts[:0:-1]:
+        behind.append(merge(part, behind[-1]))
+    before: Part | None = None
+    for part in parts:
+        yield merge(before, behind.pop())
+        before = merge(before, part)
 
 
 def _fold_of(folds: Sequence[Fold]) -> Integers:
@@ -219,17 +256,19 @@ def _fold_of(folds: Sequence[Fold]) -> Integers:
     return fold_of
 
 
-def _fold_sums(block: Block, *, fold_of: Integers, count: int) -> list[Sums | None]:
+def _by_fold(
+    block: Block, *, fold_of: Integers, count: int, work: Callable[[Block], Part]
+) -> list[Part]:
     here = fold_of[block.first : block.first + len(block.X)]
-    return [block_sums(_rows(block, here == number)) for number in range(count)]
+    return [work(_rows(block, here == number)) for number in range(count)]
 
 
 def _rows(block: Block, which: Mask) -> Block:
     return Block(X=block.X[which], y=block.y[which], weights=None, first=block.first)
 
 
-def _merged(a: list[Sums | None], b: list[Sums | None]) -> list[Sums | None]:
-    return [merge_sums(one, other) for one, other in zip(a, b, strict=True)]
+def _merged(a: list[Part], b: list[Part], *, merge: Callable[[Part, Part], Part]) -> list[Part]:
+    return [merge(one, other) for one, other in zip(a, b, strict=True)]
 
 
 # Predictions of the test rows
