@@ -122,7 +122,7 @@ def spectra(tmp_path_factory):
     axis = np.linspace(0, 1, p)
     peaks = np.exp(-((axis - rng.uniform(size=(8, 1))) ** 2) / 0.05)
     amounts = rng.uniform(size=(n, 8)) * 10.0 ** (-0.6 * np.arange(8))
-    X = 1 + amounts @ peaks * rng.uniform(0.8, 1.2, size=(n, 1)) + 1e-4 * rng.normal(size=(n, p))
+    X = 1 + amounts @ peaks * rng.uniform(0.8, 1.2, size=(n, 1)) + 1e-5 * rng.normal(size=(n, p))
     frame = pd.DataFrame(X, columns=[str(1100 + 2 * i) for i in range(p)])
     frame.insert(0, "fat", amounts @ rng.normal(size=8) + 0.05 * rng.normal(size=n))
     frame.insert(0, "id", [f"s{i}" for i in range(n)])
@@ -144,7 +144,7 @@ def spectra(tmp_path_factory):
         ("--cv", 5, "--method", "ridge"),
         ("--groups", "batch", "--id", "id"),
         ("--preprocess", "savgol:7:2:1,snv", "--cv", 5),
-        ("--preprocess", "msc", "--cv", 4, "--test", "test.csv"),
+        ("--preprocess", "msc", "--cv", 4, "--test", "test.csv", "--dof", "exact"),
         ("--preprocess", "baseline,autoscale", "--method", "ridge"),
         ("--test-fraction", 0.3, "--groups", "batch", "--preprocess", "detrend"),
         ("--test-rows", "set=test", "--exclude-rows", "1:5,33", "--method", "pcr"),
