@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 .PHONY: demo test slow browser lint docs dist bench accuracy coverage choice clean
 
 demo: $(VENV)/.demo
-	$(BIN)/plsdof demo
+	$(BIN)/plsdof demo --report demo.html
 
 # One process per core, each with one thread for linear algebra.
 test: $(VENV)/.test
@@ -56,7 +56,7 @@ choice: $(VENV)/.test
 
 clean:
 	rm -rf $(VENV) .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	rm -rf docs/_build docs/gallery docs/generated docs/sg_execution_times.rst dist
+	rm -rf demo.html docs/_build docs/gallery docs/generated docs/sg_execution_times.rst dist
 
 # One stamp per set of extras, renewed when pyproject.toml changes.
 $(VENV)/.demo: pyproject.toml | $(VENV)

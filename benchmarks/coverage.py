@@ -1,16 +1,17 @@
 """How often intervals hold what they say: coverage in simulated designs, with standard errors.
 
-Run with ``python benchmarks/coverage.py [--repeats 300] [--design NAME ...] [--out docs]``. A run
-adds its designs to ``measured/coverage.json`` in the output folder and writes all that are there
-to ``coverage.md`` beside it, so that designs can be run one after the other.
+Run with ``python benchmarks/coverage.py [--repeats 300] [--design NAME ...] [--out docs]``. Every
+design is written to ``measured/coverage.json`` in the output folder when it is done, and a run that
+was stopped goes on from there: what is in the file with as many repeats is not measured again
+(``--again`` does). ``coverage.md`` beside it shows all that is in the file.
 
 Every design has rows (drawn anew in every repeat, or spectra that were measured), a true mean and
 noise. What is measured, all at nominal 95 %:
 
 observations    new responses at new rows, at the number of components that ``path.select()`` has
                 chosen: normal, conformal and jackknife+ with the choice inside
-coefficients    E[beta_m] over repeats, m the median choice: X random (jackknife), or X fixed over
-                repeats (homoscedastic, HC3 and the "safe" maximum with a bootstrap)
+coefficients    E[beta_m] over repeats, m the median choice: X random (jackknife, also the "safe"
+                maximum with a bootstrap), or X fixed over repeats (homoscedastic, HC3, "safe")
 true mean       at new rows, kind "mean" and kind "truth"
 noise           the noise variance, robust to kurtosis and not
 alarms          T^2 and Q of clean new rows, limits from rows left out and textbook limits
@@ -21,7 +22,7 @@ import json
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -32,10 +33,12 @@ from plsdof.chemometrics import hotelling_t2, left_out_rows, q_residuals
 from plsdof.datasets import load_gasoline, load_ozone
 from plsdof.inference import (
     coefficient_inference,
+    leave_out,
     noise_interval,
     permutation_test,
     prediction_interval,
 )
+from plsdof.selection import left_out_predictions
 
 LEVEL = 0.95
 COMPONENTS = 15
@@ -280,7 +283,7 @@ def share(values):
     return [float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))]
 
 
-def random_rows(design, repeats, refits):
+def random_rows(design, repeats):
     """Measure observations, true mean, noise and alarms: everything drawn anew."""
     inside, width = {}, {}
 
@@ -298,8 +301,6 @@ def random_rows(design, repeats, refits):
         sizes.append(m)
         oracle = 2 * NORMAL * np.mean(design.deviations(X_new))
         for method in ("normal", "conformal", "jackknife+"):
-            if method == "jackknife+" and repeat >= refits:
-                continue
             found = prediction_interval(path, m, X_new, method=method, choose=chosen)
             covered = (found.lower <= y_new) & (y_new <= found.upper)
             note(method, covered, np.mean(found.upper - found.lower) / oracle)
@@ -324,11 +325,15 @@ def random_rows(design, repeats, refits):
         "components": float(np.mean(sizes)),
         "m": max(1, int(np.median(sizes))),
         "inside": {name: share(values) for name, values in inside.items()},
-        "width": {name: float(np.median(values)) for name, values in width.items()},
+        "width": {
+            name: float(np.median(values))
+            for name, values in width.items()
+            if np.isfinite(values[0])
+        },
     }
 
 
-def coefficients(design, m, repeats, refits, *, fixed):
+def coefficients(design, m, repeats, *, fixed):
     """Measure intervals of the coefficients of m components, X fixed over repeats or not."""
     rng = np.random.default_rng([2, fixed])
     X, _ = design.draw(rng)
@@ -340,32 +345,36 @@ def coefficients(design, m, repeats, refits, *, fixed):
     paths = [fit(rows, y, m) for rows, y in draws]
     estimates = np.array([path.coef[min(m, len(path.dof) - 1)] for path in paths])
     target = estimates.mean(axis=0)
-    options = {"jackknife": {"covariance": "jackknife"}}
+    options = {
+        "jackknife": {"covariance": "jackknife"},
+        "safe": {"covariance": "jackknife", "method": "safe"},
+    }
     if fixed:
         options = {"homoscedastic": {}, "hc3": {"covariance": "hc3"}}
         if design.m is not None:
             options["safe"] = {"method": "safe"}
-    found = {}
-    for name, option in options.items():
-        covered = []
-        for path in paths if fixed else paths[:refits]:
-            index = min(m, len(path.dof) - 1)
-            result = coefficient_inference(path, index, **option)
-            covered.append((result.lower <= target) & (target <= result.upper))
-        found[name] = [*share(np.mean(covered, axis=1)), float(np.mean(covered, axis=0).min())]
-    return found
+    covered = {name: [] for name in options}
+    for path in paths:
+        index = min(m, len(path.dof) - 1)
+        left_out = None if fixed else leave_out(path, index)
+        for name, option in options.items():
+            result = coefficient_inference(path, index, left_out=left_out, **option)
+            covered[name].append((result.lower <= target) & (target <= result.upper))
+    return {
+        name: [*share(np.mean(inside, axis=1)), float(np.mean(inside, axis=0).min())]
+        for name, inside in covered.items()
+    }
 
 
-def measure(design, repeats, refits):
+def measure(design, repeats):
     """Return all measurements of one design."""
     started = time.perf_counter()
-    found = random_rows(design, repeats, refits)
+    found = random_rows(design, repeats)
     found["m"] = m = found["m"] if design.m is None else design.m
-    found["fixed X"] = coefficients(design, m, repeats, refits, fixed=True)
-    if design.pool is None and refits:
-        found["random X"] = coefficients(design, m, repeats, refits, fixed=False)
-    seconds = time.perf_counter() - started
-    return found | {"repeats": repeats, "refits": refits, "seconds": seconds}
+    found["fixed X"] = coefficients(design, m, repeats, fixed=True)
+    if design.pool is None:
+        found["random X"] = coefficients(design, m, repeats, fixed=False)
+    return found | {"repeats": repeats, "seconds": time.perf_counter() - started}
 
 
 def kernel_curve(repeats, n=100):
@@ -403,19 +412,53 @@ def null_p_values(repeats, n=40, p=60):
     return values
 
 
-def permutations(repeats):
-    """Measure the level of the permutation test, and its time on spectra."""
-    values = np.array(null_p_values(repeats))
+def spectra(n=70, p=700):
     rng = np.random.default_rng(0)
-    X = np.cumsum(rng.normal(size=(70, 700)), axis=1)
-    path = pls_path(X, X[:, 300] + rng.normal(size=70), 30)
-    started = time.perf_counter()
-    permutation_test(path, n_permutations=999)
+    X = np.cumsum(rng.normal(size=(n, p)), axis=1)
+    return X, X[:, 300] + rng.normal(size=n)
+
+
+def permutations(repeats):
+    """Measure the level of the permutation test."""
+    values = np.array(null_p_values(repeats))
     return {
         "repeats": repeats,
         "kolmogorov-smirnov p": float(scipy.stats.kstest(values, "uniform").pvalue),
         "rejected at 5 %": share(values <= 0.05),
-        "seconds for 999 of 70 x 700": time.perf_counter() - started,
+    }
+
+
+def seconds(function, repeats=5):
+    """Return the shortest time of some runs."""
+    times = []
+    for _ in range(repeats):
+        started = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - started)
+    return min(times)
+
+
+def costs():
+    """Measure what intervals and tests take, on this machine."""
+    X, y = spectra()
+    path, few = pls_path(X, y, 30), pls_path(X, y, 15)
+    wide, answer = spectra(200, 3000)
+    long = pls_path(wide, answer, 20)
+    return {
+        "999 permutations of 70 x 700, 30 components": seconds(
+            lambda: permutation_test(path, n_permutations=999), 1
+        ),
+        "a path of 200 x 3000, 20 components": seconds(lambda: pls_path(wide, answer, 20)),
+        "intervals of its 3000 coefficients": seconds(
+            lambda: coefficient_inference(replace(long), 10, distribution="normal")
+        ),
+        "a path of 70 x 700, 15 components, and a choice": seconds(
+            lambda: pls_path(X, y, 15).select()
+        ),
+        "all of its models without each row in turn": seconds(lambda: left_out_predictions(few)),
+        "jackknife+ with the choice inside": seconds(
+            lambda: prediction_interval(few, 3, X, method="jackknife+", choose=chosen), 2
+        ),
     }
 
 
@@ -452,6 +495,7 @@ def coefficients_table(results):
         cells = [name, str(one["m"])]
         for where, kind in (
             ("random X", "jackknife"),
+            ("random X", "safe"),
             ("fixed X", "homoscedastic"),
             ("fixed X", "hc3"),
             ("fixed X", "safe"),
@@ -459,8 +503,8 @@ def coefficients_table(results):
             found = one.get(where, {}).get(kind)
             cells.append("" if found is None else f"{percent(found)} ({100 * found[2]:.0f})")
         rows.append(cells)
-    head = ["design", "m", "rows random: jackknife", "X fixed: homoscedastic", "HC3", "safe"]
-    return table(head, rows)
+    names = ["rows random: jackknife", "jackknife, safe", "X fixed: homoscedastic", "HC3", "safe"]
+    return table(["design", "m", *names], rows)
 
 
 def others_table(results):
@@ -487,11 +531,9 @@ def page(content):
     """Return the page of all measurements."""
     results, test = content["designs"], content.get("permutations")
     repeats = sorted({one["repeats"] for one in results.values()})
-    refits = sorted({one["refits"] for one in results.values()})
     parts = [
-        f"`make coverage`: {len(results)} designs, {' to '.join(map(str, repeats))} repeats each "
-        f"({' to '.join(map(str, refits))} where every repeat takes n fits: jackknife+ and "
-        "jackknife); everything in %, nominal 95, ± standard error over the repeats.",
+        f"`make coverage`: {len(results)} designs, {' to '.join(map(str, repeats))} repeats each; "
+        "everything in %, nominal 95, ± standard error over the repeats.",
         "**New observations**, at the number of components that `path.select()` has chosen; in "
         "brackets the width, relative to an interval that knows mean and noise. jackknife+ makes "
         "the choice again in every fit.",
@@ -523,41 +565,52 @@ def page(content):
         parts.append(
             f"**Permutation test** without a relation, {test['repeats']} data sets: "
             f"{percent(test['rejected at 5 %'])} % rejected at level 5 %, Kolmogorov-Smirnov test "
-            f"of uniform p-values p = {test['kolmogorov-smirnov p']:.2f}. 999 permutations of "
-            f"70 x 700 spectra, 30 components: {test['seconds for 999 of 70 x 700']:.1f} s."
+            f"of uniform p-values p = {test['kolmogorov-smirnov p']:.2f}."
         )
+    cost = content.get("costs")
+    if cost is not None:
+        parts.append("**Seconds**, one thread of a shared machine.")
+        parts.append(table(["what", "s"], [[name, f"{one:.3f}"] for name, one in cost.items()]))
     return "\n\n".join(parts) + "\n"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=300)
-    parser.add_argument("--refits", type=int, help="repeats with n fits each; all by default")
     parser.add_argument("--design", action="append", help="name, or part of it; all by default")
     parser.add_argument("--permutations", type=int, default=1000, help="data sets, 0 for none")
     parser.add_argument("--kernel", type=int, default=300, help="data sets, 0 for none")
+    parser.add_argument("--again", action="store_true", help="measure what is there already, too")
     parser.add_argument("--out", type=Path, default=Path("docs"))
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     file = asked.out / "measured" / "coverage.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
     content = json.loads(file.read_text()) if file.exists() else {"designs": {}}
     known = designs()
+
+    def keep():
+        order = [name for name in known if name in content["designs"]]
+        content["designs"] = {name: content["designs"][name] for name in order}
+        file.write_text(json.dumps(content, indent=1) + "\n")
+        (asked.out / "coverage.md").write_text(page(content))
+
+    def is_there(found, repeats):
+        return not asked.again and found is not None and found["repeats"] == repeats
+
     for name, design in known.items():
-        if asked.design is None or any(part in name for part in asked.design):
-            refits = asked.repeats if asked.refits is None else asked.refits
-            content["designs"][name] = measure(design, asked.repeats, refits)
+        wanted = asked.design is None or any(part in name for part in asked.design)
+        if wanted and not is_there(content["designs"].get(name), asked.repeats):
+            content["designs"][name] = measure(design, asked.repeats)
             print(name, json.dumps(content["designs"][name]), flush=True)
-    content["designs"] = {
-        name: content["designs"][name] for name in known if name in content["designs"]
-    }
-    if asked.kernel:
+            keep()
+    if asked.kernel and not is_there(content.get("kernel"), asked.kernel):
         content["kernel"] = kernel_curve(asked.kernel)
-    if asked.permutations:
+        keep()
+    if asked.permutations and not is_there(content.get("permutations"), asked.permutations):
         content["permutations"] = permutations(asked.permutations)
-        print(content["permutations"])
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(content, indent=1) + "\n")
-    (asked.out / "coverage.md").write_text(page(content))
+    content["costs"] = costs()
+    keep()
 
 
 if __name__ == "__main__":

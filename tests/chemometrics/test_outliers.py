@@ -182,7 +182,7 @@ def test_negative_degrees_of_freedom_leave_no_limit_for_the_leverage():
     assert path.dof[1] < 0
     leverage = outliers(path, 1, y).leverage
     assert np.isnan(leverage.limit)
-    assert "average is no standard" in leverage.message
+    assert "average is not a standard" in leverage.message
     assert not leverage.flags.any()
 
 

@@ -316,13 +316,28 @@ def test_compare_shows_tables_within_80_columns():
 # the other commands
 
 
-def test_datasets_and_demo_and_version():
+def test_datasets_and_version():
     assert "gasoline" in run("datasets").stdout
     found = {one["name"]: one for one in run_json("datasets")["datasets"]}
     assert found["ozone"]["hash_ok"] is True
     assert found["gasoline"]["shape"] == [60, 401]
-    assert "Every model size at once" in run("demo").stdout
     assert run("--version").stdout == f"plsdof {plsdof.__version__}\n"
+
+
+def test_the_demo_makes_the_choice_that_fit_and_select_make(tmp_path):
+    chosen = pls_path(*load_ozone(return_X_y=True)).select()
+    file = tmp_path / "demo.html"
+    words = said("demo", "--report", file)
+    assert f"Choice: {chosen.message}" in words
+    assert f"Cross-validation: ten folds take {chosen.n_components} components" in words
+    assert "The rule of the paper, the first minimum of BIC, takes 2 components" in words
+    fitted = run_json("fit", OZONE, "-r", "V4", "--drop-missing")
+    assert fitted["choice"]["parameter"] == chosen.n_components
+    assert "How many components" in file.read_text(encoding="utf-8")
+    shown = run("demo").stdout
+    assert "plsdof demo --report demo.html" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "--report" in refused("demo", "--report", tmp_path / "demo.pdf")
 
 
 @pytest.mark.parametrize("name", ["gasoline", "ozone"])

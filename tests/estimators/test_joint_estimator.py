@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from plsdof.errors import InvalidInputError, RankExhaustedWarning
 from plsdof.estimators.linear import PLSRegressor
 from plsdof.estimators.several import PLS2Regressor
-from plsdof.variants.several_responses import pls2_path
+from plsdof.variants.pls2 import pls2_path
 
 ESTIMATORS = [
     PLS2Regressor(),

@@ -285,7 +285,7 @@ def test_truncated_files_are_refused(file, share):
         (b"", "not a model file"),
         (b"\x80\x04\x95pickle", "not a model file"),
         (b"[1, 2]", "lacks the entry format"),
-        (b'{"a": NaN}', "NaN is no JSON number"),
+        (b'{"a": NaN}', "NaN is not a JSON number"),
         (b"[" * 100_000, "not a model file"),
     ],
 )

@@ -1,7 +1,5 @@
 """Intervals, tests and bands against textbook formulas and simulation."""
 
-import time
-
 import numpy as np
 import pytest
 import scipy.stats
@@ -191,23 +189,6 @@ def test_bootstrap_of_many_responses_at_once_is_that_of_single_refits():
     drawn = np.random.default_rng(5).choice(residuals, (20, 25))
     single = [path.refit(path.fitted[3] + one).coef[3] for one in drawn]
     np.testing.assert_allclose(many.replicates, single, rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.slow
-def test_intervals_for_all_coefficients_cost_at_most_twice_the_path():
-    X, y = make_problem(200, 3000, seed=12, decay=3)
-
-    def seconds(function):
-        times = []
-        for _ in range(5):
-            start = time.perf_counter()
-            result = function()
-            times.append(time.perf_counter() - start)
-        return min(times), result
-
-    alone, path = seconds(lambda: pls_path(X, y, 20))
-    extra, _ = seconds(lambda: inference.coefficient_inference(path, 10, distribution="normal"))
-    assert extra <= 2 * alone
 
 
 def test_rows_without_weight_are_no_folds_of_the_jackknife():

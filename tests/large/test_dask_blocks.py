@@ -428,7 +428,7 @@ ROWS = da.ones((6, 2), chunks=(3, 2))
             "y must have one value per row of X; .* 2 dimensions.* pls_paths",
         ),
         ((ROWS, da.ones(6).astype("M8[s]")), "y must be numeric; 'y' is of type datetime64"),
-        ((ROWS, "fat"), "y is 'fat', but X is no dataframe"),
+        ((ROWS, "fat"), "y is 'fat', but X is not a dataframe"),
         ((ROWS, np.ones(6), da.ones(5)), "sample_weight has 5 entries"),
         ((ROWS, np.ones(6), -np.ones(6)), "sample_weight must be finite and not negative"),
         ((ROWS, np.ones(6), None, 2), r"axis must be 0 .* or None; got 2"),

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -36,7 +37,9 @@ from plsdof.paper._settings import (
 )
 from plsdof.paper._work import Store, csv_text, write_whole
 from plsdof.paper.data_figures import Curve, fig1
+from plsdof.paper.readings import N_SEEDS, READINGS, settings_of
 from plsdof.paper.simulation import Trial, basis_functions, simulate_once
+from plsdof.selection.cross_validation import cross_validate
 
 COLUMNS = {
     "table1": [
@@ -64,6 +67,16 @@ COLUMNS = {
     "fig6": ["dimension", "components", "mean_test_error", "scaled_test_error"],
     "fig7": ["dimension", "repeat", "method", "noise_ratio"],
     "runtime": ["dimension", "repeat", "method", "seconds"],
+    "criteria": [
+        "criterion",
+        "dimension",
+        "method",
+        "median_test_error",
+        "mean_components",
+        "mean_dof",
+        "median_noise_ratio",
+    ],
+    "readings": ["check", "required", "A", "B"],
 }
 TINY = {"repeats": 2, "dimensions": (10, 50)}
 
@@ -91,7 +104,9 @@ def quick(monkeypatch):
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory, offline):  # noqa: ARG001
     """Everything once, in a small version, in one process."""
-    return reproduce("all", tmp_path_factory.mktemp("everything"), **TINY)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("plsdof.paper.readings.N_SEEDS", 2)
+        return reproduce("all", tmp_path_factory.mktemp("everything"), **TINY)
 
 
 def repeatable(out, *folders):
@@ -130,6 +145,7 @@ def test_targets_come_in_the_order_of_the_paper(targets, expected):
         ({"dimensions": ()}, "dimensions is empty"),
         ({"dimensions": 10}, "dimensions must be a list"),
         ({"dimensions": (1,)}, "dimensions must be >= 2"),
+        ({"distance": "round"}, "distance must be one of 'squared', 'plain'; got 'round'"),
     ],
 )
 def test_wrong_arguments_are_refused_before_anything_is_written(arguments, match, tmp_path):
@@ -178,14 +194,26 @@ def test_every_bic_method_agrees_with_the_same_choice_from_the_path(seed):
         assert chosen[method].dof == pytest.approx(expected[m], rel=1e-6)
         assert chosen[method].noise_variance == pytest.approx(path.noise_at(m, noise), rel=1e-6)
         assert chosen[method].seconds > 0
-    assert 0 <= chosen["CV"].components <= 8
+    for method in ways.OTHER_CRITERIA:
+        for dof in ("exact", "naive"):
+            m = path.select(method, dof=dof, rule="first-minimum").n_components
+            assert chosen[f"{dof}-{method}".upper()].components == m
     assert np.isnan(chosen["CV"].noise_variance)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_plain_folds_choose_what_cross_validate_does(seed):
+    data = problem(seed)
+    result = cross_validate(
+        data.X, data.y, max_components=8, cv=data.n_folds, random_state=data.fold_seed
+    )
+    assert ways.by_cross_validation(data).components == result.select().n_components
 
 
 def test_models_from_the_first_negative_dof_on_are_not_considered():
     rss, noise = np.array([9.0, 4.0, 1.0, 0.5]), np.full(4, 1e-3)
-    sound = ways._by_bic(rss, np.array([1.0, 2.0, 3.0, 4.0]), noise, 10)
-    broken = ways._by_bic(rss, np.array([1.0, 2.0, -3.0, 4.0]), noise, 10)
+    sound = ways._by_criterion("bic", rss, np.array([1.0, 2.0, 3.0, 4.0]), noise, 10)
+    broken = ways._by_criterion("bic", rss, np.array([1.0, 2.0, -3.0, 4.0]), noise, 10)
     assert (sound.components, sound.first_negative) == (3, None)
     assert (broken.components, broken.first_negative) == (1, 2)
 
@@ -271,17 +299,18 @@ def test_verdicts_follow_from_number_and_interval(above, below, value, interval,
 def test_the_bootstrap_interval_of_a_mean_is_that_of_theory():
     sample = generator(0, "test").normal(3.0, 2.0, 200)
     claim = Claim(name="fig0-mean", text="", measure="", above=0.0)
-    check = repeated(claim, np.mean, sample, seed=0)
+    check = repeated(claim, np.mean, sample, Settings(seed=0))
     half = 1.96 * sample.std() / np.sqrt(200)
     assert check.low == pytest.approx(sample.mean() - half, abs=0.15 * half)
     assert check.high == pytest.approx(sample.mean() + half, abs=0.15 * half)
-    assert repeated(claim, np.mean, sample, seed=0) == check
-    assert repeated(claim, np.mean, sample, seed=1) != check
+    assert repeated(claim, np.mean, sample, Settings(seed=0)) == check
+    assert repeated(claim, np.mean, sample, Settings(seed=1)) != check
 
 
 def test_a_single_repeat_has_no_interval():
     claim = Claim(name="fig0-mean", text="", measure="", above=0.0)
-    assert repeated(claim, np.mean, np.array([2.0]), seed=0).interval == "—"
+    assert repeated(claim, np.mean, np.array([2.0]), Settings()).interval == "—"
+    assert repeated(claim, np.mean, np.array([2.0, 3.0]), Settings(draws=0)).interval == "—"
 
 
 def test_notes_say_why_a_claim_fails_only_where_it_fails():
@@ -344,7 +373,7 @@ def test_csv_quotes_what_has_commas():
 def test_every_table_has_its_columns_and_every_number_is_one(everything):
     assert {path.stem for path in (everything.out / "tables").iterdir()} == set(COLUMNS)
     may_be_empty = {"lower_bound", "components", "alpha", "dof_by_method", "noise_ratio"}
-    words = {"data_set", "method", "stand_in"}
+    words = {"data_set", "method", "stand_in", "criterion", *COLUMNS["readings"]}
     for table, columns in COLUMNS.items():
         rows = rows_of(everything.out, table)
         assert list(rows[0]) == columns
@@ -380,7 +409,40 @@ def test_every_check_has_a_number_and_what_is_repeated_an_interval(everything):
         assert (check.low is None) == fixed_data, check.name
         if check.low is not None:
             assert check.low <= check.high
-    assert {check.claim.exhibit for check in checks} == set(TARGETS) - {"fig6"}
+    assert {check.claim.exhibit for check in checks} == set(TARGETS) - {"fig6", "readings"}
+
+
+def test_readings_count_the_seeds_for_which_a_check_holds(everything):
+    rows = {row["check"]: row for row in rows_of(everything.out, "readings")}
+    untimed = {c.name for c in everything.checks if not c.claim.timing} & set(rows)
+    assert {"fig4-naive-d50", "fig5-naive-d50", "criteria-aic-naive-more-dof"} <= untimed
+    for row in rows.values():
+        for reading in READINGS:
+            cell = row[reading.name]
+            if cell == "-":
+                continue
+            holding, seeds, low, high = map(
+                float, re.fullmatch(r"(\d) of (\d): (\S+) to (\S+)", cell).groups()
+            )
+            assert 0 <= holding <= seeds <= N_SEEDS
+            assert low <= high
+    # The first seed of the reading as printed is the run itself.
+    for check in everything.checks:
+        if check.name in untimed:
+            low, high = map(float, re.findall(r"(\S+) to (\S+)", rows[check.name]["A"])[0])
+            slack = 0.006 * max(abs(low), abs(high))
+            assert low - slack <= check.value <= high + slack, check.name
+
+
+@pytest.mark.parametrize("reading", READINGS, ids=lambda reading: reading.name)
+def test_a_reading_is_a_command(reading):
+    words = reading.command.split()
+    assert words[:2] == ["plsdof", "reproduce"]
+    options = dict(zip(words[2::2], words[3::2], strict=True))
+    given = {name.removeprefix("--"): value for name, value in options.items()}
+    chosen = Settings.of(20, 3, (10,), **given)
+    wanted = settings_of(reading, Settings(repeats=50, seed=3, dimensions=(10,)))[0]
+    assert chosen.per_repeat() == wanted.per_repeat()
 
 
 def test_checks_on_disk_are_those_returned_and_times_are_apart(everything):
@@ -450,7 +512,8 @@ def test_the_summary_lists_every_check_and_erratum(everything):
     for check in everything.checks:
         assert f"| {check.name} |" in text
     assert "vv'S / (v'Sv)" in text
-    tables = [line for line in text.splitlines() if line.startswith("| fig")]
+    checks = text.partition("## Appendix")[0].splitlines()
+    tables = [line for line in checks if line.startswith("| fig")]
     assert {line.replace("\\|", "").count("|") for line in tables} == {8}
 
 
@@ -460,7 +523,7 @@ def test_pictures_are_pictures_and_looks_differ_without_colour(everything):
         svg = (everything.out / "figures" / f"fig{number}.svg").read_text()
         assert png.startswith(b"\x89PNG")
         assert "<svg" in svg
-    looks = [LOOKS[method] for method in ways.METHODS]
+    looks = [LOOKS[method] for method in ways.SHOWN]
     for attribute in ("colour", "line", "marker", "hatch"):
         assert len({getattr(look, attribute) for look in looks}) == len(looks)
 
@@ -601,8 +664,10 @@ def test_the_main_claims_hold_with_twenty_repeats(tmp_path):
         "fig7-lanczos-above",
         "fig7-krylov-above",
         "fig7-naive-deteriorates",
-        "fig8-exact-krylov",
-        "fig8-krylov-cv",
+        "criteria-aic-naive-worse",
+        "criteria-gmdl-naive-worse",
+        "criteria-aic-naive-more-components",
+        "criteria-gmdl-naive-more-components",
     ):
         assert verdicts[name], name
 
@@ -619,7 +684,7 @@ def test_the_fingerprint_covers_all_code_that_makes_numbers_and_nothing_else():
         "plsdof.paper.algorithms",
         "plsdof._core.krylov",
         "plsdof._core.fit",
-        "plsdof.selection.cross_validation",
+        "plsdof.selection.folds",
     } <= used
     assert not {name for name in used if name.split(".")[1] in ("cli", "report", "plotting")}
     assert "plsdof.paper.page" not in used

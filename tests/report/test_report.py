@@ -716,3 +716,15 @@ def test_lines_of_the_pictures_have_the_contrast_of_graphics(colors):
 def test_assumptions_of_p_values_are_said(ozone_page):
     assert "p-values test E[coef] = 0, not that the true coefficient is 0" in ozone_page.words()
     assert "Is there anything at all?" not in ozone_page.words()
+
+
+@pytest.mark.parametrize("covariance", ["hc3", "jackknife"])
+def test_standard_errors_of_the_coefficients_are_those_asked_for(ozone, tmp_path, covariance):
+    X, y = ozone[0][:60], ozone[1][:60]
+    path = pls_path(X, y, 3)
+    selection = path.select()
+    page = report(tmp_path, path, selection, X=X, y=y, covariance=covariance)
+    for m in (1, selection.index):
+        found = coefficient_inference(path, m, covariance=covariance)
+        close(page.data["details"][m]["lower"], found.lower * X.std().to_numpy())
+        assert page.data["details"][m]["assumes"] == found.assumptions

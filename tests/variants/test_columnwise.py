@@ -10,7 +10,7 @@ from _helpers.responses import make_responses, scaled
 from plsdof import kernel_pls_path, pcr_path, penalized_pls_path, pls_path, ridge_path
 from plsdof._core import fit as routes
 from plsdof.errors import InvalidInputError, RankExhaustedError, RankExhaustedWarning
-from plsdof.variants.several_responses import pcr_paths, pls_paths, refit_columns, ridge_paths
+from plsdof.variants.columnwise import pcr_paths, pls_paths, refit_columns, ridge_paths
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -61,7 +61,7 @@ def test_names_of_responses_are_kept():
     assert paths.names == ("fat", "water")
     assert paths["water"] is paths[1]
     assert "'fat', 'water'" in repr(paths)
-    with pytest.raises(KeyError, match="'sugar' is no response; there are 'fat', 'water'"):
+    with pytest.raises(KeyError, match="'sugar' is not a response; there are 'fat', 'water'"):
         paths["sugar"]
     assert pls_paths(X, Y, 2).names == ("0", "1")
     assert pls_paths(X, Y[:, 0], 2).names == ("0",)

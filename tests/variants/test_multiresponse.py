@@ -12,7 +12,7 @@ from sklearn.cross_decomposition import PLSRegression
 from plsdof import pls_path
 from plsdof.errors import InvalidInputError, PlsdofWarning, RankExhaustedError, RankExhaustedWarning
 from plsdof.variants import _pls2 as joint_derivative
-from plsdof.variants.several_responses import pls2_path
+from plsdof.variants.pls2 import pls2_path
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

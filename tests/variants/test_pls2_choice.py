@@ -7,7 +7,7 @@ from _helpers.responses import make_responses
 from plsdof import pls_path
 from plsdof._core import criteria
 from plsdof.errors import InvalidInputError
-from plsdof.variants.several_responses import pls2_path
+from plsdof.variants.pls2 import pls2_path
 
 
 def weights_with(path, dof):

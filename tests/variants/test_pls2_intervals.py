@@ -67,6 +67,16 @@ def test_cross_validation_predicts_what_fits_without_the_fold_predict(scale_resp
     assert found.n_components == np.argmin(found.total_error)
 
 
+def test_folds_of_unequal_size_are_pooled_row_by_row():
+    X, Y = two_responses(20, 4)
+    found = cross_validate_pls2(X, Y, 2, cv=3)
+    left = np.empty((3, *Y.shape))
+    for fold in make_folds(X, Y, 3):
+        path = pls2_path(X[fold.train], Y[fold.train], 2)
+        left[:, fold.test] = Y[fold.test] - path.predict(X[fold.test])
+    np.testing.assert_allclose(found.mean_error, np.mean(left**2, axis=1), rtol=1e-8)
+
+
 def test_names_and_shapes_of_the_estimator():
     X, Y = two_responses()
     frame = pd.DataFrame(X, columns=list("abcde"), index=[f"s{i}" for i in range(30)])

@@ -129,29 +129,36 @@ def pls_filter(spectrum: Spectrum, max_components: int | None = None) -> PLSFilt
     """
     largest = np.sqrt(spectrum.eigenvalues[0]) if len(spectrum.eigenvalues) else 1.0
     norm = float(np.linalg.norm(spectrum.z)) or 1.0
+    # Equal eigenvalues act as one node: the Krylov space has one dimension per node.
     nodes = distinct_nodes(spectrum)
     dimension = nodes.dimension
     wanted = dimension if max_components is None else min(max_components, dimension)
+    # The data and their perturbed copies go through one recursion, as a batch.
     copies = perturbed_copies(nodes, _COPIES)
     run = golub_kahan(copies.eigenvalues, copies.z, copies.excited, wanted, copies.dimension)
     outer = residuals_at(run, copies.outer)
+    # DoF = 1 + sum f + 2 sum (1 - f) h, for the data (first) and for every copy.
     h = _running_leverage(run, copies.excited)
     sums = _traces(run.residuals, outer, nodes, spectrum)
     dofs = _trace(run, h, nodes.multiplicity) + sums.factors
     error = _deviation(dofs, _size_of_dof(run, h, nodes))
+    # From nodes back to the directions that share them.
     member = nodes.member
     factors, residuals = (part[0].take(member, axis=1) for part in (run.factors, run.residuals))
     with np.errstate(invalid="ignore", over="ignore"):
         turned = _turning(spectrum, factors, residuals)
+    # Errors: what the copies disagree about, what turned directions change, ...
     coef_error = _coef_error(run, copies, turned.coef * largest / norm)
     trace_error = _deviation(sums.squares, spectrum.n + sums.squares[0])
     rss_error = _rss_error(run, copies, turned.rss, spectrum)
+    # ... and what directions below the resolution of the solver could add.
     if spectrum.unresolved:
         missed = _missed(run, h[0], outer[0, :, -1], nodes, spectrum)
         error += missed
         trace_error += 2.0 * missed
         rss_error += 2.0 * np.abs(1.0 - outer[0, :, -1]) * spectrum.outside
         coef_error += _missed_coef(run, outer[0, :, -1], nodes, spectrum)
+    # Sizes that are too uncertain are not returned.
     kept = 1 + _supported(dofs[0], error, coef_error)
     return PLSFilter(
         factors=read_only(factors[:kept]),
@@ -188,6 +195,7 @@ def factors_at(spectrum: Spectrum, eigenvalues: Array, max_components: int) -> A
 
 def pcr_filter(spectrum: Spectrum, max_components: int | None = None) -> Filter:
     """Principal components regression: f_i = 1 for the m largest eigenvalues, DoF = m + 1."""
+    # Components whose singular values are mostly rounding are not candidates.
     relative = spectrum.eigenvalue_error / (2.0 * spectrum.eigenvalues)
     r = int(np.count_nonzero(_SAFETY * relative <= SUPPORTED_COEF_ERROR))
     size = 1 + (r if max_components is None else min(max_components, r))
@@ -214,6 +222,7 @@ def supervised_pcr_filter(
     if among is not None:
         max_components = candidates if max_components is None else min(max_components, candidates)
     plain = pcr_filter(spectrum, max_components)
+    # Component i is kept by models of more than rank_of[i] components.
     rank_of = np.arange(spectrum.rank)
     order = np.argsort(-np.abs(spectrum.z[:candidates]), kind="stable")
     rank_of[order] = np.arange(candidates)
@@ -243,6 +252,7 @@ def ridge_filter(spectrum: Spectrum, alphas: Array) -> Filter:
     lam = spectrum.eigenvalues
     denominator = lam + alphas[:, None]
     factors = lam / denominator
+    # df/dlambda = alpha / (lambda + alpha)^2, times the error of lambda.
     change = alphas[:, None] / denominator * (spectrum.eigenvalue_error / denominator)
     # Eigenvalues below the floor of the solver could add at most floor / alpha each.
     share = np.divide(
@@ -290,14 +300,17 @@ def _linear_errors(
     Eigenvalue i moves by e_i, and direction i turns towards j by (e_i + e_j) / 2 over the distance
     of the eigenvalues, which matters where the filter tells i from j.
     """
+    # Coefficients are f z / S: S moves with the eigenvalues, z by its own error.
     lam, e, z = spectrum.eigenvalues, spectrum.eigenvalue_error, spectrum.z
     residuals, slopes = 1.0 - factors, factors / np.sqrt(lam)
     shifted = slopes * (np.abs(z) * e / (2.0 * lam) + spectrum.z_error)
     moved = np.linalg.norm(shifted + change * np.abs(z) / np.sqrt(lam), axis=1)
+    # RSS = sum phi^2 z^2: z moves, and phi by the change of f.
     changed = 2.0 * np.vecdot(residuals**2, np.abs(z) * spectrum.z_error)
     changed += 2.0 * np.vecdot(residuals * change, z**2)
     turned = _turning(spectrum, factors, residuals)
     size = np.linalg.norm(slopes * z, axis=1)
+    # Near zero f / S grows like S, so the last direction bounds those below the floor.
     if spectrum.unresolved and len(lam):
         moved += np.sqrt(spectrum.floor * spectrum.outside) * np.abs(factors[:, -1]) / lam[-1]
     rounding = _rounding_of_rss(spectrum, spectrum.rss(factors, residuals))
@@ -326,12 +339,14 @@ def _turning(spectrum: Spectrum, factors: Array, residuals: Array) -> _Turned:
     rss, coef = np.zeros(len(factors)), np.zeros(len(factors))
     if not spectrum.computed_basis:
         return _Turned(rss=rss, coef=coef)
+    # Towards the k-th neighbour, where the filter treats the two differently.
     for k in range(1, min(_TURNED + 1, len(lam))):
         gap, coupling = lam[:-k] - lam[k:], (e[:-k] + e[k:]) / 2.0
         angle = np.minimum(np.divide(coupling, gap, out=np.ones_like(gap), where=gap > 0), 1.0)
         rss += 2.0 * (np.abs(squares[:, :-k] - squares[:, k:]) @ np.abs(angle * z[:-k] * z[k:]))
         apart = (slopes[:, :-k] - slopes[:, k:]) ** 2
         coef += apart @ (angle**2 * (z[:-k] ** 2 + z[k:] ** 2))
+    # Left singular vectors also turn out of the column space of X.
     if spectrum.side == "samples":
         angle = np.minimum(e / lam, 1.0)
         lost = np.linalg.norm((1.0 - squares) * (angle * z), axis=1)
@@ -400,6 +415,7 @@ def _deviation(values: Array, size: Array) -> Array:
 
 def _size_of_dof(run: Bidiagonalization, h: Array, nodes: Nodes) -> Array:
     """Return the sum of the absolute values that the Degrees of Freedom add up, (K,)."""
+    # Rounding is relative to the terms, which may cancel, not to their sum.
     phi = np.abs(run.residuals[0])
     with np.errstate(invalid="ignore", over="ignore"):
         size = 1.0 + (nodes.multiplicity + phi * (1 + 2 * h[0])).sum(axis=1)
@@ -409,6 +425,7 @@ def _size_of_dof(run: Bidiagonalization, h: Array, nodes: Nodes) -> Array:
 def _coef_error(run: Bidiagonalization, copies: Copies, turned: Array) -> Array:
     """Return how far the coefficients f z / S of the copies are apart, relative, (K,)."""
     with np.errstate(invalid="ignore", over="ignore"):
+        # Signs and turns of the copies do not matter: compare in the data's directions.
         rotated = run.factors * (copies.unturned / np.sqrt(copies.eigenvalues))[:, None]
         deviation = np.linalg.norm(rotated[1:] - rotated[0], axis=2).max(axis=0)
         size = np.linalg.norm(rotated[0], axis=1)
@@ -449,12 +466,15 @@ def _missed(
     """
     share = spectrum.outside / (float(spectrum.z @ spectrum.z) or 1.0)
     with np.errstate(invalid="ignore", over="ignore"):
+        # One number per component: how much of y outside may have gone along it.
         change = share * (phi[:-1] - phi[1:]) / run.loadings[0]
+        # t_ij / z_i, zero for nodes that y does not excite.
         scores = np.where(
             nodes.excited, run.scores[0] / np.where(nodes.excited, nodes.level_z, 1.0), 0.0
         )
         moved = np.zeros_like(h)
         np.cumsum(change[:, None] * scores, axis=0, out=moved[1:])
+        # phi enters the trace with the multiplicity and twice the leverage.
         beside = np.abs(moved) * (nodes.multiplicity + 2.0 * h)
     return np.asarray(spectrum.unresolved * np.abs(1.0 - phi) + beside.sum(axis=1))
 

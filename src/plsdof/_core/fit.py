@@ -22,10 +22,17 @@ from plsdof._core.inputs import (
     standardize,
     standardize_observations,
 )
-from plsdof._core.krylov import Compressed, Count, compress_gram, compress_svd, krylov_steps
+from plsdof._core.krylov import (
+    Compressed,
+    Count,
+    compress_gram,
+    compress_svd,
+    krylov_steps,
+    lanczos,
+)
 from plsdof._core.other_data import room_for
 from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath
-from plsdof._core.peeling import SMALL, compress_peeled, decompose_peeled
+from plsdof._core.peeling import SMALL, compress_peeled, converged, decompose_peeled
 from plsdof._core.spectrum import (
     FORMED,
     SOLVERS,
@@ -107,12 +114,17 @@ def krylov_routes(
     components: int | None,
 ) -> Iterator[PathType]:
     """Fit Partial Least Squares; few components of many need no singular vectors."""
-    hopeless = solver == "auto" and gram_is_hopeless(given.X, components, scale)
-    if solver == "svd" or not _few(components, min(given.X.shape)):
+    order = min(given.X.shape)
+    small = order <= SMALL
+    # The Gram matrix of a small problem costs less than a look ahead.
+    ahead = solver == "auto" and not (small and _few(components, order))
+    hopeless = ahead and gram_is_hopeless(given.X, components, scale)
+    if solver == "svd" or not _few(components, order):
         whole_data = standardize_observations(given, scale=scale)
         yield from whole_routes(kind, whole_data, method, "svd" if hopeless else solver)
         return
     data: Standardized | None = None
+    near: Array | None = None
     response = read_only(given.y.copy())
     if not hopeless:
         rows: Standardized | TallRows
@@ -121,12 +133,16 @@ def krylov_routes(
         else:
             rows = data = standardize_observations(given, scale=scale)
             gram = dense_gram(data)
-        compressed = compress_gram(gram, components, y=rows.y)
-        whole = partial(whole_gram_route, kind, gram, method)
-        yield _in_krylov_space(kind, gram.units, compressed, method, whole, response)
+        run = lanczos(gram.times, gram.response, krylov_steps(components))
+        if small and solver == "auto" and _is_hopeless(run.ritz_values, components):
+            near = converged(run)
+        else:
+            compressed = compress_gram(gram, components, y=rows.y, run=run)
+            whole = partial(whole_gram_route, kind, gram, method)
+            yield _in_krylov_space(kind, gram.units, compressed, method, whole, response)
     if solver == "auto":
         data = standardize_observations(given, scale=scale) if data is None else data
-        yield from precise_routes(kind, data, method, components, response)
+        yield from precise_routes(kind, data, method, components, response, near)
 
 
 def precise_routes(
@@ -135,13 +151,15 @@ def precise_routes(
     method: MakeFilter,
     components: int | None,
     response: Array | None = None,
+    near: Array | None = None,
 ) -> Iterator[PathType]:
     """Fit Partial Least Squares where the Gram matrix has too few digits."""
     whole = partial(_whole_path, kind, data, method, "svd")
-    if _few(components, min(data.X.shape)):
+    order = min(data.X.shape)
+    if _few(components, order):
         # Spectra: a few directions hide the others from the Gram matrix.
-        if min(data.X.shape) <= SMALL and (small := decompose_peeled(data, components)) is not None:
-            yield kind.build(data, small, method)
+        if order <= SMALL and (found := decompose_peeled(data, components, near)) is not None:
+            yield kind.build(data, found, method)
         elif (peeled := compress_peeled(data, components)) is not None:
             yield _in_krylov_space(kind, data.units, peeled, method, whole, response)
         compressed = compress_svd(data, components)
@@ -220,8 +238,13 @@ def gram_is_hopeless(X: Array, components: int | None, scale: bool) -> bool:
         gram = some @ some.T
     if not np.all(np.isfinite(gram)):
         return False
-    eigenvalues = np.linalg.eigvalsh(gram)
-    return bool(eigenvalues[-components] < _HOPELESS * eigenvalues[-1])
+    return _is_hopeless(np.linalg.eigvalsh(gram)[::-1], components)
+
+
+def _is_hopeless(eigenvalues: Array, components: int) -> bool:
+    """The same from eigenvalues or Ritz values, largest first."""
+    last = eigenvalues[max(components - 1, 0) :][:1]
+    return bool(np.any(last < _HOPELESS * eigenvalues[:1]))
 
 
 def _whole_path(

@@ -235,10 +235,10 @@ def dofs_of_responses(
 
     Parameters
     ----------
-    eigenvalues : (g,) array
+    eigenvalues : (g,) or (B, g) array
     Z : (B, g) array
         Coordinates of the responses, none of them zero.
-    multiplicity : (g,) array
+    multiplicity : (g,) or (B, g) array
         What every node weighs in the trace of f.
     n_components : int
         Steps k, at most the number of distinct eigenvalues.
@@ -254,8 +254,9 @@ def dofs_of_responses(
     dofs[:, 0] = 1.0
     if not n_components:
         return dofs
-    largest = float(multiplicity.sum())
-    lam = eigenvalues / eigenvalues.max()
+    largest = multiplicity.sum(axis=-1)
+    lam = eigenvalues / eigenvalues.max(axis=-1, keepdims=True)
+    converged = np.zeros(batch, dtype=bool)
     z = Z / np.linalg.norm(Z, axis=1, keepdims=True)
     T = np.empty((batch, n_components, g))
     f, h = np.zeros((batch, g)), np.zeros((batch, g))
@@ -273,9 +274,12 @@ def dofs_of_responses(
             f += (np.vecdot(t, z)[:, None] * t) / z
             h += t * t
             phi = 1.0 - f
-            dofs[:, j + 1] = 1.0 + f @ multiplicity + 2.0 * np.vecdot(phi, h)
-            if np.abs(phi).sum(axis=1).max() <= _CONVERGED:
-                dofs[:, j + 2 :] = 1.0 + largest
+            dofs[:, j + 1] = 1.0 + np.vecdot(f, multiplicity) + 2.0 * np.vecdot(phi, h)
+            # Nothing but rounding comes after least squares.
+            dofs[:, j + 1] = np.where(converged, 1.0 + largest, dofs[:, j + 1])
+            converged |= np.abs(phi).sum(axis=1) <= _CONVERGED
+            if converged.all():
+                dofs[:, j + 2 :] = np.broadcast_to(1.0 + largest, batch)[:, None]
                 break
             if np.all(dofs[:, j + 1] > limit):
                 dofs[:, j + 2 :] = np.inf
@@ -757,7 +761,12 @@ def krylov_steps(n_components: int) -> int:
 
 
 def compress_gram(
-    gram: Gram, n_components: int, *, y: Array | None = None, count: Count | None = None
+    gram: Gram,
+    n_components: int,
+    *,
+    y: Array | None = None,
+    count: Count | None = None,
+    run: Tridiagonalization | None = None,
 ) -> Compressed:
     """Compress a problem through its Gram matrix.
 
@@ -772,13 +781,16 @@ def compress_gram(
         From ``gram`` and its `Tridiagonalization` to what traces add up, how many eigenvalues
         are not resolved, and the floor below which they are not; by default all eigenvalues of
         the formed matrix are counted, each once.
+    run : Tridiagonalization, optional
+        Of ``gram`` from its response with `krylov_steps`, if it was made before.
 
     Notes
     -----
     Cost: `krylov_steps` products with G; with a formed matrix of order d, its eigenvalues
     (O(d^3), a fraction of what vectors cost).
     """
-    run = lanczos(gram.times, gram.response, krylov_steps(n_components))
+    if run is None:
+        run = lanczos(gram.times, gram.response, krylov_steps(n_components))
     counted, unresolved, floor = (count or _all_eigenvalues)(gram, run)
     theta, z = krylov_nodes(gram, run, floor)
     basis = read_only((run.ritz_vectors[:, : len(theta)].T @ run.basis).T)
@@ -822,18 +834,41 @@ def _all_eigenvalues(gram: Gram, run: Tridiagonalization) -> tuple[Counted, int,
     return counted, gram.max_rank - r, floor
 
 
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class DiagonalAndDense:
+    """A block diagonal matrix, there through its products with vectors: diag(s) and a dense one."""
+
+    diagonal: Array
+    dense: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        k, (rows, columns) = len(self.diagonal), self.dense.shape
+        return k + rows, k + columns
+
+    @cached_property
+    def T(self) -> "DiagonalAndDense":  # noqa: N802 (numpy's name)
+        """The transpose."""
+        return DiagonalAndDense(diagonal=self.diagonal, dense=self.dense.T)
+
+    def __matmul__(self, vector: Array) -> Array:
+        k = len(self.diagonal)
+        return np.concatenate([self.diagonal * vector[:k], self.dense @ vector[k:]])
+
+
 @dataclass(frozen=True, kw_only=True)
 class Factor:
     """A matrix R with R'R = G, the smaller one of X'X and XX', in some orthonormal coordinates.
 
     Attributes
     ----------
-    matrix : (k, c) array
+    matrix : (k, c) array or `DiagonalAndDense`
         R.
     start : (c,) array
         X'y or y, what the recursion starts from.
-    lift : (d, c) array or None
-        From these coordinates to those of G; None if they are the same.
+    lift : callable or None
+        From (c, m) such coordinates to those of G; None if they are the same.
     values : (s,) array
         All singular values of R, largest first.
     error : float
@@ -841,9 +876,9 @@ class Factor:
     solver : str
     """
 
-    matrix: Array
+    matrix: Array | DiagonalAndDense
     start: Array
-    lift: Array | None
+    lift: Map | None
     values: Array
     error: float
     solver: str
@@ -856,7 +891,7 @@ def compress_svd(data: Standardized, n_components: int) -> Compressed:
     products with a triangular matrix of order min(n, p).
     """
     X, y = data.X, data.y
-    tall = X.shape[0] >= X.shape[1]
+    tall = X.shape[0] > X.shape[1]
     R: Array = np.asarray(np.linalg.qr(X if tall else X.T, mode="r"))
     factor = Factor(
         matrix=R,
@@ -872,13 +907,13 @@ def compress_svd(data: Standardized, n_components: int) -> Compressed:
 def compress_factor(data: Standardized, factor: Factor, n_components: int) -> Compressed:
     """Compress a problem by Golub-Kahan on a factor of its Gram matrix."""
     X, y = data.X, data.y
-    tall = X.shape[0] >= X.shape[1]
+    tall = X.shape[0] > X.shape[1]
     run = bidiagonalize(factor.matrix, factor.start, krylov_steps(n_components))
     left, S, right_t = lapack_svd(run.bidiagonal)
     kept = np.maximum(max(X.shape) * _EPS * S[:1], data.rounding) < S
     left, S, right_t = left[:, kept], S[kept], right_t[kept]
     basis = (right_t @ run.weights).T
-    basis = read_only(basis if factor.lift is None else factor.lift @ basis)
+    basis = read_only(basis if factor.lift is None else factor.lift(basis))
     first = run.norm * right_t[:, :1].sum(axis=1)  # empty if there is no direction at all
     found = numerical_rank(factor.values, data)
     values = factor.values[: found.rank]
@@ -921,7 +956,7 @@ class _Bidiagonal:
     remainder: float
 
 
-def bidiagonalize(A: Array, start: Array, steps: int) -> _Bidiagonal:
+def bidiagonalize(A: Array | DiagonalAndDense, start: Array, steps: int) -> _Bidiagonal:
     """Run the Golub-Kahan recursion on a matrix, from the right, with full reorthogonalisation."""
     steps = min(steps, len(start))
     norm = float(np.linalg.norm(start))
@@ -929,6 +964,7 @@ def bidiagonalize(A: Array, start: Array, steps: int) -> _Bidiagonal:
     W[0] = start / (norm or 1.0)
     B = np.zeros((steps, steps))
     beta, largest = 0.0, 0.0
+    transposed = A.T
     for j in range(steps):
         t = A @ W[j]
         if j:
@@ -940,7 +976,7 @@ def bidiagonalize(A: Array, start: Array, steps: int) -> _Bidiagonal:
             steps, beta = j, 0.0
             break
         T[j] = t / B[j, j]
-        w = A.T @ T[j]
+        w = transposed @ T[j]
         w -= B[j, j] * W[j]
         w -= (W[: j + 1] @ w) @ W[: j + 1]
         beta = math.sqrt(w @ w)

@@ -2,13 +2,22 @@ r"""The Gram matrix in two parts: spectra at the speed of a Gram matrix, without
 
 Rounding in G = AA' (A = X, or X' if there are more rows than columns) is relative to the largest
 eigenvalue and hides the small ones. In spectra a few directions are larger than all others by
-orders of magnitude. They are taken off first:
+orders of magnitude. They are taken off first. With orthonormal Q near the leading eigenvectors,
 
-    P = Q'A,     A_2 = A - Q P,     G_2 = A_2 A_2'
+    P = Q'A = S V',     A_2 = A - Q P,     C = A_2 V,     G_2 = A_2 A_2' - C C',
 
-with leading eigenvectors Q of G. Since Q'A A_2' is zero up to rounding, the eigenvalues of G are
-the squared singular values of P together with the eigenvalues of G_2, where rounding is relative
-to the largest one that is left.
+A' has, in the coordinates of Q and those orthogonal to it, the triangular factor
+
+    R = ( S  C' )
+        ( 0  R_2 ),     R_2'R_2 = G_2,
+
+in which rounding of every block is relative to that block. The leading eigenvectors of R'R are
+spanned by (I, B')' with
+
+    B = C S^{-1} + G_2 B (S K)^{-1},     K = S + C'B,
+
+which is solved by iteration, and in the basis of these vectors and their complement R'R falls into
+two parts.
 """
 
 from dataclasses import dataclass
@@ -17,12 +26,28 @@ import numpy as np
 import scipy.linalg
 
 from plsdof._core.inputs import Array, Standardized, read_only
-from plsdof._core.krylov import Compressed, Factor, compress_factor, lanczos
+from plsdof._core.krylov import (
+    Compressed,
+    DiagonalAndDense,
+    Factor,
+    Tridiagonalization,
+    compress_factor,
+)
 from plsdof._core.spectrum import BACKWARD, Decomposition, lapack_svd
 
 _EPS = float(np.finfo(np.float64).eps)
-# Directions are taken off while their residuals are within this many roundings of the largest.
+# A recursion has found directions whose residuals are within this many roundings of the largest.
 _CONVERGED = 30.0
+# Directions that are looked at, besides as many as there are components.
+_BEYOND = 6
+# What is left may be so many times larger than the smallest direction that is looked at.
+_REACH = 100.0
+# The iteration that separates the two parts gains little if it has not ended by then.
+_STEPS = 100
+# Below this, squares are not seen beside one.
+_SQUARES_VANISH = 1e-9
+# Columns of A that are worked on at once, at least.
+_BLOCK = 512
 # Eigenvalues that are left must be above this many times their error.
 _CERTAIN = 4.0
 # Matrices of up to this order are decomposed with all of their vectors.
@@ -40,7 +65,7 @@ class Peeled:
     values : (k,) array
         Lengths of these rows: the leading singular values of A.
     rest : (d, d) array
-        G_2 = A_2 A_2'.
+        A_2 A_2'.
     start : (k + d,) array
         The vector v as (Q'v, v - Q Q'v).
     """
@@ -50,52 +75,135 @@ class Peeled:
     rest: Array
     start: Array
 
+    def lift(self, coordinates: Array) -> Array:
+        """Return vectors in the space of A from (k + d, m) coordinates such as ``start``."""
+        Q = self.leading
+        inside, beyond = np.split(coordinates, [Q.shape[1]])
+        return np.asarray(beyond + Q @ (inside - Q.T @ beyond))
 
-def peel(data: Standardized, n_components: int) -> Peeled | None:
-    """Take the leading directions off X; None if none is certain.
 
-    Cost: two products AA' of 2 n p min(n, p) operations, half of that where the library knows that
-    they are symmetric; everything else is of lower order.
+def peel(data: Standardized, n_components: int, near: Array | None = None) -> Peeled | None:
+    """Take the leading directions off X; None if they cannot be told from the others.
+
+    ``near`` (d, k) are orthonormal vectors near the leading eigenvectors, if they are known.
+
+    Cost: one product AA' of n p min(n, p) operations and, for k directions, about six products of
+    2 n p k; everything else is of lower order.
     """
     X, y = data.X, data.y
     wide = X.shape[0] <= X.shape[1]
     A = X if wide else X.T
-    # The leading eigenvectors of G, as far as its rounding allows.
-    gram = A @ A.T
-    Q = _leading(gram, y if wide else A @ y, n_components)
-    if Q is None or not Q.shape[1]:
+    Q = _near_leading(A, min(n_components + _BEYOND, len(A) // 3)) if near is None else near
+    # P = S V' with orthogonal rows.
+    V, triangle = np.linalg.qr(A.T @ Q)
+    left, S, turn = lapack_svd(triangle.T)
+    if not S[-1] > max(A.shape) * _EPS * S[0]:
         return None
-    # What they leave.
-    P = Q.T @ A
-    rest = Q @ P
-    np.subtract(A, rest, out=rest)
-    # P = left S W' with few rows.
-    left, values, _ = lapack_svd(np.asarray(np.linalg.qr(P.T, mode="r")).T)
-    Q = Q @ left
+    Q, V = Q @ left, V @ turn.T
+    rest, common, beyond = _left_over(A, S[:, None] * V.T, Q, V, None if wide else y)
+    common -= Q @ (Q.T @ common)
+    rest -= common @ common.T
     if wide:
         inside = Q.T @ y
         beyond = y - Q @ inside
         beyond -= Q @ (Q.T @ beyond)
     else:
-        inside, beyond = left.T @ (P @ y), rest @ y
-    start = np.concatenate([inside, beyond])
-    return Peeled(leading=Q, values=values, rest=rest @ rest.T, start=start)
+        inside = S * (V.T @ y)
+    B = _graph(rest, common, S)
+    if B is None:
+        return None
+    graph = Q + B
+    values, turned = _leading_part(rest, common, S, B)
+    # The other part, J (G_2 + E'E) J' with J = I - D B', D = (Q + B) M^{-1} and E = C' - S B'.
+    E = common - B * S
+    D = graph @ (turned @ turned.T)
+    rest += E @ E.T
+    rest -= D @ (B.T @ rest)
+    rest -= (rest @ B) @ D.T
+    outer = beyond - B @ inside
+    start = np.concatenate([turned.T @ (inside + B.T @ beyond), outer - D @ (B.T @ outer)])
+    return Peeled(leading=graph @ turned, values=values, rest=rest, start=start)
 
 
-def _leading(gram: Array, start: Array, n_components: int) -> Array | None:
-    """Return orthonormal eigenvectors of the largest eigenvalues, (d, k)."""
-    run = lanczos(gram.__matmul__, start, n_components)
+def _near_leading(A: Array, most: int) -> Array:
+    """Return (d, k) orthonormal columns near the leading eigenvectors of AA', k < most.
+
+    A step of subspace iteration from some columns of A, cut at the widest gap that leaves little.
+    """
+    some = np.linspace(0, A.shape[1] - 1, most, dtype=np.intp)
+    Q, triangle = np.linalg.qr(A @ (A.T @ np.linalg.qr(A[:, some])[0]))
+    left, squares, _ = lapack_svd(triangle)
+    quotient = np.divide(squares[1:], squares[:-1], out=np.ones(most - 1), where=squares[:-1] > 0)
+    quotient[squares[1:] > _REACH**2 * squares[-1]] = 1.0
+    return np.asarray(Q @ left[:, : 1 + int(np.argmin(quotient))])
+
+
+def _left_over(
+    A: Array, P: Array, Q: Array, V: Array, y: Array | None
+) -> tuple[Array, Array, Array]:
+    """Return A_2 A_2', A_2 V and A_2 y of A_2 = A - Q P, in blocks of columns."""
+    (d, k), N = Q.shape, A.shape[1]
+    step = min(max(d, _BLOCK), N)
+    rest, common, beyond = np.zeros((d, d)), np.zeros((d, k)), np.zeros(d)
+    # New memory costs more than what is done to it: every block is put in the same place.
+    place, product = np.empty((d, step)), np.empty((d, d))
+    for start in range(0, N, step):
+        columns = slice(start, min(start + step, N))
+        part = np.matmul(Q, P[:, columns], out=place[:, : columns.stop - start])
+        np.subtract(A[:, columns], part, out=part)
+        rest += np.matmul(part, part.T, out=product)
+        common += part @ V[columns]
+        if y is not None:
+            beyond += part @ y[columns]
+    return rest, common, beyond
+
+
+def _graph(rest: Array, common: Array, S: Array) -> Array | None:
+    """Return B, (d, k); None if the iteration does not converge."""
+    first = common / S
+    B = first
+    for _ in range(_STEPS):
+        K = np.diag(S) + common.T @ B
+        step = first + (rest @ B) @ np.linalg.inv(S[:, None] * K)
+        change = float(np.linalg.norm((step - B) * S))
+        B = step
+        if change <= _EPS * S[0]:
+            return B
+    return None
+
+
+def _leading_part(rest: Array, common: Array, S: Array, B: Array) -> tuple[Array, Array]:
+    """Return the singular values of R on the columns of (I, B')', and what makes these its vectors.
+
+    The second one is N, (k, k), with N'(I + B'B) N = I.
+    """
+    if np.abs(B).max() <= _SQUARES_VANISH:
+        return S, np.eye(len(S))
+    # I + B'B = L L', and R (I, B')' = (K, R_2 B).
+    lower = np.linalg.cholesky(np.eye(len(S)) + B.T @ B)
+    squares, vectors = np.linalg.eigh(B.T @ rest @ B)
+    below = np.sqrt(np.maximum(squares, 0.0))[:, None] * vectors.T
+    inverse = np.linalg.inv(lower)
+    part = np.concatenate([np.diag(S) + common.T @ B, below]) @ inverse.T
+    _, values, turn = lapack_svd(part)
+    return values, inverse.T @ turn.T
+
+
+def converged(run: Tridiagonalization) -> Array | None:
+    """Return leading eigenvectors that a recursion on the Gram matrix has found, (d, k)."""
     certain = run.ritz_residuals <= _CONVERGED * _EPS * run.ritz_values[0]
     k = int(np.argmin(certain)) if not certain.all() else len(certain)
     return np.linalg.qr(run.basis.T @ run.ritz_vectors[:, :k])[0] if k else None
 
 
-def decompose_peeled(data: Standardized, n_components: int) -> Decomposition | None:
+def decompose_peeled(
+    data: Standardized, n_components: int, near: Array | None = None
+) -> Decomposition | None:
     """Decompose X through its peeled Gram matrix, with all vectors; None where that is not certain.
 
     Cost: that of `peel`, and the eigenvectors of a matrix of order min(n, p).
     """
-    peeled = peel(data, n_components)
+    peeled = peel(data, n_components, near)
     if peeled is None or len(peeled.leading) < len(data.X):
         return None
     null = _null_directions(peeled, data)
@@ -134,8 +242,7 @@ def compress_peeled(data: Standardized, n_components: int) -> Compressed | None:
     peeled = peel(data, n_components)
     if peeled is None:
         return None
-    Q = peeled.leading
-    d = len(Q)
+    d = len(peeled.leading)
     eigenvalues: Array = np.asarray(np.linalg.eigvalsh(peeled.rest)[::-1], dtype=np.float64)
     # What was taken off, and the mean of the samples, are null directions.
     null = _null_directions(peeled, data)
@@ -144,15 +251,16 @@ def compress_peeled(data: Standardized, n_components: int) -> Compressed | None:
     if not _certain(rest, error, peeled, data):
         return None
     # Lift the null directions, so that there is a triangular factor.
-    lift = float(rest.mean())
+    lifted = (float(rest.mean()) * null) @ null.T
+    lifted += peeled.rest
     try:
-        R2 = scipy.linalg.cholesky(peeled.rest + lift * (null @ null.T), check_finite=False)
+        R2 = scipy.linalg.cholesky(lifted, overwrite_a=True, check_finite=False)
     except np.linalg.LinAlgError:
         return None
     factor = Factor(
-        matrix=scipy.linalg.block_diag(np.diag(peeled.values), R2),
+        matrix=DiagonalAndDense(diagonal=peeled.values, dense=R2),
         start=peeled.start,
-        lift=np.hstack([Q, np.eye(d) - Q @ Q.T]),
+        lift=peeled.lift,
         values=np.sqrt(np.sort(np.concatenate([peeled.values**2, rest]))[::-1]),
         error=error,
         solver="gram",

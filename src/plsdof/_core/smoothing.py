@@ -7,6 +7,7 @@ z = U'y alone, and the noise is standard normal in any orthonormal basis, so tha
 made where the spectrum is: no decomposition, no vector of length n.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +32,15 @@ class SmoothedDof:
 
     value: Array
     std_error: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class Smoothable:
+    """A method on a spectrum, and its residual sums of squares (K,)."""
+
+    spectrum: Spectrum
+    fitted: Filter
+    rss: Array
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,22 +93,75 @@ def smoothed_dof(
     counted. What this leaves out is how noise and mean interfere on eigenvalues that the Krylov
     space has not found, which has mean zero.
     """
-    weights = _weights(rss, fitted, spectrum.n)
-    if not isinstance(fitted, PLSFilter) or weights is None or len(fitted.dof) < 2:
-        return SmoothedDof(value=fitted.dof, std_error=read_only(np.zeros(len(fitted.dof))))
-    variance = _noise_variance(spectrum, fitted, weights)
-    if variance <= _NOISELESS**2 * spectrum.total:
-        return SmoothedDof(value=fitted.dof, std_error=read_only(np.zeros(len(fitted.dof))))
-    nodes = _nodes(spectrum, weights @ fitted.factors, variance)
-    steps = len(fitted.dof) - 1
-    limit = GUARD * spectrum.n if limited else np.inf
-    noise = as_generator(random_state).standard_normal((draws, len(nodes.noise))) * nodes.noise
-    size = max(1, _BLOCK_ENTRIES // (steps * len(nodes.noise)))
-    values = [fitted.dof[None]] + [
-        dofs_of_responses(nodes.eigenvalues, nodes.mean + block, nodes.multiplicity, steps, limit)
-        for block in np.split(noise, range(size, draws, size))
+    one = Smoothable(spectrum=spectrum, fitted=fitted, rss=rss)
+    return smoothed_dofs([one], draws=draws, random_state=random_state, limited=limited)[0]
+
+
+def smoothed_dofs(
+    fits: Sequence[Smoothable],
+    *,
+    draws: int = DRAWS,
+    random_state: int = 0,
+    limited: bool = False,
+) -> list[SmoothedDof]:
+    """Return `smoothed_dof` of many fits, in one recursion for those of the same size."""
+    found = [
+        SmoothedDof(value=one.fitted.dof, std_error=read_only(np.zeros(len(one.fitted.dof))))
+        for one in fits
     ]
-    return _averaged(np.concatenate(values), spectrum.n)
+    groups: dict[tuple[int, int], list[tuple[int, _Nodes]]] = {}
+    for number, one in enumerate(fits):
+        if (nodes := _drawn_from(one)) is not None:
+            size = len(nodes.noise), len(one.fitted.dof) - 1
+            groups.setdefault(size, []).append((number, nodes))
+    for (g, steps), members in groups.items():
+        normal = as_generator(random_state).standard_normal((draws, g))
+        for number, dofs in _in_blocks(members, normal, steps, fits, limited):
+            value = np.concatenate([fits[number].fitted.dof[None], dofs])
+            found[number] = _averaged(value, fits[number].spectrum.n)
+    return found
+
+
+def _in_blocks(
+    members: list[tuple[int, _Nodes]],
+    normal: Array,
+    steps: int,
+    fits: Sequence[Smoothable],
+    limited: bool,
+) -> Iterator[tuple[int, Array]]:
+    """Yield the numbers of fits and the Degrees of Freedom of their draws, (draws, K)."""
+    draws, g = normal.shape
+    at_once = max(1, _BLOCK_ENTRIES // (steps * g * draws))
+    for start in range(0, len(members), at_once):
+        part = members[start : start + at_once]
+        limits = [GUARD * fits[number].spectrum.n if limited else np.inf for number, _ in part]
+        Z = np.concatenate([nodes.mean + normal * nodes.noise for _, nodes in part])
+        lam, weights = (
+            np.repeat([getattr(nodes, name) for _, nodes in part], draws, axis=0)
+            for name in ("eigenvalues", "multiplicity")
+        )
+        size = max(1, _BLOCK_ENTRIES // (steps * g))
+        blocks = [slice(first, first + size) for first in range(0, len(Z), size)]
+        dofs = np.concatenate(
+            [dofs_of_responses(lam[b], Z[b], weights[b], steps, max(limits)) for b in blocks]
+        ).reshape(len(part), draws, -1)
+        for (number, _), values, limit in zip(part, dofs, limits, strict=True):
+            # Draws are not followed after all of them are beyond the limit.
+            beyond = np.flatnonzero((values > limit).all(axis=0))
+            if len(beyond):
+                values[:, beyond[0] + 1 :] = np.inf
+            yield number, values
+
+
+def _drawn_from(one: Smoothable) -> _Nodes | None:
+    """Return where responses of a fit are drawn; None if they all have the same DoF."""
+    weights = _weights(one.rss, one.fitted, one.spectrum.n)
+    if not isinstance(one.fitted, PLSFilter) or weights is None or len(one.fitted.dof) < 2:
+        return None
+    variance = _noise_variance(one.spectrum, one.fitted, weights)
+    if variance <= _NOISELESS**2 * one.spectrum.total:
+        return None
+    return _nodes(one.spectrum, weights @ one.fitted.factors, variance)
 
 
 def _averaged(dofs: Array, n: float) -> SmoothedDof:

@@ -44,7 +44,8 @@ from plsdof.chemometrics.diagnostics import (
     times_predictors,
 )
 from plsdof.errors import InvalidInputError, PlsdofWarning
-from plsdof.selection.folds import make_folds
+from plsdof.selection.folds import Fold, make_folds
+from plsdof.selection.left_out import left_out_models
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -96,7 +97,8 @@ def left_out_rows(path: PathLike, m: int | None = None, *, cv: Any = _FOLDS) -> 
     """Fit m components without each fold in turn and measure the rows of the fold.
 
     Rows that take part in a fit are closer to it than new ones; these do not, so that limits from
-    their values hold for new rows whatever the distribution of X. Cost: one fit per fold.
+    their values hold for new rows whatever the distribution of X. Cost: a small decomposition per
+    fold, all folds at once.
 
     Parameters
     ----------
@@ -117,22 +119,22 @@ def left_out_rows(path: PathLike, m: int | None = None, *, cv: Any = _FOLDS) -> 
     """
     model = as_model(path, m)
     path, m = as_score_path(model.path), model.index
-    y, X = path.require_response(), path.training_rows()
-    assert path.fit_again is not None
+    y, X = path.require_response(), path.training_inputs()
     weights = None if path.units.row_scale is None else path.units.row_scale**2
     has_q = not hasattr(path, "inputs")
     t2, q = np.full(len(y), np.nan), np.full(len(y), np.nan)
     folds = make_folds(X, y, min(cv, len(y)) if isinstance(cv, int) else cv)
-    for fold in folds:
-        weighted = {} if weights is None else {"sample_weight": weights[fold.train]}
-        with warnings.catch_warnings():
-            # Columns may be constant in a fold, and components fewer; the whole fit has told.
-            warnings.simplefilter("ignore", PlsdofWarning)
-            part = path.fit_again(X[fold.train], y[fold.train], max_components=m, **weighted)
+
+    def measure(part: Any, fold: Fold) -> None:
         size = min(m, len(part.dof) - 1)
         t2[fold.test] = _t2_values(part, size, X[fold.test])
         if has_q:
             q[fold.test] = _new_q(part, size, X[fold.test])
+
+    with warnings.catch_warnings():
+        # Columns may be constant in a fold, and components fewer; the whole fit has told.
+        warnings.simplefilter("ignore", PlsdofWarning)
+        left_out_models(path, folds, measure, components=max(m, 1))
     known = np.isfinite(t2)
     return LeftOutRows(
         t2=read_only(t2[known]),
@@ -720,7 +722,7 @@ def _leverage(path: PLSPath, m: int, X_new: Any, factor: float) -> Diagnostic:
     method = f"{factor:g} times the average over the training rows"
     limit = Limit(value=factor * average, method=method)
     if average <= 0:
-        text = f"The Degrees of Freedom are {path.dof[m]:.3g}: the average is no standard here."
+        text = f"The Degrees of Freedom are {path.dof[m]:.3g}: the average is not a standard here."
         limit = Limit(value=np.nan, method=method, message=text)
     return diagnose("leverage", values, limit, None)
 

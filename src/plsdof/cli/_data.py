@@ -80,7 +80,7 @@ class Problem:
     groups : (n,) array of str or None
         Rows with the same label stay together in cross-validation.
     replicates : str or None
-        A column that is no predictor and has repeated values, if there is one.
+        A column that is not a predictor and has repeated values, if there is one.
     preprocessing : Preprocessor or None
         Fitted to the rows.
     """
@@ -266,7 +266,7 @@ def read_problems(
 ) -> list[TableProblem]:
     """Read a table and take the responses, one at a time, and the predictors out of it.
 
-    The columns of the other responses, of ``groups`` and of ``label`` are no predictors.
+    The columns of the other responses, of ``groups`` and of ``label`` are not predictors.
     """
     held, reading = (held or Held()).checked(), (reading or Reading()).checked()
     for response in responses:
@@ -741,7 +741,7 @@ def read_streamed(
 ) -> StreamedProblem:
     """Read a file, or the files of a folder, in bounded memory.
 
-    The columns ``label`` and ``asked.groups`` are no predictors. One pass, and one more each for
+    The columns ``label`` and ``asked.groups`` are not predictors. One pass, and one more each for
     what rows are to be chosen by (of a few columns), for steps that learn from rows, and for rows
     that are kept in memory.
     """
@@ -900,7 +900,7 @@ def _opened(
     exclude: Sequence[str],
     axis: int | None,
 ) -> tuple[FileBlocks, tuple[str, ...]]:
-    """Open the chosen columns, and name those left out because they are no wavelengths."""
+    """Open the chosen columns, and name those left out because they are not wavelengths."""
     blocks = file_blocks(file, response, columns=features or None, axis=axis)
     exclude = [choice for choice in exclude if choice != response]
     excluded = set(file_blocks(file, response, columns=exclude).names) if exclude else set()

@@ -559,6 +559,7 @@ def _write_report(
         test=analysis.test,
         intervals=plan.intervals,
         sample=drawn.places,
+        covariance=plan.covariance,
         progress=not quiet and sys.stderr.isatty(),
     )
 

@@ -14,56 +14,95 @@ from plsdof._core.criteria import Selection
 from plsdof._core.fit import pls_path
 from plsdof._core.inputs import as_choice
 from plsdof._core.path import PLSPath
-from plsdof.cli._terminal import add_row, console, print_json, remark, table
+from plsdof.cli._terminal import (
+    add_row,
+    console,
+    fixed,
+    number,
+    p_value,
+    plural,
+    print_json,
+    remark,
+    table,
+)
 from plsdof.datasets import load_ozone
 from plsdof.files.writing import atomic_write, check_writable, require_ending
-from plsdof.inference.intervals import coefficient_inference, noise_interval
-from plsdof.selection.cross_validation import cross_validate
+from plsdof.inference.intervals import (
+    coefficient_inference,
+    noise_interval,
+    prediction_interval,
+)
+from plsdof.selection.cross_validation import CrossValidation, cross_validate
 
-# The main job on a data set shipped with the package, told in the terminal
-# -------------------------------------------------------------------------
+# ``plsdof demo``: the main job on a data set shipped with the package, told in the terminal
+# ----------------------------------------------------------------------------------------
 
 
-def show_demo(console: Any) -> None:
-    """Fit, count, choose and infer on the ozone data; print to a rich console."""
-    data = load_ozone()
+def demo(
+    report: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.html", help="Write the report as well.", show_default=False),
+    ] = None,
+) -> None:
+    """Run the main job on the ozone data shipped with the package."""
+    if report is not None:
+        require_ending("--report", report, (".html", ".htm"))
+        check_writable(report)
+    screen = console()
+    data = load_ozone(as_frame=True)
     path = pls_path(data.data, data.target)
-    exact = path.select("bic", rule="first-minimum")
-    naive = path.select("bic", dof="naive", rule="first-minimum")
-    by_cv = cross_validate(data.data, data.target).select()
-    console.print(
-        f"[bold]Los Angeles ozone, 1976[/bold]: {len(data.target)} days, "
-        f"{data.data.shape[1]} predictors. How many components should PLS keep?\n"
+    chosen, cv = path.select(), cross_validate(data.data, data.target)
+    screen.print(
+        f"Los Angeles ozone, 1976: {len(data.target)} days, {data.data.shape[1]} predictors. "
+        "How many components should PLS keep?\n"
     )
-    console.print(_path_table(path, exact))
-    console.print(_dof_plot(path))
-    console.print(
-        f"BIC with exact Degrees of Freedom keeps [bold]{exact.n_components}[/bold] components, "
-        f"BIC that counts components keeps {naive.n_components}, 10-fold cross-validation "
-        f"{by_cv.n_components}.\n"
-    )
-    console.print(_coefficient_table(path, exact.n_components, data.feature_names))
-    console.print(_noise_sentence(path, exact.n_components))
+    screen.print(_path_table(path, chosen, cv))
+    screen.print(_dof_plot(path))
+    remark(screen, "Choice", chosen.message)
+    remark(screen, "Cross-validation", _compared(path, chosen, cv))
+    remark(screen, "Noise", _noise_sentence(path, chosen.n_components))
+    remark(screen, "A prediction", _prediction_sentence(path, chosen.n_components, data))
+    screen.print()
+    screen.print(_coefficient_table(path, chosen.n_components))
+    screen.print()
+    if report is None:
+        remark(screen, "Report", "plsdof demo --report demo.html writes all of it as a web page.")
+    else:
+        from plsdof.report import write_report
 
-
-def _path_table(path: PLSPath, chosen: Selection) -> Any:
-    from rich.table import Table
-
-    table = Table(title="Every model size at once", title_justify="left")
-    for name in ("m", "DoF", "naive DoF", "RSS", "sigma", "BIC", ""):
-        table.add_column(name, justify="right")
-    sigma = np.sqrt(path.noise_variance())
-    for m in path.n_components:
-        table.add_row(
-            str(m),
-            f"{path.dof[m]:.2f}",
-            f"{path.naive_dof[m]:.0f}",
-            f"{path.rss[m]:.0f}",
-            f"{sigma[m]:.3f}",
-            f"{chosen.scores[m]:.2f}",
-            "<- first minimum" if m == chosen.n_components else "",
+        write_report(
+            report,
+            path,
+            chosen,
+            X=data.data,
+            y=data.target,
+            response="ozone",
+            source="Los Angeles ozone, 1976",
+            command=shlex.join(["plsdof", *sys.argv[1:]]),
+            cv=cv,
         )
-    return table
+        remark(screen, "Report", f"{report}; open it in a browser, it needs no network.")
+    remark(
+        screen,
+        "Your data",
+        "plsdof fit FILE.csv --response COLUMN --cv 10 --report report.html",
+    )
+
+
+def _path_table(path: PLSPath, chosen: Selection, cv: CrossValidation) -> Any:
+    made = table("PLS, model by model", ("m", "m + 1", "DoF", "RSS", "sigma", "GCV", "RMSECV", ""))
+    sigma, errors = np.sqrt(path.noise_variance()), np.sqrt(cv.mean_error)
+    for m in path.n_components:
+        cells = [str(m), str(m + 1), fixed(path.dof[m])]
+        cells += [number(one[m]) for one in (path.rss, sigma, chosen.scores, errors)]
+        is_chosen = bool(m == chosen.n_components)
+        add_row(made, [*cells, "<- chosen" if is_chosen else ""], chosen=is_chosen)
+    made.caption = (
+        "DoF: Degrees of Freedom. GCV: generalised cross-validation, from one fit. RMSECV: error "
+        "of rows left out, from ten fits."
+    )
+    made.caption_justify = "left"
+    return made
 
 
 def _dof_plot(path: PLSPath, height: int = 13) -> str:
@@ -82,39 +121,46 @@ def _dof_plot(path: PLSPath, height: int = 13) -> str:
     return "\n".join([title, *lines, axis, ticks + " components\n"])
 
 
-def _coefficient_table(path: PLSPath, m: int, names: Any) -> Any:
-    from rich.table import Table
-
-    result = coefficient_inference(path, m)
-    table = Table(title=f"Coefficients of {m} components with 95% intervals", title_justify="left")
-    table.add_column("predictor")
-    for name in ("coef", "std error", "lower", "upper", "p"):
-        table.add_column(name, justify="right")
-    for i in np.argsort(-np.abs(result.statistic)):
-        table.add_row(
-            str(names[i]),
-            f"{result.coef[i]:.4g}",
-            f"{result.std_error[i]:.2g}",
-            f"{result.lower[i]:.4g}",
-            f"{result.upper[i]:.4g}",
-            f"{result.p_value[i]:.1e}",
-        )
-    return table
+def _compared(path: PLSPath, chosen: Selection, cv: CrossValidation) -> str:
+    """Say what cross-validation takes, and what the rule of the paper does."""
+    by_cv, errors = cv.select().n_components, np.sqrt(cv.mean_error)
+    paper = path.select("bic", rule="first-minimum").n_components
+    return (
+        f"ten folds take {plural(by_cv, 'component')} (RMSECV {number(errors[by_cv])}; the model "
+        f"chosen here has {number(errors[chosen.index])}). The rule of the paper, the first "
+        f"minimum of BIC, takes {plural(paper, 'component')} (RMSECV {number(errors[paper])})."
+    )
 
 
 def _noise_sentence(path: PLSPath, m: int) -> str:
     interval = noise_interval(path, m)
     low, mid, high = np.sqrt([interval.lower[0], interval.center[0], interval.upper[0]])
-    return f"Noise level: {mid:.2f} (95% interval {low:.2f} to {high:.2f})."
+    return f"sigma = {number(mid)} (95% interval {number(low)} to {number(high)})."
 
 
-# ``plsdof demo``
-# ---------------
+def _prediction_sentence(path: PLSPath, m: int, data: Any) -> str:
+    """Predict a day with average weather."""
+    day = prediction_interval(path, m, data.data.mean().to_frame().T)
+    return (
+        f"a day with average weather has an ozone reading of {number(day.center[0])} "
+        f"(95% interval {number(day.lower[0])} to {number(day.upper[0])})."
+    )
 
 
-def demo() -> None:
-    """Run the main job on the ozone data shipped with the package."""
-    show_demo(Console(highlight=False))
+def _coefficient_table(path: PLSPath, m: int) -> Any:
+    result = coefficient_inference(path, m)
+    made = table(
+        f"Coefficients of {plural(m, 'component')} with 95% intervals, largest |t| first",
+        ("predictor", "coef", "std error", "lower", "upper", "p"),
+        text_columns=1,
+    )
+    assert path.feature_names is not None
+    for i in np.argsort(-np.abs(result.statistic)):
+        values = (result.coef[i], result.std_error[i], result.lower[i], result.upper[i])
+        cells = [number(float(value)) for value in values]
+        add_row(made, [path.feature_names[i], *cells, p_value(float(result.p_value[i]))])
+    made.caption, made.caption_justify = result.assumptions, "left"
+    return made
 
 
 # ``plsdof datasets``
@@ -187,7 +233,9 @@ def _list(as_json: bool) -> None:
 def reproduce(
     targets: Annotated[
         list[str] | None,
-        typer.Argument(help="table1, fig1, ..., fig8 or all.", show_default="all"),
+        typer.Argument(
+            help="table1, fig1, ..., fig8, criteria, readings or all.", show_default="all"
+        ),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("reproduced"),
     repeats: Annotated[int, typer.Option(help="Random splits per setting.")] = 50,

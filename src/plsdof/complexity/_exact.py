@@ -20,7 +20,7 @@ from plsdof._core.fit import pls_path
 from plsdof._core.inputs import Array
 from plsdof._core.path import Path
 from plsdof.errors import NotAvailableError, PlsdofWarning
-from plsdof.variants.several_responses import PLS2Path
+from plsdof.variants.pls2 import PLS2Path
 
 # Exact Degrees of Freedom of fitted regressors: one rule per scikit-learn class
 # ------------------------------------------------------------------------------

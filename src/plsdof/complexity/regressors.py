@@ -293,7 +293,7 @@ def degrees_of_freedom(
     Raises
     ------
     InvalidInputError
-        If the estimator is no regressor or cannot be fitted to (X, y), if it takes no weights
+        If the estimator is not a regressor or cannot be fitted to (X, y), if it takes no weights
         but is given some, or an option is invalid.
     NotAvailableError
         With ``method="exact"`` where no formula is known.

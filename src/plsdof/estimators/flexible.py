@@ -19,6 +19,7 @@ from plsdof.estimators.base import (
     Splits,
 )
 from plsdof.selection.tuning import Tuning, tune
+from plsdof.variants.columnwise import refit_columns
 from plsdof.variants.kernel import (
     KernelFunction,
     KernelPLSPath,
@@ -27,7 +28,6 @@ from plsdof.variants.kernel import (
     positive_kernel,
 )
 from plsdof.variants.penalized import PenalizedPLSPath, penalized_pls_path
-from plsdof.variants.several_responses import refit_columns
 
 # Regressors that choose one more parameter together with the number of components
 # --------------------------------------------------------------------------------

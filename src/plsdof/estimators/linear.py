@@ -9,7 +9,7 @@ from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath
 from plsdof.chemometrics.variables import vip
 from plsdof.estimators.base import ComponentRegressor, LinearScoresMixin, PathRegressor
 from plsdof.inference.intervals import name_features
-from plsdof.variants.several_responses import pcr_paths, pls_paths, ridge_paths
+from plsdof.variants.columnwise import pcr_paths, pls_paths, ridge_paths
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series

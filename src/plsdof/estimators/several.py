@@ -14,7 +14,7 @@ from plsdof.inference.intervals import (
     name_predictions,
     name_rows,
 )
-from plsdof.variants.several_responses import JOINT_CRITERIA, NOISE_MODELS, PLS2Path, pls2_path
+from plsdof.variants.pls2 import JOINT_CRITERIA, NOISE_MODELS, PLS2Path, pls2_path
 
 
 class PLS2Regressor(LinearScoresMixin, ResponseRegressor):

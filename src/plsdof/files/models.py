@@ -591,7 +591,7 @@ def load_model(file: str | os.PathLike[str]) -> PortableModel:
     Raises
     ------
     InvalidInputError
-        With the reason: the file cannot be read, is no model file, has an unknown version, is
+        With the reason: the file cannot be read, is not a model file, has an unknown version, is
         truncated, or was changed after it was written.
 
     Examples
@@ -711,7 +711,7 @@ def _parsed(raw: bytes) -> dict[str, Any]:
 
 
 def _no_constant(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON number")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def _in_range(number: str) -> float:

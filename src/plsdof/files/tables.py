@@ -194,7 +194,7 @@ def _is_numeric(dtype: Any) -> bool:
 def _as_numbers(column: Any, decimal: str) -> tuple[Any, str]:
     """Convert what looks like a number, and return the unit that all of them have, if any.
 
-    Dates and time spans are no numbers.
+    Dates and time spans are not numbers.
     """
     pandas = require_pandas()
     if column.dtype.kind in "mM":
@@ -226,7 +226,7 @@ def _plain(value: Any) -> Any:
 
 
 def _pointed(value: Any, decimal: str) -> Any:
-    """Return a text with a decimal point; it is no number with another mark."""
+    """Return a text with a decimal point; it is not a number with another mark."""
     if isinstance(value, str) and decimal != ".":
         return value.translate(_COMMA_TO_POINT)
     return value
@@ -402,7 +402,7 @@ def _from_text(content: bytes, source: str, how: _How) -> Table:
 
 
 def table_of(frame: Any, layout: Layout, source: str, na: frozenset[float] = frozenset()) -> Table:
-    """Return rows of a text file as a table, without columns that are no columns."""
+    """Return rows of a text file as a table, without columns that are not columns."""
     table = Table(
         source=source,
         frame=frame,
@@ -654,7 +654,7 @@ def files_in(path: Path) -> list[Path]:
 
 @contextmanager
 def all_files_belong(path: Path) -> Iterator[None]:
-    """Add to errors about a file of a folder what to do with files that are no part of it."""
+    """Add to errors about a file of a folder what to do with files that are not part of it."""
     try:
         yield
     except InvalidInputError as error:

@@ -294,7 +294,7 @@ def find_header(rows: Cells, *, given: bool = False) -> HeaderPlace:
             or (counts[header] < width and rows[header][0].startswith("#"))
         ):
             header += 1
-        header = 0 if header == last else header  # all are short: these are no titles
+        header = 0 if header == last else header  # all are short: these are not titles
     below = header + 1
     has_units = below + 1 < len(rows) and _are_units(rows[below], rows[below + 1 :])
     return HeaderPlace(header=header, units=below if has_units else None)
@@ -636,7 +636,7 @@ def _reading_of_white_space(text: str, given: bool) -> _Reading | None:
     if len(rows) != len(numbered):  # a line end in quotes
         return None
     found = _judged(rows, [number for number, _ in numbered], WHITE_SPACE, given)
-    # A single column whose name has a blank in it is no table.
+    # A single column whose name has a blank in it is not a table.
     return found if found is not None and found.fit[0] == 1.0 else None
 
 

@@ -51,7 +51,7 @@ def satterthwaite(path: PathLike, m: int | None = None) -> float:
 
 
 def _traces_of_average(path: Path, average: AverageFilter) -> tuple[float, float]:
-    """Return tr A and tr A^2 where I - J is no reflection times a diagonal matrix.
+    """Return tr A and tr A^2 where I - J is not a reflection times a diagonal matrix.
 
     With B = I - d zhat/dz and the fit moving by v per unit of y_perp (length s), I - J is B inside,
     -v s along y_perp and the identity outside. Cost: O(r^3).

@@ -41,6 +41,7 @@ from plsdof.errors import (
     warn_caller,
 )
 from plsdof.selection.folds import Fold, make_folds
+from plsdof.selection.left_out import complete_folds, left_out_models
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -206,8 +207,10 @@ def leave_out(
 
     Notes
     -----
-    Cost: one fit per fold. The data come out of the decomposition of the path, so that nothing
-    needs to be kept but the path.
+    Cost: one small decomposition per fold, many folds at once (`plsdof.selection.left_out`); a fit
+    per fold where that is not certain, and for kernels of scaled rows, principal components and
+    ridge regression. The data come out of the decomposition of the path, so that nothing needs to
+    be kept but the path.
 
     Examples
     --------
@@ -219,28 +222,25 @@ def leave_out(
     4.65
     """
     path = as_path(path)
-    fit = path.fit_again
-    y, X = path.require_response(), path.training_rows()
-    assert fit is not None
-    weights = None if path.units.row_scale is None else path.units.row_scale**2
-    folds = make_folds(X, y, len(X) if cv is None else cv)
-    fold_of = np.full(len(y), -1)
-    for number, fold in enumerate(folds):
-        fold_of[fold.test] = number
-    if len(folds) < 2 or np.any(fold_of < 0) or sum(len(f.test) for f in folds) != len(y):
-        raise InvalidInputError(
-            "Folds must leave every row out exactly once, in at least 2 folds; got "
-            f"{len(folds)} fold(s) for {len(y)} rows."
-        )
+    X, y = path.training_inputs(), path.require_response()
+    folds = complete_folds(X, y, cv)
     chosen = path.index(choose) if isinstance(choose, int | np.integer) else choose
-    if isinstance(path.filter, AverageFilter):
-        fit = partial(_fit_average, fit=fit)
-    elif isinstance(chosen, int) and isinstance(path, ComponentPath):
-        fit = partial(fit, max_components=chosen)  # no more than is needed
-    work = partial(_fit_without, X=X, y=y, weights=weights, fit=fit, choose=chosen)
-    fits = run_each(work, folds, n_jobs=n_jobs, progress=progress, description="Rows left out")
-    residuals = np.empty(len(y))
-    for fold, one in zip(folds, fits, strict=True):
+    components = None
+    if isinstance(chosen, int) and isinstance(path, ComponentPath):
+        components = max(chosen, 1)  # no more than is needed
+    average = isinstance(path.filter, AverageFilter)
+    fits = left_out_models(
+        path,
+        folds,
+        partial(_chosen_without, choose=chosen, average=average),
+        components=None if average else components,
+        smooth=average or not isinstance(chosen, int),
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    fold_of, residuals = np.empty(len(y), dtype=np.intp), np.empty(len(y))
+    for number, (fold, one) in enumerate(zip(folds, fits, strict=True)):
+        fold_of[fold.test] = number
         residuals[fold.test] = y[fold.test] - one.predict(X[fold.test])
     linear = all(one.inputs is None for one in fits)
     mean = path.units.x_mean if linear else X.mean(axis=0)
@@ -255,32 +255,21 @@ def leave_out(
     )
 
 
-def _fit_without(
-    fold: Fold, X: Array, y: Array, weights: Array | None, fit: Any, choose: int | Choose
-) -> _Without:
-    weighted = {} if weights is None else {"sample_weight": weights[fold.train]}
-    with warnings.catch_warnings():
-        # The size of the path is a limit here; the whole fit has reported where it was reached.
-        warnings.simplefilter("ignore", RankExhaustedWarning)
-        path: Path = fit(X[fold.train], y[fold.train], **weighted)
-        index = choose if isinstance(choose, int) else choose(path)
+def _chosen_without(path: Path, fold: Fold, choose: int | Choose, average: bool) -> _Without:  # noqa: ARG001
+    if average:  # all models averaged again, as a path with one model
+        path = path.average().path
+    index = choose if isinstance(choose, int) else choose(path)
     if index >= len(path.dof):
         text = f"{index} components asked for, {len(path.dof) - 1} supported: {path.message}"
         warn_caller(text, RankExhaustedWarning)
         index = len(path.dof) - 1
     return _Without(
-        coef=path.coef[index],
+        coef=path.coef_of(index),
         mean=path.units.x_mean,
         y_mean=float(path.units.y_mean),
         index=int(index),
         inputs=getattr(path, "inputs", None),
     )
-
-
-def _fit_average(X: Array, y: Array, fit: Any, **options: Any) -> Path:
-    """Fit all models to other rows and average them again, as a path with one model."""
-    path: Path = fit(X, y, **options)
-    return path.average().path
 
 
 def jackknife(
@@ -351,7 +340,7 @@ def jackknife(
     y = as_response(y, len(matrix))
     weights = as_weights(sample_weight, len(matrix))
     counts = np.ones(len(matrix)) if weights is None else weights
-    # Nothing changes without rows that have no weight: they are no fold.
+    # Nothing changes without rows that have no weight: they are not a fold.
     folds = [
         one
         for one in make_folds(matrix, y, len(matrix) if cv is None else cv)

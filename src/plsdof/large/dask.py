@@ -60,7 +60,7 @@ def opened_vector(values: Any, name: str) -> Any:
     """Return a dask vector as an array; what is in memory has to wait until n is known."""
     if isinstance(values, str):
         raise InvalidInputError(
-            f"{name} is {values!r}, but X is no dataframe with such a column; give the values."
+            f"{name} is {values!r}, but X is not a dataframe with such a column; give the values."
         )
     if not _is_dask(values):
         return values
@@ -306,7 +306,7 @@ def dask_blocks(
     X : dask array (n, p) or dask dataframe
         Real numbers of any type; every block is converted to float64.
     y : dask array or series, array (n,), or str
-        Response; a str names a column of the dataframe, which then is no predictor.
+        Response; a str names a column of the dataframe, which then is not a predictor.
     sample_weight : dask array or series, array (n,), or str, optional
         Frequencies of the rows.
     axis : {0, 1}, optional

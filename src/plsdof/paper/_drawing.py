@@ -9,7 +9,7 @@ import numpy as np
 
 from plsdof._core.inputs import Array
 from plsdof.errors import MissingExtraError
-from plsdof.paper.simulation import METHODS
+from plsdof.paper.simulation import SHOWN
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -210,15 +210,15 @@ def _draw_krylov(ax: "Axes", curve: "Curve") -> None:
 # --------------------------
 
 _DIMENSION = "number d of basis functions"
-_WITHOUT_NAIVE = tuple(method for method in METHODS if method != "NAIVE")
-_WITHOUT_CV = tuple(method for method in METHODS if method != "CV")
-_WITHOUT_LANCZOS = tuple(method for method in METHODS if method != "LANCZOS")
+_WITHOUT_NAIVE = tuple(method for method in SHOWN if method != "NAIVE")
+_WITHOUT_CV = tuple(method for method in SHOWN if method != "CV")
+_WITHOUT_LANCZOS = tuple(method for method in SHOWN if method != "LANCZOS")
 
 
 def draw_errors(results: "Simulation") -> "Figure":
     """Draw medians and boxplots of the normalised test error."""
     figure, (left, right) = panels(2, width=9.0, height=3.8)
-    _medians(left, results, results.test_error, METHODS)
+    _medians(left, results, results.test_error, SHOWN)
     left.set_ylabel("median normalised test error")
     _grouped_boxes(right, results, results.test_error, _WITHOUT_NAIVE)
     right.set_ylabel("normalised test error")
@@ -234,7 +234,7 @@ def draw_complexity(results: "Simulation") -> "Figure":
         ("mean number of components", "mean Degrees of Freedom"),
         strict=True,
     ):
-        _means(ax, results, values, METHODS)
+        _means(ax, results, values, SHOWN)
         ax.set_ylabel(label)
         ax.set_ylim(bottom=0.0)
     axes[1].axhline(results.settings.n_train, color="black", linewidth=0.8, linestyle=(0, (1, 3)))
@@ -280,7 +280,7 @@ def draw_noise(results: "Simulation") -> "Figure":
 def draw_runtime(results: "Simulation") -> "Figure":
     """Draw median times, with and without LANCZOS."""
     figure, axes = panels(2, width=9.0, height=3.8)
-    for ax, methods in zip(axes, (METHODS, _WITHOUT_LANCZOS), strict=True):
+    for ax, methods in zip(axes, (SHOWN, _WITHOUT_LANCZOS), strict=True):
         _medians(ax, results, 1000.0 * results.seconds, methods)
         ax.set_ylabel("median time (ms)")
         ax.set_ylim(bottom=0.0)
@@ -343,7 +343,7 @@ def _legend(ax: "Axes", **options: Any) -> None:
     ax.legend(
         loc="lower center",
         bbox_to_anchor=(0.5, 1.0),
-        ncols=len(METHODS),
+        ncols=len(SHOWN),
         columnspacing=1.0,
         handletextpad=0.4,
         fontsize=7.5,

@@ -217,8 +217,8 @@ def _above_naive(name: str, curve: Curve) -> Check:
         text=f"On {curve.source.name} the Degrees of Freedom are never below m + 1.",
         measure="smallest DoF(m) - (m + 1), m >= 1",
         above=0.0,
-        otherwise=f"Below at {where}. DoF >= m + 1 is no theorem: the estimate is unbiased for a "
-        "nonlinear method, and for a single y of collinear predictors it can be smaller. Too "
+        otherwise=f"Below at {where}. DoF >= m + 1 is not a theorem: the estimate is unbiased for "
+        "a nonlinear method, and for a single y of collinear predictors it can be smaller. Too "
         "little to be seen in the printed figure.",
     )
     return fixed(claim, curve.margin.min(), [curve.source.stand_in])
@@ -458,7 +458,7 @@ def _parameter(results: Comparison, r: int, k: int) -> tuple[int | None, float |
 
 
 def _fig2_checks(results: Comparison) -> Iterator[Check]:
-    seed = results.settings.seed
+    settings = results.settings
     means = results.test_error.mean(axis=0)
     yield repeated(
         Claim(
@@ -472,7 +472,7 @@ def _fig2_checks(results: Comparison) -> Iterator[Check]:
         ),
         lambda sample: sample.mean(axis=0).max() / sample.mean(axis=0).min(),
         results.test_error,
-        seed,
+        settings,
     )
     components = results.parameter[:, :2]
     yield repeated(
@@ -485,7 +485,7 @@ def _fig2_checks(results: Comparison) -> Iterator[Check]:
         ),
         lambda sample: np.mean(sample[:, 0] - sample[:, 1]),
         components,
-        seed,
+        settings,
     )
     yield repeated(
         Claim(
@@ -498,7 +498,7 @@ def _fig2_checks(results: Comparison) -> Iterator[Check]:
         ),
         lambda sample: np.mean(sample[:, 0] - sample[:, 1]),
         results.dof,
-        seed,
+        settings,
     )
 
 
@@ -534,7 +534,7 @@ def _marginal_in_dof(results: Comparison) -> Check:
         note=f"At equal numbers of components it is {_gap_by_components(results.training):.3f}. "
         'PCR is interpolated between its models; we call 10 percent "marginal".',
     )
-    return repeated(claim, _gap_by_dof, results.training, results.settings.seed)
+    return repeated(claim, _gap_by_dof, results.training, results.settings)
 
 
 def _gap_by_dof(training: Array) -> float:
@@ -561,4 +561,4 @@ def _at_least(results: Comparison, *, first: int, bound: float, text: str) -> Ch
         otherwise="The mean over random splits is a little below the printed bound; with one "
         "component the theorem's lower bound is about 3.6 on ozone.",
     )
-    return repeated(claim, lambda sample: sample.mean(axis=0).min(), dof, results.settings.seed)
+    return repeated(claim, lambda sample: sample.mean(axis=0).min(), dof, results.settings)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from plsdof.errors import MissingExtraError
-from plsdof.paper._settings import DRAWS, LEVEL, Check, Settings
+from plsdof.paper._settings import LEVEL, Check, Settings
 from plsdof.paper.data_figures import Exhibit
 
 # Misprints of the paper, and statements that do not hold in general
@@ -61,8 +61,8 @@ ERRATA = (
     Erratum(
         where="Discussion",
         printed="the results confirm the conjecture DoF(m) >= m + 1",
-        correct="it is no theorem: eigenvalues (1, 1e-4) with z^2 = (1e-6, 1) give DoF(1) = -95.01 "
-        "exactly, and on cookie DoF(2) = 2.89",
+        correct="it is not a theorem: eigenvalues (1, 1e-4) with z^2 = (1e-6, 1) give DoF(1) = "
+        "-95.01 exactly, and on cookie DoF(2) = 2.89",
     ),
     Erratum(
         where="Section on numerical stability",
@@ -184,8 +184,9 @@ def how_checked(settings: Settings) -> str:
     """Say how the numbers came about."""
     return (
         f"Random splits and simulations: {settings.repeats} repeats, seed {settings.seed}. "
-        f"Intervals: percentile bootstrap over the repeats, {100 * LEVEL:g} percent, {DRAWS} "
-        'draws; none where nothing was repeated. A verdict is "not clearly" so if its interval '
+        f"Intervals: percentile bootstrap over the repeats, {100 * LEVEL:g} percent, "
+        f"{settings.draws} draws; none where nothing was repeated. "
+        'A verdict is "not clearly" so if its interval '
         "reaches across the required bound."
     )
 

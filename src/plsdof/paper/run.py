@@ -1,7 +1,7 @@
 """Reproduce tables and figures: compute, write, check."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,7 @@ from plsdof._core.inputs import as_count
 from plsdof._core.work import one_thread
 from plsdof.datasets.catalogue import Folder
 from plsdof.paper import _drawing as style
-from plsdof.paper import data_figures as comparison
-from plsdof.paper import data_figures as curves
-from plsdof.paper import page, simulation
-from plsdof.paper import simulation_figures as accuracy
-from plsdof.paper import simulation_figures as noise
-from plsdof.paper import simulation_figures as runtime
+from plsdof.paper import data_figures, page, readings, simulation
 from plsdof.paper._settings import (
     COLUMNS,
     DIMENSIONS,
@@ -40,16 +35,10 @@ from plsdof.paper._work import (
     write_whole,
 )
 from plsdof.paper.data_figures import Exhibit
+from plsdof.paper.simulation_figures import OF_SIMULATION
 
 _OF_DATA = ("table1", "fig1")
-_OF_COMPARISON = {"fig2": comparison.fig2, "fig3": comparison.fig3}
-_OF_SIMULATION = {
-    "fig4": accuracy.fig4,
-    "fig5": accuracy.fig5,
-    "fig6": accuracy.fig6,
-    "fig7": noise.fig7,
-    "fig8": runtime.fig8,
-}
+_OF_COMPARISON = {"fig2": data_figures.fig2, "fig3": data_figures.fig3}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +103,8 @@ def reproduce(
     Parameters
     ----------
     targets : str or sequence of str
-        "table1", "fig1", ..., "fig8" or "all".
+        "table1", "fig1", ..., "fig8", "criteria" (AIC and gMDL in place of BIC), "readings" (other
+        seeds and other readings of the simulation) or "all".
     out : folder
         Made if it is not there. Gets ``index.html``, ``summary.md``, ``checks.csv`` and
         ``checks.json`` (``runtime_checks`` for those that compare times), ``tables/*.csv``,
@@ -189,24 +179,31 @@ def _sources(run: _Run, targets: Sequence[str]) -> dict[str, Source]:
 def _exhibits(run: _Run, targets: Sequence[str], sources: dict[str, Source]) -> list[Exhibit]:
     exhibits = []
     if "table1" in targets:
-        exhibits.append(curves.table1(sources))
+        exhibits.append(data_figures.table1(sources))
     if "fig1" in targets:
-        exhibits.append(curves.fig1(curves.compute_curves(sources, run.settings)))
+        exhibits.append(data_figures.fig1(data_figures.compute_curves(sources, run.settings)))
     compared = [make for name, make in _OF_COMPARISON.items() if name in targets]
     if compared:
         comparison_results = _compare(run, sources["ozone"])
         exhibits += [make(comparison_results) for make in compared]
-    simulated = [make for name, make in _OF_SIMULATION.items() if name in targets]
+    simulated = [make for name, make in OF_SIMULATION.items() if name in targets]
     if simulated:
         simulation_results = _simulate(run, sources["ozone"])
         exhibits += [make(simulation_results) for make in simulated]
+    if "readings" in targets:
+        results = [
+            [_simulate(replace(run, settings=one), sources["ozone"]) for one in by_seed]
+            for reading in readings.READINGS
+            for by_seed in [readings.settings_of(reading, run.settings)]
+        ]
+        exhibits.append(readings.readings(results))
     return exhibits
 
 
-def _compare(run: _Run, ozone: Source) -> comparison.Comparison:
-    units = [comparison.Split(repeat=repeat) for repeat in range(run.settings.repeats)]
-    work = partial(comparison.compare_once, source=ozone, settings=run.settings)
-    return comparison.gather(_finished(run, "comparison", ozone, units, work), run.settings)
+def _compare(run: _Run, ozone: Source) -> data_figures.Comparison:
+    units = [data_figures.Split(repeat=repeat) for repeat in range(run.settings.repeats)]
+    work = partial(data_figures.compare_once, source=ozone, settings=run.settings)
+    return data_figures.gather(_finished(run, "comparison", ozone, units, work), run.settings)
 
 
 def _simulate(run: _Run, ozone: Source) -> simulation.Simulation:

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -20,14 +19,20 @@ from plsdof._core.inputs import Array, standardize
 from plsdof.paper import algorithms as paper
 from plsdof.paper._settings import Settings, Source, generator
 from plsdof.paper._work import Values
-from plsdof.selection.cross_validation import cross_validate
+from plsdof.selection.folds import make_folds
 
-# The five ways to choose the number of components that the simulation compares
-# -----------------------------------------------------------------------------
+# The ways to choose the number of components that the simulation compares
+# ------------------------------------------------------------------------
 
-METHODS = ("CV", "LANCZOS", "KRYLOV", "NAIVE", "EXACT")
-# What the paper compares; EXACT is the closed form, which it does not have.
-PAPER_METHODS = METHODS[:4]
+# What the paper compares, all with BIC, and the closed form (EXACT), which it does not have.
+PAPER_METHODS = ("CV", "LANCZOS", "KRYLOV", "NAIVE")
+SHOWN = (*PAPER_METHODS, "EXACT")
+# The paper tried these as well and says that its main observations stay.
+OTHER_CRITERIA = ("aic", "gmdl")
+METHODS = (
+    *SHOWN,
+    *(f"{kind}-{name.upper()}" for name in OTHER_CRITERIA for kind in ("EXACT", "NAIVE")),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,69 +79,47 @@ def by_cross_validation(problem: Problem) -> Choice:
     """Choose by k-fold cross-validation as in the paper, one fit per fold and one to all rows.
 
     Folds are fitted by a plain run of PLS, without Degrees of Freedom: that is what the paper
-    timed. `cross_validate` knows a faster way by itself, which would say nothing about it.
+    timed. `cross_validate` knows a faster way, which would say nothing about it.
     """
-    result = cross_validate(
-        problem.X,
-        problem.y,
-        partial(_one_fit, max_components=problem.max_components),
-        cv=problem.n_folds,
-        random_state=problem.fold_seed,
-        keep_predictions=False,
-    )
-    plain_pls(problem.X, problem.y, problem.max_components)
+    X, y, size = problem.X, problem.y, problem.max_components
+    squares = np.zeros(size + 1)
+    for fold in make_folds(X, y, problem.n_folds, random_state=problem.fold_seed):
+        train, test = fold.train, fold.test
+        coef, _ = plain_pls(X[train], y[train], size)
+        predicted = y[train].mean() + coef @ (X[test] - X[train].mean(axis=0)).T
+        squares += np.sum((y[test] - predicted) ** 2, axis=1)
+    plain_pls(X, y, size)
     return Choice(
-        components=result.select().n_components,
+        components=criteria.global_minimum(squares),
         dof=float("nan"),
         noise_variance=float("nan"),
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _PlainFit:
-    """All models of a plain run of PLS, as `cross_validate` needs them."""
-
-    coef: Array
-    x_mean: Array
-    y_mean: float
-
-    @property
-    def parameters(self) -> Array:
-        return np.arange(len(self.coef), dtype=np.float64)
-
-    def predict(self, X_new: Any) -> Array:
-        return self.y_mean + self.coef @ (np.asarray(X_new) - self.x_mean).T
-
-
-def _one_fit(X: Array, y: Array, max_components: int) -> _PlainFit:
-    coef = plain_pls(X, y, max_components)[0]
-    return _PlainFit(coef=coef, x_mean=X.mean(axis=0), y_mean=float(y.mean()))
-
-
 def by_lanczos(problem: Problem) -> Choice:
     """Choose by BIC with Algorithm 1 and the noise level of eq. (sigmastar)."""
     result = paper.lanczos(problem.X, problem.y, problem.max_components)
-    return _by_bic(result.rss, result.dof, result.noise_variance, len(problem.y))
+    return _by_criterion("bic", result.rss, result.dof, result.noise_variance, len(problem.y))
 
 
 def by_krylov(problem: Problem) -> Choice:
     """Choose by BIC with the trace formula and the noise level of eq. (sigma)."""
     result = paper.krylov(problem.X, problem.y, problem.max_components)
-    return _by_bic(result.rss, result.dof, result.noise_variance, len(problem.y))
+    return _by_criterion("bic", result.rss, result.dof, result.noise_variance, len(problem.y))
 
 
-def by_naive_dof(problem: Problem) -> Choice:
-    """Choose by BIC with DoF = m + 1 after a plain run of PLS."""
+def by_naive_dof(problem: Problem, criterion: str = "bic") -> Choice:
+    """Choose by BIC, or another criterion, with DoF = m + 1 after a plain run of PLS."""
     _, rss = plain_pls(problem.X, problem.y, problem.max_components)
     dof = np.arange(1.0, len(rss) + 1.0)
-    n = len(problem.y)
-    return _by_bic(rss, dof, criteria.noise_from_dof(rss, dof, n), n)
+    noise = criteria.noise_from_dof(rss, dof, len(problem.y))
+    return _by_criterion(criterion, rss, dof, noise, len(problem.y))
 
 
-def by_closed_form(problem: Problem) -> Choice:
-    """Choose by BIC with `plsdof.pls_path`, its exact Degrees of Freedom and eq. (sigmastar)."""
+def by_closed_form(problem: Problem, criterion: str = "bic") -> Choice:
+    """Choose by BIC, or another criterion, with `plsdof.pls_path` and eq. (sigmastar)."""
     path = pls_path(problem.X, problem.y, problem.max_components)
-    chosen = path.select("bic", rule="first-minimum")
+    chosen = path.select(criterion, rule="first-minimum")
     return Choice(
         components=chosen.n_components,
         dof=float(path.dof[chosen.index]),
@@ -194,10 +177,11 @@ def first_negative(dof: Array) -> int | None:
     return int(negative[0]) if len(negative) else None
 
 
-def _by_bic(rss: Array, dof: Array, noise: Array, n: int) -> Choice:
-    """Take the first local minimum of BIC among the models before a negative DoF."""
+def _by_criterion(criterion: str, rss: Array, dof: Array, noise: Array, n: int) -> Choice:
+    """Take the first local minimum of a criterion among the models before a negative DoF."""
     end = first_negative(dof)
-    m = criteria.first_minimum(criteria.bic(rss, dof, n, noise)[:end])
+    fits = criteria.Fits(rss=rss, dof=dof, noise=noise, n=n, total=float(rss[0]))
+    m = criteria.first_minimum(criteria.score(criterion, fits)[:end])
     return Choice(
         components=m, dof=float(dof[m]), noise_variance=float(noise[m]), first_negative=end
     )
@@ -222,6 +206,9 @@ _CHOOSERS: dict[str, Callable[[Problem], Choice]] = {
     "NAIVE": by_naive_dof,
     "EXACT": by_closed_form,
 }
+for _name in OTHER_CRITERIA:
+    _CHOOSERS[f"EXACT-{_name.upper()}"] = partial(by_closed_form, criterion=_name)
+    _CHOOSERS[f"NAIVE-{_name.upper()}"] = partial(by_naive_dof, criterion=_name)
 
 
 # The simulation behind Figures 4 to 8: radial basis functions of the ozone data
@@ -243,26 +230,26 @@ class Trial:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Simulation:
-    """All repeats together; R repeats, D dimensions, methods in the order of `METHODS`.
+    """All repeats together; R repeats, D dimensions, K methods in the order of `METHODS`.
 
     Attributes
     ----------
     dimensions : (D,) tuple
-    components : (R, D, 5) array
+    components : (R, D, K) array
         Number of components chosen.
-    dof : (R, D, 5) array
+    dof : (R, D, K) array
         Exact Degrees of Freedom of the chosen model, whatever the method thinks of it.
-    own_dof : (R, D, 5) array
+    own_dof : (R, D, K) array
         What the method thinks; nan for CV.
-    test_error : (R, D, 5) array
+    test_error : (R, D, K) array
         Test error divided by that of the empty model.
-    noise_ratio : (R, D, 5) array
+    noise_ratio : (R, D, K) array
         Estimated by true standard deviation of the noise; nan for CV.
-    seconds : (R, D, 5) array
+    seconds : (R, D, K) array
         Time taken.
-    first_negative : (R, D, 5) array
+    first_negative : (R, D, K) array
         Smallest model with negative Degrees of Freedom by the method; nan if there is none.
-    genuine : (R, D, 5) array
+    genuine : (R, D, K) array
         Exact Degrees of Freedom of that model.
     curves : (D,) tuple of (R, M+1) arrays
         Normalised test error for every number of components.

@@ -168,17 +168,17 @@ class CoefficientDisplay:
 
 
 def inference_or_reason(
-    path: Path, m: int, *, level: float, noise: Noise = None
+    path: Path, m: int, *, level: float, noise: Noise = None, **options: Any
 ) -> tuple[CoefficientInference | None, str]:
     """Return intervals for the coefficients of a model, or why there are none worth showing.
 
     With less than one observation beyond the Degrees of Freedom the t distribution has no use:
-    its limits are astronomical if they exist.
+    its limits are astronomical if they exist. ``options`` are those of `coefficient_inference`.
     """
     dof, n = float(path.dof[m]), path.spectrum.n
     try:
         if n - dof >= 1:
-            return coefficient_inference(path, m, level=level, noise=noise), ""
+            return coefficient_inference(path, m, level=level, noise=noise, **options), ""
     except NotAvailableError:
         pass
     if np.isnan(dof):

@@ -17,12 +17,14 @@ from plsdof._core.inputs import (
     as_response,
     feature_names,
 )
-from plsdof._core.path import Integers, Path, PLSPath
+from plsdof._core.models import Integers
+from plsdof._core.path import Path, PLSPath
 from plsdof.chemometrics.merit import TestSet
 from plsdof.complexity.comparison import Comparison
 from plsdof.errors import InvalidInputError
-from plsdof.inference.intervals import INTERVAL_METHODS
+from plsdof.inference.intervals import COVARIANCES, INTERVAL_METHODS
 from plsdof.inference.permutation import PermutationTest
+from plsdof.inference.resampling import leave_out
 from plsdof.plotting.curves import error_estimates, padded
 from plsdof.plotting.style import FeatureAxis, Fitted, feature_axis, readable
 from plsdof.selection.cross_validation import CrossValidation
@@ -105,6 +107,8 @@ MOST_COEFFICIENTS = 60_000
 # Multiplications spent on the models of the slider: seconds, half a minute at most.
 _MOST_WORK = 3e11
 _FEWEST_MODELS = 5
+# The same for the fits without single rows.
+_MOST_LEFT_OUT = 1e10
 # Draws for the band of all coefficients: the critical value is off by about 1% or 2%.
 _DRAWS, _FEW_DRAWS = 2000, 500
 # Entries of the factor of the covariance, from which on 2000 draws for every model take seconds.
@@ -135,6 +139,7 @@ class Subject:
     preprocessing: str
     test: TestSet | None
     intervals: str
+    covariance: str
     permutation: PermutationTest | None
     sample: npt.NDArray[np.intp] | None
 
@@ -199,6 +204,20 @@ class Subject:
         """Draws for the band of a model: fewer if the problem is large, except for the chosen."""
         return _DRAWS if index == self.selection.index else self._draws_beside_chosen
 
+    def errors_of_coefficients(self, index: int) -> dict[str, Any]:
+        """Return which standard errors the coefficients of a model have, for `inference`.
+
+        Fits without single rows are made for the chosen model, and for the others if that is
+        quick; these are homoscedastic otherwise, and the page says so.
+        """
+        if self.covariance != "jackknife":
+            return {"covariance": self.covariance}
+        work = len(self.shown) * len(self.y) * self.path.spectrum.rank**3
+        too_long = index != self.selection.index and work > _MOST_LEFT_OUT
+        if too_long or self.path.is_dual:
+            return {"covariance": "homoscedastic"}
+        return {"covariance": "jackknife", "left_out": leave_out(self.path, index)}
+
     def _from_cv(self, name: str) -> Array:
         values = [] if self.cv is None else getattr(self.cv, name)
         return padded(np.asarray(values), len(self.path.dof))
@@ -245,6 +264,7 @@ def make_subject(
     preprocessing: str = "",
     test: TestSet | None = None,
     intervals: str = "normal",
+    covariance: str = "homoscedastic",
     permutation: PermutationTest | None = None,
     sample: Any = None,
 ) -> Subject:
@@ -283,6 +303,7 @@ def make_subject(
         preprocessing=readable(preprocessing, 200) if preprocessing else "",
         test=test,
         intervals=as_choice(intervals, "intervals", INTERVAL_METHODS),
+        covariance=as_choice(covariance, "covariance", COVARIANCES),
         permutation=permutation,
         sample=None if sample is None else np.asarray(sample, dtype=np.intp),
     )

@@ -382,12 +382,13 @@ def model_details(
 ) -> dict[str, Any]:
     """Return everything the page shows about one model of the slider."""
     index = int(subject.order[place])
-    inference, reason = inference_or_reason(subject.path, index, level=subject.level)
+    errors = subject.errors_of_coefficients(index)
+    inference, reason = inference_or_reason(subject.path, index, level=subject.level, **errors)
     return {
         "place": place,
         "reason": reason,
         **_noise_limits(subject, index),
-        **_curve(subject, index, inference),
+        **_curve(subject, index, inference, errors),
         "strongest": _strongest(subject, index, inference),
         "assumes": "" if inference is None else inference.assumptions,
         "rows": row_details(subject, index, sample),
@@ -409,7 +410,9 @@ def _noise_limits(subject: Subject, index: int) -> dict[str, Any]:
     return limits | {"sigma_assumes": interval.assumptions}
 
 
-def _curve(subject: Subject, index: int, inference: CoefficientInference | None) -> dict[str, Any]:
+def _curve(
+    subject: Subject, index: int, inference: CoefficientInference | None, errors: dict[str, Any]
+) -> dict[str, Any]:
     drawn = subject.shown_features
     scale = subject.effect_scale[drawn]
     curve: dict[str, Any] = {
@@ -423,7 +426,7 @@ def _curve(subject: Subject, index: int, inference: CoefficientInference | None)
     if inference is None:
         return curve
     draws = subject.draws(index)
-    band = simultaneous_band(subject.path, index, level=subject.level, n_draws=draws)
+    band = simultaneous_band(subject.path, index, level=subject.level, n_draws=draws, **errors)
     return curve | {
         "lower": rounded(inference.lower[drawn] * scale),
         "upper": rounded(inference.upper[drawn] * scale),

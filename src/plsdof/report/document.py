@@ -55,6 +55,7 @@ def write_report(
     preprocessing: str = "",
     test: TestSet | None = None,
     intervals: str = "normal",
+    covariance: str = "homoscedastic",
     permutation: PermutationTest | None = None,
     sample: Any = None,
     progress: bool = False,
@@ -100,6 +101,8 @@ def write_report(
         Rows that took no part in the fit: adds their predictions and figures of merit.
     intervals : {"normal", "conformal", "jackknife+"}
         Of the predictions of the test set; see `plsdof.inference.prediction_interval`.
+    covariance : {"homoscedastic", "hc3", "jackknife"}
+        Of the coefficients; see `plsdof.inference.coefficient_inference`.
     permutation : PermutationTest, optional
         Adds whether there is anything to predict at all.
     sample : (n,) array of int, optional
@@ -148,6 +151,7 @@ def write_report(
         preprocessing=preprocessing,
         test=test,
         intervals=intervals,
+        covariance=covariance,
         permutation=permutation,
         sample=sample,
     )

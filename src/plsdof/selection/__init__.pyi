@@ -11,6 +11,8 @@ from .cross_validation import cross_validate as cross_validate
 from .cross_validation import randomization_test as randomization_test
 from .folds import Fold as Fold
 from .folds import make_folds as make_folds
+from .left_out import LeftOutPredictions as LeftOutPredictions
+from .left_out import left_out_predictions as left_out_predictions
 from .stability import SelectionFrequency as SelectionFrequency
 from .stability import selection_frequency as selection_frequency
 from .tuning import Tuning as Tuning

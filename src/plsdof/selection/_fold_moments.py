@@ -66,6 +66,7 @@ def _in_batches(problem: FoldProblem, folds: Sequence[Fold]) -> list[Outcome[Fol
     size = max(1, max(_AT_ONCE, n * p) // (p + 2) ** 2)
     results: list[Outcome[FoldFit] | None] = []
     whole: Array | None = None
+    # Moments of the test rows of each fold; those of the training rows are all minus these.
     for start in range(0, len(folds), size):
         batch = folds[start : start + size]
         parts = np.empty((len(batch), p + 2, p + 2))
@@ -127,6 +128,7 @@ def _training_moments(
 ) -> TrainingMoments:
     p = scatter.shape[1] - 2
     n = scatter[:, -1, -1]
+    # The last row and column of the moments are sums, because rows end in 1.
     mean = scatter[:, :-1, -1] / n[:, None]
     square = np.diagonal(scatter, axis1=1, axis2=2)[:, :-1] - n[:, None] * mean**2
     counted = np.ones(len(problem.y)) if problem.weights is None else problem.weights > 0
@@ -179,22 +181,26 @@ def _recursion(
     # r with scores t = X r, and loadings X't; number 0 is the response, of unit length.
     (F, q, _), M = scatter.shape, scaled.steps
     p = q - 2
+    # Sizes of rounding errors: eps times the norms of columns over all rows.
     squares = np.diagonal(whole)
     norm = np.sqrt(scaled.inverse @ squares[:p])[:, None]
     others = np.broadcast_to(np.sqrt(squares[p:]), (F, 2))
     size = np.concatenate([norm / np.sqrt(p) * scaled.scale, others], axis=1)
     times = _Products(scatter=scatter, size=size)
     R, L = np.zeros((F, 2, M + 1, q)), np.zeros((F, 2, M + 1, q))
+    # Number 0: y, centred and of unit length.
     R[:, :, 0, p], R[:, :, 0, p + 1] = 1.0, -moments.y_mean[:, None]
     R[:, :, 0] /= moments.y_norm[:, None, None]
     L[:, :, 0] = times(R[:, :, 0])
     alpha, beta, change = np.zeros((F, 2, M + 1, 1)), np.zeros((F, 2, M + 1, 1)), np.zeros((F, M))
     u = np.zeros((F, 2, p))
     for j in range(1, M + 1):
+        # Bidiagonalisation: X't_{j-1} without its part along u_{j-1}.
         gradient = L[:, :, j - 1, :p] - alpha[:, :, j - 1] * u
         direction = gradient * scaled.inverse[:, None]
         beta[:, :, j] = np.sqrt(np.vecdot(gradient, direction))[:, :, None]
         u = gradient / beta[:, :, j]
+        # The score X d, orthogonal to the earlier scores, scaled to unit length.
         d = _centring(direction / beta[:, :, j], moments.mean)
         for _ in range(2):  # orthogonal scores: t_i't = L_i'd
             d -= np.vecmat(np.matvec(L[:, :, 1:j], d), R[:, :, 1:j])
@@ -202,10 +208,12 @@ def _recursion(
         alpha[:, :, j] = np.sqrt(np.vecdot(d, load))[:, :, None]
         np.divide(d, alpha[:, :, j], out=R[:, :, j])
         np.divide(load, alpha[:, :, j], out=L[:, :, j])
+        # |t - t'|^2 between the score and its perturbed copy, in the scatter matrix.
         moved = np.vecdot(R[:, 1, j] - R[:, 0, j], L[:, 1, j] - L[:, 0, j])
         change[:, j - 1] = np.sqrt(np.abs(moved))
         if not scaled.certain(change).any():
             break
+    # Scores of the test rows, from the directions.
     scores = [
         _extended_rows(problem, fold.test) @ r[:, 1:].reshape(-1, q).T
         for fold, r in zip(folds, R, strict=True)

@@ -173,6 +173,7 @@ class _FeatureSteps:
 
     def step(self, t: Array, alpha: Array, u: Array) -> _Stepped:
         (F, _, n), p = t.shape, self.X.shape[1]
+        # One product with X' for all folds and copies, then one with X.
         gradient = (t.reshape(-1, n) @ self.X).reshape(F, 2, p)
         gradient[:, 1] += self._shake_gradient
         gradient -= alpha * u
@@ -211,6 +212,7 @@ class _KernelSteps:
 
     def step(self, t: Array, alpha: Array, u: Array) -> _Stepped:
         F, _, n = t.shape
+        # beta u = X'g, so beta^2 = g'XX'g.
         g = t - alpha * u
         score = (g.reshape(-1, n) @ self.kernel).reshape(F, 2, n)
         length = np.linalg.norm(g[:, 1], axis=1, keepdims=True)
@@ -232,6 +234,7 @@ def _recursion(
 ) -> Recursion:
     # Notation: arrays (F, 2, ...), the second axis for the copy and the perturbed one.
     (F, n), M = weights.shape, scaled.steps
+    # Inner products count training rows only; test rows are carried along.
     inner, total = weights[:, None], moments.n[:, None, None]
     r = np.repeat((problem.shifted_y - moments.y_mean[:, None])[:, None], 2, axis=1)
     t = r / moments.y_norm[:, None, None]
@@ -242,14 +245,17 @@ def _recursion(
     for j in range(M):
         made = steps.step(weighted, alpha, u)
         u, t = made.u, made.score
+        # The score of centred rows, orthogonal to the earlier scores, of unit length.
         t -= np.vecdot(inner, t)[:, :, None] / total
         _orthogonalize(t, T[:, :, :j], inner)
         alpha = np.sqrt(np.vecdot(inner * t, t))[:, :, None]
         t = np.divide(t, alpha, out=T[:, :, j])
         weighted = inner * t
+        # What the component explains of y, and what is left.
         c[:, :, j] = np.vecdot(weighted, r)
         r -= c[:, :, j, None] * t
         alphas[:, j], betas[:, j] = alpha[:, 0, 0], made.beta[:, 0, 0]
+        # The perturbed copy tells how far rounding may have turned the score.
         change[:, j] = np.sqrt(np.vecdot((t[:, 1] - t[:, 0]) ** 2, weights))
         if not scaled.certain(change).any():
             break

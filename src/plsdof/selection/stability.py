@@ -7,7 +7,8 @@ import numpy as np
 
 from plsdof._core.criteria import Noise, Selection, usual_noise
 from plsdof._core.inputs import Array, as_count, as_generator, read_only
-from plsdof._core.path import Integers, Path, PathLike, as_path
+from plsdof._core.models import Integers
+from plsdof._core.path import Path, PathLike, as_path
 from plsdof._core.work import with_progress
 from plsdof.errors import NotAvailableError
 

@@ -93,6 +93,7 @@ def joint_fit(
     """
     rank = spectra[0].rank
     wanted = rank if max_components is None else max_components
+    # The data and perturbed copies of them; what the copies disagree about is the error.
     copies = [
         _run(S, Z, min(wanted, rank), algorithm, spectra[0].n if scaled else None)
         for S, Z in _with_copies(spectra)
@@ -100,6 +101,7 @@ def joint_fit(
     main = copies[0]
     error = _error(copies)
     dof = len(spectra) + _total(main)
+    # The first size that is too uncertain ends the path.
     bad = ~(error <= SUPPORTED_ERROR * np.maximum(1.0, np.abs(dof)))
     size = int(np.argmax(bad)) if bad.any() else len(bad)
     return JointFit(
@@ -141,6 +143,7 @@ def _error(copies: Sequence[_Run]) -> Array:
         deviation = _total(copy)[:common] - total[:common]
         error[:common] = np.maximum(error[:common], np.abs(deviation))
         error[common:] = np.inf
+    # Rounding is relative to the terms of the sum.
     own = np.diagonal(main.traces, axis1=1, axis2=2)
     size = float(main.residuals[0].size) + np.abs(own).sum(axis=1)
     return np.asarray(_SAFETY * (error + _EPS * size))
@@ -164,6 +167,7 @@ def _run(S: Array, Z: Array, steps: int, algorithm: str, n_scaled: float | None)
     steps = len(fits.fitted) - 1
     traces = np.zeros((steps + 1, q, q))
     block = max(1, _BLOCK_ENTRIES // max(1, 2 * r * (q + steps)))
+    # Direction (i, j) moves entry Z_ij; only d zhat_i. in that direction enters the traces.
     for start in range(0, r * q, block):
         rows, columns = np.divmod(np.arange(start, min(start + block, r * q)), q)
         each, responses = np.arange(len(rows)), np.eye(q)[columns]
@@ -196,6 +200,7 @@ def joint_jacobian(
     if m == 0:
         return jacobian.reshape(r, q, r, q)
     block = max(1, _BLOCK_ENTRIES // max(1, 2 * r * (q + m)))
+    # Blocks of directions, so that tangents of all of them are never held at once.
     for start in range(0, r * q, block):
         rows, columns = np.divmod(np.arange(start, min(start + block, r * q)), q)
         moving = _Moving(Z, _tangent(Z, rows, columns, n_scaled))
@@ -213,6 +218,7 @@ def _values(S: Array, Z: Array, steps: int, algorithm: str) -> _Run:
     """Fit without derivatives, as many components as there are."""
     fitted, residuals, message = [np.zeros_like(Z)], [Z], ""
     scores, lengths = [], []
+    # No directions: values only, by the same recursion.
     still = _Moving(Z, np.zeros((0, *Z.shape)))
     try:
         for step in _components(S, still, steps, algorithm):
@@ -268,12 +274,14 @@ def _components(S: Array, Z: _Moving, steps: int, algorithm: str) -> Iterator[_S
     scores, loadings = _Basis(steps, Z), _Basis(steps, Z)
     first = float(np.linalg.norm(cross.value))
     for _ in range(steps):
+        # Weight, score (orthonormal to the earlier ones), what the component leaves of Z.
         weight = _dominant(cross, first)
         raw = _scaled(S, weight)
         score = scores.append(raw)
         residual = _deflated(residual, score)
         length = float(score.value @ raw.value) / float(np.linalg.norm(weight.value))
         yield _Step(score=score, residual=residual, length=length)
+        # nipals deflates the responses, simpls X'Y by the loadings.
         if algorithm == "nipals":
             cross = _scaled(S, residual)
         else:
@@ -303,6 +311,7 @@ def _dominant(A: _Moving, first: float) -> _Moving:
             "two singular values of the deflated X'Y coincide, where the next component is not "
             "unique and the fit not differentiable."
         )
+    # First-order perturbation of the dominant singular pair.
     c = C_t[0]
     from_left = P[:, 0] @ A.tangent  # dA' p, (B, q)
     from_right = A.tangent @ c  # dA c, (B, r)
@@ -314,6 +323,7 @@ def _dominant(A: _Moving, first: float) -> _Moving:
 
 def _deflated(M: _Moving, g: _Moving) -> _Moving:
     """Return M - g g'M for a unit vector g."""
+    # Product rule for g (g'M).
     along = g.value @ M.value
     d_along = g.tangent @ M.value + g.value @ M.tangent
     return _Moving(
@@ -335,6 +345,7 @@ class _Basis:
         """Orthonormalise a vector against the basis (twice) and add it."""
         Q, d_Q = self._value[: self._size], self._tangent[:, : self._size]
         v, d_v = vector.value, vector.tangent
+        # Twice is enough for orthogonality to rounding (Kahan and Parlett).
         for _ in range(2):
             along = Q @ v
             d_along = d_Q @ v + d_v @ Q.T
@@ -342,6 +353,7 @@ class _Basis:
         length = float(np.linalg.norm(v))
         if not length > _EPS * float(np.linalg.norm(vector.value)):
             raise _EndedError("X has no further direction.")
+        # The tangent of a unit vector is orthogonal to it.
         v = v / length
         d_v = d_v / length
         d_v -= np.outer(d_v @ v, v)
@@ -371,6 +383,7 @@ def sampled_traces(
     Unlike `joint_fit` it needs few directions; nan where the components end. Cost: O(r q M^2).
     """
     signs = rng.choice([-1.0, 1.0], (_PROBES, *Z.shape))
+    # The scale of a response moves with it: d s / s = z'v / (n - 1).
     shares = np.zeros((_PROBES, Z.shape[1]))
     if n_scaled is not None:
         shares = np.einsum("ij,bij->bj", Z, signs) / (n_scaled - 1.0)
@@ -416,9 +429,11 @@ def residual_slopes(
     if n_scaled is not None:
         shares = np.einsum("ij,mbij->mbj", Z, directions) / (n_scaled - 1.0)
         directions = directions - shares[:, :, None] * Z
+    # Zero components: the residual is Z itself.
     slopes = 2.0 * np.einsum("ij,mbij->mbj", Z, directions)
     moving = _Moving(Z, directions.reshape(count * batch, *Z.shape))
     for m, step in enumerate(_components(S, moving, count - 1, algorithm), start=1):
+        # Of all directions that were carried along, those of m components.
         own = step.residual.tangent[m * batch : (m + 1) * batch]
         slopes[m] = 2.0 * np.einsum("ij,bij->bj", step.residual.value, own)
     return np.asarray(slopes - 2.0 * shares * outside)

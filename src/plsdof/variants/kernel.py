@@ -393,7 +393,7 @@ def _negative_directions(gram: Array) -> Array:
 # ----------------------------------------
 
 _EPS = float(np.finfo(np.float64).eps)
-# A matrix with eigenvalues below minus this share of the largest is no Gram matrix.
+# A matrix with eigenvalues below minus this share of the largest is not a Gram matrix.
 _INDEFINITE = 1e-6
 _SAFETY = 4.0
 # Eigenvalues that may be zero are at least this share of their error, to divide by.
@@ -542,11 +542,48 @@ class KernelPLSPath(PLSPath):
         """Return the predictors of the training rows, as they were given. Shape (n_rows, p)."""
         if isinstance(self.inputs, GivenKernel):
             raise NotAvailableError(
-                "Refits without some rows need predictors, and kernel='precomputed' has none; use "
-                "method='normal' or 'conformal', or a kernel function."
+                "Fits to other rows need predictors, and kernel='precomputed' has none; use a "
+                "kernel function."
             )
         spread = np.where(np.isfinite(self.inputs.scale), self.inputs.scale, 0.0)
         return self.inputs.mean + self.inputs.rows * spread
+
+    def training_inputs(self) -> Array:
+        """Return the training rows as `predict` takes them: predictors, or kernel values."""
+        if isinstance(self.inputs, GivenKernel):
+            return self.inputs.gram[self.inputs.kept]
+        return self.training_rows()
+
+    def training_features(self) -> Array:
+        """Return the kernel values of the training rows. Shape (n_rows, n_rows)."""
+        return self.inputs.training_values()
+
+    def fit_rows(self, rows: npt.NDArray[np.intp], **options: Any) -> Self:
+        """Fit the same method to some of the training rows, with ``options`` of its own."""
+        if not isinstance(self.inputs, GivenKernel):
+            return super().fit_rows(rows, **options)
+        assert self.fit_again is not None
+        values = self.inputs.training_values()[np.ix_(rows, rows)]
+        found: Self = self.fit_again(values, self.require_response()[rows], **options)
+        return replace(found, inputs=self.with_rows(rows).inputs)
+
+    @property
+    def only_means_change(self) -> bool:
+        """Whether a fit without some rows differs in its means alone: without scaling."""
+        given = isinstance(self.inputs, GivenKernel)
+        return given or (self.fit_again is not None and not self.fit_again.keywords["scale"])  # type: ignore[attr-defined]
+
+    @property
+    def is_dual(self) -> bool:
+        """Coefficients multiply kernel values with the training rows."""
+        return True
+
+    def with_rows(self, rows: npt.NDArray[np.intp]) -> Self:
+        """Return the path with some of the training rows in the place of all of them."""
+        inputs = self.inputs
+        if isinstance(inputs, GivenKernel):
+            return replace(self, inputs=replace(inputs, kept=inputs.kept[rows]))
+        return replace(self, inputs=replace(inputs, rows=inputs.rows[rows]))
 
     def __repr__(self) -> str:
         return (

@@ -132,8 +132,10 @@ def difference_metric(sizes: tuple[int, ...], order: int, strength: float) -> Ba
 
     Cost: O(order^2 p) time, O(order p) memory.
     """
+    # A itself, for products with it ...
     bands = strength * _difference_bands(sizes, order)
     bands[-1] += 1.0
+    # ... and its factor, for solving.
     factor = _rotated_factor(sizes, order, math.sqrt(strength))
     kept = min(factor.shape)  # fewer columns than bands leave bands without entries
     return BandedMetric(
@@ -151,6 +153,7 @@ def matrix_metric(penalty: Array, strength: float) -> BandedMetric | DenseMetric
     p = len(penalty)
     _, width = scipy.linalg.bandwidth(penalty)
     if width < _WORTH_BANDS * p:
+        # Few bands: the banded Cholesky factor costs O(b^2 p).
         bands = np.zeros((width + 1, p))
         for k in range(width + 1):
             bands[width - k, k:] = strength * np.diagonal(penalty, k)
@@ -324,6 +327,7 @@ def _difference_bands(sizes: Sequence[int], order: int) -> Array:
     start = 0
     for size in sizes:
         n_differences = max(size - order, 0)
+        # Row i of D has weights w_0..w_order from column i on: (D'D)_{c, c+k} sums w_a w_{a+k}.
         for k in range(order + 1):
             for a in range(order + 1 - k):
                 first = start + a + k
@@ -356,6 +360,7 @@ def _rotated_factor(sizes: Sequence[int], order: int, root: float) -> Array:
     start = 0
     for size in sizes:
         for first in range(start, start + size - order):
+            # Rotate one row of D into the rows of C that it touches, from left to right.
             moved = difference
             for i in range(first, first + order + 1):
                 kept = rows[i]
@@ -404,6 +409,11 @@ class PenalizedPLSPath(PLSPath):
         loadings = self.metric.apply(decomposition.feature_basis * decomposition.singular_values)
         spread = np.where(np.isfinite(self.units.x_scale), self.units.x_scale, 0.0)
         return self.units.x_mean + (self.rows_of_basis() @ loadings.T) * spread
+
+    @property
+    def only_means_change(self) -> bool:
+        """Whether a fit without some rows differs in its means alone: without scaling."""
+        return self.fit_again is not None and not self.fit_again.keywords["scale"]  # type: ignore[attr-defined]
 
 
 def penalized_pls_path(
@@ -622,6 +632,7 @@ def _fit(
 ) -> PenalizedPLSPath:
     as_choice(solver, "solver", SOLVERS)
     make = partial(pls_filter, max_components=optional_count(max_components))
+    # Penalised PLS is PLS of X C^{-1}, whose kernel is X (I + P)^{-1} X'.
     whitened = replace(data, X=read_only(metric.whiten(data.X)))
     routes = (
         PenalizedPLSPath.build(

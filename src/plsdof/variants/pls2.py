@@ -1,11 +1,8 @@
-"""Several responses: one path per column, or one set of components for all (PLS2).
+"""PLS2: one set of components for several responses, with exact Degrees of Freedom.
 
-*One path per column* is the plain meaning of a response with several columns: every column is
-fitted as if it came alone, and only what depends on X is computed once.
-
-*PLS2* chooses its components for all responses together, so that the fit of one response depends
+PLS2 chooses its components for all responses together, so that the fit of one response depends
 on the others. No spectral filter describes it for q > 1, because its components are not in one
-Krylov space; the derivative is carried along instead.
+Krylov space; the derivative is carried along instead. `columnwise` fits every response alone.
 
 Notation: X = U S V', Z = U'Y (r x q), T (k x r) orthonormal scores in rows, F = Z - T'TZ what the
 components leave. A *tangent* is the derivative of a quantity in each of B directions, stacked
@@ -13,10 +10,10 @@ along a first axis.
 """
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Any, Generic, TypeVar
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,18 +21,9 @@ import numpy.typing as npt
 from plsdof._core import criteria
 from plsdof._core.criteria import Fits, Selection
 from plsdof._core.display import one_line, plural
-from plsdof._core.filters import pcr_filter, pls_filter, ridge_filter
 from plsdof._core.fit import (
-    MakeFilter,
-    default_alphas,
-    is_accurate,
     optional_count,
-    pcr_path,
-    pls_path,
-    remembering,
     report_end,
-    ridge_path,
-    whole_routes,
 )
 from plsdof._core.inputs import (
     Array,
@@ -45,28 +33,17 @@ from plsdof._core.inputs import (
     as_generator,
     as_matrix,
     as_new_rows,
-    as_nonnegative,
     as_weights,
     centre_response,
-    feature_names,
     opened_table,
     read_only,
-    shortened,
     standardize,
 )
-from plsdof._core.path import (
-    Path,
-    PCRPath,
-    PLSPath,
-    RidgePath,
-    as_row,
-    default_dof,
-    predictors_of,
-)
+from plsdof._core.models import as_row, default_dof
+from plsdof._core.path import predictors_of
 from plsdof._core.smoothing import DRAWS
-from plsdof._core.spectrum import SOLVERS, Decomposition, decompose
-from plsdof._core.work import threads_for
-from plsdof.errors import NotAvailableError, PlsdofWarning, RankExhaustedWarning
+from plsdof._core.spectrum import Decomposition, decompose
+from plsdof.errors import NotAvailableError, PlsdofWarning
 from plsdof.inference.intervals import critical_value
 from plsdof.selection.folds import make_folds
 from plsdof.variants._pls2 import (
@@ -78,243 +55,7 @@ from plsdof.variants._pls2 import (
     residual_slopes,
     sampled_traces,
 )
-
-# Several responses, one model each: a path per column of Y on one decomposition of X
-# -----------------------------------------------------------------------------------
-
-PathType = TypeVar("PathType", bound=Path)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ResponsePaths(Generic[PathType]):
-    """One path per response; ``paths[j]`` and ``paths["name"]`` are `Path` objects.
-
-    Attributes
-    ----------
-    paths : tuple of Path
-        In the order of the columns of Y. They share one decomposition of X.
-    names : tuple of str
-        Column names of Y; "0", "1", ... if it had none.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> Y = pd.DataFrame({"fat": [1.0, 2.0, 3.0], "water": [3.0, 1.0, 2.0]})
-    >>> paths = pls_paths([[1.0], [2.0], [4.0]], Y)
-    >>> paths, paths["fat"].dof
-    (ResponsePaths(2 responses: 'fat', 'water'), array([1., 2.]))
-    """
-
-    paths: tuple[PathType, ...]
-    names: tuple[str, ...]
-
-    def __getitem__(self, key: int | str) -> PathType:
-        if isinstance(key, str):
-            if key not in self.names:
-                raise KeyError(f"{key!r} is no response; there are {shortened(self.names, 10)}.")
-            key = self.names.index(key)
-        return self.paths[key]
-
-    def __iter__(self) -> Iterator[PathType]:
-        return iter(self.paths)
-
-    def __len__(self) -> int:
-        return len(self.paths)
-
-    def __repr__(self) -> str:
-        return f"ResponsePaths({len(self)} responses: {shortened(self.names)})"
-
-
-def pls_paths(
-    X: Any,
-    Y: Any,
-    max_components: int | None = None,
-    *,
-    scale: bool = True,
-    sample_weight: Any = None,
-    solver: str = "auto",
-    strict: bool = False,
-) -> ResponsePaths[PLSPath]:
-    """Fit PLS1 to every column of Y, decomposing X once.
-
-    Every response has its own components and its own exact Degrees of Freedom, as if
-    `pls_path` had been called for it alone.
-
-    Parameters
-    ----------
-    X : (n, p) array or data frame
-    Y : (n, q) array or data frame, or (n,) array
-        One response per column; names of a data frame are kept.
-    max_components, scale, sample_weight, solver, strict
-        As for `pls_path`.
-
-    Returns
-    -------
-    ResponsePaths
-
-    Notes
-    -----
-    Cost: one decomposition of X, plus O(n r + r M^2) time per response.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(30, 4))
-    >>> Y = X[:, :2] + rng.normal(size=(30, 2))
-    >>> paths = pls_paths(X, Y)
-    >>> [path.select("bic").n_components for path in paths]
-    [1, 2]
-    """
-    method = partial(pls_filter, max_components=optional_count(max_components))
-    again = partial(pls_path, max_components=max_components)
-    paths = _fit_columns(PLSPath, X, Y, method, scale, sample_weight, solver, again, max_components)
-    return _reported(paths, strict, max_components)
-
-
-def pcr_paths(
-    X: Any,
-    Y: Any,
-    max_components: int | None = None,
-    *,
-    scale: bool = True,
-    sample_weight: Any = None,
-    solver: str = "auto",
-    strict: bool = False,
-) -> ResponsePaths[PCRPath]:
-    """Fit principal components regression to every column of Y; parameters as for `pls_paths`.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(30, 4))
-    >>> [path.dof[-1] for path in pcr_paths(X, X[:, :2] + rng.normal(size=(30, 2)))]
-    [np.float64(5.0), np.float64(5.0)]
-    """
-    method = partial(pcr_filter, max_components=optional_count(max_components))
-    again = partial(pcr_path, max_components=max_components)
-    paths = _fit_columns(PCRPath, X, Y, method, scale, sample_weight, solver, again, max_components)
-    return _reported(paths, strict, max_components)
-
-
-def ridge_paths(
-    X: Any,
-    Y: Any,
-    alphas: Any = None,
-    *,
-    scale: bool = True,
-    sample_weight: Any = None,
-    solver: str = "auto",
-) -> ResponsePaths[RidgePath]:
-    """Fit ridge regression to every column of Y; parameters as for `ridge_path`.
-
-    Examples
-    --------
-    >>> paths = ridge_paths([[1.0], [2.0], [4.0]], [[1.0, 3.0], [2.0, 1.0], [3.0, 2.0]], [2.0])
-    >>> [path.dof.round(6) for path in paths]
-    [array([1.5]), array([1.5])]
-    """
-    X, Y, sample_weight = opened_table(X, Y, sample_weight)
-    if alphas is None:
-        n_rows = len(as_responses(Y)[1])
-        weights = as_weights(sample_weight, n_rows)
-        n = n_rows if weights is None else weights.sum()
-        alphas = default_alphas(n or 1.0)  # no weight at all is refused later
-    penalties = read_only(as_nonnegative(alphas, "alphas"))
-    method = partial(ridge_filter, alphas=penalties)
-    again = partial(ridge_path, alphas=penalties)
-    return _fit_columns(
-        RidgePath, X, Y, method, scale, sample_weight, solver, again, alphas=penalties
-    )
-
-
-def refit_columns(
-    make: Callable[..., PathType], X: Any, Y: Any, *, sample_weight: Any = None, **options: Any
-) -> ResponsePaths[PathType]:
-    """Fit any method to the first column of Y, and refit it to the others.
-
-    Parameters
-    ----------
-    make : callable
-        ``make(X, y, sample_weight=..., **options)`` returns a path.
-    X, Y, sample_weight
-        As for `pls_paths`.
-    **options
-        Of ``make``, ``max_components`` among them. With ``solver="auto"`` all columns get the
-        decomposition that the most delicate one needs.
-    """
-    names, responses = as_responses(Y)
-    kept, asked = kept_rows(responses, sample_weight), options.get("max_components")
-    for solver in ("auto", "svd") if options.get("solver") == "auto" else (None,):
-        chosen = options if solver is None else {**options, "solver": solver}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RankExhaustedWarning)  # reported below, for all
-            first = make(X, responses[:, 0], sample_weight=sample_weight, **chosen)
-        paths = _others(first, kept)
-        if first.solver == "svd" or all(is_accurate(path, asked) for path in paths):
-            break
-    return _reported(ResponsePaths(paths=paths, names=names), False, asked)
-
-
-def as_responses(Y: Any) -> tuple[tuple[str, ...], Array]:
-    """Return names and values of the responses, (n, q)."""
-    names = feature_names(Y)
-    try:
-        one = names is None and np.ndim(Y) == 1
-    except ValueError:  # rows of different lengths
-        one = False
-    if one:
-        Y = np.asanyarray(Y)[:, None]  # with its mask, if there is one
-    values = as_matrix(Y, "Y", min_rows=2)
-    return names or tuple(map(str, range(values.shape[1]))), values
-
-
-def kept_rows(responses: Array, sample_weight: Any) -> Array:
-    """Leave out rows without weight."""
-    weights = as_weights(sample_weight, len(responses))
-    return responses if weights is None else responses[weights > 0]
-
-
-def _fit_columns(
-    kind: type[PathType],
-    X: Any,
-    Y: Any,
-    method: MakeFilter,
-    scale: bool,
-    sample_weight: Any,
-    solver: str,
-    again: Callable[..., PathType],
-    asked: int | None = None,
-    **further: object,
-) -> ResponsePaths[PathType]:
-    as_choice(solver, "solver", SOLVERS)
-    X, Y, sample_weight = opened_table(X, Y, sample_weight)
-    names, responses = as_responses(Y)
-    data = standardize(X, responses[:, 0], scale=scale, sample_weight=sample_weight)
-    kept = kept_rows(responses, sample_weight)
-    same = partial(again, scale=scale, solver=solver)
-    with threads_for(data.X.shape):
-        for first in whole_routes(kind, data, method, solver, **further):
-            paths = _others(remembering(first, data, same), kept)
-            if all(is_accurate(path, asked) for path in paths):
-                break
-    return ResponsePaths(paths=paths, names=names)
-
-
-def _others(first: PathType, responses: Array) -> tuple[PathType, ...]:
-    """Refit the path of the first response to the others."""
-    return (first, *(first.refit(y) for y in responses.T[1:]))
-
-
-def _reported(
-    paths: ResponsePaths[PathType], strict: bool, asked: int | None
-) -> ResponsePaths[PathType]:
-    for path in paths:
-        report_end(path, strict, asked)
-    return paths
-
-
-# PLS2: one set of components for several responses, with exact Degrees of Freedom
-# --------------------------------------------------------------------------------
+from plsdof.variants.columnwise import as_responses, kept_rows
 
 # Criteria whose sum over responses estimates one number, the total squared error of prediction.
 JOINT_CRITERIA = tuple(name for name, one in criteria.CRITERIA.items() if one.additive)
@@ -1079,7 +820,7 @@ def cross_validate_pls2(
     most = min(min(len(fold.train) for fold in folds) - 1, rows.shape[1])
     asked = optional_count(max_components)
     steps = most if asked is None else min(asked, most)
-    errors = []
+    errors, shares = [], []
     for fold in folds:
         kept = None if weights is None else weights[fold.train]
         fitted = _predictor(
@@ -1089,12 +830,16 @@ def cross_validate_pls2(
         share = np.ones(len(fold.test)) if weights is None else weights[fold.test]
         if share.sum() > 0:
             errors.append(np.einsum("i,mij->mj", share, left**2) / share.sum())
-    size = min(len(one) for one in errors)
+            shares.append(share.sum())
+    # Every row counts the same, also where folds differ in size.
+    size, part = min(len(one) for one in errors), np.array(shares) / sum(shares)
     found = np.array([one[:size] for one in errors])
+    mean = np.tensordot(part, found, axes=1)
+    variance = np.tensordot(part, (found - mean) ** 2, axes=1) / (len(found) - 1.0)
     spread = responses.std(axis=0, ddof=1)
     return PLS2CrossValidation(
-        mean_error=read_only(found.mean(axis=0)),
-        std_error=read_only(found.std(axis=0, ddof=1) / np.sqrt(len(found))),
+        mean_error=read_only(mean),
+        std_error=read_only(np.sqrt(variance)),
         y_scale=read_only(np.where(spread > 0, spread, 1.0) if scale_response else 0 * spread + 1),
         names=names,
         n_folds=len(found),
