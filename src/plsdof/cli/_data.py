@@ -525,6 +525,10 @@ def _predictors(
         if text:
             shown = [f"{shortened(name)} (such as {table.example(name)})" for name in text]
             notes += (f"Left out, not numeric: {listed(shown)}.",)
+        if text and not names:
+            raise InvalidInputError(
+                f"no predictor is left; no column but the response is numeric: {listed(shown)}."
+            )
         names, others = only_wavelengths(names)
         notes += others
     if not names:

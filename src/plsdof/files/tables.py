@@ -71,6 +71,8 @@ class Table:
         Other sheets of the file.
     na : frozenset of float
         Numbers that stand for a missing value.
+    row_names : tuple of str
+        Texts of a first column without a name, which was left out; empty if there is none.
     """
 
     source: str
@@ -83,6 +85,7 @@ class Table:
     notes: tuple[str, ...] = ()
     sheets: tuple[str, ...] = ()
     na: frozenset[float] = frozenset()
+    row_names: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -167,7 +170,12 @@ def without_unnamed(table: Table, unnamed: tuple[str, ...], row_names: str = "")
     if not gone:
         return table
     names = tuple(name for name in table.names if name not in gone)
-    return replace(table, frame=table.frame[list(names)], names=names, left_out=gone)
+    first = table.names[0]
+    texts: tuple[str, ...] = ()
+    if first in gone and table.is_text(first):
+        texts = tuple(tidy(str(one)) for one in table.frame[first].fillna(""))
+    frame = table.frame[list(names)]
+    return replace(table, frame=frame, names=names, left_out=gone, row_names=texts)
 
 
 def _is_margin(table: Table, name: str) -> bool:
@@ -711,4 +719,5 @@ def stacked(tables: Sequence[Table], source: str) -> Table:
     first = tables[0]
     frames = [table.frame[list(first.names)] for table in tables]
     frame = require_pandas().concat(frames, ignore_index=True) if len(tables) > 1 else frames[0]
-    return replace(first, source=source, frame=frame)
+    texts = tuple(one for table in tables for one in table.row_names)
+    return replace(first, source=source, frame=frame, row_names=texts)

@@ -30,9 +30,8 @@ from plsdof.large.blocks import Block, Blocks, Part
 from plsdof.large.factors import Factor, factor_of_block, merge_factors, standardized_factor
 from plsdof.large.moments import block_sums, gram_from_sums, merge_sums
 from plsdof.large.rows import Change, Mask, RowBlocks, changed
-from plsdof.selection._fold_fits import FoldFit
 from plsdof.selection.cross_validation import CrossValidation, collected
-from plsdof.selection.folds import LEAVE_ONE_OUT, Fold, Integers, make_folds
+from plsdof.selection.folds import LEAVE_ONE_OUT, Fold, FoldFit, Integers, make_folds
 
 # Moments of folds, and predictions, that are held in memory at once: 1 GB each.
 _MOST_NUMBERS = 2**27

@@ -37,10 +37,10 @@ from plsdof._core.inputs import (
 )
 from plsdof._core.work import Outcome, run_each, threads_for
 from plsdof.errors import InvalidInputError, NotAvailableError
-from plsdof.selection._fold_fits import FoldFit, FoldProblem
+from plsdof.selection._fold_fits import FoldProblem
 from plsdof.selection._fold_moments import fits_from_moments
 from plsdof.selection._fold_products import fits_from_kernel, fits_from_products
-from plsdof.selection.folds import Fold, Integers, group_codes, make_folds
+from plsdof.selection.folds import Fold, FoldFit, Integers, group_codes, make_folds
 
 if TYPE_CHECKING:
     from pandas import DataFrame
