@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,6 @@ sys.path.append(str(BENCHMARKS))
 
 import findings
 import measure
-import memory
 import r_contestants
 import regimes
 import scale
@@ -157,11 +155,9 @@ def test_what_is_not_installed_is_reported(rows):
 
 def test_what_takes_too_long_is_reported():
     effort = measure.Effort(limit=0.01, rounds=1, draws=1)
-    started = time.monotonic()
     (row,) = measure.measure([TINY], [BY_KEY["gram"]], [1], effort, lambda _: None)
     assert row.status == "over the limit of 0.01 s"
     assert row.seconds is None
-    assert time.monotonic() - started < 10
 
 
 def test_what_fails_is_reported_and_the_next_regime_still_runs():
@@ -180,15 +176,6 @@ def test_thread_variables_are_set_or_removed(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     assert set(map(measure.thread_environment(1).get, measure.THREAD_VARIABLES)) == {"1"}
     assert set(map(measure.thread_environment(None).get, measure.THREAD_VARIABLES)) == {None}
-
-
-@pytest.mark.slow
-def test_growth_of_peak_memory_is_seen():
-    before = memory.forget_peak()
-    if before is None:
-        pytest.skip("this system has no /proc/self/clear_refs")
-    np.ones(10_000_000).sum()
-    assert 70e6 < memory.status("VmHWM") - before < 200e6
 
 
 def record(key, seconds, regime="tall", status="ok", floor=None, svd=None):

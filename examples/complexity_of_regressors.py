@@ -25,9 +25,8 @@ from sklearn.preprocessing import SplineTransformer, StandardScaler
 from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
 
-from plsdof.complexity.regressors import degrees_of_freedom
+from plsdof import PLSRegressor, degrees_of_freedom
 from plsdof.datasets import load_ozone
-from plsdof.estimators.linear import PLSRegressor
 
 X, y = load_ozone(return_X_y=True)
 

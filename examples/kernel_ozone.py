@@ -11,8 +11,8 @@ import numpy as np
 
 from plsdof import cross_validate, pls_path
 from plsdof.datasets import load_ozone
-from plsdof.inference.intervals import prediction_interval
-from plsdof.variants.kernel import kernel_pls_path, select_kernel
+from plsdof.inference import prediction_interval
+from plsdof.variants import kernel_pls_path, select_kernel
 
 # %%
 # 203 days, 12 predictors. Linear PLS and kernel PLS, both chosen by BIC:

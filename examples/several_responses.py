@@ -10,9 +10,8 @@ Freedom, so their prices can be compared.
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_linnerud
 
-from plsdof.estimators.linear import PLSRegressor
-from plsdof.estimators.several import PLS2Regressor
-from plsdof.variants.several_responses import pls2_path, pls_paths
+from plsdof import PLS2Regressor, PLSRegressor
+from plsdof.variants import pls2_path, pls_paths
 
 # %%
 # Twenty men of a fitness club: weight, waist and pulse from three exercises.

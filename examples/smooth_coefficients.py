@@ -10,8 +10,8 @@ import matplotlib.pyplot as plt
 
 from plsdof import pls_path
 from plsdof.datasets import load_gasoline
-from plsdof.inference.intervals import simultaneous_band
-from plsdof.variants.penalized import penalized_pls_path, select_strength
+from plsdof.inference import simultaneous_band
+from plsdof.variants import penalized_pls_path, select_strength
 
 # %%
 # Sixty gasoline samples, 401 wavelengths, octane number. The joint choice by BIC:

@@ -64,3 +64,24 @@ def test_false_alarms_on_new_rows_are_near_the_level(log_normal):
     # Standard errors are about 0.4 %.
     assert 0.03 <= np.mean(alarms["t2"]) <= 0.08
     assert 0.03 <= np.mean(alarms["q"]) <= 0.08
+
+
+def test_a_row_far_from_all_others_does_not_hide_behind_its_own_limit():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(60, 3)) @ rng.normal(size=(3, 20)) + 0.3 * rng.normal(size=(60, 20))
+    y = X[:, 0] + 0.1 * rng.normal(size=60)
+    clean = left_out_rows(pls_path(X, y, 3), 3)
+    assert clean.outlying("q") == clean.outlying("t2") == 0
+    X[7, 5:9] += [8.0, -8.0, 8.0, -8.0]
+    path = pls_path(X, y, 3)
+    found = left_out_rows(path, 3)
+    assert found.outlying("q") == 1
+    limit = found.limit("q", 0.95)
+    assert "1 row far from them left out" in limit.message
+    # Among the other rows the limit is an ordinary one.
+    others = np.delete(found.q, 7)
+    assert np.mean(others > limit.value) < 0.1
+    assert limit.value < 2.0 * np.quantile(others, 0.95)
+    flagged = q_residuals(path, 3, X, left_out=found)
+    assert flagged.flags[7]
+    assert "far from them" in flagged.message

@@ -5,10 +5,7 @@ import os
 import re
 import signal
 import subprocess
-import sys
-import textwrap
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -459,55 +456,6 @@ def test_folders_must_hold_files_with_the_same_columns(tmp_path, choice):
 
 
 # memory, progress and Ctrl-C, in a process of its own
-
-
-def write_large(file, groups, rows=80_000, p=25):
-    """Write a Parquet file of ``groups`` row groups of 17 MB."""
-    X = np.random.default_rng(0).normal(size=(p, rows))
-    y = X.sum(axis=0) + np.random.default_rng(1).normal(size=rows)
-    part = pyarrow.table([y, *X], names=["y", *(f"x{i}" for i in range(p))])
-    options = {"compression": "none", "use_dictionary": False}
-    with parquet.ParquetWriter(file, part.schema, **options) as writer:
-        for _ in range(groups):
-            writer.write_table(part)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
-def test_a_large_file_is_fitted_in_bounded_memory(tmp_path):
-    small, large = tmp_path / "small.parquet", tmp_path / "large.parquet"
-    write_large(small, 1, rows=1000)
-    write_large(large, 18)
-    size, allowed = large.stat().st_size, 75_000_000
-    assert size > 3.9 * allowed
-    code = textwrap.dedent(
-        """
-        import sys
-        from plsdof.cli import app
-
-        def peak():
-            with open("/proc/self/status") as status:
-                return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
-
-        peaks = []
-        for file in sys.argv[1:3]:
-            options = ["-r", "y", "--streamed", "--quiet", "--model", sys.argv[3]]
-            app(["fit", file, *options], standalone_mode=False)
-            peaks.append(peak())
-        print(*peaks)
-        """
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, small, large, tmp_path / "model.json"],
-        capture_output=True,
-        env=environment(),
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    before, after = (1024 * int(peak) for peak in done.stdout.split())
-    assert after - before < allowed
-    assert (tmp_path / "model.json").exists()
 
 
 def large_folder(folder, files=40):

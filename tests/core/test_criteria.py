@@ -1,10 +1,13 @@
 """Criteria and rules of choice."""
 
+import inspect
+import re
+
 import numpy as np
 import pytest
 from _helpers.problems import make_problem
 
-from plsdof import pcr_path, pls_path
+from plsdof import Path, pcr_path, pls_path
 from plsdof._core import criteria
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.estimators.linear import PCRegressor
@@ -220,3 +223,9 @@ def test_principal_components_are_chosen_by_the_global_minimum():
     assert path.select().rule == "global-minimum"
     assert path.select().n_components == PCRegressor(scale=False).fit(X, y).n_components_ >= 4
     assert path.select(rule="first-minimum").n_components == 0
+
+
+def test_one_docstring_names_every_criterion():
+    """Others refer to it, so that a new criterion is documented once."""
+    named = set(re.findall(r'"(\w+)"', inspect.getdoc(Path.criterion).partition("dof :")[0]))
+    assert named == set(criteria.CRITERIA)

@@ -202,3 +202,10 @@ def test_a_comparison_of_nothing_is_refused():
     X, y = make_problem(30, 5)
     with pytest.raises(InvalidInputError, match="methods must be a list of names"):
         compare_paths(X, y, ())
+
+
+def test_a_response_that_does_not_vary_has_no_component_and_the_warning_is_a_sentence():
+    X, _ = make_problem(20, 4, seed=0)
+    with pytest.warns(RankExhaustedWarning, match="^No component supported: y does not vary"):
+        path = pls_path(X, np.ones(20))
+    assert len(path.dof) == 1

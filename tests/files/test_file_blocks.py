@@ -1,9 +1,7 @@
 """CSV and Parquet files read block by block."""
 
 import operator
-import subprocess
 import sys
-import textwrap
 
 import numpy as np
 import pytest
@@ -460,41 +458,3 @@ def test_the_missing_package_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtraError, match=r"plsdof\[large\]"):
         file_blocks(tmp_path / "data.parquet", "y")
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is measured through /proc")
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_memory_stays_bounded_whatever_the_size_of_the_file(tmp_path, kind):
-    """About 300 MB of numbers, all rows in one row group, in a fresh process."""
-    n, p = 600_000, 60
-    file = tmp_path / f"large.{kind}"
-    if kind == "csv":
-        line = ",".join(["0.1", "1.5", "-2.25", "1e3"] * (p // 4)) + "\n"
-        other = ",".join(["0.2", "2.5", "-1.25", "2e3"] * (p // 4)) + "\n"
-        with file.open("w") as handle:
-            handle.write(",".join(["y", *(f"x{j}" for j in range(1, p))]) + "\n")
-            handle.writelines((line + other) * 1000 for _ in range(n // 2000))
-    else:
-        values = np.random.default_rng(0).normal(size=n)
-        columns = {"y": values, **{f"x{j}": np.roll(values, j) for j in range(1, p)}}
-        write_parquet(file, columns, row_group_size=n, use_dictionary=False, compression="none")
-    program = f"""
-        import pyarrow.csv
-        import pyarrow.parquet
-        from plsdof.large.block_gram import block_gram
-        from plsdof.files.blocks import file_blocks
-
-        def peak():
-            with open("/proc/self/status") as status:
-                return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
-
-        before = peak()
-        gram = block_gram(file_blocks({str(file)!r}, "y"))
-        assert gram.units.n == {n}
-        print((peak() - before) / 1024)
-    """
-    run = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=True
-    )
-    assert float(run.stdout) < 220

@@ -1,9 +1,6 @@
 """Arrays read block by block."""
 
 import operator
-import subprocess
-import sys
-import textwrap
 import threading
 
 import numpy as np
@@ -303,38 +300,3 @@ def test_progress_is_shown_on_stderr_if_asked_for(capsys, monkeypatch):
     assert "Reading rows" in shown.err
     assert shown.out == ""
     assert result.n_rows == 6
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is measured through /proc")
-@pytest.mark.parametrize("axis", [0, 1])
-def test_memory_stays_bounded_whatever_the_size_of_the_map(tmp_path, axis):
-    """400 MB of zeros on disk (a sparse file), in a fresh process."""
-    shape = (500_000, 100) if axis == 0 else (100, 500_000)
-    file = tmp_path / "large.dat"
-    with file.open("wb") as handle:
-        handle.truncate(8 * shape[0] * shape[1])
-    program = f"""
-        import warnings
-        import numpy as np
-        from plsdof.large.block_gram import block_gram
-        from plsdof.large.blocks import open_blocks
-
-        def peak():
-            with open("/proc/self/status") as status:
-                return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
-
-        warnings.simplefilter("ignore")
-        X = np.memmap({str(file)!r}, dtype=float, mode="r", shape={shape})
-        y = np.arange({shape[0]}.0)
-        before = peak()
-        block_gram(open_blocks(X, y))
-        print((peak() - before) / 1024)
-    """
-    run = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert float(run.stdout) < 150

@@ -512,6 +512,9 @@ def test_the_summary_lists_every_check_and_erratum(everything):
     for check in everything.checks:
         assert f"| {check.name} |" in text
     assert "vv'S / (v'Sv)" in text
+    pictures = re.findall(r"!\[Figure \d\]\((\S+)\)", text)
+    assert len(pictures) == 8
+    assert all((everything.out / picture).is_file() for picture in pictures)
     checks = text.partition("## Appendix")[0].splitlines()
     tables = [line for line in checks if line.startswith("| fig")]
     assert {line.replace("\\|", "").count("|") for line in tables} == {8}

@@ -210,7 +210,7 @@ def test_distances_and_their_flags_are_those_of_the_library(spectra):
     X, y = spectra
     model = PLSRegressor(3).fit(X, y)
     display = DistanceDisplay.from_estimator(model, names=[f"s{i}" for i in range(40)])
-    t2, q = hotelling_t2(model.path_, 3), q_residuals(model.path_, 3, limit="moments")
+    t2, q = hotelling_t2(model.path_, 3), q_residuals(model.path_, 3, limit="cross-validated")
     beyond = t2.flags | q.flags
     np.testing.assert_array_equal(drawn(display.beyond_), [t2.values[beyond], q.values[beyond]])
     np.testing.assert_array_equal(drawn(display.points_), [t2.values[~beyond], q.values[~beyond]])

@@ -28,11 +28,16 @@ from plsdof import (
     pls_path,
     ridge_path,
 )
-from plsdof.chemometrics import explained_variance
+from plsdof.chemometrics import TestSet, explained_variance
 from plsdof.chemometrics.rows import outliers
 from plsdof.datasets import load_ozone, make_spectra
 from plsdof.errors import InvalidInputError, MissingExtraError
-from plsdof.inference.intervals import coefficient_inference, noise_interval, simultaneous_band
+from plsdof.inference.intervals import (
+    coefficient_inference,
+    noise_interval,
+    prediction_interval,
+    simultaneous_band,
+)
 from plsdof.report import write_report
 from plsdof.report._subject import rounded, shown
 from plsdof.report.document import as_embedded_json, only_scatter
@@ -187,7 +192,7 @@ def test_details_of_a_model_are_those_of_the_library(ozone, ozone_page, m):
     np.testing.assert_allclose(wide, band.upper * deviation, rtol=2e-3)
     interval = noise_interval(path, m)
     close([one["sigma_low"], one["sigma_high"]], np.sqrt([interval.lower[0], interval.upper[0]]))
-    table = outliers(path, m, y, q_limit="moments")
+    table = outliers(path, m, y, q_limit="cross-validated")
     for kind, diagnostic in table.diagnostics.items():
         close(one["rows"][kind], diagnostic.values)
         close([one["rows"]["limits"][kind]], [diagnostic.limit])
@@ -208,7 +213,7 @@ def test_strongest_coefficients_lead_by_their_statistic(ozone, ozone_page):
 
 def test_flags_of_rows_are_the_bits_of_the_diagnostics(ozone, ozone_page):
     X, y = ozone
-    table = outliers(pls_path(X, y), 2, y, q_limit="moments")
+    table = outliers(pls_path(X, y), 2, y, q_limit="cross-validated")
     expected = sum(
         (1 << bit) * diagnostic.flags.astype(int)
         for bit, diagnostic in enumerate(table.diagnostics.values())
@@ -250,14 +255,115 @@ def test_intervals_of_single_coefficients_are_not_called_a_band(tmp_path, ozone_
     assert "Dark: 90 % intervals, one wavelength at a time. Light: 90 % band, for all" in words
 
 
-def test_the_page_names_the_limit_of_q(ozone_page):
-    assert "from its mean and variance over these rows (limit “moments”)" in ozone_page.words()
+def test_the_page_says_where_the_limit_of_q_comes_from(tmp_path, ozone, ozone_page, monkeypatch):
+    assert "The limit of Q comes from rows left out in ten folds" in ozone_page.words()
+    # Where ten more fits of every model would take long, from the rows of the fit.
+    monkeypatch.setattr("plsdof.report._subject._MOST_WORK_OF_FOLDS", 0)
+    X, y = ozone
+    path = pls_path(X, y, 3)
+    page = report(tmp_path, path, path.select("bic"), X=X, y=y)
+    assert "That of Q comes from its mean and variance over these rows." in page.words()
+    limit = outliers(path, 2, y, q_limit="moments").q.limit
+    close([page.data["details"][2]["rows"]["limits"]["q"]], [limit])
+
+
+@pytest.fixture(scope="module")
+def average_page(ozone, tmp_path_factory, plotly):
+    X, y = ozone
+    path = pls_path(X[10:], y[10:], 6)
+    test = TestSet(
+        source="",
+        X=X[:10].to_numpy(),
+        observed=y[:10].to_numpy(),
+        predicted=path.average().predict(X[:10]),
+        row_numbers=np.arange(1, 11),
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(document, "plotly_script", lambda: plotly)
+        page = report(
+            tmp_path_factory.mktemp("average"),
+            path,
+            path.average().selection,
+            X=X[10:],
+            y=y[10:],
+            cv=cross_validate(X[10:], y[10:], max_components=6),
+            test=test,
+        )
+    return path.average(), page
+
+
+def test_an_average_is_the_chosen_model_and_comes_after_all_others(average_page):
+    average, page = average_page
+    data = page.data
+    assert data["chosen"] == data["average"] == 7
+    assert len(data["details"]) == 8
+    assert data["heaviest"] == average.selection.index
+    models = data["models"]
+    assert models["words"][-1] == "average of all models"
+    for name, value in (
+        ("parameter", average.n_components),
+        ("dof", average.dof),
+        ("rss", average.rss),
+        ("sigma", average.noise_std),
+        ("loo_rmse", average.path.leave_one_out().rmse[0]),
+    ):
+        close([models[name][-1]], [value])
+    # Neither a criterion nor cross-validation judges an average.
+    assert models["score"][-1] is None
+    assert models["cv_error"][-1] is None
+    assert f"All models of PLS were averaged: {average.selection.message}" in page.words()
+    for where, text in page.numbers:
+        value = page.number(where)
+        assert text == "not defined" if value is None else float(text) == value
+
+
+def test_details_of_an_average_are_its_own(average_page, ozone):
+    (average, page), (X, _) = average_page, ozone
+    one = page.data["details"][-1]
+    inference = coefficient_inference(average.path, 0)
+    deviation = X[10:].std().to_numpy()
+    close(one["coef"], average.coef * deviation)
+    close(one["lower"], inference.lower * deviation)
+    interval = noise_interval(average.path, 0)
+    close([one["sigma_low"], one["sigma_high"]], np.sqrt([interval.lower[0], interval.upper[0]]))
+    close(one["rows"]["fitted"], average.fitted)
+    close(one["rows"]["leverage"], average.path.leverage(0))
+    close(one["test"], average.predict(X[:10]))
+    bars = prediction_interval(average.path, 0, X[:10])
+    close(page.data["test"]["lower"], bars.lower)
+    # What needs components comes from the model with most weight, and the page says so.
+    heaviest = page.data["details"][average.selection.index]
+    assert one["rows"]["t2"] == heaviest["rows"]["t2"]
+    assert one["vip"] == heaviest["vip"]
+    assert "An average has no components of its own" in page.words()
+
+
+def test_an_estimator_that_averages_is_shown_as_an_average(tmp_path, ozone):
+    X, y = ozone
+    model = PLSRegressor("average", max_components=4).fit(X, y)
+    page = report(tmp_path, model, X=X, y=y)
+    close([page.data["models"]["dof"][-1]], [model.average_.dof])
+    assert page.data["chosen"] == 5
+
+
+def test_the_covariance_of_robust_intervals_reaches_the_page(tmp_path, ozone):
+    X, y = ozone
+    path = pls_path(X, y, 3)
+    page = report(tmp_path, path, path.select("bic"), X=X, y=y, covariance="hc3")
+    one, deviation = page.data["details"][2], X.std().to_numpy()
+    robust = coefficient_inference(path, 2, covariance="hc3")
+    close(one["lower"], robust.lower * deviation)
+    assert one["assumes"] == robust.assumptions
+    assert not np.allclose(robust.lower, coefficient_inference(path, 2).lower, rtol=0.01)
+    with pytest.raises(InvalidInputError, match="covariance must be one of"):
+        report(tmp_path, path, path.select("bic"), X=X, y=y, covariance="hc9")
 
 
 def test_flagged_rows_beyond_the_listed_ones_are_counted(ozone, ozone_page):
     X, y = ozone
     rows = ozone_page.data["details"][2]["rows"]
-    flagged = np.count_nonzero(outliers(pls_path(X, y), 2, y, q_limit="moments").n_flags)
+    table = outliers(pls_path(X, y), 2, y, q_limit="cross-validated")
+    flagged = np.count_nonzero(table.n_flags)
     assert rows["flagged"] == flagged
     assert len(rows["suspects"]) == 10
     assert f" and {flagged - 5} more (see “Unusual rows”); row 1 is the first" in ozone_page.words()

@@ -95,10 +95,35 @@ def test_names_and_shapes_of_the_estimator():
     assert PLS2Regressor(2).fit(X, Y[:, 0]).predict_interval(X).shape == (30, 2)
 
 
+def test_an_average_has_intervals_with_its_weights_held_fixed():
+    X, Y = two_responses()
+    path = pls2_path(X, Y)
+    average = path.average()
+    assert np.count_nonzero(average.weights) > 1
+    step, noise = 1e-5, average.noise_covariance()
+    np.testing.assert_allclose(np.diagonal(noise), average.noise_variance)
+    # Central differences of the coefficients of the first response, all of Y moved one by one.
+    moved = np.empty((*average.coef.shape, *Y.shape))
+    for i, j in np.ndindex(Y.shape):
+        move = np.zeros_like(Y)
+        move[i, j] = step
+        up, down = (pls2_path(X, Y + one).coef for one in (move, -move))
+        moved[:, :, i, j] = np.tensordot(average.weights, up - down, axes=1) / (2 * step)
+    variance = np.einsum("pqij,jk,pqik->pq", moved, noise, moved)
+    np.testing.assert_allclose(average.coef_std_error() ** 2, variance, rtol=1e-4)
+    model = PLS2Regressor("average").fit(X, Y)
+    np.testing.assert_allclose(model.predict_interval(X).mean(axis=2), average.predict(X))
+    np.testing.assert_allclose(
+        model.conf_int(), average.coef_interval().transpose(1, 0, 2), rtol=1e-6
+    )
+    narrow, wide = (average.prediction_interval(X, kind=one) for one in ("mean", "observation"))
+    assert np.all(np.ptp(narrow, axis=2) < np.ptp(wide, axis=2))
+
+
 def test_what_has_no_intervals_says_why():
     X, Y = two_responses()
-    with pytest.raises(NotAvailableError, match="average of PLS2"):
-        PLS2Regressor("average").fit(X, Y).predict_interval(X)
+    with pytest.raises(NotAvailableError, match="this is an average"):
+        PLS2Regressor("average").fit(X, Y).vip()
     with pytest.raises(NotAvailableError, match="without components"):
         pls2_path(X, Y, 2).vip(0)
     with pytest.raises(InvalidInputError, match="kind"):

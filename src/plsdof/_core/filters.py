@@ -116,6 +116,7 @@ class PLSFilter(Filter):
     loadings: Array
 
 
+@np.errstate(invalid="ignore", over="ignore")
 def pls_filter(spectrum: Spectrum, max_components: int | None = None) -> PLSFilter:
     """Partial Least Squares, 0..M components.
 
@@ -145,8 +146,7 @@ def pls_filter(spectrum: Spectrum, max_components: int | None = None) -> PLSFilt
     # From nodes back to the directions that share them.
     member = nodes.member
     factors, residuals = (part[0].take(member, axis=1) for part in (run.factors, run.residuals))
-    with np.errstate(invalid="ignore", over="ignore"):
-        turned = _turning(spectrum, factors, residuals)
+    turned = _turning(spectrum, factors, residuals)
     # Errors: what the copies disagree about, what turned directions change, ...
     coef_error = _coef_error(run, copies, turned.coef * largest / norm)
     trace_error = _deviation(sums.squares, spectrum.n + sums.squares[0])
@@ -366,9 +366,8 @@ def _running_leverage(run: Bidiagonalization, excited: npt.NDArray[np.bool_]) ->
 
 
 def _trace(run: Bidiagonalization, h: Array, multiplicity: Array) -> Array:
-    with np.errstate(invalid="ignore", over="ignore"):
-        weighted = (1.0 - run.residuals) * multiplicity + 2.0 * run.residuals * h
-        return np.asarray(1.0 + weighted.sum(axis=2))
+    weighted = (1.0 - run.residuals) * multiplicity + 2.0 * run.residuals * h
+    return np.asarray(1.0 + weighted.sum(axis=2))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -386,19 +385,18 @@ class _Traces:
 
 def _traces(inner: Array, outer: Array, nodes: Nodes, spectrum: Spectrum) -> _Traces:
     counted, weights = spectrum.counted, nodes.outer.weights
-    with np.errstate(invalid="ignore", over="ignore"):
-        factors = np.vecdot(1.0 - outer, weights)
-        squares = np.vecdot(inner**2, nodes.multiplicity) + np.vecdot(outer**2, weights)
-        squares += spectrum.residual_dimension
-        std_error = np.zeros(inner.shape[1])
-        if counted is not None:
-            # Estimates are more than plain weighted sums.
-            f = 1.0 - outer[0, :, : len(counted.weights)]
-            estimate, std_error = counted.total(f)
-            factors = factors + (estimate - np.vecdot(f, counted.weights))
-            explained = f * (2.0 - f)
-            squares -= counted.total(explained)[0] - np.vecdot(explained, counted.weights)
-            squares += counted.dimension - weights.sum() - nodes.multiplicity.sum()
+    factors = np.vecdot(1.0 - outer, weights)
+    squares = np.vecdot(inner**2, nodes.multiplicity) + np.vecdot(outer**2, weights)
+    squares += spectrum.residual_dimension
+    std_error = np.zeros(inner.shape[1])
+    if counted is not None:
+        # Estimates are more than plain weighted sums.
+        f = 1.0 - outer[0, :, : len(counted.weights)]
+        estimate, std_error = counted.total(f)
+        factors = factors + (estimate - np.vecdot(f, counted.weights))
+        explained = f * (2.0 - f)
+        squares -= counted.total(explained)[0] - np.vecdot(explained, counted.weights)
+        squares += counted.dimension - weights.sum() - nodes.multiplicity.sum()
     return _Traces(factors=factors, squares=squares, std_error=std_error)
 
 
@@ -409,35 +407,32 @@ def _with_rounding(std_error: Array, error: Array) -> Array:
 
 def _deviation(values: Array, size: Array) -> Array:
     """Return how far the copies of (1 + copies, K) values are apart, and their rounding, (K,)."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        return np.asarray(_SAFETY * (np.abs(values[1:] - values[0]).max(axis=0) + _EPS * size))
+    return np.asarray(_SAFETY * (np.abs(values[1:] - values[0]).max(axis=0) + _EPS * size))
 
 
 def _size_of_dof(run: Bidiagonalization, h: Array, nodes: Nodes) -> Array:
     """Return the sum of the absolute values that the Degrees of Freedom add up, (K,)."""
     # Rounding is relative to the terms, which may cancel, not to their sum.
     phi = np.abs(run.residuals[0])
-    with np.errstate(invalid="ignore", over="ignore"):
-        size = 1.0 + (nodes.multiplicity + phi * (1 + 2 * h[0])).sum(axis=1)
+    size = 1.0 + (nodes.multiplicity + phi * (1 + 2 * h[0])).sum(axis=1)
     return np.asarray(size + np.abs(nodes.outer.weights).sum())
 
 
 def _coef_error(run: Bidiagonalization, copies: Copies, turned: Array) -> Array:
     """Return how far the coefficients f z / S of the copies are apart, relative, (K,)."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        # Signs and turns of the copies do not matter: compare in the data's directions.
-        rotated = run.factors * (copies.unturned / np.sqrt(copies.eigenvalues))[:, None]
-        deviation = np.linalg.norm(rotated[1:] - rotated[0], axis=2).max(axis=0)
-        size = np.linalg.norm(rotated[0], axis=1)
+    # Signs and turns of the copies do not matter: compare in the data's directions.
+    rotated = run.factors * (copies.unturned / np.sqrt(copies.eigenvalues))[:, None]
+    apart = rotated[1:] - rotated[0]
+    deviation = np.sqrt(np.vecdot(apart, apart).max(axis=0))
+    size = np.sqrt(np.vecdot(rotated[0], rotated[0]))
     return np.asarray(_SAFETY * _relative(deviation + turned, size))
 
 
 def _rss_error(run: Bidiagonalization, copies: Copies, turned: Array, spectrum: Spectrum) -> Array:
     """Return how far the residual sums of squares of the copies are apart, (K,)."""
     z = float(np.linalg.norm(spectrum.z)) * copies.unturned[:, None]
-    with np.errstate(invalid="ignore", over="ignore"):
-        sums = spectrum.rss(run.factors, run.residuals, z)
-        deviation = np.abs(sums[1:] - sums[0]).max(axis=0)
+    sums = spectrum.rss(run.factors, run.residuals, z)
+    deviation = np.abs(sums[1:] - sums[0]).max(axis=0)
     return np.asarray(_SAFETY * (deviation + turned + _rounding_of_rss(spectrum, sums[0])))
 
 
@@ -465,17 +460,16 @@ def _missed(
         delta phi_i = sum_{j <= m} (outside / |z|^2) (s_j / c_j) t_ij / z_i.
     """
     share = spectrum.outside / (float(spectrum.z @ spectrum.z) or 1.0)
-    with np.errstate(invalid="ignore", over="ignore"):
-        # One number per component: how much of y outside may have gone along it.
-        change = share * (phi[:-1] - phi[1:]) / run.loadings[0]
-        # t_ij / z_i, zero for nodes that y does not excite.
-        scores = np.where(
-            nodes.excited, run.scores[0] / np.where(nodes.excited, nodes.level_z, 1.0), 0.0
-        )
-        moved = np.zeros_like(h)
-        np.cumsum(change[:, None] * scores, axis=0, out=moved[1:])
-        # phi enters the trace with the multiplicity and twice the leverage.
-        beside = np.abs(moved) * (nodes.multiplicity + 2.0 * h)
+    # One number per component: how much of y outside may have gone along it.
+    change = share * (phi[:-1] - phi[1:]) / run.loadings[0]
+    # t_ij / z_i, zero for nodes that y does not excite.
+    scores = np.where(
+        nodes.excited, run.scores[0] / np.where(nodes.excited, nodes.level_z, 1.0), 0.0
+    )
+    moved = np.zeros_like(h)
+    np.cumsum(change[:, None] * scores, axis=0, out=moved[1:])
+    # phi enters the trace with the multiplicity and twice the leverage.
+    beside = np.abs(moved) * (nodes.multiplicity + 2.0 * h)
     return np.asarray(spectrum.unresolved * np.abs(1.0 - phi) + beside.sum(axis=1))
 
 
@@ -493,9 +487,8 @@ def _missed_coef(run: Bidiagonalization, phi: Array, nodes: Nodes, spectrum: Spe
 
 def _supported(dof: Array, error: Array, coef_error: Array) -> int:
     """Return the last model size before the first one that is too uncertain."""
-    with np.errstate(invalid="ignore"):
-        bad = ~(error <= SUPPORTED_ERROR * np.maximum(1.0, np.abs(dof)))
-        bad |= ~(coef_error <= SUPPORTED_COEF_ERROR)
+    bad = ~(error <= SUPPORTED_ERROR * np.maximum(1.0, np.abs(dof)))
+    bad |= ~(coef_error <= SUPPORTED_COEF_ERROR)
     return int(np.argmax(bad)) - 1 if bad.any() else len(dof) - 1
 
 

@@ -80,12 +80,15 @@ def first_accurate(routes: Iterator[PathType], asked: int | None) -> PathType:
 
 def is_accurate(path: Path, asked: int | None) -> bool:
     """Whether the a-posteriori check supports a path that was made with less than full accuracy."""
-    complete = path.spectrum.unresolved == 0 or (asked is not None and len(path.dof) > asked)
+    everything = path.spectrum.unresolved == 0
+    complete = everything or (asked is not None and len(path.dof) > asked)
+    # Nobody finds a component beyond the largest rank there can be.
+    ended = bool(path.message) and not (everything and len(path.dof) - 1 == path.spectrum.rank)
     # A model that interpolates leaves rounding; its digits are not worth a decomposition.
     negligible = _NEGLIGIBLE_RSS * path.spectrum.total
     return bool(
         complete
-        and not path.message
+        and not ended
         and not np.any(path.dof_error > _AUTO_DOF_ERROR * np.maximum(1.0, np.abs(path.dof)))
         and np.all(path.coef_error <= _AUTO_COEF_ERROR)
         and np.all(path.rss_error <= _AUTO_RSS_ERROR * np.maximum(path.rss, negligible))
@@ -569,8 +572,8 @@ def report_end(path: Ended, strict: bool, asked: int | None) -> None:
     size = len(path.dof) - 1
     if not path.message or (asked is None and size > 0):
         return
-    wanted = "components" if asked is None else f"{asked} components"
-    text = f"{wanted} asked for, {size} supported: {path.message}"
+    wanted = "No component" if asked is None else f"{asked} components asked for, {size}"
+    text = f"{wanted} supported: {path.message}"
     if strict:
         raise RankExhaustedError(text)
     warn_caller(text, RankExhaustedWarning)

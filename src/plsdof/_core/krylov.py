@@ -153,17 +153,17 @@ def golub_kahan(
         W[:, 0] = gradient / first_gamma
         beta = np.zeros((batch, 1))
         for j in range(steps):
-            t = S * W[:, j]
+            t = np.multiply(S, W[:, j], out=T[:, j])
             if j:
                 t -= beta * T[:, j - 1]
                 _orthogonalize(t, T[:, :j], inner_weight)
             alpha = _norm(t, inner_weight)
-            t = np.divide(t, alpha, out=T[:, j])
-            w = S * t
+            t /= alpha
+            w = np.multiply(S, t, out=W[:, j + 1])
             w -= alpha * W[:, j]
             _orthogonalize(w, W[:, : j + 1], inner_weight)
             beta = _norm(w, inner_weight)
-            np.divide(w, beta, out=W[:, j + 1])
+            w /= beta
             bidiagonal += alpha, beta
         entries = np.concatenate([*bidiagonal, np.empty((batch, 0))], axis=1)
         alphas, betas = entries[:, 0::2], entries[:, 1::2]
@@ -301,16 +301,15 @@ def slopes_at_zero(run: Bidiagonalization) -> Array:
 
 def _steps_made(alphas: Array, betas: Array) -> int:
     """Return the number of steps before a zero on the bidiagonal ends the recursion."""
-    usable = np.all(alphas > 0, axis=0)
-    usable[1:] &= np.all(betas[:, :-1] > 0, axis=0)
+    usable: Mask = np.asarray((alphas > 0).all(axis=0))
+    usable[1:] &= (betas[:, :-1] > 0).all(axis=0)
     return int(np.argmin(usable)) if not usable.all() else len(usable)
 
 
 def _norm(v: Array, inner_weight: Array | None) -> Array:
     """Norm over the excited nodes, shape (B, 1)."""
-    weighted = v if inner_weight is None else v * inner_weight
-    norm: Array = np.sqrt(np.vecdot(weighted, v))
-    return norm[:, None]
+    squares: Array = np.vecdot(v if inner_weight is None else v * inner_weight, v)[:, None]
+    return np.sqrt(squares, out=squares)
 
 
 def _orthogonalize(v: Array, basis: Array, inner_weight: Array | None) -> None:
@@ -423,18 +422,22 @@ def distinct_nodes(spectrum: Spectrum) -> Nodes:
     unit = spectrum.eigenvalues[0] if len(spectrum.eigenvalues) else 1.0
     norm = float(np.linalg.norm(spectrum.z)) or 1.0
     # What stands for several directions is carried twice, with unequal shares of z^2.
-    copies = 1 + (spectrum.multiplicity > 1)
-    node = np.repeat(np.arange(len(copies)), copies)
-    member = np.cumsum(copies) - copies
+    multiplicity = spectrum.multiplicity
+    twice = multiplicity > 1
+    copies = 1 + twice
+    node = member = np.arange(len(copies))
+    if several := bool(twice.any()):
+        node, member = np.repeat(node, copies), np.cumsum(copies) - copies
     lam, lam_error = spectrum.eigenvalues[node] / unit, spectrum.eigenvalue_error[node] / unit
     z = spectrum.z[node] / norm
-    z[copies[node] > 1] *= np.sqrt(_LARGER_SHARE)
-    z[member[copies > 1] + 1] *= np.sqrt(1.0 / _LARGER_SHARE - 1.0)
+    if several:
+        z[copies[node] > 1] *= np.sqrt(_LARGER_SHARE)
+        z[member[twice] + 1] *= np.sqrt(1.0 / _LARGER_SHARE - 1.0)
     z_error = spectrum.z_error[node] / norm
     # Groups: nodes that differ from the next by no more than their errors.
     starts = np.ones(len(lam), dtype=bool)
     starts[1:] = lam[:-1] - lam[1:] > _RESOLUTION * (lam_error[:-1] + lam_error[1:])
-    group = np.cumsum(starts) - 1
+    group = starts.cumsum() - 1
     size = np.bincount(group)[group]
     group_z = _over_groups(z, group)
     # Directions with close eigenvalues are mixed; where they are hardly told apart, what a
@@ -444,7 +447,7 @@ def distinct_nodes(spectrum: Spectrum) -> Nodes:
     mixing *= spectrum.computed_basis * (group[neighbour] != group[:, None])
     root = np.sqrt(lam) if spectrum.side == "features" else np.ones_like(lam)
     brought_in = np.where(np.abs(mixing) < _MIXED, mixing, 0.0) * (root * z)[neighbour]
-    doubt = z_error + np.sqrt(np.sum(brought_in**2, axis=1)) / root
+    doubt = z_error + np.sqrt(np.vecdot(brought_in, brought_in)) / root
     excited = group_z > _RESOLUTION * _over_groups(doubt, group)
     level_z = np.where(size > 1, group_z / np.sqrt(size), z)
     given = spectrum.z / norm
@@ -464,7 +467,7 @@ def distinct_nodes(spectrum: Spectrum) -> Nodes:
         level_eigenvalues=lam[starts][group],
         level_z=level_z,
         excited=excited,
-        multiplicity=spectrum.multiplicity[node] / copies[node],
+        multiplicity=multiplicity[node] / copies[node],
         member=member,
         share=share,
         computed=spectrum.computed_basis,
@@ -533,7 +536,7 @@ def perturbed_copies(nodes: Nodes, copies: int) -> Copies:
     turned = np.broadcast_to(rotated, lam.shape)
     if nodes.group[-1:].sum() + 1 < len(nodes.group):
         turned = _reflected(turned, signs.mirrors, nodes)
-    turned = turned + np.sum(signs.turns * (nodes.mixing * rotated[nodes.neighbour]), axis=2)
+    turned = turned + np.vecdot(signs.turns, nodes.mixing * rotated[nodes.neighbour])
     z = turned / root + signs.shifts[1] * nodes.z_error + signs.mirrors * nodes.outside
     lam[0], z[0], unturned[0] = nodes.level_eigenvalues, nodes.level_z, nodes.z
     excited = z != 0
@@ -587,9 +590,14 @@ class _Signs:
 
 @lru_cache(maxsize=4)
 def _shifts(copies: int, c: int) -> Array:
-    """Return a row of zeros, and random signs below."""
+    """Return a row of zeros, and random numbers of order one below."""
     rng = np.random.default_rng(2012)
-    return read_only(np.concatenate([np.zeros((1, c)), rng.choice([-1.0, 1.0], (copies, c))]))
+    return read_only(np.concatenate([np.zeros((1, c)), _uneven(rng, (copies, c))]))
+
+
+def _uneven(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Return random signs times random sizes around one: equal ones could cancel in a sum."""
+    return np.asarray(rng.choice([-1.0, 1.0], shape) * rng.uniform(0.5, 1.5, shape))
 
 
 @lru_cache(maxsize=4)
@@ -597,8 +605,9 @@ def _signs(copies: int, g: int) -> _Signs:
     """Return zeros for the nodes themselves and random signs for their copies."""
     rng = np.random.default_rng(2011)
     shifts = np.zeros((2, 1 + copies, g))
-    shifts[:, 1:] = rng.choice([-1.0, 1.0], (2, copies, g))
-    shifts[0, 1] = 1.0 - 2.0 * (np.arange(g) % 2)  # one copy tells all neighbours apart
+    shifts[:, 1:] = _uneven(rng, (2, copies, g))
+    # One copy tells all neighbours apart.
+    shifts[0, 1] = np.abs(shifts[0, 1]) * (1.0 - 2.0 * (np.arange(g) % 2))
     of_pair = rng.choice([-1.0, 1.0], (copies, g, _NEIGHBOURS + 1))
     neighbour = _neighbours(g)
     here = np.arange(g)[:, None]
@@ -701,22 +710,23 @@ def lanczos(times: Map, start: Array, steps: int) -> Tridiagonalization:
     basis = np.empty((steps, len(start)))
     basis[0] = start / (norm or 1.0)
     diagonal, beside = np.zeros(steps), np.zeros(steps)
-    largest, unit = 0.0, 0.0
+    largest, unit, beta = 0.0, 0.0, 0.0
     for j in range(steps):
-        new = times(basis[j][:, None])[:, 0]
+        last = basis[j]
+        new = times(last[:, None])[:, 0]
         unit = unit or _power_of_two(new)
         new = new / unit
         if j:
-            new -= beside[j - 1] * basis[j - 1]
-        diagonal[j] = basis[j] @ new
-        new -= diagonal[j] * basis[j]
+            new -= beta * basis[j - 1]
+        diagonal[j] = alpha = float(last @ new)
+        new -= alpha * last
         new -= (basis[: j + 1] @ new) @ basis[: j + 1]
-        beside[j] = math.sqrt(new @ new)
-        largest = max(largest, diagonal[j])
-        if j + 1 == steps or beside[j] <= EXHAUSTED * largest:
+        beside[j] = beta = math.sqrt(new @ new)
+        largest = max(largest, alpha)
+        if j + 1 == steps or beta <= EXHAUSTED * largest:
             steps = j + 1
             break
-        basis[j + 1] = new / beside[j]
+        np.divide(new, beta, out=basis[j + 1])
     return Tridiagonalization(
         basis=basis[:steps],
         diagonal=diagonal[:steps] * unit,
@@ -970,21 +980,21 @@ def bidiagonalize(A: Array | DiagonalAndDense, start: Array, steps: int) -> _Bid
         if j:
             t -= beta * T[j - 1]
             t -= (T[:j] @ t) @ T[:j]
-        B[j, j] = math.sqrt(t @ t)
-        largest = max(largest, B[j, j])
-        if B[j, j] <= EXHAUSTED * largest:
+        B[j, j] = alpha = math.sqrt(t @ t)
+        largest = max(largest, alpha)
+        if alpha <= EXHAUSTED * largest:
             steps, beta = j, 0.0
             break
-        T[j] = t / B[j, j]
+        np.divide(t, alpha, out=T[j])
         w = transposed @ T[j]
-        w -= B[j, j] * W[j]
+        w -= alpha * W[j]
         w -= (W[: j + 1] @ w) @ W[: j + 1]
         beta = math.sqrt(w @ w)
         if j + 1 == steps or beta <= EXHAUSTED * largest:
             steps = j + 1
             break
         B[j, j + 1] = beta
-        W[j + 1] = w / beta
+        np.divide(w, beta, out=W[j + 1])
     return _Bidiagonal(
         weights=W[:steps],
         bidiagonal=B[:steps, :steps],

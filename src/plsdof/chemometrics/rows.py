@@ -12,7 +12,7 @@ those of kernel PLS have scores, hence T^2, but no residuals in the predictors.
 """
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,7 @@ import numpy.typing as npt
 from scipy.special import betaincinv, fdtri, gammaincinv, ndtri, stdtrit
 
 from plsdof._core.criteria import Noise
-from plsdof._core.display import data_frame, one_line
+from plsdof._core.display import data_frame, one_line, plural
 from plsdof._core.inputs import (
     Array,
     as_choice,
@@ -44,7 +44,7 @@ from plsdof.chemometrics.diagnostics import (
     times_predictors,
 )
 from plsdof.errors import InvalidInputError, PlsdofWarning
-from plsdof.selection.folds import Fold, make_folds
+from plsdof.selection.folds import Fold, Integers, make_folds
 from plsdof.selection.left_out import left_out_models
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ Q_LIMITS = ("cross-validated", "jackson-mudholkar", "box", "moments")
 _FOLDS = 10
 
 _EPS = float(np.finfo(np.float64).eps)
+# A left-out row beyond so many times the limit of the others at this level is no ordinary one.
+_FAR, _FAR_LEVEL = 2.0, 0.999
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -73,16 +75,53 @@ class LeftOutRows:
     weights: Array
 
     def moments(self, name: str) -> tuple[float, float]:
-        """Return the mean and the variance of "t2" or "q"; a row counts as often as it weighs."""
-        values = self.t2 if name == "t2" else self.q
-        assert values is not None
-        n = float(self.weights.sum())
-        mean = float(self.weights @ values) / n
-        return mean, float(self.weights @ (values - mean) ** 2) / (n - 1.0)
+        """Return the mean and the variance of "t2" or "q"; a row counts as often as it weighs.
+
+        Rows far from all others do not count (`outlying`).
+        """
+        values, rows = self._values(name), self._ordinary(name)
+        return _moments(values[rows], self.weights[rows])
+
+    def outlying(self, name: str) -> int:
+        """Return how many rows are far from all others: they would hide behind their own limit.
+
+        From the largest value down, at most a tenth of the rows, as long as a value is more than
+        twice the limit that the smaller ones give at level 0.999.
+        """
+        return len(self._values(name)) - len(self._ordinary(name))
 
     def limit(self, name: str, level: float) -> Limit:
         """Return the limit of "t2" or "q": g chi^2(h) with the moments of the left-out values."""
-        return limit_from_moments(*self.moments(name), level)
+        found, far = limit_from_moments(*self.moments(name), level), self.outlying(name)
+        if not far:
+            return found
+        text = f"The limit comes from the other rows: {plural(far, 'row')} far from them left out."
+        return replace(found, message=" ".join(filter(None, [found.message, text])))
+
+    def _values(self, name: str) -> Array:
+        values = self.t2 if name == "t2" else self.q
+        assert values is not None
+        return values
+
+    def _ordinary(self, name: str) -> Integers:
+        """Return the rows whose values are not far from all smaller ones, smallest first."""
+        values = self._values(name)
+        order, least = np.argsort(values, kind="stable"), 0.9 * len(values)
+        while len(order) > max(least, 3):
+            rest = order[:-1]
+            mean, variance = _moments(values[rest], self.weights[rest])
+            if not variance > (_EPS * mean) ** 2:
+                break
+            if values[order[-1]] <= _FAR * _scaled_chi_square(mean, variance, _FAR_LEVEL):
+                break
+            order = rest
+        return order
+
+
+def _moments(values: Array, weights: Array) -> tuple[float, float]:
+    n = float(weights.sum())
+    mean = float(weights @ values) / n
+    return mean, float(weights @ (values - mean) ** 2) / (n - 1.0)
 
 
 def limit_from_moments(mean: float, variance: float, level: float) -> Limit:

@@ -1,6 +1,7 @@
 """``plsdof benchmark``."""
 
 import io
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -99,17 +100,17 @@ def benchmark(
             drop_missing=drop_missing,
             reading=Reading(sheet=sheet).checked(),
         )
-    with waiting("Benchmark", quiet=quiet):
-        found = run_benchmark(
-            problem.X.to_numpy(),
-            problem.y,
-            methods or None,
-            n_splits=splits,
-            train_size=train,
-            max_components=max_components or options.DEFAULT_COMPONENTS,
-            random_state=seed,
-            resume=resume,
-        )
+    found = run_benchmark(
+        problem.X.to_numpy(),
+        problem.y,
+        methods or None,
+        n_splits=splits,
+        train_size=train,
+        max_components=max_components or options.DEFAULT_COMPONENTS,
+        random_state=seed,
+        resume=resume,
+        progress=not quiet and sys.stderr.isatty(),
+    )
     if plot is not None:
         _draw(found, plot)
     if as_json:

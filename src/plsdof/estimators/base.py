@@ -42,7 +42,13 @@ from plsdof._core.inputs import (
     shortened,
 )
 from plsdof._core.path import Path
-from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
+from plsdof.errors import (
+    EmptyModelWarning,
+    InvalidInputError,
+    NotAvailableError,
+    RankExhaustedWarning,
+    warn_caller,
+)
 from plsdof.inference import intervals as inference
 from plsdof.inference.intervals import (
     name_coefficients,
@@ -103,18 +109,21 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Check the data, note what y looks like, and return X (n, p) and Y (n, q)."""
         names = response_names(y)
         # Our own checks come first: they name columns and rows.
-        table, responses = _numbers(X, "X"), None if y is None else _responses(y)
-        values, responses = check_X_y(
-            table,
-            responses,
-            estimator=self,
-            accept_sparse=_SPARSE if self._takes_sparse else False,
-            dtype=np.float64,
-            ensure_all_finite=False,
-            ensure_min_samples=2,
-            multi_output=True,
-            y_numeric=True,
-        )
+        table = _numbers(X, "X")
+        responses: Any = None if y is None else _responses(y)
+        values = table
+        if not _is_plain(table, responses):
+            values, responses = check_X_y(
+                table,
+                responses,
+                estimator=self,
+                accept_sparse=_SPARSE if self._takes_sparse else False,
+                dtype=np.float64,
+                ensure_all_finite=False,
+                ensure_min_samples=2,
+                multi_output=True,
+                y_numeric=True,
+            )
         validate_data(self, _header(X, values), skip_check_array=True)
         _require_finite(values, X)
         if not scipy.sparse.issparse(values) and responses.ndim == 1:
@@ -180,6 +189,19 @@ def _numbers(X: Any, name: str) -> Any:
     """Return the numbers of a table with named columns; scikit-learn sees to everything else."""
     measured = as_measured(X, name)
     return measured if feature_names(measured, name) is None else as_float(measured, name)
+
+
+def _is_plain(table: Any, responses: Array | None) -> bool:
+    """Whether scikit-learn's checks, which take longer than a small fit, have nothing to find."""
+    return (
+        type(table) is np.ndarray
+        and table.dtype == np.float64
+        and table.ndim == 2
+        and table.shape[0] >= 2
+        and table.shape[1] >= 1
+        and responses is not None
+        and responses.shape == table.shape[:1]
+    )
 
 
 def _responses(y: Any) -> Array:
@@ -299,6 +321,13 @@ class ChosenModel:
     average: Average | None = None
     joint_selection: Any = None
     cv_results: Any = None
+
+
+def warn_of_empty_models(selections: Sequence[Selection | None]) -> None:
+    """Warn where the empty model was chosen although a later score is lower."""
+    for remark in {one.empty_remark for one in selections if one is not None}:
+        if remark:
+            warn_caller(remark, EmptyModelWarning)
 
 
 def _chosen_by_criterion(
@@ -600,8 +629,6 @@ class PathRegressor(ResponseRegressor):
         if splits is not None:
             results = self._cross_validated(X, y, weights, make, splits)
             selection = results.select(rule=self._cv_rule())
-            if splits.groups is not None:
-                selection = replace(selection, message=f"{selection.message} {GROUPS_REMARK}")
         else:
             results = None
             selection = path.select(choice, self.dof, self.noise, self.rule)
@@ -625,7 +652,7 @@ class PathRegressor(ResponseRegressor):
     def _publish(self, models: Sequence[ChosenModel]) -> None:
         """Set the attributes: values for one response, one entry per column for several."""
         self.paths_ = tuple(one.path for one in models)
-        self._selections = tuple(one.selection for one in models)
+        self._selections = tuple(self._with_remark(one.selection) for one in models)
         self.index_ = self._one_or_array([one.index for one in models])
         self.average_ = self._one_or_tuple([one.average for one in models])
         pairs = [
@@ -638,9 +665,16 @@ class PathRegressor(ResponseRegressor):
         self.dof_ = self._one_or_array([float(path.dof[i]) for path, i in pairs])
         variances = [path.noise_at(i, self._noise_used) for path, i in pairs]
         self.noise_std_ = self._one_or_array([float(np.sqrt(value)) for value in variances])
+        warn_of_empty_models(self._selections)
         self.selection_ = self._one_or_tuple(self._selections)
         self.cv_results_ = self._one_or_tuple([one.cv_results for one in models])
         self._fits_without_rows: dict[str, Any] = {}
+
+    def _with_remark(self, selection: Selection | None) -> Selection | None:
+        """Say about rows in groups what noise level and intervals do not know."""
+        if selection is None or not getattr(self, "_grouped", False):
+            return selection
+        return replace(selection, message=f"{selection.message} {GROUPS_REMARK}")
 
     def _chosen(self) -> list[tuple[Any, int]]:
         """Return what answers questions: a path and a row of it for every response."""

@@ -7,14 +7,18 @@ import numpy as np
 
 from plsdof._core.inputs import as_choice, as_count, as_weights, row_labels
 from plsdof.errors import NotAvailableError, RankExhaustedWarning
-from plsdof.estimators.base import LinearScoresMixin, ResponseRegressor
+from plsdof.estimators.base import (
+    LinearScoresMixin,
+    ResponseRegressor,
+    warn_of_empty_models,
+)
 from plsdof.inference.intervals import (
     name_coefficients,
     name_features,
     name_predictions,
     name_rows,
 )
-from plsdof.variants.pls2 import JOINT_CRITERIA, NOISE_MODELS, PLS2Path, pls2_path
+from plsdof.variants.pls2 import JOINT_CRITERIA, NOISE_MODELS, PLS2Average, PLS2Path, pls2_path
 
 
 class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
@@ -77,6 +81,7 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
     """
 
     path_: PLS2Path
+    _fits_without_rows: Any
 
     def __init__(
         self,
@@ -128,6 +133,7 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
                 sample_weight=as_weights(sample_weight, len(X)),
             )
         self.average_, self.selection_ = None, None
+        self._fits_without_rows = None
         if self.n_components == "average":
             self.average_ = self.path_.average(self.dof or "smoothed")
             self.selection_ = self.average_.selection
@@ -135,6 +141,7 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
             self.selection_ = self.path_.select(
                 str(self.n_components), self.noise, self.rule, dof=self.dof
             )
+        warn_of_empty_models([self.selection_])
         self._publish(self.path_)
         return self
 
@@ -158,18 +165,46 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
     def _on_paths(self) -> list[tuple[PLS2Path, int]]:
         return [(self.path_, self.index_)]
 
-    def predict_interval(self, X: Any, level: float = 0.95, *, kind: str = "observation") -> Any:
+    def predict_interval(
+        self,
+        X: Any,
+        level: float = 0.95,
+        *,
+        kind: str = "observation",
+        method: str = "normal",
+        progress: bool = False,
+    ) -> Any:
         """Lower and upper limits for new observations, or the expected fit. (n_new, q, 2).
 
         (n_new, 2) if y had one dimension; a data frame with columns (name, "lower") and
         (name, "upper") if the responses have names. See `PLS2Path.prediction_interval` for what
-        is assumed. Each response is covered by itself.
+        is assumed. Each response is covered by itself. With method "jackknife+" a number of
+        components that was chosen is chosen again without each row, which takes n fits the first
+        time; ``progress`` shows a bar on stderr (needs rich).
         """
-        path, index = self._one_model()
-        limits = path.prediction_interval(index, self._new_rows(X), level, kind)
+        if method == "normal":
+            limits = self._model().prediction_interval(self._new_rows(X), level, kind)
+        else:
+            path, index = self._one_model()
+            left_out = self._left_out(progress) if method == "jackknife+" else None
+            limits = path.prediction_interval(
+                index, self._new_rows(X), level, kind, method=method, left_out=left_out
+            )
         if self._one_response:
             return name_rows(limits[:, 0], row_labels(X))
         return name_predictions(limits, self.response_names_, row_labels(X))
+
+    def _left_out(self, progress: bool) -> Any:
+        """Return the fits without single rows, made once."""
+        if self._fits_without_rows is None:
+            path, index = self._one_model()
+            choose: Any = index if self.selection_ is None else self._choose_again
+            self._fits_without_rows = path.leave_out(choose, progress=progress)
+        return self._fits_without_rows
+
+    def _choose_again(self, path: PLS2Path) -> int:
+        chosen = path.select(str(self.n_components), self.noise, self.rule, dof=self.dof)
+        return int(chosen.index)
 
     def conf_int(self, level: float = 0.95) -> Any:
         """Confidence intervals of the coefficients, (q, p, 2); (p, 2) if y had one dimension.
@@ -177,8 +212,7 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
         A data frame with rows (response, feature) if either has names. X and the number of
         components are held fixed; the expected coefficients of that many components are covered.
         """
-        path, index = self._one_model()
-        limits = path.coef_interval(index, level).transpose(1, 0, 2)
+        limits = self._model().coef_interval(level).transpose(1, 0, 2)
         features = getattr(self, "feature_names_in_", None)
         if self._one_response:
             return name_rows(limits[0], features)
@@ -186,13 +220,26 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
 
     def vip(self) -> Any:
         """Return the importance of every variable for all responses together. Shape (p,)."""
-        path, index = self._one_model()
-        return name_features(path.vip(index), getattr(self, "feature_names_in_", None), None)
-
-    def _one_model(self) -> tuple[PLS2Path, int]:
         self._require_fitted()
         if self.average_ is not None:
             raise NotAvailableError(
-                "An average of PLS2 models has no intervals; choose one number of components."
+                "Importance belongs to one number of components, and this is an average; use "
+                "path_.vip(m)."
+            )
+        vip = self.path_.vip(int(self.index_))
+        return name_features(vip, getattr(self, "feature_names_in_", None), None)
+
+    def _one_model(self) -> tuple[PLS2Path, int]:
+        """Return the path and the chosen model; an average is not one."""
+        self._require_fitted()
+        if self.average_ is not None:
+            raise NotAvailableError(
+                "An average of PLS2 models has intervals of method 'normal' only; use that one, "
+                "or one number of components."
             )
         return self.path_, int(self.index_)
+
+    def _model(self) -> PLS2Average:
+        """Return what answers: one model, or the average."""
+        self._require_fitted()
+        return self.path_.model(int(self.index_)) if self.average_ is None else self.average_

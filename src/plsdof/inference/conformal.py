@@ -17,11 +17,8 @@ import numpy as np
 from plsdof._core.inputs import Array, as_fraction, read_only
 from plsdof._core.path import Path, PathLike, as_model
 from plsdof.errors import NotAvailableError
-from plsdof.inference._covariance import (
-    MOST_LEVERAGE,
-    deleted_residuals,
-    prediction_share,
-)
+from plsdof.inference._covariance import MOST_LEVERAGE as MOST_LEVERAGE
+from plsdof.inference._covariance import deleted_residuals, prediction_share
 from plsdof.inference.resampling import LeftOut
 
 # Numbers held at once by predictions of all fits: 32 MB.

@@ -328,9 +328,9 @@ def coefficient_inference(
 
     Notes
     -----
-    Cost: O(p r^2) time, O(p r) memory; "hc3" O(p n r); "jackknife" n fits; "safe" 400 refits on the
-    same decomposition. Reference: Kraemer & Sugiyama (2011), section 3.3; Denham (1997); Phatak,
-    Reilly & Penlidis (2002). Measured coverage: docs/coverage.md.
+    Cost: O(p r^2) time, O(p r) memory; "hc3" O(p n r); "jackknife" that of `leave_out`; "safe" 400
+    refits on the same decomposition. Reference: Kraemer & Sugiyama (2011), section 3.3; Denham
+    (1997); Phatak, Reilly & Penlidis (2002). Measured coverage: docs/coverage.md.
 
     Examples
     --------
@@ -542,7 +542,8 @@ def prediction_interval(
 
     Notes
     -----
-    Cost: O(p r^2 + n_new p r) time; "jackknife+" n fits. Measured coverage: docs/coverage.md.
+    Cost: O(p r^2 + n_new p r) time; of "jackknife+" that of `leave_out`. Measured coverage:
+    docs/coverage.md.
 
     Examples
     --------

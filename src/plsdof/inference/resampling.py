@@ -208,9 +208,8 @@ def leave_out(
     Notes
     -----
     Cost: one small decomposition per fold, many folds at once (`plsdof.selection.left_out`); a fit
-    per fold where that is not certain, and for kernels of scaled rows, principal components and
-    ridge regression. The data come out of the decomposition of the path, so that nothing needs to
-    be kept but the path.
+    per fold where that is not certain, and for principal components and ridge regression. The data
+    come out of the decomposition of the path, so that nothing needs to be kept but the path.
 
     Examples
     --------
@@ -319,8 +318,9 @@ def jackknife(
 
     Notes
     -----
-    Cost: one fit per fold. Unlike the analytic errors it treats the rows of X as random. Reference:
-    Martens & Martens (2000), Food Quality and Preference 11, 5-16.
+    Cost: one fit per fold, of `pls_path` many folds at once. Unlike the analytic errors it treats
+    the rows of X as random. Reference: Martens & Martens (2000), Food Quality and Preference 11,
+    5-16.
 
     Examples
     --------
@@ -348,13 +348,16 @@ def jackknife(
     ]
     if len(folds) < 2:
         raise InvalidInputError(f"The jackknife needs at least 2 folds; got {len(folds)}.")
-    work = partial(_coef_without, X=matrix, y=y, weights=weights, fit=fit, m=m)
-    replicates = np.array(
-        run_each(work, folds, n_jobs=n_jobs, progress=progress, description="Jackknife")
-    )
-    g = len(folds)
-    spread = np.sum((replicates - replicates.mean(axis=0)) ** 2, axis=0)
     whole: Path = fit(X, y, **({} if weights is None else {"sample_weight": weights}))
+    if path is pls_path and counts.all():
+        coefs = left_out_models(
+            whole, folds, partial(_coef_of, m=m), n_jobs=n_jobs, progress=progress
+        )
+    else:
+        work = partial(_coef_without, X=matrix, y=y, weights=weights, fit=fit, m=m)
+        coefs = run_each(work, folds, n_jobs=n_jobs, progress=progress, description="Jackknife")
+    replicates, g = np.array(coefs), len(folds)
+    spread = np.sum((replicates - replicates.mean(axis=0)) ** 2, axis=0)
     return Resampled(
         replicates=read_only(replicates),
         std_error=read_only(np.sqrt((g - 1) / g * spread)),
@@ -406,6 +409,10 @@ def _method(path: Any, m: int, scale: bool, alphas: Any) -> Any:
             f"path must be a function (X, y) -> path, such as pls_path; got {type(path).__name__}."
         )
     return path
+
+
+def _coef_of(path: Path, fold: Fold, m: int) -> Array:  # noqa: ARG001
+    return path.coef_of(path.index(m))
 
 
 def _coef_without(fold: Fold, X: Array, y: Array, weights: Array | None, fit: Any, m: int) -> Array:

@@ -142,8 +142,9 @@ def _facts(
     }
     if result.adjustment != "none":
         facts["p-values"] = f"adjusted ({result.adjustment})"
-    if selection is not None:
+    if selection is not None and selection.rule != "average":  # which no criterion judges
         facts[f"criterion ({selection.criterion})"] = float(selection.scores[index])
+    if selection is not None:
         facts["choice"] = selection.message
     return facts
 

@@ -128,7 +128,11 @@ def markdown(exhibits: Sequence[Exhibit], settings: Settings) -> str:
         "",
     ]
     for exhibit in exhibits:
-        lines += [f"## {exhibit.title}", "", exhibit.caption, ""]
+        lines += [f"## {exhibit.title}", ""]
+        if exhibit.draw is not None:
+            title = exhibit.title.partition(":")[0]
+            lines += [f"![{title}](figures/{exhibit.name}.png)", ""]
+        lines += [exhibit.caption, ""]
         if exhibit.draw is None:
             header, *rows = table_cells(exhibit)
             lines += [*_markdown_table(header, rows), ""]

@@ -75,14 +75,23 @@ def overview_figure(
     DoFDisplay.from_path(path, selection, ax=dof)
     dof.set_title("What the models cost")
     _draw_criterion(criterion, path, selection, cv)
-    _draw_coefficients(coefficients, path, selection.index, level)
+    answering, index = _answering(path, selection)
+    _draw_coefficients(coefficients, answering, index, level)
     observed = _response(path, y, cv)
     if observed is None:
-        _draw_leverage(rows, path, selection.index)
+        _draw_leverage(rows, answering, index)
     else:
-        _draw_fit(rows, path, selection.index, observed, plain(response))
+        _draw_fit(rows, answering, index, observed, plain(response))
     made: Figure = figure
     return made
+
+
+def _answering(path: Path, selection: Selection) -> tuple[Path, int]:
+    """Return the path and the row that were chosen; an average is a path of its own."""
+    if selection.rule != "average":
+        return path, selection.index
+    found = path.average(selection.dof).path
+    return found if path.feature_names is None else found.with_names(path.feature_names), 0
 
 
 def information_criterion(path: Path, selection: Selection) -> tuple[str, Array] | None:

@@ -398,7 +398,7 @@ class DistanceDisplay:
         X_new: Any = None,
         *,
         level: float = 0.95,
-        q_limit: str = "moments",
+        q_limit: str = "cross-validated",
         names: Sequence[Any] | None = None,
         ax: Any = None,
         **kwargs: Any,
@@ -406,7 +406,8 @@ class DistanceDisplay:
         """Draw the training rows, or new ones.
 
         ``path``, ``m``, ``X_new`` and ``level`` are those of `plsdof.chemometrics.hotelling_t2`,
-        ``q_limit`` is the ``limit`` of `plsdof.chemometrics.q_residuals`.
+        ``q_limit`` is the ``limit`` of `plsdof.chemometrics.q_residuals`, by default one that
+        comes from rows left out and holds for new rows.
         """
         t2 = hotelling_t2(path, m, X_new, level)
         q = q_residuals(path, m, X_new, level, limit=q_limit)

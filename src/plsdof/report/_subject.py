@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from plsdof._core.averaging import Average
 from plsdof._core.criteria import Selection
 from plsdof._core.inputs import (
     Array,
@@ -20,6 +21,7 @@ from plsdof._core.inputs import (
 from plsdof._core.models import Integers
 from plsdof._core.path import Path, PLSPath
 from plsdof.chemometrics.merit import TestSet
+from plsdof.chemometrics.rows import has_left_out_limits
 from plsdof.complexity.comparison import Comparison
 from plsdof.errors import InvalidInputError
 from plsdof.inference.intervals import COVARIANCES, INTERVAL_METHODS
@@ -107,6 +109,8 @@ MOST_COEFFICIENTS = 60_000
 # Multiplications spent on the models of the slider: seconds, half a minute at most.
 _MOST_WORK = 3e11
 _FEWEST_MODELS = 5
+# Multiplications spent on fits without each fold, for the limit of Q.
+_MOST_WORK_OF_FOLDS = 3e10
 # The same for the fits without single rows.
 _MOST_LEFT_OUT = 1e10
 # Draws for the band of all coefficients: the critical value is off by about 1% or 2%.
@@ -117,10 +121,14 @@ _LARGE_FACTOR = 100_000
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Subject:
-    """A path with everything the report says about it; models are counted simplest first."""
+    """A path with everything the report says about it; models are counted simplest first.
+
+    The average of all models, if that was the choice, comes after them.
+    """
 
     path: Path
     selection: Selection
+    average: Average | None
     features: Array
     y: Array
     names: tuple[str, ...] | None
@@ -149,9 +157,39 @@ class Subject:
         return self.path.simplest_first()
 
     @cached_property
-    def chosen(self) -> int:
-        """Place of the chosen model in `order`."""
+    def heaviest(self) -> int:
+        """Place in `order` of the model chosen, or of the one with most weight in an average."""
         return int(np.flatnonzero(self.order == self.selection.index)[0])
+
+    @property
+    def chosen(self) -> int:
+        """Place of the chosen model: in `order`, or after all of them for an average."""
+        return self.heaviest if self.average is None else len(self.order)
+
+    @property
+    def count(self) -> int:
+        """Number of places."""
+        return len(self.order) + (self.average is not None)
+
+    def at(self, place: int) -> tuple[Path, int]:
+        """Return the path and the row that answer questions about the model at a place."""
+        if self.average is not None and place == len(self.order):
+            return self.average.path, 0
+        return self.path, int(self.order[place])
+
+    def components_at(self, place: int) -> int:
+        """Return the row whose components are shown: of an average those of most weight."""
+        return self.selection.index if place == self.chosen else int(self.order[place])
+
+    @cached_property
+    def q_limit(self) -> str:
+        """Where the limit of Q comes from: rows left out, unless that takes long."""
+        pls = self.component_path
+        (n, p), folds = self.features.shape, 10
+        work = folds * n * p * min(n, p) * len(self.shown)
+        if pls is not None and has_left_out_limits(pls) and work <= _MOST_WORK_OF_FOLDS:
+            return "cross-validated"
+        return "moments"
 
     @cached_property
     def axis(self) -> FeatureAxis:
@@ -188,7 +226,7 @@ class Subject:
     @cached_property
     def shown(self) -> range:
         """Places of the models on the slider: all, or as many as fit, around the chosen one."""
-        total = len(self.order)
+        total = self.count
         most = min(total, MOST_MODELS, max(_FEWEST_MODELS, self._affordable()))
         start = max(0, min(self.chosen - most // 2, total - most))
         return range(start, start + most)
@@ -200,11 +238,11 @@ class Subject:
         order = self.axis.order
         return order[evenly_spaced(len(order), most)]
 
-    def draws(self, index: int) -> int:
+    def draws(self, place: int) -> int:
         """Draws for the band of a model: fewer if the problem is large, except for the chosen."""
-        return _DRAWS if index == self.selection.index else self._draws_beside_chosen
+        return _DRAWS if place == self.chosen else self._draws_beside_chosen
 
-    def errors_of_coefficients(self, index: int) -> dict[str, Any]:
+    def errors_of_coefficients(self, place: int) -> dict[str, Any]:
         """Return which standard errors the coefficients of a model have, for `inference`.
 
         Fits without single rows are made for the chosen model, and for the others if that is
@@ -213,10 +251,10 @@ class Subject:
         if self.covariance != "jackknife":
             return {"covariance": self.covariance}
         work = len(self.shown) * len(self.y) * self.path.spectrum.rank**3
-        too_long = index != self.selection.index and work > _MOST_LEFT_OUT
+        too_long = place != self.chosen and work > _MOST_LEFT_OUT
         if too_long or self.path.is_dual:
             return {"covariance": "homoscedastic"}
-        return {"covariance": "jackknife", "left_out": leave_out(self.path, index)}
+        return {"covariance": "jackknife", "left_out": leave_out(*self.at(place))}
 
     def _from_cv(self, name: str) -> Array:
         values = [] if self.cv is None else getattr(self.cv, name)
@@ -285,6 +323,7 @@ def make_subject(
     return Subject(
         path=path,
         selection=selection,
+        average=path.average(selection.dof) if selection.rule == "average" else None,
         features=features,
         y=y,
         names=path.feature_names or feature_names(X),

@@ -46,8 +46,6 @@ from plsdof.selection.cross_validation import CrossValidation
 
 # Order of the bits in "flags", and how the page calls them.
 KINDS = {"t2": "T²", "q": "Q", "leverage": "leverage", "studentized": "residual"}
-# Of training rows of wide data, the other limits flag too few; see `q_residuals`.
-_Q_LIMIT = "moments"
 _LEVERAGE_FACTOR = 3.0
 _MOST_SUSPECTS = 10
 
@@ -75,7 +73,7 @@ class RowSample:
 
 def sample_rows(subject: Subject) -> RowSample:
     """Draw all rows, or evenly spaced ones and those the chosen model flags most."""
-    total, chosen = len(subject.y), _row_numbers(subject, subject.selection.index)
+    total, chosen = len(subject.y), _row_numbers(subject, subject.chosen)
     places = np.arange(total)
     if total > MOST_ROWS:
         unusual = _most_flagged(chosen)[: MOST_ROWS // 4]
@@ -92,16 +90,15 @@ def row_facts(subject: Subject, sample: RowSample) -> dict[str, Any]:
         else [subject.row_labels[i] for i in sample.places],
         "observed": rounded(subject.y[sample.places]),
         "total": sample.total,
-        "q_limit": _Q_LIMIT,
+        "q_limit": subject.q_limit,
         "kinds": KINDS if subject.component_path is not None else {"leverage": KINDS["leverage"]},
     }
 
 
-def row_details(subject: Subject, index: int, sample: RowSample) -> dict[str, Any]:
+def row_details(subject: Subject, place: int, sample: RowSample) -> dict[str, Any]:
     """Return fit, residuals and diagnostics of the drawn rows, and the most unusual of all rows."""
-    is_chosen = index == subject.selection.index
-    numbers = sample.chosen if is_chosen else _row_numbers(subject, index)
-    drawn, left_out = sample.places, _left_out(subject, index)
+    numbers = sample.chosen if place == subject.chosen else _row_numbers(subject, place)
+    drawn, left_out = sample.places, _left_out(subject, place)
     bits = {kind: 1 << i for i, kind in enumerate(KINDS)}
     return {
         **{name: rounded(values[drawn]) for name, values in numbers.values.items()},
@@ -117,26 +114,31 @@ def row_details(subject: Subject, index: int, sample: RowSample) -> dict[str, An
     }
 
 
-def _left_out(subject: Subject, index: int) -> Array | None:
+def _left_out(subject: Subject, place: int) -> Array | None:
     """Return what was predicted for every row when it was left out; None if that is not known."""
-    cv, sample = subject.cv, subject.sample
-    if cv is None or cv.predictions is None:
+    cv, sample, (path, index) = subject.cv, subject.sample, subject.at(place)
+    if cv is None or cv.predictions is None or path is not subject.path:
         return None
     if sample is not None:
         return left_out_predictions(cv, index)[sample]
     return None if len(cv.y) != len(subject.y) else left_out_predictions(cv, index)
 
 
-def _row_numbers(subject: Subject, index: int) -> _RowNumbers:
-    fitted, pls = subject.path.fitted[index], subject.component_path
+def _row_numbers(subject: Subject, place: int) -> _RowNumbers:
+    path, index = subject.at(place)
+    fitted, pls = path.fitted[index], subject.component_path
     fit = {"fitted": fitted, "residual": subject.y - fitted}
     if pls is None:
-        found = {"leverage": _leverage(subject, index)}
+        found = {"leverage": _leverage(path, index)}
     else:
         # A sample is judged as rows that are not part of the fit: next to all rows it is small.
         X = None if subject.sample is None else subject.features
-        table = outliers(pls, index, subject.y, X, level=subject.level, q_limit=_Q_LIMIT)
-        found = table.diagnostics
+        options: dict[str, Any] = {"level": subject.level, "q_limit": subject.q_limit}
+        found = outliers(pls, subject.components_at(place), subject.y, X, **options).diagnostics
+        if path is not subject.path:
+            # An average has residuals and leverage of its own, but no components.
+            own = outliers(path, index, subject.y, X, level=subject.level).diagnostics
+            found = {**found, **{kind: own[kind] for kind in ("leverage", "studentized")}}
     flags = np.zeros(len(subject.y), dtype=np.intp)
     for i, kind in enumerate(KINDS):
         if kind in found:
@@ -149,8 +151,8 @@ def _row_numbers(subject: Subject, index: int) -> _RowNumbers:
     )
 
 
-def _leverage(subject: Subject, index: int) -> Diagnostic:
-    values = subject.path.leverage(index)
+def _leverage(path: Path, index: int) -> Diagnostic:
+    values = path.leverage(index)
     limit = _LEVERAGE_FACTOR * float(values.mean())
     return Diagnostic(
         name="leverage",
@@ -215,11 +217,11 @@ def _test_interval(subject: Subject, test: TestSet, drawn: npt.NDArray[np.intp])
     """Return prediction intervals of the chosen model, and how many test rows they hold."""
     try:
         found = prediction_interval(
-            subject.path,
-            subject.selection.index,
+            *subject.at(subject.chosen),
             test.X,
             level=subject.level,
             method=subject.intervals,
+            covariance=subject.covariance,
         )
     except (NotAvailableError, InvalidInputError):
         return {"lower": None, "upper": None, "inside": None, "assumes": ""}
@@ -233,18 +235,26 @@ def _test_interval(subject: Subject, test: TestSet, drawn: npt.NDArray[np.intp])
 
 
 def test_predictions(subject: Subject) -> Array | None:
-    """Return what every model predicts for the test set. Shape (K, rows)."""
-    return None if subject.test is None else subject.path.predict(subject.test.X)
+    """Return what every model predicts for the test set, simplest model first. Shape (K, rows)."""
+    if subject.test is None:
+        return None
+    found = subject.path.predict(subject.test.X)[subject.order]
+    return (
+        found
+        if subject.average is None
+        else np.vstack([found, subject.average.predict(subject.test.X)])
+    )
 
 
-def merit_table(subject: Subject, index: int, tested: Array | None) -> list[dict[str, Any]]:
+def merit_table(subject: Subject, place: int, tested: Array | None) -> list[dict[str, Any]]:
     """Return figures of merit of one model for fitted, left out and test rows."""
-    sets = [("calibration", subject.y, subject.path.fitted[index])]
-    left_out = _left_out(subject, index)
+    path, index = subject.at(place)
+    sets = [("calibration", subject.y, path.fitted[index])]
+    left_out = _left_out(subject, place)
     if left_out is not None:
         sets.append(("cross-validation", subject.y, left_out))
     if subject.test is not None and tested is not None:
-        sets.append(("test", subject.test.observed, tested[index]))
+        sets.append(("test", subject.test.observed, tested[place]))
     return [_merit(*one) for one in sets if np.isfinite(one[2]).any()]
 
 
@@ -267,37 +277,61 @@ _ROUNDING = 1e-12
 
 def all_models(subject: Subject) -> dict[str, Any]:
     """Return one list per quantity, with one entry per model, simplest first."""
-    path, order = subject.path, subject.order
+    path = subject.path
+    numbers = _columns(path, subject.order)
+    size = len(subject.order)
+    numbers |= {
+        "x_explained": 100 * x_explained(subject)[subject.order],
+        "score": criterion_scores(subject)[subject.order],
+        "cv_error": subject.cv_error[subject.order],
+        "cv_std_error": subject.cv_std_error[subject.order],
+        "loo_rmse": subject.errors[0].get(LEAVE_ONE_OUT, padded(np.array([]), size))[subject.order],
+    }
+    words = [model_words(float(v), path.parameter_name) for v in numbers["parameter"]]
+    if subject.average is not None:
+        mean = subject.average.path
+        own = _columns(mean, np.array([0])) | {"loo_rmse": mean.leave_one_out().rmse}
+        numbers = {
+            name: np.append(values, own.get(name, [np.nan])) for name, values in numbers.items()
+        }
+        words.append("average of all models")
+    numbers["cv_rmse"] = np.sqrt(numbers["cv_error"])
+    shown = {name: [rounded_one(v) for v in values] for name, values in numbers.items()}
+    return {"words": words, **shown}
+
+
+def _columns(path: Path, rows: Any) -> dict[str, Array]:
+    """Return what is known of all models of a path."""
     columns = {
         "parameter": path.parameters,
         "dof": path.dof,
         "naive_dof": path.naive_dof,
         "rss": path.rss,
-        "explained": 100 * explained(subject),
-        "x_explained": 100 * x_explained(subject),
+        "explained": 100 * explained(path),
         "sigma": np.sqrt(path.noise_variance()),
-        "score": criterion_scores(subject),
-        "cv_error": subject.cv_error,
-        "cv_std_error": subject.cv_std_error,
-        "cv_rmse": np.sqrt(subject.cv_error),
-        "loo_rmse": subject.errors[0].get(LEAVE_ONE_OUT, padded(np.array([]), len(path.dof))),
     }
-    numbers = {name: [rounded_one(v) for v in values[order]] for name, values in columns.items()}
-    words = [model_words(float(v), path.parameter_name) for v in path.parameters[order]]
-    return {"words": words, **numbers}
+    return {name: values[rows] for name, values in columns.items()}
 
 
 def error_curves(subject: Subject) -> list[dict[str, Any]]:
     """Return estimates of the error on new rows, in units of the response, with error bars."""
     errors, std_errors = subject.errors
+    mean = subject.average
 
     def shown(values: Array) -> list[Any]:
         return [rounded_one(v) for v in values[subject.order]]
 
+    def of_average(name: str) -> list[Any]:
+        """Only leave-one-out is known of an average."""
+        if mean is None:
+            return []
+        known = name == LEAVE_ONE_OUT
+        return [rounded_one(mean.path.leave_one_out().rmse[0]) if known else None]
+
     return [
         {
             "name": name,
-            "value": shown(values),
+            "value": shown(values) + of_average(name),
             "std_error": shown(std_errors[name]) if name in std_errors else None,
             "reliable": _reliable(subject) if name == LEAVE_ONE_OUT else None,
         }
@@ -321,13 +355,15 @@ def _reliable(subject: Subject) -> list[bool] | None:
     if subject.sample is not None:  # it is not shown
         return None
     reliable = subject.path.leave_one_out().reliable[subject.order]
+    if subject.average is not None:
+        reliable = np.append(reliable, subject.average.path.leave_one_out().reliable)
     return None if reliable.all() else reliable.tolist()
 
 
-def explained(subject: Subject) -> Array:
+def explained(path: Path) -> Array:
     """Return R^2 of every model of the path; nan for a response that does not vary."""
-    total = subject.path.spectrum.total
-    share = 1 - subject.path.rss / (total if total > 0 else np.nan)
+    total = path.spectrum.total
+    share = 1 - path.rss / (total if total > 0 else np.nan)
     # The empty model explains nothing, up to rounding.
     return np.where(np.abs(share) < _ROUNDING, 0.0, share)
 
@@ -381,28 +417,28 @@ def model_details(
     subject: Subject, place: int, sample: RowSample, tested: Array | None
 ) -> dict[str, Any]:
     """Return everything the page shows about one model of the slider."""
-    index = int(subject.order[place])
-    errors = subject.errors_of_coefficients(index)
-    inference, reason = inference_or_reason(subject.path, index, level=subject.level, **errors)
+    path, index = subject.at(place)
+    errors = subject.errors_of_coefficients(place)
+    inference, reason = inference_or_reason(path, index, level=subject.level, **errors)
     return {
         "place": place,
         "reason": reason,
-        **_noise_limits(subject, index),
-        **_curve(subject, index, inference, errors),
-        "strongest": _strongest(subject, index, inference),
+        **_noise_limits(subject, place),
+        **_curve(subject, place, inference, errors),
+        "strongest": _strongest(subject, place, inference),
         "assumes": "" if inference is None else inference.assumptions,
-        "rows": row_details(subject, index, sample),
+        "rows": row_details(subject, place, sample),
         "test": None
         if tested is None
-        else rounded(tested[index][evenly_spaced(tested.shape[1], MOST_ROWS)]),
-        "merit": merit_table(subject, index, tested),
-        **importance(subject, index),
+        else rounded(tested[place][evenly_spaced(tested.shape[1], MOST_ROWS)]),
+        "merit": merit_table(subject, place, tested),
+        **importance(subject, subject.components_at(place)),
     }
 
 
-def _noise_limits(subject: Subject, index: int) -> dict[str, Any]:
+def _noise_limits(subject: Subject, place: int) -> dict[str, Any]:
     try:
-        interval = noise_interval(subject.path, index, level=subject.level)
+        interval = noise_interval(*subject.at(place), level=subject.level)
     except NotAvailableError:
         return {"sigma_low": None, "sigma_high": None, "sigma_assumes": ""}
     low, high = np.sqrt([interval.lower[0], interval.upper[0]])
@@ -411,12 +447,12 @@ def _noise_limits(subject: Subject, index: int) -> dict[str, Any]:
 
 
 def _curve(
-    subject: Subject, index: int, inference: CoefficientInference | None, errors: dict[str, Any]
+    subject: Subject, place: int, inference: CoefficientInference | None, errors: dict[str, Any]
 ) -> dict[str, Any]:
-    drawn = subject.shown_features
+    drawn, (path, index) = subject.shown_features, subject.at(place)
     scale = subject.effect_scale[drawn]
     curve: dict[str, Any] = {
-        "coef": rounded(subject.path.coef[index][drawn] * scale),
+        "coef": rounded(path.coef[index][drawn] * scale),
         "lower": None,
         "upper": None,
         "widening": None,
@@ -425,8 +461,8 @@ def _curve(
     }
     if inference is None:
         return curve
-    draws = subject.draws(index)
-    band = simultaneous_band(subject.path, index, level=subject.level, n_draws=draws, **errors)
+    draws = subject.draws(place)
+    band = simultaneous_band(path, index, level=subject.level, n_draws=draws, **errors)
     return curve | {
         "lower": rounded(inference.lower[drawn] * scale),
         "upper": rounded(inference.upper[drawn] * scale),
@@ -442,9 +478,10 @@ def _without_zero(lower: Array, upper: Array) -> int:
 
 
 def _strongest(
-    subject: Subject, index: int, inference: CoefficientInference | None
+    subject: Subject, place: int, inference: CoefficientInference | None
 ) -> list[dict[str, Any]]:
-    coef = subject.path.coef[index]
+    path, index = subject.at(place)
+    coef = path.coef[index]
     size = coef * subject.features.std(axis=0) if inference is None else inference.statistic
     first = np.argsort(-np.abs(size), kind="stable")[:_MOST_STRONGEST]
     return [_one_coefficient(subject, int(j), coef, inference) for j in first if coef[j] != 0]
@@ -497,6 +534,8 @@ def report_content(subject: Subject, *, progress: bool = False) -> dict[str, Any
         "level": rounded_one(100 * subject.level),
         "choice": _choice(subject.selection),
         "chosen": subject.chosen,
+        "average": None if subject.average is None else subject.chosen,
+        "heaviest": subject.heaviest,
         "first": subject.shown.start,
         "criterion": criterion_facts(subject),
         "models": all_models(subject),
@@ -528,6 +567,8 @@ def _choice(selection: Selection) -> str:
     """Say how the model was chosen."""
     if selection.rule == "given":
         return "its size was given"
+    if selection.rule == "average":
+        return selection.message
     words = rule_in_words(selection.rule, criterion_label(selection.criterion))
     if selection.criterion.startswith("cv-") and selection.criterion != "cv-error":
         words = f"{words.replace('smallest', 'largest')} correlation"
@@ -574,12 +615,13 @@ def _simplest_within_error(cv: CrossValidation | None) -> str:
 
 def _notes(subject: Subject) -> list[str]:
     """Return what a careful reader should know about this path and this choice."""
-    path, index = subject.path, subject.selection.index
-    dof, n = float(path.dof[index]), path.spectrum.n
+    path, (answering, index) = subject.path, subject.at(subject.chosen)
+    dof, n = float(answering.dof[index]), path.spectrum.n
     said = _remarks(subject.selection)
     notes = [*subject.notes, said, _constant_columns(subject), path.message]
     notes += [] if subject.cv is None else _doubts(subject, subject.cv)
     by_rule = subject.selection.rule != "given" and "last model" not in said
+    by_rule = by_rule and subject.average is None
     is_last = subject.chosen == len(subject.order) - 1 and len(subject.order) > 1
     if is_last and by_rule and not _is_complete(path):
         notes.append("The richest model tried was chosen: allow more, the best may lie beyond.")
@@ -587,9 +629,14 @@ def _notes(subject: Subject) -> list[str]:
         notes.append("The model without predictors was chosen: they do not help to predict.")
     if dof >= n and "close to n" not in said:
         notes.append(f"The chosen model has {dof:.1f} Degrees of Freedom for {n:g} observations.")
-    if len(subject.shown) < len(subject.order):
+    if subject.average is not None and subject.component_path is not None:
         notes.append(
-            f"The page describes {len(subject.shown)} of {len(subject.order)} models in detail."
+            "An average has no components of its own: T², Q, VIP and selectivity ratio are those "
+            f"of the model with most weight, {path.label(subject.selection.index)}."
+        )
+    if len(subject.shown) < subject.count:
+        notes.append(
+            f"The page describes {len(subject.shown)} of {subject.count} models in detail."
         )
     return list(dict.fromkeys(readable(note, 400) for note in notes if note))
 
@@ -665,5 +712,6 @@ def _one_method(subject: Subject, table: Comparison, name: str, by: str) -> dict
 
 def _nearest(subject: Subject, table: Comparison, order: Any) -> int | None:
     """Return the place of the model whose Degrees of Freedom are nearest to the chosen one's."""
-    distance = np.abs(table.dof[order] - float(subject.path.dof[subject.selection.index]))
+    path, index = subject.at(subject.chosen)
+    distance = np.abs(table.dof[order] - float(path.dof[index]))
     return None if np.all(np.isnan(distance)) else int(np.nanargmin(distance))

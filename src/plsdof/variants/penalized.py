@@ -535,8 +535,8 @@ def select_strength(
     ----------
     strengths : array of float, optional
         Strengths >= 0 to compare; by default 0 and 8 values from 1e-1 to 1e6.
-    by : {"gcv", "bic", "aic", "hqc", "gmdl", "aicc", "cp", "press", "cv"}
-        A criterion, or cross-validated mean squared error.
+    by : str
+        A criterion (see `Path.criterion`), or "cv" for cross-validated mean squared error.
     dof, noise, rule, cv, groups, random_state, n_jobs, progress
         See `selection.tuning.tune`.
     X, y, penalty, order, blocks, max_components, scale, solver, sample_weight

@@ -2,6 +2,10 @@
 const content = JSON.parse(document.getElementById("data").textContent);
 const { models, details, features, rows, criterion, comparison, components, spectra, first, chosen } = content;
 const byComponents = content.parameter_name === "n_components";
+// An average comes after all models; curves leave it out, and its components are those of most weight.
+const average = content.average;
+const single = average === null ? models.parameter.length : average;
+const componentsAt = (place) => models.parameter[place === average ? content.heaviest : place];
 // What the reader looks at: the model on the slider, a row, and two components.
 const state = { place: chosen, row: 0, picked: false, across: 1, up: 2, theme: 0 };
 

@@ -6,14 +6,15 @@ function modelAxis() {
   return logAxis("penalty alpha (richer models to the right)", models.parameter, { autorange: "reversed" });
 }
 
-function curve(name, values, style, more) {
+function curve(name, all, style, more) {
+  const values = all.slice(0, single);
   const text = values.map((v, i) => label(models.words[i] + ": " + name + " " + shown(v)));
   return Object.assign(
     {
-      x: models.parameter,
+      x: models.parameter.slice(0, single),
       y: values,
       name: label(name),
-      mode: models.parameter.length > 40 ? "lines" : "lines+markers",
+      mode: single > 40 ? "lines" : "lines+markers",
       line: { color: theme.lines[style], dash: DASHES[style], width: 2 },
       marker: { symbol: SYMBOLS[style], size: 7 },
       text: text,

@@ -187,7 +187,7 @@ function contributions(m) {
 }
 
 function drawContributions(kind, title) {
-  const m = models.parameter[state.place];
+  const m = componentsAt(state.place);
   const values = m > components.count ? [] : contributions(m)[kind];
   const series = [{ name: "contribution", values: values, style: kind === "q" ? 1 : 0, dash: 0, fill: isNamed ? undefined : "tozeroy" }];
   return overFeatures(series, "part of " + title, components.picked.slice(0, values.length), null);

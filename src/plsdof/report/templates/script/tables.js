@@ -24,14 +24,14 @@ function explain() {
   fill("assumes-coefficients", [assumes]);
   fill("assumes-noise", [noise]);
   const beyond = document.getElementById("beyond");
-  if (beyond) beyond.hidden = models.parameter[state.place] <= components.count;
+  if (beyond) beyond.hidden = componentsAt(state.place) <= components.count;
 }
 
 function numbersTable() {
   const place = state.place;
   const one = "details." + (place - first) + ".";
   const facts = [
-    [byComponents ? "Components" : "Alpha", "models.parameter." + place],
+    [(byComponents ? "Components" : "Alpha") + (place === average ? ", weighted mean" : ""), "models.parameter." + place],
     ["Degrees of Freedom", "models.dof." + place],
     ["Naive Degrees of Freedom", "models.naive_dof." + place],
     ["Residual sum of squares", "models.rss." + place],
