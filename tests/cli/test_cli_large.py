@@ -377,6 +377,7 @@ def test_a_pipe_is_not_streamed(tmp_path):
         ("--stability",),
         ("--intervals", "conformal"),
         ("--drop-missing",),
+        ("--report", "r.html", "--criterion", "average"),
         ("--sheet", "one"),
     ],
 )
@@ -388,7 +389,7 @@ def test_what_needs_the_rows_is_refused_with_advice(tmp_path, monkeypatch, optio
     assert options[0] in line
     assert "--in-memory" in line
     assert [one.name for one in tmp_path.iterdir()] == ["folder"]
-    if options[0] != "--sheet":
+    if options[0] not in ("--sheet", "--report"):
         run("fit", folder, "-r", "y", *words, "--in-memory", "-q")
 
 

@@ -139,7 +139,11 @@ def fit(
     problems: Sequence[TableProblem | StreamedProblem]
     if is_streamed(file, in_memory):
         how = {name: value for name, value in vars(reading).items() if value}
-        _refuse_streamed(file, plan, {"drop_missing": drop_missing, **how})
+        # The leverage of a row in an average depends on the responses of all rows.
+        drawn = plan.criterion == "average" and (report is not None or plot is not None)
+        _refuse_streamed(
+            file, plan, {"drop_missing": drop_missing, "report of an average": drawn, **how}
+        )
         shown = not quiet and sys.stderr.isatty()
         asked = Asked(
             steps=plan.preprocess,
