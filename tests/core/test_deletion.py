@@ -76,8 +76,8 @@ def test_leave_one_out_decides_beyond_half_of_the_rows():
     smooth = path._dof("smoothed")
     assert smooth[choice.index] > 30
     assert choice.index > plain.index
-    assert "leave-one-out error" in choice.message
-    assert (choice.criterion, choice.rule, choice.dof) == ("gcv", "patient", "smoothed")
+    assert "the smallest leave-one-out error, where GCV cannot tell. GCV takes" in choice.message
+    assert (choice.criterion, choice.rule, choice.dof) == ("gcv", "leave-one-out", "smoothed")
     np.testing.assert_array_equal(choice.scores, plain.scores)
     # A model that is chosen so is not shrunk.
     assert path.weights()[choice.index] == 1

@@ -713,6 +713,7 @@ _RULE_WORDS = {
     "patient": "the smallest {} before it stops improving",
     "first-minimum": "the first minimum of {}",
     "global-minimum": "the smallest {} of all",
+    "leave-one-out": "the smallest leave-one-out error, where {} cannot tell",
     "minimum": "the smallest {}",
     "one-standard-error": "the simplest model within one standard error of the smallest {}",
     "randomization": "the simplest model that is not worse by {} (randomization test)",

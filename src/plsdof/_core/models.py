@@ -391,9 +391,12 @@ class Models:
         instead = None
         if confirm and (criterion, dof, rule) == ("gcv", "smoothed", "patient"):
             index, instead = self._confirmed(index, scores, allowed, patience)
-        words = self._words(index, criterion, rule, instead)
-        # Where the scores have not decided, they do not say which models are as good.
-        remarks = self._remarks(index, scores, allowed, criterion if instead is None else "loo")
+        remarks = self._remarks(index, scores, allowed, criterion)
+        if instead is not None:
+            rule = "leave-one-out"
+            # The scores have not decided, and do not say which models are as good.
+            remarks = (self._why(instead), *self._remarks(index, scores, allowed, rule))
+        words = self._words(index, criterion, rule)
         return Selection(
             index=index,
             parameter=float(self.parameters[index]),
@@ -500,14 +503,15 @@ class Models:
         """Check a row of the path and return it."""
         return as_row(m, len(self.dof), self.message)
 
-    def _words(self, index: int, criterion: str, rule: str, instead: int | None) -> str:
-        label, dof = self.label(index), float(self.dof[index])
-        if instead is None:
-            return criteria.choice_in_words(label, dof, rule, criterion)
+    def _words(self, index: int, criterion: str, rule: str) -> str:
+        return criteria.choice_in_words(self.label(index), float(self.dof[index]), rule, criterion)
+
+    def _why(self, instead: int) -> str:
+        """Say why leave-one-out was followed."""
         return (
-            f"{label} ({dof:.2f} Degrees of Freedom): the smallest leave-one-out error, lower by "
-            f"more than one standard error than that of {self.label(instead)}, which GCV takes "
-            "among models with at most n / 2 Degrees of Freedom."
+            f"GCV takes {self.label(instead)} among models with at most n / 2 Degrees of Freedom "
+            "and is not reliable beyond; the leave-one-out error is lower by more than one "
+            "standard error."
         )
 
     def _remarks(

@@ -134,9 +134,9 @@ def left_out_predictions(
     weights = None if path.units.row_scale is None else read_only(path.units.row_scale**2)
     assert path.fit_again is not None
     folds = complete_folds(X, y, cv)
-    average = isinstance(path.filter, AverageFilter)
+    average = averaged_like(path)
     plain = isinstance(path.fit_again, partial) and path.fit_again.func is pls_path
-    if plain and not average and _all_vary(X, folds):
+    if plain and average is None and _all_vary(X, folds):
         result = cross_validate(
             X,
             y,
@@ -157,7 +157,7 @@ def left_out_predictions(
         path,
         folds,
         partial(_predicted, X=X, average=average),
-        smooth=average,
+        smooth=average is not None,
         n_jobs=n_jobs,
         progress=progress,
     )
@@ -173,9 +173,24 @@ def left_out_predictions(
     )
 
 
-def _predicted(path: Path, fold: Fold, X: Array, average: bool) -> tuple[Array, Array]:
-    path = path.average().path if average else path  # all models averaged again
+def _predicted(
+    path: Path, fold: Fold, X: Array, average: Callable[[Path], Path] | None
+) -> tuple[Array, Array]:
+    path = path if average is None else average(path)
     return path.parameters, path.predict(X[fold.test])
+
+
+def averaged_like(path: Path) -> Callable[[Path], Path] | None:
+    """Return how an average averages the models of another path; None for other paths."""
+    if not isinstance(path.filter, AverageFilter):
+        return None
+    again = path.average_again
+    dof, by = again.args[1:] if isinstance(again, partial) else ("smoothed", None)
+    return partial(_averaged, dof=dof, by=by)
+
+
+def _averaged(path: Path, dof: str, by: str | None) -> Path:
+    return path.average(dof, by=by).path
 
 
 def _all_vary(X: Array, folds: Sequence[Fold]) -> bool:
@@ -719,5 +734,6 @@ def _path(
         spectrum=spectrum,
         filter=one,
         full=None,
+        average_again=None,
         response=read_only(path.require_response()[train]),
     )
