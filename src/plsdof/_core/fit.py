@@ -28,11 +28,10 @@ from plsdof._core.krylov import (
     compress_gram,
     compress_svd,
     krylov_steps,
-    lanczos,
 )
 from plsdof._core.other_data import room_for
 from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath
-from plsdof._core.peeling import SMALL, compress_peeled, converged, decompose_peeled
+from plsdof._core.peeling import SMALL, compress_peeled, refine
 from plsdof._core.spectrum import (
     FORMED,
     SOLVERS,
@@ -117,17 +116,16 @@ def krylov_routes(
     components: int | None,
 ) -> Iterator[PathType]:
     """Fit Partial Least Squares; few components of many need no singular vectors."""
-    order = min(given.X.shape)
-    small = order <= SMALL
-    # The Gram matrix of a small problem costs less than a look ahead.
-    ahead = solver == "auto" and not (small and _few(components, order))
-    hopeless = ahead and gram_is_hopeless(given.X, components, scale)
-    if solver == "svd" or not _few(components, order):
+    few = _few(components, min(given.X.shape))
+    if solver == "auto" and few and len(given.X) <= min(SMALL, given.X.shape[1]):
+        yield from _small_routes(kind, given, scale, method, components or 0)
+        return
+    hopeless = solver == "auto" and gram_is_hopeless(given.X, components, scale)
+    if solver == "svd" or not _few(components, min(given.X.shape)):
         whole_data = standardize_observations(given, scale=scale)
         yield from whole_routes(kind, whole_data, method, "svd" if hopeless else solver)
         return
     data: Standardized | None = None
-    near: Array | None = None
     response = read_only(given.y.copy())
     if not hopeless:
         rows: Standardized | TallRows
@@ -136,24 +134,31 @@ def krylov_routes(
         else:
             rows = data = standardize_observations(given, scale=scale)
             gram = dense_gram(data)
-        run = lanczos(gram.times, gram.response, krylov_steps(components))
-        if small and solver == "auto" and _is_hopeless(run.ritz_values, components):
-            near = converged(run)
-        else:
-            compressed = compress_gram(gram, components, y=rows.y, run=run)
-            whole = partial(whole_gram_route, kind, gram, method)
-            yield _in_krylov_space(kind, gram.units, compressed, method, whole, response)
+        compressed = compress_gram(gram, components, y=rows.y)
+        whole = partial(whole_gram_route, kind, gram, method)
+        yield _in_krylov_space(kind, gram.units, compressed, method, whole, response)
     if solver == "auto":
         data = standardize_observations(given, scale=scale) if data is None else data
         whole = partial(_whole_path, kind, data, method, "svd")
         # Spectra: a few directions hide the others from the Gram matrix.
-        if small and (found := decompose_peeled(data, components, near)) is not None:
-            yield kind.build(data, found, method)
-        elif (peeled := compress_peeled(data, components)) is not None:
+        if (peeled := compress_peeled(data, components)) is not None:
             yield _in_krylov_space(kind, data.units, peeled, method, whole, response)
         compressed = compress_svd(data, components)
         yield _in_krylov_space(kind, data.units, compressed, method, whole, response)
         yield whole()
+
+
+def _small_routes(
+    kind: type[PathType], given: Observations, scale: bool, method: MakeFilter, components: int
+) -> Iterator[PathType]:
+    """Fit to few rows of many columns: all eigenvectors cost less than to do without."""
+    data = standardize_observations(given, scale=scale)
+    rough = decompose(data, "gram")
+    if not _is_hopeless(rough.eigenvalues, components):
+        yield kind.build(data, rough, method)
+    if (better := refine(data, rough)) is not None:
+        yield kind.build(data, better, method)
+    yield _whole_path(kind, data, method, "svd")
 
 
 def gram_route(
