@@ -214,7 +214,7 @@ def refine(data: Standardized, rough: Decomposition) -> Decomposition | None:
         U = np.linalg.qr(U + U @ F)[0]
     if not largest <= _FIRST_ORDER:
         return None
-    values = M.diagonal() + np.vecdot(M, F, axis=0)
+    values = M.diagonal() + (M * F).sum(axis=0)
     order = np.argsort(-values, kind="stable")
     values = values[order]
     if not len(values) or not values[-1] > 0:
