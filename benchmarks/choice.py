@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from choice_designs import DESIGNS, Sample, real_designs
+from choice_random import FAMILIES, random_design
 
 from plsdof import cross_validate, kernel_pls_path, penalized_pls_path, pls_path
 from plsdof.datasets import load_gasoline, load_ozone
@@ -25,13 +26,14 @@ MOST = 30
 BASE = "10-fold cross-validation, minimum"
 RULES = (
     "BIC, first minimum (paper)",
-    "GCV, patient",
-    "GCV smoothed, patient (default)",
-    "average, exact",
-    "average, smoothed",
+    "GCV smoothed, patience 3",
+    "GCV smoothed, patience 10",
+    "default: the same, confirmed by leave-one-out beyond n/2",
+    "average, weights GCV^(-n/2)",
+    "average: the default, components shrunk",
     BASE,
 )
-DEFAULT, AVERAGE = RULES[2], RULES[4]
+DEFAULT, AVERAGE = RULES[3], RULES[5]
 FITS = {
     "pls": partial(pls_path, max_components=MOST),
     "kernel": partial(kernel_pls_path, max_components=MOST),
@@ -47,10 +49,11 @@ def compare_rules(sample: Sample, seed: int) -> dict[str, tuple[float, float]]:
     folds = cross_validate(sample.X, sample.y, fit, random_state=seed, keep_predictions=False)
     taken: dict[str, Any] = {
         RULES[0]: path.select("bic", rule="first-minimum").index,
-        RULES[1]: path.select("gcv", "exact").index,
-        RULES[2]: path.select().index,
-        RULES[3]: path.weights("exact"),
-        RULES[4]: path.weights(),
+        RULES[1]: path.select(patience=3, confirm=False).index,
+        RULES[2]: path.select(confirm=False).index,
+        DEFAULT: path.select().index,
+        RULES[4]: path.weights(by="gcv"),
+        AVERAGE: path.weights(),
         BASE: folds.select().index,
     }
     errors = np.mean((predicted - sample.target) ** 2, axis=1)
@@ -88,6 +91,52 @@ def run(repeats: int, out: File, seed: int = 0) -> dict[str, Any]:
         out.write_text(json.dumps(known), encoding="utf-8")
         print(f"{name}: {time.perf_counter() - start:.1f} s", flush=True)
     return known
+
+
+def run_random(count: int, out: File, seed: int = 1) -> dict[str, Any]:
+    """Run random designs, one sample each, grouped by family; from where ``out`` ends."""
+    known = json.loads(out.read_text(encoding="utf-8")) if out.exists() else {}
+    if known.get("seed") != seed:
+        known = {"seed": seed, "count": 0, "designs": {one: {} for one in FAMILIES}}
+    for number in range(known["count"], count):
+        rng = np.random.default_rng([seed, number])
+        family, sample = random_design(rng)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = compare_rules(sample, int(rng.integers(2**31)))
+        for rule, (ratio, _) in found.items():
+            kept = known["designs"][family].setdefault(rule, {"ratios": []})
+            kept["ratios"].append(round(ratio, 6))
+        known["count"] = number + 1
+        if known["count"] % 50 == 0 or known["count"] == count:
+            out.write_text(json.dumps(known), encoding="utf-8")
+            print(f"{known['count']} random designs", flush=True)
+    return known
+
+
+def random_table(known: dict[str, Any]) -> list[str]:
+    """Return errors over all random designs, and those relative to cross-validation by family."""
+
+    def logs(rule: str, family: str) -> Any:
+        return np.log(known["designs"][family][rule]["ratios"])
+
+    lines = [
+        "| rule | error / best | beyond 2 x the best | error / cross-validation | standard error |",
+        "|---|---|---|---|---|",
+    ]
+    for rule in RULES:
+        values = np.concatenate([logs(rule, one) for one in FAMILIES])
+        gain = values - np.concatenate([logs(BASE, one) for one in FAMILIES])
+        lines.append(
+            f"| {rule} | {np.exp(values.mean()):.3f} | {100 * np.mean(values > np.log(2)):.1f} % | "
+            f"{np.exp(gain.mean()):.3f} | {gain.std() / np.sqrt(len(gain)):.3f} |"
+        )
+    lines += ["", "| family | designs | default | average |", "|---|---|---|---|"]
+    for family in FAMILIES:
+        base = logs(BASE, family)
+        against = [np.exp(np.mean(logs(rule, family) - base)) for rule in (DEFAULT, AVERAGE)]
+        lines.append(f"| {family} | {len(base)} | {against[0]:.2f} | {against[1]:.2f} |")
+    return lines
 
 
 def summary(known: dict[str, Any], names: list[str]) -> list[str]:
@@ -236,7 +285,7 @@ def noise_table(repeats: int = 100) -> list[str]:
     return lines
 
 
-def page(known: dict[str, Any], notes: str) -> str:
+def page(known: dict[str, Any], drawn: dict[str, Any], notes: str) -> str:
     """Return the page, text and tables."""
     signal = [name for name in known["designs"] if not name.startswith("pure noise")]
     tables = {
@@ -246,10 +295,12 @@ def page(known: dict[str, Any], notes: str) -> str:
         "LOO": leave_one_out_table(),
         "STABILITY": stability_table(),
         "AVERAGE": average_table(),
+        "RANDOM": random_table(drawn),
     }
     for name, lines in tables.items():
         notes = notes.replace(f"<!-- {name} -->", "\n".join(lines))
-    return notes.replace("COUNT", str(len(signal))).replace("REPEATS", str(known["repeats"]))
+    notes = notes.replace("COUNT", str(len(signal))).replace("REPEATS", str(known["repeats"]))
+    return notes.replace("DRAWN", str(drawn["count"]))
 
 
 def main() -> None:
@@ -258,14 +309,16 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=File, default=File("docs/measured/choice.json"))
+    parser.add_argument("--random", type=int, default=600, help="number of random designs")
     parser.add_argument("--page", type=File, help="write this Markdown page from choice_page.md")
     options = parser.parse_args()
     known = run(options.repeats, options.out, options.seed)
+    drawn = run_random(options.random, options.out.with_name("choice_random.json"))
     signal = [name for name in known["designs"] if not name.startswith("pure noise")]
     print("\n".join(["", *summary(known, signal), "", *table(known)]))
     if options.page is not None:
         template = File(__file__).with_name("choice_page.md").read_text(encoding="utf-8")
-        options.page.write_text(page(known, template), encoding="utf-8")
+        options.page.write_text(page(known, drawn, template), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -39,6 +39,7 @@ from plsdof.inference import (
     prediction_interval,
 )
 from plsdof.selection import left_out_predictions
+from plsdof.variants import pls2_path
 
 LEVEL = 0.95
 COMPONENTS = 15
@@ -399,6 +400,23 @@ def kernel_curve(repeats, n=100):
     return {name: share(values) for name, values in found.items()} | {"repeats": repeats}
 
 
+def several_responses(repeats, n=50, p=12):
+    """Measure PLS2 on two responses with noise of heavy tails; the number of components is held."""
+    found = {}
+    mixing = np.random.default_rng(8).normal(size=(3, 2))
+    for repeat in range(repeats):
+        rng = np.random.default_rng([repeat, 5])
+        X = factors(p, 3)(rng, n + NEW)
+        Y = X[:, :3] @ mixing + 2.0 * rng.standard_t(3, size=(n + NEW, 2))
+        path = pls2_path(X[:n], Y[:n], 6)
+        m = max(1, path.select().index)
+        for method in ("normal", "conformal", "jackknife+"):
+            limits = path.prediction_interval(m, X[n:], method=method)
+            inside = (limits[..., 0] <= Y[n:]) & (Y[n:] <= limits[..., 1])
+            found.setdefault(method, []).append(np.mean(inside))
+    return {name: share(values) for name, values in found.items()} | {"repeats": repeats}
+
+
 def null_p_values(repeats, n=40, p=60):
     """Return p-values of the permutation test on data sets without a relation."""
     values = []
@@ -561,6 +579,16 @@ def page(content):
             f'components, {percent(kernel["truth"])} with kind "truth". New observations: '
             f"{percent(kernel['normal'])} normal, {percent(kernel['conformal'])} conformal."
         )
+    several = content.get("several responses")
+    if several is not None:
+        shares = ", ".join(
+            f"{percent(several[method])} {method}"
+            for method in ("normal", "conformal", "jackknife+")
+        )
+        parts.append(
+            f"**PLS2**, two responses with t3 noise, n = 50, {several['repeats']} repeats, the "
+            f"number of components held fixed. New observations: {shares}."
+        )
     if test is not None:
         parts.append(
             f"**Permutation test** without a relation, {test['repeats']} data sets: "
@@ -579,7 +607,9 @@ def main():
     parser.add_argument("--repeats", type=int, default=300)
     parser.add_argument("--design", action="append", help="name, or part of it; all by default")
     parser.add_argument("--permutations", type=int, default=1000, help="data sets, 0 for none")
-    parser.add_argument("--kernel", type=int, default=300, help="data sets, 0 for none")
+    parser.add_argument(
+        "--kernel", type=int, default=300, help="data sets of kernel PLS and of PLS2, 0 for none"
+    )
     parser.add_argument("--again", action="store_true", help="measure what is there already, too")
     parser.add_argument("--out", type=Path, default=Path("docs"))
     asked = parser.parse_args()
@@ -606,6 +636,9 @@ def main():
             keep()
     if asked.kernel and not is_there(content.get("kernel"), asked.kernel):
         content["kernel"] = kernel_curve(asked.kernel)
+        keep()
+    if asked.kernel and not is_there(content.get("several responses"), asked.kernel):
+        content["several responses"] = several_responses(asked.kernel)
         keep()
     if asked.permutations and not is_there(content.get("permutations"), asked.permutations):
         content["permutations"] = permutations(asked.permutations)

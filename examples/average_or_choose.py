@@ -2,8 +2,9 @@
 Should I choose one model, or average all of them?
 ==================================================
 
-Where the data do not tell two numbers of components apart, a weighted average of all models is
-often the better predictor. It is one more estimator, with Degrees of Freedom of its own.
+Where the data do not tell two numbers of components apart, a weighted average of the models is
+often the better predictor: it keeps a share of each component, the smaller the less the component
+adds. It is one more estimator, with Degrees of Freedom of its own.
 """
 
 import numpy as np

@@ -54,6 +54,10 @@ class RankExhaustedWarning(PlsdofWarning):
     """The path is shorter than asked for because the data support no more components."""
 
 
+class EmptyModelWarning(PlsdofWarning):
+    """The model without components was chosen, although a richer one would score lower."""
+
+
 def warn_caller(text: str, category: type[Warning]) -> None:
     """Warn at the first line up the stack that is not in this package."""
     frame, level = sys._getframe(1), 2

@@ -6,7 +6,7 @@ from _helpers.latent import latent_data, new_rows
 from _helpers.problems import make_problem
 
 from plsdof import kernel_pls_path, pcr_path, penalized_pls_path, pls_path, ridge_path
-from plsdof._core.criteria import gcv, model_weights
+from plsdof._core.criteria import average_weights, gcv, mallows_weights, model_weights
 from plsdof.errors import NotAvailableError
 from plsdof.inference.intervals import coefficient_inference, prediction_interval
 
@@ -32,7 +32,7 @@ PATHS = {
 def test_weights_are_powers_of_gcv_within_the_guard():
     path = PATHS["wide"]()
     scores = gcv(path.rss, path.dof, 30)
-    weights = path.weights("exact")
+    weights = path.weights("exact", by="gcv")
     assert weights.sum() == pytest.approx(1)
     ratio = weights[2] / weights[1]
     assert ratio == pytest.approx((scores[2] / scores[1]) ** (-15))
@@ -40,15 +40,58 @@ def test_weights_are_powers_of_gcv_within_the_guard():
     smooth = long.smoothed_dof()
     beyond = int(np.argmax(smooth > 18))
     assert beyond > 0
-    assert np.all(long.weights()[beyond:] == 0)
-    assert np.all(long.weights()[:beyond] >= 0)
+    assert np.all(long.weights(by="gcv")[beyond:] == 0)
+    assert np.all(long.weights(by="gcv")[:beyond] > 0)
+
+
+def error_of_average(weights, residuals, dof, noise):
+    """Mallows' criterion of an average, from its residuals."""
+    left_over = weights @ residuals
+    return left_over @ left_over + 2 * noise * weights @ dof
+
+
+@pytest.mark.parametrize("name", [one for one in PATHS if one != "ridge"])
+def test_weights_minimise_the_estimated_error_of_the_average(name):
+    path = PATHS[name]()
+    chosen, dof, n = path.select().index, path._dof("smoothed"), len(path.response)
+    residuals = path.response - path.fitted
+    noise = path.rss[chosen] / (n - dof[chosen])
+    weights = path.weights()
+    assert weights.sum() == pytest.approx(1)
+    assert np.all(weights >= 0)
+    assert np.all(weights[chosen + 1 :] == 0)
+    least = error_of_average(weights, residuals, dof, noise)
+    # A convex function: no step towards any model up to the chosen one goes down.
+    for m in range(chosen + 1):
+        step = weights + 1e-4 * (np.eye(len(weights))[m] - weights)
+        assert error_of_average(step, residuals, dof, noise) >= least * (1 - 1e-12)
+
+
+def test_ridge_regression_is_weighed_by_gcv():
+    path = PATHS["ridge"]()
+    np.testing.assert_array_equal(path.weights(), path.weights(by="gcv"))
+    with pytest.raises(NotAvailableError, match="nested models"):
+        path.weights(by="mallows")
+
+
+def test_components_are_pooled_or_left_out_but_never_negative():
+    # The second component gains more per Degree of Freedom than the first: one share for both.
+    weights = mallows_weights(np.array([50.0, 48.0, 10.0]), np.array([1.0, 3.0, 4.0]), 2)
+    np.testing.assert_allclose(weights, [3 / 40, 0, 37 / 40])
+    # A component that gains less than noise would, and one that gains nothing at all.
+    weights = mallows_weights(np.array([50.0, 10.0, 9.5, 9.5]), np.array([1.0, 3.0, 4.0, 5.0]), 3)
+    np.testing.assert_allclose(weights, [2 / 40, 38 / 40, 0, 0])
+    np.testing.assert_array_equal(mallows_weights(np.ones(2), np.arange(2.0), 0), [1, 0])
 
 
 def test_an_exact_fit_gets_all_weight():
     weights = model_weights(np.array([5.0, 0.0, 0.0]), np.array([1.0, 3.0, 4.0]), 10)
     np.testing.assert_array_equal(weights, [0, 1, 0])
-    with pytest.raises(NotAvailableError, match="nothing to average"):
-        model_weights(np.array([5.0]), np.array([9.5]), 10)
+    weights = average_weights(np.array([5.0, 0.0, 0.0]), np.array([1.0, 3.0, 4.0]), 10, 1)
+    np.testing.assert_array_equal(weights, [0, 1, 0])
+    for refused in (model_weights, lambda *data: average_weights(*data, 0)):
+        with pytest.raises(NotAvailableError, match="nothing to average"):
+            refused(np.array([5.0]), np.array([9.5]), 10)
 
 
 @pytest.mark.parametrize("name", PATHS)
@@ -66,21 +109,25 @@ def test_an_average_is_the_weighted_sum_of_the_models(name):
     assert average.rss == pytest.approx(residual @ residual)
 
 
+@pytest.mark.parametrize("by", ["mallows", "gcv"])
 @pytest.mark.parametrize("name", PATHS)
-def test_derivative_against_central_differences(name):
+def test_derivative_against_central_differences(name, by):
     path = PATHS[name]()
-    order = path.simplest_first()
+    by = "gcv" if name == "ridge" else by
+    order, chosen = path.simplest_first(), path.select().index
     dof = np.empty(len(order))
     dof[:] = path._dof("smoothed")
     n = len(path.response)
 
     def fitted(y):
         again = path.refit(y)
+        if by == "mallows":
+            return average_weights(again.rss, dof, n, chosen) @ again.fitted
         weights = np.empty(len(order))
         weights[order] = model_weights(again.rss[order], dof[order], n)
         return weights @ again.fitted
 
-    jacobian = path.average().jacobian()
+    jacobian = path.average(by=by).jacobian()
     step = 1e-5 * path.response.std()
     for i in (0, 7, n - 1):
         move = np.zeros(n)
@@ -89,9 +136,10 @@ def test_derivative_against_central_differences(name):
         np.testing.assert_allclose(jacobian[:, i], difference, atol=2e-6)
 
 
+@pytest.mark.parametrize("by", [None, "gcv"])
 @pytest.mark.parametrize("name", PATHS)
-def test_traces_are_those_of_the_derivative(name):
-    average = PATHS[name]().average()
+def test_traces_are_those_of_the_derivative(name, by):
+    average = PATHS[name]().average(by=by)
     J = average.jacobian()
     assert average.dof == pytest.approx(np.trace(J), rel=1e-8)
     np.testing.assert_allclose(average.path.leverage(0), np.diagonal(J), atol=1e-9)

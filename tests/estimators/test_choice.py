@@ -15,6 +15,7 @@ from plsdof import (
     degrees_of_freedom,
     pls_path,
 )
+from plsdof.errors import EmptyModelWarning
 from plsdof.files.models import detach, load_model, save_model
 
 X, Y = latent_data(40, 8, 0, noise=1.0)
@@ -105,6 +106,14 @@ def test_with_groups_the_default_is_cross_validation_over_them():
     assert PLSRegressor("bic").fit(rows, y, groups=groups).selection_.criterion == "bic"
 
 
+@pytest.mark.parametrize(
+    "model", [PLSRegressor("average"), PLSRegressor("bic"), KernelPLSRegressor(gamma=[0.01, 0.1])]
+)
+def test_every_choice_with_groups_says_what_intervals_do_not_know(model):
+    model.fit(X, Y, groups=np.repeat(np.arange(10), 4))
+    assert "noise level and intervals do not know" in model.selection_.message
+
+
 def test_unknown_words_are_refused():
     with pytest.raises(ValueError, match="'average'"):
         PLSRegressor("mean").fit(X, Y)
@@ -113,3 +122,37 @@ def test_unknown_words_are_refused():
 def test_a_path_of_an_estimator_is_the_whole_path():
     model = PLSRegressor("average", max_components=5).fit(X, Y)
     np.testing.assert_allclose(model.path_.dof, pls_path(X, Y, 5).dof)
+
+
+def contrast(seed):
+    """A signal behind a strong direction that has nothing to do with it."""
+    rng = np.random.default_rng(seed)
+    common = rng.normal(size=(40, 1))
+    rows = 3.0 * common + rng.normal(size=(40, 10))
+    return rows, rows @ np.resize([1.0, -1.0], 10) + rng.normal(size=40)
+
+
+def test_an_empty_model_is_not_chosen_in_silence():
+    X, y = contrast(0)
+    first = PLSRegressor("bic", rule="first-minimum")
+    with pytest.warns(EmptyModelWarning, match="empty model, although .* would score lower"):
+        first.fit(X, y)
+    assert first.n_components_ == 0
+    # The warning is about the choice, not about empty models that were asked for.
+    assert PLSRegressor(0).fit(X, y).n_components_ == 0
+    assert PLSRegressor().fit(X, y).n_components_ > 0
+    two = np.column_stack([y, y + 0.1 * np.random.default_rng(1).normal(size=40)])
+    with pytest.warns(EmptyModelWarning, match="empty model"):
+        PLS2Regressor("bic", rule="first-minimum").fit(X, two)
+
+
+def test_an_average_of_the_empty_model_says_so():
+    assert pls_path(*contrast(0)).average().selection.empty_remark == ""
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(20, 40)), rng.normal(size=20)
+    # Exact Degrees of Freedom of models that interpolate may make a later score lower.
+    empty = pls_path(X, y).average("exact")
+    np.testing.assert_array_equal(empty.weights[1:], 0)
+    assert "empty model, although 18 components" in empty.selection.message
+    with pytest.warns(EmptyModelWarning, match="18 components"):
+        PLSRegressor("average", dof="exact", max_components=19).fit(X, y)

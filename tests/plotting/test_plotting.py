@@ -406,3 +406,14 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch, ozone):
         DoFDisplay.from_path(path)
     with pytest.raises(MissingExtraError, match=r"plsdof\[plot\]"):
         overview_figure(path, path.select("bic"))
+
+
+def test_the_overview_of_an_average_shows_its_own_coefficients_and_fit():
+    X, y = load_ozone(return_X_y=True, as_frame=True)
+    model = PLSRegressor("average", max_components=4).fit(X, y)
+    axes = overview_figure(model, y=y).axes
+    drawn = [line.get_xdata() for line in axes[2].lines if len(line.get_xdata()) == X.shape[1]]
+    expected = model.coef_ * X.std().to_numpy()
+    assert any(np.allclose(np.sort(values), np.sort(expected)) for values in drawn)
+    points = [line.get_xdata() for line in axes[3].lines if len(line.get_xdata()) == len(y)]
+    assert any(np.allclose(np.sort(values), np.sort(model.predict(X))) for values in points)

@@ -299,7 +299,7 @@ def test_an_average_is_the_chosen_model_and_comes_after_all_others(average_page)
     assert len(data["details"]) == 8
     assert data["heaviest"] == average.selection.index
     models = data["models"]
-    assert models["words"][-1] == "average of all models"
+    assert models["words"][-1] == "weighted average"
     for name, value in (
         ("parameter", average.n_components),
         ("dof", average.dof),
@@ -311,7 +311,7 @@ def test_an_average_is_the_chosen_model_and_comes_after_all_others(average_page)
     # Neither a criterion nor cross-validation judges an average.
     assert models["score"][-1] is None
     assert models["cv_error"][-1] is None
-    assert f"All models of PLS were averaged: {average.selection.message}" in page.words()
+    assert f"A{average.selection.message[1:]}" in page.words()
     for where, text in page.numbers:
         value = page.number(where)
         assert text == "not defined" if value is None else float(text) == value
@@ -336,6 +336,18 @@ def test_details_of_an_average_are_its_own(average_page, ozone):
     assert one["rows"]["t2"] == heaviest["rows"]["t2"]
     assert one["vip"] == heaviest["vip"]
     assert "An average has no components of its own" in page.words()
+
+
+def test_the_average_on_the_page_is_the_one_that_was_chosen(tmp_path, ozone):
+    X, y = ozone
+    path = pls_path(X, y, 4)
+    other = path.average(by="gcv")
+    assert other.dof != pytest.approx(path.average().dof)
+    page = report(tmp_path, path, other.selection, X=X, y=y)
+    close([page.data["models"]["dof"][-1]], [other.dof])
+    foreign = replace(other.selection, message="average of something else.")
+    with pytest.raises(InvalidInputError, match="not one of this path"):
+        report(tmp_path, path, foreign, X=X, y=y)
 
 
 def test_an_estimator_that_averages_is_shown_as_an_average(tmp_path, ozone):

@@ -37,6 +37,14 @@ FITS = {
         4,
         lambda X, y, **o: kernel_pls_path(X, y, "rbf", 5, gamma=0.02, scale=False, **o),
     ),
+    "kernel of scaled rows": (
+        4,
+        lambda X, y, **o: kernel_pls_path(X, y, "rbf", 5, gamma=0.2, **o),
+    ),
+    "linear kernel of scaled rows": (
+        6,
+        lambda X, y, **o: kernel_pls_path(X, y, "linear", 4, **o),
+    ),
     "narrow kernel": (
         2,
         lambda X, y, **o: kernel_pls_path(X, y, "rbf", 5, gamma=0.3, scale=False, **o),
@@ -99,13 +107,17 @@ def test_chosen_models_without_rows_are_those_of_fits_one_by_one(p):
         assert_allclose(found.residuals[i], y[i] - alone.predict(X[[i]])[m, 0], atol=1e-9)
 
 
-def test_an_average_is_made_again_without_each_row():
+@pytest.mark.parametrize("options", [{}, {"dof": "exact", "by": "gcv"}])
+def test_an_average_is_made_again_without_each_row(options):
     X, y = rows()
-    found = leave_out(pls_path(X, y, 6).average().path, 0)
+    average = pls_path(X, y, 6).average(**options)
+    found, predicted = leave_out(average.path, 0), left_out_predictions(average)
+    assert predicted.predictions.shape == (1, 30)
     for i in (0, 7, 29):
         kept = np.arange(len(y)) != i
-        alone = pls_path(X[kept], y[kept], 6).average()
+        alone = pls_path(X[kept], y[kept], 6).average(**options)
         assert_allclose(found.residuals[i], y[i] - alone.predict(X[[i]])[0], atol=1e-8)
+        assert_allclose(predicted.residuals[0, i], found.residuals[i], atol=1e-10)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

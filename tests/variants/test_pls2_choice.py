@@ -10,7 +10,10 @@ from plsdof.errors import InvalidInputError
 from plsdof.variants.pls2 import pls2_path
 
 
-def weights_with(path, dof):
+def weights_with(path, dof, by, chosen):
+    if by == "mallows":
+        noise = path.rss[chosen] / (path.units.n - dof[chosen])
+        return criteria.mallows_weights((path.rss / noise).sum(axis=1), dof.sum(axis=1), chosen)
     logs = np.log(criteria.gcv(path.rss, dof, path.units.n)).sum(axis=1)
     logs[~criteria.candidates(dof.mean(axis=1), path.units.n)] = np.inf
     weights = np.exp(-path.units.n / 2 * (logs - logs.min()))
@@ -23,7 +26,7 @@ def test_smoothed_values_equal_the_mean_over_drawn_responses(algorithm, scale_re
     X, Y = make_responses(25, 6, 2, seed=3)
     options = {"algorithm": algorithm, "scale_response": scale_response}
     path = pls2_path(X, Y, 3, **options)
-    weights = path.weights("exact")
+    weights = path.weights("exact", by="gcv")
     mu = np.tensordot(weights, path.fitted, axes=1)
     spare = 25 - weights @ path.dof_by_response
     noise = np.sqrt(np.sum((Y - mu) ** 2, axis=0) / spare)
@@ -51,15 +54,18 @@ def test_for_one_response_the_choice_is_that_of_a_path():
     assert (joint.select().criterion, joint.select().dof) == ("gcv", "smoothed")
 
 
+@pytest.mark.parametrize("by", ["mallows", "gcv"])
 @pytest.mark.parametrize("scale_response", [False, True])
-def test_degrees_of_freedom_of_an_average_equal_central_differences(scale_response):
+def test_degrees_of_freedom_of_an_average_equal_central_differences(scale_response, by):
     X, Y = make_responses(20, 5, 2, seed=5)
     path = pls2_path(X, Y, 4, scale_response=scale_response)
-    dof = path.smoothed_dof_by_response()
+    dof, chosen = path.smoothed_dof_by_response(), path.select().index
+    np.testing.assert_allclose(path.weights(by=by), weights_with(path, dof, by, chosen))
+    assert np.count_nonzero(path.weights(by=by)) > 2
 
     def fitted(values):
         again = pls2_path(X, values, 4, scale_response=scale_response)
-        return np.tensordot(weights_with(again, dof), again.fitted, axes=1)
+        return np.tensordot(weights_with(again, dof, by, chosen), again.fitted, axes=1)
 
     step, traces = 1e-5, np.zeros(2)
     for i in range(20):
@@ -67,7 +73,7 @@ def test_degrees_of_freedom_of_an_average_equal_central_differences(scale_respon
             move = np.zeros_like(Y)
             move[i, j] = step
             traces[j] += (fitted(Y + move) - fitted(Y - move))[i, j] / (2 * step)
-    np.testing.assert_allclose(path.average().dof_by_response, traces, rtol=1e-5)
+    np.testing.assert_allclose(path.average(by=by).dof_by_response, traces, rtol=1e-5)
 
 
 def test_an_average_is_the_weighted_sum_of_the_models():

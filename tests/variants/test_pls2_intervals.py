@@ -1,115 +1,145 @@
-"""Intervals of PLS2 from rows left out: derivatives, fits one by one, coverage."""
+"""Intervals of PLS2: its derivative, one response as a special case, coverage, names."""
 
 import numpy as np
+import pandas as pd
 import pytest
-from numpy.testing import assert_allclose
+from _helpers.problems import make_problem
 
 from plsdof import pls_path
-from plsdof.errors import InvalidInputError
+from plsdof.chemometrics import vip
+from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.estimators import PLS2Regressor
-from plsdof.inference import prediction_interval
-from plsdof.variants import pls2_path
+from plsdof.selection import make_folds
+from plsdof.variants import cross_validate_pls2, pls2_path
 
 
-def data(n=40, p=6, seed=0, noise=0.5):
+def two_responses(n=30, p=5, seed=0):
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, p)) + rng.normal(size=(n, 1))
-    mean = X @ rng.normal(size=(p, 2))
-    return X, mean + noise * rng.normal(size=(n, 2))
+    X = rng.normal(size=(n, p)) @ rng.normal(size=(p, p))
+    noise = rng.normal(size=(n, 2)) @ [[1.0, 0.5], [0.0, 0.8]]
+    return X, X @ rng.normal(size=(p, 2)) + noise
 
 
-WEIGHTS = np.random.default_rng(1).uniform(0.3, 2.0, size=40)
-
-
-@pytest.mark.parametrize("weights", [None, WEIGHTS])
+@pytest.mark.parametrize("algorithm", ["nipals", "simpls"])
 @pytest.mark.parametrize("scale_response", [False, True])
-def test_leverages_are_derivatives_of_the_fit(weights, scale_response):
-    X, Y = data()
-    options = {"scale_response": scale_response, "sample_weight": weights}
-    path = pls2_path(X, Y, 3, **options)
-    step, rtol = 1e-5, 5e-3 if scale_response else 1e-5
-    for i, j in ((0, 0), (7, 1), (39, 0)):
-        up, down = Y.copy(), Y.copy()
-        up[i, j] += step
-        down[i, j] -= step
-        moved = pls2_path(X, up, 3, **options).fitted - pls2_path(X, down, 3, **options).fitted
-        assert_allclose(path.leverage(2)[i, j], moved[2][i, j] / (2 * step), rtol=rtol)
+def test_the_root_follows_the_derivative_by_differences(algorithm, scale_response):
+    X, Y = two_responses(12, 3)
+    options = {"algorithm": algorithm, "scale_response": scale_response}
+    path = pls2_path(X, Y, 2, **options)
+    step, moved = 1e-5, np.zeros((12, 2, 3, 2))
+    for i in range(12):
+        for j in range(2):
+            shifted = [Y.copy(), Y.copy()]
+            shifted[0][i, j] += step
+            shifted[1][i, j] -= step
+            up, down = (pls2_path(X, one, 2, **options).coef[2] for one in shifted)
+            moved[i, j] = (up - down) / (2 * step)
+    covariance = path.noise_covariance()[2]
+    expected = np.einsum("ikaj,kl,ilaj->aj", moved, covariance, moved)
+    # That the scale of a response depends on what X does not reach is left out.
+    tolerance = 2e-2 if scale_response else 1e-6
+    np.testing.assert_allclose(path.coef_std_error(2) ** 2, expected, rtol=tolerance)
 
 
-def test_rows_come_back_from_the_path():
-    X, Y = data()
-    path = pls2_path(X, Y, 3, sample_weight=WEIGHTS)
-    assert_allclose(path.training_rows(), X, atol=1e-12)
-    assert_allclose(path.response, Y)
+def test_one_response_is_the_special_case():
+    X, y = make_problem(30, 6, seed=1)
+    joint, single = pls2_path(X, y, 3), pls_path(X, y, 3)
+    expected = single.coef_std_error(2, noise="dof")
+    np.testing.assert_allclose(joint.coef_std_error(2)[:, 0], expected, rtol=1e-7)
+    np.testing.assert_allclose(joint.vip(2), vip(single, 2), rtol=1e-8)
+    limits = joint.prediction_interval(2, X, kind="mean")
+    assert np.all(limits[:, 0, 0] < limits[:, 0, 1])
 
 
-@pytest.mark.parametrize("weights", [None, WEIGHTS])
-@pytest.mark.parametrize("choose", [2, lambda path: path.select("bic", dof="exact").index])
-def test_fits_without_rows_are_those_of_paths_one_by_one(choose, weights):
-    X, Y = data()
-    path = pls2_path(X, Y, 4, scale_response=True, sample_weight=weights)
-    found = path.leave_out(choose, cv=8)
-    for number in (0, 5):
-        kept = found[0].fold_of != number
-        part = None if weights is None else weights[kept]
-        alone = pls2_path(X[kept], Y[kept], 4, scale_response=True, sample_weight=part)
-        m = choose if isinstance(choose, int) else choose(alone)
-        for j, one in enumerate(found):
-            assert one.index[number] == m
-            assert_allclose(one.coef[number], alone.coef[m][:, j], atol=1e-9)
-            left = Y[~kept, j] - alone.predict(X[~kept])[m][:, j]
-            assert_allclose(one.residuals[~kept], left, atol=1e-9)
+@pytest.mark.parametrize("scale_response", [False, True])
+def test_cross_validation_predicts_what_fits_without_the_fold_predict(scale_response):
+    X, Y = two_responses(20, 4)
+    groups = np.repeat(np.arange(10), 2)
+    found = cross_validate_pls2(X, Y, 3, cv=5, groups=groups, scale_response=scale_response)
+    errors = []
+    for fold in make_folds(X, Y, 5, groups):
+        assert not set(groups[fold.train]) & set(groups[fold.test])
+        path = pls2_path(X[fold.train], Y[fold.train], 3, scale_response=scale_response)
+        errors.append(np.mean((Y[fold.test] - path.predict(X[fold.test])) ** 2, axis=1))
+    np.testing.assert_allclose(found.mean_error, np.mean(errors, axis=0), rtol=1e-8)
+    expected = np.std(errors, axis=0, ddof=1) / np.sqrt(5)
+    np.testing.assert_allclose(found.std_error, expected, rtol=1e-8)
+    assert found.n_components == np.argmin(found.total_error)
 
 
-def test_one_response_has_the_intervals_of_pls():
-    X, Y = data()
-    new = data(5, seed=3)[0]
-    path, alone = pls2_path(X, Y[:, 0], 4), pls_path(X, Y[:, 0], 4)
-    for method in ("conformal", "jackknife+"):
-        expected = prediction_interval(alone, 2, new, method=method)
-        limits = path.prediction_interval(2, new, method=method)[:, 0]
-        # Noise levels, which the conformal scores cancel, are estimated in other ways.
-        rtol = 1e-2 if method == "conformal" else 1e-8
-        assert_allclose(limits[:, 0], expected.lower, rtol=rtol, atol=1e-2 * Y.std())
-        assert_allclose(limits[:, 1], expected.upper, rtol=rtol, atol=1e-2 * Y.std())
+def test_folds_of_unequal_size_are_pooled_row_by_row():
+    X, Y = two_responses(20, 4)
+    found = cross_validate_pls2(X, Y, 2, cv=3)
+    left = np.empty((3, *Y.shape))
+    for fold in make_folds(X, Y, 3):
+        path = pls2_path(X[fold.train], Y[fold.train], 2)
+        left[:, fold.test] = Y[fold.test] - path.predict(X[fold.test])
+    np.testing.assert_allclose(found.mean_error, np.mean(left**2, axis=1), rtol=1e-8)
 
 
-def test_the_estimator_keeps_its_fits_without_rows():
-    X, Y = data()
-    model = PLS2Regressor(max_components=4).fit(X, Y)
-    limits = model.predict_interval(X[:3], method="jackknife+")
-    assert limits.shape == (3, 2, 2)
-    chosen = model.path_.leave_out(lambda path: path.select().index)
-    expected = model.path_.prediction_interval(
-        model.index_, X[:3], method="jackknife+", left_out=chosen
+def test_names_and_shapes_of_the_estimator():
+    X, Y = two_responses()
+    frame = pd.DataFrame(X, columns=list("abcde"), index=[f"s{i}" for i in range(30)])
+    model = PLS2Regressor(2).fit(frame, pd.DataFrame(Y, columns=["fat", "salt"]))
+    limits = model.predict_interval(frame[:4])
+    assert list(limits.columns) == [
+        ("fat", "lower"),
+        ("fat", "upper"),
+        ("salt", "lower"),
+        ("salt", "upper"),
+    ]
+    assert list(limits.index) == ["s0", "s1", "s2", "s3"]
+    assert model.conf_int().loc[("salt", "c")].shape == (2,)
+    assert list(model.vip().index) == list("abcde")
+    assert PLS2Regressor(2).fit(X, Y).conf_int().shape == (2, 5, 2)
+    assert PLS2Regressor(2).fit(X, Y[:, 0]).predict_interval(X).shape == (30, 2)
+
+
+def test_an_average_has_intervals_with_its_weights_held_fixed():
+    X, Y = two_responses()
+    path = pls2_path(X, Y)
+    average = path.average()
+    assert np.count_nonzero(average.weights) > 1
+    step, noise = 1e-5, average.noise_covariance()
+    np.testing.assert_allclose(np.diagonal(noise), average.noise_variance)
+    # Central differences of the coefficients of the first response, all of Y moved one by one.
+    moved = np.empty((*average.coef.shape, *Y.shape))
+    for i, j in np.ndindex(Y.shape):
+        move = np.zeros_like(Y)
+        move[i, j] = step
+        up, down = (pls2_path(X, Y + one).coef for one in (move, -move))
+        moved[:, :, i, j] = np.tensordot(average.weights, up - down, axes=1) / (2 * step)
+    variance = np.einsum("pqij,jk,pqik->pq", moved, noise, moved)
+    np.testing.assert_allclose(average.coef_std_error() ** 2, variance, rtol=1e-4)
+    model = PLS2Regressor("average").fit(X, Y)
+    np.testing.assert_allclose(model.predict_interval(X).mean(axis=2), average.predict(X))
+    np.testing.assert_allclose(
+        model.conf_int(), average.coef_interval().transpose(1, 0, 2), rtol=1e-6
     )
-    assert_allclose(limits, expected)
-    fits = model._fits_without_rows
-    model.predict_interval(X[:3], 0.8, method="jackknife+")
-    assert model._fits_without_rows is fits
-    fixed = PLS2Regressor(2).fit(X, Y)
-    assert_allclose(
-        fixed.predict_interval(X[:3], method="jackknife+"),
-        fixed.path_.prediction_interval(2, X[:3], method="jackknife+"),
-    )
+    narrow, wide = (average.prediction_interval(X, kind=one) for one in ("mean", "observation"))
+    assert np.all(np.ptp(narrow, axis=2) < np.ptp(wide, axis=2))
 
 
-def test_the_mean_has_normal_intervals_only():
-    X, Y = data()
-    with pytest.raises(InvalidInputError, match="covers observations"):
-        pls2_path(X, Y, 2).prediction_interval(1, X, kind="mean", method="conformal")
+def test_what_has_no_intervals_says_why():
+    X, Y = two_responses()
+    with pytest.raises(NotAvailableError, match="this is an average"):
+        PLS2Regressor("average").fit(X, Y).vip()
+    with pytest.raises(NotAvailableError, match="without components"):
+        pls2_path(X, Y, 2).vip(0)
+    with pytest.raises(InvalidInputError, match="kind"):
+        pls2_path(X, Y, 2).prediction_interval(1, X, kind="truth")
+    wide = two_responses(6, 5)
+    with pytest.raises(NotAvailableError, match="noise of some response"):
+        pls2_path(*wide, 5).coef_std_error(5)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["conformal", "jackknife+"])
-def test_heavy_tails_are_covered(method):
+def test_coverage_of_new_observations_of_two_responses():
     inside = []
-    for seed in range(60):
-        rng = np.random.default_rng(seed)
-        X = rng.normal(size=(90, 5)) + rng.normal(size=(90, 1))
-        Y = X[:, :2] * [2.0, 1.0] + rng.standard_t(3, size=(90, 2))
-        path = pls2_path(X[:40], Y[:40], 3)
-        limits = path.prediction_interval(2, X[40:], method=method)
-        inside.append(np.mean((limits[..., 0] <= Y[40:]) & (Y[40:] <= limits[..., 1])))
-    # The standard error over 60 data sets is about 0.5 %.
-    assert 0.93 <= np.mean(inside) <= 0.98
+    for seed in range(200):
+        X, Y = two_responses(60, 6, seed=seed)
+        train, new = slice(0, 40), slice(40, 60)
+        limits = pls2_path(X[train], Y[train], 4).prediction_interval(4, X[new])
+        inside.append(np.mean((limits[..., 0] <= Y[new]) & (Y[new] <= limits[..., 1]), axis=0))
+    # The standard error of each mean is about 0.004.
+    assert np.all(np.abs(np.mean(inside, axis=0) - 0.95) < 0.02)

@@ -1,34 +1,37 @@
 r"""Averages of all models of a path, as one more method that is a filter.
 
 With weights w_m that sum to one the average of the fits is zhat = f * z, f = sum_m w_m f_m. The
-weights GCV_m^(-n/2) depend on the response, so that the derivative has one more term,
+weights depend on the response, so that the derivative has one more term,
 
-    d zhat / d z = sum_m w_m J_m + sum_m w_m (zhat_m - zhat) g_m',   g_m = -(n/2) d log GCV_m / dz.
+    d zhat / d z = sum_m w_m J_m + sum_m zhat_m (d w_m / dz)'.
 
 J_m = diag(f_m) + 2 T_m T_m' diag(phi_m) is the derivative of one model, phi_m = 1 - f_m. The
-residual phi_m z is orthogonal to T_m, hence d RSS_m / dz = 2 phi_m^2 z, and with the Degrees of
-Freedom held fixed (smoothed ones hardly move)
+residual phi_m z is orthogonal to T_m, hence d RSS_m / dz = 2 phi_m^2 z, and 2 y_perp outside of
+what X reaches. Degrees of Freedom are held fixed (smoothed ones hardly move).
 
-    g_m = -n phi_m^2 z / RSS_m     along X,      -n y_perp / RSS_m     outside of what X reaches.
+Weights by "mallows" (`mallows_weights`) are steps of the shares v that are kept of components. Let
+a < b be neighbours among the models with weight. The components a + 1 .. b share
+
+    v = 1 - s^2 (DoF(b) - DoF(a)) / (RSS_a - RSS_b),      s^2 = RSS_c / (n - DoF(c)),
+
+c the chosen model, hence d v = (1 - v) (d log (RSS_a - RSS_b) - d log RSS_c), which moves the
+average by (zhat_b - zhat_a) d v. Weights by "gcv" are GCV_m^(-n/2) but for a common factor: the
+average moves by sum_m w_m (zhat_m - zhat) d log w_m, with d log w_m = -(n/2) d log RSS_m.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plsdof._core.criteria import Noise, Selection, model_weights
+from plsdof._core.criteria import Noise, Selection
 from plsdof._core.display import one_line
 from plsdof._core.filters import Filter, factors_at
 from plsdof._core.inputs import Array, read_only
-from plsdof._core.smoothing import DRAWS, smoothed_dof
 from plsdof._core.spectrum import Spectrum
 
 if TYPE_CHECKING:
     from plsdof._core.path import Path
-
-Method = Callable[[Spectrum], Filter]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,11 +44,11 @@ class AverageFilter(Filter):
         Weights of the models that are averaged.
     feedback : (k, r) array
         Row j is t_j' diag(sum_{m >= j} w_m phi_m), what the scores' dependence on y adds.
-    spread : (r, K) array
-        w_m (zhat_m - zhat) of every model.
-    steering : (r, K) array
-        g_m, how the logarithms of the weights move with z.
-    steering_outside : (K,) array
+    spread : (r, b) array
+        Where the average moves with its weights: zhat_b - zhat_a, or w_m (zhat_m - zhat).
+    steering : (r, b) array
+        How far it moves there with z: gradients of v, or of log w_m.
+    steering_outside : (b,) array
         The same per unit of y_perp, what X does not reach.
     """
 
@@ -56,7 +59,7 @@ class AverageFilter(Filter):
     steering_outside: Array
 
     def times_jacobian(self, rows: Array, index: int) -> Array:  # noqa: ARG002
-        """Return rows @ (d zhat / d z) for (k, r) rows. Cost: O(k r (M + K))."""
+        """Return rows @ (d zhat / d z) for (k, r) rows. Cost: O(k r (M + b))."""
         direct: Array = rows * self.factors[0]
         feedback: Array = (rows @ self.scores) @ self.feedback
         moved: Array = (rows @ self.spread) @ self.steering.T
@@ -67,50 +70,25 @@ class AverageFilter(Filter):
         return np.asarray(rows @ (self.spread @ self.steering_outside))
 
 
-def average_filter(
-    spectrum: Spectrum,
-    method: Method,
-    weights: Array | None = None,
-    *,
-    draws: int = DRAWS,
-    random_state: int = 0,
+def averaged(
+    spectrum: Spectrum, fitted: Filter, rss: Array, weights: Array, chosen: int | None
 ) -> AverageFilter:
-    """Average all models of a method on a spectrum.
+    """Combine the models of a filter with weights that move with the response.
 
     Parameters
     ----------
-    spectrum : Spectrum
-    method : callable
-        From a spectrum to a filter, simplest model first.
-    weights : (K,) array, optional
-        Known values of the weights; by default `model_weights` with smoothed Degrees of Freedom.
-    draws, random_state
-        See `smoothed_dof`.
+    rss, weights : (K,) arrays
+    chosen : int or None
+        The model whose noise variance is in weights by "mallows"; None for weights by "gcv".
+
+    Notes
+    -----
+    Cost: O(r K (M + b)) for b neighbours among the models with weight.
     """
-    fitted = method(spectrum)
-    rss = np.sum((fitted.residuals * spectrum.z) ** 2, axis=1) + spectrum.outside
-    if weights is None:
-        smooth = smoothed_dof(
-            spectrum, fitted, rss, draws=draws, random_state=random_state, limited=True
-        )
-        # Penalties of ridge regression may come in any order.
-        order = np.argsort(fitted.naive_dof, kind="stable")
-        weights = np.empty(len(rss))
-        weights[order] = model_weights(rss[order], smooth.value[order], spectrum.n)
-    return averaged(spectrum, fitted, rss, weights)
-
-
-def averaged(spectrum: Spectrum, fitted: Filter, rss: Array, weights: Array) -> AverageFilter:
-    """Combine the models of a filter with weights that move with the response as GCV^(-n/2).
-
-    Cost: O(r K (M + K)).
-    """
-    z, kept = spectrum.z, weights > 0
+    kept = weights > 0
     factors, residuals = weights @ fitted.factors, weights @ fitted.residuals
-    with np.errstate(divide="ignore"):
-        pull = np.where(kept & (rss > 0), -spectrum.n / rss, 0.0)
-    spread = (weights[:, None] * (fitted.factors - factors) * z).T
-    steering = (pull[:, None] * fitted.residuals**2 * z).T
+    moving = _steered(spectrum, fitted, rss, weights, chosen)
+    spread, steering, pull = moving.spread, moving.steering, moving.outside
     # sum_{m >= j} w_m phi_m for j = 1..k; models without components have no scores.
     k = fitted.scores.shape[1]
     tails = np.cumsum((weights[:, None] * fitted.residuals)[::-1], axis=0)[::-1]
@@ -153,6 +131,43 @@ def averaged(spectrum: Spectrum, fitted: Filter, rss: Array, weights: Array) -> 
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Steering:
+    """How an average moves with its weights, see `AverageFilter`."""
+
+    spread: Array
+    steering: Array
+    outside: Array
+
+
+def _steered(
+    spectrum: Spectrum, fitted: Filter, rss: Array, weights: Array, chosen: int | None
+) -> _Steering:
+    z, slopes = spectrum.z, 2.0 * fitted.residuals**2
+    if chosen is None:  # by "gcv"
+        with np.errstate(divide="ignore"):
+            pull = np.where((weights > 0) & (rss > 0), -spectrum.n / 2 / rss, 0.0)
+        off = fitted.factors - weights @ fitted.factors
+        return _Steering(
+            spread=(weights[:, None] * off * z).T,
+            steering=(pull[:, None] * slopes * z).T,
+            outside=2.0 * pull,
+        )
+    # Components between neighbouring models with weight share one v; 1 - v is what came before.
+    support = np.flatnonzero(weights)
+    a, b = support[:-1], support[1:]
+    lost = np.cumsum(weights[a])[:, None]
+    gains = (slopes[a] - slopes[b]) / (rss[a] - rss[b])[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):  # one model only, which fits exactly
+        noise = slopes[chosen] / rss[chosen] if len(a) else 0.0
+        outside = -2.0 * lost[:, 0] / rss[chosen]
+    return _Steering(
+        spread=((fitted.factors[b] - fitted.factors[a]) * z).T,
+        steering=(lost * (gains - noise) * z).T,
+        outside=outside,
+    )
+
+
 def _sum_of_squares(spectrum: Spectrum, fitted: Filter, weights: Array) -> float:
     """Return the sum of (1 - f)^2 over all directions of the samples but the mean."""
     f, counted = weights @ fitted.factors, spectrum.counted
@@ -166,7 +181,7 @@ def _sum_of_squares(spectrum: Spectrum, fitted: Filter, weights: Array) -> float
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Average:
-    """The weighted average of all models of a path.
+    """The weighted average of the models of a path.
 
     Attributes
     ----------
@@ -183,7 +198,7 @@ class Average:
     >>> from plsdof import pls_path
     >>> from plsdof.datasets import load_ozone
     >>> pls_path(*load_ozone(return_X_y=True), 4).average()
-    Average(5 models, dof=12.2663, noise_std=4.45619)
+    Average(5 models, dof=10.6781, noise_std=4.47621)
     """
 
     path: "Path"

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import isotonic_regression
 
 from plsdof._core.display import Curve, as_html, one_line, plural
 from plsdof._core.inputs import Array, as_choice
@@ -47,14 +48,21 @@ def usual_noise(dof: str) -> str:
 
 DOF_KINDS = ("exact", "smoothed", "naive", "clipped")
 RULES = ("patient", "first-minimum", "global-minimum")
-# The walk from the simplest model to richer ones ends after so many without improvement.
-PATIENCE = 3
+# The walk from the simplest model to richer ones ends after so many without improvement. Scores of
+# spectra with many analytes are flat for five or six components before they fall.
+PATIENCE = 10
+# How the models of an average are weighed: by the error of the average, or each by its own.
+WEIGHINGS = ("mallows", "gcv")
 # Models with a larger share of the n Degrees of Freedom than this are not candidates.
 GUARD = 0.9
+# GCV is an approximation for small DoF / n: from this share on leave-one-out must confirm it.
+TRUSTED = 0.5
 # From this share on, Degrees of Freedom are close to n.
 NEAR = 0.7
 # Where single leverages are larger, first-order leave-one-out residuals are not reliable.
 RELIABLE_LEVERAGE = 0.7
+# How the remark begins that estimators warn with.
+_EMPTY = "This is the empty model"
 # So many models of an average are named.
 _MOST_NAMED = 4
 # Scores that differ by less than this share of them are equal but for rounding.
@@ -115,6 +123,11 @@ class Selection:
     noise: str
     message: str
     remarks: tuple[str, ...] = ()
+
+    @property
+    def empty_remark(self) -> str:
+        """The remark that the empty model was chosen although a later score is lower, or ""."""
+        return next((one for one in self.remarks if one.startswith(_EMPTY)), "")
 
     @property
     def n_components(self) -> int:
@@ -549,7 +562,7 @@ def patient_minimum(scores: npt.ArrayLike, patience: int = PATIENCE) -> int:
 
     Examples
     --------
-    >>> patient_minimum([5.0, 3.0, 4.0, 1.0, 2.0, 2.0, 2.0, 0.5])
+    >>> patient_minimum([5.0, 3.0, 4.0, 1.0, 2.0, 2.0, 2.0, 0.5], patience=3)
     3
     """
     values = np.asarray(scores, dtype=np.float64)
@@ -648,7 +661,7 @@ def remarks(
     if chosen == 0 and lowest > 0 and dof[0] <= 1.0 + 1e-9:
         where = "" if allowed[lowest] else f", with {dof[lowest]:.0f} Degrees of Freedom"
         said.append(
-            f"This is the empty model, although {labels[lowest]} would score lower{where}: "
+            f"{_EMPTY}, although {labels[lowest]} would score lower{where}: "
             "compare with cross-validation before you conclude that there is nothing to predict."
         )
     if chosen == last and last > 0 and longer:
@@ -700,6 +713,7 @@ _RULE_WORDS = {
     "patient": "the smallest {} before it stops improving",
     "first-minimum": "the first minimum of {}",
     "global-minimum": "the smallest {} of all",
+    "leave-one-out": "the smallest leave-one-out error, where {} cannot tell",
     "minimum": "the smallest {}",
     "one-standard-error": "the simplest model within one standard error of the smallest {}",
     "randomization": "the simplest model that is not worse by {} (randomization test)",
@@ -737,11 +751,12 @@ def average_in_words(weights: Array, labels: Sequence[str], dof: float) -> str:
     Examples
     --------
     >>> average_in_words(np.array([0.0, 0.7, 0.3]), ["none", "one", "two"], 4.2)
-    'average of 3 models by GCV (4.20 Degrees of Freedom): one .70, two .30.'
+    'average of 2 models (4.20 Degrees of Freedom): one .70, two .30.'
     """
     heaviest = [i for i in np.argsort(-weights, kind="stable") if weights[i] >= 0.01][:_MOST_NAMED]
     parts = ", ".join(f"{labels[i]} {weights[i]:.2f}".replace(" 0.", " .") for i in heaviest)
-    return f"average of {len(weights)} models by GCV ({dof:.2f} Degrees of Freedom): {parts}."
+    count = plural(int(np.count_nonzero(weights)), "model")
+    return f"average of {count} ({dof:.2f} Degrees of Freedom): {parts}."
 
 
 def model_weights(rss: Array, dof: Array, n: float) -> Array:
@@ -763,17 +778,117 @@ def model_weights(rss: Array, dof: Array, n: float) -> Array:
     array([0.  , 0.78, 0.22])
     """
     allowed = candidates(dof, n)
-    if not allowed.any():
-        raise NotAvailableError(
-            f"No model has between 1 and {GUARD:g} n Degrees of Freedom, n = {n:g}, so that there "
-            "is nothing to average; take one model of the path instead."
-        )
+    require_candidates(allowed, n)
     log_gcv = np.where(allowed, _log(gcv(rss, dof, n)), np.inf)
     best = log_gcv.min()
     if np.isneginf(best):  # an exact fit: the simplest one
         return np.asarray(np.arange(len(dof)) == np.argmin(log_gcv), dtype=np.float64)
     weights = np.exp(-n / 2 * (log_gcv - best))
     return np.asarray(weights / weights.sum())
+
+
+def mallows_weights(rss: Array, dof: Array, chosen: int) -> Array:
+    r"""Weigh the models up to a chosen one so that their average has the least estimated error.
+
+    The error of an average is estimated by Mallows' criterion (Hansen 2007), in units of the noise
+    variance
+
+        C(w) = |sum_m w_m e_m|^2 + 2 sum_m w_m DoF(m),     w >= 0,   sum_m w_m = 1.
+
+    Fits of nested models are projections, so that e_m'e_k is the smaller of RSS_m and RSS_k, and
+    with v_j = w_j + w_{j+1} + ... the share of component j that is kept
+
+        C = RSS_0 + sum_j (RSS_{j-1} - RSS_j) ((1 - v_j)^2 - 1) + 2 v_j (DoF(j) - DoF(j - 1)).
+
+    The minimum is v_j = 1 - (DoF(j) - DoF(j-1)) / (RSS_{j-1} - RSS_j), pooled over neighbours where
+    it would increase with j and kept within [0, 1]: every component of the chosen model is shrunk
+    by what noise alone would have gained.
+
+    Parameters
+    ----------
+    rss : (K,) array
+        Residual sums of squares of nested models, over the noise variance; simplest model first.
+    dof : (K,) array
+        Degrees of Freedom.
+    chosen : int
+        Richer models have no weight: a choice of the empty model stays what it is.
+
+    References
+    ----------
+    Hansen, B. E. (2007). Least squares model averaging. Econometrica 75.
+
+    Examples
+    --------
+    >>> mallows_weights(np.array([100.0, 10.0, 8.0, 7.9]), np.array([1.0, 3.0, 4.0, 5.0]), 2)
+    array([0.02222222, 0.47777778, 0.5       , 0.        ])
+    """
+    weights = np.zeros(len(rss))
+    # Models that fit no better than earlier ones take no part.
+    lowest = np.minimum.accumulate(rss[: chosen + 1])
+    better = np.append(True, -np.diff(lowest) > _EQUAL * lowest[:-1])
+    kept = np.flatnonzero(better)
+    gain, cost = -np.diff(lowest[kept]), np.diff(dof[kept])
+    share = gain
+    if len(gain):
+        share = isotonic_regression(1.0 - cost / gain, weights=gain, increasing=False).x
+    bounded = np.concatenate([[1.0], np.clip(share, 0.0, 1.0), [0.0]])
+    weights[kept] = bounded[:-1] - bounded[1:]
+    return weights
+
+
+def average_weights(rss: Array, dof: Array, n: float, chosen: int) -> Array:
+    """Return `mallows_weights` up to a chosen model, with its noise variance, RSS / (n - DoF).
+
+    With more than n / 2 Degrees of Freedom that variance is not reliable, and the chosen model is
+    left as it is.
+
+    Examples
+    --------
+    >>> rss, dof = np.array([100.0, 10.0, 8.0, 7.9]), np.array([1.0, 3.0, 4.0, 5.0])
+    >>> average_weights(rss, dof, 12, 2).round(2), average_weights(rss, dof, 7, 2)
+    (array([0.02, 0.48, 0.5 , 0.  ]), array([0., 0., 1., 0.]))
+    """
+    require_candidates(candidates(dof, n), n)
+    noise = rss[chosen] / (n - dof[chosen]) if dof[chosen] <= TRUSTED * n else 0.0
+    if noise <= _EQUAL**2 * rss[0]:  # or an exact fit
+        return np.asarray(np.arange(len(rss)) == chosen, dtype=np.float64)
+    return mallows_weights(rss / noise, dof, chosen)
+
+
+def confirmed(squares: Array, chosen: int, trusted: npt.NDArray[np.bool_]) -> int:
+    """Return the model that leave-one-out prefers, if GCV is not to be trusted there, or `chosen`.
+
+    The model with the smallest sum of squared errors replaces the chosen one if it is not among
+    the trusted ones, and its mean squared error is smaller by more than a standard error of the
+    difference.
+
+    Parameters
+    ----------
+    squares : (k, n_rows) array
+        (Weighted) squared leave-one-out errors of the first k models.
+    chosen : int
+    trusted : (K,) bool array
+        Models with few Degrees of Freedom.
+
+    Examples
+    --------
+    >>> squares = np.array([[4.0, 5.0, 6.0], [1.0, 1.5, 2.0]])
+    >>> confirmed(squares, 0, np.array([True, False]))
+    1
+    """
+    best = int(np.argmin(squares.sum(axis=1)))
+    if trusted[best] or chosen >= len(squares):
+        return chosen
+    gain = squares[chosen] - squares[best]
+    return best if gain.sum() > np.std(gain) * np.sqrt(len(gain)) else chosen
+
+
+def require_candidates(allowed: npt.NDArray[np.bool_], n: float) -> None:
+    if not allowed.any():
+        raise NotAvailableError(
+            f"No model has between 1 and {GUARD:g} n Degrees of Freedom, n = {n:g}, so that there "
+            "is nothing to average; take one model of the path instead."
+        )
 
 
 def _defined(values: Array) -> npt.NDArray[np.intp]:

@@ -69,6 +69,8 @@ class Models:
         y of the rows with positive weight, in original units; None where the rows were not kept.
     fit_again : callable or None
         ``fit_again(X, y)`` fits the same method, with the same options, to other rows.
+    average_again : callable or None
+        Of an average: ``average_again(y)`` averages the models for another response of the rows.
     """
 
     units: Units
@@ -79,6 +81,7 @@ class Models:
     full: Callable[[], "Models"] | None = None
     response: Array | None = None
     fit_again: Callable[..., Any] | None = None
+    average_again: Callable[[Any], "Models"] | None = None
 
     def complete(self) -> Self:
         """Return this path in a basis of all directions of X, in which Jacobians can be formed.
@@ -97,7 +100,12 @@ class Models:
         assert self.full is not None
         path = self.full()
         assert isinstance(path, type(self))
-        return replace(path, response=self.response, fit_again=self.fit_again)
+        return replace(
+            path,
+            response=self.response,
+            fit_again=self.fit_again,
+            average_again=self.average_again,
+        )
 
     @property
     def parameters(self) -> Array:
@@ -269,28 +277,54 @@ class Models:
         """Return the standard error of `smoothed_dof` as a mean over the draws. Shape (K,)."""
         return self._smoothed(draws, random_state, limited=False).std_error
 
-    def weights(self, dof: str = "smoothed") -> Array:
-        """Weigh all models by GCV^(-n/2), within the guard of `select`. Shape (K,), sum 1.
+    def weights(self, dof: str = "smoothed", *, by: str | None = None) -> Array:
+        """Weigh models for their average. Shape (K,), sum 1.
+
+        By default those weights of the models up to the one that `select` takes that minimise an
+        estimate of the error of the average itself: every component of the chosen model is shrunk
+        by what noise alone would have gained, see `plsdof.selection.criteria.mallows_weights`.
+        A model with more than n / 2 Degrees of Freedom is left as it is.
 
         Parameters
         ----------
         dof : {"smoothed", "exact", "naive", "clipped"}
-            Degrees of Freedom in GCV.
+            Degrees of Freedom in the criteria.
+        by : {"mallows", "gcv"}, optional
+            "gcv": weigh every model by its own GCV^(-n/2), within the guard of `select`, see
+            `plsdof.selection.criteria.model_weights`. This is the default for ridge regression,
+            whose models are not nested.
 
         Examples
         --------
         >>> from plsdof import pls_path
         >>> from plsdof.datasets import load_ozone
         >>> pls_path(*load_ozone(return_X_y=True), 4).weights().round(2)
-        array([0.  , 0.  , 0.03, 0.02, 0.94])
+        array([0.01, 0.1 , 0.17, 0.  , 0.72])
         """
+        return self._weighed(dof, by)[0]
+
+    def _weighed(self, dof: str, by: str | None) -> tuple[Array, int | None]:
+        """Return weights, and the model whose noise variance is in them (none with "gcv")."""
         as_choice(dof, "dof", DOF_KINDS)
-        order = self.simplest_first()
-        weights = np.zeros(len(self.dof))
-        weights[order] = criteria.model_weights(
-            self.rss[order], self._dof(dof)[order], self.spectrum.n
-        )
-        return read_only(weights)
+        by = self._weighing if by is None else as_choice(by, "by", criteria.WEIGHINGS)
+        used, n = self._dof(dof), self.spectrum.n
+        if by == "gcv":
+            order = self.simplest_first()
+            weights = np.zeros(len(self.dof))
+            weights[order] = criteria.model_weights(self.rss[order], used[order], n)
+            return read_only(weights), None
+        if self._weighing == "gcv":
+            raise NotAvailableError(
+                'Weights by "mallows" are those of nested models, and these are not; use by="gcv".'
+            )
+        criteria.require_candidates(criteria.candidates(used, n), n)
+        chosen = self.select(dof=dof).index
+        return read_only(criteria.average_weights(self.rss, used, n, chosen)), chosen
+
+    @property
+    def _weighing(self) -> str:
+        """How `weights` weighs models unless told otherwise."""
+        return "mallows"
 
     def select(
         self,
@@ -300,6 +334,7 @@ class Models:
         rule: str | None = None,
         *,
         patience: int = criteria.PATIENCE,
+        confirm: bool = True,
     ) -> Selection:
         """Choose a model by an information criterion.
 
@@ -321,6 +356,13 @@ class Models:
             `default_rule`.
         patience : int
             Of the rule "patient".
+        confirm : bool
+            GCV is an approximation for few Degrees of Freedom. Where a patient walk of PLS comes to
+            models with more than n / 2 of them, it ends there, and leave-one-out, exact but for
+            the scales of the columns, looks at what follows: its best model is taken instead if
+            its error is smaller by more than one standard error of the difference. Not for
+            other criteria and rules, other Degrees of Freedom than smoothed ones, more than 500
+            rows, or rows that were not kept.
 
         Returns
         -------
@@ -346,7 +388,15 @@ class Models:
         # Without any candidate (a path that starts near interpolation) the scores alone decide.
         eligible = np.where(allowed, scores, np.nan) if allowed.any() else scores
         index = int(order[criteria.choose(eligible[order], rule, patience)])
+        instead = None
+        if confirm and (criterion, dof, rule) == ("gcv", "smoothed", "patient"):
+            index, instead = self._confirmed(index, scores, allowed, patience)
         remarks = self._remarks(index, scores, allowed, criterion)
+        if instead is not None:
+            rule = "leave-one-out"
+            # The scores have not decided, and do not say which models are as good.
+            remarks = (self._why(instead), *self._remarks(index, scores, allowed, rule))
+        words = self._words(index, criterion, rule)
         return Selection(
             index=index,
             parameter=float(self.parameters[index]),
@@ -356,9 +406,30 @@ class Models:
             rule=rule,
             dof=dof,
             noise=noise_label(criterion, dof, noise),
-            message=" ".join([self._words(index, criterion, rule), *remarks]),
+            message=" ".join([words, *remarks]),
             remarks=remarks,
         )
+
+    def _confirmed(
+        self, index: int, scores: Array, allowed: npt.NDArray[np.bool_], patience: int
+    ) -> tuple[int, int | None]:
+        """Return the model to take, and the one that leave-one-out takes it instead of, if any."""
+        trusted = allowed & (self._dof("smoothed") <= criteria.TRUSTED * self.spectrum.n)
+        trusted = np.logical_and.accumulate(trusted)
+        if trusted[allowed].all():
+            return index, None
+        walked = criteria.patient_minimum(np.where(trusted, scores, np.nan), patience)
+        if int(np.argmin(trusted)) > walked + patience:
+            return walked, None
+        squares = self._left_out_squares(int(allowed.sum()) - 1, patience)
+        if squares is None:
+            return index, None
+        taken = criteria.confirmed(squares, walked, trusted)
+        return taken, None if taken == walked else walked
+
+    def _left_out_squares(self, n_components: int, patience: int) -> Array | None:  # noqa: ARG002
+        """Return squared leave-one-out errors of the first models; None if they are not known."""
+        return None
 
     @property
     def default_rule(self) -> str:
@@ -434,6 +505,14 @@ class Models:
 
     def _words(self, index: int, criterion: str, rule: str) -> str:
         return criteria.choice_in_words(self.label(index), float(self.dof[index]), rule, criterion)
+
+    def _why(self, instead: int) -> str:
+        """Say why leave-one-out was followed."""
+        return (
+            f"GCV takes {self.label(instead)} among models with at most n / 2 Degrees of Freedom "
+            "and is not reliable beyond; the leave-one-out error is lower by more than one "
+            "standard error."
+        )
 
     def _remarks(
         self, index: int, scores: Array, allowed: npt.NDArray[np.bool_], criterion: str

@@ -10,12 +10,13 @@ import scipy.linalg
 import scipy.sparse
 
 from plsdof._core import criteria
-from plsdof._core.averaging import Average, AverageFilter, average_filter, averaged
+from plsdof._core.averaging import Average, AverageFilter, averaged
 from plsdof._core.criteria import (
     LeaveOneOut,
     Noise,
     Selection,
 )
+from plsdof._core.deletion import deleted_predictions
 from plsdof._core.display import one_line, plural
 from plsdof._core.filters import Filter, PLSFilter
 from plsdof._core.inputs import (
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 _EPS = float(np.finfo(np.float64).eps)
 # First-order estimates of errors are multiplied by this factor.
 _SAFETY = 20.0
+# With more rows, leaving out each of them costs more than a choice may.
+_MOST_LEFT_OUT = 500
 # Columns of some training rows that differ by a smaller share of the range of all are constant.
 ROUNDING_OF_ROWS = 1e-12
 
@@ -187,6 +190,10 @@ class Path(Models):
 
         Zero-weight rows have no place in ``y``. Cost: O(n r + r M^2) time.
         """
+        if self.average_again is not None:
+            average = self.average_again(y)
+            assert isinstance(average, type(self))
+            return average if self.units.names is None else average.with_names(self.units.names)
         path = self.complete()
         given = as_response(y, path.units.n_rows)
         response = centre_response(given, path.units.row_scale)
@@ -343,18 +350,32 @@ class Path(Models):
             total=self.spectrum.total,
         )
 
-    def average(self, dof: str = "smoothed") -> Average:
-        r"""Average all models with weights GCV^(-n/2), within the guard of `select`.
+    def _left_out_squares(self, n_components: int, patience: int) -> Array | None:
+        """Return squared leave-one-out errors, weighted, of the first PLS models."""
+        rows = self.units.n_rows
+        if self.response is None or rows > _MOST_LEFT_OUT or not isinstance(self.filter, PLSFilter):
+            return None
+        found, root = self.complete().decomposition, self.units.row_scale
+        predicted = deleted_predictions(
+            found.sample_basis * found.singular_values, self.response, root, n_components, patience
+        )
+        errors = self.response - predicted
+        return np.asarray((errors if root is None else errors * root) ** 2)
 
-            beta = sum_m w_m beta_m,     DoF = sum_m w_m DoF(m) + sum_m w_m (yhat_m - yhat)'g_m,
+    def average(self, dof: str = "smoothed", *, by: str | None = None) -> Average:
+        r"""Average the models with `weights`: the chosen model, its components shrunk.
 
-        where the second sum is what the dependence of the weights on y adds, with g_m the
-        gradient of log w_m (Degrees of Freedom held fixed in it).
+            beta = sum_m w_m beta_m,     DoF = sum_m w_m DoF(m) + sum_m yhat_m'(d w_m / dy),
+
+        where the second sum is what the dependence of the weights on y adds (Degrees of Freedom
+        held fixed in it).
 
         Parameters
         ----------
         dof : {"smoothed", "exact", "naive", "clipped"}
             Degrees of Freedom in the weights.
+        by : {"mallows", "gcv"}, optional
+            How models are weighed, see `weights`.
 
         Examples
         --------
@@ -365,9 +386,12 @@ class Path(Models):
         >>> average.predict(X[:2]).shape
         (2,)
         """
-        weights = self.weights(dof)
-        path, heaviest = self._averaged(weights), int(np.argmax(weights))
+        weights, chosen = self._weighed(dof, by)
+        path, heaviest = self._averaged(weights, chosen), int(np.argmax(weights))
+        path = replace(path, average_again=partial(_average_of, self, dof, by))
         labels = [self.label(i) for i in range(len(weights))]
+        words = criteria.average_in_words(weights, labels, float(path.dof[0]))
+        empty = self.select(dof=dof).empty_remark if weights[0] == 1.0 else ""
         selection = Selection(
             index=heaviest,
             parameter=float(self.parameters[heaviest]),
@@ -377,17 +401,17 @@ class Path(Models):
             rule="average",
             dof=dof,
             noise="not used",
-            message=criteria.average_in_words(weights, labels, float(path.dof[0])),
+            message=f"{words} {empty}".rstrip(),
+            remarks=(empty,) if empty else (),
         )
         return Average(path=path, weights=weights, selection=selection)
 
-    def _averaged(self, weights: Array) -> Self:
+    def _averaged(self, weights: Array, chosen: int | None) -> Self:
         if isinstance(self.filter, AverageFilter):
             raise NotAvailableError("This path is an average already.")
-        one = averaged(self.spectrum, self.filter, self.rss, weights)
-        whole = None if self.full is None else partial(_averaged_whole, self, weights)
-        method = partial(average_filter, method=self.make_filter)
-        return replace(self, filter=one, make_filter=method, full=whole)
+        one = averaged(self.spectrum, self.filter, self.rss, weights, chosen)
+        whole = None if self.full is None else partial(_averaged_whole, self, weights, chosen)
+        return replace(self, filter=one, full=whole)
 
     def _moved_by_outside(self, basis: Array) -> Array | None:
         """Return how rows of a (k, r) basis move per unit of y outside of X. Shape (k,).
@@ -476,9 +500,14 @@ class Path(Models):
         return U, path.filter.times_jacobian(U, path.index(m))
 
 
-def _averaged_whole(path: Path, weights: Array) -> Path:
+def _average_of(path: Path, dof: str, by: str | None, y: Any) -> Path:
+    """Average the models of a path for another response."""
+    return path.refit(y).average(dof, by=by).path
+
+
+def _averaged_whole(path: Path, weights: Array, chosen: int | None) -> Path:
     """Return the average of a path with the same weights, in a basis of all directions of X."""
-    return path.complete()._averaged(weights)
+    return path.complete()._averaged(weights, chosen)
 
 
 # What has a path: a path itself, a fitted estimator, a Pipeline that ends in one
@@ -856,10 +885,15 @@ class RidgePath(Path):
         """Neighbouring penalties make a smooth curve, whose minimum is looked for."""
         return "global-minimum"
 
-    def _averaged(self, weights: Array) -> Self:
+    @property
+    def _weighing(self) -> str:
+        """The fits are not projections, each contained in the next."""
+        return "gcv"
+
+    def _averaged(self, weights: Array, chosen: int | None) -> Self:
         """Return the average, whose penalty is the weighted geometric mean."""
         penalty = np.exp(weights @ np.log(self.alphas))
-        return replace(super()._averaged(weights), alphas=read_only([penalty]))
+        return replace(super()._averaged(weights, chosen), alphas=read_only([penalty]))
 
     def simplest_first(self) -> Integers:
         """Return the rows from the largest penalty to the smallest."""

@@ -42,7 +42,13 @@ from plsdof._core.inputs import (
     shortened,
 )
 from plsdof._core.path import Path
-from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
+from plsdof.errors import (
+    EmptyModelWarning,
+    InvalidInputError,
+    NotAvailableError,
+    RankExhaustedWarning,
+    warn_caller,
+)
 from plsdof.inference import intervals as inference
 from plsdof.inference.intervals import (
     name_coefficients,
@@ -315,6 +321,13 @@ class ChosenModel:
     average: Average | None = None
     joint_selection: Any = None
     cv_results: Any = None
+
+
+def warn_of_empty_models(selections: Sequence[Selection | None]) -> None:
+    """Warn where the empty model was chosen although a later score is lower."""
+    for remark in {one.empty_remark for one in selections if one is not None}:
+        if remark:
+            warn_caller(remark, EmptyModelWarning)
 
 
 def _chosen_by_criterion(
@@ -616,8 +629,6 @@ class PathRegressor(ResponseRegressor):
         if splits is not None:
             results = self._cross_validated(X, y, weights, make, splits)
             selection = results.select(rule=self._cv_rule())
-            if splits.groups is not None:
-                selection = replace(selection, message=f"{selection.message} {GROUPS_REMARK}")
         else:
             results = None
             selection = path.select(choice, self.dof, self.noise, self.rule)
@@ -641,7 +652,7 @@ class PathRegressor(ResponseRegressor):
     def _publish(self, models: Sequence[ChosenModel]) -> None:
         """Set the attributes: values for one response, one entry per column for several."""
         self.paths_ = tuple(one.path for one in models)
-        self._selections = tuple(one.selection for one in models)
+        self._selections = tuple(self._with_remark(one.selection) for one in models)
         self.index_ = self._one_or_array([one.index for one in models])
         self.average_ = self._one_or_tuple([one.average for one in models])
         pairs = [
@@ -654,9 +665,16 @@ class PathRegressor(ResponseRegressor):
         self.dof_ = self._one_or_array([float(path.dof[i]) for path, i in pairs])
         variances = [path.noise_at(i, self._noise_used) for path, i in pairs]
         self.noise_std_ = self._one_or_array([float(np.sqrt(value)) for value in variances])
+        warn_of_empty_models(self._selections)
         self.selection_ = self._one_or_tuple(self._selections)
         self.cv_results_ = self._one_or_tuple([one.cv_results for one in models])
         self._fits_without_rows: dict[str, Any] = {}
+
+    def _with_remark(self, selection: Selection | None) -> Selection | None:
+        """Say about rows in groups what noise level and intervals do not know."""
+        if selection is None or not getattr(self, "_grouped", False):
+            return selection
+        return replace(selection, message=f"{selection.message} {GROUPS_REMARK}")
 
     def _chosen(self) -> list[tuple[Any, int]]:
         """Return what answers questions: a path and a row of it for every response."""

@@ -57,7 +57,7 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents):
     n_components : int or str
         A fixed number; or the criterion that chooses it, such as "gcv" or "bic" (see
         `Path.criterion` for all of them); or "cv" for cross-validation; or "average" for the
-        average of all models with weights GCV^(-n/2).
+        choice by "gcv" with its components shrunk, see `Path.average`.
     max_components : int
         Limit of the search when the number is chosen.
     scale : bool
@@ -115,7 +115,7 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents):
     >>> model.n_components_, round(model.dof_, 2), round(model.noise_std_, 2)
     (2, 6.46, 4.6)
     >>> round(PLSRegressor("average").fit(X, y).dof_, 1)
-    13.1
+    11.7
     >>> two = PLSRegressor().fit(X[:, 2:], X[:, :2])
     >>> two.coef_.shape, two.n_components_.shape
     ((2, 10), (2,))

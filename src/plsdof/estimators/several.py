@@ -7,14 +7,18 @@ import numpy as np
 
 from plsdof._core.inputs import as_choice, as_count, as_weights, row_labels
 from plsdof.errors import NotAvailableError, RankExhaustedWarning
-from plsdof.estimators.base import LinearScoresMixin, ResponseRegressor
+from plsdof.estimators.base import (
+    LinearScoresMixin,
+    ResponseRegressor,
+    warn_of_empty_models,
+)
 from plsdof.inference.intervals import (
     name_coefficients,
     name_features,
     name_predictions,
     name_rows,
 )
-from plsdof.variants.pls2 import JOINT_CRITERIA, NOISE_MODELS, PLS2Path, pls2_path
+from plsdof.variants.pls2 import JOINT_CRITERIA, NOISE_MODELS, PLS2Average, PLS2Path, pls2_path
 
 
 class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
@@ -137,6 +141,7 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
             self.selection_ = self.path_.select(
                 str(self.n_components), self.noise, self.rule, dof=self.dof
             )
+        warn_of_empty_models([self.selection_])
         self._publish(self.path_)
         return self
 
@@ -177,11 +182,14 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
         components that was chosen is chosen again without each row, which takes n fits the first
         time; ``progress`` shows a bar on stderr (needs rich).
         """
-        path, index = self._one_model()
-        left_out = self._left_out(progress) if method == "jackknife+" else None
-        limits = path.prediction_interval(
-            index, self._new_rows(X), level, kind, method=method, left_out=left_out
-        )
+        if method == "normal":
+            limits = self._model().prediction_interval(self._new_rows(X), level, kind)
+        else:
+            path, index = self._one_model()
+            left_out = self._left_out(progress) if method == "jackknife+" else None
+            limits = path.prediction_interval(
+                index, self._new_rows(X), level, kind, method=method, left_out=left_out
+            )
         if self._one_response:
             return name_rows(limits[:, 0], row_labels(X))
         return name_predictions(limits, self.response_names_, row_labels(X))
@@ -204,8 +212,7 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
         A data frame with rows (response, feature) if either has names. X and the number of
         components are held fixed; the expected coefficients of that many components are covered.
         """
-        path, index = self._one_model()
-        limits = path.coef_interval(index, level).transpose(1, 0, 2)
+        limits = self._model().coef_interval(level).transpose(1, 0, 2)
         features = getattr(self, "feature_names_in_", None)
         if self._one_response:
             return name_rows(limits[0], features)
@@ -213,13 +220,26 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
 
     def vip(self) -> Any:
         """Return the importance of every variable for all responses together. Shape (p,)."""
-        path, index = self._one_model()
-        return name_features(path.vip(index), getattr(self, "feature_names_in_", None), None)
-
-    def _one_model(self) -> tuple[PLS2Path, int]:
         self._require_fitted()
         if self.average_ is not None:
             raise NotAvailableError(
-                "An average of PLS2 models has no intervals; choose one number of components."
+                "Importance belongs to one number of components, and this is an average; use "
+                "path_.vip(m)."
+            )
+        vip = self.path_.vip(int(self.index_))
+        return name_features(vip, getattr(self, "feature_names_in_", None), None)
+
+    def _one_model(self) -> tuple[PLS2Path, int]:
+        """Return the path and the chosen model; an average is not one."""
+        self._require_fitted()
+        if self.average_ is not None:
+            raise NotAvailableError(
+                "An average of PLS2 models has intervals of method 'normal' only; use that one, "
+                "or one number of components."
             )
         return self.path_, int(self.index_)
+
+    def _model(self) -> PLS2Average:
+        """Return what answers: one model, or the average."""
+        self._require_fitted()
+        return self.path_.model(int(self.index_)) if self.average_ is None else self.average_

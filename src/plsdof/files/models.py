@@ -74,7 +74,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from plsdof._core.criteria import CRITERIA, Noise, Selection
+from plsdof._core.criteria import CRITERIA, RULES, Noise, Selection
 from plsdof._core.display import plural
 from plsdof._core.filters import PLSFilter
 from plsdof._core.inputs import Array, as_choice, as_fraction, as_matrix, read_only
@@ -468,7 +468,8 @@ def detach(
 def _choose_again(path: ModelPath, selection: Selection, noise: Noise) -> int:
     if selection.rule == "given" or selection.criterion not in CRITERIA:
         return min(selection.index, len(path.dof) - 1)
-    return path.select(selection.criterion, selection.dof, noise, selection.rule).index
+    rule = selection.rule if selection.rule in RULES else None
+    return path.select(selection.criterion, selection.dof, noise, rule).index
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,7 +41,7 @@ from plsdof.errors import (
     warn_caller,
 )
 from plsdof.selection.folds import Fold, make_folds
-from plsdof.selection.left_out import complete_folds, left_out_models
+from plsdof.selection.left_out import averaged_like, complete_folds, left_out_models
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -208,9 +208,8 @@ def leave_out(
     Notes
     -----
     Cost: one small decomposition per fold, many folds at once (`plsdof.selection.left_out`); a fit
-    per fold where that is not certain, and for kernels of scaled rows, principal components and
-    ridge regression. The data come out of the decomposition of the path, so that nothing needs to
-    be kept but the path.
+    per fold where that is not certain, and for principal components and ridge regression. The data
+    come out of the decomposition of the path, so that nothing needs to be kept but the path.
 
     Examples
     --------
@@ -228,13 +227,13 @@ def leave_out(
     components = None
     if isinstance(chosen, int) and isinstance(path, ComponentPath):
         components = max(chosen, 1)  # no more than is needed
-    average = isinstance(path.filter, AverageFilter)
+    average = averaged_like(path)
     fits = left_out_models(
         path,
         folds,
         partial(_chosen_without, choose=chosen, average=average),
-        components=None if average else components,
-        smooth=average or not isinstance(chosen, int),
+        components=components if average is None else None,
+        smooth=average is not None or not isinstance(chosen, int),
         n_jobs=n_jobs,
         progress=progress,
     )
@@ -255,9 +254,14 @@ def leave_out(
     )
 
 
-def _chosen_without(path: Path, fold: Fold, choose: int | Choose, average: bool) -> _Without:  # noqa: ARG001
-    if average:  # all models averaged again, as a path with one model
-        path = path.average().path
+def _chosen_without(
+    path: Path,
+    fold: Fold,  # noqa: ARG001
+    choose: int | Choose,
+    average: Callable[[Path], Path] | None,
+) -> _Without:
+    if average is not None:  # all models averaged again, as a path with one model
+        path = average(path)
     index = choose if isinstance(choose, int) else choose(path)
     if index >= len(path.dof):
         text = f"{index} components asked for, {len(path.dof) - 1} supported: {path.message}"

@@ -367,9 +367,9 @@ def fig8(results: Simulation) -> Exhibit:
     return Exhibit(
         name="fig8",
         title="Figure 8: runtime",
-        caption=f"{design(results)} Median time in milliseconds to choose a model, one thread, "
-        "measured on the machine that made this page. Left: all methods. Right: without LANCZOS. "
-        "EXACT is the closed form of this package.",
+        caption=f"{design(results)} Median processor time in milliseconds to choose a model, "
+        "one thread, on the machine that made this page. Left: all methods. Right: without LANCZOS."
+        " EXACT is the closed form of this package.",
         columns=("dimension", "repeat", "method", "seconds"),
         rows=tidy(results, results.seconds),
         checks=(*_time_checks(results), *_negative_checks(results)),
@@ -504,7 +504,7 @@ def _largest_ratio(seconds: Array, method: int, other: int) -> float:
 def criteria(results: Simulation) -> Exhibit:
     """Check that the observations on the naive count do not depend on the criterion."""
     rows = [
-        (name.upper(), d, dof, *_summary(results, f"{dof}-{name.upper()}", k))
+        (criterion_label(name), d, dof, *_summary(results, f"{dof}-{name.upper()}", k))
         for name in OTHER_CRITERIA
         for k, d in enumerate(results.dimensions)
         for dof in ("EXACT", "NAIVE")

@@ -15,6 +15,7 @@ from plsdof.plotting.style import (
     GREY,
     VERMILLION,
     as_fitted,
+    average_of,
     feature_axis,
     new_figure,
     plain,
@@ -88,9 +89,10 @@ def overview_figure(
 
 def _answering(path: Path, selection: Selection) -> tuple[Path, int]:
     """Return the path and the row that were chosen; an average is a path of its own."""
-    if selection.rule != "average":
+    average = average_of(path, selection)
+    if average is None:
         return path, selection.index
-    found = path.average(selection.dof).path
+    found = average.path
     return found if path.feature_names is None else found.with_names(path.feature_names), 0
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from plsdof._core.averaging import Average
 from plsdof._core.criteria import Selection, criterion_label, is_squared
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.path import Path, as_model
@@ -353,6 +354,20 @@ def as_fitted(model: Any, selection: Any, cv: CrossValidation | None) -> Fitted:
         selection=chosen,
         cv=own if cv is None else cv,
         rows=found.rows,
+    )
+
+
+def average_of(path: Path, selection: Selection) -> Average | None:
+    """Return the average that a selection stands for; None for the choice of one model."""
+    if selection.rule != "average":
+        return None
+    for by in (None, "gcv"):  # by default "mallows" where models are nested
+        found = path.average(selection.dof, by=by)
+        if found.selection.message == selection.message:
+            return found
+    raise InvalidInputError(
+        f"selection is an average, but not one of this path: {selection.message} Give "
+        "path.average().selection of the same path."
     )
 
 

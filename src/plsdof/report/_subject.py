@@ -28,7 +28,7 @@ from plsdof.inference.intervals import COVARIANCES, INTERVAL_METHODS
 from plsdof.inference.permutation import PermutationTest
 from plsdof.inference.resampling import leave_out
 from plsdof.plotting.curves import error_estimates, padded
-from plsdof.plotting.style import FeatureAxis, Fitted, feature_axis, readable
+from plsdof.plotting.style import FeatureAxis, Fitted, average_of, feature_axis, readable
 from plsdof.selection.cross_validation import CrossValidation
 from plsdof.selection.stability import SelectionFrequency
 
@@ -321,7 +321,7 @@ def make_subject(
     return Subject(
         path=path,
         selection=selection,
-        average=path.average(selection.dof) if selection.rule == "average" else None,
+        average=average_of(path, selection),
         features=features,
         y=y,
         names=path.feature_names or feature_names(X),

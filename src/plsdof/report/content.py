@@ -291,7 +291,7 @@ def all_models(subject: Subject) -> dict[str, Any]:
         numbers = {
             name: np.append(values, own.get(name, [np.nan])) for name, values in numbers.items()
         }
-        words.append("average of all models")
+        words.append("weighted average")
     numbers["cv_rmse"] = np.sqrt(numbers["cv_error"])
     shown = {name: [rounded_one(v) for v in values] for name, values in numbers.items()}
     return {"words": words, **shown}
@@ -563,7 +563,7 @@ def _choice(selection: Selection) -> str:
     if selection.rule == "given":
         return "its size was given"
     if selection.rule == "average":
-        return selection.message
+        return selection.message[0].upper() + selection.message[1:]
     words = rule_in_words(selection.rule, criterion_label(selection.criterion))
     if selection.criterion.startswith("cv-") and selection.criterion != "cv-error":
         words = f"{words.replace('smallest', 'largest')} correlation"

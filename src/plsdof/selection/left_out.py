@@ -15,7 +15,7 @@ With scaling R is X, and means and scales are those of the rows that are left, a
 own. (The scales depend on the fold in every column, so that no matrix of low rank leads from one
 fold to the next.) Without scaling R = U S are the coordinates of the rows in the basis of the whole
 path, never more of them than rows; that is exact for kernels and penalties, too, because leaving
-out rows changes the means and nothing else.
+out rows changes the means and nothing else. A kernel of scaled rows is made again for every fold.
 
 Copies of every fold that are perturbed by as much as rounding may go through the recursion, too. A
 fold whose copies do not agree is decomposed without squaring it, and fitted by itself if that is
@@ -31,6 +31,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from plsdof._core.averaging import AverageFilter
 from plsdof._core.display import one_line
 from plsdof._core.filters import SUPPORTED_ERROR, PLSFilter, pls_filter
 from plsdof._core.fit import pls_path
@@ -115,7 +116,7 @@ def left_out_predictions(
     -----
     Cost: for plain PLS about 4 n^2 M (p + M) operations in a few matrix products, no
     decomposition: 10 to 50 ms for n = 50 to 100 rows, up to 700 columns and 30 components. One
-    small decomposition per fold for kernels and penalties without scaling, a fit per fold for
+    small decomposition per fold for kernels, and penalties without scaling; a fit per fold for
     everything else.
 
     Examples
@@ -133,8 +134,9 @@ def left_out_predictions(
     weights = None if path.units.row_scale is None else read_only(path.units.row_scale**2)
     assert path.fit_again is not None
     folds = complete_folds(X, y, cv)
+    average = averaged_like(path)
     plain = isinstance(path.fit_again, partial) and path.fit_again.func is pls_path
-    if plain and _all_vary(X, folds):
+    if plain and average is None and _all_vary(X, folds):
         result = cross_validate(
             X,
             y,
@@ -154,7 +156,8 @@ def left_out_predictions(
     predicted = left_out_models(
         path,
         folds,
-        lambda one, fold: (one.parameters, one.predict(X[fold.test])),
+        partial(_predicted, X=X, average=average),
+        smooth=average is not None,
         n_jobs=n_jobs,
         progress=progress,
     )
@@ -168,6 +171,26 @@ def left_out_predictions(
         y=y,
         sample_weight=weights,
     )
+
+
+def _predicted(
+    path: Path, fold: Fold, X: Array, average: Callable[[Path], Path] | None
+) -> tuple[Array, Array]:
+    path = path if average is None else average(path)
+    return path.parameters, path.predict(X[fold.test])
+
+
+def averaged_like(path: Path) -> Callable[[Path], Path] | None:
+    """Return how an average averages the models of another path; None for other paths."""
+    if not isinstance(path.filter, AverageFilter):
+        return None
+    again = path.average_again
+    dof, by = again.args[1:] if isinstance(again, partial) else ("smoothed", None)
+    return partial(_averaged, dof=dof, by=by)
+
+
+def _averaged(path: Path, dof: str, by: str | None) -> Path:
+    return path.average(dof, by=by).path
 
 
 def _all_vary(X: Array, folds: Sequence[Fold]) -> bool:
@@ -276,6 +299,9 @@ class Rows:
         for a kernel, whose features are the training rows.
     dual : bool
         Whether the features are the values of a kernel.
+    changing : bool
+        Whether these values depend on which rows there are: a kernel of rows that are scaled. There
+        are no coordinates then, and ``values`` and ``features`` have no columns.
     scale : bool
         Whether the columns are scaled to unit variance in every fit.
     components : int or None
@@ -287,6 +313,7 @@ class Rows:
     features: Array
     basis: Array | None
     dual: bool
+    changing: bool
     scale: bool
     components: int | None
 
@@ -296,7 +323,8 @@ class _Batch:
     """Standardised training rows of F folds of equal size.
 
     Shapes: A (F, t, d), y (F, t), scale (F, d), y_mean and n (F,), root (F, t) or None; ``sound``
-    (F,) tells where y and all columns vary.
+    (F,) tells where y and all columns vary. Of a kernel that changes there are ``grams`` (F, t, t)
+    instead of A, and the largest ``rank`` that they may have.
     """
 
     A: Array
@@ -306,6 +334,8 @@ class _Batch:
     n: Array
     root: Array | None
     sound: npt.NDArray[np.bool_]
+    grams: Array | None = None
+    rank: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -346,7 +376,20 @@ def rows_of(path: Path, components: int | None = None) -> Rows | None:
             features=X,
             basis=None,
             dual=False,
+            changing=False,
             scale=True,
+            components=most,
+        )
+    if path.is_dual and not path.only_means_change:
+        nothing = np.empty((path.units.n_rows, 0))
+        return Rows(
+            path=path,
+            values=nothing,
+            features=nothing,
+            basis=None,
+            dual=True,
+            changing=True,
+            scale=False,
             components=most,
         )
     if not (plain or path.only_means_change):
@@ -358,6 +401,7 @@ def rows_of(path: Path, components: int | None = None) -> Rows | None:
         features=path.training_features(),
         basis=None if path.is_dual else path.decomposition.feature_basis,
         dual=path.is_dual,
+        changing=False,
         scale=False,
         components=most,
     )
@@ -373,7 +417,8 @@ def left_out_paths(
     Cost: O(t d min(t, d)) time for each fold of t training rows, in products and decompositions of
     stacked arrays; memory for a limited number of folds.
     """
-    t, d = len(folds[0].train), rows.values.shape[1]
+    t = len(folds[0].train)
+    d = t if rows.changing else rows.values.shape[1]
     size = max(1, _AT_ONCE // (t * d + 4 * min(t, d) ** 2))
     start = 0
     while start < len(folds):
@@ -393,12 +438,15 @@ def _batch_of_paths(rows: Rows, train: Integers) -> list[PLSPath | None]:
         return found
     with np.errstate(all="ignore"):  # what is not finite is not certain
         batch = _standardize(rows, train)
-        for route in (_by_gram, _by_svd):
+        for route in (_by_gram,) if rows.changing else (_by_gram, _by_svd):
             left = np.flatnonzero([one is None for one in found] & batch.sound)
             if not len(left):
                 break
             part = _part(batch, left)
-            bases = route(part)
+            try:
+                bases = route(part)
+            except np.linalg.LinAlgError:  # no convergence, which is rare
+                continue
             filters = _filters(part, bases, rows.components)
             for i, one in enumerate(filters):
                 if one is not None:
@@ -430,7 +478,16 @@ def _standardize(rows: Rows, train: Integers) -> _Batch:
     if root is not None:
         A *= root[:, :, None]
         y *= root
-    return _Batch(A=A, y=y, scale=scale, y_mean=y_mean, n=n, root=root, sound=sound)
+    batch = _Batch(A=A, y=y, scale=scale, y_mean=y_mean, n=n, root=root, sound=sound)
+    if not rows.changing:
+        return batch
+    grams = np.array([path.with_rows(one).training_features() for one in train])
+    for _ in range(2):  # the second time takes off what rounding has left
+        grams -= share[:, None] @ grams
+        grams -= grams @ share[:, :, None]
+    if root is not None:
+        grams *= root[:, :, None] * root[:, None]
+    return replace(batch, grams=grams, rank=len(path.decomposition.eigenvalues))
 
 
 def _part(batch: _Batch, kept: Integers) -> _Batch:
@@ -444,15 +501,20 @@ def _part(batch: _Batch, kept: Integers) -> _Batch:
         n=batch.n[kept],
         root=None if batch.root is None else batch.root[kept],
         sound=batch.sound[kept],
+        grams=None if batch.grams is None else batch.grams[kept],
+        rank=batch.rank,
     )
 
 
 def _by_gram(batch: _Batch) -> _Bases:
-    """Decompose the smaller one of A'A and AA' of every fold."""
+    """Decompose the smaller one of A'A and AA' of every fold, or its kernel."""
     A, y = batch.A, batch.y
     t, d = A.shape[1:]
-    r, wide = min(t - 1, d), t <= d
-    gram = A @ A.transpose(0, 2, 1) if wide else A.transpose(0, 2, 1) @ A
+    if batch.grams is not None:
+        r, wide, gram = min(t - 1, batch.rank), True, batch.grams.copy()
+    else:
+        r, wide = min(t - 1, d), t <= d
+        gram = A @ A.transpose(0, 2, 1) if wide else A.transpose(0, 2, 1) @ A
     gram[~np.isfinite(gram.sum(axis=(1, 2)))] = 0.0
     last = None
     if wide:
@@ -641,8 +703,9 @@ def _path(
         floor=0.0,
         solver=bases.solver,
     )
-    n, part = float(batch.n[i]), rows.features[train]
-    part = part[:, train] if rows.dual else part
+    n, again, part = float(batch.n[i]), path.with_rows(train), rows.features[train]
+    if rows.dual:
+        part = again.training_features() if rows.changing else part[:, train]
     share = np.full(len(train), 1.0 / n) if root is None else root**2 / n
     units = replace(
         path.units,
@@ -664,12 +727,13 @@ def _path(
         outside=float(bases.outside[i]),
     )
     return replace(
-        path.with_rows(train),
+        again,
         make_filter=partial(pls_filter, max_components=rows.components),
         units=units,
         decomposition=decomposition,
         spectrum=spectrum,
         filter=one,
         full=None,
+        average_again=None,
         response=read_only(path.require_response()[train]),
     )

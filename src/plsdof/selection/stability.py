@@ -91,7 +91,7 @@ def selection_frequency(
 ) -> SelectionFrequency:
     """Count how often a criterion chooses each model, on responses simulated from the models.
 
-        y* = yhat_m + e,     e_i ~ N(0, sigma_m^2),     m drawn with the weights of `Path.weights`
+        y* = yhat_m + e,     e_i ~ N(0, sigma_m^2),     m drawn with weights GCV_m^(-n/2)
 
     A choice that is hardly ever made again is not one to rely on: the data do not tell the models
     apart. Responses from the chosen model alone would overstate the certainty, because they take
@@ -148,7 +148,7 @@ def _simulated(
 ) -> Iterator[Array]:
     # Weights of rows are read as precisions: the noise variance of row i is sigma^2 / w_i.
     row_scale = 1.0 if path.units.row_scale is None else path.units.row_scale
-    weights = path.weights() if index is None else np.arange(len(path.dof)) == index
+    weights = path.weights(by="gcv") if index is None else np.arange(len(path.dof)) == index
     variance = np.array([path.noise_at(i, noise) for i in range(len(path.dof))])
     if not np.all(np.isfinite(variance[weights > 0])):
         worst = int(np.flatnonzero((weights > 0) & ~np.isfinite(variance))[0])

@@ -144,12 +144,14 @@ def tune(
     fits = (one(X, y, sample_weight=sample_weight) for one in makers)
     paths = list(with_progress(fits, len(makers), "Paths") if progress else fits)
     if by != "cv":
-        choices = [path.select(by, dof, noise, rule) for path in paths]
+        # Values are compared by their scores, which leave-one-out has not.
+        choices = [path.select(by, dof, noise, rule, confirm=False) for path in paths]
         if fixed:
             choices = [_at_the_end(*pair) for pair in zip(paths, choices, strict=True)]
         best = _first_smallest(choices)
         scores = _padded([one.scores for one in choices], _width(paths))
-        return _result(paths, values, parameter_name, scores, best, choices[best])
+        choice = choices[best] if fixed else paths[best].select(by, dof, noise, rule)
+        return _result(paths, values, parameter_name, scores, best, choice)
     rule = as_choice(rule or "minimum", "rule", CV_RULES)
     # The same folds for every value, so that errors can be compared fold by fold.
     folds = make_folds(X, y, cv, groups, random_state=random_state)

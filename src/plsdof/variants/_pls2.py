@@ -404,6 +404,7 @@ def residual_slopes(
     S: Array,
     Z: Array,
     directions: Array,
+    max_components: int,
     algorithm: str,
     n_scaled: float | None,
     outside: Array,
@@ -412,8 +413,7 @@ def residual_slopes(
 
     Parameters
     ----------
-    directions : (M + 1, B, r, q) array
-        B directions for every number of components.
+    directions : (B, r, q) array
     n_scaled : float or None
         Number of observations, where the scales of the responses move with them.
     outside : (q,) array
@@ -422,18 +422,15 @@ def residual_slopes(
     Returns
     -------
     (M + 1, B, q) array
-        d |residual_mj|^2 in the directions of m.
+        d |residual_mj|^2 with m components.
     """
-    count, batch = directions.shape[:2]
-    shares = np.zeros((count, batch, Z.shape[1]))
+    shares = np.zeros((len(directions), Z.shape[1]))
     if n_scaled is not None:
-        shares = np.einsum("ij,mbij->mbj", Z, directions) / (n_scaled - 1.0)
-        directions = directions - shares[:, :, None] * Z
+        shares = np.einsum("ij,bij->bj", Z, directions) / (n_scaled - 1.0)
+        directions = directions - shares[:, None] * Z
     # Zero components: the residual is Z itself.
-    slopes = 2.0 * np.einsum("ij,mbij->mbj", Z, directions)
-    moving = _Moving(Z, directions.reshape(count * batch, *Z.shape))
-    for m, step in enumerate(_components(S, moving, count - 1, algorithm), start=1):
-        # Of all directions that were carried along, those of m components.
-        own = step.residual.tangent[m * batch : (m + 1) * batch]
-        slopes[m] = 2.0 * np.einsum("ij,bij->bj", step.residual.value, own)
-    return np.asarray(slopes - 2.0 * shares * outside)
+    slopes = [2.0 * np.einsum("ij,bij->bj", Z, directions)]
+    for step in _components(S, _Moving(Z, directions), max_components, algorithm):
+        left_over = step.residual
+        slopes.append(2.0 * np.einsum("ij,bij->bj", left_over.value, left_over.tangent))
+    return np.asarray(slopes) - 2.0 * shares * outside

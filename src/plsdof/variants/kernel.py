@@ -33,7 +33,7 @@ from plsdof._core.inputs import (
     read_only,
     standardize,
 )
-from plsdof._core.path import PLSPath
+from plsdof._core.path import ROUNDING_OF_ROWS, PLSPath
 from plsdof._core.spectrum import BACKWARD, Decomposition
 from plsdof._core.work import threads_for
 from plsdof.errors import (
@@ -583,7 +583,24 @@ class KernelPLSPath(PLSPath):
         inputs = self.inputs
         if isinstance(inputs, GivenKernel):
             return replace(self, inputs=replace(inputs, kept=inputs.kept[rows]))
-        return replace(self, inputs=replace(inputs, rows=inputs.rows[rows]))
+        if self.only_means_change:
+            return replace(self, inputs=replace(inputs, rows=inputs.rows[rows]))
+        # The rows are scaled again, in units where all of them have unit variance.
+        part, root = inputs.rows[rows], self.units.row_scale
+        weights = np.ones(len(rows)) if root is None else root[rows] ** 2
+        n = weights.sum()
+        shift = weights @ part / n
+        part = part - shift
+        spread = np.sqrt(weights @ part**2 / (n - 1.0))
+        spread[spread <= ROUNDING_OF_ROWS] = np.inf  # a column that does not vary among these
+        whole = np.where(np.isfinite(inputs.scale), inputs.scale, 0.0)
+        again = replace(
+            inputs,
+            rows=read_only(part / spread),
+            mean=read_only(inputs.mean + shift * whole),
+            scale=read_only(np.where(whole > 0, inputs.scale * spread, np.inf)),
+        )
+        return replace(self, inputs=again)
 
     def __repr__(self) -> str:
         return (

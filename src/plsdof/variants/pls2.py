@@ -64,6 +64,8 @@ from plsdof.variants.columnwise import as_responses, kept_rows
 # Criteria whose sum over responses estimates one number, the total squared error of prediction.
 JOINT_CRITERIA = tuple(name for name, one in criteria.CRITERIA.items() if one.additive)
 NOISE_MODELS = ("independent", "correlated")
+# A residual sum of squares below this share of the total is an exact fit.
+_EXACT = 1e-24
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -232,38 +234,48 @@ class PLS2Path:
         return read_only(self._residual_products / (root[:, :, None] * root[:, None, :]))
 
     def coef_root(self, m: int) -> Array:
-        """Return B with cov(beta_.j) = B_j B_j' for every response j. Shape (p, q, r q).
+        """Return B with cov(b_j) = B_j B_j', b_j the coefficients of response j. Shape (p, q, r q).
 
         To first order, with the derivative d beta / d y of all responses and the covariance of
         their noise (`noise_covariance`); X and m held fixed. Cost: that of the path.
         """
-        m = self.index(m)
+        return self.model(m).coef_root()
+
+    def weighted_coef_root(self, weights: Array, noise: Array) -> Array:
+        """Return the same for an average of models with weights (M + 1,), held fixed.
+
+        ``noise`` is the covariance (q, q) of the noise. Cost: that of the path, times the number
+        of models with weight.
+        """
         S, Z = self.decomposition.singular_values, self.fit.residuals[0]
         n_scaled = self.units.n if self.scale_response else None
-        moved = joint_jacobian(S, Z, m, self.algorithm, n_scaled)
+        moved: Array = np.sum(
+            [
+                weights[m] * joint_jacobian(S, Z, m, self.algorithm, n_scaled)
+                for m in np.flatnonzero(weights).tolist()
+            ],
+            axis=0,
+        )
         r, q = Z.shape
         # From rotated coordinates to coefficients in original units.
         rotated = moved.reshape(r * q, r, q).transpose(1, 2, 0).reshape(r, -1) / S[:, None]
         features = self.decomposition.to_features(rotated).reshape(-1, q, r, q)
         features *= self.y_scale[:, None, None] / self.y_scale
         features /= self.units.x_scale[:, None, None, None]
-        values, vectors = np.linalg.eigh(self._require_noise(m))
-        noise = vectors * np.sqrt(np.maximum(values, 0.0))
-        return np.asarray(features @ noise).reshape(len(features), q, r * q)
+        values, vectors = np.linalg.eigh(noise)
+        half = vectors * np.sqrt(np.maximum(values, 0.0))
+        return np.asarray(features @ half).reshape(len(features), q, r * q)
 
     def coef_std_error(self, m: int) -> Array:
         """Standard errors of the coefficients. Shape (p, q)."""
-        root = self.coef_root(m)
-        return np.asarray(np.sqrt(np.vecdot(root, root)))
+        return self.model(m).coef_std_error()
 
     def coef_interval(self, m: int, level: float = 0.95) -> Array:
         """Confidence intervals of the expected coefficients of m components. Shape (p, q, 2).
 
         t with n - DoF_j degrees of freedom for response j.
         """
-        m = self.index(m)
-        half = self._critical(m, level) * self.coef_std_error(m)
-        return np.stack([self.coef[m] - half, self.coef[m] + half], axis=2)
+        return self.model(m).coef_interval(level)
 
     def prediction_interval(
         self,
@@ -304,7 +316,10 @@ class PLS2Path:
         """
         as_choice(kind, "kind", ("observation", "mean"))
         as_choice(method, "method", INTERVAL_METHODS)
-        if method != "normal" and kind != "observation":
+        model = self.model(m)
+        if method == "normal":
+            return model.prediction_interval(X_new, level, kind)
+        if kind != "observation":
             raise InvalidInputError(
                 f"method={method!r} covers observations; kind='mean' needs method='normal'."
             )
@@ -314,12 +329,9 @@ class PLS2Path:
             fits = self.leave_out(m) if left_out is None else left_out
             return np.stack([jackknife_plus(one, rows, level) for one in fits], axis=1)
         new, root = rows - self.units.x_mean, self.coef_root(m)
-        noise = np.diagonal(self._require_noise(m))
-        half = np.sqrt(self._mean_variance(new, root, noise) + noise * (kind == "observation"))
-        if method == "normal":
-            half *= self._critical(m, level)
-        else:
-            half *= [conformal_critical(one, level) for one in self._scores(m, root, noise)]
+        noise = np.diagonal(model.noise_covariance())
+        half = np.sqrt(self._mean_variance(new, root, noise) + noise)
+        half *= [conformal_critical(one, level) for one in self._scores(m, root, noise)]
         center = self.y_mean + new @ self.coef[m]
         return np.stack([center - half, center + half], axis=2)
 
@@ -432,29 +444,13 @@ class PLS2Path:
         weights = self.x_weights[:, :m] ** 2
         return np.asarray(np.sqrt(len(weights) * (weights @ added) / added.sum()))
 
-    def _require_noise(self, m: int) -> Array:
-        covariance = self.noise_covariance()[m]
-        if not np.all(np.isfinite(covariance)):
-            raise NotAvailableError(
-                f"{self.label(m)} leave nothing to estimate the noise of some response from "
-                f"(n = {self.units.n:g}, Degrees of Freedom "
-                f"{', '.join(f'{one:.1f}' for one in self.dof_by_response[m])}); choose a smaller "
-                "model."
-            )
-        return np.asarray(covariance)
-
-    def _critical(self, m: int, level: float) -> Array:
-        """Return the t quantile of every response. Shape (q,)."""
-        spare = self.units.n - self.dof_by_response[m]
-        return np.array([critical_value(level, float(max(df, 1.0))) for df in spare])
-
     def smoothed_dof_by_response(self, draws: int = DRAWS, random_state: int = 0) -> Array:
         """Average `dof_by_response` over responses drawn around a fit. Shape (M + 1, q).
 
         As `Path.smoothed_dof`, with the derivative of a drawn response estimated by random
         directions, whose noise averages out over the draws.
         """
-        weights = self.weights("exact")
+        weights = self.weights("exact", by="gcv")
         spare = self.units.n - weights @ self.dof_by_response
         mean = np.tensordot(weights, self.fit.fitted, axes=1)
         left_over = np.sum((self.fit.residuals[0] - mean) ** 2, axis=0)
@@ -483,11 +479,19 @@ class PLS2Path:
         """Sum `smoothed_dof_by_response` over the responses. Shape (M + 1,)."""
         return read_only(self.smoothed_dof_by_response(draws, random_state).sum(axis=1))
 
-    def weights(self, dof: str = "smoothed") -> Array:
-        """Weigh all models by prod_j GCV_j^(-n/2) within the guard. Shape (M + 1,), sum 1.
+    def weights(self, dof: str = "smoothed", *, by: str | None = None) -> Array:
+        """Weigh models for their average. Shape (M + 1,), sum 1.
 
-        One factor per response j: weights do not depend on the units of the responses.
+        By "mallows", the default, as `Path.weights`, with sums over the responses of residual sums
+        of squares, over the noise variance, and of Degrees of Freedom. By "gcv":
+        prod_j GCV_j^(-n/2) within the guard, one factor per response j. Neither depends on the
+        units of the responses.
         """
+        return self._weighed(dof, by)[0]
+
+    def _weighed(self, dof: str, by: str | None) -> tuple[Array, int | None]:
+        """Return weights, and the model whose noise variances are in them (none with "gcv")."""
+        by = "mallows" if by is None else as_choice(by, "by", criteria.WEIGHINGS)
         values, n = self._dof_of(dof), self.units.n
         allowed = criteria.candidates(values.mean(axis=1), n)
         if not allowed.any():
@@ -495,17 +499,30 @@ class PLS2Path:
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.log(criteria.gcv(self.rss, values, n)).sum(axis=1)
         logs = np.where(allowed & ~np.isnan(logs), logs, np.inf)
-        best = logs.min()
-        if not np.isfinite(best):  # an exact fit of all responses: the simplest one
-            return read_only(np.arange(len(logs)) == np.argmin(logs))
-        weights = np.exp(-n / 2 * (logs - best))
-        return read_only(weights / weights.sum())
+        best = int(np.argmin(logs))
+        if by == "mallows":
+            chosen = self.select(dof=dof).index
+            noise = self.rss[chosen] / (n - values[chosen])
+            few = values[chosen].mean() <= criteria.TRUSTED * n
+            if few and np.all(noise > _EXACT * self.rss[0]):
+                total, used = (self.rss / noise).sum(axis=1), values.sum(axis=1)
+                return read_only(criteria.mallows_weights(total, used, chosen)), chosen
+            best = chosen
+        if by == "mallows" or not np.isfinite(logs[best]):  # an exact fit, or nearly
+            return read_only(np.arange(len(logs)) == best), None
+        weights = np.exp(-n / 2 * (logs - logs[best]))
+        return read_only(weights / weights.sum()), None
 
-    def average(self, dof: str = "smoothed") -> "PLS2Average":
-        """Average all models with `weights`; see `Path.average`."""
-        weights = self.weights(dof)
-        moved = weights @ self.dof_by_response + self._moved_by_weights(weights)
+    def average(self, dof: str = "smoothed", *, by: str | None = None) -> "PLS2Average":
+        """Average the models with `weights`; see `Path.average`."""
+        weights, chosen = self._weighed(dof, by)
+        spare = None if chosen is None else self.units.n - self._dof_of(dof)[chosen]
+        moved = weights @ self.dof_by_response + self._moved_by_weights(weights, chosen, spare)
         heaviest = int(np.argmax(weights))
+        words = criteria.average_in_words(
+            weights, [self.label(i) for i in self.n_components], float(moved.sum())
+        )
+        empty = self.select(dof=dof).empty_remark if weights[0] == 1.0 else ""
         return PLS2Average(
             path=self,
             weights=weights,
@@ -519,9 +536,8 @@ class PLS2Path:
                 rule="average",
                 dof=dof,
                 noise="not used",
-                message=criteria.average_in_words(
-                    weights, [self.label(i) for i in self.n_components], float(moved.sum())
-                ),
+                message=f"{words} {empty}".rstrip(),
+                remarks=(empty,) if empty else (),
             ),
         )
 
@@ -534,28 +550,47 @@ class PLS2Path:
             dof_by_response=read_only(self.dof_by_response[index]),
         )
 
-    def _moved_by_weights(self, weights: Array) -> Array:
+    def _moved_by_weights(self, weights: Array, chosen: int | None, spare: Array | None) -> Array:
         """Return what the dependence of the weights on Y adds to `dof_by_response`. Shape (q,).
 
-        sum_m w_m sum_i (zhat_m - zhat)_ij g_m,ij with g_m = -(n/2) sum_l d log RSS_ml / dz, so
-        derivatives of the residual sums of squares in the directions (zhat_m - zhat)_j are needed.
+        As for one response (see `plsdof._core.averaging`) the average moves in the directions
+        zhat_b - zhat_a, a and b neighbours among the models with weight, or zhat_m - zhat, and as
+        far as residual sums of squares move in the part of that direction that belongs to one
+        response. ``spare`` is n - DoF of the chosen model.
         """
-        q = len(self.names)
-        Z, scale = self.fit.residuals[0], self.y_scale**2
-        spread = self.fit.fitted - np.tensordot(weights, self.fit.fitted, axes=1)
+        q, fitted = len(self.names), self.fit.fitted
+        support = np.flatnonzero(weights)
+        a, b = support[:-1], support[1:]
+        if chosen is None:
+            b = support
+            spread = fitted[b] - np.tensordot(weights, fitted, axes=1)
+        else:
+            spread = fitted[b] - fitted[a]
+        if not len(b):
+            return np.zeros(q)
         # One direction per response: what the fit of that response moves.
         directions = spread[:, None] * np.eye(q)[:, None]
         slopes = residual_slopes(
             self.decomposition.singular_values,
-            Z,
-            directions,
+            self.fit.residuals[0],
+            directions.reshape(len(b) * q, *spread.shape[1:]),
+            len(self.dof) - 1,
             self.algorithm,
             self.units.n if self.scale_response else None,
-            np.diagonal(self.outside) / scale,
-        )
-        rss = (self.rss / scale)[:, None]
-        relative = np.divide(slopes, rss, out=np.zeros_like(slopes), where=rss > 0).sum(axis=2)
-        return np.asarray(-self.units.n / 2 * (weights @ relative))
+            np.diagonal(self.outside) / self.y_scale**2,
+        ).reshape(len(self.dof), len(b), q, q)
+        own, rss = np.arange(len(b)), self.rss / self.y_scale**2
+        if chosen is None or spare is None:
+            relative = np.sum(slopes[b, own] / rss[b][:, None], axis=2)
+            return np.asarray(-self.units.n / 2 * (weights[b] @ relative))
+        # d v = (1 - v) sum_l (d (RSS_al - RSS_bl) / s_l^2 - (RSS_al - RSS_bl) / s_l^2 d log RSS_cl)
+        # over the sum of (RSS_al - RSS_bl) / s_l^2, s_l^2 in proportion to RSS_cl.
+        noise = rss[chosen] / spare
+        gain = (rss[a] - rss[b]) / noise
+        moved = (slopes[a, own] - slopes[b, own]) / noise
+        moved -= gain[:, None] * slopes[chosen] / rss[chosen]
+        lost = np.cumsum(weights[a]) / gain.sum(axis=1)
+        return np.asarray(lost @ moved.sum(axis=2))
 
     def _dof_of(self, kind: str) -> Array:
         as_choice(kind, "dof", ("exact", "smoothed", "naive"))
@@ -741,6 +776,59 @@ class PLS2Average:
     def predict(self, X_new: Any) -> Array:
         """Predict new rows. Shape (n_new, q)."""
         return np.tensordot(self.weights, self.path.predict(X_new), axes=1)
+
+    def noise_covariance(self) -> Array:
+        """Estimate the covariance of the noise, as `PLS2Path.noise_covariance`. Shape (q, q)."""
+        path, spare = self.path, self.path.units.n - self.dof_by_response
+        if np.any(spare <= 0):
+            used = ", ".join(f"{one:.1f}" for one in self.dof_by_response)
+            raise NotAvailableError(
+                f"Nothing is left to estimate the noise of some response from (n = "
+                f"{path.units.n:g}, Degrees of Freedom {used}); choose a smaller model."
+            )
+        left_over = np.tensordot(self.weights, path.fit.residuals, axes=1) * path.y_scale
+        products = left_over.T @ left_over + path.outside
+        return np.asarray(products / np.sqrt(np.outer(spare, spare)))
+
+    def coef_root(self) -> Array:
+        """Return B with cov(beta_.j) = B_j B_j' for every response j. Shape (p, q, r q).
+
+        As `PLS2Path.coef_root`, with the weights held fixed.
+        """
+        return self.path.weighted_coef_root(self.weights, self.noise_covariance())
+
+    def coef_std_error(self) -> Array:
+        """Standard errors of the coefficients. Shape (p, q)."""
+        root = self.coef_root()
+        return np.asarray(np.sqrt(np.vecdot(root, root)))
+
+    def coef_interval(self, level: float = 0.95) -> Array:
+        """Confidence intervals of the expected coefficients. Shape (p, q, 2)."""
+        half = self._critical(level) * self.coef_std_error()
+        return np.stack([self.coef - half, self.coef + half], axis=2)
+
+    def prediction_interval(
+        self, X_new: Any, level: float = 0.95, kind: str = "observation"
+    ) -> Array:
+        """Intervals of new observations, or of the expected fit ("mean"). Shape (n_new, q, 2).
+
+        As `PLS2Path.prediction_interval`, with the weights held fixed.
+        """
+        as_choice(kind, "kind", ("observation", "mean"))
+        units = self.path.units
+        new = as_new_rows(X_new, len(units.x_mean), units.names) - units.x_mean
+        root = self.coef_root()
+        reach = (new @ root.reshape(len(root), -1)).reshape(len(new), *root.shape[1:])
+        noise = np.diagonal(self.noise_covariance())
+        variance = noise * (1.0 / units.n + (kind == "observation"))
+        half = self._critical(level) * np.sqrt(variance + np.vecdot(reach, reach))
+        center = self.path.y_mean + new @ self.coef
+        return np.stack([center - half, center + half], axis=2)
+
+    def _critical(self, level: float) -> Array:
+        """Return the t quantile of every response. Shape (q,)."""
+        spare = self.path.units.n - self.dof_by_response
+        return np.array([critical_value(level, float(max(df, 1.0))) for df in spare])
 
     def __repr__(self) -> str:
         return one_line(self, f"{len(self.weights)} models", dof=self.dof)

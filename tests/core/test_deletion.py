@@ -1,0 +1,115 @@
+"""Leave-one-out predictions from one decomposition, and what the choice makes of them."""
+
+import numpy as np
+import pytest
+from _helpers.problems import make_problem
+
+from plsdof import kernel_pls_path, penalized_pls_path, pls_path
+from plsdof._core import criteria
+from plsdof._core.deletion import deleted_predictions
+
+X, Y = make_problem(25, 40, seed=1, decay=0.5)
+
+
+def predicted(path, components):
+    found = path.complete().decomposition
+    return deleted_predictions(
+        found.sample_basis * found.singular_values,
+        path.response,
+        path.units.row_scale,
+        components,
+        100,
+    )
+
+
+@pytest.mark.parametrize("p", [5, 40])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_predictions_are_those_of_fits_without_each_row(p, weighted):
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, 25) if weighted else None
+    path = pls_path(X[:, :p], Y, 4, scale=False, sample_weight=weights)
+    found = predicted(path, 4)
+    for i in (0, 11, 24):
+        kept = np.arange(25) != i
+        part = None if weights is None else weights[kept]
+        without = pls_path(X[kept][:, :p], Y[kept], 4, scale=False, sample_weight=part)
+        np.testing.assert_allclose(found[:, i], without.predict(X[i : i + 1, :p])[:, 0], rtol=1e-8)
+
+
+def test_kernels_and_penalties_are_left_out_alike():
+    near = np.exp(-0.05 * np.sum((X[:, None, :5] - X[None, :, :5]) ** 2, axis=2))
+    kernel = kernel_pls_path(near, Y, kernel="precomputed", max_components=3)
+    penalised = penalized_pls_path(X[:, :6], Y, max_components=3, scale=False)
+    kept = np.arange(25) != 7
+    without = kernel_pls_path(
+        near[np.ix_(kept, kept)], Y[kept], kernel="precomputed", max_components=3
+    )
+    expected = without.predict(near[7:8, kept])[:, 0]
+    np.testing.assert_allclose(predicted(kernel, 3)[:, 7], expected, rtol=1e-8)
+    without = penalized_pls_path(X[kept][:, :6], Y[kept], max_components=3, scale=False)
+    expected = without.predict(X[7:8, :6])[:, 0]
+    np.testing.assert_allclose(predicted(penalised, 3)[:, 7], expected, rtol=1e-8)
+
+
+def test_it_ends_with_patience_and_with_what_rows_allow():
+    path = pls_path(X, np.random.default_rng(2).normal(size=25), 20)
+    rows = path.complete().decomposition
+    short = deleted_predictions(
+        rows.sample_basis * rows.singular_values, path.response, None, 20, 3
+    )
+    errors = np.sum((path.response - short) ** 2, axis=1)
+    assert len(short) == np.argmin(errors) + 4
+    # Two columns that do not differ: one component, and no second one.
+    twice = np.repeat(X[:, :1] - X[:, :1].mean(), 2, axis=1)
+    assert len(deleted_predictions(twice, Y, None, 2, 10)) == 2
+
+
+def flat(seed, signal=1.0):
+    """More predictors than rows, a flat spectrum: one component has half of the rows."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 100)) / np.arange(1, 101)
+    return X, signal * X @ rng.normal(size=100) + 0.1 * rng.normal(size=60)
+
+
+def test_leave_one_out_decides_beyond_half_of_the_rows():
+    path = pls_path(*flat(0), 20)
+    plain, choice = path.select(confirm=False), path.select()
+    smooth = path._dof("smoothed")
+    assert smooth[choice.index] > 30
+    assert choice.index > plain.index
+    assert "the smallest leave-one-out error, where GCV cannot tell. GCV takes" in choice.message
+    assert (choice.criterion, choice.rule, choice.dof) == ("gcv", "leave-one-out", "smoothed")
+    np.testing.assert_array_equal(choice.scores, plain.scores)
+    # A model that is chosen so is not shrunk.
+    assert path.weights()[choice.index] == 1
+    # What does not know its rows, or was not asked, goes by its scores alone.
+    bic = path.select("bic")
+    assert bic.index == path.select("bic", confirm=False).index
+
+
+def test_a_model_must_be_better_by_a_standard_error():
+    rng = np.random.default_rng(3)
+    base = rng.uniform(1.0, 2.0, 50)
+    trusted = np.array([True, False])
+    noisy = rng.normal(size=50)
+    noisy -= noisy.mean()
+    limit = noisy.std() / np.sqrt(50)
+    for share, expected in ((0.9, 0), (1.1, 1)):
+        squares = np.array([base, base + noisy - share * limit])
+        assert criteria.confirmed(squares, 0, trusted) == expected
+    assert criteria.confirmed(np.array([base, base - 1]), 0, np.array([True, True])) == 0
+
+
+def test_few_degrees_of_freedom_need_no_confirmation(monkeypatch):
+    tall = make_problem(80, 6, seed=4)
+    path = pls_path(*tall)
+    monkeypatch.setattr(type(path), "_left_out_squares", None)
+    assert path.select().index == path.select(confirm=False).index
+
+
+def test_pure_noise_keeps_less_than_one_component_on_average():
+    sizes = []
+    for seed in range(30):
+        rng = np.random.default_rng([2, seed])
+        path = pls_path(rng.normal(size=(30, 80)), rng.normal(size=30), 12)
+        sizes.append(path.select().n_components)
+    assert np.mean(sizes) < 0.5
