@@ -116,11 +116,12 @@ def row_details(subject: Subject, place: int, sample: RowSample) -> dict[str, An
 
 def _left_out(subject: Subject, place: int) -> Array | None:
     """Return what was predicted for every row when it was left out; None if that is not known."""
-    cv, (path, index) = subject.cv, subject.at(place)
-    is_crossed = cv is not None and cv.predictions is not None and path is subject.path
-    if cv is None or not is_crossed or len(cv.y) != len(subject.y):
+    cv, sample, (path, index) = subject.cv, subject.sample, subject.at(place)
+    if cv is None or cv.predictions is None or path is not subject.path:
         return None
-    return left_out_predictions(cv, index)
+    if sample is not None:
+        return left_out_predictions(cv, index)[sample]
+    return None if len(cv.y) != len(subject.y) else left_out_predictions(cv, index)
 
 
 def _row_numbers(subject: Subject, place: int) -> _RowNumbers:
@@ -130,11 +131,13 @@ def _row_numbers(subject: Subject, place: int) -> _RowNumbers:
     if pls is None:
         found = {"leverage": _leverage(path, index)}
     else:
+        # A sample is judged as rows that are not part of the fit: next to all rows it is small.
+        X = None if subject.sample is None else subject.features
         options: dict[str, Any] = {"level": subject.level, "q_limit": subject.q_limit}
-        found = outliers(pls, subject.components_at(place), subject.y, **options).diagnostics
+        found = outliers(pls, subject.components_at(place), subject.y, X, **options).diagnostics
         if path is not subject.path:
             # An average has residuals and leverage of its own, but no components.
-            own = outliers(path, index, subject.y, level=subject.level).diagnostics
+            own = outliers(path, index, subject.y, X, level=subject.level).diagnostics
             found = {**found, **{kind: own[kind] for kind in ("leverage", "studentized")}}
     flags = np.zeros(len(subject.y), dtype=np.intp)
     for i, kind in enumerate(KINDS):
@@ -355,6 +358,8 @@ def errors_axis(subject: Subject) -> dict[str, Any]:
 
 def _reliable(subject: Subject) -> list[bool] | None:
     """Say where leave-one-out without refits can be relied on; None if it can everywhere."""
+    if subject.sample is not None:  # it is not shown
+        return None
     reliable = subject.path.leave_one_out().reliable[subject.order]
     if subject.average is not None:
         reliable = np.append(reliable, subject.average.path.leave_one_out().reliable)
