@@ -40,6 +40,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/core.py docs/benchmark-core-threads.md
 	$(BIN)/python benchmarks/peers.py --out docs/measured
 	$(BIN)/python benchmarks/scale.py --scratch $(SCRATCH) --out docs/measured
+	$(BIN)/python benchmarks/bounded.py --scratch $(SCRATCH)
 	$(BIN)/python benchmarks/growth.py --out docs
 
 # Prints the table of errors of the README: Degrees of Freedom against ball arithmetic.

@@ -58,7 +58,7 @@ class Effort:
     limit: float = 150.0
     draws: int = 10
     quality: float = 2.0
-    deadline: float = 570.0
+    deadline: float = 840.0
 
 
 @dataclass(kw_only=True)

@@ -1,6 +1,6 @@
 """Time, memory and quality of model selection, against other packages and against the floor.
 
-    python benchmarks/peers.py --out DIR            all regimes, at most ten minutes on two cores
+    python benchmarks/peers.py --out DIR            all regimes, at most a quarter of an hour
     python benchmarks/peers.py --out DIR --quick    small versions of three, under a minute
 
 Writes peers.md, peers.json and peers.png to DIR. The exit status is 0 whatever the numbers say,
