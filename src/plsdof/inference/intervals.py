@@ -527,7 +527,7 @@ def prediction_interval(
         prediction on top, which is up to three times as wide.
     method : {"normal", "conformal", "jackknife+"}
         How an observation is covered: by normal noise of constant variance; by the quantile of
-        studentised leave-one-out residuals in closed form; or by fits without each row, the
+        studentised leave-one-out residuals; or by fits without each row, the
         choice of the model included (see ``choose``). The last two need no distribution, but
         exchangeable rows, and at least 19 of them for level 0.95.
     choose : callable, optional
@@ -612,8 +612,8 @@ def normal_words(model: str, kind: str, covariance: str = "homoscedastic") -> st
 def conformal_words(model: str) -> str:
     """Say in one line what a conformal interval assumes."""
     return (
-        f"Exchangeable rows, the {model} held fixed; leave-one-out residuals in closed "
-        "form; covers one new observation."
+        f"Exchangeable rows, the {model} held fixed; studentised leave-one-out residuals; covers "
+        "one new observation."
     )
 
 
