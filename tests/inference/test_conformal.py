@@ -69,8 +69,8 @@ def test_jackknife_plus_of_an_estimator_makes_the_choice_again():
 
 
 def test_scores_are_of_exact_fits_where_the_closed_form_fails():
-    X, y = make_problem(30, 40, seed=4, noise=1.0)
-    path = pls_path(X, y, 12)
+    X, y = make_problem(30, 16, seed=4, noise=1.0)
+    path = pls_path(X, y)
     high = int(np.argmax([path.leverage(m).max() > 0.7 for m in range(13)]))
     assert high > 1
     for m in (high - 1, high):
