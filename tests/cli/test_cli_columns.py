@@ -91,12 +91,14 @@ def test_groups_must_be_a_column_without_gaps(tmp_path):
     assert found["choice"]["criterion"] == "cv-error"
     found = run_json("compare", file, "-r", "y", "--groups", "Sample ID")
     assert found["models"][0]["rmsecv"] is not None
-    line = refused(*options, "--streamed", "--groups", "Sample ID")
-    assert "needs the table in memory" in line
+    streamed = run_json("fit", file, "-r", "y", "--groups", "Sample ID", "--streamed")
+    whole = run_json("fit", file, "-r", "y", "--groups", "Sample ID")
+    assert streamed["path"][2]["rmsecv"] == pytest.approx(whole["path"][2]["rmsecv"], rel=1e-9)
     frame.loc[4, "Sample ID"] = None
     frame.to_csv(file, index=False)
-    line = refused(*options, "--groups", "Sample ID")
-    assert "'Sample ID' is empty in row 5; every row needs a group" in line
+    for read in ("--in-memory", "--streamed"):
+        line = refused(*options, "--groups", "Sample ID", read)
+        assert "'Sample ID' is empty in row 5; every row needs a group" in line
 
 
 @pytest.mark.parametrize("read", ["--in-memory", "--streamed"])

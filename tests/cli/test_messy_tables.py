@@ -367,3 +367,53 @@ def test_predict_reads_messy_tables_too(tmp_path):
         for one, other in zip(found["predictions"], expected, strict=True):
             assert one["prediction"] == pytest.approx(other["prediction"], rel=1e-12)
             assert one["id"] == other["id"]
+
+
+# names of rows without a name of their own
+
+
+def test_summaries_are_noticed_in_a_first_column_without_a_name(tmp_path):
+    cells = [["", *rows()[0][1:]], *rows()[1:]]
+    means = ["mean", *(repr(float(v)) for v in (FAT.mean(), *SPECTRA.mean(axis=0)))]
+    for content in (text([*cells, means]), book({"one": [*cells, means]})):
+        file = write(tmp_path, content)
+        found = run_json("fit", file, "-r", "fat")
+        assert any(f"Row {N + 1} ('mean') looks like one" in note for note in found["notes"])
+        left = run_json("fit", file, "-r", "fat", "--exclude-rows", N + 1)
+        np.testing.assert_allclose([one["dof"] for one in left["path"]], EXPECTED, rtol=1e-9)
+
+
+def test_a_table_on_its_side_is_recognised_without_a_name_in_its_corner(tmp_path):
+    turned = [["", *TURNED[0][1:]], *TURNED[1:]]
+    line = refused("fit", write(tmp_path, text(turned)), "-r", "fat")
+    assert "It is in the first column, in row 1" in line
+    assert "--transpose" in line
+
+
+def test_a_response_by_number_or_letter_is_told_its_name(tmp_path):
+    cells = [["", *rows()[0][1:]], *rows()[1:]]
+    file = write(tmp_path, book({"one": cells}))
+    for wrong in ("B", "2"):
+        line = refused("fit", file, "-r", wrong)
+        assert f"Columns are chosen by name; column {wrong} is 'fat'." in line
+    assert "is 'fat'" not in refused("fit", file, "-r", "C")
+    assert "chosen by name" not in refused("fit", write(tmp_path, text(rows())), "-r", "B")
+
+
+def test_commas_between_thousands_do_not_make_a_table_of_tabs_one_of_commas(tmp_path):
+    cells = [row[1:] for row in rows(lambda value: f"{1e4 * value:,.2f}")]
+    line = refused("fit", write(tmp_path, "# one\n# two\n" + text(cells, "\t")), "-r", "fat")
+    assert "not numeric" in line or "holds text" in line
+    assert "no column 'fat'" not in line
+
+
+def test_predict_says_what_the_columns_are_if_none_is_known(tmp_path):
+    run("fit", write(tmp_path, text(rows())), "-r", "fat", "--model", tmp_path / "m.json")
+    line = refused("predict", tmp_path / "m.json", write(tmp_path, text(TURNED)))
+    assert "They are in the first column" in line
+    assert "--transpose" in line
+    numbers = [f"{1e7 / wave:.1f}" for wave in WAVES]
+    other = [[row[0], *(numbers if i == 0 else row[2:])] for i, row in enumerate(rows())]
+    line = refused("predict", tmp_path / "m.json", write(tmp_path, text(other)))
+    assert "made for columns from 1100 to 1128; here they go from 8865.2 to 9090.9" in line
+    assert "the same unit" in line

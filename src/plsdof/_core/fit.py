@@ -145,15 +145,29 @@ def krylov_routes(
             yield _in_krylov_space(kind, gram.units, compressed, method, whole, response)
     if solver == "auto":
         data = standardize_observations(given, scale=scale) if data is None else data
-        whole = partial(_whole_path, kind, data, method, "svd")
+        yield from precise_routes(kind, data, method, components, response, near)
+
+
+def precise_routes(
+    kind: type[PathType],
+    data: Standardized,
+    method: MakeFilter,
+    components: int | None,
+    response: Array | None = None,
+    near: Array | None = None,
+) -> Iterator[PathType]:
+    """Fit Partial Least Squares where the Gram matrix has too few digits."""
+    whole = partial(_whole_path, kind, data, method, "svd")
+    order = min(data.X.shape)
+    if _few(components, order):
         # Spectra: a few directions hide the others from the Gram matrix.
-        if small and (found := decompose_peeled(data, components, near)) is not None:
+        if order <= SMALL and (found := decompose_peeled(data, components, near)) is not None:
             yield kind.build(data, found, method)
         elif (peeled := compress_peeled(data, components)) is not None:
             yield _in_krylov_space(kind, data.units, peeled, method, whole, response)
         compressed = compress_svd(data, components)
         yield _in_krylov_space(kind, data.units, compressed, method, whole, response)
-        yield whole()
+    yield whole()
 
 
 def gram_route(
@@ -492,7 +506,7 @@ class Method:
     size: str
     default_size: Callable[[float], Array] | None = None
 
-    def sized(self, n: float, *, scale: bool = True, **sizes: Any) -> Callable[..., Path]:
+    def sized(self, n: float, *, scale: bool = True, **sizes: Any) -> partial[Path]:
         """Return the method as a function of (X, y) alone, the same for any part of n rows.
 
         ``sizes`` may hold the sizes of other methods as long as they are None.

@@ -13,6 +13,7 @@ the singular value decomposition for where that matters.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -199,6 +200,9 @@ class Gram:
     to_features, to_samples : callables or None
         X' @ u for u of shape (n_rows, k), needed in the space of samples; X @ v for v of shape
         (p, k), in the space of features, None where the rows cannot be reached again.
+    refine : callable or None
+        Reads the rows again and returns data of at most p + 2 rows that have the same products to
+        full precision; None if it cannot, or has no better digits.
     """
 
     side: str
@@ -210,6 +214,7 @@ class Gram:
     matrix: Array | None = None
     to_features: Map | None = None
     to_samples: Map | None = None
+    refine: Callable[[], Standardized | None] | None = None
 
     @property
     def order(self) -> int:
@@ -228,7 +233,7 @@ class Gram:
 
 
 def formed(
-    matrix: Array, *, side: str, units: Units, response: Array, total: float, **maps: Map | None
+    matrix: Array, *, side: str, units: Units, response: Array, total: float, **maps: Any
 ) -> Gram:
     """Return a `Gram` for a matrix that is there as an array."""
     return Gram(

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.inputs import Array, as_response
+from plsdof._core.path import Path
 from plsdof.errors import InvalidInputError
 
 # What the error is called, by the rows it is computed from.
@@ -124,6 +125,51 @@ def figures_of_merit(observed: Any, predicted: Any) -> FiguresOfMerit:
         rpiq=_ratio(float(quartiles[1] - quartiles[0]), sep),
         slope=slope,
         intercept=float(yhat.mean() - slope * y.mean()),
+    )
+
+
+def figures_of_fit(path: Path, index: int, y: Any) -> FiguresOfMerit:
+    """Return the figures of merit of the rows of a fit without their fitted values.
+
+    With filter factors f and the response z in the coordinates of the spectrum, the sum of
+    squares of the residuals is that of the path, and fitted and observed values have the sum of
+    products f z^2 about their mean, which they share. So a table that is read piece by piece need
+    not be read again.
+
+    Parameters
+    ----------
+    path : Path
+        Without weights.
+    index : int
+        Row of the model.
+    y : (n,) array
+        The response.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True)
+    >>> path = pls_path(X, y, 3)
+    >>> found, known = figures_of_fit(path, 2, y), figures_of_merit(y, path.fitted[2])
+    >>> bool(np.isclose(found.sep, known.sep)), bool(np.isclose(found.slope, known.slope))
+    (True, True)
+    """
+    y = as_response(y, np.size(y))
+    n, total, rss = len(y), path.spectrum.total, max(float(path.rss[index]), 0.0)
+    sep = np.sqrt(rss / (n - 1))
+    quartiles = np.quantile(y, [0.25, 0.75])
+    slope = float(np.sum(path.filter.factors[index] * path.spectrum.z**2)) / total
+    return FiguresOfMerit(
+        n=n,
+        rmse=float(np.sqrt(rss / n)),
+        r2=1.0 - rss / total,
+        bias=0.0,
+        sep=float(sep),
+        rpd=_ratio(np.sqrt(total / (n - 1)), sep),
+        rpiq=_ratio(float(quartiles[1] - quartiles[0]), sep),
+        slope=slope,
+        intercept=(1.0 - slope) * path.units.y_mean,
     )
 
 

@@ -26,6 +26,7 @@ weights to begin with, means, deviations). Cross-validation has to fit them anew
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -37,6 +38,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from plsdof._core.inputs import Array, as_matrix
 from plsdof._core.path import Path
 from plsdof.errors import InvalidInputError, MissingExtraError
+from plsdof.large.blocks import Block, Blocks
+from plsdof.large.moments import block_sums, merge_sums
+from plsdof.large.rows import RowBlocks
 
 # The steps: their parameters, the transformer behind each, and what it learns from rows
 # --------------------------------------------------------------------------------------
@@ -299,6 +303,28 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         """Fit, and return the preprocessed rows: each step is applied once."""
         return self._fit(X)
 
+    def fit_blocks(self, blocks: Blocks) -> "Preprocessor":
+        """Learn from a table that is read block by block; one pass for each step that learns.
+
+        Examples
+        --------
+        >>> from plsdof.large import ArrayBlocks
+        >>> rows = np.array([[1.0, 2.0, 4.0], [2.0, 3.0, 3.0], [1.0, 5.0, 8.0]])
+        >>> chain = Preprocessor("msc").fit_blocks(ArrayBlocks(rows, [0.0, 0.0, 0.0], axis=0))
+        >>> np.allclose(chain.transform(rows), Preprocessor("msc").fit_transform(rows))
+        True
+        """
+        p = blocks.n_columns
+        transformers: list[tuple[str, Any]] = []
+        self.n_features_in_, self.transformers_ = p, transformers
+        for name, parameters in parse_chain(self.steps):
+            _require_columns(name, parameters, p)
+            # The next step learns from rows as those before leave them.
+            before = RowBlocks(blocks, None, self.transform if transformers else None)
+            learned = _learned_in_blocks(name, parameters, before) if STEPS[name].learned else {}
+            transformers.append((name, _restored(name, parameters, learned, _example(p))))
+        return self
+
     def transform(self, X: Any) -> Any:
         """Return the preprocessed rows, (n, p)."""
         check_is_fitted(self, "transformers_")
@@ -357,14 +383,45 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         steps, learned = parse_chain(chain.steps), content.get("learned")
         if not isinstance(learned, list) or len(learned) != len(steps):
             raise InvalidInputError("learned must have one entry for each step.")
-        # Two rows that vary: what steps learn from them is replaced.
-        rows = np.linspace(0.0, 1.0, p) * np.array([[1.0], [2.0]])
         chain.n_features_in_ = p
         chain.transformers_ = [
-            (name, _restored(name, parameters, entry, rows))
+            (name, _restored(name, parameters, entry, _example(p)))
             for (name, parameters), entry in zip(steps, learned, strict=True)
         ]
         return chain
+
+
+def _example(p: int) -> Array:
+    """Return two rows that vary, for transformers that are told afterwards what to know."""
+    return np.asarray(np.linspace(0.0, 1.0, p) * np.array([[1.0], [2.0]]))
+
+
+def _learned_in_blocks(name: str, parameters: Mapping[str, Any], blocks: Blocks) -> dict[str, Any]:
+    """Return what a step learns, by one pass."""
+    if name == "baseline":  # the weights of its first row, to begin with
+        (first,) = blocks.reduce(_first_row, _either, "First row")
+        return {"w_init_": STEPS[name].make(**parameters).fit(first[None]).w_init_}
+    if parameters.get("method") == "median":
+        raise InvalidInputError(
+            "msc:median needs all rows at once, but the table is read piece by piece; use msc, "
+            "whose reference is the mean."
+        )
+    sums = blocks.reduce(partial(block_sums, products=False), merge_sums, f"What {name} learns")
+    if sums is None or np.any((sums.exponent != 0) & (sums.magnitude > 0)):
+        raise InvalidInputError(f"{name} needs rows with values of moderate size.")
+    mean, constant = sums.mean[:-1], sums.constant[:-1]
+    if name == "msc" and np.ptp(mean) <= _FLAT * sums.magnitude[:-1].max():
+        raise _flat_reference("mean")
+    scale = np.sqrt(np.maximum(sums.squares, 0.0) / sums.n)
+    return {"reference_": mean, "mean_": mean, "scale_": np.where(constant, 1.0, scale)}
+
+
+def _first_row(block: Block) -> list[Array]:
+    return [np.array(block.X[0])] if len(block.X) else []
+
+
+def _either(a: list[Array], b: list[Array]) -> list[Array]:
+    return a or b
 
 
 def _restored(name: str, parameters: Mapping[str, Any], learned: Any, rows: Array) -> Any:
@@ -405,10 +462,14 @@ def _require_columns(name: str, parameters: Mapping[str, Any], p: int) -> None:
 def _require_varying_reference(method: str, values: Array) -> None:
     reference = np.mean(values, axis=0) if method == "mean" else np.median(values, axis=0)
     if np.ptp(reference) <= _FLAT * np.abs(values).max():
-        raise InvalidInputError(
-            f"msc is not defined: the {method} of all rows, its reference, does not vary over the "
-            "columns. Use it before other steps, or use snv."
-        )
+        raise _flat_reference(method)
+
+
+def _flat_reference(method: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"msc is not defined: the {method} of all rows, its reference, does not vary over the "
+        "columns. Use it before other steps, or use snv."
+    )
 
 
 def _applied(name: str, transformer: Any, values: Array) -> Array:

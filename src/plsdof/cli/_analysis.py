@@ -22,6 +22,7 @@ from plsdof.chemometrics.merit import (
     RMSE_NAMES,
     FiguresOfMerit,
     TestSet,
+    figures_of_fit,
     figures_of_merit,
 )
 from plsdof.chemometrics.rows import hotelling_t2, q_residuals
@@ -51,6 +52,8 @@ from plsdof.inference.intervals import (
 )
 from plsdof.inference.permutation import PermutationTest, permutation_test
 from plsdof.large import sources
+from plsdof.large.blocks import Blocks
+from plsdof.large.cross_validation import cross_validate_from
 from plsdof.selection.agreement import GROUPS_REMARK, agreement
 from plsdof.selection.cross_validation import CrossValidation, cross_validate
 from plsdof.selection.stability import SelectionFrequency, selection_frequency
@@ -316,12 +319,12 @@ def analyse(problem: TableProblem | StreamedProblem, plan: Plan) -> Analysis:
         if search is None or not issubclass(one.category, ConstantColumnWarning)
     ]
     notes += [] if search is None else [search.words]
-    if cv is not None and isinstance(problem, TableProblem):
+    if cv is not None:
         notes += [cv.message, *problem.cross_validation_notes]
     notes += preprocessing_notes(problem, cross_validated=cv is not None)
     notes += [reason, _at_the_edge(path, selection, plan)]
     notes += [] if cv is None or average is not None else agreement(path, selection, cv)
-    if isinstance(problem, TableProblem) and problem.groups is not None:
+    if problem.groups is not None:
         notes.append(GROUPS_REMARK)
     return Analysis(
         plan=plan,
@@ -340,11 +343,9 @@ def analyse(problem: TableProblem | StreamedProblem, plan: Plan) -> Analysis:
     )
 
 
-def preprocessing_notes(
-    problem: TableProblem | StreamedProblem, *, cross_validated: bool
-) -> list[str]:
+def preprocessing_notes(problem: Problem, *, cross_validated: bool) -> list[str]:
     """Say what preprocessing means for Degrees of Freedom and for cross-validation."""
-    chain = problem.preprocessing if isinstance(problem, TableProblem) else None
+    chain = problem.preprocessing
     if chain is None:
         return []
     text = (
@@ -356,8 +357,8 @@ def preprocessing_notes(
     return [text]
 
 
-def _tested(problem: TableProblem | StreamedProblem, path: Path, index: int) -> TestSet | None:
-    if not isinstance(problem, TableProblem) or problem.test is None:
+def _tested(problem: Problem, path: Path, index: int) -> TestSet | None:
+    if problem.test is None:
         return None
     rows, chain = problem.test, problem.preprocessing
     X = rows.X if chain is None else rows.preprocessed(chain, fit=False)
@@ -384,9 +385,10 @@ def _merit(
     test: TestSet | None,
     search: "SearchCost | None",
 ) -> dict[str, FiguresOfMerit]:
-    if not isinstance(problem, TableProblem):
-        return {}
-    found = {"calibration": figures_of_merit(problem.y, path.fitted[index])}
+    if isinstance(problem, StreamedProblem):
+        found = {"calibration": figures_of_fit(path, index, problem.y)}
+    else:
+        found = {"calibration": figures_of_merit(problem.y, path.fitted[index])}
     if cv is not None and cv.predictions is not None and index < len(cv.parameters):
         found["cross-validation"] = figures_of_merit(problem.y, cv.predictions[0, index])
     if search is not None and search.predictions is not None:
@@ -488,14 +490,8 @@ def _again(path: Path, plan: Plan) -> SelectionFrequency:
 def _fit(problem: TableProblem | StreamedProblem, plan: Plan) -> Path:
     most = plan.max_components or default_components(*problem.shape)
     most = most if plan.components is None else max(most, plan.components)
-    method = METHODS[plan.method]
-    fit: Callable[..., Path]
-    if isinstance(problem, StreamedProblem):
-        fit = partial(getattr(sources, f"{method.name}_path_from"), problem.gram)
-    else:
-        fit = partial(method.path, problem.X, problem.y)
     sizes = {"max_components": most} if _counts_components(plan) else {}
-    path = fit(**sizes, scale=plan.scale)
+    path = fit_problem(problem, plan.method, scale=plan.scale, **sizes)
     if plan.components is not None and plan.components >= len(path.dof):
         raise InvalidInputError(
             f"--components {plan.components}: the table supports {len(path.dof) - 1} at most. "
@@ -504,16 +500,26 @@ def _fit(problem: TableProblem | StreamedProblem, plan: Plan) -> Path:
     return path
 
 
+def fit_problem(
+    problem: TableProblem | StreamedProblem, method: str, *, scale: bool, **sizes: Any
+) -> Path:
+    """Fit a method to a problem, however its table is read."""
+    sized = METHODS[method].sized(float(problem.shape[0]), scale=scale, **sizes)
+    if isinstance(problem, TableProblem):
+        return sized(problem.X, problem.y)
+    fit: Callable[..., Path] = getattr(sources, f"{method}_path_from")
+    return fit(problem.gram, **sized.keywords)
+
+
 def _cross_validate(
     problem: TableProblem | StreamedProblem, plan: Plan, path: Path
 ) -> CrossValidation:
     assert plan.folds is not None
-    assert isinstance(problem, TableProblem)  # or it was refused
     limits: dict[str, Any] = {}
     if _counts_components(plan):
         # A fold cannot support more components than it has training rows less one.
         most = max(len(fold.test) for fold in problem.split(plan.folds))
-        limits["max_components"] = max(1, min(len(path.dof), len(problem.y) - most) - 1)
+        limits["max_components"] = max(1, min(len(path.dof), problem.shape[0] - most) - 1)
     is_random = plan.folds != LEAVE_ONE_OUT
     return cross_validate_problem(
         problem,
@@ -527,7 +533,7 @@ def _cross_validate(
 
 
 def cross_validate_problem(
-    problem: TableProblem,
+    problem: TableProblem | StreamedProblem,
     method: str,
     folds: Folds,
     *,
@@ -537,20 +543,32 @@ def cross_validate_problem(
     limits: Mapping[str, Any],
 ) -> CrossValidation:
     """Cross-validate a method; a chain that learns from rows is fitted anew in every fold."""
-    validate = partial(
-        cross_validate,
-        cv=problem.n_folds(folds),
-        groups=problem.groups,
-        repeats=repeats,
-        random_state=seed,
-    )
+    how: dict[str, Any] = {
+        "cv": problem.n_folds(folds),
+        "groups": problem.groups,
+        "repeats": repeats,
+        "random_state": seed,
+    }
     chain = problem.preprocessing
+    if isinstance(problem, StreamedProblem):
+        rows, prepare = problem.changed, None
+        if chain is not None and chain.learns_from_rows:
+            rows, prepare = problem.blocks, partial(_prepared, steps=chain.steps)
+        return cross_validate_from(rows, method, scale=scale, prepare=prepare, **how, **limits)
+    validate: Callable[..., CrossValidation] = partial(cross_validate, **how)
     if chain is None or not chain.learns_from_rows:
         return validate(problem.X, problem.y, method, scale=scale, **limits)
     from plsdof.chemometrics.preprocessing import preprocessed
 
     fit = METHODS[method].sized(float(len(problem.y)), scale=scale, **limits)
     return validate(problem.rows.X, problem.y, preprocessed(chain.steps, fit))
+
+
+def _prepared(rows: Blocks, *, steps: str) -> Callable[[Array], Array]:
+    from plsdof.chemometrics.preprocessing import Preprocessor
+
+    change: Callable[[Array], Array] = Preprocessor(steps).fit_blocks(rows).transform
+    return change
 
 
 def _select(path: Path, cv: CrossValidation | None, plan: Plan) -> Selection:

@@ -40,6 +40,9 @@ from plsdof.files.columns import (
     wavelengths,
 )
 from plsdof.files.tables import Table, files_in, shortened_path
+from plsdof.files.text import require_pandas
+from plsdof.large.blocks import Blocks
+from plsdof.large.rows import RowBlocks, take_rows
 from plsdof.large.sources import source_gram
 from plsdof.selection.folds import Fold, make_folds
 
@@ -72,6 +75,14 @@ class Problem:
         Number of rows left out because of missing values.
     notes : tuple of str
         What the user should know about the choice of columns and rows.
+    test : Rows or None
+        Rows that are kept apart to test the model on, as they were read.
+    groups : (n,) array of str or None
+        Rows with the same label stay together in cross-validation.
+    replicates : str or None
+        A column that is not a predictor and has repeated values, if there is one.
+    preprocessing : Preprocessor or None
+        Fitted to the rows.
     """
 
     shape: tuple[int, int]
@@ -81,11 +92,37 @@ class Problem:
     described: str
     dropped: int
     notes: tuple[str, ...]
+    test: "Rows | None" = None
+    groups: Labels | None = None
+    replicates: str | None = None
+    preprocessing: "Preprocessor | None" = None
 
     @property
     def wavelengths(self) -> Array | None:
         """The column names as numbers, if they are numbers."""
         return wavelengths(self.names)
+
+    def n_folds(self, folds: Folds) -> int:
+        """Return a number of folds; "loo" leaves out one row, or one group, at a time."""
+        if folds != LEAVE_ONE_OUT:
+            return int(folds)
+        return self.shape[0] if self.groups is None else len(set(self.groups.tolist()))
+
+    def split(self, folds: Folds) -> tuple[Fold, ...]:
+        """Return the folds of cross-validation."""
+        rows = np.empty(self.shape[0])
+        return make_folds(rows, rows, self.n_folds(folds), self.groups)
+
+    @property
+    def cross_validation_notes(self) -> tuple[str, ...]:
+        """Say how to keep rows together that may be replicates."""
+        if self.groups is not None or self.replicates is None:
+            return ()
+        name = shortened(self.replicates)
+        return (
+            f"{name} has repeated values: if these are replicates, keep them together with "
+            f"--groups {name}.",
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -118,12 +155,15 @@ class Rows:
     def preprocessed(self, chain: "Preprocessor", *, fit: bool) -> Any:
         """Return the predictors after a chain, fitted to these rows or before."""
         try:
-            values = chain.fit_transform(self.X) if fit else chain.transform(self.X)
+            # What was fitted to blocks does not know names.
+            named = fit or hasattr(chain, "feature_names_in_")
+            X = self.X if named else self.X.to_numpy()
+            values = chain.fit_transform(X) if fit else chain.transform(X)
         except InvalidInputError as error:
             if not hasattr(error, "renamed"):
                 raise
-            named = error.renamed([self.row_name(i) for i in range(len(self.y))])
-            raise InvalidInputError(f"{shortened_path(self.source)}: {named}") from error
+            told = error.renamed([self.row_name(i) for i in range(len(self.y))])
+            raise InvalidInputError(f"{shortened_path(self.source)}: {told}") from error
         return self.X.__class__(values, columns=self.X.columns, copy=False)
 
 
@@ -137,22 +177,10 @@ class TableProblem(Problem):
         Those of the calibration, as they were read.
     X : pandas.DataFrame
         Predictors as the model sees them: of ``rows``, after preprocessing.
-    test : Rows or None
-        Rows that are kept apart to test the model on, as they were read.
-    groups : (n,) array of str or None
-        Rows with the same label stay together in cross-validation.
-    replicates : str or None
-        A column that is not a predictor and has repeated values, if there is one.
-    preprocessing : Preprocessor or None
-        Fitted to the rows.
     """
 
     rows: Rows
     X: Any
-    test: Rows | None = None
-    groups: Labels | None = None
-    replicates: str | None = None
-    preprocessing: "Preprocessor | None" = None
 
     @property
     def y(self) -> Array:
@@ -177,27 +205,6 @@ class TableProblem(Problem):
 
         chain = Preprocessor(steps)
         return replace(self, X=self.rows.preprocessed(chain, fit=True), preprocessing=chain)
-
-    def n_folds(self, folds: Folds) -> int:
-        """Return a number of folds; "loo" leaves out one row, or one group, at a time."""
-        if folds != LEAVE_ONE_OUT:
-            return int(folds)
-        return len(self.y) if self.groups is None else len(set(self.groups.tolist()))
-
-    def split(self, folds: Folds) -> tuple[Fold, ...]:
-        """Return the folds of cross-validation."""
-        return make_folds(self.X, self.y, self.n_folds(folds), self.groups)
-
-    @property
-    def cross_validation_notes(self) -> tuple[str, ...]:
-        """Say how to keep rows together that may be replicates."""
-        if self.groups is not None or self.replicates is None:
-            return ()
-        name = shortened(self.replicates)
-        return (
-            f"{name} has repeated values: if these are replicates, keep them together with "
-            f"--groups {name}.",
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -402,15 +409,28 @@ def _held_out(
         return (
             np.ones(len(rows.y), dtype=bool),
             test,
-            f"Tested on {plural(len(test.y), 'row')} of {held.file.name}.",
+            _tested_on(test, held.file),
         )
+    which, kept_apart = _chosen_for_test(table, rows.numbers, groups, held)
+    source = f"{int(which.sum())} rows of {Path(rows.source).name}"
+    return ~which, replace(_taken(rows, which), source=source), kept_apart
+
+
+def _tested_on(test: Rows, file: Path) -> str:
+    return f"Tested on {plural(len(test.y), 'row')} of {file.name}."
+
+
+def _chosen_for_test(
+    table: Table, numbers: Numbers, groups: Labels | None, held: Held
+) -> tuple[Mask, str]:
+    """Return which of the numbered rows are kept apart, and what to say about them."""
     if held.fraction is not None:
-        which = _drawn(rows, groups, held.fraction)
+        which = _drawn(len(numbers), groups, held.fraction)
         how = f"drawn at random ({held.fraction:.0%}, random_state=0)"
     else:
         assert held.rows is not None
         chosen = choose_rows(table, held.rows, "--test-rows")
-        which, how = chosen[rows.numbers - 1], "as asked for"
+        which, how = chosen[numbers - 1], "as asked for"
     count = int(which.sum())
     if not 0 < count < len(which) - 1:
         raise InvalidInputError(
@@ -420,7 +440,6 @@ def _held_out(
                 "be, and at least two must stay for the fit.",
             )
         )
-    test = replace(_taken(rows, which), source=f"{count} rows of {Path(rows.source).name}")
     kept_apart = f"Kept apart for the test, {how}: {count} of {len(which)} rows."
     if groups is not None and held.rows is not None:
         shared = sorted(set(groups[which].tolist()) & set(groups[~which].tolist()))
@@ -428,21 +447,22 @@ def _held_out(
             kept_apart += (
                 f" Groups with rows on both sides: {listed(list(map(shortened, shared)))}."
             )
-    return ~which, test, kept_apart
+    return which, kept_apart
 
 
-def _drawn(rows: Rows, groups: Labels | None, fraction: float) -> Mask:
+def _drawn(n: int, groups: Labels | None, fraction: float) -> Mask:
     """Draw rows, or whole groups, at random."""
     from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
 
     make = ShuffleSplit if groups is None else GroupShuffleSplit
     try:
-        _, drawn = next(make(1, test_size=fraction, random_state=0).split(rows.X, rows.y, groups))
+        split = make(1, test_size=fraction, random_state=0).split(np.empty(n), None, groups)
+        _, drawn = next(split)
     except ValueError as error:
         raise InvalidInputError(
-            f"--test-fraction {fraction:g} of {len(rows.y)} rows leaves too few to fit or to test."
+            f"--test-fraction {fraction:g} of {n} rows leaves too few to fit or to test."
         ) from error
-    which = np.zeros(len(rows.y), dtype=bool)
+    which = np.zeros(n, dtype=bool)
     which[drawn] = True
     return which
 
@@ -505,6 +525,10 @@ def _predictors(
         if text:
             shown = [f"{shortened(name)} (such as {table.example(name)})" for name in text]
             notes += (f"Left out, not numeric: {listed(shown)}.",)
+        if text and not names:
+            raise InvalidInputError(
+                f"no predictor is left; no column but the response is numeric: {listed(shown)}."
+            )
         names, others = only_wavelengths(names)
         notes += others
     if not names:
@@ -586,6 +610,10 @@ def _missing_values(missing: Any, names: tuple[str, ...]) -> str:
 LARGE_TEXT, LARGE_PARQUET = 1_000_000_000, 500_000_000
 
 
+# Rows that a report draws, and numbers of rows of a test that are held in memory: 1 GB.
+_SAMPLE, _MOST_NUMBERS = 1000, 2**27
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StreamedProblem(Problem):
     """A regression problem of which only sums were kept.
@@ -593,10 +621,26 @@ class StreamedProblem(Problem):
     Attributes
     ----------
     gram : Gram
-        What its rows come down to.
+        What its rows come down to, after preprocessing.
+    blocks : Blocks
+        The rows of the calibration, to be read again, as they are in the files.
+    y : (n,) array
+    sample : Rows or None
+        A random sample of the rows, as they were read, for pictures.
+    places : (m,) array of int or None
+        Which of the rows of the calibration these are.
     """
 
     gram: Gram
+    blocks: Blocks
+    y: Array
+    sample: Rows | None = None
+    places: Numbers | None = None
+
+    @property
+    def changed(self) -> Blocks:
+        """The rows of the calibration after preprocessing."""
+        return _changed(self.blocks, self.preprocessing)
 
     @property
     def is_read_again(self) -> bool:
@@ -646,6 +690,48 @@ def refuse_streamed(file: Path, wanted: Mapping[str, bool]) -> None:
             )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What is asked of a table that is read piece by piece, besides a fit.
+
+    Attributes
+    ----------
+    steps : str
+        Preprocessing.
+    held : Held
+        Rows to test on.
+    groups, exclude_rows : str or None
+    folds : bool
+        Cross-validation.
+    sample : bool
+        Some rows, for pictures.
+    """
+
+    steps: str = "none"
+    held: Held = Held()
+    groups: str | None = None
+    exclude_rows: str | None = None
+    folds: bool = False
+    sample: bool = False
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns that say something about rows."""
+        texts = [text for text in (self.held.rows, self.exclude_rows) if text and "=" in text]
+        named = [text.partition("=")[0] for text in texts]
+        return named if self.groups is None else [*named, self.groups]
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether rows are chosen or changed, which takes blocks of rows."""
+        return self.steps != "none" or self.folds or self.sample or self.before
+
+    @property
+    def before(self) -> bool:
+        """Whether something about all rows has to be known before they are fitted."""
+        return bool(self.columns) or bool(self.held) or self.exclude_rows is not None
+
+
 def read_streamed(
     file: Path,
     response: str,
@@ -654,30 +740,54 @@ def read_streamed(
     exclude: Sequence[str] = (),
     label: str | None = None,
     scale: bool = True,
+    asked: Asked | None = None,
     progress: bool = False,
 ) -> StreamedProblem:
-    """Read a file, or the files of a folder, in one pass and bounded memory.
+    """Read a file, or the files of a folder, in bounded memory.
 
-    The column ``label`` is not a predictor.
+    The columns ``label`` and ``asked.groups`` are not predictors. One pass, and one more each for
+    what rows are to be chosen by (of a few columns), for steps that learn from rows, and for rows
+    that are kept in memory.
     """
-    require_apart(response, features, {"--id": label})
+    asked = asked or Asked()
+    require_apart(response, features, {"--id": label, "--groups": asked.groups})
     _require_readable(file)
     try:
-        exclude = [*exclude, *([] if label is None else [label])]
-        blocks, others = _opened(file, response, features, exclude)
+        apart = [name for name in (label, asked.groups) if name is not None]
+        axis = 0 if asked.by_rows else None
+        blocks, others = _opened(file, response, features, [*exclude, *apart], axis)
         blocks.progress = progress
+        chosen = _choose_rows_of(file, blocks, label, asked)
+        rows = RowBlocks(blocks, chosen.fit) if blocks.axis == 0 else blocks
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            gram = source_gram(blocks, scale=scale)
+            chain = _learned(asked.steps, rows)
+            changed = _changed(rows, chain)
+            gram = source_gram(changed, scale=scale)
         _require_variation(gram, response)
+        y = gram.units.y_mean + gram.response
+        if isinstance(rows, RowBlocks) and isinstance(changed, RowBlocks):
+            assert changed.y is not None
+            y = rows.y = changed.y
+        test, sample, places = _kept_rows(file, blocks, chosen, asked)
     except InvalidInputError as error:
         raise InvalidInputError(_located(str(error), file)) from error
     unit = "column" if blocks.axis else "row"
     left_out = [shortened(name) for name in blocks.left_out]
     notes = [f"Left out, not numeric or without a name: {listed(left_out)}."] if left_out else []
-    notes += others
+    notes += [*others, *chosen.notes]
+    if asked.held.file is not None:
+        test = _test_table(asked.held.file, response, blocks.names, Reading(), drop_missing=False)
+        notes.append(_tested_on(test, asked.held.file))
     return StreamedProblem(
         gram=gram,
+        blocks=rows,
+        y=y,
+        test=test,
+        sample=sample,
+        places=places,
+        groups=chosen.groups,
+        preprocessing=chain,
         shape=(gram.units.n_rows, len(gram.units.x_mean)),
         names=blocks.names,
         response=response,
@@ -685,6 +795,95 @@ def read_streamed(
         described=f"blocks of {plural(blocks.step, unit)}",
         dropped=0,
         notes=(*notes, *dict.fromkeys(str(one.message) for one in caught)),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ChosenRows:
+    """Which rows are fitted and tested (None: all, none), their names, and what to say of them."""
+
+    fit: Mask | None = None
+    test: Mask | None = None
+    labels: Labels | None = None
+    groups: Labels | None = None
+    notes: tuple[str, ...] = ()
+
+
+def _choose_rows_of(file: Path, blocks: FileBlocks, label: str | None, asked: Asked) -> _ChosenRows:
+    """Choose rows by a few columns of the table, as of a table in memory."""
+    if not asked.before and (label is None or not asked.sample):
+        return _ChosenRows()
+    named = [find_column(name, blocks.known) for name in asked.columns]
+    named += [] if label is None else [find_column(label, blocks.known)]
+    table = blocks.table(named, source=str(file))
+    fit, notes = np.ones(len(table), dtype=bool), []
+    if asked.exclude_rows is not None:
+        fit = ~choose_rows(table, asked.exclude_rows, "--exclude-rows")
+        notes.append(f"Left out as asked for: {plural(int((~fit).sum()), 'row')}.")
+    groups = None if asked.groups is None else _groups(table, asked.groups, fit)
+    test = None
+    if asked.held and asked.held.file is None:
+        numbers = np.flatnonzero(fit) + 1
+        which, note = _chosen_for_test(table, numbers, groups, asked.held)
+        test = np.zeros_like(fit)
+        test[numbers[which] - 1] = True
+        fit, groups = fit & ~test, None if groups is None else groups[~which]
+        notes.append(note)
+    labels = None if label is None else labels_of(table, find_column(label, table.names))
+    return _ChosenRows(fit=fit, test=test, labels=labels, groups=groups, notes=tuple(notes))
+
+
+def _learned(steps: str, rows: Blocks) -> "Preprocessor | None":
+    if steps == "none":
+        return None
+    # It needs scikit-learn, which takes a second to import.
+    from plsdof.chemometrics.preprocessing import Preprocessor
+
+    return Preprocessor(steps).fit_blocks(rows)
+
+
+def _changed(rows: Blocks, chain: "Preprocessor | None") -> Blocks:
+    if chain is None or not isinstance(rows, RowBlocks):
+        return rows
+    changed = RowBlocks(rows.blocks, rows.keep, chain.transform)
+    changed.y = rows.y
+    return changed
+
+
+def _kept_rows(
+    file: Path, blocks: FileBlocks, chosen: _ChosenRows, asked: Asked
+) -> tuple[Rows | None, Rows | None, Numbers | None]:
+    """Return the rows to test on and a sample of the others, by one pass; and which these are."""
+    if chosen.test is None and not asked.sample:
+        return None, None, None
+    total = blocks.n_rows or 0
+    tested = np.zeros(total, dtype=bool) if chosen.test is None else chosen.test
+    fitted = np.arange(total) if chosen.fit is None else np.flatnonzero(chosen.fit)
+    drawn = np.zeros(0, dtype=np.intp)
+    if asked.sample:
+        draw = np.random.default_rng(0).choice
+        drawn = np.sort(draw(len(fitted), min(_SAMPLE, len(fitted)), replace=False))
+    count, p = int(tested.sum()), blocks.n_columns
+    if count * p > _MOST_NUMBERS:
+        raise InvalidInputError(
+            f"{count:,} rows to test on are kept in memory and take {8e-9 * count * p:.1f} GB; "
+            "keep fewer apart, or put them into a file of their own for plsdof predict."
+        )
+    wanted = tested.copy()
+    wanted[fitted[drawn]] = True
+    kept = RowBlocks(blocks, wanted)
+    X, numbers = take_rows(kept), np.flatnonzero(wanted) + 1
+    assert kept.y is not None
+    labels = None if chosen.labels is None else chosen.labels[wanted]
+    frame = require_pandas().DataFrame(X, columns=list(blocks.names), copy=False)
+    everything = Rows(X=frame, y=kept.y, numbers=numbers, labels=labels, source=str(file))
+    is_test = tested[wanted]
+    test, sample = (_taken(everything, which) for which in (is_test, ~is_test))
+    test = replace(test, source=f"{count} rows of {file.name}")
+    return (
+        None if chosen.test is None else test,
+        sample if asked.sample else None,
+        drawn if asked.sample else None,
     )
 
 
@@ -699,21 +898,25 @@ def _require_readable(file: Path) -> None:
 
 
 def _opened(
-    file: Path, response: str, features: Sequence[str], exclude: Sequence[str]
+    file: Path,
+    response: str,
+    features: Sequence[str],
+    exclude: Sequence[str],
+    axis: int | None,
 ) -> tuple[FileBlocks, tuple[str, ...]]:
     """Open the chosen columns, and name those left out because they are not wavelengths."""
-    blocks = file_blocks(file, response, columns=features or None)
+    blocks = file_blocks(file, response, columns=features or None, axis=axis)
     exclude = [choice for choice in exclude if choice != response]
     excluded = set(file_blocks(file, response, columns=exclude).names) if exclude else set()
     names = tuple(name for name in blocks.names if name not in excluded)
     names, notes = (names, ()) if features else only_wavelengths(names)
     if not names:
         raise InvalidInputError("no predictor is left; choose others with --features.")
-    if names == blocks.names:
-        return blocks, notes
-    chosen = file_blocks(file, response, columns=names)
-    chosen.left_out = tuple(name for name in blocks.left_out if name not in excluded)
-    return chosen, notes
+    left_out = tuple(name for name in blocks.left_out if name not in excluded)
+    if names != blocks.names:
+        blocks = file_blocks(file, response, columns=names, axis=axis)
+    blocks.left_out = left_out
+    return blocks, notes
 
 
 def _require_variation(gram: Gram, response: str) -> None:

@@ -1,9 +1,10 @@
 """Tables as people have them: read as asked for, joined with responses, and looked at twice."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -182,12 +183,17 @@ def find_response(table: Table, response: str, reading: Reading) -> str:
 
 
 def _where_else(table: Table, response: str, reading: Reading) -> str:
-    first = table.frame.iloc[:, 0].map(str).tolist() if len(table.names) else []
+    first = list(table.row_names)
+    if not first and len(table.names):
+        first = table.frame.iloc[:, 0].map(str).tolist()
     if response in first and not reading.transpose:
         return (
             f" It is in the first column, in row {first.index(response) + 1}: if the table lies on "
             "its side, add --transpose; if that row holds the names, add --header-row."
         )
+    numbered = _by_number(table, response)
+    if numbered:
+        return f" Columns are chosen by name; column {response} is {shortened(numbered)}."
     for sheet in table.sheets[:20]:
         try:
             other = read_table(table.source, sheet=sheet)
@@ -207,6 +213,20 @@ def _where_else(table: Table, response: str, reading: Reading) -> str:
     return ""
 
 
+def _by_number(table: Table, text: str) -> str:
+    """Return the column that a number from 1, or a letter of a spreadsheet, stands for."""
+    if text.isdecimal() and len(text) < 6:
+        place = int(text)
+    elif table.described.startswith("Excel") and re.fullmatch("[A-Z]{1,3}", text):
+        place = reduce(lambda number, letter: 26 * number + ord(letter) - 64, text, 0)
+    else:
+        return ""
+    # Columns without a name were left out; what they are called tells where they were.
+    gone = {int(name.split()[-1]) for name in table.left_out if name.startswith("unnamed ")}
+    rest = (i for i in range(1, len(table.names) + len(gone) + 1) if i not in gone)
+    return dict(zip(rest, table.names, strict=False)).get(place, "")
+
+
 def labels_of(table: Table, name: str) -> Labels:
     """Return a column as text that names the rows, empty where a value is missing."""
     column = table.frame[name]
@@ -223,7 +243,10 @@ def row_labels(table: Table, label: str | None) -> Labels | None:
         return labels_of(table, find_column(label, table.names))
     texts = (name for name in table.names if table.is_text(name))
     name = next((one for one in texts if table.frame[one].nunique() == len(table)), None)
-    return None if name is None else labels_of(table, name)
+    if name is not None:
+        return labels_of(table, name)
+    is_unique = len(table.row_names) == len(set(table.row_names)) == len(table) > 0
+    return np.array(table.row_names, dtype=np.str_) if is_unique else None
 
 
 def choose_rows(table: Table, text: str, option: str) -> Mask:
@@ -283,13 +306,31 @@ def match_columns(wanted: tuple[str, ...], rows: Table) -> tuple[tuple[str, ...]
     found = {name: by_number.get(_key(name), []) for name in absent}
     lost = [name for name, candidates in found.items() if len(candidates) != 1]
     if lost:
+        hint = suggestion(lost[0], rows.names)
+        if len(lost) == len(wanted):
+            hint = _why_none(wanted, rows, by_number) or hint
         raise InvalidInputError(
             f"{len(lost)} of {len(wanted)} predictors of the model are not in the table: "
-            f"{listed([shortened(name) for name in lost])}"
-            f"{suggestion(lost[0], rows.names)}"
+            f"{listed([shortened(name) for name in lost])}{hint}"
         )
     names = tuple(found[name][0] if name in found else name for name in wanted)
     return names, (f"{plural(len(absent), 'column')} recognised by the number in the name.",)
+
+
+def _why_none(wanted: Sequence[str], rows: Table, by_number: Mapping[float, Sequence[str]]) -> str:
+    """Say what the columns are if none of them is a predictor."""
+    first = rows.row_names or tuple(map(str, rows.frame.iloc[:, 0].tolist()))
+    numbers = {header_number(one) for one in first}
+    if any(one in first or _key(one) in numbers for one in wanted):
+        return ". They are in the first column: if the table lies on its side, add --transpose."
+    known = [value for value in map(header_number, wanted) if value is not None]
+    if not known or len(by_number) < 2:
+        return ""
+    return (
+        f". The model was made for columns from {min(known):g} to {max(known):g}; here they go "
+        f"from {min(by_number):g} to {max(by_number):g}. Give the same positions in the same unit, "
+        "with their names in the first line."
+    )
 
 
 def _key(name: str) -> float:
@@ -328,11 +369,11 @@ def suspects(
 
 def _summaries(table: Table, kept: Mask) -> tuple[str, ...]:
     found = {}
-    for name in table.names:
-        if table.is_text(name):
-            for i, label in enumerate(labels_of(table, name).tolist()):
-                if kept[i] and _SUMMARY.fullmatch(label):
-                    found[i + 1] = label
+    columns = [labels_of(table, name).tolist() for name in table.names if table.is_text(name)]
+    for column in (*columns, table.row_names):
+        for i, label in enumerate(column):
+            if kept[i] and _SUMMARY.fullmatch(label):
+                found[i + 1] = label
     # A column that often says "n" holds answers, not names of summaries.
     if not found or len(found) > max(6, 0.2 * len(table)):
         return ()

@@ -17,11 +17,12 @@ from plsdof.cli._analysis import (
     criterion_name,
     cross_validate_problem,
     default_components,
+    fit_problem,
     heading,
     preprocessing_notes,
     select_by,
 )
-from plsdof.cli._data import Folds, TableProblem, read_problem
+from plsdof.cli._data import Folds, StreamedProblem, TableProblem, read_problem
 from plsdof.cli._tables import Reading
 from plsdof.cli._terminal import (
     add_row,
@@ -130,7 +131,7 @@ def compare(
 
 
 def compare_methods(
-    problem: TableProblem,
+    problem: TableProblem | StreamedProblem,
     *,
     scale: bool,
     folds: Folds | None,
@@ -152,7 +153,7 @@ def compare_methods(
         limits = {method.size: sizes[method.size]}
         same = known if known is not None and known.plan.method == name else None
         if same is None:
-            paths[name] = method.sized(float(rows), scale=scale, **limits)(problem.X, problem.y)
+            paths[name] = fit_problem(problem, name, scale=scale, **limits)
         else:
             paths[name] = same.path
         if same is not None and same.cv is not None:

@@ -6,18 +6,22 @@ import shlex
 import sys
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from plsdof._core.path import Path as PathOfModels
 from plsdof.chemometrics.merit import TestSet
 from plsdof.cli import _options as options
 from plsdof.cli._analysis import Analysis, Plan, analyse, as_folds, noise_sentence, show_fit, why
 from plsdof.cli._data import (
+    LEAVE_ONE_OUT,
+    Asked,
     Held,
     Problem,
+    Rows,
     StreamedProblem,
     TableProblem,
     is_streamed,
@@ -35,6 +39,7 @@ from plsdof.files.writing import (
     require_ending,
     write_tables,
 )
+from plsdof.large.rows import at_rows
 
 ENDINGS = {
     "--report": (".html", ".htm"),
@@ -133,17 +138,28 @@ def fit(
     responses = list(dict.fromkeys(response))
     problems: Sequence[TableProblem | StreamedProblem]
     if is_streamed(file, in_memory):
-        tests = {"test": test, "test-rows": test_rows, "test-fraction": test_fraction}
         how = {name: value for name, value in vars(reading).items() if value}
-        wanted = {**rows, **how, **tests, "report": report, "plot": plot}
-        _refuse_streamed(file, plan, wanted)
+        # The leverage of a row in an average depends on the responses of all rows.
+        drawn = plan.criterion == "average" and (report is not None or plot is not None)
+        _refuse_streamed(
+            file, plan, {"drop_missing": drop_missing, "report of an average": drawn, **how}
+        )
         shown = not quiet and sys.stderr.isatty()
+        asked = Asked(
+            steps=plan.preprocess,
+            held=held,
+            groups=groups,
+            exclude_rows=exclude_rows,
+            folds=plan.folds is not None,
+            sample=report is not None or plot is not None,
+        )
         problems = [
             read_streamed(
                 file,
                 one,
                 **{**columns, "exclude": [*columns["exclude"], *responses]},
                 scale=plan.scale,
+                asked=asked,
                 progress=shown,
             )
             for one in responses
@@ -423,13 +439,11 @@ def _refuse_streamed(file: Path, plan: Plan, wanted: dict[str, Any]) -> None:
     refuse_streamed(
         file,
         {
-            "--cv": plan.folds is not None and plan.criterion != "cv",
-            "--criterion cv": plan.criterion == "cv",
+            "--cv loo": plan.folds == LEAVE_ONE_OUT,
             "--stability": plan.stability,
             "--permutations": plan.permutations is not None,
             "--intervals": plan.intervals != "normal",
             "--covariance": plan.covariance != "homoscedastic",
-            "--preprocess": plan.preprocess != "none",
             "--select": plan.select is not None,
             **{f"--{name.replace('_', '-')}": bool(value) for name, value in wanted.items()},
         },
@@ -465,9 +479,9 @@ def _write(
     quiet: bool,
 ) -> dict[str, str]:
     """Write what is asked for; return what was written where."""
-    if isinstance(problem, TableProblem) and report is not None:
+    if report is not None:
         _write_report(problem, analysis, report, quiet)
-    if isinstance(problem, TableProblem) and plot is not None:
+    if plot is not None:
         _write_plot(problem, analysis, plot)
     if model is not None:
         _write_model(problem, analysis, model, label)
@@ -475,11 +489,50 @@ def _write(
     return {what: str(path) for what, path in files.items() if path is not None}
 
 
-def _write_report(problem: TableProblem, analysis: Analysis, file: Path, quiet: bool) -> None:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Drawn:
+    """What pictures show: the path and its rows, all or a sample, before and after preprocessing.
+
+    ``places`` says which of all rows a sample has; None if there are all.
+    """
+
+    path: PathOfModels
+    rows: Rows
+    X: Any
+    places: Any = None
+    groups: Any = None
+    notes: tuple[str, ...] = ()
+
+
+def _drawn(problem: TableProblem | StreamedProblem, analysis: Analysis) -> _Drawn:
+    if isinstance(problem, TableProblem):
+        return _Drawn(path=analysis.path, rows=problem.rows, X=problem.X, groups=problem.groups)
+    rows, places, chain = problem.sample, problem.places, problem.preprocessing
+    assert rows is not None
+    X = rows.X if chain is None else rows.preprocessed(chain, fit=False)
+    note = (
+        f"The table was read piece by piece: rows in pictures and tables of this page, and figures "
+        f"of merit of calibration and cross-validation, are those of {len(rows.y):,} of "
+        f"{problem.shape[0]:,} rows, drawn at random."
+    )
+    return _Drawn(
+        path=at_rows(analysis.path, X.to_numpy()),
+        rows=rows,
+        X=X,
+        places=places,
+        groups=None if problem.groups is None else problem.groups[places],
+        notes=(note,) if len(rows.y) < problem.shape[0] else (),
+    )
+
+
+def _write_report(
+    problem: TableProblem | StreamedProblem, analysis: Analysis, file: Path, quiet: bool
+) -> None:
     from plsdof.cli.compare import compare_methods
     from plsdof.report import write_report
 
     plan = analysis.plan
+    drawn = _drawn(problem, analysis)
     with waiting("Comparing methods", quiet=quiet):
         comparison = compare_methods(
             problem,
@@ -490,45 +543,47 @@ def _write_report(problem: TableProblem, analysis: Analysis, file: Path, quiet: 
         )
     write_report(
         file,
-        analysis.path,
+        drawn.path,
         analysis.selection,
-        X=problem.X,
-        y=problem.y,
+        X=drawn.X,
+        y=drawn.rows.y,
         response=problem.response,
         source=problem.source,
         command=shlex.join(["plsdof", *sys.argv[1:]]),
         cv=analysis.cv,
         comparison=comparison,
         level=plan.level,
-        notes=problem.notes,
+        notes=(*drawn.notes, *problem.notes),
         stability=analysis.frequency,
-        row_labels=problem.labels,
-        row_numbers=problem.rows.numbers,
-        groups=problem.groups,
-        raw=None if problem.preprocessing is None else problem.rows.X,
+        row_labels=drawn.rows.labels,
+        row_numbers=drawn.rows.numbers,
+        groups=drawn.groups,
+        raw=None if problem.preprocessing is None else drawn.rows.X,
         preprocessing="" if problem.preprocessing is None else problem.preprocessing.steps,
         test=analysis.test,
         intervals=plan.intervals,
+        sample=drawn.places,
         covariance=plan.covariance,
         progress=not quiet and sys.stderr.isatty(),
     )
 
 
-def _write_plot(problem: TableProblem, analysis: Analysis, file: Path) -> None:
+def _write_plot(problem: TableProblem | StreamedProblem, analysis: Analysis, file: Path) -> None:
     from plsdof.plotting import overview_figure
 
+    drawn = _drawn(problem, analysis)
     figure = overview_figure(
-        analysis.path,
+        drawn.path,
         analysis.selection,
-        y=problem.y,
+        y=drawn.rows.y,
         cv=analysis.cv,
         response=problem.response,
         level=analysis.plan.level,
     )
-    drawn = io.BytesIO()
-    figure.savefig(drawn, format=file.suffix.lower()[1:])
+    image = io.BytesIO()
+    figure.savefig(image, format=file.suffix.lower()[1:])
     with atomic_write(file) as stream:
-        stream.write(drawn.getvalue())
+        stream.write(image.getvalue())
 
 
 def _write_model(
@@ -547,7 +602,7 @@ def _write_model(
         source=source,
         noise=analysis.plan.noise,
         intervals=_kept_intervals(problem, analysis),
-        preprocessing=problem.preprocessing if isinstance(problem, TableProblem) else None,
+        preprocessing=problem.preprocessing,
     )
     save_model(kept, file)
 

@@ -21,8 +21,10 @@ from plsdof.files.tables import (
     Table,
     all_files_belong,
     files_in,
+    parquet_table,
     require_same_columns,
     shortened_path,
+    stacked,
     table_of,
 )
 from plsdof.files.text import (
@@ -171,6 +173,18 @@ class Text:
                 yield values.T
                 row += len(values)
 
+    def table(self, names: Sequence[str]) -> Table:
+        """Read all rows of a few columns into memory."""
+        with self._located():
+            (frame,) = read_frames(self.path, self.layout, columns=names)
+        return Table(
+            source=str(self.path),
+            frame=frame[list(names)],
+            names=tuple(names),
+            described=self.layout.described,
+            decimal=self.layout.decimal,
+        )
+
     @contextmanager
     def _located(self) -> Iterator[None]:
         """Begin the messages of errors with the file."""
@@ -278,6 +292,13 @@ class Parquet:
         ) as file:
             for batch in file.iter_batches(_BATCH, columns=columns):
                 yield [_as_floats(column) for column in batch.select(columns).columns]
+
+    def table(self, names: Sequence[str]) -> Table:
+        """Read all rows of a few columns into memory."""
+        columns = [self.fields[name].name for name in names]
+        found = arrow_module("pyarrow.parquet").read_table(self.path, columns=columns)
+        frame = found.select(columns).to_pandas(ignore_metadata=True)
+        return parquet_table(frame.set_axis(list(names), axis=1), str(self.path))
 
 
 def _as_floats(column: Any) -> Array:
@@ -501,6 +522,19 @@ class FileBlocks:
         result = reduce_in_order(blocks, work, merge, description, self._count())
         self._read_before = True
         return result
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """The names of all columns of the files."""
+        return self._sources[0].names
+
+    def table(self, names: Sequence[str], source: str) -> Table:
+        """Return the response and other columns of all rows as a table in memory.
+
+        Cost: one pass over text, of which only these columns are read as numbers.
+        """
+        wanted = tuple(dict.fromkeys([self.target, *names]))
+        return stacked([one.table(wanted) for one in self._sources], source)
 
     def _count(self) -> int | None:
         if not self.progress:

@@ -71,6 +71,8 @@ class Table:
         Other sheets of the file.
     na : frozenset of float
         Numbers that stand for a missing value.
+    row_names : tuple of str
+        Texts of a first column without a name, which was left out; empty if there is none.
     """
 
     source: str
@@ -83,6 +85,7 @@ class Table:
     notes: tuple[str, ...] = ()
     sheets: tuple[str, ...] = ()
     na: frozenset[float] = frozenset()
+    row_names: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -167,7 +170,12 @@ def without_unnamed(table: Table, unnamed: tuple[str, ...], row_names: str = "")
     if not gone:
         return table
     names = tuple(name for name in table.names if name not in gone)
-    return replace(table, frame=table.frame[list(names)], names=names, left_out=gone)
+    first = table.names[0]
+    texts: tuple[str, ...] = ()
+    if first in gone and table.is_text(first):
+        texts = tuple(tidy(str(one)) for one in table.frame[first].fillna(""))
+    frame = table.frame[list(names)]
+    return replace(table, frame=frame, names=names, left_out=gone, row_names=texts)
 
 
 def _is_margin(table: Table, name: str) -> bool:
@@ -434,7 +442,12 @@ def _from_parquet(content: bytes, source: str) -> Table:
     except Exception as error:  # whatever a damaged file makes the parser raise
         raise unreadable(error) from error
     names, _ = column_names([_spelled(name) for name in frame.columns])
-    frame = frame.reset_index(drop=True).set_axis(list(names), axis=1)
+    return parquet_table(frame.reset_index(drop=True).set_axis(list(names), axis=1), source)
+
+
+def parquet_table(frame: Any, source: str) -> Table:
+    """Return a data frame from Parquet as a table."""
+    names = tuple(frame.columns)
     return Table(
         source=source,
         frame=frame,
@@ -697,12 +710,14 @@ def read_folder(folder: str | os.PathLike[str], **options: Any) -> Table:
         first = tables[0]
         for other in tables[1:]:
             require_same_columns(first.source, first.names, other.source, other.names)
-    import pandas  # read_table said what to install, if it is not there
+    described = f"{len(tables)} file(s), the first one: {first.described}"
+    return replace(stacked(tables, os.fspath(folder)), described=described)
 
+
+def stacked(tables: Sequence[Table], source: str) -> Table:
+    """Put the rows of tables with the same columns below each other."""
+    first = tables[0]
     frames = [table.frame[list(first.names)] for table in tables]
-    return replace(
-        first,
-        source=os.fspath(folder),
-        frame=pandas.concat(frames, ignore_index=True),
-        described=f"{len(tables)} file(s), the first one: {first.described}",
-    )
+    frame = require_pandas().concat(frames, ignore_index=True) if len(tables) > 1 else frames[0]
+    texts = tuple(one for table in tables for one in table.row_names)
+    return replace(first, source=source, frame=frame, row_names=texts)

@@ -358,6 +358,7 @@ def read_frames(
     *,
     na: Sequence[str] = (),
     rows_at_once: int | None = None,
+    columns: Sequence[str] | None = None,
 ) -> Generator[Any, None, None]:
     """Yield the rows of a text table as data frames: one, or some rows at a time.
 
@@ -370,6 +371,8 @@ def read_frames(
         What stands for a missing value, besides empty fields, NA, NaN and the like.
     rows_at_once : int, optional
         Rows of a frame; all by default.
+    columns : sequence of str, optional
+        Names of the columns to read; all by default.
     """
     pandas = require_pandas()
     with _opened(source, layout.encoding) as stream, warnings.catch_warnings():
@@ -390,6 +393,7 @@ def read_frames(
                 low_memory=False,
                 skipinitialspace=True,
                 chunksize=rows_at_once,
+                usecols=None if columns is None else list(columns),
                 **_exact(pandas),
             )
             yield from [found] if rows_at_once is None else found
@@ -594,11 +598,23 @@ class _Reading:
 def _best_reading(text: str, separators: Sequence[str], *, given: bool) -> _Reading | None:
     readings = (_reading(text, mark, given) for mark in separators)
     found = [one for one in readings if one is not None]
+    # What takes the names of an even table for a title, and its first row for names, is wrong.
+    found = [one for one in found if not any(_is_below(one, other) for other in found)]
     whole = max((one for one in found if not one.lacks_names), key=_fit, default=None)
     if whole is not None and whole.fit[0] > 0:
         return whole
     lacking = max((one for one in found if one.lacks_names), key=_fit, default=None)
     return _reading_of_white_space(text, given) or lacking or whole
+
+
+def _is_below(one: _Reading, other: _Reading) -> bool:
+    """Whether a reading begins below the names of another one that has the same rows, all even."""
+    first, names = one.lines[one.place.header], other.lines[other.place.header]
+    return (
+        other.fit[0] == 1.0
+        and len(other.header) > 2
+        and names < first <= other.lines[other.place.body]
+    )
 
 
 def _fit(reading: _Reading) -> tuple[float, float, int]:

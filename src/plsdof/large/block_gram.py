@@ -7,13 +7,14 @@ means and scales, and one for every product with the matrix, which is never form
 
 import operator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
 from plsdof._core.inputs import (
     Array,
     Response,
+    Standardized,
     Units,
     as_count,
     centre_columns,
@@ -24,6 +25,7 @@ from plsdof._core.inputs import (
 )
 from plsdof._core.spectrum import FORMED, Gram
 from plsdof.large.blocks import Block, Blocks
+from plsdof.large.factors import factor_blocks, standardized_factor
 from plsdof.large.moments import Sums, block_sums, gram_from_sums, merge_sums, scale_sums
 
 
@@ -89,7 +91,11 @@ def _from_rows(blocks: Blocks, scale: bool, limit: int) -> Gram:
     row_scale = _joined(part.row_scale)
     if products:
         gram = gram_from_sums(part.sums, scale, blocks.names, row_scale)
-        return replace(gram, to_samples=_RowPasses.of(blocks, part.sums, gram.units).to_samples)
+        return replace(
+            gram,
+            to_samples=_RowPasses.of(blocks, part.sums, gram.units).to_samples,
+            refine=None if row_scale is not None else cache(partial(_factored, blocks, scale)),
+        )
     scaled = scale_sums(part.sums, scale, blocks.names, row_scale)
     passes = _RowPasses.of(blocks, part.sums, scaled.units)
     return Gram(
@@ -101,6 +107,10 @@ def _from_rows(blocks: Blocks, scale: bool, limit: int) -> Gram:
         times=passes.times,
         to_samples=passes.to_samples,
     )
+
+
+def _factored(blocks: Blocks, scale: bool) -> Standardized | None:
+    return standardized_factor(factor_blocks(blocks), scale, blocks.names)
 
 
 def _row_part(block: Block, *, products: bool) -> _RowPart:

@@ -15,8 +15,10 @@ from plsdof._core.fit import (
     gram_route,
     optional_count,
     pcr_method,
+    precise_routes,
     report_end,
     whole_gram_route,
+    whole_routes,
 )
 from plsdof._core.inputs import as_generator, as_positive
 from plsdof._core.krylov import Count
@@ -26,6 +28,7 @@ from plsdof._core.work import progress_bar
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.large.block_gram import block_gram
 from plsdof.large.blocks import Blocks, is_dask, is_sliced, open_blocks
+from plsdof.large.factors import refined
 from plsdof.large.moments import Moments
 from plsdof.large.probes import Sampling, count_by_probes
 from plsdof.large.sparse import operator_gram
@@ -168,6 +171,8 @@ def pls_path_from(
     gram = source_gram(source, scale=scale)
     with _counting(gram, max_components, tolerance, random_state, progress) as count:
         path = gram_route(PLSPath, gram, method, max_components, count)
+    routes = partial(precise_routes, PLSPath, method=method, components=max_components)
+    path = refined(path, gram, max_components, routes)
     report_end(path, strict, max_components)
     return path
 
@@ -200,7 +205,10 @@ def pcr_path_from(
     array([1., 2., 3., 4., 5.])
     """
     method = pcr_method(order, max_components, among)
-    path = whole_gram_route(PCRPath, source_gram(source, scale=scale), method)
+    gram = source_gram(source, scale=scale)
+    path = whole_gram_route(PCRPath, gram, method)
+    routes = partial(whole_routes, PCRPath, method=method, solver="svd")
+    path = refined(path, gram, max_components, routes)
     report_end(path, strict, max_components)
     return path
 
@@ -226,4 +234,6 @@ def ridge_path_from(
     gram = source_gram(source, scale=scale)
     penalties = as_penalties(alphas, gram.units.n)
     method = partial(ridge_filter, alphas=penalties)
-    return whole_gram_route(RidgePath, gram, method, alphas=penalties)
+    path = whole_gram_route(RidgePath, gram, method, alphas=penalties)
+    routes = partial(whole_routes, RidgePath, method=method, solver="svd", alphas=penalties)
+    return refined(path, gram, None, routes)

@@ -149,6 +149,7 @@ class Subject:
     intervals: str
     covariance: str
     permutation: PermutationTest | None
+    sample: npt.NDArray[np.intp] | None
 
     @cached_property
     def order(self) -> Integers:
@@ -303,6 +304,7 @@ def make_subject(
     intervals: str = "normal",
     covariance: str = "homoscedastic",
     permutation: PermutationTest | None = None,
+    sample: Any = None,
 ) -> Subject:
     """Check that path, choice, data and cross-validation belong together."""
     path, selection = model.path, model.selection
@@ -316,7 +318,7 @@ def make_subject(
             f"but that row of the path has {path.parameters[index]:g}; give a selection made from "
             "this path."
         )
-    _require_training_rows(path, index, features, y)
+    _require_training_rows(path, index, features, y, is_sample=sample is not None)
     _require_same_models(path, model.cv)
     return Subject(
         path=path,
@@ -342,6 +344,7 @@ def make_subject(
         intervals=as_choice(intervals, "intervals", INTERVAL_METHODS),
         covariance=as_choice(covariance, "covariance", COVARIANCES),
         permutation=permutation,
+        sample=None if sample is None else np.asarray(sample, dtype=np.intp),
     )
 
 
@@ -374,7 +377,9 @@ def _require_one_per_row(found: int, n_rows: int, what: str) -> None:
         )
 
 
-def _require_training_rows(path: Path, index: int, features: Array, y: Array) -> None:
+def _require_training_rows(
+    path: Path, index: int, features: Array, y: Array, *, is_sample: bool
+) -> None:
     if len(y) != path.units.n_rows:
         raise InvalidInputError(
             f"X has {len(y)} row(s), but the path was fitted on {path.units.n_rows} (rows with "
@@ -384,7 +389,7 @@ def _require_training_rows(path: Path, index: int, features: Array, y: Array) ->
     weight = 1.0 if path.units.row_scale is None else path.units.row_scale
     size = 1e-6 * np.sqrt(path.spectrum.total) + 1e-9 * float(np.abs(y).max())
     rss = float(np.sum((weight * (y - path.fitted[index])) ** 2))
-    same_y = np.isclose(rss, path.rss[index], rtol=1e-6, atol=size**2)
+    same_y = is_sample or np.isclose(rss, path.rss[index], rtol=1e-6, atol=size**2)
     if not same_y or np.linalg.norm(fitted - path.fitted[index]) > size:
         what = "X" if same_y else "y"
         raise InvalidInputError(

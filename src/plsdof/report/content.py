@@ -116,11 +116,12 @@ def row_details(subject: Subject, place: int, sample: RowSample) -> dict[str, An
 
 def _left_out(subject: Subject, place: int) -> Array | None:
     """Return what was predicted for every row when it was left out; None if that is not known."""
-    cv, (path, index) = subject.cv, subject.at(place)
-    is_crossed = cv is not None and cv.predictions is not None and path is subject.path
-    if cv is None or not is_crossed or len(cv.y) != len(subject.y):
+    cv, sample, (path, index) = subject.cv, subject.sample, subject.at(place)
+    if cv is None or cv.predictions is None or path is not subject.path:
         return None
-    return left_out_predictions(cv, index)
+    if sample is not None:
+        return left_out_predictions(cv, index)[sample]
+    return None if len(cv.y) != len(subject.y) else left_out_predictions(cv, index)
 
 
 def _row_numbers(subject: Subject, place: int) -> _RowNumbers:
@@ -130,11 +131,13 @@ def _row_numbers(subject: Subject, place: int) -> _RowNumbers:
     if pls is None:
         found = {"leverage": _leverage(path, index)}
     else:
+        # A sample is judged as rows that are not part of the fit: next to all rows it is small.
+        X = None if subject.sample is None else subject.features
         options: dict[str, Any] = {"level": subject.level, "q_limit": subject.q_limit}
-        found = outliers(pls, subject.components_at(place), subject.y, **options).diagnostics
+        found = outliers(pls, subject.components_at(place), subject.y, X, **options).diagnostics
         if path is not subject.path:
             # An average has residuals and leverage of its own, but no components.
-            own = outliers(path, index, subject.y, level=subject.level).diagnostics
+            own = outliers(path, index, subject.y, X, level=subject.level).diagnostics
             found = {**found, **{kind: own[kind] for kind in ("leverage", "studentized")}}
     flags = np.zeros(len(subject.y), dtype=np.intp)
     for i, kind in enumerate(KINDS):
@@ -287,7 +290,7 @@ def all_models(subject: Subject) -> dict[str, Any]:
     words = [model_words(float(v), path.parameter_name) for v in numbers["parameter"]]
     if subject.average is not None:
         mean = subject.average.path
-        own = _columns(mean, np.array([0])) | {"loo_rmse": mean.leave_one_out().rmse}
+        own = _columns(mean, np.array([0])) | {"loo_rmse": _average_left_out(mean)}
         numbers = {
             name: np.append(values, own.get(name, [np.nan])) for name, values in numbers.items()
         }
@@ -295,6 +298,12 @@ def all_models(subject: Subject) -> dict[str, Any]:
     numbers["cv_rmse"] = np.sqrt(numbers["cv_error"])
     shown = {name: [rounded_one(v) for v in values] for name, values in numbers.items()}
     return {"words": words, **shown}
+
+
+def _average_left_out(mean: Path) -> Array:
+    """Return the leave-one-out error of an average, nan where a row fits itself. Shape (1,)."""
+    found = mean.leave_one_out()
+    return np.where(found.largest_leverage < 1, found.rmse, np.nan)
 
 
 def _columns(path: Path, rows: Any) -> dict[str, Array]:
@@ -323,7 +332,7 @@ def error_curves(subject: Subject) -> list[dict[str, Any]]:
         if mean is None:
             return []
         known = name == LEAVE_ONE_OUT
-        return [rounded_one(mean.path.leave_one_out().rmse[0]) if known else None]
+        return [rounded_one(float(_average_left_out(mean.path)[0])) if known else None]
 
     return [
         {
@@ -349,6 +358,8 @@ def errors_axis(subject: Subject) -> dict[str, Any]:
 
 def _reliable(subject: Subject) -> list[bool] | None:
     """Say where leave-one-out without refits can be relied on; None if it can everywhere."""
+    if subject.sample is not None:  # it is not shown
+        return None
     reliable = subject.path.leave_one_out().reliable[subject.order]
     if subject.average is not None:
         reliable = np.append(reliable, subject.average.path.leave_one_out().reliable)

@@ -57,6 +57,7 @@ def write_report(
     intervals: str = "normal",
     covariance: str = "homoscedastic",
     permutation: PermutationTest | None = None,
+    sample: Any = None,
     progress: bool = False,
 ) -> None:
     """Write a path and the choice on it as one HTML file that needs no network.
@@ -104,6 +105,9 @@ def write_report(
         Of the coefficients; see `plsdof.inference.coefficient_inference`.
     permutation : PermutationTest, optional
         Adds whether there is anything to predict at all.
+    sample : (n,) array of int, optional
+        Which rows of the fit X and y are, from 0 and in this order, if they are not all of them;
+        ``path`` is one that `plsdof.large.rows.at_rows` made then.
     progress : bool
         Show a bar on stderr that counts the models described. Needs rich.
 
@@ -149,6 +153,7 @@ def write_report(
         intervals=intervals,
         covariance=covariance,
         permutation=permutation,
+        sample=sample,
     )
     page = render(report_content(subject, progress=progress), plotly=plotly, command=command)
     with atomic_write(file) as stream:

@@ -30,7 +30,7 @@ from plsdof._core.inputs import (
 )
 from plsdof._core.work import Outcome
 from plsdof.errors import ConstantColumnWarning
-from plsdof.selection.folds import Fold, Integers
+from plsdof.selection.folds import Fold, FoldFit, Integers
 
 Mask = npt.NDArray[np.bool_]
 
@@ -44,30 +44,6 @@ _LARGEST_NOISE = 1e-8
 _SMALLEST_SHARE = 1e-2
 # Beyond this many components a full fit is hardly slower, and much of it is out of reach here.
 _MOST_COMPONENTS = 60
-
-
-@dataclass(frozen=True, kw_only=True)
-class FoldFit:
-    """All models of one fold, as far as cross-validation needs them.
-
-    Attributes
-    ----------
-    predictions : (K, t) array
-        Of the test rows, one row per model.
-    parameters : (K,) array
-        What tells the models apart.
-    parameter_name : str
-    simplest_first : (K,) array of int
-        Rows of ``parameters`` from the simplest model to the richest.
-    message : str
-        Why there are fewer models than asked for; empty if there are not.
-    """
-
-    predictions: Array
-    parameters: Array
-    parameter_name: str
-    simplest_first: Integers
-    message: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -17,7 +17,6 @@ from plsdof._core.inputs import Array
 from plsdof._core.work import Outcome
 from plsdof.selection._fold_fits import (
     EPS,
-    FoldFit,
     FoldProblem,
     Recursion,
     Scaling,
@@ -26,7 +25,7 @@ from plsdof.selection._fold_fits import (
     random_signs,
     scale_columns,
 )
-from plsdof.selection.folds import Fold, Integers
+from plsdof.selection.folds import Fold, FoldFit, Integers
 
 # Moments held in memory at once: 64 MB, or as much as the data.
 _AT_ONCE = 8_000_000

@@ -18,7 +18,6 @@ from plsdof._core.inputs import Array
 from plsdof._core.work import Outcome
 from plsdof.selection._fold_fits import (
     EPS,
-    FoldFit,
     FoldProblem,
     Recursion,
     Scaling,
@@ -27,7 +26,7 @@ from plsdof.selection._fold_fits import (
     random_signs,
     scale_columns,
 )
-from plsdof.selection.folds import Fold
+from plsdof.selection.folds import Fold, FoldFit
 
 # Numbers held in memory at once for the scores: 64 MB, or as much as the data.
 _AT_ONCE = 8_000_000

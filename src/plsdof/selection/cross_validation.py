@@ -37,10 +37,10 @@ from plsdof._core.inputs import (
 )
 from plsdof._core.work import Outcome, run_each, threads_for
 from plsdof.errors import InvalidInputError, NotAvailableError
-from plsdof.selection._fold_fits import FoldFit, FoldProblem
+from plsdof.selection._fold_fits import FoldProblem
 from plsdof.selection._fold_moments import fits_from_moments
 from plsdof.selection._fold_products import fits_from_kernel, fits_from_products
-from plsdof.selection.folds import Fold, Integers, group_codes, make_folds
+from plsdof.selection.folds import Fold, FoldFit, Integers, group_codes, make_folds
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -874,6 +874,28 @@ def cross_validate(
             progress=progress,
             description="Cross-validation",
         )
+    return collected(
+        folds,
+        fits,
+        y,
+        weights=weights,
+        groups=groups,
+        max_components=max_components,
+        keep_predictions=keep_predictions,
+    )
+
+
+def collected(
+    folds: Sequence[Fold],
+    fits: Sequence[FoldFit],
+    y: Array,
+    *,
+    weights: Array | None = None,
+    groups: Any = None,
+    max_components: int | None = None,
+    keep_predictions: bool = True,
+) -> CrossValidation:
+    """Score what the fits of all folds predict for their test rows."""
     size = _common_size(fits)
     simplest = fits[0].simplest_first
     rows = np.concatenate([fold.test for fold in folds])
@@ -884,7 +906,7 @@ def cross_validate(
         parameters=read_only(fits[0].parameters[:size]),
         parameter_name=fits[0].parameter_name,
         simplest_first=_frozen(simplest[simplest < size]),
-        folds=folds,
+        folds=tuple(folds),
         fold_sizes=_frozen(sizes),
         fold_errors=read_only(scores.errors),
         fold_correlations=read_only(scores.correlations),
@@ -892,7 +914,7 @@ def cross_validate(
         y=read_only(y.copy()),
         predictions=_by_row(folds, predictions, rows) if keep_predictions else None,
         sample_weight=None if weights is None else read_only(weights.copy()),
-        groups=None if groups is None else _frozen(group_codes(groups, len(X))),
+        groups=None if groups is None else _frozen(group_codes(groups, len(y))),
         message=_why_cut(fits, size, max_components),
     )
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.display import one_line
-from plsdof._core.inputs import as_count, as_generator
+from plsdof._core.inputs import Array, as_count, as_generator
 from plsdof.errors import InvalidInputError
 
 Integers = npt.NDArray[np.intp]
@@ -54,6 +54,30 @@ class Fold:
     def __repr__(self) -> str:
         sizes = f"{len(self.train)} training rows", f"{len(self.test)} test rows"
         return one_line(self, *sizes, repeat=self.repeat)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoldFit:
+    """All models of one fold, as far as cross-validation needs them.
+
+    Attributes
+    ----------
+    predictions : (K, t) array
+        Of the test rows, one row per model.
+    parameters : (K,) array
+        What tells the models apart.
+    parameter_name : str
+    simplest_first : (K,) array of int
+        Rows of ``parameters`` from the simplest model to the richest.
+    message : str
+        Why there are fewer models than asked for; empty if there are not.
+    """
+
+    predictions: Array
+    parameters: Array
+    parameter_name: str
+    simplest_first: Integers
+    message: str = ""
 
 
 def make_folds(

@@ -1,0 +1,315 @@
+"""Cross-validation of tables that are read block by block.
+
+Tall data: one pass gives the moments of the test rows of every fold. Those of the training rows
+are merged from the other folds (Chan, Golub and LeVeque, see `large.moments`), so that nothing is
+subtracted. Where the moments of all folds would take too much memory, or rows are preprocessed by
+what training rows teach, each fold has passes of its own. One more pass predicts all test rows.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from plsdof._core.fit import METHODS
+from plsdof._core.inputs import (
+    Array,
+    Standardized,
+    as_choice,
+    require_flag,
+    warn_constant_columns,
+)
+from plsdof._core.spectrum import FORMED, Gram
+from plsdof._core.work import run_each
+from plsdof.errors import InvalidInputError
+from plsdof.large import sources
+from plsdof.large.blocks import Block, Blocks, Part
+from plsdof.large.factors import Factor, factor_of_block, merge_factors, standardized_factor
+from plsdof.large.moments import block_sums, gram_from_sums, merge_sums
+from plsdof.large.rows import Change, Mask, RowBlocks, changed
+from plsdof.selection.cross_validation import CrossValidation, collected
+from plsdof.selection.folds import LEAVE_ONE_OUT, Fold, FoldFit, Integers, make_folds
+
+# Moments of folds, and predictions, that are held in memory at once: 1 GB each.
+_MOST_NUMBERS = 2**27
+
+
+def cross_validate_from(
+    source: Blocks,
+    path: str = "pls",
+    cv: Any = 10,
+    groups: Any = None,
+    *,
+    max_components: int | None = None,
+    alphas: Any = None,
+    scale: bool = True,
+    repeats: int = 1,
+    random_state: Any = None,
+    prepare: Callable[[Blocks], Change] | None = None,
+    progress: bool = False,
+) -> CrossValidation:
+    """Cross-validate all models of a path on a table that is read block by block.
+
+    Parameters
+    ----------
+    source : Blocks
+        Blocks of rows (axis 0), without weights.
+    path : {"pls", "pcr", "ridge"}
+    cv : int
+        Number of folds, or a splitter as for `plsdof.cross_validate`; not "loo".
+    groups, max_components, alphas, scale, repeats, random_state
+        As for `plsdof.cross_validate`.
+    prepare : callable, optional
+        From the training rows of a fold, as Blocks, to what preprocesses rows, (rows, p) to
+        (rows, p): ``lambda blocks: Preprocessor("msc").fit_blocks(blocks).transform``.
+    progress : bool
+        Show a bar on stderr that counts the folds. Needs rich.
+
+    Returns
+    -------
+    CrossValidation
+        As `plsdof.cross_validate` gives for the same rows in memory, up to rounding.
+
+    Notes
+    -----
+    Passes over the data: one for the responses, one for each repeat (or for each fold, where
+    (p + 1)^2 numbers for each fold exceed 1 GB, p > 5,000, or with ``prepare``), and one for the
+    predictions. Memory: these moments, and the predictions of every model for every row.
+
+    Examples
+    --------
+    >>> from plsdof.large import ArrayBlocks
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(40, 5))
+    >>> y = X @ [1.0, 2.0, 0.0, -1.0, 0.0] + rng.normal(size=40)
+    >>> cross_validate_from(ArrayBlocks(X, y)).mean_error.round(2)
+    array([8.5 , 1.78, 1.66, 1.67, 1.67, 1.67])
+    """
+    as_choice(path, "path", tuple(METHODS))
+    require_flag(scale)
+    if isinstance(cv, str) and cv == LEAVE_ONE_OUT:
+        raise InvalidInputError(
+            "Leave-one-out of a table that is read block by block would need a fit for every row; "
+            "use a number of folds such as cv=10."
+        )
+    y = _responses(source)
+    folds = [
+        replace(fold, test=np.sort(fold.test))
+        for fold in make_folds(y, y, cv, groups, repeats=repeats, random_state=random_state)
+    ]
+    sized = METHODS[path].sized(
+        float(len(y)), scale=scale, max_components=max_components, alphas=alphas
+    )
+    fit = partial(getattr(sources, f"{path}_path_from"), **sized.keywords)
+    trained = _trained(source, folds, scale, prepare)
+    models = run_each(
+        lambda _: _models(fit, *next(trained)),
+        folds,
+        progress=progress,
+        description="Cross-validation",
+    )
+    fits = _predictions(source, folds, models)
+    return collected(folds, fits, y, groups=groups, max_components=max_components)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Models:
+    """All models of one fold: coefficients (K, p), intercepts (K,), and what tells them apart."""
+
+    coef: Array
+    intercept: Array
+    change: Change | None
+    parameters: Array
+    parameter_name: str
+    simplest_first: Integers
+    message: str
+
+
+def _models(fit: Callable[..., Any], gram: Gram, change: Change | None) -> _Models:
+    path = fit(gram)
+    return _Models(
+        coef=path.coef,
+        intercept=path.intercept,
+        change=change,
+        parameters=path.parameters,
+        parameter_name=path.parameter_name,
+        simplest_first=path.simplest_first(),
+        message=path.message,
+    )
+
+
+def _responses(source: Blocks) -> Array:
+    known = getattr(source, "y", None)
+    if isinstance(source, RowBlocks) and known is not None:
+        return np.asarray(known)
+    parts = source.reduce(_response, _appended, "Responses")
+    if any(weighted for _, weighted in parts):
+        raise InvalidInputError(
+            "Cross-validation of blocks does not take weights; leave them out, or use "
+            "plsdof.cross_validate on arrays in memory."
+        )
+    return np.concatenate([y for y, _ in parts])
+
+
+def _response(block: Block) -> list[tuple[Array, bool]]:
+    return [(np.array(block.y), block.weights is not None)]
+
+
+def _appended(a: list[Any], b: list[Any]) -> list[Any]:
+    return a + b
+
+
+# Gram matrices of the training rows
+# ----------------------------------
+
+
+def _trained(
+    source: Blocks,
+    folds: Sequence[Fold],
+    scale: bool,
+    prepare: Callable[[Blocks], Change] | None,
+) -> Iterator[tuple[Gram, Change | None]]:
+    """Yield the Gram matrix of the training rows of each fold, and how rows are preprocessed."""
+    for _, repeat in groupby(folds, key=lambda fold: fold.repeat):
+        together = list(repeat)
+        fits = _in_memory(len(together), source.n_columns)
+        if prepare is None and fits and _is_partition(together):
+            yield from _from_moments(source, together, scale)
+            continue
+        for fold in together:
+            yield _from_rows(source, fold, scale, prepare)
+
+
+def _in_memory(folds: int, p: int) -> bool:
+    """Whether the moments of all folds fit, once merged from the left and once from the right."""
+    return p <= FORMED and 2 * folds * (p + 1) ** 2 <= _MOST_NUMBERS
+
+
+def _is_partition(folds: Sequence[Fold]) -> bool:
+    """Whether the training rows of each fold are the test rows of all others."""
+    tested = sum(len(fold.test) for fold in folds)
+    return tested == folds[0].n_rows and all(fold.train_rows is None for fold in folds)
+
+
+def _from_rows(
+    source: Blocks, fold: Fold, scale: bool, prepare: Callable[[Blocks], Change] | None
+) -> tuple[Gram, Change | None]:
+    keep = np.zeros(fold.n_rows, dtype=bool)
+    keep[fold.train] = True
+    rows = RowBlocks(source, keep)
+    change = None if prepare is None else prepare(rows)
+    return sources.source_gram(RowBlocks(source, keep, change), scale=scale), change
+
+
+def _from_moments(
+    source: Blocks, folds: Sequence[Fold], scale: bool
+) -> Iterator[tuple[Gram, None]]:
+    collect = partial(_of_others, source, folds)
+    # If one fold needs more digits, all of them probably do: they are read together.
+    factors = cache(lambda: list(collect(factor_of_block, merge_factors, "Factors of folds")))
+    moments = collect(block_sums, merge_sums, "Moments of folds")
+    for number, sums in enumerate(moments):
+        gram = gram_from_sums(sums, scale, source.names)
+        warn_constant_columns(np.isinf(gram.units.x_scale), gram.units.names)
+        yield replace(gram, refine=partial(_refined, factors, number, scale, source.names)), None
+
+
+def _refined(
+    factors: Callable[[], list[Factor | None]],
+    number: int,
+    scale: bool,
+    names: tuple[str, ...] | None,
+) -> Standardized | None:
+    return standardized_factor(factors()[number], scale, names)
+
+
+def _of_others(
+    source: Blocks,
+    folds: Sequence[Fold],
+    work: Callable[[Block], Part | None],
+    merge: Callable[[Part | None, Part | None], Part | None],
+    description: str,
+) -> Iterator[Part | None]:
+    """Yield for each fold what work and merge make of the rows of all others, by one pass."""
+    count = len(folds)
+    each = partial(_by_fold, fold_of=_fold_of(folds), count=count, work=work)
+    parts = source.reduce(each, partial(_merged, merge=merge), description)
+    # What is behind each fold, the last one first; then what is in front of it.
+    behind: list[Part | None] = [None]
+    for part in parts[:0:-1]:
+        behind.append(merge(part, behind[-1]))
+    before: Part | None = None
+    for part in parts:
+        yield merge(before, behind.pop())
+        before = merge(before, part)
+
+
+def _fold_of(folds: Sequence[Fold]) -> Integers:
+    """Return the fold in which each row is tested. Shape (n,)."""
+    fold_of = np.empty(folds[0].n_rows, dtype=np.intp)
+    for number, fold in enumerate(folds):
+        fold_of[fold.test] = number
+    return fold_of
+
+
+def _by_fold(
+    block: Block, *, fold_of: Integers, count: int, work: Callable[[Block], Part]
+) -> list[Part]:
+    here = fold_of[block.first : block.first + len(block.X)]
+    return [work(_rows(block, here == number)) for number in range(count)]
+
+
+def _rows(block: Block, which: Mask) -> Block:
+    return Block(X=block.X[which], y=block.y[which], weights=None, first=block.first)
+
+
+def _merged(a: list[Part], b: list[Part], *, merge: Callable[[Part, Part], Part]) -> list[Part]:
+    return [merge(one, other) for one, other in zip(a, b, strict=True)]
+
+
+# Predictions of the test rows
+# ----------------------------
+
+
+def _predictions(source: Blocks, folds: Sequence[Fold], models: Sequence[_Models]) -> list[FoldFit]:
+    """Return what every model of a fold predicts for its test rows, by one pass."""
+    K = min(len(one.parameters) for one in models)
+    tested = sum(len(fold.test) for fold in folds)
+    if K * tested > _MOST_NUMBERS:
+        raise InvalidInputError(
+            f"Cross-validation keeps {K} predictions for each of {tested:,} rows, which takes "
+            f"{8e-9 * K * tested:.1f} GB; ask for fewer models, or fewer repeats."
+        )
+    predictions = [np.empty((K, len(fold.test))) for fold in folds]
+    parts = source.reduce(partial(_predicted, folds=folds, models=models, K=K), _appended, "Test")
+    for number, start, values in parts:
+        predictions[number][:, start : start + values.shape[1]] = values
+    return [
+        FoldFit(
+            predictions=values,
+            parameters=one.parameters,
+            parameter_name=one.parameter_name,
+            simplest_first=one.simplest_first,
+            message=one.message,
+        )
+        for values, one in zip(predictions, models, strict=True)
+    ]
+
+
+def _predicted(
+    block: Block, *, folds: Sequence[Fold], models: Sequence[_Models], K: int
+) -> list[tuple[int, int, Array]]:
+    found = []
+    for number, (fold, one) in enumerate(zip(folds, models, strict=True)):
+        # Test rows are sorted, so those of the block are neighbours among them.
+        start, stop = np.searchsorted(fold.test, [block.first, block.first + len(block.X)])
+        places = fold.test[start:stop]
+        if not len(places):
+            continue
+        X = block.X[places - block.first]
+        X = X if one.change is None else changed(one.change, X, places)
+        found.append((number, int(start), one.intercept[:K, None] + one.coef[:K] @ X.T))
+    return found
