@@ -717,8 +717,8 @@ def noise_interval(
         Estimate kappa from the studentised residuals, with three standard errors added on the log
         scale because it is underestimated under heavy tails; at least 0, and nu at least 4. Under
         normal noise the interval is then about 20 % wider. False takes 0, which is right for
-        normal noise only: under t noise with 3 degrees of freedom such intervals cover 48 to 64 %
-        instead of 95, and the robust ones 86 to 90.
+        normal noise only: under t noise with 3 degrees of freedom such intervals cover 49 to 59 %
+        instead of 95, and the robust ones 86 to 88.
 
     Returns
     -------
