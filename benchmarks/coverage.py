@@ -600,8 +600,8 @@ def page(content):
     parts = [
         f"`make coverage`: {len(results)} designs, {' to '.join(map(str, repeats))} repeats each; "
         "everything in %, nominal 95, ± standard error over the repeats.",
-        "What ought to hold in every design, and where it does not (the shares below have standard "
-        "errors of half a percent and more):",
+        "What ought to hold in every design, and where it does not (standard errors are in the "
+        "tables below):",
         claims_table(results),
         "**New observations**, at the number of components that `path.select()` has chosen; in "
         "brackets the width, relative to an interval that knows mean and noise. jackknife+ makes "

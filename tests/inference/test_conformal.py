@@ -68,6 +68,18 @@ def test_jackknife_plus_of_an_estimator_makes_the_choice_again():
     assert model._fits_without_rows["chosen"][0] is kept
 
 
+def test_scores_are_of_exact_fits_where_the_closed_form_fails():
+    X, y = make_problem(30, 16, seed=4, noise=1.0)
+    path = pls_path(X, y)
+    high = int(np.argmax([path.leverage(m).max() > 0.7 for m in range(13)]))
+    assert high > 1
+    for m in (high - 1, high):
+        share = np.square(path.jacobian(m)).sum(axis=1)
+        numerator = leave_out(path, m).residuals if m == high else path.loo_residuals(m)
+        expected = np.sort(np.abs(numerator) / np.sqrt(1.0 + share))
+        np.testing.assert_allclose(conformal_scores(path, m), expected, rtol=1e-8)
+
+
 def test_jackknife_plus_of_an_average_averages_again():
     X, y = make_problem(24, 6, seed=9, noise=1.0)
     model = PLSRegressor("average").fit(X, y)

@@ -420,7 +420,7 @@ Intervals = Annotated[
         "--intervals",
         metavar="METHOD",
         help="How predictions of a kept model are covered: normal (noise), conformal "
-        "(leave-one-out residuals in closed form) or jackknife+ (fits without each row, the choice "
+        "(studentised leave-one-out residuals) or jackknife+ (fits without each row, the choice "
         "made again).",
         autocompletion=_completing(INTERVAL_METHODS),
         rich_help_panel=_MODEL,

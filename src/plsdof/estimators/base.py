@@ -448,7 +448,7 @@ class PathRegressor(ResponseRegressor):
             Confidence level of each interval.
         method : {"normal", "conformal", "jackknife+"}
             "normal" is for normal noise of constant variance. "conformal" takes the quantile of
-            studentised leave-one-out residuals, in closed form. "jackknife+" fits n times without
+            studentised leave-one-out residuals. "jackknife+" fits n times without
             one row, makes the choice again in each fit, and keeps these fits for the next call;
             kernel and penalty strengths stay as they are. The last two assume exchangeable rows
             and nothing else, and need at least 19 rows for level 0.95.

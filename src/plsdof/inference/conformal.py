@@ -1,8 +1,10 @@
 """Prediction intervals from left-out residuals, without a distribution of the noise.
 
-*Conformal*, in closed form: leave-one-out residuals e_i / (1 - J_ii), each divided by the root of
-1 + |row i of J|^2, the spread of a prediction there over that of one observation. Their quantile
-times the same root at a new row is half an interval. No refits; the model size is held fixed.
+*Conformal*: leave-one-out residuals, each divided by the root of 1 + |row i of J|^2, the spread of
+a prediction there over that of one observation. Their quantile times the same root at a new row is
+half an interval; the model size is held fixed. The residuals are e_i / (1 - J_ii), no refits. This
+first-order expansion fails where a leverage J_ii comes near one; from 0.7 on they are those of the
+fits without each row.
 
 *Jackknife+* (Barber, Candes, Ramdas & Tibshirani 2021, Annals of Statistics 49, 486-507): with
 predictions mu_(i)(x) and residuals R_i of the fits without row i, the interval reaches from a
@@ -19,10 +21,12 @@ from plsdof._core.path import Path, PathLike, as_model
 from plsdof.errors import NotAvailableError
 from plsdof.inference._covariance import MOST_LEVERAGE as MOST_LEVERAGE
 from plsdof.inference._covariance import deleted_residuals, prediction_share
-from plsdof.inference.resampling import LeftOut
+from plsdof.inference.resampling import LeftOut, leave_out
 
 # Numbers held at once by predictions of all fits: 32 MB.
 _AT_ONCE = 4_000_000
+# With more rows, residuals stay in closed form.
+_MOST_ROWS = 1000
 
 
 def conformal_scores(path: PathLike, m: int | None = None) -> Array:
@@ -30,8 +34,10 @@ def conformal_scores(path: PathLike, m: int | None = None) -> Array:
 
         |e_i| / (1 - J_ii) / sqrt(1 + |row i of J|^2)
 
-    Leverages above 0.7 count as 0.7. With weights w they are those of a row of weight one: the
-    noise variance of row i is taken as sigma^2 / w_i. Cost: O(n r m) time, O(n r) memory.
+    Where a leverage J_ii exceeds 0.7, the numerators are the residuals of the fits without each
+    row (`leave_out`) of up to 1000 rows; of more, leverages above 0.7 count as 0.7. With weights w
+    the scores are those of a row of weight one: the noise variance of row i is taken as
+    sigma^2 / w_i. Cost: O(n r m) time, O(n r) memory, and that of `leave_out`.
 
     Examples
     --------
@@ -46,8 +52,12 @@ def conformal_scores(path: PathLike, m: int | None = None) -> Array:
     weight = 1.0 if path.units.row_scale is None else path.units.row_scale**2
     # An observation of row i has the variance sigma^2 / w_i, the prediction there sigma^2 share.
     spread = np.sqrt(1.0 / weight + prediction_share(path, m))
-    size = np.abs(deleted_residuals(path, m)) / spread
-    return read_only(np.sort(size))
+    few = path.units.n_rows <= _MOST_ROWS and path.fit_again is not None
+    if few and high_leverages(path, m):
+        residuals = leave_out(path, m).residuals
+    else:
+        residuals = deleted_residuals(path, m)
+    return read_only(np.sort(np.abs(residuals) / spread))
 
 
 def high_leverages(path: Path, m: int) -> int:

@@ -527,7 +527,7 @@ def prediction_interval(
         prediction on top, which is up to three times as wide.
     method : {"normal", "conformal", "jackknife+"}
         How an observation is covered: by normal noise of constant variance; by the quantile of
-        studentised leave-one-out residuals in closed form; or by fits without each row, the
+        studentised leave-one-out residuals; or by fits without each row, the
         choice of the model included (see ``choose``). The last two need no distribution, but
         exchangeable rows, and at least 19 of them for level 0.95.
     choose : callable, optional
@@ -612,8 +612,8 @@ def normal_words(model: str, kind: str, covariance: str = "homoscedastic") -> st
 def conformal_words(model: str) -> str:
     """Say in one line what a conformal interval assumes."""
     return (
-        f"Exchangeable rows, the {model} held fixed; leave-one-out residuals in closed "
-        "form; covers one new observation."
+        f"Exchangeable rows, the {model} held fixed; studentised leave-one-out residuals; covers "
+        "one new observation."
     )
 
 
@@ -717,8 +717,8 @@ def noise_interval(
         Estimate kappa from the studentised residuals, with three standard errors added on the log
         scale because it is underestimated under heavy tails; at least 0, and nu at least 4. Under
         normal noise the interval is then about 20 % wider. False takes 0, which is right for
-        normal noise only: under t noise with 3 degrees of freedom such intervals cover 48 to 64 %
-        instead of 95, and the robust ones 86 to 90.
+        normal noise only: under t noise with 3 degrees of freedom such intervals cover 49 to 59 %
+        instead of 95, and the robust ones 86 to 88.
 
     Returns
     -------

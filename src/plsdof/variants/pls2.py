@@ -300,8 +300,8 @@ class PLS2Path:
         level : float
         kind : {"observation", "mean"}
         method : {"normal", "conformal", "jackknife+"}
-            For observations, as in `plsdof.inference.prediction_interval`: leave-one-out residuals
-            in closed form, over the standard deviation above; or fits without each row, which hold
+            For observations, as in `plsdof.inference.prediction_interval`: leave-one-out residuals,
+            over the standard deviation above; or fits without each row, which hold
             m fixed unless ``left_out`` says otherwise.
         left_out : sequence of LeftOut, optional
             What `leave_out` has found, for "jackknife+".
@@ -343,8 +343,12 @@ class PLS2Path:
     def _scores(self, m: int, root: Array, noise: Array) -> Array:
         """Return sorted leave-one-out residuals over their standard deviations. (q, n_rows)."""
         X, weight = self.training_rows(), self._row_weights()
-        residuals = self.response - self.y_mean - (X - self.units.x_mean) @ self.coef[m]
-        residuals /= 1.0 - np.minimum(self.leverage(m), MOST_LEVERAGE)
+        leverage = self.leverage(m)
+        if leverage.max() > MOST_LEVERAGE:  # the closed form fails
+            residuals = np.column_stack([one.residuals for one in self.leave_out(m)])
+        else:
+            residuals = self.response - self.y_mean - (X - self.units.x_mean) @ self.coef[m]
+            residuals /= 1.0 - leverage
         mean = self._mean_variance(X - self.units.x_mean, root, noise)
         spread = np.sqrt(mean + noise / weight[:, None])
         return np.sort(np.abs(residuals) / spread, axis=0).T
