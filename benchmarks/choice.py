@@ -145,15 +145,18 @@ def summary(known: dict[str, Any], names: list[str]) -> list[str]:
         "| rule | error / best | beyond 2 x the best | error / cross-validation | worst design |",
         "|---|---|---|---|---|",
     ]
+    base = {name: np.log(known["designs"][name][BASE]["ratios"]) for name in names}
     for rule in RULES:
         logs = {name: np.log(known["designs"][name][rule]["ratios"]) for name in names}
-        base = {name: np.log(known["designs"][name][BASE]["ratios"]) for name in names}
-        against = {name: float(np.exp(np.mean(logs[name] - base[name]))) for name in names}
+        gains = {name: logs[name] - base[name] for name in names}
+        against = {name: float(np.exp(np.mean(gains[name]))) for name in names}
+        spread = np.sqrt(sum(np.var(one) / len(one) for one in gains.values())) / len(names)
         worst = max(against, key=lambda name: against[name])
         beyond = np.mean([np.mean(logs[name] > np.log(2)) for name in names])
         lines.append(
             f"| {rule} | {np.exp(np.mean([np.mean(one) for one in logs.values()])):.3f} | "
-            f"{100 * beyond:.1f} % | {np.exp(np.mean(np.log(list(against.values())))):.3f} | "
+            f"{100 * beyond:.1f} % | {np.exp(np.mean(np.log(list(against.values())))):.3f} "
+            f"+- {spread:.3f} | "
             f"{against[worst]:.2f} ({worst}) |"
         )
     return lines

@@ -1,5 +1,8 @@
 """``plsdof benchmark``."""
 
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 from _helpers.command_line import (
     OZONE,
@@ -49,3 +52,19 @@ def test_runs_are_resumed_and_bad_options_refused(tmp_path):
     assert run_json(*OPTIONS, "--resume", file)["errors"] == first["errors"]
     assert "methods must be some of" in refused(*OPTIONS, "-m", "lasso")
     assert "--plot" in refused(*OPTIONS, "--plot", tmp_path / "errors.txt")
+
+
+def test_a_bar_is_for_terminals_that_are_not_to_be_quiet(monkeypatch):
+    module, asked = sys.modules["plsdof.cli.benchmark"], []
+
+    def recorded(*arguments, progress, **options):
+        asked.append(progress)
+        return benchmark(*arguments, **options)
+
+    monkeypatch.setattr(module, "run_benchmark", recorded)
+    run(*OPTIONS)
+    terminal = SimpleNamespace(stderr=SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr(module, "sys", terminal)
+    run(*OPTIONS)
+    run(*OPTIONS, "-q")
+    assert asked == [False, True, False]

@@ -177,7 +177,7 @@ def gram(A):
 PATHS = {
     "PLS": lambda y, w: pls_path(X, y, sample_weight=w),
     "PLS, not scaled, svd": lambda y, w: pls_path(X, y, sample_weight=w, scale=False, solver="svd"),
-    "PLS, few of many": lambda y, w: pls_path(WIDE, y, 3, sample_weight=w),
+    "PLS, few of many": lambda y, w: pls_path(WIDE, y, 3, sample_weight=w, solver="gram"),
     "PCR": lambda y, w: pcr_path(X, y, sample_weight=w),
     "ridge": lambda y, w: ridge_path(X, y, [300.0, 30.0, 3.0, 0.3], sample_weight=w),
     "kernel, rbf": lambda y, w: kernel_pls_path(X, y, gamma=0.1, max_components=3, sample_weight=w),

@@ -10,6 +10,7 @@ from plsdof._core.filters import factors_at, pls_filter
 from plsdof._core.fit import gram_is_hopeless
 from plsdof._core.inputs import standardize
 from plsdof._core.krylov import bidiagonalize, compress_gram, compress_svd, krylov_steps
+from plsdof._core.peeling import SMALL
 from plsdof._core.spectrum import dense_gram
 
 SHAPES = [(60, 200), (200, 60), (120, 121), (100, 100), (300, 50)]
@@ -41,8 +42,10 @@ def test_few_components_need_no_singular_vectors(shape, solver, scale):
     rng = np.random.default_rng(shape[0])
     X, y = collinear(rng, *shape)
     fast = pls_path(X, y, 10, solver=solver, scale=scale)
-    assert fast.full is not None
-    assert min(fast.decomposition.eigenvalues.shape) <= krylov_steps(10)
+    # Few rows of many columns are decomposed with all vectors.
+    small = solver == "auto" and shape[0] <= min(SMALL, shape[1])
+    assert (fast.full is None) == small
+    assert (len(fast.decomposition.eigenvalues) > krylov_steps(10)) == small
     agree(fast, pls_path(X, y, 10, solver="svd", scale=scale))
 
 
@@ -136,7 +139,7 @@ def test_constant_response_and_constant_predictors():
 
 def test_the_complete_path_has_jacobians_and_the_same_numbers():
     rng = np.random.default_rng(6)
-    X, y = collinear(rng, 70, 90)
+    X, y = collinear(rng, 90, 70)
     path = pls_path(X, y, 5)
     assert path.full is not None
     whole = path.complete()

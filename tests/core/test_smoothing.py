@@ -47,7 +47,7 @@ def test_average_equals_refits_to_drawn_responses():
     assert np.abs(smooth - path.dof).max() > 0.3
 
 
-@pytest.mark.parametrize(("n", "p", "components"), [(120, 60, 4), (60, 150, 5), (80, 200, 9)])
+@pytest.mark.parametrize(("n", "p", "components"), [(120, 60, 4), (140, 200, 5), (150, 250, 9)])
 def test_krylov_space_alone_gives_the_same_average(n, p, components):
     X, y = latent_data(n, p, 4, noise=1.0)
     path = pls_path(X, y, components)
@@ -68,8 +68,10 @@ def test_same_data_and_seed_give_the_same_numbers():
 
 def test_standard_error_falls_with_the_root_of_the_draws():
     path = pls_path(*make_problem(30, 40, seed=1, decay=1), 6)
-    few, many = path.smoothed_dof_std_error(50), path.smoothed_dof_std_error(1250)
-    np.testing.assert_allclose(few[2:] / many[2:], 5.0, rtol=0.5)
+    # Heavy tails: variances are compared on average over as many draws.
+    few = [path.smoothed_dof_std_error(50, seed) ** 2 for seed in range(25)]
+    many = path.smoothed_dof_std_error(1250, 99)
+    np.testing.assert_allclose(np.sqrt(np.mean(few, axis=0))[2:] / many[2:], 5.0, rtol=0.5)
 
 
 def test_values_of_single_draws_are_clipped():

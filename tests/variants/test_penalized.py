@@ -166,7 +166,9 @@ def test_degrees_of_freedom_are_exact_within_their_error_estimate(strength, give
 
 def test_a_penalty_so_strong_that_the_identity_drowns_is_reported():
     X, y = make_spectra(12, 20, seed=3)
-    with pytest.warns(RankExhaustedWarning, match="0 supported: from component 1 on, rounding"):
+    with pytest.warns(
+        RankExhaustedWarning, match="No component supported: from component 1 on, rounding"
+    ):
         penalized_pls_path(X, y, random_penalty(20), strength=1e10)
 
 

@@ -28,11 +28,10 @@ from plsdof._core.krylov import (
     compress_gram,
     compress_svd,
     krylov_steps,
-    lanczos,
 )
 from plsdof._core.other_data import room_for
 from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath
-from plsdof._core.peeling import SMALL, compress_peeled, converged, decompose_peeled
+from plsdof._core.peeling import SMALL, compress_peeled, refine
 from plsdof._core.spectrum import (
     FORMED,
     SOLVERS,
@@ -60,14 +59,29 @@ from plsdof.errors import (
 PathType = TypeVar("PathType", bound=Path)
 MakeFilter = Callable[[Spectrum], Filter]
 
-# solver="auto" keeps a fast route only if the estimated errors are below these.
-_AUTO_DOF_ERROR = 1e-9
-_AUTO_COEF_ERROR = 1e-8
-_AUTO_RSS_ERROR = 1e-8
+
+# solver="auto" keeps a fast route only if the estimated errors are within these.
+@dataclass(frozen=True, kw_only=True)
+class _Limits:
+    """Relative errors, and the share of the first eigenvalue below which they hardly ever hold."""
+
+    dof: float
+    coef: float
+    rss: float
+    hopeless: float
+
+
+_FEW_LIMITS = _Limits(dof=1e-9, coef=1e-8, rss=1e-8, hopeless=5e-5)
+# Estimates are for the worst case. From this many rows and columns on rounding errors average out,
+# and estimates exceed errors by a factor of a hundred and more.
+_MANY = 64
+_MANY_LIMITS = _Limits(dof=1e-7, coef=1e-6, rss=5e-6, hopeless=3e-7)
 # Residual sums of squares below this share of |y|^2 count as nothing in that.
 _NEGLIGIBLE_RSS = 1e-10
-# They hardly ever are if the eigenvalue of the last component is below this share of the first.
-_HOPELESS = 5e-5
+
+
+def _limits(n_rows: int, n_columns: int) -> _Limits:
+    return _MANY_LIMITS if min(n_rows, n_columns) >= _MANY else _FEW_LIMITS
 
 
 def first_accurate(routes: Iterator[PathType], asked: int | None) -> PathType:
@@ -86,12 +100,13 @@ def is_accurate(path: Path, asked: int | None) -> bool:
     ended = bool(path.message) and not (everything and len(path.dof) - 1 == path.spectrum.rank)
     # A model that interpolates leaves rounding; its digits are not worth a decomposition.
     negligible = _NEGLIGIBLE_RSS * path.spectrum.total
+    limits = _limits(path.units.n_rows, len(path.units.x_mean))
     return bool(
         complete
         and not ended
-        and not np.any(path.dof_error > _AUTO_DOF_ERROR * np.maximum(1.0, np.abs(path.dof)))
-        and np.all(path.coef_error <= _AUTO_COEF_ERROR)
-        and np.all(path.rss_error <= _AUTO_RSS_ERROR * np.maximum(path.rss, negligible))
+        and not np.any(path.dof_error > limits.dof * np.maximum(1.0, np.abs(path.dof)))
+        and np.all(path.coef_error <= limits.coef)
+        and np.all(path.rss_error <= limits.rss * np.maximum(path.rss, negligible))
     )
 
 
@@ -117,17 +132,16 @@ def krylov_routes(
     components: int | None,
 ) -> Iterator[PathType]:
     """Fit Partial Least Squares; few components of many need no singular vectors."""
-    order = min(given.X.shape)
-    small = order <= SMALL
-    # The Gram matrix of a small problem costs less than a look ahead.
-    ahead = solver == "auto" and not (small and _few(components, order))
-    hopeless = ahead and gram_is_hopeless(given.X, components, scale)
-    if solver == "svd" or not _few(components, order):
+    few = _few(components, min(given.X.shape))
+    if solver == "auto" and few and len(given.X) <= min(SMALL, given.X.shape[1]):
+        yield from _small_routes(kind, given, scale, method, components or 0)
+        return
+    hopeless = solver == "auto" and gram_is_hopeless(given.X, components, scale)
+    if solver == "svd" or not _few(components, min(given.X.shape)):
         whole_data = standardize_observations(given, scale=scale)
         yield from whole_routes(kind, whole_data, method, "svd" if hopeless else solver)
         return
     data: Standardized | None = None
-    near: Array | None = None
     response = read_only(given.y.copy())
     if not hopeless:
         rows: Standardized | TallRows
@@ -136,16 +150,12 @@ def krylov_routes(
         else:
             rows = data = standardize_observations(given, scale=scale)
             gram = dense_gram(data)
-        run = lanczos(gram.times, gram.response, krylov_steps(components))
-        if small and solver == "auto" and _is_hopeless(run.ritz_values, components):
-            near = converged(run)
-        else:
-            compressed = compress_gram(gram, components, y=rows.y, run=run)
-            whole = partial(whole_gram_route, kind, gram, method)
-            yield _in_krylov_space(kind, gram.units, compressed, method, whole, response)
+        compressed = compress_gram(gram, components, y=rows.y)
+        whole = partial(whole_gram_route, kind, gram, method)
+        yield _in_krylov_space(kind, gram.units, compressed, method, whole, response)
     if solver == "auto":
         data = standardize_observations(given, scale=scale) if data is None else data
-        yield from precise_routes(kind, data, method, components, response, near)
+        yield from precise_routes(kind, data, method, components, response)
 
 
 def precise_routes(
@@ -154,20 +164,29 @@ def precise_routes(
     method: MakeFilter,
     components: int | None,
     response: Array | None = None,
-    near: Array | None = None,
 ) -> Iterator[PathType]:
     """Fit Partial Least Squares where the Gram matrix has too few digits."""
     whole = partial(_whole_path, kind, data, method, "svd")
-    order = min(data.X.shape)
-    if _few(components, order):
+    if _few(components, min(data.X.shape)):
         # Spectra: a few directions hide the others from the Gram matrix.
-        if order <= SMALL and (found := decompose_peeled(data, components, near)) is not None:
-            yield kind.build(data, found, method)
-        elif (peeled := compress_peeled(data, components)) is not None:
+        if (peeled := compress_peeled(data, components)) is not None:
             yield _in_krylov_space(kind, data.units, peeled, method, whole, response)
         compressed = compress_svd(data, components)
         yield _in_krylov_space(kind, data.units, compressed, method, whole, response)
     yield whole()
+
+
+def _small_routes(
+    kind: type[PathType], given: Observations, scale: bool, method: MakeFilter, components: int
+) -> Iterator[PathType]:
+    """Fit to few rows of many columns: all eigenvectors cost less than to do without."""
+    data = standardize_observations(given, scale=scale)
+    rough = decompose(data, "gram")
+    if not _is_hopeless(rough.eigenvalues, components, data.X.shape):
+        yield kind.build(data, rough, method)
+    if (better := refine(data, rough)) is not None:
+        yield kind.build(data, better, method)
+    yield _whole_path(kind, data, method, "svd")
 
 
 def gram_route(
@@ -241,13 +260,13 @@ def gram_is_hopeless(X: Array, components: int | None, scale: bool) -> bool:
         gram = some @ some.T
     if not np.all(np.isfinite(gram)):
         return False
-    return _is_hopeless(np.linalg.eigvalsh(gram)[::-1], components)
+    return _is_hopeless(np.linalg.eigvalsh(gram)[::-1], components, X.shape)
 
 
-def _is_hopeless(eigenvalues: Array, components: int) -> bool:
-    """The same from eigenvalues or Ritz values, largest first."""
+def _is_hopeless(eigenvalues: Array, components: int, shape: tuple[int, ...]) -> bool:
+    """The same from eigenvalues, largest first, of an (n, p) matrix."""
     last = eigenvalues[max(components - 1, 0) :][:1]
-    return bool(np.any(last < _HOPELESS * eigenvalues[:1]))
+    return bool(np.any(last < _limits(*shape).hopeless * eigenvalues[:1]))
 
 
 def _whole_path(

@@ -776,7 +776,6 @@ def compress_gram(
     *,
     y: Array | None = None,
     count: Count | None = None,
-    run: Tridiagonalization | None = None,
 ) -> Compressed:
     """Compress a problem through its Gram matrix.
 
@@ -791,16 +790,13 @@ def compress_gram(
         From ``gram`` and its `Tridiagonalization` to what traces add up, how many eigenvalues
         are not resolved, and the floor below which they are not; by default all eigenvalues of
         the formed matrix are counted, each once.
-    run : Tridiagonalization, optional
-        Of ``gram`` from its response with `krylov_steps`, if it was made before.
 
     Notes
     -----
     Cost: `krylov_steps` products with G; with a formed matrix of order d, its eigenvalues
     (O(d^3), a fraction of what vectors cost).
     """
-    if run is None:
-        run = lanczos(gram.times, gram.response, krylov_steps(n_components))
+    run = lanczos(gram.times, gram.response, krylov_steps(n_components))
     counted, unresolved, floor = (count or _all_eigenvalues)(gram, run)
     theta, z = krylov_nodes(gram, run, floor)
     basis = read_only((run.ritz_vectors[:, : len(theta)].T @ run.basis).T)

@@ -30,14 +30,11 @@ from plsdof._core.krylov import (
     Compressed,
     DiagonalAndDense,
     Factor,
-    Tridiagonalization,
     compress_factor,
 )
-from plsdof._core.spectrum import BACKWARD, Decomposition, lapack_svd
+from plsdof._core.spectrum import BACKWARD, Decomposition, lapack_svd, numerical_rank
 
 _EPS = float(np.finfo(np.float64).eps)
-# A recursion has found directions whose residuals are within this many roundings of the largest.
-_CONVERGED = 30.0
 # Directions that are looked at, besides as many as there are components.
 _BEYOND = 6
 # What is left may be so many times larger than the smallest direction that is looked at.
@@ -51,7 +48,10 @@ _BLOCK = 512
 # Eigenvalues that are left must be above this many times their error.
 _CERTAIN = 4.0
 # Matrices of up to this order are decomposed with all of their vectors.
-SMALL = 200
+SMALL = 128
+# Angles whose squares can be left out, and those whose squares are a good deal smaller.
+_FIRST_ORDER, _SMALL_ANGLE = 1e-7, 1e-2
+_REFINEMENTS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,10 +82,8 @@ class Peeled:
         return np.asarray(beyond + Q @ (inside - Q.T @ beyond))
 
 
-def peel(data: Standardized, n_components: int, near: Array | None = None) -> Peeled | None:
+def peel(data: Standardized, n_components: int) -> Peeled | None:
     """Take the leading directions off X; None if they cannot be told from the others.
-
-    ``near`` (d, k) are orthonormal vectors near the leading eigenvectors, if they are known.
 
     Cost: one product AA' of n p min(n, p) operations and, for k directions, about six products of
     2 n p k; everything else is of lower order.
@@ -93,7 +91,7 @@ def peel(data: Standardized, n_components: int, near: Array | None = None) -> Pe
     X, y = data.X, data.y
     wide = X.shape[0] <= X.shape[1]
     A = X if wide else X.T
-    Q = _near_leading(A, min(n_components + _BEYOND, len(A) // 3)) if near is None else near
+    Q = _near_leading(A, min(n_components + _BEYOND, len(A) // 3))
     # P = S V' with orthogonal rows.
     V, triangle = np.linalg.qr(A.T @ Q)
     left, S, turn = lapack_svd(triangle.T)
@@ -189,46 +187,51 @@ def _leading_part(rest: Array, common: Array, S: Array, B: Array) -> tuple[Array
     return values, inverse.T @ turn.T
 
 
-def converged(run: Tridiagonalization) -> Array | None:
-    """Return leading eigenvectors that a recursion on the Gram matrix has found, (d, k)."""
-    certain = run.ritz_residuals <= _CONVERGED * _EPS * run.ritz_values[0]
-    k = int(np.argmin(certain)) if not certain.all() else len(certain)
-    return np.linalg.qr(run.basis.T @ run.ritz_vectors[:, :k])[0] if k else None
+def refine(data: Standardized, rough: Decomposition) -> Decomposition | None:
+    r"""Improve the eigenvectors of XX'; None where that is not certain.
 
+    In the basis U of eigenvectors the rows of T = U'X are orthogonal up to rounding in XX', and
+    M = TT' has the digits of small eigenvalues that XX' has lost. To first and second order,
 
-def decompose_peeled(
-    data: Standardized, n_components: int, near: Array | None = None
-) -> Decomposition | None:
-    """Decompose X through its peeled Gram matrix, with all vectors; None where that is not certain.
+        lambda_j = M_jj + sum_i M_ij F_ij,   u_j + sum_i F_ij u_i,   F_ij = M_ij / (M_jj - M_ii).
 
-    Cost: that of `peel`, and the eigenvectors of a matrix of order min(n, p).
+    Where F is not small enough, the new vectors are the start of another such step.
+
+    Cost: O(n^2 p) time, most of it in two products.
     """
-    peeled = peel(data, n_components, near)
-    if peeled is None or len(peeled.leading) < len(data.X):
+    U = rough.left
+    assert U is not None
+    for _ in range(_REFINEMENTS):
+        T = U.T @ data.X
+        M = T @ T.T
+        gap = M.diagonal() - M.diagonal()[:, None]
+        np.fill_diagonal(gap, np.inf)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            F = M / gap
+        largest = np.abs(F).max(initial=0.0)
+        if not _FIRST_ORDER < largest <= _SMALL_ANGLE:
+            break
+        U = np.linalg.qr(U + U @ F)[0]
+    if not largest <= _FIRST_ORDER:
         return None
-    null = _null_directions(peeled, data)
-    spare = null.shape[1]
-    eigenvalues, vectors = np.linalg.eigh(peeled.rest)
-    error = BACKWARD * _EPS * float(eigenvalues[-1])
-    rest = eigenvalues[spare:][::-1]
-    if not _certain(rest, error, peeled, data):
-        return None
-    values = np.concatenate([peeled.values**2, rest])
-    # What rounding has left along Q would be magnified by the quotient of singular values.
-    vectors, Q = vectors[:, spare:][:, ::-1], peeled.leading
-    left = np.hstack([Q, vectors - Q @ (Q.T @ vectors)])
+    values = M.diagonal() + (M * F).sum(axis=0)
     order = np.argsort(-values, kind="stable")
     values = values[order]
-    unit = 2 * BACKWARD * _EPS * np.sqrt(values[0])
+    if not len(values) or not values[-1] > 0:
+        return None
+    S = np.sqrt(values)
+    found = numerical_rank(S, data)
+    if found.missing or found.rank < len(S):
+        return None
     return Decomposition(
         eigenvalues=read_only(values),
-        eigenvalue_error=read_only(unit * np.sqrt(values) + error),
-        z_amplification=read_only(np.ones_like(values)),
-        left=read_only(left[:, order]),
+        eigenvalue_error=read_only(2 * BACKWARD * _EPS * S[0] * S),
+        z_amplification=read_only(np.ones_like(S)),
+        left=read_only((U + U @ F)[:, order]),
         right=None,
         X=data.X,
         unresolved=0,
-        floor=0.0,
+        floor=found.floor,
         solver="gram",
     )
 

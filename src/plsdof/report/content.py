@@ -290,7 +290,7 @@ def all_models(subject: Subject) -> dict[str, Any]:
     words = [model_words(float(v), path.parameter_name) for v in numbers["parameter"]]
     if subject.average is not None:
         mean = subject.average.path
-        own = _columns(mean, np.array([0])) | {"loo_rmse": mean.leave_one_out().rmse}
+        own = _columns(mean, np.array([0])) | {"loo_rmse": _average_left_out(mean)}
         numbers = {
             name: np.append(values, own.get(name, [np.nan])) for name, values in numbers.items()
         }
@@ -298,6 +298,12 @@ def all_models(subject: Subject) -> dict[str, Any]:
     numbers["cv_rmse"] = np.sqrt(numbers["cv_error"])
     shown = {name: [rounded_one(v) for v in values] for name, values in numbers.items()}
     return {"words": words, **shown}
+
+
+def _average_left_out(mean: Path) -> Array:
+    """Return the leave-one-out error of an average, nan where a row fits itself. Shape (1,)."""
+    found = mean.leave_one_out()
+    return np.where(found.largest_leverage < 1, found.rmse, np.nan)
 
 
 def _columns(path: Path, rows: Any) -> dict[str, Array]:
@@ -326,7 +332,7 @@ def error_curves(subject: Subject) -> list[dict[str, Any]]:
         if mean is None:
             return []
         known = name == LEAVE_ONE_OUT
-        return [rounded_one(mean.path.leave_one_out().rmse[0]) if known else None]
+        return [rounded_one(float(_average_left_out(mean.path)[0])) if known else None]
 
     return [
         {

@@ -96,7 +96,7 @@ def selection_frequency(
     A choice that is hardly ever made again is not one to rely on: the data do not tell the models
     apart. Responses from the chosen model alone would overstate the certainty, because they take
     for granted what is in doubt. What is left of that is measured in the documentation
-    ("Choosing, measured"): frequencies of .55, .65 and .75 stood for .51, .58 and .69 in
+    ("Choosing, measured"): frequencies of .54, .60 and .74 stood for .50, .52 and .68 in
     replications of the experiment.
 
     Parameters
