@@ -333,6 +333,12 @@ def test_responses_are_joined_by_id(tmp_path):
         found = run_json(*options, *more)
         np.testing.assert_allclose([one["dof"] for one in found["path"]], EXPECTED, rtol=1e-9)
         assert [one["name"] for one in found["coefficients"]] == list(map(str, WAVES))
+    # The id may be spelled with other letters, as long as they are the same.
+    (tmp_path / "y.csv").write_text(text([["fat", "SAMPLE ", "ash"], *other[1:]]))
+    found = run_json(*options)
+    np.testing.assert_allclose([one["dof"] for one in found["path"]], EXPECTED, rtol=1e-9)
+    assert any("by 'sample'" in note for note in found["notes"])
+    (tmp_path / "y.csv").write_text(text(other))
     # Several spectra of a sample have the same response; a sample without one is said.
     (tmp_path / "x.csv").write_text(text([*spectra, spectra[1], ["S99", *spectra[1][1:]]]))
     assert "--drop-missing" in refused(*options)

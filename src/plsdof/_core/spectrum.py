@@ -201,7 +201,7 @@ class Gram:
         X' @ u for u of shape (n_rows, k), needed in the space of samples; X @ v for v of shape
         (p, k), in the space of features, None where the rows cannot be reached again.
     refine : callable or None
-        Reads the rows again and returns data of at most p + 2 rows that have the same products to
+        Reads the rows again and returns data of at most p + 1 rows that have the same products to
         full precision; None if it cannot, or has no better digits.
     """
 

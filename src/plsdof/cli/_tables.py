@@ -88,7 +88,19 @@ class Reading:
         other = read_table(self.response_file or file, sheet=self.response_sheet, na=self.na)
         with located(other):
             names = [find_column(name, other.names) for name in responses]
-        return _joined(table, other, names, label)
+        kept = [name for name in table.names if name.casefold() not in map(str.casefold, names)]
+        return _joined(table, _spelled_as(other, kept), names, label)
+
+
+def _spelled_as(other: Table, names: Sequence[str]) -> Table:
+    """Return a table whose columns are spelled as those of another one, but for upper case."""
+    known = {name.casefold(): name for name in names}
+    spelled = tuple(
+        name if name in names else known.get(name.casefold(), name) for name in other.names
+    )
+    if spelled == other.names or len(set(spelled)) < len(spelled):
+        return other
+    return replace(other, frame=other.frame.set_axis(list(spelled), axis=1), names=spelled)
 
 
 def _joined(table: Table, other: Table, names: Sequence[str], label: str | None) -> Table:

@@ -76,7 +76,7 @@ def cross_validate_from(
     Notes
     -----
     Passes over the data: one for the responses, one for each repeat (or for each fold, where
-    (p + 1)^2 numbers for each fold exceed 1 GB, p > 5,000, or with ``prepare``), and one for the
+    4 (p + 1)^2 numbers for each fold exceed 1 GB, p > 5,000, or with ``prepare``), and one for the
     predictions. Memory: these moments, and the predictions of every model for every row.
 
     Examples
@@ -184,8 +184,8 @@ def _trained(
 
 
 def _in_memory(folds: int, p: int) -> bool:
-    """Whether the moments of all folds fit, once merged from the left and once from the right."""
-    return p <= FORMED and 2 * folds * (p + 1) ** 2 <= _MOST_NUMBERS
+    """Whether moments or factors of all folds fit, and those merged from the left and right."""
+    return p <= FORMED and 4 * folds * (p + 1) ** 2 <= _MOST_NUMBERS
 
 
 def _is_partition(folds: Sequence[Fold]) -> bool:

@@ -26,6 +26,9 @@ from plsdof.large.moments import Sums, block_sums, merge_sums, scale_sums
 
 _EPS = float(np.finfo(np.float64).eps)
 _POWER_STEPS = 30
+# Rows are collected up to this many times the number of columns: a decomposition of n rows costs
+# n p^2, one of p rows and a few more p^3 each time.
+_MOST_ROWS = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +40,8 @@ class Factor:
     sums : Sums
         Means and squares of the same rows.
     matrix : (k, p + 1) array or None
-        R; None where squares of some column leave the range of float64.
+        R, or more rows with the same products; None where squares of some column leave the range
+        of float64.
     """
 
     sums: Sums
@@ -55,11 +59,11 @@ def factor_of_block(block: Block) -> Factor | None:
         return Factor(sums=sums, matrix=None)
     columns -= sums.mean
     columns -= sums.rest
-    return Factor(sums=sums, matrix=_triangle(columns))
+    return Factor(sums=sums, matrix=_shortened(columns))
 
 
 def merge_factors(a: Factor | None, b: Factor | None) -> Factor | None:
-    """Return the factor of the rows of both. Cost: O(p^3)."""
+    """Return the factor of the rows of both. Cost: O(p^3) once in p rows or more."""
     if a is None or b is None:
         return b if a is None else a
     sums = merge_sums(a.sums, b.sums)
@@ -69,7 +73,12 @@ def merge_factors(a: Factor | None, b: Factor | None) -> Factor | None:
     step = (b.sums.mean - a.sums.mean) + (b.sums.rest - a.sums.rest)
     root = np.sqrt(a.sums.n * (b.sums.n / sums.n)) * step
     stacked = np.vstack([a.matrix, b.matrix, root])
-    return Factor(sums=sums, matrix=_triangle(stacked))
+    return Factor(sums=sums, matrix=_shortened(stacked))
+
+
+def _shortened(rows: Array) -> Array:
+    """Make a triangle of rows when there are enough of them to be worth it."""
+    return _triangle(rows) if len(rows) > _MOST_ROWS * rows.shape[1] else rows
 
 
 def _triangle(columns: Array) -> Array:
@@ -91,19 +100,20 @@ def standardized_factor(
 ) -> Standardized | None:
     """Return standardised data that have the same products as all rows; None if in doubt.
 
-    There are at most p + 2 of them; ``units`` are those of all rows.
+    There are at most p + 1 of them; ``units`` are those of all rows.
     """
     if factor is None or factor.matrix is None:
         return None
     scaled = scale_sums(factor.sums, scale, names)
-    X = factor.matrix[:, :-1] * scaled.factor
+    matrix = _triangle(factor.matrix)
+    X = matrix[:, :-1] * scaled.factor
     size = np.where(scaled.factor > 0, factor.sums.magnitude[:-1] * scaled.factor, 0.0)
     n, largest = factor.sums.n_rows, _largest_singular_value(X)
     # The same limits as for all rows in memory, see `centre_columns` and `numerical_rank`.
     entries = _EPS * np.sqrt(n) * float(np.linalg.norm(size))
     return Standardized(
         X=read_only(X),
-        y=read_only(factor.matrix[:, -1].copy()),
+        y=read_only(matrix[:, -1].copy()),
         units=scaled.units,
         rounding=max(entries, max(n, X.shape[1]) * _EPS * largest),
     )
