@@ -8,6 +8,7 @@ from _helpers.made_results import made_result
 from _helpers.problems import make_problem
 from numpy.testing import assert_allclose, assert_array_equal
 
+from plsdof._core.display import plural
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.selection.cross_validation import correlations, cross_validate, randomization_test
 
@@ -106,7 +107,8 @@ def test_selection_says_how_it_was_made(problem):
     chosen = result.select("error", "randomization", level=0.2)
     assert (chosen.criterion, chosen.rule) == ("cv-error", "randomization")
     assert_array_equal(chosen.scores, result.mean_error)
-    assert f"at parameter {chosen.n_components} " in chosen.message
+    assert chosen.message.startswith(plural(chosen.n_components, "component"))
+    assert "randomization test" in chosen.message
     assert "at level 0.2" in chosen.message
 
 

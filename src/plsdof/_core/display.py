@@ -37,6 +37,19 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def model_in_words(parameter: float, name: str) -> str:
+    """Return what a model is called by its parameter.
+
+    Examples
+    --------
+    >>> model_in_words(2.0, "n_components"), model_in_words(0.5, "alpha")
+    ('2 components', 'alpha = 0.5')
+    """
+    return (
+        plural(int(parameter), "component") if name == "n_components" else f"{name} = {parameter:g}"
+    )
+
+
 def data_frame(columns: Mapping[str, Any], names: Sequence[Any] | None = None) -> "DataFrame":
     """Return columns as a pandas data frame, with the names of the rows where they are known.
 

@@ -19,8 +19,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.criteria import Selection, global_minimum, one_standard_error
-from plsdof._core.display import Curve, as_html, data_frame, one_line, parameter_column
+from plsdof._core.criteria import Selection, global_minimum, one_standard_error, rule_in_words
+from plsdof._core.display import (
+    Curve,
+    as_html,
+    data_frame,
+    model_in_words,
+    one_line,
+    parameter_column,
+)
 from plsdof._core.fit import METHODS, optional_count, pcr_path, pls_path
 from plsdof._core.inputs import (
     CONSTANT_ULPS,
@@ -395,8 +402,8 @@ class CrossValidation:
             rule=rule,
             dof="not used",
             noise="not used",
-            message=f"{rule} of cross-validated {by} at parameter {self.parameters[index]:g} "
-            f"(score {scores[index]:.4g}).{note}",
+            message=f"{model_in_words(self.parameters[index], self.parameter_name)} "
+            f"(score {scores[index]:.4g}): {rule_in_words(rule, f'cross-validated {by}')}.{note}",
         )
 
     def to_frame(self) -> "DataFrame":

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plsdof._core.criteria import Noise, Selection, usual_noise
+from plsdof._core.display import model_in_words
 from plsdof._core.inputs import Array, as_count, as_generator, read_only
 from plsdof._core.models import Integers
 from plsdof._core.path import Path, PathLike, as_path
@@ -71,9 +72,10 @@ class SelectionFrequency:
     def __repr__(self) -> str:
         chosen = np.flatnonzero(self.counts)
         parts = ", ".join(f"{self.parameters[i]:g}: {self.counts[i]}" for i in chosen)
+        chosen_model = model_in_words(self.selection.parameter, self.selection.parameter_name)
         return (
-            f"SelectionFrequency({self.selection.criterion} chose {self.selection.parameter:g} "
-            f"{self.selection.parameter_name}; {self.counts.sum()} times again: {{{parts}}})"
+            f"SelectionFrequency({self.selection.criterion} chose {chosen_model}; "
+            f"{self.counts.sum()} times again: {{{parts}}})"
         )
 
 
