@@ -156,6 +156,8 @@ def test_scores_are_those_of_the_path_with_shares_groups_and_names(spectra):
 def test_the_ellipse_is_where_t2_of_two_components_has_its_limit(spectra):
     path = pls_path(*spectra, 2)
     display = ScoresDisplay.from_path(path, level=0.9)
+    legend = [one.get_text() for one in display.ax_.get_legend().get_texts()]
+    assert legend == ["T² of these two, 90%"]
     t2 = hotelling_t2(path, 2, level=0.9)
     np.testing.assert_array_equal(display.outside, t2.flags)
     x, y = drawn(display.ellipse_)

@@ -292,7 +292,8 @@ class ScoresDisplay:
             # After five groups colours come again, and markers are filled.
             face = color if number >= len(LINES) else "none"
             style: dict[str, Any] = {"color": color, "marker": marker, "linestyle": "none"}
-            style |= {"markersize": 5, "markerfacecolor": face, "label": plain(group) or None}
+            label = None if self.groups is None else plain(group)
+            style |= {"markersize": 5, "markerfacecolor": face, "label": label}
             (line,) = self.ax_.plot(*self.scores[every == group].T, **style | kwargs)
             self.points_[group] = line
         self._draw_ellipse()
