@@ -1,4 +1,4 @@
-"""Leave-one-out predictions from one decomposition, and what the choice makes of them."""
+"""Predictions of rows left out, from one decomposition, and what the choice makes of them."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from plsdof._core.deletion import deleted_predictions
 X, Y = make_problem(25, 40, seed=1, decay=0.5)
 
 
-def predicted(path, components):
+def predicted(path, components, n_folds=None):
     found = path.complete().decomposition
     return deleted_predictions(
         found.sample_basis * found.singular_values,
@@ -19,17 +19,19 @@ def predicted(path, components):
         path.units.row_scale,
         components,
         100,
+        n_folds,
     )
 
 
+@pytest.mark.parametrize("n_folds", [None, 7])
 @pytest.mark.parametrize("p", [5, 40])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_predictions_are_those_of_fits_without_each_row(p, weighted):
+def test_predictions_are_those_of_fits_without_each_row(p, weighted, n_folds):
     weights = np.random.default_rng(0).uniform(0.5, 2.0, 25) if weighted else None
     path = pls_path(X[:, :p], Y, 4, scale=False, sample_weight=weights)
-    found = predicted(path, 4)
+    found = predicted(path, 4, n_folds)
     for i in (0, 11, 24):
-        kept = np.arange(25) != i
+        kept = np.arange(25) % (n_folds or 25) != i % (n_folds or 25)
         part = None if weights is None else weights[kept]
         without = pls_path(X[kept][:, :p], Y[kept], 4, scale=False, sample_weight=part)
         np.testing.assert_allclose(found[:, i], without.predict(X[i : i + 1, :p])[:, 0], rtol=1e-8)
@@ -76,8 +78,8 @@ def test_leave_one_out_decides_beyond_half_of_the_rows():
     smooth = path._dof("smoothed")
     assert smooth[choice.index] > 30
     assert choice.index > plain.index
-    assert "the smallest leave-one-out error, where GCV cannot tell. GCV takes" in choice.message
-    assert (choice.criterion, choice.rule, choice.dof) == ("gcv", "leave-one-out", "smoothed")
+    assert "the smallest error of rows left out, where GCV cannot tell. GCV takes" in choice.message
+    assert (choice.criterion, choice.rule, choice.dof) == ("gcv", "left-out", "smoothed")
     np.testing.assert_array_equal(choice.scores, plain.scores)
     # A model that is chosen so is not shrunk.
     assert path.weights()[choice.index] == 1
@@ -107,7 +109,7 @@ def test_few_degrees_of_freedom_need_no_confirmation(monkeypatch):
 
 
 def test_models_with_much_larger_scores_need_no_confirmation(monkeypatch):
-    # Three factors explain y; a fourth component fits the noise of 40 rows with 200 columns.
+    # Three factors explain y; a fourth component fits the noise of 200 columns.
     rng = np.random.default_rng(5)
     F = rng.normal(size=(40, 3))
     X = F @ rng.normal(size=(3, 200)) + 0.01 * rng.normal(size=(40, 200))
@@ -115,9 +117,15 @@ def test_models_with_much_larger_scores_need_no_confirmation(monkeypatch):
     used, scores = path._dof("smoothed"), path.select(confirm=False).scores
     doubted = (used > 20) & (used <= 36)
     assert doubted.any()
-    assert scores[doubted].min() > criteria.RIVAL * np.nanmin(scores)
-    monkeypatch.setattr(type(path), "_left_out_squares", None)
+    assert 2 < scores[doubted].min() / np.nanmin(scores) < criteria.RIVAL
+    asked = []
+    monkeypatch.setattr(type(path), "_left_out_squares", lambda *_: asked.append(1))
+    path.select()
+    assert asked
+    asked.clear()
+    monkeypatch.setattr(criteria, "RIVAL", 2.0)
     assert path.select().index == 3
+    assert not asked
 
 
 def test_pure_noise_keeps_less_than_one_component_on_average():

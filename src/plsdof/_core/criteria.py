@@ -55,7 +55,7 @@ PATIENCE = 10
 WEIGHINGS = ("mallows", "gcv")
 # Models with a larger share of the n Degrees of Freedom than this are not candidates.
 GUARD = 0.9
-# GCV is an approximation for small DoF / n: from this share on leave-one-out must confirm it.
+# GCV is an approximation for small DoF / n: from this share on rows left out must confirm it.
 TRUSTED = 0.5
 # GCV overstates the error of such models, by up to three times on random data sets. Where all
 # scores are this many times as large, as where spectra end and noise begins, it need not confirm.
@@ -716,7 +716,7 @@ _RULE_WORDS = {
     "patient": "the smallest {} before it stops improving",
     "first-minimum": "the first minimum of {}",
     "global-minimum": "the smallest {} of all",
-    "leave-one-out": "the smallest leave-one-out error, where {} cannot tell",
+    "left-out": "the smallest error of rows left out, where {} cannot tell",
     "minimum": "the smallest {}",
     "one-standard-error": "the simplest model within one standard error of the smallest {}",
     "randomization": "the simplest model that is not worse by {} (randomization test)",
@@ -859,7 +859,7 @@ def average_weights(rss: Array, dof: Array, n: float, chosen: int) -> Array:
 
 
 def confirmed(squares: Array, chosen: int, trusted: npt.NDArray[np.bool_]) -> int:
-    """Return the model that leave-one-out prefers, if GCV is not to be trusted there, or `chosen`.
+    """Return the model that rows left out prefer, if GCV is not to be trusted there, or `chosen`.
 
     The model with the smallest sum of squared errors replaces the chosen one if it is not among
     the trusted ones, and its mean squared error is smaller by more than a standard error of the
@@ -868,7 +868,7 @@ def confirmed(squares: Array, chosen: int, trusted: npt.NDArray[np.bool_]) -> in
     Parameters
     ----------
     squares : (k, n_rows) array
-        (Weighted) squared leave-one-out errors of the first k models.
+        (Weighted) squared errors of rows left out, of the first k models.
     chosen : int
     trusted : (K,) bool array
         Models with few Degrees of Freedom.

@@ -358,11 +358,12 @@ class Models:
             Of the rule "patient".
         confirm : bool
             GCV is an approximation for few Degrees of Freedom. Where a patient walk of PLS comes to
-            models with more than n / 2 of them, it ends there, and leave-one-out, exact but for
-            the scales of the columns, looks at what follows, unless the scores there are more than
-            four times as large: its best model is taken instead if its error is smaller by more than
-            one standard error of the difference. Not for other criteria and rules, other Degrees
-            of Freedom than smoothed ones, more than 500 rows, or rows that were not kept.
+            models with more than n / 2 of them, it ends there, and rows left out (in 30 folds, or
+            one by one; exact but for the scales of the columns) judge what follows, unless the
+            scores there are more than four times as large. Their best model is taken instead if its
+            error is smaller by more than one standard error of the difference. Not for other
+            criteria and rules, other Degrees of Freedom than smoothed ones, more than 500 rows, or
+            rows that were not kept.
 
         Returns
         -------
@@ -393,7 +394,7 @@ class Models:
             index, instead = self._confirmed(index, scores, allowed, patience)
         remarks = self._remarks(index, scores, allowed, criterion)
         if instead is not None:
-            rule = "leave-one-out"
+            rule = "left-out"
             # The scores have not decided, and do not say which models are as good.
             remarks = (self._why(instead), *self._remarks(index, scores, allowed, rule))
         words = self._words(index, criterion, rule)
@@ -413,7 +414,7 @@ class Models:
     def _confirmed(
         self, index: int, scores: Array, allowed: npt.NDArray[np.bool_], patience: int
     ) -> tuple[int, int | None]:
-        """Return the model to take, and the one that leave-one-out takes it instead of, if any."""
+        """Return the model to take, and the one that rows left out take it instead of, if any."""
         trusted = allowed & (self._dof("smoothed") <= criteria.TRUSTED * self.spectrum.n)
         trusted = np.logical_and.accumulate(trusted)
         if trusted[allowed].all():
@@ -431,7 +432,7 @@ class Models:
         return taken, None if taken == walked else walked
 
     def _left_out_squares(self, n_components: int, patience: int) -> Array | None:  # noqa: ARG002
-        """Return squared leave-one-out errors of the first models; None if they are not known."""
+        """Return squared errors of rows left out, of the first models; None if not known."""
         return None
 
     @property
@@ -510,10 +511,10 @@ class Models:
         return criteria.choice_in_words(self.label(index), float(self.dof[index]), rule, criterion)
 
     def _why(self, instead: int) -> str:
-        """Say why leave-one-out was followed."""
+        """Say why rows left out were followed."""
         return (
             f"GCV takes {self.label(instead)} among models with at most n / 2 Degrees of Freedom "
-            "and is not reliable beyond; the leave-one-out error is lower by more than one "
+            "and is not reliable beyond; the error of rows left out is lower by more than one "
             "standard error."
         )
 

@@ -46,6 +46,8 @@ _EPS = float(np.finfo(np.float64).eps)
 _SAFETY = 20.0
 # With more rows, leaving out each of them costs more than a choice may.
 _MOST_LEFT_OUT = 500
+# Folds of rows that are left out to confirm a choice; with fewer rows one by one.
+_FOLDS = 30
 # Columns of some training rows that differ by a smaller share of the range of all are constant.
 ROUNDING_OF_ROWS = 1e-12
 
@@ -351,14 +353,15 @@ class Path(Models):
         )
 
     def _left_out_squares(self, n_components: int, patience: int) -> Array | None:
-        """Return squared leave-one-out errors, weighted, of the first PLS models."""
-        rows = self.units.n_rows
-        if self.response is None or rows > _MOST_LEFT_OUT or not isinstance(self.filter, PLSFilter):
+        """Return squared errors of rows left out, weighted, of the first PLS models."""
+        n, root = self.units.n_rows, self.units.row_scale
+        if self.response is None or n > _MOST_LEFT_OUT or not isinstance(self.filter, PLSFilter):
             return None
-        found, root = self.complete().decomposition, self.units.row_scale
-        predicted = deleted_predictions(
-            found.sample_basis * found.singular_values, self.response, root, n_components, patience
-        )
+        rows = self.decomposition.X
+        if self.full is None or not isinstance(rows, np.ndarray):
+            found = self.complete().decomposition
+            rows = found.sample_basis * found.singular_values
+        predicted = deleted_predictions(rows, self.response, root, n_components, patience, _FOLDS)
         errors = self.response - predicted
         return np.asarray((errors if root is None else errors * root) ** 2)
 
