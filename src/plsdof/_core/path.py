@@ -357,10 +357,8 @@ class Path(Models):
         n, root = self.units.n_rows, self.units.row_scale
         if self.response is None or n > _MOST_LEFT_OUT or not isinstance(self.filter, PLSFilter):
             return None
-        rows = self.decomposition.X
-        if self.full is None or not isinstance(rows, np.ndarray):
-            found = self.complete().decomposition
-            rows = found.sample_basis * found.singular_values
+        found = self.complete().decomposition
+        rows = found.sample_basis * found.singular_values
         predicted = deleted_predictions(rows, self.response, root, n_components, patience, _FOLDS)
         errors = self.response - predicted
         return np.asarray((errors if root is None else errors * root) ** 2)
