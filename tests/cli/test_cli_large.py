@@ -228,7 +228,8 @@ def test_wide_parquet_gives_the_same_numbers(tmp_path):
     frame = table(40, 90)
     file = tmp_path / "wide.parquet"
     frame.to_parquet(file)
-    options = ("fit", file, "-r", "y", "--max-components", 5)
+    # Smoothed Degrees of Freedom draw on the nodes that a solver has found, which differ here.
+    options = ("fit", file, "-r", "y", "--max-components", 5, "--dof", "exact")
     assert_same_numbers(run_json(*options, "--streamed"), run_json(*options, "--in-memory"))
 
 

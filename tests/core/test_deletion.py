@@ -106,6 +106,20 @@ def test_few_degrees_of_freedom_need_no_confirmation(monkeypatch):
     assert path.select().index == path.select(confirm=False).index
 
 
+def test_models_with_much_larger_scores_need_no_confirmation(monkeypatch):
+    # Three factors explain y; a fourth component fits the noise of 40 rows with 200 columns.
+    rng = np.random.default_rng(5)
+    F = rng.normal(size=(40, 3))
+    X = F @ rng.normal(size=(3, 200)) + 0.01 * rng.normal(size=(40, 200))
+    path = pls_path(X, F @ np.ones(3) + 0.1 * rng.normal(size=40), 8)
+    used, scores = path._dof("smoothed"), path.select(confirm=False).scores
+    doubted = (used > 20) & (used <= 36)
+    assert doubted.any()
+    assert scores[doubted].min() > 2 * np.nanmin(scores)
+    monkeypatch.setattr(type(path), "_left_out_squares", None)
+    assert path.select().index == 3
+
+
 def test_pure_noise_keeps_less_than_one_component_on_average():
     sizes = []
     for seed in range(30):

@@ -359,10 +359,10 @@ class Models:
         confirm : bool
             GCV is an approximation for few Degrees of Freedom. Where a patient walk of PLS comes to
             models with more than n / 2 of them, it ends there, and leave-one-out, exact but for
-            the scales of the columns, looks at what follows: its best model is taken instead if
-            its error is smaller by more than one standard error of the difference. Not for
-            other criteria and rules, other Degrees of Freedom than smoothed ones, more than 500
-            rows, or rows that were not kept.
+            the scales of the columns, looks at what follows, unless the scores there are more than
+            twice as large: its best model is taken instead if its error is smaller by more than
+            one standard error of the difference. Not for other criteria and rules, other Degrees
+            of Freedom than smoothed ones, more than 500 rows, or rows that were not kept.
 
         Returns
         -------
@@ -420,6 +420,9 @@ class Models:
             return index, None
         walked = criteria.patient_minimum(np.where(trusted, scores, np.nan), patience)
         if int(np.argmin(trusted)) > walked + patience:
+            return walked, None
+        # GCV overstates the error of later models, but not without limit.
+        if np.all(scores[allowed & ~trusted] > criteria.RIVAL * scores[walked]):
             return walked, None
         squares = self._left_out_squares(int(allowed.sum()) - 1, patience)
         if squares is None:
