@@ -115,7 +115,7 @@ def test_models_with_much_larger_scores_need_no_confirmation(monkeypatch):
     used, scores = path._dof("smoothed"), path.select(confirm=False).scores
     doubted = (used > 20) & (used <= 36)
     assert doubted.any()
-    assert scores[doubted].min() > 2 * np.nanmin(scores)
+    assert scores[doubted].min() > criteria.RIVAL * np.nanmin(scores)
     monkeypatch.setattr(type(path), "_left_out_squares", None)
     assert path.select().index == 3
 

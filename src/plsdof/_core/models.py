@@ -360,7 +360,7 @@ class Models:
             GCV is an approximation for few Degrees of Freedom. Where a patient walk of PLS comes to
             models with more than n / 2 of them, it ends there, and leave-one-out, exact but for
             the scales of the columns, looks at what follows, unless the scores there are more than
-            twice as large: its best model is taken instead if its error is smaller by more than
+            four times as large: its best model is taken instead if its error is smaller by more than
             one standard error of the difference. Not for other criteria and rules, other Degrees
             of Freedom than smoothed ones, more than 500 rows, or rows that were not kept.
 
