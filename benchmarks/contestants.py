@@ -64,11 +64,11 @@ def installed_version(package: str) -> str | None:
         return None
 
 
-def plsdof_exact(problem: Problem, _: int, dof: str = "exact") -> Choice:
+def plsdof_exact(problem: Problem, _: int, dof: str = "exact", *, confirm: bool = False) -> Choice:
     from plsdof import pls_path
 
     path = pls_path(problem.X, problem.y, max_components=problem.max_components)
-    m = path.select("gcv", dof).n_components
+    m = path.select("gcv", dof, confirm=confirm).n_components
     coef, intercept = path.coef[m], path.intercept[m]
     _ = path.dof, path.noise_variance()
     return Choice(n_components=m, predict=lambda X: X @ coef + intercept)
@@ -76,6 +76,10 @@ def plsdof_exact(problem: Problem, _: int, dof: str = "exact") -> Choice:
 
 def plsdof_smoothed(problem: Problem, threads: int) -> Choice:
     return plsdof_exact(problem, threads, dof="smoothed")
+
+
+def plsdof_default(problem: Problem, threads: int) -> Choice:
+    return plsdof_exact(problem, threads, dof="smoothed", confirm=True)
 
 
 def plsdof_cv(problem: Problem, _: int) -> Choice:
@@ -209,8 +213,19 @@ CONTESTANTS = (
         "plsdof-smoothed",
         plsdof_smoothed,
         "plsdof",
-        "the same with smoothed Degrees of Freedom, the default choice",
+        "the same with smoothed Degrees of Freedom and confirm=False",
         title="plsdof, GCV, smoothed",
+        kind="ours",
+        modules=("plsdof",),
+        random=False,
+    ),
+    _contestant(
+        "plsdof-default",
+        plsdof_default,
+        "plsdof",
+        "the same as it is by default: leave-one-out confirms models of more than n / 2 Degrees of "
+        "Freedom (up to 500 rows)",
+        title="plsdof, default choice",
         kind="ours",
         modules=("plsdof",),
         random=False,

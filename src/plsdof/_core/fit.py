@@ -73,15 +73,19 @@ class _Limits:
 
 _FEW_LIMITS = _Limits(dof=1e-9, coef=1e-8, rss=1e-8, hopeless=5e-5)
 # Estimates are for the worst case. From this many rows and columns on rounding errors average out,
-# and estimates exceed errors by a factor of a hundred and more.
+# and estimates exceed errors by a factor of a hundred and more, if all eigenvalues are resolved.
 _MANY = 64
+# From this many on, the smallest eigenvalues of a matrix that is about square are not.
+_SQUARE = 1000
 _MANY_LIMITS = _Limits(dof=1e-7, coef=1e-6, rss=5e-6, hopeless=3e-7)
 # Residual sums of squares below this share of |y|^2 count as nothing in that.
 _NEGLIGIBLE_RSS = 1e-10
 
 
 def _limits(n_rows: int, n_columns: int) -> _Limits:
-    return _MANY_LIMITS if min(n_rows, n_columns) >= _MANY else _FEW_LIMITS
+    order = min(n_rows, n_columns)
+    about_square = order >= max(_SQUARE, 0.9 * max(n_rows, n_columns))
+    return _MANY_LIMITS if order >= _MANY and not about_square else _FEW_LIMITS
 
 
 def first_accurate(routes: Iterator[PathType], asked: int | None) -> PathType:
@@ -100,7 +104,7 @@ def is_accurate(path: Path, asked: int | None) -> bool:
     ended = bool(path.message) and not (everything and len(path.dof) - 1 == path.spectrum.rank)
     # A model that interpolates leaves rounding; its digits are not worth a decomposition.
     negligible = _NEGLIGIBLE_RSS * path.spectrum.total
-    limits = _limits(path.units.n_rows, len(path.units.x_mean))
+    limits = _limits(path.units.n_rows, len(path.units.x_mean)) if everything else _FEW_LIMITS
     return bool(
         complete
         and not ended
