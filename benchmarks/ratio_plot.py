@@ -7,7 +7,7 @@ from typing import Any
 from contestants import BY_KEY, CONTESTANTS, OURS
 from regimes import Regime
 
-_MARKERS = "os^vDPX*<>hd"
+_MARKERS = "os^vDPX*<>hdp8H"
 
 
 def plot(records: Sequence[dict[str, Any]], regimes: Sequence[Regime], file: Path) -> None:
