@@ -52,6 +52,8 @@ SMALL = 128
 # Angles whose squares can be left out, and those whose squares are a good deal smaller.
 _FIRST_ORDER, _SMALL_ANGLE = 1e-7, 1e-2
 _REFINEMENTS = 3
+# What XX' knows something about: eigenvalues above this many times the floor of its rounding.
+_RESOLVED = 100.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,6 +203,8 @@ def refine(data: Standardized, rough: Decomposition) -> Decomposition | None:
     """
     U = rough.left
     assert U is not None
+    if rough.unresolved or not np.all(rough.eigenvalues > _RESOLVED * rough.floor):
+        return None
     for _ in range(_REFINEMENTS):
         T = U.T @ data.X
         M = T @ T.T
