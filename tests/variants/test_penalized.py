@@ -164,6 +164,13 @@ def test_degrees_of_freedom_are_exact_within_their_error_estimate(strength, give
     assert (len(path.dof) == 12) == (strength == 1.0 or not given)
 
 
+@pytest.mark.parametrize("blocks", [np.array(20.0), np.full((4, 5), 1)])
+def test_sizes_of_blocks_are_one_number_or_a_list(blocks):
+    X, y = make_spectra(12, 20, seed=3)
+    with pytest.raises(InvalidInputError, match="blocks must be a whole number or a list"):
+        penalized_pls_path(X, y, blocks=blocks)
+
+
 def test_a_penalty_so_strong_that_the_identity_drowns_is_reported():
     X, y = make_spectra(12, 20, seed=3)
     with pytest.warns(

@@ -228,7 +228,7 @@ def as_block_sizes(blocks: Any, n_features: int) -> tuple[int, ...]:
     if isinstance(blocks, int | np.integer):
         size = as_count(blocks, "blocks", minimum=1)
         sizes = (size,) * (n_features // size)
-    elif isinstance(blocks, Iterable):
+    elif isinstance(blocks, Iterable) and getattr(blocks, "ndim", 1) == 1:
         sizes = tuple(as_count(one, "blocks", minimum=1) for one in blocks)
     else:
         raise InvalidInputError(
