@@ -12,9 +12,8 @@ X, Y = make_problem(25, 40, seed=1, decay=0.5)
 
 
 def predicted(path, components, n_folds=None):
-    found = path.complete().decomposition
     return deleted_predictions(
-        found.sample_basis * found.singular_values,
+        path._times_sample_gram(),
         path.response,
         path.units.row_scale,
         components,
@@ -54,15 +53,13 @@ def test_kernels_and_penalties_are_left_out_alike():
 
 def test_it_ends_with_patience_and_with_what_rows_allow():
     path = pls_path(X, np.random.default_rng(2).normal(size=25), 20)
-    rows = path.complete().decomposition
-    short = deleted_predictions(
-        rows.sample_basis * rows.singular_values, path.response, None, 20, 3
-    )
+    short = deleted_predictions(path._times_sample_gram(), path.response, None, 20, 3)
     errors = np.sum((path.response - short) ** 2, axis=1)
     assert len(short) == np.argmin(errors) + 4
     # Two columns that do not differ: one component, and no second one.
     twice = np.repeat(X[:, :1] - X[:, :1].mean(), 2, axis=1)
-    assert len(deleted_predictions(twice, Y, None, 2, 10)) == 2
+    times = lambda v: twice @ (twice.T @ v)  # noqa: E731
+    assert len(deleted_predictions(times, Y, None, 2, 10)) == 2
 
 
 def flat(seed, signal=1.0):

@@ -136,9 +136,9 @@ def golub_kahan(
     Cost: O(B g k^2) time, O(B g k) memory.
     """
     batch, g = z.shape
-    excited = np.broadcast_to(excited, z.shape)
+    excited = excited & np.ones(z.shape, dtype=bool)
     if dimension is None:
-        dimension = np.count_nonzero(excited, axis=1)
+        dimension = excited.sum(axis=1)
     steps = min(n_components, int(dimension.min()))
     S = np.sqrt(eigenvalues)
     start = np.where(excited, z, 1.0)
@@ -165,7 +165,7 @@ def golub_kahan(
             beta = _norm(w, inner_weight)
             w /= beta
             bidiagonal += alpha, beta
-        entries = np.concatenate([*bidiagonal, np.empty((batch, 0))], axis=1)
+        entries = np.concatenate(bidiagonal, axis=1) if steps else np.empty((batch, 0))
         alphas, betas = entries[:, 0::2], entries[:, 1::2]
         gammas = first_gamma * np.cumprod(-betas / alphas, axis=1)
         loadings = np.concatenate([first_gamma, gammas[:, :-1]], axis=1) / alphas
@@ -301,9 +301,11 @@ def slopes_at_zero(run: Bidiagonalization) -> Array:
 
 def _steps_made(alphas: Array, betas: Array) -> int:
     """Return the number of steps before a zero on the bidiagonal ends the recursion."""
+    if (alphas > 0).all() and (betas[:, :-1] > 0).all():
+        return int(alphas.shape[1])
     usable: Mask = np.asarray((alphas > 0).all(axis=0))
     usable[1:] &= (betas[:, :-1] > 0).all(axis=0)
-    return int(np.argmin(usable)) if not usable.all() else len(usable)
+    return int(np.argmin(usable))
 
 
 def _norm(v: Array, inner_weight: Array | None) -> Array:
@@ -533,15 +535,14 @@ def perturbed_copies(nodes: Nodes, copies: int) -> Copies:
     rotated = nodes.root * nodes.z
     root = np.where(nodes.root == 1.0, 1.0, np.sqrt(lam))
     unturned = rotated / root + signs.shifts[1] * nodes.z_error
-    turned = np.broadcast_to(rotated, lam.shape)
-    if nodes.group[-1:].sum() + 1 < len(nodes.group):
-        turned = _reflected(turned, signs.mirrors, nodes)
+    together = nodes.group[-1:].sum() + 1 < len(nodes.group)
+    turned = _reflected(rotated, signs.mirrors, nodes) if together else rotated
     turned = turned + np.vecdot(signs.turns, nodes.mixing * rotated[nodes.neighbour])
     z = turned / root + signs.shifts[1] * nodes.z_error + signs.mirrors * nodes.outside
     lam[0], z[0], unturned[0] = nodes.level_eigenvalues, nodes.level_z, nodes.z
     excited = z != 0
     excited[0] = nodes.excited
-    dimension = np.count_nonzero(excited, axis=1)
+    dimension = excited.sum(axis=1)
     dimension[0] = nodes.dimension
     return Copies(
         eigenvalues=lam,
@@ -632,7 +633,7 @@ def _mixing(lam: Array, error: Array, neighbour: Integers) -> Array:
     gap = lam[:, None] - lam[neighbour]
     coupling = (error[:, None] + error[neighbour]) / 2
     angle = np.divide(coupling, gap, out=np.zeros_like(gap), where=gap != 0)
-    return np.clip(angle, -1.0, 1.0)
+    return np.maximum(np.minimum(angle, 1.0), -1.0)
 
 
 def _over_groups(values: Array, group: Integers) -> Array:

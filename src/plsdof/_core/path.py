@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 import scipy.linalg
@@ -32,11 +32,8 @@ from plsdof._core.inputs import (
     read_only,
 )
 from plsdof._core.models import Integers, Models
-from plsdof._core.spectrum import BACKWARD, Decomposition, Spectrum
+from plsdof._core.spectrum import BACKWARD, Decomposition, Map, Reached, Spectrum
 from plsdof.errors import InvalidInputError, NotAvailableError
-
-if TYPE_CHECKING:
-    pass
 
 # Regression paths: every model size of one method on one data set, at once
 # -------------------------------------------------------------------------
@@ -357,11 +354,25 @@ class Path(Models):
         n, root = self.units.n_rows, self.units.row_scale
         if self.response is None or n > _MOST_LEFT_OUT or not isinstance(self.filter, PLSFilter):
             return None
-        found = self.complete().decomposition
-        rows = found.sample_basis * found.singular_values
-        predicted = deleted_predictions(rows, self.response, root, n_components, patience, _FOLDS)
+        times = self._times_sample_gram()
+        predicted = deleted_predictions(times, self.response, root, n_components, patience, _FOLDS)
         errors = self.response - predicted
         return np.asarray((errors if root is None else errors * root) ** 2)
+
+    def _times_sample_gram(self) -> Map:
+        """Return v -> XX'v for (n_rows, k) arrays; a decomposition only where X is not at hand."""
+        X, gram = self.decomposition.X, None
+        if self.full is not None and isinstance(X, Reached):
+            gram = X.gram
+        elif self.full is not None and isinstance(X, np.ndarray) and X.shape[0] <= X.shape[1]:
+            gram = X @ X.T
+        if gram is None:
+            found = self.complete().decomposition
+            rows = found.sample_basis * found.singular_values
+            if 2 * rows.shape[1] <= len(rows):
+                return lambda v: np.asarray(rows @ (rows.T @ v))
+            gram = rows @ rows.T
+        return partial(np.matmul, gram)
 
     def average(self, dof: str = "smoothed", *, by: str | None = None) -> Average:
         r"""Average the models with `weights`: the chosen model, its components shrunk.

@@ -224,7 +224,8 @@ class Gram:
     @property
     def X(self) -> "Reached":  # noqa: N802 (the symbol of the field)
         """The standardised predictors, as far as they can be reached."""
-        return Reached(forward=self.to_samples, backward=self.to_features)
+        gram = self.matrix if self.side == "samples" else None
+        return Reached(forward=self.to_samples, backward=self.to_features, gram=gram)
 
     @property
     def max_rank(self) -> int:
@@ -264,10 +265,11 @@ def dense_gram(data: Standardized) -> Gram:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Reached:
-    """A matrix that is there only through its products: ``X @ v`` and ``X.T @ u``."""
+    """A matrix that is there only through its products: ``X @ v`` and ``X.T @ u``, perhaps XX'."""
 
     forward: Map | None
     backward: Map | None
+    gram: Array | None = None
 
     @property
     def T(self) -> "Reached":  # noqa: N802 (numpy's name)
