@@ -245,7 +245,7 @@ def test_marks_between_thousands_are_understood_where_they_are_certain(tmp_path,
 def test_other_commas_are_not_taken_for_thousands(tmp_path, values):
     one, other = values.split(";")
     table = read_table(write(tmp_path, f'y,a\n"{one}",1.5\n"{other}",2.5\n'))
-    with pytest.raises(InvalidInputError, match="decimal points.*thousands without ','"):
+    with pytest.raises(InvalidInputError, match=r"decimal points.*thousands without ','"):
         table.numbers(("y",))
 
 
@@ -256,7 +256,7 @@ def test_blanks_before_quotes_do_not_matter(tmp_path):
 
 def test_infinite_values_are_named_by_row_and_column(tmp_path):
     table = read_table(write(tmp_path, "a,b\n1,2\n3,1e999\n"))
-    with pytest.raises(InvalidInputError, match="row 2 of column 'b' is infinite.*--na inf"):
+    with pytest.raises(InvalidInputError, match=r"row 2 of column 'b' is infinite.*--na inf"):
         table.numbers(("a", "b"))
 
 
