@@ -107,8 +107,8 @@ def search_columns(
         "intervals:K": all columns, and each of K neighbouring intervals of about the same number
         of columns (iPLS). "forward:K": intervals are added one after the other, each time the one
         that lowers the criterion most, as long as one does; "backward:K": they are left out of all
-        columns in the same way. "vip": all columns, and those whose variable importance in the model of
-        all columns is at least 0.5, 0.75, 1, 1.25 or 1.5.
+        columns in the same way. "vip": all columns, and those whose variable importance in the
+        model of all columns is at least 0.5, 0.75, 1, 1.25 or 1.5.
     criterion : str
         Chooses the number of components in each set, and the set.
     max_components : int
@@ -125,8 +125,8 @@ def search_columns(
     several do; with smooth spectra they are about as good as all columns.
 
     Cost: one fit for each set: K for "intervals", at most K (K + 1) / 2 for "forward" and
-    "backward", K (J + 1) if J intervals are added or left out. ``path.dof`` of the result takes the columns as given; see the top
-    of `plsdof.chemometrics.search` for what the search itself costs.
+    "backward", K (J + 1) if J intervals are added or left out. ``path.dof`` of the result takes
+    the columns as given; see the top of `plsdof.chemometrics.search` for what the search costs.
 
     References
     ----------
