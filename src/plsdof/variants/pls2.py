@@ -37,6 +37,7 @@ from plsdof._core.inputs import (
     centre_response,
     opened_table,
     read_only,
+    require_flag,
     standardize,
 )
 from plsdof._core.models import as_row, default_dof
@@ -904,6 +905,7 @@ def pls2_path(
     array([ 2.  ,  6.59,  9.5 ,  9.72, 10.  ])
     """
     as_choice(algorithm, "algorithm", ALGORITHMS)
+    require_flag(scale_response, "scale_response")
     asked = optional_count(max_components)
     X, Y, sample_weight = opened_table(X, Y, sample_weight)
     names, responses = as_responses(Y)
