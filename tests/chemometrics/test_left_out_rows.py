@@ -7,6 +7,7 @@ from scipy import stats
 
 from plsdof import kernel_pls_path, pls_path
 from plsdof.chemometrics import hotelling_t2, left_out_rows, outliers, q_residuals
+from plsdof.chemometrics.rows import left_out_rows_of
 from plsdof.variants import penalized_pls_path
 
 
@@ -85,3 +86,25 @@ def test_a_row_far_from_all_others_does_not_hide_behind_its_own_limit():
     flagged = q_residuals(path, 3, X, left_out=found)
     assert flagged.flags[7]
     assert "far from them" in flagged.message
+
+
+@pytest.mark.parametrize("make", [pls_path, penalized_pls_path, kernel_pls_path])
+def test_one_pass_measures_with_all_numbers_of_components(make):
+    X, y = make_problem(24, 6, seed=1)
+    path = make(X, y, max_components=4)
+    models = [3, 0, 4]
+    for m, found in zip(models, left_out_rows_of(path, models, cv=4), strict=True):
+        alone = left_out_rows(path, m, cv=4)
+        np.testing.assert_allclose(found.t2, alone.t2, rtol=1e-9)
+        if found.q is not None:
+            np.testing.assert_allclose(found.q, alone.q, rtol=1e-9)
+    # Without components nothing is described.
+    np.testing.assert_array_equal(left_out_rows(path, 0, cv=4).t2, 0.0)
+
+
+def test_a_table_of_outliers_takes_rows_left_out_before():
+    X, y = make_problem(24, 6, seed=1)
+    path = pls_path(X, y, max_components=4)
+    found = outliers(path, 3, y, X, left_out=left_out_rows(path, 3, cv=4))
+    assert found.q.limit == left_out_rows(path, 3, cv=4).limit("q", 0.95).value
+    assert found.q.limit != outliers(path, 3, y, X).q.limit

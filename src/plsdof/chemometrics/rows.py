@@ -12,6 +12,7 @@ those of kernel PLS have scores, hence T^2, but no residuals in the predictors.
 """
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -157,29 +158,61 @@ def left_out_rows(path: PathLike, m: int | None = None, *, cv: Any = _FOLDS) -> 
     (5.4, 11.0)
     """
     model = as_model(path, m)
-    path, m = as_score_path(model.path), model.index
+    return left_out_rows_of(as_score_path(model.path), [model.index], cv=cv)[0]
+
+
+def left_out_rows_of(
+    path: PLSPath, models: Sequence[int], *, cv: Any = _FOLDS
+) -> tuple[LeftOutRows, ...]:
+    """Measure left-out rows with several numbers of components: one fit per fold has all of them.
+
+    See `left_out_rows`, which takes one of them.
+    """
     y, X = path.require_response(), path.training_inputs()
-    weights = None if path.units.row_scale is None else path.units.row_scale**2
-    has_q = not hasattr(path, "inputs")
-    t2, q = np.full(len(y), np.nan), np.full(len(y), np.nan)
+    weights = np.ones(len(y)) if path.units.row_scale is None else path.units.row_scale**2
+    has_q, most = not hasattr(path, "inputs"), max(models)
+    t2, q = np.full((len(models), len(y)), np.nan), np.full((len(models), len(y)), np.nan)
     folds = make_folds(X, y, min(cv, len(y)) if isinstance(cv, int) else cv)
 
     def measure(part: Any, fold: Fold) -> None:
-        size = min(m, len(part.dof) - 1)
-        t2[fold.test] = _t2_values(part, size, X[fold.test])
+        size = min(most, len(part.dof) - 1)
+        taken = np.minimum(models, size)
+        rows = _standardized(part, X[fold.test])
+        scores = _new_scores(part, size, rows)
+        t2[:, fold.test] = (part.spectrum.n - 1.0) * _sums_of_squares(scores)[taken]
         if has_q:
-            q[fold.test] = _new_q(part, size, X[fold.test])
+            loadings = times_predictors(part, part.filter.scores[:, :size])
+            q[:, fold.test] = _squared_residuals(rows, scores, loadings)[taken]
 
     with warnings.catch_warnings():
         # Columns may be constant in a fold, and components fewer; the whole fit has told.
         warnings.simplefilter("ignore", PlsdofWarning)
-        left_out_models(path, folds, measure, components=max(m, 1))
-    known = np.isfinite(t2)
-    return LeftOutRows(
-        t2=read_only(t2[known]),
-        q=read_only(q[known]) if has_q else None,
-        weights=read_only((np.ones(len(y)) if weights is None else weights)[known]),
+        left_out_models(path, folds, measure, components=max(most, 1))
+    # Folds need not leave out every row.
+    known = np.isfinite(t2).all(axis=0)
+    return tuple(
+        LeftOutRows(
+            t2=read_only(one_t2[known]),
+            q=read_only(one_q[known]) if has_q else None,
+            weights=read_only(weights[known]),
+        )
+        for one_t2, one_q in zip(t2, q, strict=True)
     )
+
+
+def _sums_of_squares(scores: Array) -> Array:
+    """Return the squared lengths of the first 0, 1, ... scores. Shape (m + 1, n_rows)."""
+    return np.vstack([np.zeros(len(scores)), np.cumsum(scores.T**2, axis=0)])
+
+
+def _squared_residuals(rows: Array, scores: Array, loadings: Array) -> Array:
+    """Return what the first 0, 1, ... components leave of every row. Shape (m + 1, n_rows)."""
+    left = np.array(rows)
+    found = [squared_rows(left)]
+    for score, loading in zip(scores.T, loadings.T, strict=True):
+        left -= np.outer(score, loading)
+        found.append(squared_rows(left))
+    return np.array(found)
 
 
 def _is_cross_validated(path: PLSPath, limit: str | None, new: bool) -> bool:
@@ -657,6 +690,7 @@ def outliers(
     noise: Noise = None,
     studentize: str = "jacobian",
     leverage_factor: float = 3.0,
+    left_out: LeftOutRows | None = None,
 ) -> OutlierTable:
     """Put T^2, Q, leverage and studentised residuals of every row into one table, with flags.
 
@@ -682,6 +716,8 @@ def outliers(
     leverage_factor : float
         Leverages above this multiple of their average over the training rows are flagged; 2
         (Hoaglin & Welsch 1978, The American Statistician 32, 17-22) and 3 are customary.
+    left_out : LeftOutRows, optional
+        What `left_out_rows` returns, if it is there already.
 
     Returns
     -------
@@ -729,7 +765,8 @@ def outliers(
         share = _jacobian_share(path, m)
     residual = None if y is None else _residual(path, m, y, X_new)
     crossed = m > 0 and _is_cross_validated(path, q_limit, X_new is not None)
-    left_out = left_out_rows(path, m) if crossed else None
+    if crossed and left_out is None:
+        left_out = left_out_rows(path, m)
     return OutlierTable(
         t2=hotelling_t2(path, m, X_new, level, left_out=left_out),
         q=q_residuals(path, m, X_new, level, limit=q_limit, left_out=left_out),

@@ -73,6 +73,8 @@ def _checked(content: bytes, encoding: str) -> str:
 
 def _decodes(content: bytes, encoding: str) -> bool:
     """Whether all bytes are valid, block by block so that no second copy is held."""
+    if encoding == "utf-8" and content.isascii():
+        return True
     decoder = codecs.getincrementaldecoder(encoding)()
     view = memoryview(content)
     try:

@@ -1,5 +1,6 @@
 """What a report is about: a path, the choice on it, and the data; and how it rounds numbers."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +22,7 @@ from plsdof._core.inputs import (
 from plsdof._core.models import Integers
 from plsdof._core.path import Path, PLSPath
 from plsdof.chemometrics.merit import TestSet
-from plsdof.chemometrics.rows import has_left_out_limits
+from plsdof.chemometrics.rows import LeftOutRows, has_left_out_limits, left_out_rows_of
 from plsdof.complexity.comparison import Comparison
 from plsdof.errors import InvalidInputError
 from plsdof.inference.intervals import COVARIANCES, INTERVAL_METHODS
@@ -56,7 +57,7 @@ def rounded(values: Any, digits: int = DIGITS) -> list[Number]:
     """
     array = np.asarray(values, dtype=np.float64).ravel()
     pattern = f"%.{min(digits + _more_digits(array), _MOST_DIGITS)}g"
-    return [_rounded(float(value), pattern) if np.isfinite(value) else None for value in array]
+    return [_rounded(value, pattern) for value in array.tolist()]
 
 
 def rounded_one(value: float, digits: int = DIGITS) -> Number:
@@ -92,8 +93,10 @@ def _more_digits(array: npt.NDArray[np.float64]) -> int:
 
 def _rounded(value: float, pattern: str) -> Number:
     """Round by a format; whole numbers become integers, which makes the data shorter."""
+    if not math.isfinite(value):
+        return None
     result = float(pattern % value)
-    if not np.isfinite(result):  # rounded up beyond the largest number
+    if not math.isfinite(result):  # rounded up beyond the largest number
         return value
     return int(result) if result.is_integer() and abs(result) < 1e15 else result
 
@@ -109,8 +112,8 @@ MOST_COEFFICIENTS = 60_000
 # Multiplications spent on the models of the slider: seconds, half a minute at most.
 _MOST_WORK = 3e11
 _FEWEST_MODELS = 5
-# Multiplications spent on fits without each fold, for the limit of Q.
-_MOST_WORK_OF_FOLDS = 3e10
+# Multiplications spent on fits without each fold, for the limit of Q: seconds.
+_MOST_WORK_OF_FOLDS = 5e9
 # The same for the fits without single rows.
 _MOST_LEFT_OUT = 1e10
 # Draws for the band of all coefficients: the critical value is off by about 1% or 2%.
@@ -186,10 +189,22 @@ class Subject:
         """Where the limit of Q comes from: rows left out, unless that takes long."""
         pls = self.component_path
         (n, p), folds = self.features.shape, 10
-        work = folds * n * p * min(n, p) * len(self.shown)
+        work = folds * n * p * min(n, p)
         if pls is not None and has_left_out_limits(pls) and work <= _MOST_WORK_OF_FOLDS:
             return "cross-validated"
         return "moments"
+
+    @cached_property
+    def left_out(self) -> dict[int, LeftOutRows]:
+        """Rows left out, by the number of components of the models on the slider.
+
+        Empty where the limit of Q does not come from them.
+        """
+        pls = self.component_path
+        if pls is None or self.q_limit != "cross-validated":
+            return {}
+        models = sorted({self.components_at(place) for place in self.shown})
+        return dict(zip(models, left_out_rows_of(pls, models), strict=True))
 
     @cached_property
     def axis(self) -> FeatureAxis:

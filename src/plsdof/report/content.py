@@ -133,8 +133,10 @@ def _row_numbers(subject: Subject, place: int) -> _RowNumbers:
     else:
         # A sample is judged as rows that are not part of the fit: next to all rows it is small.
         X = None if subject.sample is None else subject.features
+        components = subject.components_at(place)
         options: dict[str, Any] = {"level": subject.level, "q_limit": subject.q_limit}
-        found = outliers(pls, subject.components_at(place), subject.y, X, **options).diagnostics
+        options["left_out"] = subject.left_out.get(components)
+        found = outliers(pls, components, subject.y, X, **options).diagnostics
         if path is not subject.path:
             # An average has residuals and leverage of its own, but no components.
             own = outliers(path, index, subject.y, X, level=subject.level).diagnostics
