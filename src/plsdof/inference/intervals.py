@@ -522,14 +522,15 @@ def prediction_interval(
     kind : {"observation", "mean", "truth"}
         "observation" is for one new measurement of the response, with its own noise. "mean" is
         for the expected fit of m components, E[yhat_m(x)], which differs from the true mean by
-        the bias of the fit; it covers the true mean in 50 to 95 % of the cases where 95 are
+        the bias of the fit; it covers the true mean in 47 to 95 % of the cases where 95 are
         wanted. "truth" is for the true mean: m + 3 components, and what these change in the
         prediction on top, which is up to three times as wide.
     method : {"normal", "conformal", "jackknife+"}
         How an observation is covered: by normal noise of constant variance; by the quantile of
         studentised leave-one-out residuals; or by fits without each row, the
-        choice of the model included (see ``choose``). The last two need no distribution, but
-        exchangeable rows, and at least 19 of them for level 0.95.
+        choice of the model included (see ``choose``). The first two take the model as given. The
+        last two need no distribution, but exchangeable rows, and at least 19 of them for level
+        0.95.
     choose : callable, optional
         ``choose(path)`` returns the row of a path for "jackknife+"; by default m is held fixed.
     left_out : LeftOut, optional
