@@ -667,9 +667,9 @@ def _truth(
     richer, k = undersmoothed(path, m)
     root = covariance_root(richer, k, covariance, noise=noise)
     critical = critical_value(level, _reference_df(root, distribution))
-    inflation = np.sqrt(max(require_noise(path, m, noise) / root.noise_variance, 1.0))
-    if covariance != "homoscedastic":
-        inflation = 1.0
+    inflation = 1.0
+    if covariance == "homoscedastic" and root.noise_variance > 0:  # else there is no noise at all
+        inflation = np.sqrt(max(require_noise(path, m, noise) / root.noise_variance, 1.0))
     spread = inflation * root.std_error_at(richer, X_new)
     center = _center(richer, k, X_new)
     moved = center - _center(path, m, X_new)
