@@ -115,7 +115,8 @@ class Path(Models):
 
     def coef_of(self, m: int) -> Array:
         """Return the coefficients of one model alone, in original units. Shape (p,)."""
-        rotated = self.filter.factors[m] * self.spectrum.z / self.decomposition.singular_values
+        factors = self.filter.factors[self.index(m)]
+        rotated = factors * self.spectrum.z / self.decomposition.singular_values
         with np.errstate(over="ignore"):
             return np.asarray(self.decomposition.to_features(rotated) / self.units.x_scale)
 
