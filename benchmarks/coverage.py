@@ -264,6 +264,21 @@ def designs():
             rows=log_normal(50, 3),
             mean=linear(any_coefficients(50)),
         ),
+        # Where the choice weighs most: a flat spectrum, and a model that nearly interpolates.
+        Design(
+            name="independent, sparse 40 x 120",
+            n=40,
+            rows=autoregressive(0.0, 120),
+            mean=linear(few(120, 12)),
+            ratio=3,
+        ),
+        Design(
+            name="nearly square, AR .5 35 x 30",
+            n=35,
+            rows=autoregressive(0.5, 30),
+            mean=linear(any_coefficients(30)),
+            ratio=8,
+        ),
     ]
     return {one.name: one for one in found}
 

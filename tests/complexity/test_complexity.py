@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.cluster import KMeans
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.decomposition import PCA
-from sklearn.ensemble import RandomForestRegressor
+from sklearn.ensemble import RandomForestRegressor, StackingRegressor
 from sklearn.feature_selection import SelectKBest, f_regression
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
@@ -37,7 +37,7 @@ from sklearn.preprocessing import (
 from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
 
-from plsdof import pcr_path, pls_path, ridge_path
+from plsdof import PLS2Regressor, PLSRegressor, pcr_path, pls_path, ridge_path
 from plsdof.complexity._monte_carlo import monte_carlo_dof
 from plsdof.complexity.regressors import degrees_of_freedom
 from plsdof.errors import InvalidInputError, NotAvailableError
@@ -186,6 +186,17 @@ def test_the_conditional_value_is_that_of_the_chosen_model(name, data):
     assert conditional == pytest.approx(degrees_of_freedom(fixed, *data).value, rel=1e-6)
 
 
+@pytest.mark.parametrize("model", [PLSRegressor("average"), PLS2Regressor("average")], ids=str)
+def test_an_average_holds_something_fixed_and_says_so(model, data):
+    given = degrees_of_freedom(model, *data, "exact")
+    assert given.method == "conditional"
+    assert "Given the models with weight" in given.message
+    assert given.value == pytest.approx(clone(model).fit(*data).dof_)
+    counted = degrees_of_freedom(model, *data, n_draws=4)
+    assert counted.method == "monte-carlo"
+    assert counted.conditional == given.value
+
+
 class Halved(RegressorMixin, BaseEstimator):
     """The smoother y / 2: linear, but no class we know."""
 
@@ -226,6 +237,11 @@ def test_what_no_rule_covers_goes_to_monte_carlo_and_is_refused_as_exact(name, d
     assert "Monte Carlo because" in result.message
     with pytest.raises(NotAvailableError, match="Use method='monte-carlo'"):
         degrees_of_freedom(UNKNOWN[name], *data, "exact")
+
+
+def test_a_regressor_that_shows_predict_only_once_it_is_fitted_is_one(data):
+    stacked = StackingRegressor([("least squares", LinearRegression())])
+    assert degrees_of_freedom(stacked, *data, noise=1.0, n_draws=4).method == "monte-carlo"
 
 
 def test_a_function_of_x_counts_as_blind(data):

@@ -1,5 +1,7 @@
 """Numbers at the edge of what 64-bit floats can tell apart, one by one."""
 
+import warnings
+
 import numpy as np
 import pytest
 from _helpers.oracle import exact_fit
@@ -7,9 +9,10 @@ from _helpers.problems import make_problem
 
 from plsdof import compare_paths, cross_validate, pcr_path, pls_path, ridge_path
 from plsdof.chemometrics import q_residuals
-from plsdof.errors import InvalidInputError, RankExhaustedWarning
-from plsdof.inference import coefficient_inference, prediction_interval
+from plsdof.errors import ConstantColumnWarning, InvalidInputError, RankExhaustedWarning
+from plsdof.inference import coefficient_inference, prediction_interval, residual_bootstrap
 from plsdof.large import Moments
+from plsdof.selection import left_out_predictions
 from plsdof.variants import kernel_pls_path, penalized_pls_path, pls2_path
 
 
@@ -190,6 +193,64 @@ def test_tests_and_intervals_hold_in_any_unit(exponent):
     interval = prediction_interval(path, 2, X * 10.0**exponent)
     expected = prediction_interval(pls_path(X, y), 2, X)
     np.testing.assert_allclose(interval.lower, expected.lower, rtol=1e-8)
+
+
+@pytest.mark.parametrize("exponent", [-200, 158])
+def test_rows_left_out_and_resamples_hold_in_any_unit(exponent):
+    X, y = make_problem(30, 5)
+    unit = 10.0**exponent
+    usual, path = pls_path(X, y), pls_path(X * unit, y)
+    left, expected = left_out_predictions(path), left_out_predictions(usual)
+    np.testing.assert_allclose(left.predictions, expected.predictions, rtol=1e-8)
+    drawn, wanted = (residual_bootstrap(one, 2, n_draws=20).std_error for one in (path, usual))
+    np.testing.assert_allclose(drawn * unit, wanted, rtol=1e-8)
+
+
+@pytest.mark.parametrize("exponent", [-200, 158])
+def test_intervals_of_several_responses_hold_in_any_unit(exponent):
+    X, y = make_problem(30, 5)
+    Y = np.column_stack([y, X[:, 0] + y[::-1]])
+    unit = 10.0**exponent
+    interval = pls2_path(X * unit, Y).coef_interval(2)
+    np.testing.assert_allclose(interval * unit, pls2_path(X, Y).coef_interval(2), rtol=1e-8)
+
+
+@pytest.mark.parametrize("method", ["pls", "pcr", "kernel", "penalized"])
+def test_without_noise_the_interval_of_the_mean_is_a_point(method):
+    X, _ = make_problem(30, 5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankExhaustedWarning)
+        path = METHODS[method](X, np.full(30, 3.0))
+    interval = prediction_interval(path, 0, X[:2], kind="truth")
+    np.testing.assert_allclose([interval.lower, interval.upper], 3.0)
+    assert not residual_bootstrap(path, 0, n_draws=5).std_error.any()
+
+
+def test_predictors_that_do_not_vary_leave_the_mean_without_each_row():
+    y = np.random.default_rng(0).normal(size=25)
+    with pytest.warns(ConstantColumnWarning, match="do not vary"):
+        path = pls_path(np.ones((25, 3)), y, 0, scale=False)
+    with pytest.warns(ConstantColumnWarning, match="In 25 of 25 folds"):
+        interval = prediction_interval(path, 0, np.ones((1, 3)), method="jackknife+")
+    without = (y.sum() - y) / 24
+    spread = np.abs(y - without)
+    assert interval.lower[0] == pytest.approx(np.sort(without - spread)[0])
+    assert interval.upper[0] == pytest.approx(np.sort(without + spread)[-1])
+
+
+def test_a_response_that_does_not_vary_leaves_one_model_of_several_responses():
+    X, y = make_problem(30, 5)
+    average = pls2_path(X, np.column_stack([np.full(30, 3.0), y])).average()
+    assert np.count_nonzero(average.weights) == 1
+    model = pls2_path(X, np.column_stack([np.full(30, 3.0), y])).model(average.selection.index)
+    np.testing.assert_array_equal(average.dof_by_response, model.dof_by_response)
+
+
+def test_predictors_that_do_not_vary_have_coefficients_without_doubt():
+    Y = np.random.default_rng(0).normal(size=(20, 2))
+    with pytest.warns(ConstantColumnWarning, match="do not vary"):
+        path = pls2_path(np.ones((20, 3)), Y, 0)
+    np.testing.assert_array_equal(path.coef_interval(0), np.zeros((3, 2, 2)))
 
 
 def test_a_model_that_does_not_exist_is_refused():

@@ -8,6 +8,7 @@ import pytest
 from _helpers.responses import make_responses
 from sklearn.base import clone
 from sklearn.cross_decomposition import PLSRegression
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import estimator_checks_generator
@@ -125,6 +126,12 @@ def test_names_tools_and_copies():
 def test_unusable_parameters_are_refused(model, message):
     with pytest.raises(InvalidInputError, match=message):
         model.fit(*make_responses(12, 4, 2))
+
+
+@pytest.mark.parametrize("name", ["x_scores_", "x_loadings_", "n_components_"])
+def test_an_unfitted_model_says_so(name):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        getattr(PLS2Regressor(), name)
 
 
 def test_a_fixed_number_that_the_data_do_not_support_is_reported():

@@ -179,6 +179,7 @@ def test_the_path_ends_with_the_covariance_or_the_rank():
         ({"Y": np.full((12, 2), np.nan)}, "Y contains 24 value"),
         ({"Y": np.ones((12, 2, 2))}, "Y must be a table of two dimensions"),
         ({"max_components": -1}, "max_components must be >= 0"),
+        ({"scale_response": "yes"}, "scale_response must be True or False; got str"),
     ],
 )
 def test_unusable_input_is_refused(change, message):

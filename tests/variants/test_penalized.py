@@ -171,6 +171,14 @@ def test_sizes_of_blocks_are_one_number_or_a_list(blocks):
         penalized_pls_path(X, y, blocks=blocks)
 
 
+@pytest.mark.parametrize("order", [6, 7, 99, 10**6])
+def test_blocks_too_small_for_a_difference_are_not_penalised(order):
+    X, y = make_spectra(20, 6)
+    np.testing.assert_allclose(
+        penalized_pls_path(X, y, order=order).coef, penalized_pls_path(X, y, strength=0.0).coef
+    )
+
+
 def test_a_penalty_so_strong_that_the_identity_drowns_is_reported():
     X, y = make_spectra(12, 20, seed=3)
     with pytest.warns(

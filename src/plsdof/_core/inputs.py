@@ -595,12 +595,12 @@ def as_observations(X: Any, y: Any, sample_weight: Any = None) -> Observations:
     return Observations(X=X, y=y, weights=weights, n=n, names=names)
 
 
-def require_flag(scale: Any) -> None:
+def require_flag(value: Any, name: str = "scale") -> None:
     """Refuse anything but True and False."""
-    if not isinstance(scale, bool | np.bool_):
+    if not isinstance(value, bool | np.bool_):
         raise InvalidInputError(
-            f"scale must be True or False; got {type(scale).__name__}. Divisors of one's own are "
-            "for linear operators only; divide the columns of X before."
+            f"{name} must be True or False; got {type(value).__name__}. To use divisors of your "
+            "own, divide the columns before the fit."
         )
 
 

@@ -375,6 +375,7 @@ def _our_estimator(model: Any) -> Exact:
             value=average.dof,
             how=f"{_STEIN}average of {len(average.weights)} models, with the derivative of their "
             "weights at fixed Degrees of Freedom.",
+            chosen="the models with weight and the Degrees of Freedom in the weights",
         )
     exact = exact_dof_of_path(model.path_, model.index_)
     if getattr(model, "selection_", None) is None:

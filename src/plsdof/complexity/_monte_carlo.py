@@ -356,7 +356,8 @@ def _require_regressor(estimator: Any) -> None:
             f"The estimator is the class {estimator.__name__}; give an instance, "
             f"{estimator.__name__}()."
         )
-    complete = all(hasattr(estimator, name) for name in ("fit", "predict", "get_params"))
+    # Of the class: some, such as StackingRegressor, show a method only once they are fitted.
+    complete = all(hasattr(type(estimator), name) for name in ("fit", "predict", "get_params"))
     if not (complete and hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator)):
         raise InvalidInputError(
             f"Degrees of Freedom are defined for regressors; got {estimator!r:.80} of type "

@@ -450,8 +450,9 @@ class PathRegressor(ResponseRegressor):
             "normal" is for normal noise of constant variance. "conformal" takes the quantile of
             studentised leave-one-out residuals. "jackknife+" fits n times without
             one row, makes the choice again in each fit, and keeps these fits for the next call;
-            kernel and penalty strengths stay as they are. The last two assume exchangeable rows
-            and nothing else, and need at least 19 rows for level 0.95.
+            kernel and penalty strengths stay as they are. The first two take the chosen model as
+            given. The last two need no distribution of the noise, but exchangeable rows, and at
+            least 19 of them for level 0.95.
         kind : {"observation", "mean", "truth"}
             "observation" is for one new measurement of the response, with its own noise. "mean" is
             for the expected fit of the chosen number of components, which differs from the true

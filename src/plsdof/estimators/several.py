@@ -163,6 +163,7 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
         self.noise_std_ = self._one_or_array(np.sqrt(model.noise_variance).tolist())
 
     def _on_paths(self) -> list[tuple[PLS2Path, int]]:
+        self._require_fitted()
         return [(self.path_, self.index_)]
 
     def predict_interval(

@@ -522,14 +522,15 @@ def prediction_interval(
     kind : {"observation", "mean", "truth"}
         "observation" is for one new measurement of the response, with its own noise. "mean" is
         for the expected fit of m components, E[yhat_m(x)], which differs from the true mean by
-        the bias of the fit; it covers the true mean in 50 to 95 % of the cases where 95 are
+        the bias of the fit; it covers the true mean in 47 to 95 % of the cases where 95 are
         wanted. "truth" is for the true mean: m + 3 components, and what these change in the
         prediction on top, which is up to three times as wide.
     method : {"normal", "conformal", "jackknife+"}
         How an observation is covered: by normal noise of constant variance; by the quantile of
         studentised leave-one-out residuals; or by fits without each row, the
-        choice of the model included (see ``choose``). The last two need no distribution, but
-        exchangeable rows, and at least 19 of them for level 0.95.
+        choice of the model included (see ``choose``). The first two take the model as given. The
+        last two need no distribution, but exchangeable rows, and at least 19 of them for level
+        0.95.
     choose : callable, optional
         ``choose(path)`` returns the row of a path for "jackknife+"; by default m is held fixed.
     left_out : LeftOut, optional
@@ -666,9 +667,9 @@ def _truth(
     richer, k = undersmoothed(path, m)
     root = covariance_root(richer, k, covariance, noise=noise)
     critical = critical_value(level, _reference_df(root, distribution))
-    inflation = np.sqrt(max(require_noise(path, m, noise) / root.noise_variance, 1.0))
-    if covariance != "homoscedastic":
-        inflation = 1.0
+    inflation = 1.0
+    if covariance == "homoscedastic" and root.noise_variance > 0:  # else there is no noise at all
+        inflation = np.sqrt(max(require_noise(path, m, noise) / root.noise_variance, 1.0))
     spread = inflation * root.std_error_at(richer, X_new)
     center = _center(richer, k, X_new)
     moved = center - _center(path, m, X_new)

@@ -432,9 +432,9 @@ def _coef_without(fold: Fold, X: Array, y: Array, weights: Array | None, fit: An
 
 def residual_bootstrap(
     path: PathLike,
-    y: Any = None,
     m: int | None = None,
     *,
+    y: Any = None,
     n_draws: int = 500,
     noise: Noise = None,
     random_state: int | None = 0,
@@ -449,10 +449,10 @@ def residual_bootstrap(
     Parameters
     ----------
     path : Path
-    y : (n,) array, optional
-        The response it was fitted to; by default the one that the path has kept.
     m : int
         Row of the path.
+    y : (n,) array, optional
+        The response it was fitted to; by default the one that the path has kept.
     n_draws : int
         Number of resampled responses, at least 2.
     noise : {"jacobian", "dof", "naive"} or float, optional
@@ -476,7 +476,7 @@ def residual_bootstrap(
     >>> from plsdof.datasets import load_ozone
     >>> X, y = load_ozone(return_X_y=True)
     >>> path = pls_path(X, y)
-    >>> residual_bootstrap(path, y, 2, n_draws=200).std_error[:3].round(2)
+    >>> residual_bootstrap(path, 2, n_draws=200).std_error[:3].round(2)
     array([0.05, 0.02, 0.15])
     >>> path.coef_std_error(2)[:3].round(2)  # analytic, at once
     array([0.06, 0.02, 0.15])
@@ -504,15 +504,17 @@ def residual_bootstrap(
         [part.factors[:, -1] for part in many_models(complete, drawn @ U, index, progress=progress)]
     )
     rotated = factors * (drawn @ U) / complete.decomposition.singular_values
-    replicates = complete.decomposition.to_features(rotated.T).T / path.units.x_scale
-    return Resampled(
-        replicates=read_only(replicates),
-        std_error=read_only(replicates.std(axis=0, ddof=1)),
-        method=f"residual bootstrap, {n_draws} draws",
-        coef=read_only(path.coef[index]),
-        degrees_of_freedom=float("inf"),
-        names=path.feature_names,
-    )
+    replicates = complete.decomposition.to_features(rotated.T).T
+    scale = path.units.x_scale
+    with np.errstate(over="ignore"):  # units of 1e-200 may lead out of the range of floats
+        return Resampled(
+            replicates=read_only(replicates / scale),
+            std_error=read_only(replicates.std(axis=0, ddof=1) / scale),
+            method=f"residual bootstrap, {n_draws} draws",
+            coef=read_only(path.coef[index]),
+            degrees_of_freedom=float("inf"),
+            names=path.feature_names,
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -568,7 +570,8 @@ def _pls_models(path: Path, Z: Array, max_components: int) -> ManyModels:
     squares = np.zeros((g, len(Z)))
     np.add.at(squares, nodes.member, Z.T**2)
     z = np.sqrt(squares.T)
-    z /= np.linalg.norm(z, axis=1, keepdims=True)
+    length = np.linalg.norm(z, axis=1, keepdims=True)
+    z /= np.where(length > 0, length, 1.0)  # zero: a response that does not vary
     z = np.maximum(z, _FAINT)  # a node that a response does not excite at all
     eigenvalues = np.broadcast_to(nodes.eigenvalues, z.shape)
     run = golub_kahan(eigenvalues, z, np.ones(g, dtype=bool), max_components)

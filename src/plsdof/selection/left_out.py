@@ -196,6 +196,8 @@ def _averaged(path: Path, dof: str, by: str | None) -> Path:
 def _all_vary(X: Array, folds: Sequence[Fold]) -> bool:
     """Whether columns that vary do so without each fold, by more than a decomposition rounds."""
     centred = X - X.mean(axis=0)
+    largest = np.abs(centred).max(axis=0)
+    centred /= np.where(largest > 0, largest, 1.0)  # squares stay in the range of floats
     order = np.concatenate([fold.test for fold in folds])
     sizes = np.array([len(fold.test) for fold in folds])
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
@@ -419,7 +421,7 @@ def left_out_paths(
     """
     t = len(folds[0].train)
     d = t if rows.changing else rows.values.shape[1]
-    size = max(1, _AT_ONCE // (t * d + 4 * min(t, d) ** 2))
+    size = max(1, _AT_ONCE // max(t * d + 4 * min(t, d) ** 2, 1))  # d = 0: X does not vary
     start = 0
     while start < len(folds):
         # Folds of one size, as many as memory allows.

@@ -444,7 +444,8 @@ def penalized_pls_path(
     penalty : (p, p) array, optional
         Symmetric positive semi-definite P. By default differences of neighbouring coefficients.
     order : int
-        Order of the differences; not used with ``penalty``.
+        Order of the differences; not used with ``penalty``. Blocks with no more columns than that
+        are not penalised.
     strength : float
         Factor >= 0 of the penalty. It has no unit: I + strength P.
     blocks : int or sequence of int, optional
@@ -601,7 +602,9 @@ def as_strength(strength: Any) -> float:
 def _metric(p: int, penalty: Any, order: int, blocks: Any, strength: float) -> Metric:
     if penalty is None:
         sizes = as_block_sizes(blocks, p)
-        return difference_metric(sizes, as_count(order, "order", minimum=1), strength)
+        # No block has differences of an order beyond its size, so that all of them are one case.
+        order = min(as_count(order, "order", minimum=1), max(sizes))
+        return difference_metric(sizes, order, strength)
     if blocks is not None:
         raise InvalidInputError(
             "blocks says where differences are taken and has no meaning with a given penalty; "

@@ -37,10 +37,11 @@ from plsdof._core.inputs import (
     centre_response,
     opened_table,
     read_only,
+    require_flag,
     standardize,
 )
 from plsdof._core.models import as_row, default_dof
-from plsdof._core.path import predictors_of
+from plsdof._core.path import predictors_of, row_norms
 from plsdof._core.smoothing import DRAWS
 from plsdof._core.spectrum import Decomposition, decompose
 from plsdof._core.work import run_each
@@ -258,13 +259,14 @@ class PLS2Path:
         )
         r, q = Z.shape
         # From rotated coordinates to coefficients in original units.
-        rotated = moved.reshape(r * q, r, q).transpose(1, 2, 0).reshape(r, -1) / S[:, None]
-        features = self.decomposition.to_features(rotated).reshape(-1, q, r, q)
+        rotated = moved.reshape(r * q, r, q).transpose(1, 2, 0).reshape(r, q * r * q) / S[:, None]
+        p = len(self.units.x_mean)
+        features = self.decomposition.to_features(rotated).reshape(p, q, r, q)
         features *= self.y_scale[:, None, None] / self.y_scale
         features /= self.units.x_scale[:, None, None, None]
         values, vectors = np.linalg.eigh(noise)
         half = vectors * np.sqrt(np.maximum(values, 0.0))
-        return np.asarray(features @ half).reshape(len(features), q, r * q)
+        return np.asarray(features @ half).reshape(p, q, r * q)
 
     def coef_std_error(self, m: int) -> Array:
         """Standard errors of the coefficients. Shape (p, q)."""
@@ -507,7 +509,7 @@ class PLS2Path:
         if by == "mallows":
             chosen = self.select(dof=dof).index
             noise = self.rss[chosen] / (n - values[chosen])
-            few = values[chosen].mean() <= criteria.TRUSTED * n
+            few = values[chosen].mean() <= criteria.RELIABLE_VARIANCE * n
             if few and np.all(noise > _EXACT * self.rss[0]):
                 total, used = (self.rss / noise).sum(axis=1), values.sum(axis=1)
                 return read_only(criteria.mallows_weights(total, used, chosen)), chosen
@@ -564,14 +566,14 @@ class PLS2Path:
         """
         q, fitted = len(self.names), self.fit.fitted
         support = np.flatnonzero(weights)
+        if len(support) == 1:  # one model, whose weight does not move
+            return np.zeros(q)
         a, b = support[:-1], support[1:]
         if chosen is None:
             b = support
             spread = fitted[b] - np.tensordot(weights, fitted, axes=1)
         else:
             spread = fitted[b] - fitted[a]
-        if not len(b):
-            return np.zeros(q)
         # One direction per response: what the fit of that response moves.
         directions = spread[:, None] * np.eye(q)[:, None]
         slopes = residual_slopes(
@@ -804,7 +806,8 @@ class PLS2Average:
     def coef_std_error(self) -> Array:
         """Standard errors of the coefficients. Shape (p, q)."""
         root = self.coef_root()
-        return np.asarray(np.sqrt(np.vecdot(root, root)))
+        p, q, k = root.shape
+        return row_norms(root.reshape(p * q, k)).reshape(p, q)
 
     def coef_interval(self, level: float = 0.95) -> Array:
         """Confidence intervals of the expected coefficients. Shape (p, q, 2)."""
@@ -904,6 +907,7 @@ def pls2_path(
     array([ 2.  ,  6.59,  9.5 ,  9.72, 10.  ])
     """
     as_choice(algorithm, "algorithm", ALGORITHMS)
+    require_flag(scale_response, "scale_response")
     asked = optional_count(max_components)
     X, Y, sample_weight = opened_table(X, Y, sample_weight)
     names, responses = as_responses(Y)
