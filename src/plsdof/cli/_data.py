@@ -38,6 +38,7 @@ from plsdof.files.columns import (
     choose_columns,
     find_column,
     header_number,
+    in_order,
     shortened,
     suggestion,
     wavelengths,
@@ -567,6 +568,9 @@ def _predictors(
         notes += others
     if not names:
         raise InvalidInputError("no predictor is left; choose others with --features.")
+    if names != in_order(names):
+        names = in_order(names)
+        notes += ("The columns were put in the order of their numbers.",)
     units = {name: table.unit(name) for name in (response, *names)}
     written = [f"{shortened(name)} ({unit})" for name, unit in units.items() if unit]
     if written:
@@ -790,6 +794,11 @@ def read_streamed(
         axis = 0 if asked.by_rows else None
         blocks, others = _opened(file, response, features, [*exclude, *apart], axis)
         blocks.progress = progress
+        if asked.steps != "none" and blocks.names != in_order(blocks.names):
+            raise InvalidInputError(
+                "the columns are not in the order of their numbers, as --preprocess needs them; "
+                "put them in order, or add --in-memory."
+            )
         chosen = _choose_rows_of(file, blocks, label, asked)
         rows = RowBlocks(blocks, chosen.fit) if blocks.axis == 0 else blocks
         with warnings.catch_warnings(record=True) as caught:
