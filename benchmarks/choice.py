@@ -28,7 +28,7 @@ RULES = (
     "BIC, first minimum (paper)",
     "GCV smoothed, patience 3",
     "GCV smoothed, patience 10",
-    "default: the same, confirmed by rows left out beyond n/2",
+    "default: the same, confirmed by rows left out",
     "average, weights GCV^(-n/2)",
     "average: the default, components shrunk",
     BASE,

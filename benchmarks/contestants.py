@@ -223,8 +223,8 @@ CONTESTANTS = (
         "plsdof-default",
         plsdof_default,
         "plsdof",
-        "the same as it is by default: leave-one-out confirms models of more than n / 2 Degrees of "
-        "Freedom (up to 500 rows)",
+        "the same as it is by default: rows left out have a say where models have more than 0.15 n "
+        "Degrees of Freedom (up to 5,000 rows)",
         title="plsdof, default choice",
         kind="ours",
         modules=("plsdof",),

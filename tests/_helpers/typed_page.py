@@ -137,7 +137,7 @@ def certainty(X: Array, y: Array) -> None:
     assert_type(inference.noise_interval(path, 2), inference.Interval)
     assert_type(inference.simultaneous_band(model), inference.Interval)
     assert_type(inference.jackknife(X, y, 2), inference.Resampled)
-    assert_type(inference.residual_bootstrap(path, 2), inference.Resampled)
+    assert_type(inference.residual_bootstrap(path, y, 2), inference.Resampled)
     assert_type(inference.summarize(path, 2, tests, None), inference.Summary)
     assert_type(inference.permutation_test(path), inference.PermutationTest)
     assert_type(inference.leave_out(path, 2), inference.LeftOut)

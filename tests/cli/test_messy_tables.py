@@ -228,7 +228,11 @@ MISSING = with_cell(rows(), 5, 3, "")
 # name: content, options, what the sentence says
 REFUSED = {
     "below the limit of detection": (text(BELOW), (), "'<0.05' in row 5"),
-    "the option for that": (text(BELOW), (), "add --na '<0.05'"),
+    "the option for that": (
+        text(BELOW),
+        (),
+        "such as half the limit of detection, or leave such rows out with --na '<0.05'",
+    ),
     "missing values": (text(MISSING), (), "--drop-missing"),
     "two units": (
         text(with_cell(with_cell(rows(), 2, 1, "5 %"), 3, 1, "50 g/kg")),
@@ -257,7 +261,7 @@ REFUSED = {
         "'1100' (2 times)",
     ),
     "points between thousands": (
-        text(with_cell(rows(comma), 2, 1, "1.234,5"), ";"),
+        text(with_cell(rows(comma), 2, 1, "1.234"), ";"),
         (),
         "thousands without '.'",
     ),
@@ -384,7 +388,7 @@ def test_summaries_are_noticed_in_a_first_column_without_a_name(tmp_path):
     for content in (text([*cells, means]), book({"one": [*cells, means]})):
         file = write(tmp_path, content)
         found = run_json("fit", file, "-r", "fat")
-        assert any(f"Row {N + 1} ('mean') looks like one" in note for note in found["notes"])
+        assert any(f"Row {N + 1} ('mean') looks like a summary" in note for note in found["notes"])
         left = run_json("fit", file, "-r", "fat", "--exclude-rows", N + 1)
         np.testing.assert_allclose([one["dof"] for one in left["path"]], EXPECTED, rtol=1e-9)
 
@@ -408,9 +412,8 @@ def test_a_response_by_number_or_letter_is_told_its_name(tmp_path):
 
 def test_commas_between_thousands_do_not_make_a_table_of_tabs_one_of_commas(tmp_path):
     cells = [row[1:] for row in rows(lambda value: f"{1e4 * value:,.2f}")]
-    line = refused("fit", write(tmp_path, "# one\n# two\n" + text(cells, "\t")), "-r", "fat")
-    assert "not numeric" in line or "holds text" in line
-    assert "no column 'fat'" not in line
+    found = run_json("fit", write(tmp_path, "# one\n# two\n" + text(cells, "\t")), "-r", "fat")
+    np.testing.assert_allclose([one["dof"] for one in found["path"]][:4], EXPECTED[:4], rtol=1e-3)
 
 
 def test_predict_says_what_the_columns_are_if_none_is_known(tmp_path):
@@ -423,3 +426,125 @@ def test_predict_says_what_the_columns_are_if_none_is_known(tmp_path):
     line = refused("predict", tmp_path / "m.json", write(tmp_path, text(other)))
     assert "made for columns from 1100 to 1128; here they go from 8865.2 to 9090.9" in line
     assert "the same unit" in line
+
+
+def test_rows_that_are_in_the_table_twice_are_named(tmp_path):
+    cells = [*rows()[:10], rows()[3], *rows()[10:], rows()[20]]
+    found = run_json("fit", write(tmp_path, text(cells)), "-r", "fat")
+    (told,) = [note for note in found["notes"] if "repeat" in note]
+    assert told.startswith("Rows 10 (as 3), 26 (as 21) repeat others in all numbers used.")
+    assert "--exclude-rows 10,26" in told
+    left = run_json("fit", write(tmp_path, text(cells)), "-r", "fat", "--exclude-rows", "10,26")
+    np.testing.assert_allclose([one["dof"] for one in left["path"]], EXPECTED, rtol=1e-9)
+    assert not any("repeat" in note for note in left["notes"])
+
+
+def test_rows_that_differ_in_one_number_are_not_the_same(tmp_path):
+    changed = with_cell([rows()[3]], 0, 9, "1.5")[0]
+    found = run_json("fit", write(tmp_path, text([*rows(), changed])), "-r", "fat")
+    assert not any("repeat" in note for note in found["notes"])
+
+
+def test_test_rows_that_were_fitted_are_counted(tmp_path):
+    file = write(tmp_path, text(rows()))
+    same = tmp_path / "test.csv"
+    same.write_text(text([*rows()[:4], with_cell(rows(), 5, 1, "9.5")[5]]))
+    found = run_json("fit", file, "-r", "fat", "--test", same)
+    assert any("Also in the calibration: 3 of 4 test rows" in note for note in found["notes"])
+    same.write_text(text([rows()[0], with_cell(rows(), 5, 1, "9.5")[5]]))
+    found = run_json("fit", file, "-r", "fat", "--test", same)
+    assert not any("Also in the calibration" in note for note in found["notes"])
+    assert found["merit"]["test"]["n"] == 1
+
+
+def scans(order, repeats=3):
+    """Several spectra of every sample, with the response of the sample and names of their own."""
+    rng = np.random.default_rng(3)
+    cells = [rows()[0]]
+    for i in order:
+        for k in range(repeats):
+            values = SPECTRA[i] + 0.001 * rng.normal(size=len(WAVES))
+            cells.append([f"{IDS[i]}-{k}", repr(float(FAT[i])), *map(repr, values.tolist())])
+    return text(cells)
+
+
+def test_spectra_of_the_same_sample_are_suspected_and_kept_together_by_their_response(tmp_path):
+    file = write(tmp_path, scans(range(12)))
+    options = ("fit", file, "-r", "fat", "--cv", 6)
+    alone, together = run_json(*options), run_json(*options, "--groups", "fat")
+    (told,) = [note for note in alone["notes"] if "the same sample" in note]
+    assert told.startswith("'fat' has 12 values in 36 rows")
+    assert "add --groups fat" in told
+    assert not any("the same sample" in note for note in together["notes"])
+    # What the note warns of: rows of the same sample predict each other.
+    size = alone["choice"]["index"]
+    assert together["path"][size]["rmsecv"] > 1.5 * alone["path"][size]["rmsecv"]
+    streamed = run_json(*options, "--groups", "fat", "--streamed")
+    assert streamed["path"][2]["rmsecv"] == pytest.approx(together["path"][2]["rmsecv"], rel=1e-9)
+
+
+def test_sorted_responses_with_few_digits_are_not_replicates(tmp_path):
+    order = np.argsort(FAT)
+    cells = [rows()[0], *[rows()[i + 1] for i in order]]
+    coarse = [f"{value:.0f}.0" for value in 5 * FAT[order]]
+    cells = [cells[0], *[[row[0], y, *row[2:]] for row, y in zip(cells[1:], coarse, strict=True)]]
+    found = run_json("fit", write(tmp_path, text(cells)), "-r", "fat")
+    assert not any("the same sample" in note for note in found["notes"])
+    # Three spectra of every sample are, in whatever order.
+    found = run_json("fit", write(tmp_path, scans(order[:12])), "-r", "fat")
+    assert any("the same sample" in note for note in found["notes"])
+
+
+def test_numbers_of_the_rows_among_the_predictors_are_named(tmp_path):
+    cells = [[row[0], row[1], row[2], row[9], row[14]] for row in rows()]
+    cells[0] = ["sample", "fat", "red", "green", "blue"]
+    cells = with_column(cells, "No", map(str, range(1, N + 1)))
+    found = run_json("fit", write(tmp_path, text(cells)), "-r", "fat", "--exclude-rows", "5,9")
+    told = "Numbers of the rows, it seems: 'No'. If that is not a predictor, leave it out with"
+    assert any(told in note for note in found["notes"])
+
+
+def test_a_response_without_stored_values_of_its_formulas_is_told_so(tmp_path):
+    cells = [[row[0], "" if i else row[1], *row[2:]] for i, row in enumerate(rows())]
+    line = refused("fit", write(tmp_path, book({"Data": cells})), "-r", "fat")
+    assert "no values at all in 'fat'; choose another response, or, if there are formulas" in line
+
+
+@pytest.mark.parametrize("spelled", ["NIR.{} nm", "Abs_{}", "wl{}", "Wavelength {}"])
+def test_words_for_spectra_before_wavelengths_are_understood(tmp_path, spelled):
+    cells = [["sample", "fat", *(spelled.format(w) for w in WAVES)], *rows()[1:]]
+    cells = with_column(cells, "protein", [repr(float(2 * y + 1)) for y in FAT])
+    found = run_json("fit", write(tmp_path, text(cells)), "-r", "fat")
+    assert any("Left out, not wavelengths: 'protein'" in note for note in found["notes"])
+    np.testing.assert_allclose([one["dof"] for one in found["path"]], EXPECTED, rtol=1e-9)
+    assert "15 wavelengths (1100 to 1128)" in run("fit", tmp_path / "table.csv", "-r", "fat").stdout
+
+
+def test_remarks_about_a_choice_are_not_those_of_a_given_size(tmp_path):
+    file = write(tmp_path, text(rows()))
+    found = run_json("fit", file, "-r", "fat", "--components", 0)
+    assert found["choice"]["remarks"] == []
+    shown = " ".join(run("fit", file, "-r", "fat", "--components", 0).stdout.split())
+    assert "0 components, as asked for. It is the mean of the response." in shown
+    assert found["merit"]["calibration"]["r2"] == found["merit"]["calibration"]["slope"] == 0.0
+
+
+def test_an_average_is_called_so_by_predict(tmp_path):
+    file, model = write(tmp_path, text(rows())), tmp_path / "m.json"
+    run("fit", file, "-r", "fat", "--criterion", "average", "--model", model)
+    shown = " ".join(run("predict", model, file).stdout.split())
+    assert "by PLS, average of" in shown
+    assert "average of" in run_json("predict", model, file)["assumptions"]
+
+
+def test_fewer_than_one_degree_of_freedom_is_doubted(tmp_path):
+    # The response has next to nothing to do with the first directions of the predictors.
+    response = np.random.default_rng(1).normal(size=N)
+    path = pls_path(SPECTRA, response)
+    size = int(np.flatnonzero(path.dof < 1.0)[0])
+    cells = [
+        [row[0], repr(float(y)), *row[2:]] for row, y in zip(rows()[1:], response, strict=True)
+    ]
+    file = write(tmp_path, text([rows()[0], *cells]))
+    shown = " ".join(run("fit", file, "-r", "fat", "--components", size).stdout.split())
+    assert "small changes of the response would change the components" in shown

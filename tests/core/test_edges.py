@@ -202,7 +202,7 @@ def test_rows_left_out_and_resamples_hold_in_any_unit(exponent):
     usual, path = pls_path(X, y), pls_path(X * unit, y)
     left, expected = left_out_predictions(path), left_out_predictions(usual)
     np.testing.assert_allclose(left.predictions, expected.predictions, rtol=1e-8)
-    drawn, wanted = (residual_bootstrap(one, 2, n_draws=20).std_error for one in (path, usual))
+    drawn, wanted = (residual_bootstrap(one, m=2, n_draws=20).std_error for one in (path, usual))
     np.testing.assert_allclose(drawn * unit, wanted, rtol=1e-8)
 
 
@@ -223,7 +223,7 @@ def test_without_noise_the_interval_of_the_mean_is_a_point(method):
         path = METHODS[method](X, np.full(30, 3.0))
     interval = prediction_interval(path, 0, X[:2], kind="truth")
     np.testing.assert_allclose([interval.lower, interval.upper], 3.0)
-    assert not residual_bootstrap(path, 0, n_draws=5).std_error.any()
+    assert not residual_bootstrap(path, m=0, n_draws=5).std_error.any()
 
 
 def test_predictors_that_do_not_vary_leave_the_mean_without_each_row():

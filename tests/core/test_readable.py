@@ -51,7 +51,7 @@ def everything(X, y, path):
         plsdof.chemometrics.hotelling_t2(path, 2),
         outliers(path, 2, y),
         plsdof.inference.jackknife(X, y, 2, cv=5),
-        plsdof.inference.residual_bootstrap(path, 2, n_draws=5),
+        plsdof.inference.residual_bootstrap(path, y, 2, n_draws=5),
         plsdof.paper.lanczos(X, y, 3),
         plsdof.paper.krylov(X, y, 3),
         plsdof.variants.pls_paths(X, 2 * X.iloc[:, :2]),

@@ -51,7 +51,7 @@ def test_an_average_answers_like_any_model(kind):
     limits = model.predict_interval(X[:3])
     assert np.all(limits[:, 0] < model.predict(X[:3]))
     assert np.all(limits[:, 1] > model.predict(X[:3]))
-    assert degrees_of_freedom(model, X, Y).value == pytest.approx(model.dof_)
+    assert degrees_of_freedom(model, X, Y, "exact").value == pytest.approx(model.dof_)
 
 
 def test_an_average_has_intervals_scores_and_a_summary():

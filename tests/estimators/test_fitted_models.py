@@ -68,7 +68,7 @@ FUNCTIONS = {
     "simultaneous_band": lambda *model: simultaneous_band(*model, n_draws=100).critical,
     "noise_interval": lambda *model: noise_interval(*model).upper,
     "residual_bootstrap": lambda *model: np.diff(
-        residual_bootstrap(*model, y=Y, n_draws=5).replicates / X.std(axis=0), axis=0
+        residual_bootstrap(model[0], Y, *model[1:], n_draws=5).replicates / X.std(axis=0), axis=0
     ).argmax(),
     "selection_frequency": lambda *model: selection_frequency(model[0], "bic", n_draws=5).counts,
 }

@@ -238,7 +238,7 @@ REFUSED_EITHER_WAY = {
     "a late field too many": ("y,a\n" + "1,2,\n" * 40 + "1,2,3\n", "2 names, but row 41 has 3"),
     "points between thousands": ("y;a\n1,5;999\n2,5;1.234\n", "decimal commas.*without '.'"),
     "commas between thousands": ("y;a\n15;999\n25;1,234\n", "'1,234' and '999'"),
-    "both marks": ("y;a\n15.5;999\n25;1,234.5\n", "decimal points.*without ','"),
+    "both marks": ("y;a\n15.5;999\n25;1,23.45\n", "decimal points.*without ','"),
     "logical and number": ("y,a\n1,TRUE\n2,FALSE\n3,1\n", "'a'"),
 }
 

@@ -215,13 +215,55 @@ def test_blanks_around_names_and_numbers_do_not_matter(tmp_path):
 
 
 def test_missing_values_become_nan(tmp_path):
-    table = read_table(write(tmp_path, "a,b\n1,\nNA,2\n,n/a\n"))
+    table = read_table(write(tmp_path, "a,b\n1,\n,n/a\nNA,2\n"))
     np.testing.assert_array_equal(
-        table.numbers(("a", "b")), [[1, np.nan], [np.nan, 2], [np.nan, np.nan]]
+        table.numbers(("a", "b")), [[1, np.nan], [np.nan, np.nan], [np.nan, 2]]
     )
 
 
+def test_rows_without_any_value_below_the_table_are_ignored_and_named(tmp_path):
+    table = read_table(write(tmp_path, "a;b\n1;2\n;\n3;4\n;\n;\n"))
+    np.testing.assert_array_equal(table.numbers(("a", "b")), [[1, 2], [np.nan, np.nan], [3, 4]])
+    assert table.notes == ("Ignored, below the table: 2 rows without any value.",)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('y,a\n"16,004.81",1\n950.5,2\n"1,234",3\n', [16004.81, 950.5, 1234]),
+        ("y\ta\n1,234,567\t1.5\n2,000\t2.5\n", [1234567, 2000]),
+        ("y;a\n16.004,81;1,5\n-1.234,5;2\n", [16004.81, -1234.5]),
+    ],
+)
+def test_marks_between_thousands_are_understood_where_they_are_certain(tmp_path, text, expected):
+    table = read_table(write(tmp_path, text))
+    assert not table.is_text("y")
+    np.testing.assert_array_equal(table.numbers(("y",))[:, 0], expected)
+
+
+@pytest.mark.parametrize("values", ["1,234;999", "16,04.81;2", "1,234.5;12,34"])
+def test_other_commas_are_not_taken_for_thousands(tmp_path, values):
+    one, other = values.split(";")
+    table = read_table(write(tmp_path, f'y,a\n"{one}",1.5\n"{other}",2.5\n'))
+    with pytest.raises(InvalidInputError, match=r"decimal points.*thousands without ','"):
+        table.numbers(("y",))
+
+
+def test_blanks_before_quotes_do_not_matter(tmp_path):
+    table = read_table(write(tmp_path, '"y"; "a b"\n"1,5"; "2"\n"2,5"; "3"\n'))
+    np.testing.assert_array_equal(table.numbers(("y", "a b")), [[1.5, 2], [2.5, 3]])
+
+
+def test_infinite_values_are_named_by_row_and_column(tmp_path):
+    table = read_table(write(tmp_path, "a,b\n1,2\n3,1e999\n"))
+    with pytest.raises(InvalidInputError, match=r"row 2 of column 'b' is infinite.*--na inf"):
+        table.numbers(("a", "b"))
+
+
 MALFORMED = {
+    "web page": (b"\n<!DOCTYPE html><html><table>", "web page.*save .xlsx"),
+    "JCAMP": (b"##TITLE=water\n##JCAMP-DX=4.24\n", "JCAMP-DX; export"),
+    "JSON": (b'[{"y": 1.5, "a": 2}]', "is JSON"),
     "empty": (b"", "the file is empty"),
     "blank": (b" \n\n", "the file is empty"),
     "bom only": (b"\xef\xbb\xbf", "the file is empty"),
@@ -365,7 +407,7 @@ def test_a_sheet_is_for_excel_only(tmp_path):
         read_table(write(tmp_path, "a,b\n1,2\n"), sheet="NIR")
 
 
-SPECTRUM = ["id", "900", "902.5", "X905", "907 nm", "temp", "nir_1", "nir_2"]
+SPECTRUM = ["id", "900", "902.5", "X905", "907 nm", "temp", "band_1", "band_2"]
 
 
 @pytest.mark.parametrize(
@@ -376,11 +418,11 @@ SPECTRUM = ["id", "900", "902.5", "X905", "907 nm", "temp", "nir_1", "nir_2"]
         ("905:901", ["902.5", "X905"]),
         ("903:", ["X905", "907 nm"]),
         (":902.5", ["900", "902.5"]),
-        ("temp:nir_2", ["temp", "nir_1", "nir_2"]),
-        ("nir_2:temp", ["temp", "nir_1", "nir_2"]),
-        ("nir_*", ["nir_1", "nir_2"]),
-        ("nir_[2-9]", ["nir_2"]),
-        ("re:^nir|^temp$", ["temp", "nir_1", "nir_2"]),
+        ("temp:band_2", ["temp", "band_1", "band_2"]),
+        ("band_2:temp", ["temp", "band_1", "band_2"]),
+        ("band_*", ["band_1", "band_2"]),
+        ("band_[2-9]", ["band_2"]),
+        ("re:^band|^temp$", ["temp", "band_1", "band_2"]),
     ],
 )
 def test_columns_are_chosen_by_name_range_and_pattern(choice, expected):
@@ -390,7 +432,7 @@ def test_columns_are_chosen_by_name_range_and_pattern(choice, expected):
 
 
 def test_choices_add_up_in_the_order_of_the_file():
-    assert choose_columns(SPECTRUM, ["nir_1", "900"], ["id"]) == ("900", "nir_1")
+    assert choose_columns(SPECTRUM, ["band_1", "900"], ["id"]) == ("900", "band_1")
 
 
 def test_an_exact_name_wins_over_its_meaning_as_a_pattern():
@@ -402,9 +444,9 @@ def test_an_exact_name_wins_over_its_meaning_as_a_pattern():
     [
         ("tmp", "no column 'tmp'; did you mean 'temp'"),
         ("temp ", "no column 'temp '; did you mean 'temp'"),
-        ("NIR_1", "did you mean 'nir_1'"),
+        ("BAND_1", "did you mean 'band_1'"),
         ("1200:1300", "between 1200 and 1300; they go from 900 to 907"),
-        ("temp:nir_9", "no column 'nir_9' for the range"),
+        ("temp:band_9", "no column 'band_9' for the range"),
         ("zzz*", "no column matches the pattern 'zzz"),
         ("re:(", "not a regular expression"),
         ("re:zzz", "no column matches the regular expression"),

@@ -141,7 +141,7 @@ def test_constant_columns_have_no_uncertainty():
 def test_bootstrap_and_analytic_standard_errors_agree():
     X, y = make_problem(80, 5, seed=10, noise=0.3)
     path = pls_path(X, y)
-    boot = residual_bootstrap(path, 2, n_draws=800)
+    boot = residual_bootstrap(path, y, 2, n_draws=800)
     # Bootstrap standard errors have a relative error of about 1/sqrt(2 draws) = 2.5%.
     np.testing.assert_allclose(boot.std_error, path.coef_std_error(2), rtol=0.15)
     assert boot.interval(0.9).shape == (5, 2)
@@ -175,7 +175,7 @@ def test_weighted_bootstrap_has_the_analytic_standard_errors_of_a_linear_fit():
     # Least squares is linear in y: the bootstrap must reproduce sigma^2 K K' with noise / weights.
     X, y = make_problem(30, 3)
     path = pls_path(X, y, sample_weight=np.linspace(0.5, 3.0, 30))
-    drawn = residual_bootstrap(path, 3, n_draws=4000)
+    drawn = residual_bootstrap(path, y, 3, n_draws=4000)
     # The relative standard error of a standard deviation over 4000 draws is 1.1 %.
     np.testing.assert_allclose(drawn.std_error, path.coef_std_error(3), rtol=0.05)
 
@@ -183,7 +183,7 @@ def test_weighted_bootstrap_has_the_analytic_standard_errors_of_a_linear_fit():
 def test_bootstrap_of_many_responses_at_once_is_that_of_single_refits():
     X, y = make_problem(25, 8, seed=3)
     path = pls_path(X, y)
-    many = residual_bootstrap(path, 3, y=y, n_draws=20, random_state=5)
+    many = residual_bootstrap(path, y, 3, n_draws=20, random_state=5)
     residuals = path.residuals(3) - path.residuals(3).mean()
     residuals *= np.sqrt(path.noise_variance()[3] / np.mean(residuals**2))
     drawn = np.random.default_rng(5).choice(residuals, (20, 25))
@@ -202,11 +202,11 @@ def test_rows_without_weight_are_no_folds_of_the_jackknife():
 def test_what_is_no_path_or_seed_is_refused():
     X, y = make_problem(20, 3)
     with pytest.raises(InvalidInputError, match=r"path must be a path.*got ndarray"):
-        residual_bootstrap(X, 2)
+        residual_bootstrap(X, y, 2)
     with pytest.raises(InvalidInputError, match=r"path must be a path.*got ndarray"):
         inference.coefficient_inference(X, 2)
     path = pls_path(X, y)
     with pytest.raises(InvalidInputError, match="random_state must be"):
-        residual_bootstrap(path, 2, random_state=-1)
+        residual_bootstrap(path, y, 2, random_state=-1)
     with pytest.raises(InvalidInputError, match="random_state must be"):
         inference.simultaneous_band(path, 2, random_state="x")

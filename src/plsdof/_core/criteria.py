@@ -54,11 +54,15 @@ PATIENCE = 10
 WEIGHINGS = ("mallows", "gcv")
 # Models with a larger share of the n Degrees of Freedom than this are not candidates.
 GUARD = 0.9
-# GCV is an approximation for small DoF / n: from this share on rows left out must confirm it.
-TRUSTED = 0.5
+# GCV is an approximation for small DoF / n: from this share on rows left out have a say.
+DOUBTED = 0.15
 # GCV overstates the error of such models, by up to three times on random data sets. Where all
-# scores are this many times as large, as where spectra end and noise begins, it need not confirm.
+# scores are this many times as large, as where spectra end and noise begins, they are not asked.
 RIVAL = 4.0
+# How much better a model must do on them, in standard errors of the difference.
+CLEARLY = 0.5
+# With a larger share of the n Degrees of Freedom, RSS / (n - DoF) is not a reliable variance.
+RELIABLE_VARIANCE = 0.5
 # From this share on, Degrees of Freedom are close to n.
 NEAR = 0.7
 # A noise variance by the derivative at y that is this much smaller than the one by smoothed Degrees
@@ -856,38 +860,33 @@ def average_weights(rss: Array, dof: Array, n: float, chosen: int) -> Array:
     (array([0.02, 0.48, 0.5 , 0.  ]), array([0., 0., 1., 0.]))
     """
     require_candidates(candidates(dof, n), n)
-    noise = rss[chosen] / (n - dof[chosen]) if dof[chosen] <= TRUSTED * n else 0.0
+    noise = rss[chosen] / (n - dof[chosen]) if dof[chosen] <= RELIABLE_VARIANCE * n else 0.0
     if noise <= _EQUAL**2 * rss[0]:  # or an exact fit
         return np.asarray(np.arange(len(rss)) == chosen, dtype=np.float64)
     return mallows_weights(rss / noise, dof, chosen)
 
 
-def confirmed(squares: Array, chosen: int, trusted: npt.NDArray[np.bool_]) -> int:
-    """Return the model that rows left out prefer, if GCV is not to be trusted there, or `chosen`.
+def confirmed(squares: Array, chosen: int) -> int:
+    """Return the model that rows left out prefer, if they do so clearly, else the chosen one.
 
-    The model with the smallest sum of squared errors replaces the chosen one if it is not among
-    the trusted ones, and its mean squared error is smaller by more than a standard error of the
-    difference.
+    Its mean squared error must be smaller by more than half a standard error of the difference.
 
     Parameters
     ----------
     squares : (k, n_rows) array
         (Weighted) squared errors of rows left out, of the first k models.
     chosen : int
-    trusted : (K,) bool array
-        Models with few Degrees of Freedom.
 
     Examples
     --------
-    >>> squares = np.array([[4.0, 5.0, 6.0], [1.0, 1.5, 2.0]])
-    >>> confirmed(squares, 0, np.array([True, False]))
+    >>> confirmed(np.array([[4.0, 5.0, 6.0], [1.0, 1.5, 2.0]]), 0)
     1
     """
     best = int(np.argmin(squares.sum(axis=1)))
-    if trusted[best] or chosen >= len(squares):
+    if chosen >= len(squares):
         return chosen
     gain = squares[chosen] - squares[best]
-    return best if gain.sum() > np.std(gain) * np.sqrt(len(gain)) else chosen
+    return best if gain.sum() > CLEARLY * np.std(gain) * np.sqrt(len(gain)) else chosen
 
 
 def require_candidates(allowed: npt.NDArray[np.bool_], n: float) -> None:

@@ -357,13 +357,13 @@ class Models:
         patience : int
             Of the rule "patient".
         confirm : bool
-            GCV is an approximation for few Degrees of Freedom. Where a patient walk of PLS comes to
-            models with more than n / 2 of them, it ends there, and rows left out (in 30 folds, or
-            one by one; exact but for the scales of the columns) judge what follows, unless the
-            scores there are more than four times as large. Their best model is taken instead if its
-            error is smaller by more than one standard error of the difference. Not for other
-            criteria and rules, other Degrees of Freedom than smoothed ones, more than 500 rows, or
-            rows that were not kept.
+            GCV is an approximation for few Degrees of Freedom. Where a patient walk of PLS looks at
+            models with more than 0.15 n of them, rows left out (in 30 folds, or one by one; exact
+            but for the scales of the columns) judge all models, unless the scores of the former are
+            more than four times as large as the best. The model with the smallest error is taken
+            instead if that is smaller by more than half a standard error of the difference. Not for
+            other criteria and rules, other Degrees of Freedom than smoothed ones, more than 5,000
+            rows, or rows that were not kept.
 
         Returns
         -------
@@ -417,21 +417,17 @@ class Models:
         self, index: int, scores: Array, allowed: npt.NDArray[np.bool_], patience: int
     ) -> tuple[int, int | None]:
         """Return the model to take, and the one that rows left out take it instead of, if any."""
-        trusted = allowed & (self._dof("smoothed") <= criteria.TRUSTED * self.spectrum.n)
-        trusted = np.logical_and.accumulate(trusted)
-        if trusted[allowed].all():
+        # Models that the walk has looked at and GCV is not to be trusted with.
+        doubted = allowed & (self._dof("smoothed") > criteria.DOUBTED * self.spectrum.n)
+        doubted[index + patience + 1 :] = False
+        # GCV overstates their error, but not without limit.
+        if not np.any(doubted & (scores <= criteria.RIVAL * scores[index])):
             return index, None
-        walked = criteria.patient_minimum(np.where(trusted, scores, np.nan), patience)
-        if int(np.argmin(trusted)) > walked + patience:
-            return walked, None
-        # GCV overstates the error of later models, but not without limit.
-        if np.all(scores[allowed & ~trusted] > criteria.RIVAL * scores[walked]):
-            return walked, None
         squares = self._left_out_squares(int(allowed.sum()) - 1, patience)
         if squares is None:
             return index, None
-        taken = criteria.confirmed(squares, walked, trusted)
-        return taken, None if taken == walked else walked
+        taken = criteria.confirmed(squares, index)
+        return taken, None if taken == index else index
 
     def _left_out_squares(self, n_components: int, patience: int) -> Array | None:  # noqa: ARG002
         """Return squared errors of rows left out, of the first models; None if not known."""
@@ -515,9 +511,8 @@ class Models:
     def _why(self, instead: int) -> str:
         """Say why rows left out were followed."""
         return (
-            f"GCV takes {self.label(instead)} among models with at most n / 2 Degrees of Freedom "
-            "and is not reliable beyond; the error of rows left out is lower by more than one "
-            "standard error."
+            f"GCV takes {self.label(instead)}, but is not reliable for models with many Degrees of "
+            "Freedom; the error of rows left out is lower here by more than half a standard error."
         )
 
     def _remarks(

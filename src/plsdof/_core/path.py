@@ -41,10 +41,10 @@ from plsdof.errors import InvalidInputError, NotAvailableError
 _EPS = float(np.finfo(np.float64).eps)
 # First-order estimates of errors are multiplied by this factor.
 _SAFETY = 20.0
-# With more rows, leaving out each of them costs more than a choice may.
-_MOST_LEFT_OUT = 500
 # Folds of rows that are left out to confirm a choice; with fewer rows one by one.
 _FOLDS = 30
+# With more rows a choice is not confirmed: it would need an n x n matrix that nothing else needs.
+_MOST_LEFT_OUT = 5000
 # Columns of some training rows that differ by a smaller share of the range of all are constant.
 ROUNDING_OF_ROWS = 1e-12
 
@@ -356,24 +356,29 @@ class Path(Models):
         if self.response is None or n > _MOST_LEFT_OUT or not isinstance(self.filter, PLSFilter):
             return None
         times = self._times_sample_gram()
+        if times is None:
+            return None
         predicted = deleted_predictions(times, self.response, root, n_components, patience, _FOLDS)
         errors = self.response - predicted
         return np.asarray((errors if root is None else errors * root) ** 2)
 
-    def _times_sample_gram(self) -> Map:
-        """Return v -> XX'v for (n_rows, k) arrays; a decomposition only where X is not at hand."""
-        X, gram = self.decomposition.X, None
-        if self.full is not None and isinstance(X, Reached):
-            gram = X.gram
-        elif self.full is not None and isinstance(X, np.ndarray) and X.shape[0] <= X.shape[1]:
-            gram = X @ X.T
-        if gram is None:
-            found = self.complete().decomposition
-            rows = found.sample_basis * found.singular_values
-            if 2 * rows.shape[1] <= len(rows):
-                return lambda v: np.asarray(rows @ (rows.T @ v))
-            gram = rows @ rows.T
-        return partial(np.matmul, gram)
+    def _times_sample_gram(self) -> Map | None:
+        """Return v -> XX'v for (n_rows, k) arrays, without a decomposition that is not there yet.
+
+        None where the rows were not kept.
+        """
+        found = self.decomposition
+        X = found.X if self.full is not None else found.sample_basis * found.singular_values
+        if isinstance(X, Reached):
+            if X.gram is not None:
+                return partial(np.matmul, X.gram)
+            if X.forward is None:
+                return None
+            X = X @ np.eye(len(self.units.x_mean))
+        assert X is not None
+        if 2 * X.shape[1] <= len(X):
+            return lambda v: np.asarray(X @ (X.T @ v))
+        return partial(np.matmul, X @ X.T)
 
     def average(self, dof: str = "smoothed", *, by: str | None = None) -> Average:
         r"""Average the models with `weights`: the chosen model, its components shrunk.

@@ -28,6 +28,8 @@ from plsdof._core.inputs import Array, as_response
 from plsdof._core.path import Path
 from plsdof.errors import InvalidInputError
 
+# Shares and slopes below this one are 0 up to rounding.
+_ROUNDING = 1e-12
 # What the error is called, by the rows it is computed from.
 RMSE_NAMES: Mapping[str, str] = {
     "calibration": "RMSEC",
@@ -118,12 +120,12 @@ def figures_of_merit(observed: Any, predicted: Any) -> FiguresOfMerit:
     return FiguresOfMerit(
         n=n,
         rmse=float(np.sqrt(np.mean(e**2))),
-        r2=1.0 - float(e @ e) / total if total > 0 else np.nan,
-        bias=bias,
+        r2=_or_zero(1.0 - float(e @ e) / total) if total > 0 else np.nan,
+        bias=_or_zero(bias, float(np.abs(y).max())),
         sep=float(sep),
         rpd=_ratio(np.sqrt(total / (n - 1)), sep) if total > 0 else np.nan,
         rpiq=_ratio(float(quartiles[1] - quartiles[0]), sep),
-        slope=slope,
+        slope=_or_zero(slope),
         intercept=float(yhat.mean() - slope * y.mean()),
     )
 
@@ -163,14 +165,19 @@ def figures_of_fit(path: Path, index: int, y: Any) -> FiguresOfMerit:
     return FiguresOfMerit(
         n=n,
         rmse=float(np.sqrt(rss / n)),
-        r2=1.0 - rss / total,
+        r2=_or_zero(1.0 - rss / total),
         bias=0.0,
         sep=float(sep),
         rpd=_ratio(np.sqrt(total / (n - 1)), sep),
         rpiq=_ratio(float(quartiles[1] - quartiles[0]), sep),
-        slope=slope,
+        slope=_or_zero(slope),
         intercept=(1.0 - slope) * path.units.y_mean,
     )
+
+
+def _or_zero(value: float, unit: float = 1.0) -> float:
+    """Return a number, 0 if it is rounding next to the unit."""
+    return 0.0 if abs(value) < _ROUNDING * unit else value
 
 
 def _ratio(above: float, below: float) -> float:

@@ -54,7 +54,7 @@ from plsdof.inference.permutation import PermutationTest, permutation_test
 from plsdof.large import sources
 from plsdof.large.blocks import Blocks
 from plsdof.large.cross_validation import cross_validate_from
-from plsdof.selection.agreement import GROUPS_REMARK, agreement
+from plsdof.selection.agreement import FEWEST_DOF, GROUPS_REMARK, UNSTABLE_REMARK, agreement
 from plsdof.selection.cross_validation import CrossValidation, cross_validate
 from plsdof.selection.stability import SelectionFrequency, selection_frequency
 
@@ -585,6 +585,7 @@ def _select(path: Path, cv: CrossValidation | None, plan: Plan) -> Selection:
         index=plan.components,
         parameter=float(plan.components),
         rule="given",
+        remarks=(),  # they are about another model
         message=f"{plan.components} components asked for "
         f"({path.dof[plan.components]:.2f} Degrees of Freedom).",
     )
@@ -685,7 +686,7 @@ def merit_table(merit: Mapping[str, FiguresOfMerit], by_fold: float | None = Non
     made = table("Figures of merit", ("", *merit), text_columns=1)
     add_row(made, ["rows", *(str(one.n) for one in merit.values())])
     for name, label, _ in HEADINGS:
-        add_row(made, [label, *(number(_tidy(one, name)) for one in merit.values())])
+        add_row(made, [label, *(number(getattr(one, name)) for one in merit.values())])
     names = ", ".join(RMSE_NAMES[one] for one in merit)
     made.caption = f"RMSE: {names}. RPD and RPIQ are spreads of the measured values by SEP."
     pooled = merit["cross-validation"].rmse if "cross-validation" in merit else None
@@ -699,15 +700,9 @@ def merit_sentence(rows: str, merit: FiguresOfMerit) -> str:
     """Return figures of merit as a sentence."""
     names = {"rmse": RMSE_NAMES[rows]}
     shown = [
-        f"{names.get(name, label)} {number(_tidy(merit, name))}" for name, label, _ in HEADINGS
+        f"{names.get(name, label)} {number(getattr(merit, name))}" for name, label, _ in HEADINGS
     ]
     return f"{', '.join(shown)}, over {plural(merit.n, 'row')} with a known response."
-
-
-def _tidy(figures: FiguresOfMerit, name: str) -> float:
-    """Return a figure; 0 for a bias or intercept that is rounding."""
-    value = float(getattr(figures, name))
-    return 0.0 if name == "bias" and abs(value) < 1e-10 * figures.rmse else value
 
 
 def criterion_name(name: str) -> str:
@@ -730,9 +725,12 @@ def why(analysis: Analysis) -> str:
     if abs(dof - naive) > 0.01:
         cost += f", not the {naive:.0f} that counting components gives"
     if _is_empty(analysis):
-        cost = " It is the mean of the response: no predictor is worth its cost"
+        cost = " It is the mean of the response"
+        cost += "" if chosen.rule == "given" else ": no predictor is worth its cost"
     # What lies at the edge is a note, with the option that helps.
     doubts = [text for text in chosen.remarks if "last model" not in text]
+    if dof < FEWEST_DOF:
+        doubts.insert(0, UNSTABLE_REMARK)
     return " ".join([f"{what}, {_reason(analysis)}.{cost}.", *doubts])
 
 

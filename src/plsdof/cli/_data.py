@@ -20,12 +20,15 @@ from plsdof.cli._tables import (
     Reading,
     choose_rows,
     find_response,
+    first_alike,
     in_file,
     labels_of,
     listed,
     located,
     match_columns,
+    repeated_rows,
     row_labels,
+    same_sample,
     suspects,
 )
 from plsdof.cli._terminal import plural
@@ -322,10 +325,14 @@ def _problem(
         notes = (*notes, f"{dropped} of {wanted.sum()} rows dropped because of missing values.")
     notes += suspects(table, rows.X.to_numpy(), rows.y, names, target, kept)
     known = None if groups is None else _groups(table, groups, kept)
+    if known is None:
+        notes += repeated_rows(rows.X.to_numpy(), rows.y, rows.numbers)
+        notes += same_sample(rows.y, target)
     test = None
     if held:
         fit, test, note = _held_out(table, rows, known, held, target, names, reading, drop_missing)
-        rows, notes = _taken(rows, fit), (*notes, note)
+        rows = _taken(rows, fit)
+        notes = (*notes, note, *_seen_before(rows, test))
         known = None if known is None else known[fit]
     if np.all(rows.y == rows.y[0]):
         raise InvalidInputError(
@@ -358,6 +365,7 @@ def _complete_rows(
     wanted: Mask,
     *,
     drop_missing: bool,
+    fewest: int = 2,
 ) -> tuple[Rows, Mask]:
     """Return the wanted rows without missing values, and which ones these are."""
     with located(table):
@@ -367,11 +375,18 @@ def _complete_rows(
     kept: Mask = np.logical_not(missing.any(axis=1)) & wanted
     missing = missing[wanted]
     if missing.any():
-        _require_some_values(table, missing, (target, *names))
+        _require_some_values(table, missing, target, names)
         if not drop_missing:
             raise InvalidInputError(in_file(table, _missing_values(missing, (target, *names))))
-    if kept.sum() < 2:
-        _require_rows(table, len(table) - int(kept.sum()))
+    if kept.sum() < fewest:
+        raise InvalidInputError(
+            in_file(
+                table,
+                f"{len(table) - int(kept.sum())} of {len(table)} rows have missing values, or are "
+                "left out, which leaves too few; use --exclude to leave out the columns with "
+                "missing values.",
+            )
+        )
     labels = row_labels(table, label)
     everything = Rows(
         X=table.with_names(X, names),
@@ -414,6 +429,19 @@ def _held_out(
     which, kept_apart = _chosen_for_test(table, rows.numbers, groups, held)
     source = f"{int(which.sum())} rows of {Path(rows.source).name}"
     return ~which, replace(_taken(rows, which), source=source), kept_apart
+
+
+def _seen_before(rows: Rows, test: Rows) -> tuple[str, ...]:
+    """Say how many rows of the test are rows of the calibration, too."""
+    X = np.vstack([rows.X.to_numpy(), test.X.to_numpy()])
+    first = first_alike(X, np.concatenate([rows.y, test.y]))
+    count = int(np.count_nonzero(first[len(rows.y) :] < len(rows.y)))
+    if not count:
+        return ()
+    return (
+        f"Also in the calibration: {count} of {plural(len(test.y), 'test row')}, so that the test "
+        "looks too good.",
+    )
 
 
 def _tested_on(test: Rows, file: Path) -> str:
@@ -478,7 +506,9 @@ def _test_table(
                 f"--test needs the response {shortened(target)}{suggestion(target, table.names)}"
             )
     everything = np.ones(len(table), dtype=bool)
-    rows, _ = _complete_rows(table, target, found, None, everything, drop_missing=drop_missing)
+    rows, _ = _complete_rows(
+        table, target, found, None, everything, drop_missing=drop_missing, fewest=1
+    )
     return replace(rows, X=table.with_names(rows.X.to_numpy(), names), source=str(file))
 
 
@@ -566,6 +596,9 @@ def require_apart(response: str, features: Sequence[str], others: Mapping[str, s
     if response in features:
         raise InvalidInputError(f"{shortened(response)} is the response, not a predictor.")
     for option, name in others.items():
+        # Rows with the same response may be those of the same sample.
+        if name == response and option == "--groups":
+            continue
         if name is not None and name in (response, *features):
             role = "the response" if name == response else "a predictor"
             raise InvalidInputError(
@@ -573,23 +606,15 @@ def require_apart(response: str, features: Sequence[str], others: Mapping[str, s
             )
 
 
-def _require_some_values(table: Table, missing: Any, names: tuple[str, ...]) -> None:
-    empty = [shortened(name) for name, no in zip(names, missing.all(axis=0), strict=True) if no]
-    if empty:
-        raise InvalidInputError(
-            in_file(table, f"no values at all in {listed(empty)}; leave it out with --exclude.")
-        )
-
-
-def _require_rows(table: Table, dropped: int) -> None:
-    if len(table) - dropped < 2:
-        raise InvalidInputError(
-            in_file(
-                table,
-                f"{dropped} of {len(table)} rows have missing values, which leaves too few; use "
-                "--exclude to leave out the columns they are in.",
-            )
-        )
+def _require_some_values(table: Table, missing: Mask, target: str, names: Sequence[str]) -> None:
+    gone: Mask = np.asarray(missing.all(axis=0))
+    if not gone.any():
+        return
+    empty = [shortened(name) for name, no in zip((target, *names), gone, strict=True) if no]
+    advice = "choose another response" if gone[0] else "leave it out with --exclude"
+    if table.described.startswith("Excel"):
+        advice += ", or, if there are formulas, open the file in a spreadsheet and save it"
+    raise InvalidInputError(in_file(table, f"no values at all in {listed(empty)}; {advice}."))
 
 
 def _missing_values(missing: Any, names: tuple[str, ...]) -> str:

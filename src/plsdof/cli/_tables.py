@@ -1,6 +1,7 @@
 """Tables as people have them: read as asked for, joined with responses, and looked at twice."""
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -370,12 +371,91 @@ def suspects(
 ) -> tuple[str, ...]:
     """Name what looks like a mistake: codes, summaries among the rows, the response in disguise.
 
-    Cost: O(n p).
+    Numbers of the rows among the predictors. Cost: O(n p).
     """
     return (
         *_summaries(table, kept),
         *_codes(X, y, names, response),
+        *_counters(X, names, np.flatnonzero(kept)),
         *_disguised(X, y, names, response),
+    )
+
+
+def first_alike(X: Array, y: Array) -> npt.NDArray[np.intp]:
+    """Return for every row the first row that has the same response and predictors.
+
+    A few columns tell most rows apart; all columns are compared where they do not.
+
+    Examples
+    --------
+    >>> first_alike(np.array([[1.0, 2.0], [1.0, 3.0], [1.0, 2.0]]), np.array([5.0, 5.0, 5.0]))
+    array([0, 1, 0])
+    """
+    first = np.arange(len(y))
+    some = np.unique(np.linspace(0, X.shape[1] - 1, 8).astype(np.intp))
+    near = first
+    for columns in (X[:, some], X):
+        table = np.column_stack([y[near], columns[near]])
+        _, group, counts = np.unique(table, axis=0, return_inverse=True, return_counts=True)
+        again = counts[group] > 1
+        near, group = near[again], group[again]
+        if not len(near):
+            return first
+    _, start, group = np.unique(group, return_index=True, return_inverse=True)
+    first[near] = near[start][group]
+    return first
+
+
+def repeated_rows(X: Array, y: Array, numbers: npt.NDArray[np.intp]) -> tuple[str, ...]:
+    """Name rows that are in the table twice; ``numbers`` are those of the file."""
+    first = first_alike(X, y)
+    again = np.flatnonzero(first != np.arange(len(y)))
+    if not len(again):
+        return ()
+    shown = listed([f"{numbers[i]} (as {numbers[first[i]]})" for i in again])
+    which, are = ("Rows", "repeat others") if len(again) > 1 else ("Row", "repeats another")
+    option = ",".join(str(numbers[i]) for i in again[:_MOST_LISTED])
+    return (
+        f"{which} {shown} {are} in all numbers used. Cross-validation and tests may fit one and "
+        f"predict the other, and look too good: leave out with --exclude-rows {option}, or keep "
+        "together with --groups.",
+    )
+
+
+def _counters(X: Array, names: Sequence[str], places: npt.NDArray[np.intp]) -> tuple[str, ...]:
+    """Name predictors that number the rows; wavelengths never do."""
+    steps = X[0] - places[0]
+    near = np.flatnonzero(X[-1] - places[-1] == steps)
+    found = [j for j in near.tolist() if np.all(X[:, j] - places == steps[j])]
+    if not found:
+        return ()
+    shown = listed([shortened(names[j]) for j in found])
+    return (
+        f"Numbers of the rows, it seems: {shown}. If that is not a predictor, leave it out with "
+        f"--exclude {shlex.quote(names[found[0]])}.",
+    )
+
+
+def same_sample(y: Array, response: str) -> tuple[str, ...]:
+    """Say that neighbouring rows with the same response may be spectra of the same sample.
+
+    Every value must be in neighbouring rows only, two or more on average. Rows sorted by a
+    response with few digits look like this, too, unless all values occur equally often.
+    """
+    starts = np.flatnonzero(np.append(True, np.diff(y) != 0))
+    lengths = np.diff(np.append(starts, len(y)))
+    runs = len(starts)
+    if runs < 5 or 2 * runs > len(y) or len(np.unique(y)) < runs:
+        return ()
+    values = np.diff(y[starts])
+    if (np.all(values > 0) or np.all(values < 0)) and np.ptp(lengths) > 0:
+        return ()
+    name = shlex.quote(response)
+    return (
+        f"{shortened(response)} has {runs} values in {len(y)} rows, each in rows that follow each "
+        f"other: if these are repeated measurements of the same sample, add --groups {name} (or a "
+        "column that names the sample). Otherwise choice, noise level and cross-validation look "
+        "too good.",
     )
 
 
@@ -391,8 +471,10 @@ def _summaries(table: Table, kept: Mask) -> tuple[str, ...]:
         return ()
     shown = listed([f"{number} ({shortened(label)})" for number, label in found.items()])
     numbers = ",".join(map(str, list(found)[:_MOST_LISTED]))
-    which, are = ("Rows", "look like summaries") if len(found) > 1 else ("Row", "looks like one")
-    return (f"{which} {shown} {are}, not samples; leave out with --exclude-rows {numbers}.",)
+    what = f"Row {shown} looks like a summary, not a sample"
+    if len(found) > 1:
+        what = f"Rows {shown} look like summaries, not samples"
+    return (f"{what}; leave out with --exclude-rows {numbers}.",)
 
 
 def _codes(X: Array, y: Array, names: Sequence[str], response: str) -> tuple[str, ...]:

@@ -38,6 +38,7 @@ from plsdof.cli._terminal import (
 )
 from plsdof.complexity.comparison import Comparison
 from plsdof.errors import NotAvailableError
+from plsdof.selection.agreement import FEWEST_DOF, UNSTABLE_REMARK
 
 _MOST_COMPONENTS = 10
 
@@ -191,7 +192,7 @@ def _best_table(
             cells = [steps] * several
             cells += [method_label(name), _label(compared, name, row), fixed(compared.dof[row])]
             cells.append(number(np.sqrt(compared.train_error)[row]))
-            cells += [number(compared.criteria[by][row])] if by else []
+            cells += [number(_score(compared, name, row, by))] if by else []
             cells += [number(np.sqrt(compared.cv_error)[row])] if with_cv else []
             add_row(made, cells)
     made.caption = "RMSEC: root mean squared error of the fitted rows" + (
@@ -199,6 +200,12 @@ def _best_table(
     )
     made.caption_justify = "left"
     return made
+
+
+def _score(compared: Comparison, name: str, row: int, criterion: str) -> float:
+    """Return the score that a model was chosen by, with the Degrees of Freedom of the choice."""
+    start = int(np.flatnonzero(compared.method == name)[0])
+    return float(select_by(compared.paths[name], criterion).scores[row - start])
 
 
 def _has_cv(results: dict[str, Comparison]) -> bool:
@@ -264,9 +271,13 @@ def _scale_table(compared: Comparison, chosen: dict[str, int], verbose: bool) ->
 def _in_words(compared: Comparison, chosen: dict[str, int]) -> str:
     with_cv = not np.all(np.isnan(compared.cv_error))
     costs = {name: compared.dof[row] for name, row in chosen.items()}
-    lean = min(costs, key=lambda name: costs[name])
     text = ", ".join(f"{method_label(name)} {value:.1f}" for name, value in costs.items())
-    sentence = f"Degrees of Freedom used: {text}; {method_label(lean)} is the most economical."
+    sentence = f"Degrees of Freedom used: {text}"
+    if min(costs.values()) >= FEWEST_DOF:
+        lean = min(costs, key=lambda name: costs[name])
+        sentence += f"; {method_label(lean)} is the most economical."
+    else:
+        sentence += f". {UNSTABLE_REMARK}"
     if with_cv:
         errors = {name: compared.cv_error[row] for name, row in chosen.items()}
         best = min(errors, key=lambda name: errors[name])

@@ -376,9 +376,9 @@ def _show(
 
 
 def _described(model: PortableModel) -> str:
-    if model.parameter_name == "n_components":
-        return f"{model.method.upper()} with {plural(int(model.parameter), 'component')}"
-    return f"{model.method} with {model.parameter_name} = {model.parameter:.4g}"
+    name = model.method.upper() if model.parameter_name == "n_components" else model.method
+    average = model.choice.get("rule") == "average"
+    return f"{name}{', ' if average else ' with '}{model.in_words}"
 
 
 def _prediction_table(

@@ -10,10 +10,14 @@ import numpy as np
 from plsdof._core.inputs import Array, read_only
 from plsdof.errors import InvalidInputError
 
-# 1100 | 1100.5 | 1100,5 | 1.1e3 | X1100 (how R spells it) | 1100 nm
+# 1100 | 1100.5 | 1100,5 | 1.1e3 | X1100 (how R spells it) | 1100 nm | NIR.1100.nm | Abs_1100
+_SPECTRAL = (
+    r"(?:nir|vis|mir|ir|raman|abs(?:orbance)?|refl(?:ectance)?|wl|wn|wave(?:length|number)?|nm|"
+    r"spec(?:tr(?:um|a))?|spc)"
+)
 _NUMBER = re.compile(
-    r"X?(?P<number>[+-]?\d+(?:[.,]\d+)?(?:[eE][+-]?\d+)?)"
-    r"\s*(?:nm|um|µm|μm|cm-1|cm\^-1|cm⁻¹|1/cm|Hz|kHz|MHz|GHz|THz|eV|ppm)?"
+    rf"(?:X|(?i:{_SPECTRAL})[ ._-]?)?(?P<number>[+-]?\d+(?:[.,]\d+)?(?:[eE][+-]?\d+)?)"
+    r"(?:\s*|\.)(?P<unit>nm|um|µm|μm|cm-1|cm\^-1|cm⁻¹|1/cm|Hz|kHz|MHz|GHz|THz|eV|ppm)?"
 )
 _LONGEST_SHOWN = 60
 # Numbers that differ by a smaller share may be meant by each other.
@@ -23,15 +27,29 @@ _NEAR = 1e-3
 def header_number(name: str) -> float | None:
     """Return the wavelength (or other number) that a column name stands for, None if it is text.
 
-    A decimal comma, R's prefix X and a unit are understood.
+    A decimal comma, R's prefix X, words for spectra and a unit are understood.
 
     Examples
     --------
     >>> [header_number(name) for name in ("1100", "X1100.5", "1100,5 nm", "fat", "V7")]
     [1100.0, 1100.5, 1100.5, None, None]
+    >>> [header_number(name) for name in ("NIR.900 nm", "Abs_1100", "wl1100", "gene_7")]
+    [900.0, 1100.0, 1100.0, None]
     """
     found = _NUMBER.fullmatch(name.strip())
     return None if found is None else float(found["number"].replace(",", "."))
+
+
+def header_unit(name: str) -> str:
+    """Return the unit behind the number that a column name stands for, "" without one.
+
+    Examples
+    --------
+    >>> header_unit("NIR.900 nm"), header_unit("1100")
+    ('nm', '')
+    """
+    found = _NUMBER.fullmatch(name.strip())
+    return "" if found is None else found["unit"] or ""
 
 
 def wavelengths(names: Sequence[str]) -> Array | None:
@@ -68,8 +86,13 @@ def suggestion(name: str, names: Sequence[str]) -> str:
     "; did you mean 'fat'?"
     >>> suggestion("1101", ["fat", "1100", "1610"]), suggestion("1300", ["fat", "1100", "1310"])
     ("; did you mean '1100'?", '.')
+    >>> suggestion("fat", ["sucrose", "Fat content (%)"])
+    "; did you mean 'Fat content (%)'?"
     """
-    same = [known for known in names if known.strip().casefold() == name.strip().casefold()]
+    wanted = name.strip().casefold()
+    same = [known for known in names if known.strip().casefold() == wanted]
+    if not same and len(wanted) > 2 and header_number(name) is None:
+        same = [known for known in names if wanted in known.casefold()][:3]
     numbers = _numbers(names)
     number = header_number(name) if numbers else None
     if same or number is None:

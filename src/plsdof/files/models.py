@@ -252,11 +252,11 @@ class PortableModel:
             if not len(self.conformal):
                 self._refuse_method("conformal")
             std_error, critical = np.sqrt(spread), conformal_critical(self.conformal, level)
-            words = conformal_words(self._model)
+            words = conformal_words(self.in_words)
         else:
             std_error = np.sqrt(self.noise_variance * spread)
             critical = critical_value(level, self.df)
-            words = normal_words(self._model, kind)
+            words = normal_words(self.in_words, kind)
         return Interval(
             center=read_only(center),
             std_error=read_only(std_error),
@@ -268,7 +268,10 @@ class PortableModel:
         )
 
     @property
-    def _model(self) -> str:
+    def in_words(self) -> str:
+        """What the model is, such as "3 components"."""
+        if self.choice.get("rule") == "average":
+            return str(self.choice["message"]).partition(" (")[0]
         if self.parameter_name == "n_components":
             return plural(int(self.parameter), "component")
         return f"{self.parameter_name} = {self.parameter:g}"
@@ -284,7 +287,7 @@ class PortableModel:
             upper=read_only(limits[:, 1]),
             level=level,
             critical=float("nan"),
-            assumptions=jackknife_plus_words(self._model, choice_inside=True),
+            assumptions=jackknife_plus_words(self.in_words, choice_inside=True),
         )
 
     def _refuse_method(self, method: str) -> NoReturn:
@@ -702,7 +705,8 @@ def _parsed(raw: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         started = raw.lstrip().startswith(b"{") and b'"format"' in raw[:200]
         kind = "the model file is truncated or damaged" if started else "this is not a model file"
-        raise InvalidInputError(f"{kind}: no valid JSON ({error}).") from error
+        told = "" if started else " The model comes first, then the table."
+        raise InvalidInputError(f"{kind}: no valid JSON ({error}).{told}") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise InvalidInputError(
             f"this is not a model file: it lacks the entry format = {FORMAT!r}. Make one with "

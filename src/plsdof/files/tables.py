@@ -1,7 +1,9 @@
 """Tables from files: CSV and its relatives, Parquet, Excel; whole, or a folder of them."""
 
+import codecs
 import io
 import os
+import re
 import shlex
 import warnings
 import zipfile
@@ -16,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from plsdof._core.display import plural
 from plsdof._core.inputs import Array, as_count
 from plsdof.errors import InvalidInputError, MissingExtraError, PlsdofError
 from plsdof.files.columns import find_column, shortened
@@ -34,6 +37,7 @@ from plsdof.files.text import (
     tidy,
     unreadable,
     value_beyond_header,
+    without_thousands,
     without_unit,
 )
 
@@ -42,6 +46,8 @@ from plsdof.files.text import (
 
 # A point between thousands, turned into a comma, makes the text no number.
 _COMMA_TO_POINT = str.maketrans(",.", ".,")
+# Below or above a limit of detection.
+_LIMITED = re.compile(r"[<>≤≥] ?[\d.,]+.*")
 # Rows of a sheet that are looked at for titles, names and units.
 _SAMPLE_ROWS = 40
 
@@ -125,6 +131,14 @@ class Table:
         if self.na:
             found = found if found.flags.writeable else found.copy()
             found[np.isin(found, list(self.na))] = np.nan
+        infinite = np.isinf(found)
+        if infinite.any():
+            row, column = np.argwhere(infinite)[0].tolist()
+            raise InvalidInputError(
+                f"the value in row {first_row + row} of column {shortened(names[column])} is "
+                "infinite, or too large for a number; correct the file, or leave the row out with "
+                "--na inf --drop-missing."
+            )
         return found
 
     def unit(self, name: str) -> str:
@@ -150,10 +164,7 @@ class Table:
         wrong = np.flatnonzero((column.notna() & numbers.isna()).to_numpy())
         if len(wrong):
             value = str(column.iloc[wrong[0]])
-            advice = other_mark(value, self.decimal) or (
-                "Correct the file or leave the column out; if it means that there is no value, "
-                f"add --na {shlex.quote(value[:20])}."
-            )
+            advice = other_mark(value, self.decimal) or _advice(value, len(wrong) == len(column))
             if unit:
                 advice = f"Others have the unit {unit!r}. {advice}"
             raise InvalidInputError(
@@ -162,6 +173,22 @@ class Table:
                 f"{first_row + wrong[0]}. {advice}"
             )
         return numbers
+
+
+def _advice(value: str, always: bool) -> str:
+    """Say what to do about a value that is not a number, the first one of some or of all."""
+    code = shlex.quote(value[:20])
+    if _LIMITED.fullmatch(tidy(value)):
+        return (
+            "It is beyond what could be measured: write a number, such as half the limit of "
+            f"detection, or leave such rows out with --na {code} --drop-missing."
+        )
+    if always:
+        return "Leave the column out."
+    return (
+        "Correct the file or leave the column out; if it means that there is no value, add --na "
+        f"{code}."
+    )
 
 
 def without_unnamed(table: Table, unnamed: tuple[str, ...], row_names: str = "") -> Table:
@@ -207,7 +234,7 @@ def _as_numbers(column: Any, decimal: str) -> tuple[Any, str]:
     pandas = require_pandas()
     if column.dtype.kind in "mM":
         return pandas.Series(np.nan, index=column.index), ""
-    texts = column.astype("object").map(_plain)
+    texts = _ungrouped(column.astype("object").map(_plain), decimal)
     numbers = pandas.to_numeric(texts.map(partial(_pointed, decimal=decimal)), errors="coerce")
     left = numbers.isna() & texts.notna()
     if not left.any():
@@ -221,6 +248,17 @@ def _as_numbers(column: Any, decimal: str) -> tuple[Any, str]:
     numbers = numbers.astype(np.float64)
     numbers[left] = pandas.to_numeric(found, errors="coerce").to_numpy(dtype=np.float64)
     return numbers, units.pop()
+
+
+def _ungrouped(texts: Any, decimal: str) -> Any:
+    """Return a column without marks between thousands, where it is certain that they are that."""
+    written = texts.map(lambda value: isinstance(value, str)).to_numpy(dtype=bool)
+    found = without_thousands(texts[written].tolist(), decimal)
+    if found is None:
+        return texts
+    changed = texts.copy()
+    changed[written] = found
+    return changed
 
 
 def _plain(value: Any) -> Any:
@@ -255,6 +293,20 @@ REFUSED = {
     b"\x89PNG": "a picture, not a table.",
     b"\x89HDF": "an HDF5 file; save the table as CSV or Parquet.",
 }
+
+# Text that is not a table, by how it begins, in small letters and below blank lines.
+_PAGE = "a web page (HTML or XML), whatever it is called; open it in a spreadsheet and save .xlsx."
+_DATA = "JSON, not a table; save the table as CSV."
+REFUSED_TEXT = {
+    b"<!doctype": _PAGE,
+    b"<html": _PAGE,
+    b"<table": _PAGE,
+    b"<?xml": _PAGE,
+    b"##title": "a spectrum in JCAMP-DX; export all spectra into one table, a row for each.",
+    b'{"': _DATA,
+    b"[{": _DATA,
+}
+_BLANKS_ABOVE = 1000
 
 
 def read_table(
@@ -380,6 +432,10 @@ def _parsed(content: bytes, source: str, how: _How) -> Table:
     for start, what in REFUSED.items():
         if content.startswith(start):
             raise InvalidInputError(f"the file is {what}")
+    start = content[:_BLANKS_ABOVE].removeprefix(codecs.BOM_UTF8).lstrip().lower()
+    for mark, what in REFUSED_TEXT.items():
+        if start.startswith(mark):
+            raise InvalidInputError(f"the file is {what}")
     if content.startswith(ZIP):
         return _from_excel(content, source, how)
     if how.sheet is not None:
@@ -402,11 +458,20 @@ def _parsed(content: bytes, source: str, how: _How) -> Table:
 def _from_text(content: bytes, source: str, how: _How) -> Table:
     layout = sniff(content, header_row=how.header_row, skip_rows=how.skip_rows)
     (frame,) = read_frames(content, layout, na=how.na)
+    notes: tuple[str, ...] = ()
     if len(frame) and frame.iloc[:, -1].isna().any():
         ragged = first_ragged_line(content, layout)
         if ragged:
-            raise InvalidInputError(f"{ragged}; every row must have all columns.")
-    return table_of(frame, layout, source, how.numbers)
+            raise InvalidInputError(
+                f"{ragged}; every row must have all columns. If it is a remark, delete it."
+            )
+        known = np.flatnonzero(frame.notna().any(axis=1))
+        below = len(frame) - int(known[-1]) - 1 if len(known) else 0
+        if below:
+            frame = frame.iloc[:-below]
+            notes = (f"Ignored, below the table: {plural(below, 'row')} without any value.",)
+    table = table_of(frame, layout, source, how.numbers)
+    return replace(table, notes=(*table.notes, *notes))
 
 
 def table_of(frame: Any, layout: Layout, source: str, na: frozenset[float] = frozenset()) -> Table:

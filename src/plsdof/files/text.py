@@ -342,8 +342,8 @@ def column_names(header: Sequence[Any]) -> tuple[tuple[str, ...], tuple[str, ...
         shown = ", ".join(f"{shortened(name)} ({count} times)" for name, count in repeated[:3])
         more = f" and {len(repeated) - 3} more" if len(repeated) > 3 else ""
         raise InvalidInputError(
-            f"column names must differ; found {shown}{more}. If the names are in another line, "
-            "say so with --header-row."
+            f"column names must differ; found {shown}{more}. Rename or delete one of them; if the "
+            "names are in another line, say so with --header-row."
         )
     return tuple(names), tuple(unnamed)
 
@@ -459,7 +459,7 @@ def first_ragged_line(source: bytes | Path, layout: Layout) -> str | None:
     with _opened(source, layout.encoding) as stream:
         for _ in range(layout.lines_above):
             stream.readline()
-        rows = csv.reader(stream, delimiter=layout.separator)
+        rows = csv.reader(stream, delimiter=layout.separator, skipinitialspace=True)
         for row in rows:
             if any(cell.strip() for cell in row) and len(row) < len(layout.names):
                 line = layout.lines_above + rows.line_num
@@ -540,6 +540,31 @@ def looks_numeric(cell: str) -> bool:
 
 def _is_plain_number(cell: str) -> bool:
     return any(pattern.fullmatch(cell) for pattern in (*_NUMBER.values(), _INFINITY))
+
+
+def without_thousands(texts: Sequence[str], decimal: str) -> list[str] | None:
+    """Return the numbers of a column without the marks between their thousands.
+
+    None unless it is certain that the mark which is not the decimal one stands there: it is always
+    followed by three digits, and some number has it twice, or the decimal mark after it.
+
+    Examples
+    --------
+    >>> without_thousands(["16,004.81", "950.2", "1,234"], ".")
+    ['16004.81', '950.2', '1234']
+    >>> without_thousands(["1.234.567"], ",")
+    ['1234567']
+    >>> without_thousands(["1,234", "999"], "."), without_thousands(["16,4.81"], ".")
+    (None, None)
+    """
+    other = "," if decimal == "." else "."
+    marked = [text for text in texts if other in text]
+    pattern = re.compile(rf"[+-]?[1-9]\d{{0,2}}(?:[{other}]\d{{3}})+(?:[{decimal}]\d*)?")
+    if not marked or not all(map(pattern.fullmatch, marked)):
+        return None
+    if not any(text.count(other) > 1 or decimal in text for text in marked):
+        return None
+    return [text.replace(other, "") for text in texts]
 
 
 def other_mark(value: str, decimal: str) -> str:
@@ -624,7 +649,7 @@ def _fit(reading: _Reading) -> tuple[float, float, int]:
 
 
 def _reading(text: str, separator: str, given: bool) -> _Reading | None:
-    reader = csv.reader(io.StringIO(text, newline=None), delimiter=separator)
+    reader = csv.reader(io.StringIO(text, newline=None), delimiter=separator, skipinitialspace=True)
     rows, lines = [], []
     try:
         for row in reader:

@@ -96,6 +96,6 @@ def _rank(n: int, level: float) -> int:
         needed = math.ceil(round(level / (1.0 - level), 9))
         raise NotAvailableError(
             f"Intervals from left-out residuals at level {level:g} need at least {needed} rows; "
-            f"there are {n}. Use method='normal' or a lower level."
+            f"there are {n}. Use a lower level, or the intervals 'normal'."
         )
     return rank

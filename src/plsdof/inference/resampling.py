@@ -432,9 +432,9 @@ def _coef_without(fold: Fold, X: Array, y: Array, weights: Array | None, fit: An
 
 def residual_bootstrap(
     path: PathLike,
+    y: Any = None,
     m: int | None = None,
     *,
-    y: Any = None,
     n_draws: int = 500,
     noise: Noise = None,
     random_state: int | None = 0,
@@ -449,10 +449,10 @@ def residual_bootstrap(
     Parameters
     ----------
     path : Path
-    m : int
-        Row of the path.
     y : (n,) array, optional
         The response it was fitted to; by default the one that the path has kept.
+    m : int
+        Row of the path.
     n_draws : int
         Number of resampled responses, at least 2.
     noise : {"jacobian", "dof", "naive"} or float, optional
@@ -476,7 +476,7 @@ def residual_bootstrap(
     >>> from plsdof.datasets import load_ozone
     >>> X, y = load_ozone(return_X_y=True)
     >>> path = pls_path(X, y)
-    >>> residual_bootstrap(path, 2, n_draws=200).std_error[:3].round(2)
+    >>> residual_bootstrap(path, y, 2, n_draws=200).std_error[:3].round(2)
     array([0.05, 0.02, 0.15])
     >>> path.coef_std_error(2)[:3].round(2)  # analytic, at once
     array([0.06, 0.02, 0.15])

@@ -4,7 +4,6 @@ Colours are those of Okabe & Ito (2008), which people with any kind of colour vi
 apart; because some of them are equally dark, lines also differ in dash and marker.
 """
 
-import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from plsdof._core.criteria import Selection, criterion_label, is_squared
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.path import Path, as_model
 from plsdof.errors import InvalidInputError, MissingExtraError
-from plsdof.files.columns import header_number
+from plsdof.files.columns import header_number, header_unit
 from plsdof.selection.cross_validation import CrossValidation
 
 if TYPE_CHECKING:
@@ -41,7 +40,6 @@ _AXIS_TITLES = {
     "ppm": "chemical shift (ppm)",
     "eV": "energy (eV)",
 }
-_NUMBER = re.compile(r"X?[+-]?\d+(?:[.,]\d+)?(?:[eE][+-]?\d+)?\s*")
 # Characters that turn the direction of the text around them: they hide what a name says.
 _OVERRIDES = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
@@ -126,7 +124,7 @@ def _numbers(names: Sequence[str]) -> tuple[Array, str] | None:
     values = np.array([number for number in found if number is not None])
     if len(values) < max(2, len(names)) or not np.all(np.isfinite(values)):
         return None
-    units = {_NUMBER.sub("", name.strip(), count=1) for name in names}
+    units = set(map(header_unit, names))
     if len(units) > 1 or len(np.unique(values)) < len(values) or _only_counts(values):
         return None
     unit = units.pop()

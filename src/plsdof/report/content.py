@@ -38,7 +38,7 @@ from plsdof.plotting.rows import left_out_predictions
 from plsdof.plotting.style import is_curve, model_words, readable, spans_decades
 from plsdof.report._matrices import components, importance, spectra
 from plsdof.report._subject import MOST_ROWS, Subject, evenly_spaced, rounded, rounded_one
-from plsdof.selection.agreement import GROUPS_REMARK, agreement
+from plsdof.selection.agreement import FEWEST_DOF, GROUPS_REMARK, UNSTABLE_REMARK, agreement
 from plsdof.selection.cross_validation import CrossValidation
 
 # The numbers of the rows: fit, residual, leverage and distances from the model
@@ -264,9 +264,6 @@ def _merit(name: str, observed: Array, predicted: Array) -> dict[str, Any]:
     known = np.isfinite(predicted)
     figures = figures_of_merit(observed[known], predicted[known])
     numbers = {key: rounded_one(getattr(figures, key)) for key, _, _ in HEADINGS}
-    # A bias of rounding size is none.
-    if abs(figures.bias) < _ROUNDING * float(np.abs(observed).max()):
-        numbers["bias"] = 0
     return {"name": name, "error": RMSE_NAMES[name], "n": figures.n, **numbers}
 
 
@@ -637,6 +634,8 @@ def _notes(subject: Subject) -> list[str]:
         notes.append("The model without predictors was chosen: they do not help to predict.")
     if dof >= n and "close to n" not in said:
         notes.append(f"The chosen model has {dof:.1f} Degrees of Freedom for {n:g} observations.")
+    if dof < FEWEST_DOF:
+        notes.append(UNSTABLE_REMARK)
     if subject.average is not None and subject.component_path is not None:
         notes.append(
             "An average has no components of its own: T², Q, VIP and selectivity ratio are those "

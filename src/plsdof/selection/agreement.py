@@ -16,6 +16,13 @@ GROUPS_REMARK = (
     "as lower limits, or fit group means."
 )
 
+# Of fewer Degrees of Freedom than those of the mean.
+FEWEST_DOF = 1.0 - 1e-9
+UNSTABLE_REMARK = (
+    "Fewer than 1 Degree of Freedom means that small changes of the response would change the "
+    "components: the noise level is not reliable here."
+)
+
 
 def agreement(path: Path, selection: Selection, cv: CrossValidation) -> tuple[str, ...]:
     """Compare a choice with a cross-validation; one plain sentence about each contradiction.

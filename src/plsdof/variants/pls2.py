@@ -509,7 +509,7 @@ class PLS2Path:
         if by == "mallows":
             chosen = self.select(dof=dof).index
             noise = self.rss[chosen] / (n - values[chosen])
-            few = values[chosen].mean() <= criteria.TRUSTED * n
+            few = values[chosen].mean() <= criteria.RELIABLE_VARIANCE * n
             if few and np.all(noise > _EXACT * self.rss[0]):
                 total, used = (self.rss / noise).sum(axis=1), values.sum(axis=1)
                 return read_only(criteria.mallows_weights(total, used, chosen)), chosen
