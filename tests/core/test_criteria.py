@@ -175,6 +175,20 @@ def test_remarks_name_what_is_unusual():
     assert "all of them were compared" in said([9.0, 5.0, 1.0, 5.0, 9.0], 2, allowed=~allowed)
 
 
+def test_a_derivative_unlike_that_of_similar_responses_is_remarked():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 6)) @ rng.normal(size=(6, 6))
+    y = X @ rng.normal(size=6) + rng.normal(size=40)
+    steady, unsteady = pls_path(X, y).select(), pls_path(X, y > 0).select()
+    assert "very response" not in steady.message
+    # The noise variance by the derivative at this y is a thirtieth of what the residuals say.
+    path = pls_path(X, y > 0)
+    index = unsteady.index
+    residual = path.rss[index] / (40 - path.smoothed_dof()[index])
+    assert path.noise_variance()[index] < 0.05 * residual
+    assert "(-27.86 Degrees of Freedom, 5.88 on average over them)" in unsteady.remarks[-1]
+
+
 def test_clipped_dof_is_limited_as_in_r():
     X, y = make_problem(12, 30, seed=6)
     path = pls_path(X, y)

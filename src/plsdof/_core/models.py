@@ -401,6 +401,8 @@ class Models:
             rule = "left-out"
             # The scores have not decided, and do not say which models are as good.
             remarks = (self._why(instead), *self._remarks(index, scores, allowed, rule))
+        if dof == "smoothed":
+            remarks = (*remarks, *self._unsteady(index))
         words = self._words(index, criterion, rule)
         return Selection(
             index=index,
@@ -533,6 +535,20 @@ class Models:
                 labels=[self.label(i) for i in order],
                 longer=self._could_be_longer(),
             )
+        )
+
+    def _unsteady(self, index: int) -> tuple[str, ...]:
+        """Say where the derivative at this response is not like that at similar ones."""
+        n, usual = self.spectrum.n, self._dof("smoothed")[index]
+        if usual > criteria.NEAR * n:  # then no estimate is reliable, and another remark says so
+            return ()
+        if not self.noise_variance()[index] < criteria.UNSTEADY * self.rss[index] / (n - usual):
+            return ()
+        return (
+            "At this very response the fit changes with y much more than at similar ones "
+            f"({self.dof[index]:.2f} Degrees of Freedom, {usual:.2f} on average over them): do not "
+            "rely on its noise level and standard errors; take those of another model, and "
+            "intervals by jackknife+.",
         )
 
     def _could_be_longer(self) -> bool:
