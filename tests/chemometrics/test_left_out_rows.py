@@ -88,6 +88,18 @@ def test_a_row_far_from_all_others_does_not_hide_behind_its_own_limit():
     assert "far from them" in flagged.message
 
 
+def test_rows_far_from_all_others_do_not_hide_each_other():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(60, 3)) @ rng.normal(size=(3, 20)) + 0.3 * rng.normal(size=(60, 20))
+    y = X[:, 0] + 0.1 * rng.normal(size=60)
+    for row in (7, 20, 33):
+        X[row, 5:9] += [8.0, -8.0, 8.0, -8.0]
+    found = left_out_rows(pls_path(X, y, 3), 3)
+    assert found.outlying("q") == 3
+    others = np.delete(found.q, [7, 20, 33])
+    assert found.limit("q", 0.95).value < others.max() < found.q[[7, 20, 33]].min()
+
+
 @pytest.mark.parametrize("make", [pls_path, penalized_pls_path, kernel_pls_path])
 def test_one_pass_measures_with_all_numbers_of_components(make):
     X, y = make_problem(24, 6, seed=1)

@@ -1,5 +1,7 @@
 """Searches of columns: what they choose, and what they cost."""
 
+import math
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -20,19 +22,45 @@ def signal(seed, n=30, p=40):
     return X, X[:, 8:12].sum(axis=1) + 0.3 * e
 
 
-@pytest.mark.parametrize("search", ["intervals:10", "vip"])
+@pytest.mark.parametrize("search", ["intervals:10", "vip", "forward:10", "backward:10"])
 def test_the_set_with_the_smallest_criterion_wins(search):
     X, y = signal(0)
     found = search_columns(X, y, search, criterion="bic", max_components=3)
     for mask, score in zip(found.masks, found.scores, strict=True):
         path = pls_path(X[:, mask], y, min(3, int(mask.sum())))
         chosen = path.select("bic")
-        assert score == pytest.approx(chosen.scores[chosen.index], rel=1e-9)
+        # Which one of so many sets costs Degrees of Freedom, too.
+        sets = 5 if search == "vip" else math.comb(10, int(mask.sum()) // 4)
+        spent = 0.0 if mask.all() else np.log(sets)
+        expected = path.criterion("bic", chosen.dof, spent=spent)[chosen.index]
+        assert score == pytest.approx(expected, rel=1e-9)
     assert found.chosen == np.argmin(found.scores)
     assert found.masks[0].all()
     if search == "intervals:10":
         assert found.masks[1:].sum(axis=0).tolist() == [1] * 40
         assert found.labels[found.chosen] == "columns 9 to 12"
+
+
+def test_intervals_are_added_and_left_out_as_long_as_that_helps():
+    X, e = noise(5, n=60)
+    y = X[:, 8:12].sum(axis=1) + X[:, 24:28].sum(axis=1) + 0.3 * e
+    found = search_columns(X, y, "forward:10", max_components=3)
+    assert found.labels[found.chosen] == "columns 9 to 12, 25 to 28"
+    # Ten with one interval, nine with two, eight with three of which none is better.
+    assert found.masks.sum(axis=1).tolist() == [40, *[4] * 10, *[8] * 9, *[12] * 8]
+    assert found.scores[11:20].min() < found.scores[1:11].min()
+    assert found.scores[20:].min() > found.scores[found.chosen]
+    back = search_columns(X, y, "backward:10", max_components=3)
+    sizes = back.masks.sum(axis=1)
+    assert sizes.tolist() == sorted(sizes, reverse=True)
+    assert back.support[8:12].all()
+    assert back.support[24:28].all()
+    assert back.scores[back.chosen] < back.scores[0]
+
+
+def test_without_anything_to_find_intervals_are_not_collected():
+    sizes = [search_columns(*noise(seed), "forward:10").support.sum() for seed in range(5)]
+    assert np.median(sizes) in (4, 40)
 
 
 def test_important_variables_are_those_of_the_whole_model():
@@ -91,7 +119,7 @@ def test_cross_validation_repeats_the_search():
     assert np.mean(honest) < 0
 
 
-@pytest.mark.parametrize("search", ["interval", "intervals:1", "intervals:x", "vip:2", ""])
+@pytest.mark.parametrize("search", ["interval", "intervals:1", "forward:x", "vip:2", ""])
 def test_other_searches_are_refused(search):
     with pytest.raises(InvalidInputError, match="must be intervals"):
         search_columns(*noise(0), search)

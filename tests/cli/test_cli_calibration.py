@@ -358,7 +358,8 @@ def test_several_responses_have_a_model_each(tmp_path):
 # selection of columns
 
 
-def test_a_search_of_columns_counts_its_cost(tmp_path):
+@pytest.mark.parametrize("search", ["intervals:6", "forward:6"])
+def test_a_search_of_columns_counts_its_cost(tmp_path, search):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 30))
     y = X[:, 20:25].sum(axis=1) + rng.normal(size=40)
@@ -366,20 +367,20 @@ def test_a_search_of_columns_counts_its_cost(tmp_path):
     file = tmp_path / "t.csv"
     pd.DataFrame(np.column_stack([y, X]), columns=names).to_csv(file, index=False)
     model = tmp_path / "m.json"
-    found = run_json("fit", file, "-r", "y", "--select", "intervals:6", "--cv", 5, "--model", model)
-    search = found["search"]
-    assert search["chosen"] == "columns 21 to 25"
-    assert search["columns"] == list(map(str, range(1020, 1025)))
-    searched = chemometrics.SelectedPLSRegressor("intervals:6", max_components=10)
+    found = run_json("fit", file, "-r", "y", "--select", search, "--cv", 5, "--model", model)
+    told = found["search"]
+    assert told["chosen"] == "columns 21 to 25"
+    assert told["columns"] == list(map(str, range(1020, 1025)))
+    searched = chemometrics.SelectedPLSRegressor(search, max_components=10)
     counted = plsdof.degrees_of_freedom(searched, X, y, n_draws=50)
-    assert search["dof"] == pytest.approx(counted.value, rel=1e-9)
-    assert search["dof_std_error"] == pytest.approx(counted.std_error, rel=1e-9)
+    assert told["dof"] == pytest.approx(counted.value, rel=1e-9)
+    assert told["dof_std_error"] == pytest.approx(counted.std_error, rel=1e-9)
     path = pls_path(X[:, 20:25], y)
     np.testing.assert_allclose([one["dof"] for one in found["path"]], path.dof, rtol=1e-9)
     coef = {one["name"]: one["coef"] for one in found["coefficients"]}
-    assert [name for name, value in coef.items() if value] == search["columns"]
+    assert [name for name, value in coef.items() if value] == told["columns"]
     # The cross-validation is that of the whole search, and what it costs is said.
-    fit = chemometrics.searching("intervals:6", criterion="gcv", max_components=10)
+    fit = chemometrics.searching(search, criterion="gcv", max_components=10)
     crossed = cross_validate(X, y, fit, cv=5)
     expected = figures_of_merit(y, crossed.predictions[0, 0]).rmse
     assert found["merit"]["cross-validation"]["rmse"] == pytest.approx(expected, rel=1e-9)

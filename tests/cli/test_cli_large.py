@@ -377,7 +377,6 @@ def test_a_pipe_is_not_streamed(tmp_path):
         ("--permutations", 19),
         ("--stability",),
         ("--intervals", "conformal"),
-        ("--drop-missing",),
         ("--report", "r.html", "--criterion", "average"),
         ("--sheet", "one"),
     ],
@@ -422,8 +421,48 @@ def test_a_missing_value_is_named_by_file_row_and_column(tmp_path):
     line = refused("fit", folder, "-r", "y", "--model", tmp_path / "model.json")
     assert "part-1.csv: the value in row 26 of column 'x1' is missing" in line
     assert not (tmp_path / "model.json").exists()
-    found = run_json("fit", folder, "-r", "y", "--in-memory", "--drop-missing")
-    assert found["rows_dropped"] == 1
+    assert "--drop-missing" in line
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("--cv", 5, "--exclude-rows", "3,46"),
+        ("--test-rows", "40:50", "--preprocess", "snv"),
+        ("--groups", "g", "--method", "ridge"),
+    ],
+)
+def test_rows_with_missing_values_are_dropped_from_files_as_from_memory(
+    tmp_path, monkeypatch, kind, options
+):
+    monkeypatch.setattr("plsdof.files.blocks._PARSED", 1000)
+    frame = table(60, 6)
+    frame["g"] = np.arange(60) // 4
+    for row, column in ((45, "x1"), (3, "y"), (4, "x5"), (4, "x1")):
+        frame.loc[row, column] = np.nan
+    if kind == "csv":
+        where = write_csvs(tmp_path / "folder", frame, [20])
+    else:
+        where = tmp_path / "table.parquet"
+        frame.to_parquet(where)
+    words = ("fit", where, "-r", "y", "-x", "g", "--drop-missing", *options)
+    found, known = run_json(*words, "--streamed"), run_json(*words, "--in-memory")
+    assert found["rows_dropped"] == known["rows_dropped"] == (2 if "3,46" in options else 3)
+    assert any("rows dropped because of missing values" in note for note in found["notes"])
+    same = numbers(known["path"])
+    close = {place: pytest.approx(value, rel=1e-6, abs=1e-9) for place, value in same.items()}
+    assert numbers(found["path"]) == close
+
+
+def test_infinite_values_are_not_missing(tmp_path):
+    frame = table(60, 3)
+    frame.loc[45, "x1"] = np.inf
+    frame.loc[5, "x1"] = np.nan
+    frame.to_parquet(tmp_path / "t.parquet")
+    line = refused("fit", tmp_path / "t.parquet", "-r", "y", "--streamed", "--drop-missing")
+    assert "row 46 of column 'x1' is infinite" in line
 
 
 def test_malformed_tables_give_one_line(tmp_path):

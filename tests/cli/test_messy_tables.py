@@ -548,3 +548,34 @@ def test_fewer_than_one_degree_of_freedom_is_doubted(tmp_path):
     file = write(tmp_path, text([rows()[0], *cells]))
     shown = " ".join(run("fit", file, "-r", "fat", "--components", size).stdout.split())
     assert "small changes of the response would change the components" in shown
+
+
+def test_wavelengths_in_no_order_are_put_in_order_before_derivatives(tmp_path):
+    order = np.random.default_rng(0).permutation(len(WAVES)) + 2
+    mixed = [[*row[:2], *(row[i] for i in order)] for row in rows()]
+    options = ("-r", "fat", "--preprocess", "savgol:5:2:1")
+    model = tmp_path / "m.json"
+    file = write(tmp_path, text(mixed))
+    found = run_json("fit", file, *options, "--model", model)
+    told = "The columns were put in the order of their numbers."
+    assert told in found["notes"]
+    plain = write(tmp_path, text(rows()))
+    known = run_json("fit", plain, *options)
+    assert told not in known["notes"]
+    for one, other in zip(found["path"], known["path"], strict=True):
+        assert one["dof"] == pytest.approx(other["dof"], rel=1e-9)
+    file.write_text(text(mixed))
+    by_mixed = run_json("predict", model, file)["predictions"]
+    file.write_text(text(rows()))
+    by_plain = run_json("predict", model, file)["predictions"]
+    assert by_mixed[5]["prediction"] == pytest.approx(by_plain[5]["prediction"], rel=1e-12)
+    file.write_text(text(mixed))
+    line = refused("fit", file, *options, "--streamed")
+    assert "not in the order of their numbers" in line
+    assert "--in-memory" in line
+
+
+def test_ranges_are_given_one_at_a_time(tmp_path):
+    file = write(tmp_path, text(rows()))
+    line = refused("fit", file, "-r", "fat", "-f", "1100:1106,1110:1120")
+    assert "Give one range at a time." in line

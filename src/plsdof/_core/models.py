@@ -200,7 +200,9 @@ class Models:
             return float(self.noise_variance(noise or "jacobian")[self.index(m)])
         return as_variance(noise)
 
-    def criterion(self, name: str, dof: str = "exact", noise: Noise = None) -> Array:
+    def criterion(
+        self, name: str, dof: str = "exact", noise: Noise = None, *, spent: float = 0.0
+    ) -> Array:
         """Evaluate an information criterion for every model. Shape (K,).
 
         Parameters
@@ -217,6 +219,8 @@ class Models:
             Noise variance for aic, bic and cp. None means "jacobian" with exact and "naive" with
             naive Degrees of Freedom, evaluated at each model; for cp, which needs one value for
             all models, the variance left by least squares. A float is used as given.
+        spent : float
+            Degrees of Freedom that were spent before the fit, such as on a search of columns.
 
         Examples
         --------
@@ -230,7 +234,7 @@ class Models:
         values = self._noise_for(name, dof, noise)
         fits = Fits(
             rss=self.rss,
-            dof=self._dof(dof),
+            dof=self._dof(dof) + spent,
             noise=values,
             n=self.spectrum.n,
             total=self.spectrum.total,

@@ -355,12 +355,20 @@ class Path(Models):
         n, root = self.units.n_rows, self.units.row_scale
         if self.response is None or n > _MOST_LEFT_OUT or not isinstance(self.filter, PLSFilter):
             return None
-        times = self._times_sample_gram()
-        if times is None:
-            return None
-        predicted = deleted_predictions(times, self.response, root, n_components, patience, _FOLDS)
-        errors = self.response - predicted
-        return np.asarray((errors if root is None else errors * root) ** 2)
+        asked = n_components, patience
+        if asked not in self._left_out:
+            times = self._times_sample_gram()
+            if times is None:
+                return None
+            predicted = deleted_predictions(times, self.response, root, *asked, _FOLDS)
+            errors = self.response - predicted
+            self._left_out[asked] = (errors if root is None else errors * root) ** 2
+        return self._left_out[asked]
+
+    @cached_property
+    def _left_out(self) -> dict[tuple[int, int], Array]:
+        """What `_left_out_squares` has found, by its arguments: a choice is made more than once."""
+        return {}
 
     def _times_sample_gram(self) -> Map | None:
         """Return v -> XX'v for (n_rows, k) arrays, without a decomposition that is not there yet.

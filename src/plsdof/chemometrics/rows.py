@@ -86,8 +86,8 @@ class LeftOutRows:
     def outlying(self, name: str) -> int:
         """Return how many rows are far from all others: they would hide behind their own limit.
 
-        From the largest value down, at most a tenth of the rows, as long as a value is more than
-        twice the limit that the smaller ones give at level 0.999.
+        The largest values, at most a tenth of them, if each is more than twice the limit that all
+        smaller ones give at level 0.999. Several such rows do not hide each other.
         """
         return len(self._values(name)) - len(self._ordinary(name))
 
@@ -107,16 +107,16 @@ class LeftOutRows:
     def _ordinary(self, name: str) -> Integers:
         """Return the rows whose values are not far from all smaller ones, smallest first."""
         values = self._values(name)
-        order, least = np.argsort(values, kind="stable"), 0.9 * len(values)
-        while len(order) > max(least, 3):
-            rest = order[:-1]
+        order, least = np.argsort(values, kind="stable"), int(max(0.9 * len(values), 3))
+        kept = len(order)
+        for size in range(kept - 1, least - 1, -1):
+            rest = order[:size]
             mean, variance = _moments(values[rest], self.weights[rest])
             if not variance > (_EPS * mean) ** 2:
                 break
-            if values[order[-1]] <= _FAR * _scaled_chi_square(mean, variance, _FAR_LEVEL):
-                break
-            order = rest
-        return order
+            if values[order[size]] > _FAR * _scaled_chi_square(mean, variance, _FAR_LEVEL):
+                kept = size
+        return order[:kept]
 
 
 def _moments(values: Array, weights: Array) -> tuple[float, float]:

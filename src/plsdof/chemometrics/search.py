@@ -1,8 +1,10 @@
 """Selection of variables that counts its cost: intervals of wavelengths, thresholds of VIP.
 
 A search fits PLS to several sets of columns and keeps the set that a criterion likes best. The
-Degrees of Freedom of the winning fit take its columns as given, so they leave out the search, and
-so does a cross-validation of the winner. What the search costs, two things tell:
+best of N sets fits the noise better than a single one, so the criterion counts log N Degrees of
+Freedom more for it; without that price, intervals are added to a good model until it is a bad one.
+The Degrees of Freedom of the winning fit take its columns as given, so they leave out the search,
+and so does a cross-validation of the winner. What the search costs, two things tell:
 
 * `plsdof.degrees_of_freedom` of a `SelectedPLSRegressor`, by Monte Carlo: the search is done again
   on perturbed responses;
@@ -10,12 +12,13 @@ so does a cross-validation of the winner. What the search costs, two things tell
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import gammaln
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -75,10 +78,12 @@ def parse_search(text: str) -> tuple[str, int]:
     kind, _, number = str(text).partition(":")
     if kind == "vip" and not number:
         return kind, 0
-    if kind == "intervals" and (not number or (number.isdecimal() and 2 <= int(number) < 10_000)):
+    known = not number or (number.isdecimal() and 2 <= int(number) < 10_000)
+    if kind in _STRATEGIES and known:
         return kind, int(number or DEFAULT_INTERVALS)
     raise InvalidInputError(
-        f"a search must be intervals, intervals:K with K >= 2, or vip; got {text!r:.60}."
+        "a search must be intervals:K, forward:K or backward:K with K >= 2 intervals, or vip; got "
+        f"{text!r:.60}."
     )
 
 
@@ -100,8 +105,10 @@ def search_columns(
     y : (n,) array
     search : str
         "intervals:K": all columns, and each of K neighbouring intervals of about the same number
-        of columns (iPLS). "vip": all columns, and those whose variable importance in the model of
-        all columns is at least 0.5, 0.75, 1, 1.25 or 1.5.
+        of columns (iPLS). "forward:K": intervals are added one after the other, each time the one
+        that lowers the criterion most, as long as one does; "backward:K": they are left out of all
+        columns in the same way. "vip": all columns, and those whose variable importance in the
+        model of all columns is at least 0.5, 0.75, 1, 1.25 or 1.5.
     criterion : str
         Chooses the number of components in each set, and the set.
     max_components : int
@@ -111,13 +118,23 @@ def search_columns(
 
     Notes
     -----
-    Cost: one fit for each set. ``path.dof`` of the result takes the columns as given; see the top
-    of `plsdof.chemometrics.search` for what the search itself costs.
+    A set of J intervals counts log(K choose J) Degrees of Freedom more in the criterion, one of T
+    thresholds log T: the risk inflation of the best of so many sets. PRESS does not know Degrees
+    of Freedom, and does not count them. In simulations (docs/howto/nir-calibration.md) searches
+    help where large parts of X are noise, "intervals" if one region matters and "forward" if
+    several do; with smooth spectra they are about as good as all columns.
+
+    Cost: one fit for each set: K for "intervals", at most K (K + 1) / 2 for "forward" and
+    "backward", K (J + 1) if J intervals are added or left out. ``path.dof`` of the result takes
+    the columns as given; see the top of `plsdof.chemometrics.search` for what the search costs.
 
     References
     ----------
     L. Norgaard et al. (2000), Interval partial least-squares regression (iPLS), Applied
-    Spectroscopy 54, 413-419.
+    Spectroscopy 54, 413-419. R. Leardi, L. Norgaard (2004), Sequential application of backward
+    interval partial least squares and genetic algorithms for the selection of relevant spectral
+    regions, Journal of Chemometrics 18, 486-497. D. P. Foster, E. I. George (1994), The risk
+    inflation criterion for multiple regression, Annals of Statistics 22, 1947-1975.
 
     Examples
     --------
@@ -131,68 +148,156 @@ def search_columns(
     X = as_matrix(X, min_rows=3)
     y = as_response(y, len(X))
     kind, count = parse_search(search)
-    whole = pls_path(X, y, min(max_components, len(X) - 1, X.shape[1]), scale=scale)
-    if kind == "intervals":
-        labels, masks = _intervals(X.shape[1], count)
+    trials = _Trials(X=X, y=y, criterion=criterion, max_components=max_components, scale=scale)
+    trials.fit(np.ones(X.shape[1], dtype=bool))
+    if kind == "vip":
+        found = _important(trials.path, trials.index)
+        for threshold, mask in found:
+            trials.fit(mask, np.log(len(found)), f"VIP >= {threshold:g}")
     else:
-        labels, masks = _important(whole, whole.select(criterion).index)
-    paths, scores, rows = [], [], []
-    for i, mask in enumerate(masks):
-        path = whole
-        if i:
-            most = min(max_components, len(X) - 1, int(mask.sum()))
-            path = pls_path(X[:, mask], y, most, scale=scale)
-        index, score = _best(path, criterion)
-        paths.append(path)
-        scores.append(score)
-        rows.append(index)
-    if np.isnan(scores).all():
-        raise NotAvailableError(
-            f"{criterion!r} is not defined for any set of columns; choose another criterion."
+        _STRATEGIES[kind](trials, _intervals(X.shape[1], count))
+    return trials.best()
+
+
+@dataclass(kw_only=True, eq=False)
+class _Trials:
+    """Sets of columns that were tried so far, with their scores, and the best fit."""
+
+    X: Array
+    y: Array
+    criterion: str
+    max_components: int
+    scale: bool
+    labels: list[str] = field(default_factory=list)
+    masks: list[Mask] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
+    path: PLSPath = field(init=False)
+    index: int = 0
+
+    def fit(self, mask: Mask, spent: float = 0.0, label: str = "") -> float:
+        """Fit some columns; return the score of the best model, inf where it is not defined.
+
+        ``spent`` are the Degrees of Freedom of the choice of these columns.
+        """
+        most = min(self.max_components, len(self.X) - 1, int(mask.sum()))
+        path = pls_path(self.X[:, mask], self.y, most, scale=self.scale)
+        index, score = 0, float("inf")
+        try:
+            chosen = path.select(self.criterion)
+            index = chosen.index
+            found = path.criterion(self.criterion, chosen.dof, spent=spent)[index]
+            score = float(found) if np.isfinite(found) else score
+        except NotAvailableError:
+            pass
+        if not self.scores or score < min(self.scores):
+            self.path, self.index = path, index
+        self.labels.append(label or _spelled(mask))
+        self.masks.append(mask)
+        self.scores.append(score)
+        return score
+
+    def best(self) -> Search:
+        """Return the set with the smallest score among all that were tried."""
+        if np.isinf(self.scores).all():
+            raise NotAvailableError(
+                f"{self.criterion!r} is not defined for any set of columns; choose another "
+                "criterion."
+            )
+        scores = np.array(self.scores)
+        return Search(
+            labels=tuple(self.labels),
+            masks=np.array(self.masks),
+            scores=read_only(np.where(np.isinf(scores), np.nan, scores)),
+            chosen=int(np.argmin(scores)),
+            path=self.path,
+            index=self.index,
         )
-    chosen = int(np.nanargmin(scores))
-    return Search(
-        labels=labels,
-        masks=masks,
-        scores=read_only(np.array(scores)),
-        chosen=chosen,
-        path=paths[chosen],
-        index=rows[chosen],
-    )
 
 
-def _best(path: PLSPath, criterion: str) -> tuple[int, float]:
-    try:
-        chosen = path.select(criterion)
-    except NotAvailableError:
-        return 0, float("nan")
-    return chosen.index, float(chosen.scores[chosen.index])
+def _spent(count: int, of: int) -> float:
+    """Return log(of choose count), the price of one set of intervals among all of this size.
+
+    Chosen among N sets that are no better than each other, the best one fits the noise as well as
+    about log N more Degrees of Freedom would: the largest of N chi-squares is near 2 log N.
+    """
+    return float(gammaln(of + 1) - gammaln(count + 1) - gammaln(of - count + 1))
 
 
-def _intervals(p: int, count: int) -> tuple[tuple[str, ...], Mask]:
+def _one_by_one(trials: _Trials, parts: Mask) -> None:
+    for part in parts:
+        trials.fit(part, _spent(1, len(parts)))
+
+
+def _forward(trials: _Trials, parts: Mask) -> None:
+    """Add the interval that helps most, as long as one helps."""
+    _greedy(trials, parts, np.zeros(parts.shape[1], dtype=bool), float("inf"))
+
+
+def _backward(trials: _Trials, parts: Mask) -> None:
+    """Leave out the interval whose absence helps most, as long as one does."""
+    _greedy(trials, parts, trials.masks[0], trials.scores[0])
+
+
+def _greedy(trials: _Trials, parts: Mask, now: Mask, score: float) -> None:
+    """Change one interval at a time, as long as that lowers the score."""
+    left = list(parts)
+    while left:
+        changed = [now ^ part for part in left]
+        price = _spent(len(parts) - len(left) + 1, len(parts))
+        scores = [trials.fit(mask, price) if mask.any() else float("inf") for mask in changed]
+        best = int(np.argmin(scores))
+        if not scores[best] < score:
+            return
+        now, score = changed[best], scores[best]
+        del left[best]
+
+
+_STRATEGIES: dict[str, Callable[[_Trials, Mask], None]] = {
+    "intervals": _one_by_one,
+    "forward": _forward,
+    "backward": _backward,
+}
+
+
+def _intervals(p: int, count: int) -> Mask:
+    """Return neighbouring intervals of about the same number of columns. Shape (count, p)."""
     if count > p:
         raise InvalidInputError(
             f"{count} intervals need at least {count} columns; there are {p}. Ask for fewer."
         )
     edges = np.linspace(0, p, count + 1).round().astype(int)
-    masks = np.zeros((count + 1, p), dtype=bool)
-    masks[0] = True
-    labels = ["all columns"]
-    for i, (start, stop) in enumerate(pairwise(edges.tolist()), start=1):
+    masks = np.zeros((count, p), dtype=bool)
+    for i, (start, stop) in enumerate(pairwise(edges.tolist())):
         masks[i, start:stop] = True
-        labels.append(f"columns {start + 1} to {stop}")
-    return tuple(labels), masks
+    return masks
 
 
-def _important(path: PLSPath, index: int) -> tuple[tuple[str, ...], Mask]:
+def _spelled(mask: Mask) -> str:
+    """Return a set of columns in words.
+
+    Examples
+    --------
+    >>> _spelled(np.array([True, True, False, True])), _spelled(np.array([True, True]))
+    ('columns 1 to 2, 4 to 4', 'all columns')
+    """
+    if mask.all():
+        return "all columns"
+    edges = np.flatnonzero(np.diff(mask, prepend=False, append=False)).tolist()
+    return "columns " + ", ".join(
+        f"{start + 1} to {stop}" for start, stop in zip(edges[::2], edges[1::2], strict=True)
+    )
+
+
+def _important(path: PLSPath, index: int) -> list[tuple[float, Mask]]:
+    """Return the sets of columns above the thresholds of variable importance, each once."""
     values = vip(path, max(1, index)) if len(path.dof) > 1 else np.zeros(path.coef.shape[1])
-    labels, masks = ["all columns"], [np.ones(len(values), dtype=bool)]
+    found: list[tuple[float, Mask]] = []
     for threshold in VIP_THRESHOLDS:
         mask = values >= threshold
-        if mask.any() and not np.array_equal(mask, masks[-1]):
-            labels.append(f"VIP >= {threshold:g}")
-            masks.append(mask)
-    return tuple(labels), np.array(masks)
+        known = found[-1][1] if found else np.ones(len(values), dtype=bool)
+        if mask.any() and not np.array_equal(mask, known):
+            found.append((threshold, mask))
+    return found
 
 
 class SelectedPLSRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -216,8 +321,9 @@ class SelectedPLSRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Examples
     --------
     >>> from plsdof import degrees_of_freedom
-    >>> rng = np.random.default_rng(0)
-    >>> X, y = rng.normal(size=(40, 60)), rng.normal(size=40)  # nothing to find
+    >>> rng = np.random.default_rng(1)
+    >>> X = rng.normal(size=(40, 60))
+    >>> y = X[:, 20:25].sum(axis=1) + 2 * rng.normal(size=40)
     >>> model = SelectedPLSRegressor("intervals:12", max_components=2).fit(X, y)
     >>> fixed = model.search_.path.dof[model.n_components_]
     >>> whole = degrees_of_freedom(model, X, y, n_draws=20)
@@ -289,13 +395,14 @@ def searching(search: str = "intervals", **options: Any) -> Callable[..., Search
     Examples
     --------
     >>> from plsdof import cross_validate
-    >>> rng = np.random.default_rng(2)
-    >>> X, y = rng.normal(size=(40, 60)), rng.normal(size=40)  # nothing to find
+    >>> rng = np.random.default_rng(3)
+    >>> X = rng.normal(size=(40, 60))
+    >>> y = X[:, 20:25].sum(axis=1) + 2 * rng.normal(size=40)
     >>> found = search_columns(X, y, "intervals:12", max_components=2)
     >>> fooled = cross_validate(X[:, found.support], y, max_components=2)
     >>> honest = cross_validate(X, y, searching("intervals:12", max_components=2))
     >>> fooled.q2.max().round(2), honest.q2[0].round(2)
-    (np.float64(-0.01), np.float64(-0.36))
+    (np.float64(0.6), np.float64(0.55))
     """
     parse_search(search)
 

@@ -38,6 +38,7 @@ from plsdof.files.columns import (
     choose_columns,
     find_column,
     header_number,
+    in_order,
     shortened,
     suggestion,
     wavelengths,
@@ -322,7 +323,7 @@ def _problem(
     rows, kept = _complete_rows(table, target, names, label, wanted, drop_missing=drop_missing)
     dropped = int(wanted.sum() - kept.sum())
     if dropped:
-        notes = (*notes, f"{dropped} of {wanted.sum()} rows dropped because of missing values.")
+        notes = (*notes, _dropped(dropped, int(wanted.sum())))
     notes += suspects(table, rows.X.to_numpy(), rows.y, names, target, kept)
     known = None if groups is None else _groups(table, groups, kept)
     if known is None:
@@ -355,6 +356,10 @@ def _problem(
         dropped=dropped,
         notes=notes,
     )
+
+
+def _dropped(count: int, wanted: int) -> str:
+    return f"{count} of {wanted} rows dropped because of missing values."
 
 
 def _complete_rows(
@@ -563,6 +568,9 @@ def _predictors(
         notes += others
     if not names:
         raise InvalidInputError("no predictor is left; choose others with --features.")
+    if names != in_order(names):
+        names = in_order(names)
+        notes += ("The columns were put in the order of their numbers.",)
     units = {name: table.unit(name) for name in (response, *names)}
     written = [f"{shortened(name)} ({unit})" for name, unit in units.items() if unit]
     if written:
@@ -726,6 +734,8 @@ class Asked:
     held : Held
         Rows to test on.
     groups, exclude_rows : str or None
+    drop_missing : bool
+        Leave out rows with missing values.
     folds : bool
         Cross-validation.
     sample : bool
@@ -736,6 +746,7 @@ class Asked:
     held: Held = Held()
     groups: str | None = None
     exclude_rows: str | None = None
+    drop_missing: bool = False
     folds: bool = False
     sample: bool = False
 
@@ -754,7 +765,8 @@ class Asked:
     @property
     def before(self) -> bool:
         """Whether something about all rows has to be known before they are fitted."""
-        return bool(self.columns) or bool(self.held) or self.exclude_rows is not None
+        chosen = self.exclude_rows is not None or self.drop_missing
+        return bool(self.columns) or bool(self.held) or chosen
 
 
 def read_streamed(
@@ -771,8 +783,8 @@ def read_streamed(
     """Read a file, or the files of a folder, in bounded memory.
 
     The columns ``label`` and ``asked.groups`` are not predictors. One pass, and one more each for
-    what rows are to be chosen by (of a few columns), for steps that learn from rows, and for rows
-    that are kept in memory.
+    what rows are to be chosen by (of a few columns), for missing values, for steps that learn
+    from rows, and for rows that are kept in memory.
     """
     asked = asked or Asked()
     require_apart(response, features, {"--id": label, "--groups": asked.groups})
@@ -782,6 +794,11 @@ def read_streamed(
         axis = 0 if asked.by_rows else None
         blocks, others = _opened(file, response, features, [*exclude, *apart], axis)
         blocks.progress = progress
+        if asked.steps != "none" and blocks.names != in_order(blocks.names):
+            raise InvalidInputError(
+                "the columns are not in the order of their numbers, as --preprocess needs them; "
+                "put them in order, or add --in-memory."
+            )
         chosen = _choose_rows_of(file, blocks, label, asked)
         rows = RowBlocks(blocks, chosen.fit) if blocks.axis == 0 else blocks
         with warnings.catch_warnings(record=True) as caught:
@@ -801,8 +818,11 @@ def read_streamed(
     left_out = [shortened(name) for name in blocks.left_out]
     notes = [f"Left out, not numeric or without a name: {listed(left_out)}."] if left_out else []
     notes += [*others, *chosen.notes]
+    notes += same_sample(y, response) if asked.groups is None else ()
     if asked.held.file is not None:
-        test = _test_table(asked.held.file, response, blocks.names, Reading(), drop_missing=False)
+        test = _test_table(
+            asked.held.file, response, blocks.names, Reading(), drop_missing=asked.drop_missing
+        )
         notes.append(_tested_on(test, asked.held.file))
     return StreamedProblem(
         gram=gram,
@@ -818,7 +838,7 @@ def read_streamed(
         response=response,
         source=os.fspath(file),
         described=f"blocks of {plural(blocks.step, unit)}",
-        dropped=0,
+        dropped=chosen.dropped,
         notes=(*notes, *dict.fromkeys(str(one.message) for one in caught)),
     )
 
@@ -831,6 +851,7 @@ class _ChosenRows:
     test: Mask | None = None
     labels: Labels | None = None
     groups: Labels | None = None
+    dropped: int = 0
     notes: tuple[str, ...] = ()
 
 
@@ -845,6 +866,14 @@ def _choose_rows_of(file: Path, blocks: FileBlocks, label: str | None, asked: As
     if asked.exclude_rows is not None:
         fit = ~choose_rows(table, asked.exclude_rows, "--exclude-rows")
         notes.append(f"Left out as asked for: {plural(int((~fit).sum()), 'row')}.")
+    wanted = int(fit.sum())
+    if asked.drop_missing:
+        fit = fit & blocks.complete_rows()
+    dropped = wanted - int(fit.sum())
+    if dropped:
+        notes.append(_dropped(dropped, wanted))
+        if wanted - dropped < 2:
+            raise InvalidInputError("too few rows are left; leave out columns with --exclude.")
     groups = None if asked.groups is None else _groups(table, asked.groups, fit)
     test = None
     if asked.held and asked.held.file is None:
@@ -855,7 +884,9 @@ def _choose_rows_of(file: Path, blocks: FileBlocks, label: str | None, asked: As
         fit, groups = fit & ~test, None if groups is None else groups[~which]
         notes.append(note)
     labels = None if label is None else labels_of(table, find_column(label, table.names))
-    return _ChosenRows(fit=fit, test=test, labels=labels, groups=groups, notes=tuple(notes))
+    return _ChosenRows(
+        fit=fit, test=test, labels=labels, groups=groups, dropped=dropped, notes=tuple(notes)
+    )
 
 
 def _learned(steps: str, rows: Blocks) -> "Preprocessor | None":

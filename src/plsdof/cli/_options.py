@@ -317,8 +317,9 @@ Select = Annotated[
     str | None,
     typer.Option(
         metavar="SEARCH",
-        help="Select columns first: intervals:K (iPLS, the best of K intervals or all) or vip "
-        "(thresholds of variable importance). What the search costs is counted.",
+        help="Select columns first: intervals:K (iPLS, the best of K intervals or all), forward:K "
+        "or backward:K (intervals are added or left out one by one), or vip (thresholds of "
+        "variable importance). What the search costs is counted.",
         show_default=False,
         rich_help_panel=_MODEL,
     ),

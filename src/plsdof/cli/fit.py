@@ -141,15 +141,14 @@ def fit(
         how = {name: value for name, value in vars(reading).items() if value}
         # The leverage of a row in an average depends on the responses of all rows.
         drawn = plan.criterion == "average" and (report is not None or plot is not None)
-        _refuse_streamed(
-            file, plan, {"drop_missing": drop_missing, "report of an average": drawn, **how}
-        )
+        _refuse_streamed(file, plan, {"report of an average": drawn, **how})
         shown = not quiet and sys.stderr.isatty()
         asked = Asked(
             steps=plan.preprocess,
             held=held,
             groups=groups,
             exclude_rows=exclude_rows,
+            drop_missing=drop_missing,
             folds=plan.folds is not None,
             sample=report is not None or plot is not None,
         )

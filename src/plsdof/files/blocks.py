@@ -1,5 +1,6 @@
 """Tables in CSV and Parquet files, or folders of them, that are read block by block."""
 
+import operator
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -10,19 +11,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from plsdof._core.inputs import Array, as_weights
 from plsdof.errors import InvalidInputError, MissingExtraError
 from plsdof.files.columns import choose_columns, find_column, shortened
 from plsdof.files.tables import (
     PARQUET,
-    REFUSED,
     ZIP,
     Table,
     all_files_belong,
     files_in,
     parquet_table,
     require_same_columns,
+    require_table,
     shortened_path,
     stacked,
     table_of,
@@ -45,7 +47,8 @@ from plsdof.large.blocks import MEMORY, Block, Part, ahead, as_axis, block_lengt
 class Piece:
     """Some rows of a file, the first of which is number ``row``; ``known`` to be finite or not.
 
-    ``columns`` holds (rows,) arrays, one for each name, or is an array (columns, rows).
+    ``columns`` holds (rows,) arrays, one for each name, or is an array (columns, rows). Missing
+    values are refused unless there may be ``gaps``.
     """
 
     columns: Sequence[Array] | Array
@@ -53,6 +56,7 @@ class Piece:
     names: Sequence[str]
     row: int
     known: bool
+    gaps: bool = False
 
     def __len__(self) -> int:
         return len(self.columns[0])
@@ -73,14 +77,16 @@ class Piece:
             self._refuse(out, start)
 
     def _refuse(self, out: Array, start: int) -> None:
-        bad = ~np.isfinite(out)
+        bad = np.isinf(out) if self.gaps else ~np.isfinite(out)
+        if not bad.any():
+            return
         row = int(np.flatnonzero(bad.any(axis=0))[0])
         column = int(np.flatnonzero(bad[:, row])[0])
         what = "missing" if np.isnan(out[column, row]) else "infinite"
         raise InvalidInputError(
             f"{short(self.path)}: the value in row {self.row + start + row + 1} of column "
-            f"{shortened(self.names[column])} is {what}; remove such rows, fill the values in, or "
-            "leave the column out."
+            f"{shortened(self.names[column])} is {what}; remove such rows (--drop-missing), fill "
+            "the values in, or leave the column out."
         )
 
 
@@ -330,9 +336,7 @@ def _open_source(path: Path) -> Text | Parquet:
     """Find out what kind of table a file is."""
     try:
         head = _head(path)
-        for start, what in REFUSED.items():
-            if head.startswith(start):
-                raise InvalidInputError(f"the file is {what}")
+        require_table(head)
         if head.startswith(ZIP):
             raise InvalidInputError(
                 "an Excel file or zip archive cannot be read piece by piece; save the table as "
@@ -509,7 +513,16 @@ class FileBlocks:
             axis, self.n_columns if self.n_rows is None else self.n_rows, len(names)
         )
         self.step = block_length(self.n_rows or 1 if self.axis else self.n_columns, memory)
-        self._read_before = False
+        self._read_before = self._gaps = False
+
+    def complete_rows(self) -> npt.NDArray[np.bool_]:
+        """Return which rows have all values, by one pass over blocks of rows. Shape (n_rows,).
+
+        From now on blocks have nan where a value is missing.
+        """
+        self._gaps = True
+        found: list[npt.NDArray[np.bool_]] = self.reduce(_complete, operator.add, "Missing values")
+        return np.concatenate(found)
 
     def reduce(
         self,
@@ -590,10 +603,19 @@ class FileBlocks:
             row = 0
             for columns in source.batches(names):
                 piece = Piece(
-                    columns=columns, path=source.path, names=names, row=row, known=self._read_before
+                    columns=columns,
+                    path=source.path,
+                    names=names,
+                    row=row,
+                    known=self._read_before,
+                    gaps=self._gaps,
                 )
                 yield piece
                 row += len(piece)
+
+
+def _complete(block: Block) -> list[npt.NDArray[np.bool_]]:
+    return [~(np.isnan(block.X).any(axis=1) | np.isnan(block.y))]
 
 
 def _block(X: Array, ends: Array, first: int) -> Block:

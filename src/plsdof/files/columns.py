@@ -70,6 +70,21 @@ def wavelengths(names: Sequence[str]) -> Array | None:
     return read_only(known) if np.all(steps > 0) or np.all(steps < 0) else None
 
 
+def in_order(names: Sequence[str]) -> tuple[str, ...]:
+    """Return names in the order of their numbers, if all are different numbers in no order.
+
+    Examples
+    --------
+    >>> in_order(["900", "904", "902"]), in_order(["904", "902", "900"]), in_order(["b", "a"])
+    (('900', '902', '904'), ('904', '902', '900'), ('b', 'a'))
+    """
+    numbers = _numbers(names)
+    is_axis = len(numbers) == len(names) == len(set(numbers.values()))
+    if not is_axis or wavelengths(names) is not None:
+        return tuple(names)
+    return tuple(sorted(names, key=numbers.__getitem__))
+
+
 def find_column(name: str, names: Sequence[str], what: str = "column") -> str:
     """Return the name if it is one of the columns; otherwise suggest the ones it may mean."""
     if name in names:
@@ -190,9 +205,10 @@ def _in_range(choice: str, names: Sequence[str]) -> list[str]:
         return _between(min(low, high), max(low, high), names)
     for end in (first, last):
         if end and end not in names:
+            several = " Give one range at a time." if "," in choice else ""
             raise InvalidInputError(
                 f"no column {shortened(end)} for the range {shortened(choice)}"
-                f"{suggestion(end, names)}"
+                f"{suggestion(end, names)}{several}"
             )
     start = names.index(first) if first else 0
     stop = names.index(last) if last else len(names) - 1

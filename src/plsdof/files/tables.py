@@ -428,14 +428,17 @@ def _content(path: Path) -> bytes:
         raise InvalidInputError(f"{str(path)!r} is not the name of a file.") from error
 
 
+def require_table(content: bytes) -> None:
+    """Refuse files that are known not to be tables, by how they begin."""
+    text = content[:_BLANKS_ABOVE].removeprefix(codecs.BOM_UTF8).lstrip().lower()
+    for start, known in ((content, REFUSED), (text, REFUSED_TEXT)):
+        for mark, what in known.items():
+            if start.startswith(mark):
+                raise InvalidInputError(f"the file is {what}")
+
+
 def _parsed(content: bytes, source: str, how: _How) -> Table:
-    for start, what in REFUSED.items():
-        if content.startswith(start):
-            raise InvalidInputError(f"the file is {what}")
-    start = content[:_BLANKS_ABOVE].removeprefix(codecs.BOM_UTF8).lstrip().lower()
-    for mark, what in REFUSED_TEXT.items():
-        if start.startswith(mark):
-            raise InvalidInputError(f"the file is {what}")
+    require_table(content)
     if content.startswith(ZIP):
         return _from_excel(content, source, how)
     if how.sheet is not None:

@@ -577,7 +577,9 @@ def _choice(selection: Selection) -> str:
     words = rule_in_words(selection.rule, criterion_label(selection.criterion))
     if selection.criterion.startswith("cv-") and selection.criterion != "cv-error":
         words = f"{words.replace('smallest', 'largest')} correlation"
-    return f"{words} {_DOF_WORDS.get(selection.dof, '')}".rstrip()
+    # Where rows left out decided, Degrees of Freedom did not.
+    cost = "" if selection.rule == "left-out" else _DOF_WORDS.get(selection.dof, "")
+    return f"{words} {cost}".rstrip()
 
 
 def _features(subject: Subject) -> dict[str, Any]:

@@ -48,6 +48,9 @@ Result = TypeVar("Result")
 _EPS = float(np.finfo(np.float64).eps)
 # Numbers held at once by the training rows of a batch of folds, and by the recursion: 16 MB.
 _AT_ONCE = 2_000_000
+# With more rows and columns single fits of X are faster, which need no singular vectors; with more
+# than half of it they are where the Gram matrix has too few digits.
+_ALONE = 200
 # The largest change over the copies, times the safety factor, estimates an error.
 _COPIES = 2
 _SAFETY = 12.0
@@ -370,6 +373,8 @@ def rows_of(path: Path, components: int | None = None) -> Rows | None:
     plain = fit.func is pls_path
     if plain and fit.keywords.get("solver", "auto") != "auto":
         return None
+    if plain and min(path.units.n_rows, len(path.units.x_mean)) > _ALONE:
+        return None
     if plain and fit.keywords.get("scale", True):
         X = path.training_rows()
         return Rows(
@@ -440,7 +445,8 @@ def _batch_of_paths(rows: Rows, train: Integers) -> list[PLSPath | None]:
         return found
     with np.errstate(all="ignore"):  # what is not finite is not certain
         batch = _standardize(rows, train)
-        for route in (_by_gram,) if rows.changing else (_by_gram, _by_svd):
+        one_way = rows.changing or (rows.scale and min(batch.A.shape[1:]) > _ALONE // 2)
+        for route in (_by_gram,) if one_way else (_by_gram, _by_svd):
             left = np.flatnonzero([one is None for one in found] & batch.sound)
             if not len(left):
                 break
