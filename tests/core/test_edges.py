@@ -238,6 +238,15 @@ def test_predictors_that_do_not_vary_leave_the_mean_without_each_row():
     assert interval.upper[0] == pytest.approx(np.sort(without + spread)[-1])
 
 
+@pytest.mark.parametrize("method", ["normal", "conformal", "jackknife+"])
+def test_a_response_that_does_not_vary_is_predicted_without_doubt(method):
+    X, y = make_problem(30, 5)
+    path = pls2_path(X, np.column_stack([np.full(30, 3.0), y]))
+    interval = path.prediction_interval(2, X[:4], method=method)
+    np.testing.assert_allclose(interval[:, 0], 3.0)
+    assert np.all(interval[:, 1, 0] < interval[:, 1, 1])
+
+
 def test_a_response_that_does_not_vary_leaves_one_model_of_several_responses():
     X, y = make_problem(30, 5)
     average = pls2_path(X, np.column_stack([np.full(30, 3.0), y])).average()

@@ -12,6 +12,7 @@ from plsdof import pcr_path, pls_path, ridge_path
 from plsdof._core.work import run_each
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
 from plsdof.selection import cross_validation
+from plsdof.selection.correction import corrected_error
 from plsdof.selection.cross_validation import cross_validate, randomization_test, score_folds
 from plsdof.selection.folds import make_folds
 
@@ -337,6 +338,23 @@ def test_callable_must_predict_one_row_per_model(problem):
 
     with pytest.raises(InvalidInputError, match=r"shape \(2, 16\); got shape \(16,\)"):
         cross_validate(*problem, fit, 3)
+
+
+def test_callable_must_return_a_path(problem):
+    with pytest.raises(InvalidInputError, match=r"must return a path, .* got 3 of type int"):
+        cross_validate(*problem, lambda X, y: 3, cv=5)  # noqa: ARG005
+
+
+@pytest.mark.parametrize("method", ["pls", "pcr", "ridge"])
+def test_the_error_that_is_corrected_is_the_cross_validated_one(problem, method):
+    found, expected = corrected_error(*problem, method), cross_validate(*problem, method)
+    assert_allclose(found.cv_error, expected.mean_error, rtol=1e-9)
+    assert_allclose(found.parameters, expected.parameters)
+
+
+def test_corrected_errors_are_for_rows_that_count_alike(problem):
+    with pytest.raises(InvalidInputError, match="corrected_error does not take sample_weight"):
+        corrected_error(*problem, sample_weight=np.ones(47))
 
 
 def test_a_partial_of_pls_path_is_as_fast_as_its_name_and_other_solvers_are_refitted(monkeypatch):

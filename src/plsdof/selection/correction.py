@@ -12,6 +12,7 @@ from plsdof._core.fit import METHODS
 from plsdof._core.inputs import Array, as_choice, as_matrix, as_response, opened_table, read_only
 from plsdof._core.path import Path
 from plsdof._core.work import run_each
+from plsdof.errors import InvalidInputError
 from plsdof.selection.folds import Fold, make_folds
 
 if TYPE_CHECKING:
@@ -99,7 +100,18 @@ def corrected_error(
     X, y, _ = opened_table(X, y)
     rows = as_matrix(X, min_rows=3)
     y = as_response(y, len(rows))
-    fit = path if callable(path) else METHODS[as_choice(path, "path", tuple(METHODS))].path
+    if "sample_weight" in options:
+        raise InvalidInputError(
+            "corrected_error does not take sample_weight: its formula is for rows that count "
+            "alike. Repeat rows, and give the same group to the copies of one row."
+        )
+    fit = path
+    if not callable(fit):
+        method = METHODS[as_choice(path, "path", tuple(METHODS))]
+        fit = method.path
+        # One list of penalties for all folds: the default depends on the number of rows.
+        if method.default_size is not None and options.get(method.size) is None:
+            options[method.size] = method.default_size(len(rows))
     whole = fit(rows, y, **options)
     work = partial(_squares, X=rows, y=y, fit=partial(fit, **options))
     folds = make_folds(rows, y, cv, groups, random_state=random_state)

@@ -708,6 +708,11 @@ class Refit:
         train, test = fold.train, fold.test
         weighted = {} if self.weights is None else {"sample_weight": self.weights[train]}
         path = self.path(self.X[train], self.y[train], **weighted)
+        if not (hasattr(path, "parameters") and hasattr(path, "predict")):
+            raise InvalidInputError(
+                "A callable path must return a path, with parameters and predict; got "
+                f"{path!r:.80} of type {type(path).__name__}."
+            )
         parameters = np.asarray(path.parameters, dtype=np.float64)
         predictions = np.asarray(path.predict(self.X[test]), dtype=np.float64)
         if predictions.shape != (len(parameters), len(test)):

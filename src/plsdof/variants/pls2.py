@@ -353,7 +353,11 @@ class PLS2Path:
             residuals /= 1.0 - leverage
         mean = self._mean_variance(X - self.units.x_mean, root, noise)
         spread = np.sqrt(mean + noise / weight[:, None])
-        return np.sort(np.abs(residuals) / spread, axis=0).T
+        # A response that does not vary has neither residuals nor a spread.
+        scores = np.divide(
+            np.abs(residuals), spread, out=np.zeros_like(residuals), where=spread > 0
+        )
+        return np.sort(scores, axis=0).T
 
     def leverage(self, m: int) -> Array:
         """Return d yhat_ij / d y_ij of every row i and response j. Shape (n_rows, q).
