@@ -550,6 +550,19 @@ def test_fewer_than_one_degree_of_freedom_is_doubted(tmp_path):
     assert "small changes of the response would change the components" in shown
 
 
+def test_compare_shows_the_score_that_a_model_was_chosen_by(tmp_path):
+    # With exact Degrees of Freedom it would be 0.52 instead of 0.61.
+    response = np.random.default_rng(48).normal(size=N)
+    cells = [
+        [row[0], repr(float(y)), *row[2:]] for row, y in zip(rows()[1:], response, strict=True)
+    ]
+    file = write(tmp_path, text([rows()[0], *cells]))
+    chosen = pls_path(SPECTRA, response).select()
+    shown = run("compare", file, "-r", "fat").stdout
+    (line,) = [one for one in shown.splitlines() if one.startswith("PLS ") and "component" in one]
+    assert float(line.split()[-1]) == pytest.approx(chosen.scores[chosen.index], rel=1e-3)
+
+
 def test_wavelengths_in_no_order_are_put_in_order_before_derivatives(tmp_path):
     order = np.random.default_rng(0).permutation(len(WAVES)) + 2
     mixed = [[*row[:2], *(row[i] for i in order)] for row in rows()]
