@@ -128,6 +128,21 @@ def test_conformal_quantile_is_a_whole_rank():
         conformal_critical(scores[:18], 0.95)
 
 
+@pytest.mark.parametrize(
+    ("choose", "message"),
+    [
+        (None, "choose must be the row of a model or a function path -> row; got None"),
+        (1.5, "choose must be the row of a model or a function path -> row; got 1.5"),
+        (lambda path: "two", r"choose\(path\) must be a whole number >= 0; got 'two'"),  # noqa: ARG005
+        (lambda path: -1, r"choose\(path\) must be >= 0; got -1"),  # noqa: ARG005
+    ],
+)
+def test_a_choice_that_is_not_a_row_is_refused(choose, message):
+    path = pls_path(*make_problem(25, 4))
+    with pytest.raises(InvalidInputError, match=message):
+        leave_out(path, choose)
+
+
 def test_intervals_of_observations_only():
     path = pls_path(*make_problem(25, 3, seed=6))
     with pytest.raises(InvalidInputError, match="kind='observation'"):

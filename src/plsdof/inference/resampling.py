@@ -221,6 +221,11 @@ def leave_out(
     4.65
     """
     path = as_path(path)
+    if not (isinstance(choose, int | np.integer) or callable(choose)):
+        raise InvalidInputError(
+            f"choose must be the row of a model or a function path -> row; got {choose!r:.80} of "
+            f"type {type(choose).__name__}."
+        )
     X, y = path.training_inputs(), path.require_response()
     folds = complete_folds(X, y, cv)
     chosen = path.index(choose) if isinstance(choose, int | np.integer) else choose
@@ -262,7 +267,7 @@ def _chosen_without(
 ) -> _Without:
     if average is not None:  # all models averaged again, as a path with one model
         path = average(path)
-    index = choose if isinstance(choose, int) else choose(path)
+    index = choose if isinstance(choose, int) else as_count(choose(path), "choose(path)")
     if index >= len(path.dof):
         text = f"{index} components asked for, {len(path.dof) - 1} supported: {path.message}"
         warn_caller(text, RankExhaustedWarning)

@@ -105,6 +105,7 @@ def selection_frequency(
     ----------
     path : Path
         Weights w of its rows are read as precisions: noise of variance sigma_m^2 / w_i is added.
+        A fitted estimator stands for its path; how it has chosen is not looked at.
     criterion, dof, noise, rule
         How a model is chosen, see `Path.select`.
     m : int, optional
