@@ -269,7 +269,7 @@ def hotelling_t2(
 
     Notes
     -----
-    Nominal 5%: the cross-validated limit flagged 4.3% to 5.8% of ordinary new rows in 19 designs
+    Nominal 5%: the cross-validated limit flagged 4.3% to 7.1% of ordinary new rows in 21 designs
     with normal, log-normal and real predictors, "distribution" 0.4% to 7.2% (docs/coverage.md).
     Cost: O(n r m) time, for new rows O((n_new + r) p m), and 10 fits for the cross-validated limit.
 
@@ -342,7 +342,7 @@ def q_residuals(
 
     Notes
     -----
-    Nominal 5%: the cross-validated limit flagged 4.3% to 5.8% of ordinary new rows in 19 designs
+    Nominal 5%: the cross-validated limit flagged 4.3% to 7.1% of ordinary new rows in 21 designs
     with normal, log-normal and real predictors, "jackson-mudholkar" 3% to 41% (docs/coverage.md).
     Sample eigenvalues are too unequal for large p, and training residuals are smaller than new
     ones. In simulations with 5 latent factors (n = 50, p = 10..500, m = 3..5, nominal 5%) the
