@@ -640,7 +640,8 @@ def test_published_data_give_the_known_numbers(tmp_path, monkeypatch):
     assert values["fig1-lanczos-cookie"] < 1e-8
     krylov = next(check for check in result.checks if check.name == "fig1-krylov-cookie")
     assert krylov.value > 10
-    assert "Wrong from m = 7" in krylov.note
+    # Which processor it is decides where the last digits are lost.
+    assert re.match(r"Wrong from m = [678]:", krylov.note)
     assert "STAND-IN" not in result.index.read_text()
     assert values["fig1-above-naive-ozone"] == 0.0
 

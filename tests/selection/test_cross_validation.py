@@ -88,8 +88,9 @@ def test_ridge_errors_and_choice_equal_those_of_r(reference):
     assert_allclose(result.fold_errors.mean(axis=0), reference.ridge_cv["error"], rtol=1e-11)
     chosen = result.select()
     assert chosen.parameter == reference.ridge_cv["lambda_opt"]
-    path = fit(reference.X, reference.y).path
-    assert_allclose(path.coef[chosen.index], reference.ridge_cv["coefficients"], rtol=1e-9)
+    coef = fit(reference.X, reference.y).path.coef[chosen.index]
+    # Rounding is relative to the largest coefficient, and differs between processors.
+    assert_allclose(coef, reference.ridge_cv["coefficients"], rtol=1e-9, atol=1e-11 * max(abs(coef)))
 
 
 def test_ridge_equals_scikit_learn(problem):
