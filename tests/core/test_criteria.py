@@ -152,7 +152,7 @@ def test_constant_scores_do_not_lead_to_the_largest_model():
 
 def test_remarks_name_what_is_unusual():
     allowed = np.ones(5, dtype=bool)
-    given = {"allowed": allowed, "criterion": "gcv", "n": 50.0, "labels": list("abcde")}
+    given = {"allowed": allowed, "criterion": "gcv", "n": 50.0, "label": "abcde".__getitem__}
 
     def said(scores, chosen, dof=(1.0, 4.0, 6.0, 8.0, 9.0), **other):
         options = {**given, "longer": True, **other}

@@ -90,7 +90,9 @@ def test_ridge_errors_and_choice_equal_those_of_r(reference):
     assert chosen.parameter == reference.ridge_cv["lambda_opt"]
     coef = fit(reference.X, reference.y).path.coef[chosen.index]
     # Rounding is relative to the largest coefficient, and differs between processors.
-    assert_allclose(coef, reference.ridge_cv["coefficients"], rtol=1e-9, atol=1e-11 * max(abs(coef)))
+    assert_allclose(
+        coef, reference.ridge_cv["coefficients"], rtol=1e-9, atol=1e-11 * max(abs(coef))
+    )
 
 
 def test_ridge_equals_scikit_learn(problem):

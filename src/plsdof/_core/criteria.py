@@ -6,6 +6,7 @@ the noise variance, one number or one per model. A value that is not defined is 
 wins a choice.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -574,14 +575,14 @@ def patient_minimum(scores: npt.ArrayLike, patience: int = PATIENCE) -> int:
     >>> patient_minimum([5.0, 3.0, 4.0, 1.0, 2.0, 2.0, 2.0, 0.5], patience=3)
     3
     """
-    values = np.asarray(scores, dtype=np.float64)
-    best = _defined(values)[0]
+    array = np.asarray(scores, dtype=np.float64)
+    best, values = int(_defined(array)[0]), array.tolist()
     for index in range(best + 1, len(values)):
-        if np.isnan(values[index]) or index > best + patience:
+        if math.isnan(values[index]) or index > best + patience:
             break
         if values[index] < values[best] - _EQUAL * abs(values[best]):
             best = index
-    return int(best)
+    return best
 
 
 def first_minimum(scores: npt.ArrayLike) -> int:
@@ -649,7 +650,7 @@ def remarks(
     criterion: str,
     n: float,
     dof: Array,
-    labels: Sequence[str],
+    label: Callable[[int], str],
     longer: bool,
 ) -> list[str]:
     """Return one plain sentence about each thing that is unusual about a choice.
@@ -660,8 +661,8 @@ def remarks(
     ----------
     allowed : (K,) bool array
         Which models were candidates.
-    labels : sequence of str
-        The models in words.
+    label : callable
+        From a position to the model in words.
     longer : bool
         Whether there are further models behind the last one.
     """
@@ -670,7 +671,7 @@ def remarks(
     if chosen == 0 and lowest > 0 and dof[0] <= 1.0 + 1e-9:
         where = "" if allowed[lowest] else f", with {dof[lowest]:.0f} Degrees of Freedom"
         said.append(
-            f"{_EMPTY}, although {labels[lowest]} would score lower{where}: "
+            f"{_EMPTY}, although {label(lowest)} would score lower{where}: "
             "compare with cross-validation before you conclude that there is nothing to predict."
         )
     if chosen == last and last > 0 and longer:
@@ -678,7 +679,7 @@ def remarks(
     near = _as_good(scores, allowed, chosen, criterion, n)
     if len(near) > 1:
         said.append(
-            f"{len(near)} models, from {labels[near[0]]} to {labels[near[-1]]}, score within one "
+            f"{len(near)} models, from {label(near[0])} to {label(near[-1])}, score within one "
             "standard error of it."
         )
     if dof[chosen] > NEAR * n:
@@ -698,7 +699,7 @@ def remarks(
     elif not allowed.all():
         count = int(np.count_nonzero(~allowed))
         said.append(
-            f"Not candidates: {plural(count, 'model')} from {labels[int(np.argmin(allowed))]} on "
+            f"Not candidates: {plural(count, 'model')} from {label(int(np.argmin(allowed)))} on "
             f"(less than 1 or more than {GUARD:g} n Degrees of Freedom)."
         )
     return said

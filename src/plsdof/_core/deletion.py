@@ -64,38 +64,46 @@ def deleted_predictions(
     n = len(y)
     F = n if n_folds is None else min(n, n_folds)
     a = np.ones(n) if root is None else root
-    each, fold = np.arange(n), np.arange(n) % F
+    fold = np.arange(n) % F
+    # Where the rows that a fold leaves out stand in a block of all folds.
+    held_out = fold * n + np.arange(n)
     others = a * (fold != np.arange(F)[:, None])
     weight = np.square(others).sum(axis=1)
     mean = (np.square(others) @ y) / weight
     left = (y - mean[:, None]) * others
-    scores = np.empty((F, n_components, n))
+    scores, part = np.empty((n_components, F, n)), np.empty((F, n))
     own, fitted = np.empty((n, n_components)), np.zeros(n)
     predictions = [mean[fold]]
-    errors = [float(np.sum((a * (y - predictions[0])) ** 2))]
+    errors = [_weighted_squares(y - predictions[0], a)]
     for j in range(n_components):
         # One step for all folds, and the scores of the rows that are left out.
-        t = times(left.T).T
-        t -= (np.vecdot(others, t) / weight)[:, None] * a
-        score = t[fold, each]
-        t[fold, each] = 0.0
+        t = np.ascontiguousarray(times(left.T).T)
+        t -= np.multiply((np.vecdot(others, t) / weight)[:, None], a, out=part)
+        score = t.take(held_out)
+        t.reshape(-1)[held_out] = 0.0
         size = np.vecdot(t, t)
         # Orthogonal to the earlier scores.
-        shares = np.matvec(scores[:, :j], t)
-        t -= np.vecmat(shares, scores[:, :j])
-        score -= np.vecdot(shares[fold], own[:, :j])
+        earlier = scores[:j].transpose(1, 0, 2)
+        shares = np.matvec(earlier, t)
+        t -= np.vecmat(shares, earlier, out=part)
+        score -= np.vecdot(shares.take(fold, axis=0), own[:, :j])
         squares = np.vecdot(t, t)
-        if np.any(squares <= _SMALLEST_SHARE**2 * size):
+        if (squares <= _SMALLEST_SHARE**2 * size).any():
             break
         norm = np.sqrt(squares)
-        np.divide(t, norm[:, None], out=scores[:, j])
-        np.divide(score, norm[fold], out=own[:, j])
+        t = np.divide(t, norm[:, None], out=scores[j])
+        np.divide(score, norm.take(fold), out=own[:, j])
         # What the component explains of the rows that are left, and of those left out.
-        loading = np.vecdot(scores[:, j], left)
-        left -= loading[:, None] * scores[:, j]
-        fitted += own[:, j] * loading[fold]
-        predictions.append(mean[fold] + fitted / a)
-        errors.append(float(np.sum((a * (y - predictions[-1])) ** 2)))
-        if int(np.argmin(errors)) + patience <= j + 1:
+        loading = np.vecdot(t, left)
+        left -= np.multiply(loading[:, None], t, out=part)
+        fitted += own[:, j] * loading.take(fold)
+        predictions.append(predictions[0] + fitted / a)
+        errors.append(_weighted_squares(y - predictions[-1], a))
+        if errors.index(min(errors)) + patience <= j + 1:
             break
     return np.array(predictions)
+
+
+def _weighted_squares(errors: Array, root: Array) -> float:
+    weighted = errors * root
+    return float(weighted @ weighted)

@@ -24,6 +24,7 @@ from plsdof._core.krylov import (
     golub_kahan,
     perturbed_copies,
     residuals_at,
+    running_sums,
     slopes_at_zero,
 )
 from plsdof._core.spectrum import Spectrum
@@ -349,7 +350,8 @@ def _turning(spectrum: Spectrum, factors: Array, residuals: Array) -> _Turned:
     # Left singular vectors also turn out of the column space of X.
     if spectrum.side == "samples":
         angle = np.minimum(e / lam, 1.0)
-        lost = np.linalg.norm((1.0 - squares) * (angle * z), axis=1)
+        moved = (1.0 - squares) * (angle * z)
+        lost = np.sqrt(np.vecdot(moved, moved))
         rss += 2.0 * np.sqrt(spectrum.outside) * lost + lost**2
         coef += slopes**2 @ angle**2 * spectrum.outside
     return _Turned(rss=rss, coef=np.sqrt(coef))
@@ -361,8 +363,10 @@ def _residual_trace(spectrum: Spectrum, residuals: Array) -> Array:
 
 def _running_leverage(run: Bidiagonalization, excited: npt.NDArray[np.bool_]) -> Array:
     """Return h for m = 0..k, zero on nodes that y does not excite: (B, k + 1, g)."""
-    squares = np.where(excited[:, None], run.scores, 0.0) ** 2
-    return np.concatenate([np.zeros_like(run.residuals[:, :1]), np.cumsum(squares, axis=1)], axis=1)
+    batch, steps, g = run.scores.shape
+    h = np.zeros((steps + 1, batch, g))
+    np.square(run.scores.transpose(1, 0, 2), out=h[1:], where=excited)
+    return running_sums(h).transpose(1, 0, 2)
 
 
 def _trace(run: Bidiagonalization, h: Array, multiplicity: Array) -> Array:

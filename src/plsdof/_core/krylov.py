@@ -34,6 +34,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -144,33 +145,31 @@ def golub_kahan(
     start = np.where(excited, z, 1.0)
     inner_weight = None if excited.all() else excited.astype(np.float64)
     gradient = S * start
-    T = np.empty((batch, steps, g))
-    W = np.empty((batch, steps + 1, g))
-    bidiagonal: list[Array] = []
+    # One vector of every spectrum after the other, so that each step works on adjacent numbers.
+    T, W = np.empty((steps, batch, g)), np.empty((steps + 1, batch, g))
+    earlier_t, earlier_w = T.transpose(1, 0, 2), W.transpose(1, 0, 2)
+    alphas, betas = np.empty((steps, batch, 1)), np.empty((steps, batch, 1))
+    part = np.empty((batch, g))
     # Running into exact zeros or overflow leaves non-finite entries, which are cut off below.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         first_gamma = _norm(gradient, inner_weight)
-        W[:, 0] = gradient / first_gamma
-        beta = np.zeros((batch, 1))
+        np.divide(gradient, first_gamma, out=W[0])
         for j in range(steps):
-            t = np.multiply(S, W[:, j], out=T[:, j])
+            t = np.multiply(S, W[j], out=T[j])
             if j:
-                t -= beta * T[:, j - 1]
-                _orthogonalize(t, T[:, :j], inner_weight)
-            alpha = _norm(t, inner_weight)
-            t /= alpha
-            w = np.multiply(S, t, out=W[:, j + 1])
-            w -= alpha * W[:, j]
-            _orthogonalize(w, W[:, : j + 1], inner_weight)
-            beta = _norm(w, inner_weight)
-            w /= beta
-            bidiagonal += alpha, beta
-        entries = np.concatenate(bidiagonal, axis=1) if steps else np.empty((batch, 0))
-        alphas, betas = entries[:, 0::2], entries[:, 1::2]
-        gammas = first_gamma * np.cumprod(-betas / alphas, axis=1)
-        loadings = np.concatenate([first_gamma, gammas[:, :-1]], axis=1) / alphas
-        f = np.cumsum(loadings[:, :, None] * T / start[:, None], axis=1)
-        phi = gammas[:, :, None] * W[:, 1:] / gradient[:, None]
+                t -= np.multiply(betas[j - 1], T[j - 1], out=part)
+                _orthogonalize(t, earlier_t[:, :j], inner_weight, part)
+            t /= _norm(t, inner_weight, out=alphas[j])
+            w = np.multiply(S, t, out=W[j + 1])
+            w -= np.multiply(alphas[j], W[j], out=part)
+            _orthogonalize(w, earlier_w[:, : j + 1], inner_weight, part)
+            w /= _norm(w, inner_weight, out=betas[j])
+        gammas = first_gamma * np.cumprod(-betas / alphas, axis=0)
+        loadings = np.concatenate([first_gamma[None], gammas[:-1]]) / alphas
+        f = running_sums(loadings * T / start).transpose(1, 0, 2)
+        phi = (gammas * W[1:] / gradient).transpose(1, 0, 2)
+        T, W, loadings = earlier_t, earlier_w, loadings[:, :, 0].T
+        alphas, betas = alphas[:, :, 0].T, betas[:, :, 0].T
         done = _steps_made(alphas, betas)
         complete = (dimension == done) | (done < steps)
         if done:
@@ -258,21 +257,21 @@ def dofs_of_responses(
     lam = eigenvalues / eigenvalues.max(axis=-1, keepdims=True)
     converged = np.zeros(batch, dtype=bool)
     z = Z / np.linalg.norm(Z, axis=1, keepdims=True)
-    T = np.empty((batch, n_components, g))
+    T, part = np.empty((n_components, batch, g)), np.empty((batch, g))
+    earlier = T.transpose(1, 0, 2)
     f, h = np.zeros((batch, g)), np.zeros((batch, g))
-    t = lam * z
     # Running into exact zeros leaves nan, which count as undefined.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         for j in range(n_components):
+            t = np.multiply(lam, T[j - 1] if j else z, out=T[j])
             if j:
                 # The recursion against the last two vectors, then against all of them.
-                t = lam * T[:, j - 1]
-                t -= np.vecdot(t, T[:, j - 1])[:, None] * T[:, j - 1]
-                _orthogonalize(t, T[:, :j], None)
+                t -= np.multiply(np.vecdot(t, T[j - 1])[:, None], T[j - 1], out=part)
+                _orthogonalize(t, earlier[:, :j], None, part)
             t /= _norm(t, None)
-            T[:, j] = t
-            f += (np.vecdot(t, z)[:, None] * t) / z
-            h += t * t
+            np.multiply(np.vecdot(t, z)[:, None], t, out=part)
+            f += np.divide(part, z, out=part)
+            h += np.multiply(t, t, out=part)
             phi = 1.0 - f
             dofs[:, j + 1] = 1.0 + np.vecdot(f, multiplicity) + 2.0 * np.vecdot(phi, h)
             # Nothing but rounding comes after least squares.
@@ -285,6 +284,16 @@ def dofs_of_responses(
                 dofs[:, j + 2 :] = np.inf
                 break
     return dofs
+
+
+def running_sums(values: Array) -> Array:
+    """Return sums over the first axis up to each entry, in place.
+
+    Faster than ``cumsum``, which goes along the axis for one number after the other.
+    """
+    for before, here in pairwise(values):
+        here += before
+    return values
 
 
 def slopes_at_zero(run: Bidiagonalization) -> Array:
@@ -308,16 +317,16 @@ def _steps_made(alphas: Array, betas: Array) -> int:
     return int(np.argmin(usable))
 
 
-def _norm(v: Array, inner_weight: Array | None) -> Array:
+def _norm(v: Array, inner_weight: Array | None, out: Array | None = None) -> Array:
     """Norm over the excited nodes, shape (B, 1)."""
     squares: Array = np.vecdot(v if inner_weight is None else v * inner_weight, v)[:, None]
-    return np.sqrt(squares, out=squares)
+    return np.sqrt(squares, out=squares if out is None else out)
 
 
-def _orthogonalize(v: Array, basis: Array, inner_weight: Array | None) -> None:
-    """Remove from v, in place, what it has along the rows of basis."""
+def _orthogonalize(v: Array, basis: Array, inner_weight: Array | None, part: Array) -> None:
+    """Remove from v, in place, what it has along the rows of basis; ``part`` is overwritten."""
     weighted = v if inner_weight is None else v * inner_weight
-    v -= np.vecmat(np.matvec(basis, weighted), basis)
+    v -= np.vecmat(np.matvec(basis, weighted), basis, out=part)
 
 
 # What the Krylov recursion can tell apart: distinct eigenvalues that y excites

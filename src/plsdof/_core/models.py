@@ -532,7 +532,7 @@ class Models:
                 criterion=criterion,
                 n=self.spectrum.n,
                 dof=self.dof[order],
-                labels=[self.label(i) for i in order],
+                label=lambda position: self.label(order[position]),
                 longer=self._could_be_longer(),
             )
         )

@@ -682,7 +682,7 @@ class PLS2Path:
             criterion=criterion,
             n=self.units.n,
             dof=self.dof / count,
-            labels=[self.label(i) for i in self.n_components],
+            label=self.label,
             longer=not self.message and len(self.dof) - 1 < len(self.decomposition.eigenvalues),
         )
         return Selection(
