@@ -234,7 +234,8 @@ def test_krylov_is_wrong_from_component_seven_on_the_cookie_data(reference):
         pytest.skip("a statement about one data set")
     error = np.abs(paper.krylov(reference.X, reference.y, 20).dof - reference.exact["DoF"])
     assert error[:5].max() < 1e-6
-    assert error[7:].min() > 0.1
+    # Rounding, which differs between processors, may hit the right value once.
+    assert np.median(error[7:]) > 1
 
 
 def test_genuine_negative_dof_is_not_clipped():

@@ -683,7 +683,8 @@ def row_norms(rows: Array) -> Array:
     """Return the lengths of rows whose squares may leave the range of floats."""
     largest = np.abs(rows).max(axis=1, initial=0.0)
     unit = np.where(largest > 0, largest, 1.0)
-    return np.asarray(largest * np.linalg.norm(rows / unit[:, None], axis=1))
+    scaled = rows / unit[:, None]
+    return np.asarray(largest * np.sqrt(np.vecdot(scaled, scaled)))
 
 
 # The paths of the methods: PLS with its scores and loadings, principal components, ridge

@@ -170,7 +170,7 @@ class LanczosResult:
         H = self.jacobian(m)
         trace = float(np.sum((np.eye(len(H)) - H) ** 2))
         size = np.sqrt(len(H)) + np.linalg.norm(self.data.X) * np.linalg.norm(self._d_beta(m))
-        return trace if trace > (4 * _EPS * size) ** 2 else 0.0
+        return trace if trace > (max(self.data.X.shape) * _EPS * size) ** 2 else 0.0
 
 
 def lanczos(

@@ -313,7 +313,7 @@ def positive_part(K: Array, sample_weight: Array | None = None) -> PositivePart 
     --------
     >>> K = np.array([[2.0, 0.0, 1.4], [0.0, 2.0, 1.4], [1.4, 1.4, 1.0]])
     >>> C = np.eye(3) - 1 / 3
-    >>> np.linalg.eigvalsh(C @ K @ C).round(3)
+    >>> np.linalg.eigvalsh(C @ K @ C).round(3) + 0.0
     array([-0.533,  0.   ,  2.   ])
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
