@@ -487,13 +487,17 @@ def shortened(labels: Sequence[str], most: int = 5) -> str:
 
 def as_generator(random_state: Any) -> np.random.Generator:
     """Return a random generator from a seed or a generator."""
-    try:
+    # numpy takes more, such as True and matrices, which crash the interpreter.
+    generators = np.random.Generator | np.random.RandomState
+    if random_state is None or isinstance(random_state, generators):
         return np.random.default_rng(random_state)
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(
-            f"random_state must be a whole number >= 0, a numpy Generator or None; "
-            f"got {random_state!r}."
-        ) from error
+    whole = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
+    if whole and random_state >= 0:
+        return np.random.default_rng(random_state)
+    raise InvalidInputError(
+        f"random_state must be a whole number >= 0, a numpy Generator or None; "
+        f"got {random_state!r:.80}."
+    )
 
 
 # Centring, scaling and weighting of the data
