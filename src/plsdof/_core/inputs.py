@@ -262,7 +262,8 @@ def as_weights(sample_weight: Any, n_rows: int) -> Array | None:
 
 def as_count(value: Any, name: str, *, minimum: int = 0) -> int:
     """Return ``value`` as an int that is at least ``minimum``."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+    no_count = bool | np.bool_ | np.timedelta64  # numpy takes time spans for integers
+    if isinstance(value, no_count) or not isinstance(value, int | np.integer):
         raise InvalidInputError(
             f"{name} must be a whole number >= {minimum}; got {value!r} "
             f"of type {type(value).__name__}."
@@ -403,6 +404,8 @@ def _require_resolved(array: npt.NDArray[Any], numbers: Array, values: Any, name
     """Refuse whole numbers that differ, but not as float64."""
     if array.dtype.kind not in "iu" or array.size == 0 or np.abs(numbers).max() <= _WHOLE:
         return
+    if array.ndim == 0:
+        return
     lost = np.atleast_1d((array != array[:1]).any(axis=0) & (numbers == numbers[:1]).all(axis=0))
     if lost.any():
         names = feature_names(values)
@@ -491,8 +494,8 @@ def as_generator(random_state: Any) -> np.random.Generator:
     generators = np.random.Generator | np.random.RandomState
     if random_state is None or isinstance(random_state, generators):
         return np.random.default_rng(random_state)
-    whole = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
-    if whole and random_state >= 0:
+    no_seed = isinstance(random_state, bool | np.timedelta64)
+    if not no_seed and isinstance(random_state, int | np.integer) and random_state >= 0:
         return np.random.default_rng(random_state)
     raise InvalidInputError(
         f"random_state must be a whole number >= 0, a numpy Generator or None; "
@@ -603,8 +606,17 @@ def require_flag(value: Any, name: str = "scale") -> None:
     """Refuse anything but True and False."""
     if not isinstance(value, bool | np.bool_):
         raise InvalidInputError(
-            f"{name} must be True or False; got {type(value).__name__}. To use divisors of your "
-            "own, divide the columns before the fit."
+            f"{name} must be True or False; got {type(value).__name__}."
+            + " To use divisors of your own, divide the columns before the fit." * (name == "scale")
+        )
+
+
+def require_type(value: Any, kind: type, name: str, made_by: str) -> None:
+    """Refuse what is not a result of the function that makes such results."""
+    if not isinstance(value, kind):
+        raise InvalidInputError(
+            f"{name} must be a {kind.__name__}, as {made_by} returns it; got "
+            f"{type(value).__name__}."
         )
 
 

@@ -624,7 +624,7 @@ class Models:
 
 def default_dof(rule: str | None) -> str:
     """Return the Degrees of Freedom that go with a rule: those of the paper with its rule."""
-    return "exact" if rule == "first-minimum" else "smoothed"
+    return "exact" if isinstance(rule, str) and rule == "first-minimum" else "smoothed"
 
 
 def _named(full: Callable[[], Models], names: tuple[str, ...]) -> Models:

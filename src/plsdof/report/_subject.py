@@ -18,6 +18,7 @@ from plsdof._core.inputs import (
     as_matrix,
     as_response,
     feature_names,
+    require_type,
 )
 from plsdof._core.models import Integers
 from plsdof._core.path import Path, PLSPath
@@ -416,6 +417,7 @@ def _require_training_rows(
 def _require_same_models(path: Path, cv: CrossValidation | None) -> None:
     if cv is None:
         return
+    require_type(cv, CrossValidation, "cv", "cross_validate")
     size = min(len(cv.parameters), len(path.parameters))
     if cv.parameter_name != path.parameter_name or not np.allclose(
         cv.parameters[:size], path.parameters[:size]

@@ -415,7 +415,7 @@ class PLS2Path:
         """
         X, Y, weights = self.training_rows(), self.response, self._row_weights()
         folds = complete_folds(X, Y[:, 0], cv)
-        chosen = self.index(choose) if isinstance(choose, int | np.integer) else choose
+        chosen = choose if callable(choose) else self.index(choose)
         work = partial(_chosen_without, path=self, X=X, weights=weights, choose=chosen)
         fits = run_each(work, folds, n_jobs=n_jobs, progress=progress, description="Rows left out")
         fold_of, residuals = np.empty(len(Y), dtype=np.intp), np.empty_like(Y)
