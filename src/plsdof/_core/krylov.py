@@ -33,7 +33,7 @@ e_ij / (lambda_i - lambda_j), with |e_ij| about (e_i + e_j) / 2 for eigenvalue e
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +51,7 @@ from plsdof._core.spectrum import (
     on_gram,
     resolved_rank,
 )
+from plsdof._core.work import cached_property
 
 # Golub-Kahan bidiagonalisation in the rotated basis
 # --------------------------------------------------

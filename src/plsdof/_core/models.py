@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -36,6 +36,7 @@ from plsdof._core.smoothing import (
     smoothed_dofs,
 )
 from plsdof._core.spectrum import Decomposition, Spectrum
+from plsdof._core.work import cached_property
 from plsdof.errors import InvalidInputError, NotAvailableError
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -33,6 +33,7 @@ from plsdof._core.inputs import (
 )
 from plsdof._core.models import Integers, Models
 from plsdof._core.spectrum import BACKWARD, Decomposition, Map, Reached, Spectrum
+from plsdof._core.work import cached_property
 from plsdof.errors import InvalidInputError, NotAvailableError
 
 # Regression paths: every model size of one method on one data set, at once

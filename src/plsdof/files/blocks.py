@@ -5,7 +5,6 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.inputs import Array, as_count, as_weights
+from plsdof._core.work import cached_property
 from plsdof.errors import InvalidInputError, MissingExtraError
 from plsdof.files.columns import choose_columns, find_column, shortened
 from plsdof.files.tables import (

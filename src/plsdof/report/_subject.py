@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from plsdof._core.inputs import (
 )
 from plsdof._core.models import Integers
 from plsdof._core.path import Path, PLSPath
+from plsdof._core.work import cached_property
 from plsdof.chemometrics.merit import TestSet
 from plsdof.chemometrics.rows import LeftOutRows, has_left_out_limits, left_out_rows_of
 from plsdof.complexity.comparison import Comparison
