@@ -209,6 +209,9 @@ OTHER_KINDS = {
     "huge": (lambda: PLSRegressor().fit([[10**400]] * 3, [1, 2, 3]), "X must be numeric"),
     "noise": (lambda: PATH.coef_std_error(1, noise=np.timedelta64(1, "D")), "noise must be"),
     "count": (lambda: pls_path(X, Y, np.timedelta64(1, "D")), "max_components must be a whole"),
+    "level": (lambda: prediction_interval(PATH, 1, X, level="0.9"), "level must be between 0 and"),
+    "strict": (lambda: pls_path(X, Y, 2, strict="no"), "strict must be True or False"),
+    "confirm": (lambda: PATH.select(confirm="no"), "confirm must be True or False"),
     "robust": (lambda: noise_interval(PATH, 1, robust="no"), "robust must be True or False"),
     "bound": (lambda: dof_lower_bound(X, scale="no"), "scale must be True or False"),
     "scaled moments": (

@@ -288,7 +288,7 @@ def as_choice(value: Any, name: str, allowed: Sequence[str]) -> str:
 def as_fraction(value: Any, name: str) -> float:
     """Return ``value`` as a number strictly between 0 and 1."""
     try:
-        number = float(value)
+        number = float("nan") if isinstance(value, str | bytes) else float(value)
     except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if not 0 < number < 1:

@@ -27,6 +27,7 @@ from plsdof._core.inputs import (
     as_choice,
     as_count,
     read_only,
+    require_flag,
 )
 from plsdof._core.smoothing import (
     DRAWS,
@@ -386,6 +387,7 @@ class Models:
         """
         rule = self.default_rule if rule is None else rule
         patience = as_count(patience, "patience", minimum=1)
+        require_flag(confirm, "confirm")
         dof = default_dof(rule) if dof is None else dof
         scores = self.criterion(criterion, dof, noise)
         order = self.simplest_first()

@@ -101,7 +101,9 @@ class DoFDisplay:
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
         """Draw the Degrees of Freedom of a fitted estimator's path."""
         model = as_model(estimator, average=False)
-        return cls.from_path(model.path, model.estimator.selection_, ax=ax, **kwargs)
+        return cls.from_path(
+            model.path, getattr(model.estimator, "selection_", None), ax=ax, **kwargs
+        )
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw on ``ax``, or on new axes; ``kwargs`` go to the line."""
@@ -225,7 +227,7 @@ class CriterionDisplay:
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
         """Draw what a fitted estimator chose its model by (BIC if its size was given)."""
         model = as_model(estimator, average=False)
-        cv, chosen = getattr(model.estimator, "cv_results_", None), model.estimator.selection_
+        cv, chosen = (getattr(model.estimator, one, None) for one in ("cv_results_", "selection_"))
         if cv is not None:
             return cls.from_cross_validation(cv, chosen, ax=ax, **kwargs)
         return cls.from_path(model.path, chosen, ax=ax, **kwargs)
@@ -326,7 +328,7 @@ class ErrorDisplay:
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
         """Draw the errors of a fitted estimator's path, cross-validated if it was."""
         model = as_model(estimator, average=False)
-        cv, chosen = getattr(model.estimator, "cv_results_", None), model.estimator.selection_
+        cv, chosen = (getattr(model.estimator, one, None) for one in ("cv_results_", "selection_"))
         return cls.from_path(model.path, chosen, cv=cv, ax=ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
