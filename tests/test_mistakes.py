@@ -6,8 +6,8 @@ import pytest
 from _helpers.problems import make_problem
 from sklearn.exceptions import NotFittedError
 
-from plsdof import PLSRegressor, cross_validate, pls_path
-from plsdof.chemometrics import vip
+from plsdof import PLSRegressor, compare_paths, cross_validate, dof_lower_bound, pls_path
+from plsdof.chemometrics import figures_of_merit, hotelling_t2, q_residuals, search_columns, vip
 from plsdof.errors import (
     InvalidInputError,
     PlsdofError,
@@ -15,7 +15,23 @@ from plsdof.errors import (
     RankExhaustedWarning,
     ResponseInPredictorsWarning,
 )
-from plsdof.inference import prediction_interval
+from plsdof.estimators import PLS2Regressor, make_spline_pls
+from plsdof.files import detach, file_blocks, read_table
+from plsdof.inference import coefficient_inference, noise_interval, prediction_interval, summarize
+from plsdof.large import ArrayBlocks, Moments, block_gram, cross_validate_from, operator_gram
+from plsdof.large import pls_path_from as path_from
+from plsdof.plotting import (
+    BenchmarkDisplay,
+    ComparisonDisplay,
+    CriterionDisplay,
+    DoFDisplay,
+    ErrorDisplay,
+    PermutationDisplay,
+    PredictionDisplay,
+    SpectraDisplay,
+)
+from plsdof.report import combine_reports, write_report
+from plsdof.selection import agreement, randomization_test
 
 X, Y = make_problem(30, 4, seed=0)
 TABLE = pd.DataFrame(X, columns=list("abcd"))
@@ -150,3 +166,81 @@ def test_other_names_of_y_are_not_refused():
     for fit in (pls_path, PLSRegressor(1).fit):
         with pytest.warns(ResponseInPredictorsWarning, match="same as column 4 of X"):
             fit(np.column_stack([X, Y]), Y)
+
+
+CHOICE = PATH.select("bic")
+RESULT = coefficient_inference(PATH, 1)
+# Something else than what the function works on; each used to end in an error of Python or numpy.
+OTHER_KINDS = {
+    "t2, left out": (
+        lambda: hotelling_t2(PATH, 1, X, left_out=5),
+        "left_out must be a LeftOutRows",
+    ),
+    "q, left out": (lambda: q_residuals(PATH, 1, X, left_out=X), "left_out must be a LeftOutRows"),
+    "summary, path": (lambda: summarize(X, 1, RESULT, None), "path must be a Path, as pls_path"),
+    "summary, row": (lambda: summarize(PATH, "1", RESULT, None), "m must be a whole number"),
+    "summary, choice": (lambda: summarize(PATH, 1, RESULT, 1), "selection must be a Selection"),
+    "agreement": (lambda: agreement(PATH, CHOICE, X), "cv must be a CrossValidation"),
+    "randomization": (lambda: randomization_test(X), "result must be a CrossValidation"),
+    "detach, choice": (lambda: detach(PATH, {1}), "selection must be a Selection"),
+    "detach, left out": (lambda: detach(PATH, CHOICE, left_out=[]), "left_out must be a LeftOut"),
+    "blocks": (lambda: block_gram(X), "blocks must be Blocks, as ArrayBlocks .* got ndarray"),
+    "blocks, folds": (lambda: cross_validate_from(TABLE), "source must be Blocks"),
+    "blocks of rows": (lambda: ArrayBlocks([1, 2], Y), "X must be an array of numbers; got list"),
+    "blocks, axis": (lambda: ArrayBlocks(X, Y, axis=X), "axis must be 0"),
+    "operator": (lambda: operator_gram([[1.0]], Y), "X must be a sparse matrix.*got list"),
+    "benchmark": (lambda: BenchmarkDisplay.from_benchmark(X), "result must be a Benchmark"),
+    "criterion": (lambda: CriterionDisplay.from_cross_validation(X), "cv must be a CrossVal"),
+    "error": (lambda: ErrorDisplay.from_path(PATH, cv=X), "cv must be a CrossValidation"),
+    "permutation": (lambda: PermutationDisplay.from_test(X), "test must be a PermutationTest"),
+    "comparison": (lambda: ComparisonDisplay.from_comparison(X), "comparison must be a Comparison"),
+    "prediction": (lambda: PredictionDisplay.from_path(PATH, 1, y=Y, cv=X), "cv must be a Cross"),
+    "axes": (lambda: DoFDisplay.from_path(PATH, ax=X), "ax must be matplotlib axes or None"),
+    "spectra": (lambda: SpectraDisplay.from_spectra(2**63), "X must be"),
+    "report": (lambda: write_report("r.html", MODEL, X=TABLE, y=Y, cv=X), "cv must be a CrossVal"),
+    "reports": (lambda: combine_reports("r.html", ["<p>"]), "pages must be a mapping"),
+    "nearest": (lambda: compare_paths(X, Y).nearest(10**400), "dof must be numeric"),
+    "components": (lambda: PATH.predict_components(X, [[1, 2], [3]]), "components must be a whole"),
+    "merit": (lambda: figures_of_merit([[1.0], [2.0, 3.0]], [1.0]), "observed must be"),
+    "search": (lambda: search_columns(X, Y, max_components=X), "max_components must be a whole"),
+    "splines": (lambda: make_spline_pls(n_knots="5"), "n_knots must be a whole number"),
+    "intervals": (lambda: MODEL.conf_int(covariance=X), "covariance must be one of"),
+    "joint": (lambda: PLS2Regressor(1).fit(X, Y).predict_interval(X, method=X), "method must be"),
+    "huge": (lambda: PLSRegressor().fit([[10**400]] * 3, [1, 2, 3]), "X must be numeric"),
+    "noise": (lambda: PATH.coef_std_error(1, noise=np.timedelta64(1, "D")), "noise must be"),
+    "count": (lambda: pls_path(X, Y, np.timedelta64(1, "D")), "max_components must be a whole"),
+    "level": (lambda: prediction_interval(PATH, 1, X, level="0.9"), "level must be between 0 and"),
+    "strict": (lambda: pls_path(X, Y, 2, strict="no"), "strict must be True or False"),
+    "confirm": (lambda: PATH.select(confirm="no"), "confirm must be True or False"),
+    "robust": (lambda: noise_interval(PATH, 1, robust="no"), "robust must be True or False"),
+    "bound": (lambda: dof_lower_bound(X, scale="no"), "scale must be True or False"),
+    "scaled moments": (
+        lambda: path_from(Moments.of(X, Y).gram(), scale="no"),
+        "scale must be True or False",
+    ),
+    "scaled blocks": (lambda: block_gram(ArrayBlocks(X, Y), scale=None), "scale must be True or"),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_KINDS)
+def test_what_is_of_another_kind_is_refused_in_words(name):
+    call, match = OTHER_KINDS[name]
+    with pytest.raises(InvalidInputError, match=match):
+        call()
+
+
+def test_one_word_is_a_list_of_one(tmp_path):
+    file = tmp_path / "table.csv"
+    file.write_text("y,a,b\n1,2,-9\n2,-9,4\n3,4,6\n")
+    assert np.isnan(read_table(file, na="-9").numbers(("a", "b"))).sum() == 2
+    assert file_blocks(file, "y", columns="a").names == ("a",)
+    assert list(compare_paths(X, Y, criteria="bic").criteria) == ["bic"]
+
+
+def test_a_column_is_given_by_its_name(tmp_path):
+    file = tmp_path / "table.csv"
+    file.write_text("y,a,b\n1,2,9\n2,9,4\n3,4,6\n")
+    with pytest.raises(InvalidInputError, match="a column is given by its name; got int"):
+        file_blocks(file, 0)
+    with pytest.raises(InvalidInputError, match="a column is given by its name; got int"):
+        file_blocks(file, "y", columns=[1])

@@ -86,6 +86,27 @@ def test_pairs_of_eigenvalues_that_rounding_tells_apart_are_flagged(highest, ask
     assert "rounding" in path.message
 
 
+@pytest.mark.parametrize("seed", [10, 19, 30, 38])
+def test_a_response_along_one_of_two_equal_directions_has_errors_within_their_estimates(seed):
+    X, _ = waves(12, 4)
+    X = X * np.tile(np.arange(1, 5), 2)
+    y = X[:, 0] + 2 * X[:, 1] + 1e-8 * np.random.default_rng(seed).normal(size=12)
+    path = pls_path(X, y, scale=False)
+    truth = exact_fit(X, y, len(path.dof) - 1, scale=False)
+    assert np.all(np.abs(path.dof - truth.dof) <= path.dof_error)
+
+
+def test_directions_that_turn_towards_collinear_ones_are_in_the_error_of_the_coefficients():
+    rng = np.random.default_rng(5)
+    small, large = rng.normal(size=(20, 1)), 1e4 * rng.normal(size=(20, 2))
+    X = np.hstack([small, small / 0.9, large])
+    y = X @ [1.0, 1.0, 1e-4, 1e-4]
+    path = pls_path(X, y, scale=False, solver="gram")
+    truth = exact_fit(X, y, len(path.dof) - 1, scale=False).coef
+    apart = np.linalg.norm(path.standardized_coef - truth, axis=1)
+    assert np.all(apart <= path.coef_error * np.linalg.norm(truth, axis=1))
+
+
 def test_asking_for_what_rounding_decides_warns():
     X, y = waves(64, 10)
     with pytest.warns(RankExhaustedWarning, match="rounding in the data's decomposition"):

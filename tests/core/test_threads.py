@@ -1,13 +1,16 @@
 """How many threads linear algebra takes."""
 
 import os
+import re
 import signal
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+import plsdof
 from plsdof import pls_path
 from plsdof._core import work as threads
 
@@ -117,3 +120,49 @@ def test_a_child_that_is_forked_while_the_lock_is_held_can_fit():
     done.set()
     holder.join()
     assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
+def test_a_child_that_is_forked_while_a_property_is_computed_can_compute_it():
+    held, done = threading.Event(), threading.Event()
+
+    class Slow:
+        @threads.cached_property
+        def value(self):
+            held.set()
+            done.wait(30)
+            return 1
+
+    computing = threading.Thread(target=lambda: Slow().value)
+    computing.start()
+    held.wait(10)
+    child = os.fork()
+    if child == 0:  # a deadlock would end by the alarm
+        signal.alarm(20)
+        done.set()
+        os._exit(1 - Slow().value)
+    done.set()
+    computing.join()
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_every_property_that_is_computed_once_is_without_a_lock():
+    sources = Path(plsdof.__file__).parent.rglob("*.py")
+    others = [file for file in sources if file.name != "work.py"]
+    imported = re.compile("^from functools import.*cached_property", re.MULTILINE)
+    assert [file for file in others if imported.search(file.read_text(encoding="utf-8"))] == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
+def test_a_child_that_is_forked_inside_a_fit_lifts_the_limit():
+    with threadpool_limits(limits=3):
+        with threads.one_thread():
+            child = os.fork()
+        if child == 0:
+            left = most_threads()
+            with threads.one_thread():
+                inside = most_threads()
+            os._exit(0 if (left, inside, most_threads()) == (3, 1, 3) else 1)
+        assert os.waitpid(child, 0)[1] == 0

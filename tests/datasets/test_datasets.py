@@ -718,7 +718,7 @@ class TestRandomState:
         assert np.array_equal(first.data, make(6, random_state=1).data)
         assert not np.array_equal(first.data, second.data)
 
-    @pytest.mark.parametrize("seed", [-1, "seed", 1.5])
+    @pytest.mark.parametrize("seed", [-1, "seed", 1.5, True, np.arange(4.0).reshape(2, 2)])
     def test_senseless_seed_is_refused(self, make, seed):
         with pytest.raises(InvalidInputError, match="random_state must be"):
             make(6, random_state=seed)

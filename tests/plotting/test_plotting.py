@@ -27,6 +27,7 @@ from plsdof.plotting import (
     ComparisonDisplay,
     CriterionDisplay,
     DoFDisplay,
+    ErrorDisplay,
     overview_figure,
 )
 from plsdof.plotting.style import LINES, feature_axis, readable
@@ -417,3 +418,13 @@ def test_the_overview_of_an_average_shows_its_own_coefficients_and_fit():
     assert any(np.allclose(np.sort(values), np.sort(expected)) for values in drawn)
     points = [line.get_xdata() for line in axes[3].lines if len(line.get_xdata()) == len(y)]
     assert any(np.allclose(np.sort(values), np.sort(model.predict(X))) for values in points)
+
+
+@pytest.mark.parametrize(
+    "display", [CoefficientDisplay, CriterionDisplay, DoFDisplay, ErrorDisplay]
+)
+def test_an_average_is_drawn_like_an_estimator_that_has_chosen_it(display):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 4))
+    average = pls_path(X, X[:, 0] + rng.normal(size=20)).average()
+    assert display.from_estimator(average).ax_ is not None

@@ -28,12 +28,14 @@ NOISE_KINDS = ("jacobian", "dof", "naive")
 
 def as_variance(noise: Any) -> float:
     """Return a noise variance given as a number."""
-    if isinstance(noise, bool) or not isinstance(noise, int | float | np.number):
+    no_number = bool | np.timedelta64 | np.complexfloating
+    if isinstance(noise, no_number) or not isinstance(noise, int | float | np.number):
         raise InvalidInputError(
             f"noise must be one of {', '.join(map(repr, NOISE_KINDS))}, a variance > 0, or None; "
             f"got {noise!r}."
         )
-    if not 0 < noise <= float(np.finfo(np.float64).max):
+    value = noise if isinstance(noise, int) else float(noise)  # whole numbers may be too large
+    if not 0 < value <= float(np.finfo(np.float64).max):
         raise InvalidInputError(f"noise must be a finite variance > 0; got {noise!r:.80}.")
     return float(noise)
 

@@ -592,6 +592,7 @@ class Ended(Protocol):
 
 def report_end(path: Ended, strict: bool, asked: int | None) -> None:
     """Warn, or raise if ``strict``, where a path is shorter than asked for."""
+    require_flag(strict, "strict")
     size = len(path.dof) - 1
     if not path.message or (asked is None and size > 0):
         return

@@ -262,7 +262,8 @@ def as_weights(sample_weight: Any, n_rows: int) -> Array | None:
 
 def as_count(value: Any, name: str, *, minimum: int = 0) -> int:
     """Return ``value`` as an int that is at least ``minimum``."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+    no_count = bool | np.bool_ | np.timedelta64  # numpy takes time spans for integers
+    if isinstance(value, no_count) or not isinstance(value, int | np.integer):
         raise InvalidInputError(
             f"{name} must be a whole number >= {minimum}; got {value!r} "
             f"of type {type(value).__name__}."
@@ -287,7 +288,7 @@ def as_choice(value: Any, name: str, allowed: Sequence[str]) -> str:
 def as_fraction(value: Any, name: str) -> float:
     """Return ``value`` as a number strictly between 0 and 1."""
     try:
-        number = float(value)
+        number = float("nan") if isinstance(value, str | bytes) else float(value)
     except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if not 0 < number < 1:
@@ -403,6 +404,8 @@ def _require_resolved(array: npt.NDArray[Any], numbers: Array, values: Any, name
     """Refuse whole numbers that differ, but not as float64."""
     if array.dtype.kind not in "iu" or array.size == 0 or np.abs(numbers).max() <= _WHOLE:
         return
+    if array.ndim == 0:
+        return
     lost = np.atleast_1d((array != array[:1]).any(axis=0) & (numbers == numbers[:1]).all(axis=0))
     if lost.any():
         names = feature_names(values)
@@ -487,13 +490,17 @@ def shortened(labels: Sequence[str], most: int = 5) -> str:
 
 def as_generator(random_state: Any) -> np.random.Generator:
     """Return a random generator from a seed or a generator."""
-    try:
+    # numpy takes more, such as True and matrices, which crash the interpreter.
+    generators = np.random.Generator | np.random.RandomState
+    if random_state is None or isinstance(random_state, generators):
         return np.random.default_rng(random_state)
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(
-            f"random_state must be a whole number >= 0, a numpy Generator or None; "
-            f"got {random_state!r}."
-        ) from error
+    no_seed = isinstance(random_state, bool | np.timedelta64)
+    if not no_seed and isinstance(random_state, int | np.integer) and random_state >= 0:
+        return np.random.default_rng(random_state)
+    raise InvalidInputError(
+        f"random_state must be a whole number >= 0, a numpy Generator or None; "
+        f"got {random_state!r:.80}."
+    )
 
 
 # Centring, scaling and weighting of the data
@@ -599,8 +606,17 @@ def require_flag(value: Any, name: str = "scale") -> None:
     """Refuse anything but True and False."""
     if not isinstance(value, bool | np.bool_):
         raise InvalidInputError(
-            f"{name} must be True or False; got {type(value).__name__}. To use divisors of your "
-            "own, divide the columns before the fit."
+            f"{name} must be True or False; got {type(value).__name__}."
+            + " To use divisors of your own, divide the columns before the fit." * (name == "scale")
+        )
+
+
+def require_type(value: Any, kind: type, name: str, made_by: str) -> None:
+    """Refuse what is not a result of the function that makes such results."""
+    if not isinstance(value, kind):
+        raise InvalidInputError(
+            f"{name} must be a {kind.__name__}, as {made_by} returns it; got "
+            f"{type(value).__name__}."
         )
 
 

@@ -33,7 +33,7 @@ e_ij / (lambda_i - lambda_j), with |e_ij| about (e_i + e_j) / 2 for eigenvalue e
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -52,6 +52,7 @@ from plsdof._core.spectrum import (
     on_gram,
     resolved_rank,
 )
+from plsdof._core.work import cached_property
 
 # Golub-Kahan bidiagonalisation in the rotated basis
 # --------------------------------------------------
@@ -547,7 +548,7 @@ def perturbed_copies(nodes: Nodes, copies: int) -> Copies:
     together = nodes.group[-1:].sum() + 1 < len(nodes.group)
     turned = _reflected(rotated, signs.mirrors, nodes) if together else rotated
     turned = turned + np.vecdot(signs.turns, nodes.mixing * rotated[nodes.neighbour])
-    z = turned / root + signs.shifts[1] * nodes.z_error + signs.mirrors * nodes.outside
+    z = turned / root + signs.shifts[1] * nodes.z_error + np.sign(signs.mirrors) * nodes.outside
     lam[0], z[0], unturned[0] = nodes.level_eigenvalues, nodes.level_z, nodes.z
     excited = z != 0
     excited[0] = nodes.excited
@@ -584,11 +585,11 @@ def _outer_copies(outer: Outer, copies: int) -> Array:
 
 def _reflected(rotated: Array, mirrors: Array, nodes: Nodes) -> Array:
     """Turn coordinates at random inside each group, by Householder reflections."""
-    along = mirrors * rotated
-    total = np.stack([np.bincount(nodes.group, row)[nodes.group] for row in along])
-    return np.where(
-        nodes.group_size > 1, rotated - 2.0 * mirrors * total / nodes.group_size, rotated
+    along, squares = (
+        np.stack([np.bincount(nodes.group, row)[nodes.group] for row in rows])
+        for rows in (mirrors * rotated, mirrors**2)
     )
+    return np.where(nodes.group_size > 1, rotated - 2.0 * mirrors * along / squares, rotated)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -624,7 +625,8 @@ def _signs(copies: int, g: int) -> _Signs:
     # One sign for both nodes of a pair: their mixing angles are opposite already.
     low, distance = np.minimum(here, neighbour), np.abs(here - neighbour)
     turns = np.concatenate([np.zeros((1, *neighbour.shape)), of_pair[:, low, distance]])
-    mirrors = rng.choice([-1.0, 1.0], (1 + copies, g))
+    # Entries of one size would only swap the two directions of a pair.
+    mirrors = rng.uniform(-1.0, 1.0, (1 + copies, g))
     return _Signs(shifts=read_only(shifts), turns=read_only(turns), mirrors=read_only(mirrors))
 
 

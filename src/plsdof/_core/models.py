@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -27,6 +27,7 @@ from plsdof._core.inputs import (
     as_choice,
     as_count,
     read_only,
+    require_flag,
 )
 from plsdof._core.smoothing import (
     DRAWS,
@@ -36,6 +37,7 @@ from plsdof._core.smoothing import (
     smoothed_dofs,
 )
 from plsdof._core.spectrum import Decomposition, Spectrum
+from plsdof._core.work import cached_property
 from plsdof.errors import InvalidInputError, NotAvailableError
 
 if TYPE_CHECKING:
@@ -385,6 +387,7 @@ class Models:
         """
         rule = self.default_rule if rule is None else rule
         patience = as_count(patience, "patience", minimum=1)
+        require_flag(confirm, "confirm")
         dof = default_dof(rule) if dof is None else dof
         scores = self.criterion(criterion, dof, noise)
         order = self.simplest_first()
@@ -624,7 +627,7 @@ class Models:
 
 def default_dof(rule: str | None) -> str:
     """Return the Degrees of Freedom that go with a rule: those of the paper with its rule."""
-    return "exact" if rule == "first-minimum" else "smoothed"
+    return "exact" if isinstance(rule, str) and rule == "first-minimum" else "smoothed"
 
 
 def _named(full: Callable[[], Models], names: tuple[str, ...]) -> Models:

@@ -1,8 +1,8 @@
 """Regression paths: every model size of one method on one data set, at once."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -33,6 +33,7 @@ from plsdof._core.inputs import (
 )
 from plsdof._core.models import Integers, Models
 from plsdof._core.spectrum import BACKWARD, Decomposition, Map, Reached, Spectrum
+from plsdof._core.work import cached_property
 from plsdof.errors import InvalidInputError, NotAvailableError
 
 # Regression paths: every model size of one method on one data set, at once
@@ -759,7 +760,7 @@ class ComponentPath(Path):
         (array([1.2 , 1.63, 3.87, 4.3 ]), array([2.3 , 3.37, 2.13, 3.2 ]))
         """
         M = len(self.dof) - 1
-        numbers = [as_count(one, "components", minimum=1) for one in np.atleast_1d(components)]
+        numbers = [as_count(one, "components", minimum=1) for one in _listed(components)]
         if len(set(numbers)) < len(numbers) or max(numbers, default=0) > M:
             raise InvalidInputError(
                 f"components must be different numbers in 1..{M}; got {components!r}. The first "
@@ -768,6 +769,10 @@ class ComponentPath(Path):
         kept = np.array(numbers, dtype=np.intp) - 1
         q: Array = self.y_loadings
         return np.asarray(self.units.y_mean + self.transform(X_new)[:, kept] @ q[kept])
+
+
+def _listed(values: Any) -> list[Any]:
+    return list(values) if isinstance(values, Iterable) else [values]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

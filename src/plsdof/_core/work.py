@@ -4,14 +4,16 @@ Threads wait for each other. In a small problem that takes longer than they save
 where other programs keep the cores busy.
 """
 
+import functools
 import os
+import sys
 import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache, partial
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -65,7 +67,7 @@ class _Limit:
 
     def release(self) -> None:
         with self._lock:
-            self._holders -= 1
+            self._holders = max(self._holders - 1, 0)  # a child may be forked inside
             if self._holders == 0:
                 mine = [(one, number) for one, number in self._before if one.num_threads == 1]
                 _set_threads([(one, number) for one, number in mine if number > 1])
@@ -102,6 +104,25 @@ def _libraries() -> list[Any]:
 _limit = _Limit()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_limit.start_anew)
+
+
+if TYPE_CHECKING or sys.version_info >= (3, 12):
+    from functools import cached_property as cached_property
+else:
+
+    class cached_property(functools.cached_property):  # noqa: N801
+        """The same without the one lock for all instances that Python 3.11 has.
+
+        Several threads would wait for each other, and a forked child for a thread that it has not.
+        """
+
+        def __get__(self, instance, owner=None):
+            if instance is None:
+                return self
+            known = instance.__dict__
+            if self.attrname not in known:
+                known[self.attrname] = self.func(instance)
+            return known[self.attrname]
 
 
 # Work on many tasks, one after the other or in parallel, with one warning for all of them

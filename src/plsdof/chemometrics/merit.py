@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.inputs import Array, as_response
+from plsdof._core.inputs import Array, as_float, as_response
 from plsdof._core.path import Path
 from plsdof.errors import InvalidInputError
 
@@ -104,7 +104,7 @@ def figures_of_merit(observed: Any, predicted: Any) -> FiguresOfMerit:
     >>> round(found.rmse, 4), found.bias, round(found.sep, 4), round(found.rpd, 4)
     (0.3536, 0.25, 0.2887, 4.4721)
     """
-    y = as_response(observed, np.size(observed), "observed")
+    y = as_response(observed, as_float(observed, "observed").size, "observed")
     yhat = as_response(predicted, len(y), "predicted")
     if not len(y):
         raise InvalidInputError("Figures of merit need at least one row; there is none.")

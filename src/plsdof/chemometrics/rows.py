@@ -30,9 +30,10 @@ from plsdof._core.inputs import (
     as_positive,
     as_response,
     read_only,
+    require_type,
     row_labels,
 )
-from plsdof._core.path import PathLike, PLSPath, as_model
+from plsdof._core.path import Path, PathLike, PLSPath, as_model
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
     Limit,
@@ -292,9 +293,15 @@ def hotelling_t2(
     training = X_new is None
     values = _t2_values(path, m, X_new)
     if m > 0 and _is_cross_validated(path, limit, not training):
-        found = left_out_rows(path, m) if left_out is None else left_out
-        return diagnose("t2", values, found.limit("t2", level), level)
+        return diagnose("t2", values, _left_out(path, m, left_out).limit("t2", level), level)
     return diagnose("t2", values, t2_limit(path.spectrum.n, m, level, training), level)
+
+
+def _left_out(path: Path, m: int, known: LeftOutRows | None) -> LeftOutRows:
+    if known is None:
+        return left_out_rows(path, m)
+    require_type(known, LeftOutRows, "left_out", "left_out_rows")
+    return known
 
 
 def _t2_values(path: PLSPath, m: int, X_new: Any) -> Array:
@@ -373,8 +380,7 @@ def q_residuals(
     new = X_new is not None
     values = _new_q(path, m, X_new) if new else squared_rows(path.to_rows(B))
     if B.any() and _is_cross_validated(path, limit, new):
-        found = left_out_rows(path, m) if left_out is None else left_out
-        return diagnose("q", values, found.limit("q", level), level)
+        return diagnose("q", values, _left_out(path, m, left_out).limit("q", level), level)
     method = "jackson-mudholkar" if limit in (None, "cross-validated") else limit
     return diagnose("q", values, _q_limit(path, B, level, method, new), level)
 
@@ -755,6 +761,8 @@ def outliers(
     path, m = as_pls_path(model.path).complete(), model.index
     labels, X_new = row_labels(y if X_new is None else X_new), model.rows(X_new)
     as_choice(studentize, "studentize", STUDENTIZE)
+    if q_limit is not None:
+        as_choice(q_limit, "q_limit", Q_LIMITS)
     factor = float(as_positive(leverage_factor, "leverage_factor")[0])
     leverage = _leverage(path, m, X_new, factor)
     if X_new is not None:

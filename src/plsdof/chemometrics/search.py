@@ -23,7 +23,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plsdof._core.fit import pls_path
-from plsdof._core.inputs import Array, as_matrix, as_response, read_only
+from plsdof._core.inputs import Array, as_count, as_matrix, as_response, read_only
 from plsdof._core.path import PLSPath
 from plsdof.chemometrics.variables import vip
 from plsdof.errors import InvalidInputError, NotAvailableError
@@ -147,6 +147,7 @@ def search_columns(
     """
     X = as_matrix(X, min_rows=3)
     y = as_response(y, len(X))
+    as_count(max_components, "max_components", minimum=1)
     kind, count = parse_search(search)
     trials = _Trials(X=X, y=y, criterion=criterion, max_components=max_components, scale=scale)
     trials.fit(np.ones(X.shape[1], dtype=bool))

@@ -4,7 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from plsdof._core.inputs import Array, Columns, as_matrix, centre_columns, feature_names, shortened
+from plsdof._core.inputs import (
+    Array,
+    Columns,
+    as_matrix,
+    centre_columns,
+    feature_names,
+    require_flag,
+    shortened,
+)
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, warn_caller
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -50,6 +58,7 @@ def dof_lower_bound(X: Any, *, scale: bool = True) -> float | None:
     >>> dof_lower_bound([[1.0, 1.1], [2.0, 1.9], [3.0, 3.2]]) is None
     True
     """
+    require_flag(scale)
     columns = _standardized_columns(X, scale).values
     n_rows, p = columns.shape
     gram = columns.T @ columns if p <= n_rows else columns @ columns.T

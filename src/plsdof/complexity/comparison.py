@@ -118,10 +118,10 @@ class Comparison:
 
     def nearest(self, dof: float) -> dict[str, int]:
         """Return, for each method, the row whose Degrees of Freedom are nearest to ``dof``."""
-        found = {}
+        found, wanted = {}, as_response(dof if np.ndim(dof) else [dof], 1, "dof")[0]
         for name in dict.fromkeys(self.method.tolist()):
             rows = np.flatnonzero(self.method == name)
-            distance = np.abs(self.dof[rows] - dof)
+            distance = np.abs(self.dof[rows] - wanted)
             if np.all(np.isnan(distance)):
                 raise NotAvailableError(f"The Degrees of Freedom of {name!r} are not known.")
             found[name] = int(rows[np.nanargmin(distance)])
@@ -221,6 +221,7 @@ def compare_paths(
     X, y, sample_weight = opened_table(X, y, sample_weight)
     given, X = X, as_matrix(X, min_rows=2)
     y = as_response(y, len(X))
+    criteria = (criteria,) if isinstance(criteria, str) else tuple(criteria)
     for name in criteria:
         as_choice(name, "criteria", INFORMATION_CRITERIA)
     weights = as_weights(sample_weight, len(X))

@@ -188,7 +188,10 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 def _numbers(X: Any, name: str) -> Any:
     """Return the numbers of a table with named columns; scikit-learn sees to everything else."""
     measured = as_measured(X, name)
-    return measured if feature_names(measured, name) is None else as_float(measured, name)
+    # Whole numbers beyond the range of floats are objects to numpy, and too much for scikit-learn.
+    too_large = isinstance(measured, int | list | tuple) and np.asarray(measured).dtype == object
+    plain = feature_names(measured, name) is None and not too_large
+    return measured if plain else as_float(measured, name)
 
 
 def _is_plain(table: Any, responses: Array | None) -> bool:
@@ -272,7 +275,7 @@ class LinearScoresMixin(ScoresMixin):
                 "another approximation of X; call inverse_transform of one of paths_."
             )
         path, index = chosen[0]
-        scores = check_array(X, dtype=np.float64, input_name="X")
+        scores = check_array(_numbers(X, "X"), dtype=np.float64, input_name="X")
         if scores.shape[1] != index:
             raise InvalidInputError(
                 f"X has {scores.shape[1]} column(s), but the chosen model has {index} "
@@ -493,6 +496,7 @@ class PathRegressor(ResponseRegressor):
         rows = self._new_rows(X, sparse=self._path_takes_sparse)
         chosen = self._chosen()
         as_choice(method, "method", inference.INTERVAL_METHODS)
+        as_choice(covariance, "covariance", inference.COVARIANCES)
         left_out = self._left_out(method == "jackknife+", covariance == "jackknife", progress)
         intervals = [
             inference.prediction_interval(
@@ -713,6 +717,7 @@ class PathRegressor(ResponseRegressor):
         """Return what is known about the coefficients of every response."""
         chosen = self._chosen()
         # More components than the chosen ones were not in the fits without single rows.
+        as_choice(covariance, "covariance", inference.COVARIANCES)
         jackknife = covariance == "jackknife" and kind == "expected"
         return [
             inference.coefficient_inference(

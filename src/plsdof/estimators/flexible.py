@@ -9,7 +9,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import SplineTransformer
 
 from plsdof._core.criteria import Noise
-from plsdof._core.inputs import Array, as_float
+from plsdof._core.inputs import Array, as_count, as_float
 from plsdof.errors import NotAvailableError
 from plsdof.estimators.base import (
     ChosenModel,
@@ -437,4 +437,5 @@ def make_spline_pls(
     splines = SplineTransformer(
         n_knots=n_knots, degree=degree, knots=knots, extrapolation=extrapolation
     )
-    return make_pipeline(splines, PenalizedPLSRegressor(blocks=n_knots + degree - 1, **options))
+    size = as_count(n_knots, "n_knots", minimum=2) + as_count(degree, "degree") - 1
+    return make_pipeline(splines, PenalizedPLSRegressor(blocks=size, **options))

@@ -13,6 +13,7 @@ from plsdof.estimators.base import (
     warn_of_empty_models,
 )
 from plsdof.inference.intervals import (
+    INTERVAL_METHODS,
     name_coefficients,
     name_features,
     name_predictions,
@@ -183,6 +184,7 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
         components that was chosen is chosen again without each row, which takes n fits the first
         time; ``progress`` shows a bar on stderr (needs rich).
         """
+        as_choice(method, "method", INTERVAL_METHODS)
         if method == "normal":
             limits = self._model().prediction_interval(self._new_rows(X), level, kind)
         else:

@@ -5,7 +5,6 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.inputs import Array, as_weights
+from plsdof._core.inputs import Array, as_count, as_weights
+from plsdof._core.work import cached_property
 from plsdof.errors import InvalidInputError, MissingExtraError
 from plsdof.files.columns import choose_columns, find_column, shortened
 from plsdof.files.tables import (
@@ -453,6 +453,7 @@ def file_blocks(
     known = sources[0].names
     target = find_column(target, known)
     weights = None if weights is None else find_column(weights, known)
+    columns = (columns,) if isinstance(columns, str) else columns
     unfit = set().union(*(source.unfit for source in sources)) if columns is None else set()
     wanted = [
         name for name in choose_columns(known, columns or ()) if name not in (target, weights)
@@ -512,7 +513,9 @@ class FileBlocks:
         self.axis = as_axis(
             axis, self.n_columns if self.n_rows is None else self.n_rows, len(names)
         )
-        self.step = block_length(self.n_rows or 1 if self.axis else self.n_columns, memory)
+        self.step = block_length(
+            self.n_rows or 1 if self.axis else self.n_columns, as_count(memory, "memory", minimum=1)
+        )
         self._read_before = self._gaps = False
 
     def complete_rows(self) -> npt.NDArray[np.bool_]:

@@ -87,6 +87,8 @@ def in_order(names: Sequence[str]) -> tuple[str, ...]:
 
 def find_column(name: str, names: Sequence[str], what: str = "column") -> str:
     """Return the name if it is one of the columns; otherwise suggest the ones it may mean."""
+    if not isinstance(name, str):
+        raise InvalidInputError(f"a {what} is given by its name; got {type(name).__name__}.")
     if name in names:
         return name
     raise InvalidInputError(f"no {what} {shortened(name)}{suggestion(name, names)}")
@@ -165,8 +167,8 @@ def choose_columns(
 
 
 def _selected(choice: str, names: Sequence[str]) -> list[str]:
-    if choice in names:
-        return [choice]
+    if not isinstance(choice, str) or choice in names:
+        return [find_column(choice, names)]
     if choice.startswith("re:"):
         return _matching_expression(choice[3:], names)
     if ":" in choice:

@@ -77,7 +77,7 @@ import numpy as np
 from plsdof._core.criteria import CRITERIA, RULES, Noise, Selection
 from plsdof._core.display import plural
 from plsdof._core.filters import PLSFilter
-from plsdof._core.inputs import Array, as_choice, as_fraction, as_matrix, read_only
+from plsdof._core.inputs import Array, as_choice, as_fraction, as_matrix, read_only, require_type
 from plsdof._core.path import Fitted, ModelOfPath, PathLike, PLSPath, as_model
 from plsdof._core.path import Path as ModelPath
 from plsdof.chemometrics.diagnostics import (
@@ -408,6 +408,10 @@ def detach(
     """
     from plsdof import __version__
 
+    if selection is not None:
+        require_type(selection, Selection, "selection", "path.select()")
+    if left_out is not None:
+        require_type(left_out, LeftOut, "left_out", "leave_out")
     model = as_model(path, None if selection is None else selection.index)
     path, index = model.path, model.index
     selection = model.choice() if selection is None else selection

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from plsdof._core.display import plural
 from plsdof._core.inputs import Array, as_count
+from plsdof._core.work import cached_property
 from plsdof.errors import InvalidInputError, MissingExtraError, PlsdofError
 from plsdof.files.columns import find_column, shortened
 from plsdof.files.text import (
@@ -366,7 +367,7 @@ def read_table(
         header_row=None if header_row is None else as_count(header_row, "header_row", minimum=1),
         skip_rows=as_count(skip_rows, "skip_rows"),
         transpose=transpose,
-        na=tuple(na),
+        na=(na,) if isinstance(na, str) else tuple(na),
     )
     content = _content(Path(source))
     try:

@@ -26,6 +26,7 @@ from plsdof._core.inputs import (
     as_new_rows,
     feature_names,
     read_only,
+    require_flag,
     row_labels,
 )
 from plsdof._core.path import ComponentPath, Path, PathLike, as_model
@@ -744,6 +745,7 @@ def noise_interval(
     path, m = model.path, model.index
     estimate = require_noise(path, m, "jacobian")
     nu = satterthwaite(path, m)
+    require_flag(robust, "robust")
     robust = robust and path.response is not None
     if robust:
         share = residual_share(path, m)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from plsdof._core.criteria import Selection
 from plsdof._core.display import Curve, as_html
-from plsdof._core.inputs import Array, read_only
+from plsdof._core.inputs import Array, read_only, require_type
 from plsdof._core.path import Path
 from plsdof.inference.intervals import CoefficientInference
 
@@ -117,6 +117,11 @@ def summarize(
     >>> summary.names
     ('intercept', 'x')
     """
+    require_type(path, Path, "path", "pls_path")
+    require_type(result, CoefficientInference, "result", "coefficient_inference")
+    if selection is not None:
+        require_type(selection, Selection, "selection", "path.select()")
+    index = path.index(index)
     names = names if names is not None else [f"x{i}" for i in range(len(result.coef))]
     return Summary(
         facts=_facts(path, index, result, selection),

@@ -21,10 +21,11 @@ from plsdof._core.inputs import (
     centre_response,
     read_only,
     require_enough,
+    require_flag,
     warn_constant_columns,
 )
 from plsdof._core.spectrum import FORMED, Gram
-from plsdof.large.blocks import Block, Blocks
+from plsdof.large.blocks import Block, Blocks, require_blocks
 from plsdof.large.factors import factor_blocks, standardized_factor
 from plsdof.large.moments import Sums, block_sums, gram_from_sums, merge_sums, scale_sums
 
@@ -71,6 +72,8 @@ def block_gram(blocks: Blocks, *, scale: bool = True, limit: int = FORMED) -> Gr
            [ 1.,  0.]])
     """
     limit = as_count(limit, "limit")
+    require_flag(scale)
+    require_blocks(blocks, "blocks")
     gram = (_from_rows if blocks.axis == 0 else _from_columns)(blocks, scale, limit)
     warn_constant_columns(np.isinf(gram.units.x_scale), gram.units.names)
     return gram

@@ -278,7 +278,7 @@ def as_axis(axis: int | None, n_rows: int, n_columns: int) -> int:
     """Return along which axis data are cut: the longer one, unless told otherwise."""
     if axis is None:
         return 0 if n_rows >= n_columns else 1
-    if axis not in (0, 1):
+    if isinstance(axis, bool) or not isinstance(axis, int | np.integer) or axis not in (0, 1):
         raise InvalidInputError(
             f"axis must be 0 (blocks of rows), 1 (blocks of columns) or None; got {axis!r}."
         )
@@ -328,7 +328,18 @@ def release(X: Any) -> None:
         pages.madvise(mmap.MADV_DONTNEED)
 
 
+def require_blocks(source: Any, name: str) -> None:
+    """Refuse what is not `Blocks`."""
+    if not (hasattr(source, "reduce") and hasattr(source, "n_columns")):
+        raise InvalidInputError(
+            f"{name} must be Blocks, as ArrayBlocks and file_blocks make them; got "
+            f"{type(source).__name__}."
+        )
+
+
 def _checked_shape(X: Any) -> tuple[int, int]:
+    if not hasattr(X, "shape") or not hasattr(X, "dtype"):
+        raise InvalidInputError(f"X must be an array of numbers; got {type(X).__name__}.")
     if len(X.shape) != 2:
         raise InvalidInputError(
             "X must be a table of two dimensions (rows, columns); got an array of "

@@ -26,7 +26,7 @@ from plsdof._core.spectrum import FORMED, Gram
 from plsdof._core.work import run_each
 from plsdof.errors import InvalidInputError
 from plsdof.large import sources
-from plsdof.large.blocks import Block, Blocks, Part
+from plsdof.large.blocks import Block, Blocks, Part, require_blocks
 from plsdof.large.factors import Factor, factor_of_block, merge_factors, standardized_factor
 from plsdof.large.moments import block_sums, gram_from_sums, merge_sums
 from plsdof.large.rows import Change, Mask, RowBlocks, changed
@@ -90,6 +90,7 @@ def cross_validate_from(
     """
     as_choice(path, "path", tuple(METHODS))
     require_flag(scale)
+    require_blocks(source, "source")
     if isinstance(cv, str) and cv == LEAVE_ONE_OUT:
         raise InvalidInputError(
             "Leave-one-out of a table that is read block by block would need a fit for every row; "

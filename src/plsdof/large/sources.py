@@ -20,7 +20,7 @@ from plsdof._core.fit import (
     whole_gram_route,
     whole_routes,
 )
-from plsdof._core.inputs import as_generator, as_positive
+from plsdof._core.inputs import as_generator, as_positive, require_flag
 from plsdof._core.krylov import Count
 from plsdof._core.path import PCRPath, PLSPath, RidgePath
 from plsdof._core.spectrum import FORMED, Gram
@@ -88,6 +88,7 @@ def source_gram(source: Any, *, scale: bool = True, limit: int = FORMED) -> Gram
 
     A Gram has been scaled, or not, when it was made.
     """
+    require_flag(scale)
     if isinstance(source, Gram):
         divisors = source.units.x_scale
         if not scale and np.any((divisors != 1.0) & np.isfinite(divisors)):

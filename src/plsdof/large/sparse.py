@@ -541,6 +541,10 @@ def operator_gram(
 
 
 def _check_shape(X: Any) -> None:
+    if not hasattr(X, "shape") or not hasattr(X, "dtype"):
+        raise InvalidInputError(
+            f"X must be a sparse matrix, an array or a LinearOperator; got {type(X).__name__}."
+        )
     if len(X.shape) != 2 or X.shape[0] < 2 or X.shape[1] < 1:
         raise InvalidInputError(
             f"X must have at least 2 rows and 1 column; got a {type(X).__name__} of shape "

@@ -16,7 +16,6 @@ I/n); the third term of the trace formula is sum c_j t_l'K^j t_l.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,6 +32,7 @@ from plsdof._core.inputs import (
     standardize,
 )
 from plsdof._core.spectrum import decompose
+from plsdof._core.work import cached_property
 from plsdof.errors import InvalidInputError, RankExhaustedWarning, warn_caller
 
 # What both algorithms start from: standardised data and how many components they support

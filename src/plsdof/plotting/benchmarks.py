@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from plsdof._core.inputs import Array
+from plsdof._core.inputs import Array, require_type
 from plsdof.complexity.benchmark import Benchmark
 from plsdof.plotting.style import axes_or_new, plain
 
@@ -47,6 +47,7 @@ class BenchmarkDisplay:
             What to call the methods.
         ax : matplotlib axes, optional
         """
+        require_type(result, Benchmark, "result", "benchmark")
         named = tuple((labels or {}).get(name, name) for name in result.names)
         return cls(names=named, rmse=np.sqrt(result.error)).plot(ax)
 

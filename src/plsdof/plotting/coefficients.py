@@ -117,6 +117,8 @@ class CoefficientDisplay:
         """Draw the coefficients that a fitted estimator predicts with."""
         model = as_model(estimator)
         reason = inference_or_reason(model.path, model.index, level=level)[1]
+        if model.estimator is None:  # an average of models
+            return cls.from_path(model.path, model.index, level=level, ax=ax, **kwargs)
         limits = None if reason else np.asarray(model.estimator.conf_int(level)).T
         display = cls(
             coef=model.path.coef[model.index],

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from plsdof._core.criteria import Noise, Selection
 from plsdof._core.fit import method_label
-from plsdof._core.inputs import Array, as_choice
+from plsdof._core.inputs import Array, as_choice, require_type
 from plsdof._core.path import Path, PathLike, as_model, as_path
 from plsdof.complexity.comparison import Comparison
 from plsdof.errors import NotAvailableError
@@ -101,7 +101,9 @@ class DoFDisplay:
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
         """Draw the Degrees of Freedom of a fitted estimator's path."""
         model = as_model(estimator, average=False)
-        return cls.from_path(model.path, model.estimator.selection_, ax=ax, **kwargs)
+        return cls.from_path(
+            model.path, getattr(model.estimator, "selection_", None), ax=ax, **kwargs
+        )
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw on ``ax``, or on new axes; ``kwargs`` go to the line."""
@@ -209,6 +211,7 @@ class CriterionDisplay:
         **kwargs: Any,
     ) -> Self:
         """Draw the mean error over folds with its standard error."""
+        require_type(cv, CrossValidation, "cv", "cross_validate")
         order = cv.simplest_first
         display = cls(
             parameters=cv.parameters[order],
@@ -224,7 +227,7 @@ class CriterionDisplay:
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
         """Draw what a fitted estimator chose its model by (BIC if its size was given)."""
         model = as_model(estimator, average=False)
-        cv, chosen = getattr(model.estimator, "cv_results_", None), model.estimator.selection_
+        cv, chosen = (getattr(model.estimator, one, None) for one in ("cv_results_", "selection_"))
         if cv is not None:
             return cls.from_cross_validation(cv, chosen, ax=ax, **kwargs)
         return cls.from_path(model.path, chosen, ax=ax, **kwargs)
@@ -325,7 +328,7 @@ class ErrorDisplay:
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
         """Draw the errors of a fitted estimator's path, cross-validated if it was."""
         model = as_model(estimator, average=False)
-        cv, chosen = getattr(model.estimator, "cv_results_", None), model.estimator.selection_
+        cv, chosen = (getattr(model.estimator, one, None) for one in ("cv_results_", "selection_"))
         return cls.from_path(model.path, chosen, cv=cv, ax=ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
@@ -367,6 +370,7 @@ def error_estimates(
     """
     errors, std_errors, size = {}, {}, len(path.dof)
     if cv is not None:
+        require_type(cv, CrossValidation, "cv", "cross_validate")
         errors["RMSECV"] = padded(cv.rmse, size)
         std_errors["RMSECV"] = padded(rmse_std_error(cv), size)
     for name, label in (("press", LEAVE_ONE_OUT), ("gcv", "GCV")):
@@ -426,6 +430,7 @@ class PermutationDisplay:
     @classmethod
     def from_test(cls, test: PermutationTest, *, ax: Any = None, **kwargs: Any) -> Self:
         """Draw a permutation test; ``kwargs`` go to the bars."""
+        require_type(test, PermutationTest, "test", "permutation_test")
         display = cls(score=test.score, permuted=test.permuted, p_value=test.p_value)
         return display.plot(ax, **kwargs)
 
@@ -509,6 +514,7 @@ class ComparisonDisplay:
         cls, comparison: Comparison, *, by: str | None = None, ax: Any = None, **kwargs: Any
     ) -> Self:
         """Draw a comparison; ``by`` is the cross-validated error if there is one, else RSS / n."""
+        require_type(comparison, Comparison, "comparison", "compare_paths")
         by = default_quantity(comparison) if by is None else by
         as_choice(by, "by", ("cv_error", "train_error", *comparison.criteria))
         values = comparison.columns()[by]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.inputs import Array, as_choice, as_count, as_fraction, as_response
+from plsdof._core.inputs import Array, as_choice, as_count, as_fraction, as_response, require_type
 from plsdof._core.path import Path, PLSPath, as_model, as_path
 from plsdof.chemometrics.diagnostics import Diagnostic, as_score_path
 from plsdof.chemometrics.rows import contributions, hotelling_t2, q_residuals, t2_limit
@@ -103,6 +103,7 @@ class PredictionDisplay:
         observed = as_response(y, path.units.n_rows)
         measured, predicted = {"calibration": observed}, {"calibration": path.fitted[index]}
         if cv is not None:
+            require_type(cv, CrossValidation, "cv", "cross_validate")
             measured["cross-validation"] = cv.y
             predicted["cross-validation"] = left_out_predictions(cv, index)
         if (X_test is None) != (y_test is None):

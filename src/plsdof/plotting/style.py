@@ -109,6 +109,7 @@ def readable(text: str, most: int = 60) -> str:
     >>> readable("x" * 100, most=10)
     'xxxxxxxxx…'
     """
+    text = str(text)
     line = " ".join(text[: 4 * most].split()) or "(no name)"
     clean = "".join(c if is_harmless(c) else "\ufffd" for c in line)
     return clean if len(clean) <= most and len(text) <= 4 * most else clean[: most - 1] + "…"
@@ -165,6 +166,8 @@ def axes_or_new(ax: Any) -> "Axes":
         raise MissingExtraError("matplotlib", "plot", "Drawing") from error
     if ax is None:
         _, ax = plt.subplots(layout="constrained")
+    if not hasattr(ax, "figure"):
+        raise InvalidInputError(f"ax must be matplotlib axes or None; got {type(ax).__name__}.")
     axes: Axes = ax
     return axes
 

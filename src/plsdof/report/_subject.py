@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,9 +17,11 @@ from plsdof._core.inputs import (
     as_matrix,
     as_response,
     feature_names,
+    require_type,
 )
 from plsdof._core.models import Integers
 from plsdof._core.path import Path, PLSPath
+from plsdof._core.work import cached_property
 from plsdof.chemometrics.merit import TestSet
 from plsdof.chemometrics.rows import LeftOutRows, has_left_out_limits, left_out_rows_of
 from plsdof.complexity.comparison import Comparison
@@ -416,6 +417,7 @@ def _require_training_rows(
 def _require_same_models(path: Path, cv: CrossValidation | None) -> None:
     if cv is None:
         return
+    require_type(cv, CrossValidation, "cv", "cross_validate")
     size = min(len(cv.parameters), len(path.parameters))
     if cv.parameter_name != path.parameter_name or not np.allclose(
         cv.parameters[:size], path.parameters[:size]

@@ -55,6 +55,10 @@ def combine_reports(file: str | os.PathLike[str], pages: Mapping[str, str]) -> N
     ...     file.read_text(encoding="utf-8").count("<button")
     2
     """
+    if not isinstance(pages, Mapping):
+        raise InvalidInputError(
+            f"pages must be a mapping from names to pages; got {type(pages).__name__}."
+        )
     if not pages:
         raise InvalidInputError("there is no page to combine; give at least one.")
     from markupsafe import escape

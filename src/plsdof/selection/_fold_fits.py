@@ -16,7 +16,7 @@ the data of a fold cancel, the fold is handed back.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ from plsdof._core.inputs import (
     read_only,
     varies_safely,
 )
-from plsdof._core.work import Outcome
+from plsdof._core.work import Outcome, cached_property
 from plsdof.errors import ConstantColumnWarning
 from plsdof.selection.folds import Fold, FoldFit, Integers
 

@@ -9,13 +9,12 @@ scores come out without any coefficients.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
 from plsdof._core.inputs import Array
-from plsdof._core.work import Outcome
+from plsdof._core.work import Outcome, cached_property
 from plsdof.selection._fold_fits import (
     EPS,
     FoldProblem,

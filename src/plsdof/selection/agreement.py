@@ -3,6 +3,7 @@
 import numpy as np
 
 from plsdof._core.criteria import Selection
+from plsdof._core.inputs import require_type
 from plsdof._core.path import Path
 from plsdof.selection.cross_validation import CrossValidation
 
@@ -53,6 +54,9 @@ def agreement(path: Path, selection: Selection, cv: CrossValidation) -> tuple[st
     >>> agreement(path, replace(path.select(), index=2), cv)
     ('Cross-validation disagrees: its error is 0.7646 here and 0.2097 with 7 components.',)
     """
+    require_type(path, Path, "path", "pls_path")
+    require_type(selection, Selection, "selection", "path.select()")
+    require_type(cv, CrossValidation, "cv", "cross_validate")
     index = selection.index
     if index >= len(cv.parameters) or np.isnan(cv.mean_error[index]):
         return ()

@@ -41,6 +41,7 @@ from plsdof._core.inputs import (
     opened_table,
     read_only,
     require_flag,
+    require_type,
 )
 from plsdof._core.work import Outcome, run_each, threads_for
 from plsdof.errors import InvalidInputError, NotAvailableError
@@ -653,6 +654,7 @@ def randomization_test(
     >>> test.reference, test.p_values.round(3)
     (2, array([0.001, 0.275, 1.   ]))
     """
+    require_type(result, CrossValidation, "result", "cross_validate")
     losses, best = result.row_losses(), result.select().index
     p_values = sign_flip_p_values(losses, best, n_permutations, random_state)
     means = losses.sum(axis=0)  # every row's loss is its share of the mean

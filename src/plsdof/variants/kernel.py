@@ -31,6 +31,7 @@ from plsdof._core.inputs import (
     as_weights,
     opened_table,
     read_only,
+    require_flag,
     standardize,
 )
 from plsdof._core.path import ROUNDING_OF_ROWS, PLSPath
@@ -780,6 +781,7 @@ def default_gammas(n_features: int) -> Array:
 def _kernel_rows(
     X: Any, y: Any, kernel: Kernel, scale: bool, sample_weight: Any
 ) -> tuple[KernelRows, Standardized]:
+    require_flag(scale)
     as_it_is = not scale and kernel.name not in ORIGIN_FREE
     with warnings.catch_warnings():
         if as_it_is:  # such a kernel does see constant columns

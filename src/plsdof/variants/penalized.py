@@ -12,7 +12,7 @@ import math
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -42,7 +42,7 @@ from plsdof._core.inputs import (
 )
 from plsdof._core.path import PLSPath
 from plsdof._core.spectrum import SOLVERS, Decomposition, decompose
-from plsdof._core.work import threads_for
+from plsdof._core.work import cached_property, threads_for
 from plsdof.errors import ConstantColumnWarning, InvalidInputError
 from plsdof.selection.tuning import Tuning, tune
 

@@ -12,7 +12,7 @@ along a first axis.
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,7 @@ from plsdof._core.models import as_row, default_dof
 from plsdof._core.path import predictors_of, row_norms
 from plsdof._core.smoothing import DRAWS
 from plsdof._core.spectrum import Decomposition, decompose
-from plsdof._core.work import run_each
+from plsdof._core.work import cached_property, run_each
 from plsdof.errors import InvalidInputError, NotAvailableError, PlsdofWarning
 from plsdof.inference.conformal import MOST_LEVERAGE, conformal_critical, jackknife_plus
 from plsdof.inference.intervals import INTERVAL_METHODS, critical_value
@@ -415,7 +415,7 @@ class PLS2Path:
         """
         X, Y, weights = self.training_rows(), self.response, self._row_weights()
         folds = complete_folds(X, Y[:, 0], cv)
-        chosen = self.index(choose) if isinstance(choose, int | np.integer) else choose
+        chosen = choose if callable(choose) else self.index(choose)
         work = partial(_chosen_without, path=self, X=X, weights=weights, choose=chosen)
         fits = run_each(work, folds, n_jobs=n_jobs, progress=progress, description="Rows left out")
         fold_of, residuals = np.empty(len(Y), dtype=np.intp), np.empty_like(Y)
