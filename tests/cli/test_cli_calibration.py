@@ -1,6 +1,7 @@
 """From spectra to a validated calibration: preprocessing, figures of merit, test rows, Excel."""
 
 import json
+import re
 
 import numpy as np
 import openpyxl
@@ -394,3 +395,31 @@ def test_a_search_of_columns_counts_its_cost(tmp_path, search):
     assert "does not go with --no-scale" in refused(
         "fit", file, "-r", "y", "--select", "vip", "--no-scale"
     )
+
+
+def test_a_search_in_noise_does_not_look_good(tmp_path):
+    rng = np.random.default_rng(5)
+    names = ["y", *map(str, range(900, 1020))]
+    file, page = tmp_path / "noise.csv", tmp_path / "noise.html"
+    values = rng.normal(size=(50, 121))
+    pd.DataFrame(values, columns=names).to_csv(file, index=False)
+    found = run_json("fit", file, "-r", "y", "--select", "vip", "--cv", 5, "--report", page)
+    # Taken as given, the selected columns explain half of what is noise.
+    assert found["merit"]["calibration"]["r2"] > 0.5
+    told = found["search"]["words"]
+    y, n = values[:, 0], 50
+    rss = n * found["merit"]["calibration"]["rmse"] ** 2
+    left = n - found["search"]["dof"]
+    assert f"sigma is {np.sqrt(rss / left):.4g}" in told
+    assert f"without predictors GCV is {y.var(ddof=1) * n / (n - 1):.4g}" in told
+    assert "Nothing was found that predicts" in told
+    assert f"Q2 {found['merit']['cross-validation']['r2']:.4g}" in told
+    # The report says so, and compares nothing on columns that were chosen by the same rows.
+    text = page.read_text(encoding="utf-8")
+    data = json.loads(re.search(r'id="data"[^>]*>(.*?)</script>', text, re.DOTALL)[1])
+    assert data["notes"][0] == told
+    assert not any("do not vary" in note for note in data["notes"])
+    assert data["comparison"] is None
+    # It draws the spectra as they are, and what is left of them.
+    assert [table["kind"] for table in data["spectra"]["tables"]] == ["raw", "preprocessed"]
+    assert "No step looks at" not in text
