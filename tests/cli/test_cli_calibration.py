@@ -423,3 +423,31 @@ def test_a_search_in_noise_does_not_look_good(tmp_path):
     # It draws the spectra as they are, and what is left of them.
     assert [table["kind"] for table in data["spectra"]["tables"]] == ["raw", "preprocessed"]
     assert "No step looks at" not in text
+
+
+def test_a_dead_spectrum_keeps_no_other_row_from_its_prediction(tmp_path):
+    model, new = tmp_path / "m.json", tmp_path / "new.csv"
+    run("fit", GASOLINE, "-r", "octane", "--preprocess", "snv", "--components", 3, "--model", model)
+    frame = pd.read_csv(GASOLINE).head(5)
+    names = [name for name in frame if name.isdecimal()]
+    whole = run_json("predict", model, GASOLINE)["predictions"]
+    frame.loc[2, names] = 0.5
+    frame.to_csv(new, index=False)
+    line = refused("predict", model, new)
+    assert f"{new}: snv is not defined for row 3: all values there are equal" in line
+    assert line.endswith("--drop-missing gives them no prediction.")
+    found = run_json("predict", model, new, "--drop-missing")
+    predicted = [one["prediction"] for one in found["predictions"]]
+    assert predicted[2] is None
+    kept = [0, 1, 3, 4]
+    expected = [whole[i]["prediction"] for i in kept]
+    np.testing.assert_allclose([predicted[i] for i in kept], expected, rtol=1e-12)
+    assert any("Not predicted: snv is not defined for row 3" in note for note in found["notes"])
+
+
+def test_a_table_of_new_rows_on_its_side_is_recognised_without_a_name_in_its_corner(tmp_path):
+    model, new = tmp_path / "m.json", tmp_path / "new.csv"
+    run("fit", GASOLINE, "-r", "octane", "--components", 3, "--model", model)
+    pd.read_csv(GASOLINE).drop(columns="octane").head(4).T.to_csv(new)
+    assert "if the table lies on its side, add --transpose" in refused("predict", model, new)
+    assert len(run_json("predict", model, new, "--transpose")["predictions"]) == 4
