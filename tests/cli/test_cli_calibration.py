@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+from pathlib import Path
 
 import numpy as np
 import openpyxl
@@ -451,3 +453,37 @@ def test_a_table_of_new_rows_on_its_side_is_recognised_without_a_name_in_its_cor
     pd.read_csv(GASOLINE).drop(columns="octane").head(4).T.to_csv(new)
     assert "if the table lies on its side, add --transpose" in refused("predict", model, new)
     assert len(run_json("predict", model, new, "--transpose")["predictions"]) == 4
+
+
+def test_the_page_about_a_calibration_shows_what_the_commands_print(tmp_path, monkeypatch):
+    page = Path(__file__).parents[2] / "docs" / "howto" / "nir-calibration.md"
+    if not page.exists():
+        pytest.skip("the pages are not here")
+    monkeypatch.chdir(tmp_path)
+    text, _ = page.read_text(encoding="utf-8").split("## In Python")
+    shell, *tables = re.findall(r"^```\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    printed = ""
+    commands = [line.split()[1:] for line in shell.splitlines()]
+    for command in commands[:3]:
+        printed += run(*command).stdout
+    assert Path("tables.xlsx").exists()
+    shutil.copy("gasoline.csv", "new.csv")
+    run(*commands[3])
+    lines = [line.split() for line in printed.splitlines()]
+    for line in "\n".join(tables).splitlines():
+        words = line.split()
+        assert any(_same_words(words, other) for other in lines), line
+
+
+def _same_words(words, others):
+    """Whether two lines have the same words, and numbers that agree but for rounding."""
+    if len(words) != len(others):
+        return False
+    for word, other in zip(words, others, strict=True):
+        try:
+            same = float(word) == pytest.approx(float(other), rel=2e-3)
+        except ValueError:
+            same = word == other
+        if not same:
+            return False
+    return True
