@@ -224,14 +224,17 @@ def test_fits_without_intervals_say_why(tmp_path):
     assert found["coefficients"][0]["std_error"] > 0
 
 
-def test_permutations_and_standard_errors_of_several_kinds():
+def test_permutations_and_standard_errors_of_several_kinds(tmp_path):
     plain = ("fit", GASOLINE, "-r", "octane", "--components", 3)
     found = run_json(*plain, "--permutations", 99, "--covariance", "hc3")
     assert found["permutations"]["p_value"] == 0.01
     assert len(found["permutations"]["permuted"]) == 99
     assert found["coefficients"][0]["std_error"] != run_json(*plain)["coefficients"][0]["std_error"]
-    words = " ".join(run(*plain, "--permutations", 99, "--covariance", "jackknife").stdout.split())
+    page = tmp_path / "r.html"
+    more = ("--permutations", 99, "--covariance", "jackknife", "--report", page)
+    words = said(*plain, *more)
     assert "p = 0.01: 0 of 99 permutations" in words
+    assert "Is there anything at all?" in page.read_text(encoding="utf-8")
     assert "rows of X random (jackknife); p-values test E[coef] = 0" in words
     assert "--permutations must be >= 19" in refused(*plain, "--permutations", 3)
     assert "--covariance must be one of" in refused(*plain, "--covariance", "hc9")
@@ -537,7 +540,9 @@ def test_hostile_names_do_not_reach_the_terminal(tmp_path):
     assert "\\x1b[31mred" in outputs[0].stdout
     assert "[bold]y from 10 predictors; 30 rows of [red]table.csv" in outputs[0].stdout
     found = run_json("fit", file, "-r", "[bold]y")
-    assert [one["name"] for one in found["coefficients"]] == HOSTILE
+    assert [one["name"] for one in found["coefficients"]] == [
+        " ".join(name.split()) for name in HOSTILE
+    ]
 
 
 def test_safe_text_has_a_bounded_length():

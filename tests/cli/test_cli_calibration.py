@@ -1,6 +1,9 @@
 """From spectra to a validated calibration: preprocessing, figures of merit, test rows, Excel."""
 
 import json
+import re
+import shutil
+from pathlib import Path
 
 import numpy as np
 import openpyxl
@@ -394,3 +397,93 @@ def test_a_search_of_columns_counts_its_cost(tmp_path, search):
     assert "does not go with --no-scale" in refused(
         "fit", file, "-r", "y", "--select", "vip", "--no-scale"
     )
+
+
+def test_a_search_in_noise_does_not_look_good(tmp_path):
+    rng = np.random.default_rng(5)
+    names = ["y", *map(str, range(900, 1020))]
+    file, page = tmp_path / "noise.csv", tmp_path / "noise.html"
+    values = rng.normal(size=(50, 121))
+    pd.DataFrame(values, columns=names).to_csv(file, index=False)
+    found = run_json("fit", file, "-r", "y", "--select", "vip", "--cv", 5, "--report", page)
+    # Taken as given, the selected columns explain half of what is noise.
+    assert found["merit"]["calibration"]["r2"] > 0.5
+    told = found["search"]["words"]
+    y, n = values[:, 0], 50
+    rss = n * found["merit"]["calibration"]["rmse"] ** 2
+    left = n - found["search"]["dof"]
+    assert f"sigma is {np.sqrt(rss / left):.4g}" in told
+    assert f"without predictors GCV is {y.var(ddof=1) * n / (n - 1):.4g}" in told
+    assert "Nothing was found that predicts" in told
+    assert f"Q2 {found['merit']['cross-validation']['r2']:.4g}" in told
+    # The report says so, and compares nothing on columns that were chosen by the same rows.
+    text = page.read_text(encoding="utf-8")
+    data = json.loads(re.search(r'id="data"[^>]*>(.*?)</script>', text, re.DOTALL)[1])
+    assert data["notes"][0] == told
+    assert not any("do not vary" in note for note in data["notes"])
+    assert data["comparison"] is None
+    # It draws the spectra as they are, and what is left of them.
+    assert [table["kind"] for table in data["spectra"]["tables"]] == ["raw", "preprocessed"]
+    assert "No step looks at" not in text
+
+
+def test_a_dead_spectrum_keeps_no_other_row_from_its_prediction(tmp_path):
+    model, new = tmp_path / "m.json", tmp_path / "new.csv"
+    run("fit", GASOLINE, "-r", "octane", "--preprocess", "snv", "--components", 3, "--model", model)
+    frame = pd.read_csv(GASOLINE).head(5)
+    names = [name for name in frame if name.isdecimal()]
+    whole = run_json("predict", model, GASOLINE)["predictions"]
+    frame.loc[2, names] = 0.5
+    frame.to_csv(new, index=False)
+    line = refused("predict", model, new)
+    assert f"{new}: snv is not defined for row 3: all values there are equal" in line
+    assert line.endswith("--drop-missing gives them no prediction.")
+    found = run_json("predict", model, new, "--drop-missing")
+    predicted = [one["prediction"] for one in found["predictions"]]
+    assert predicted[2] is None
+    kept = [0, 1, 3, 4]
+    expected = [whole[i]["prediction"] for i in kept]
+    np.testing.assert_allclose([predicted[i] for i in kept], expected, rtol=1e-12)
+    assert any("Not predicted: snv is not defined for row 3" in note for note in found["notes"])
+
+
+def test_a_table_of_new_rows_on_its_side_is_recognised_without_a_name_in_its_corner(tmp_path):
+    model, new = tmp_path / "m.json", tmp_path / "new.csv"
+    run("fit", GASOLINE, "-r", "octane", "--components", 3, "--model", model)
+    pd.read_csv(GASOLINE).drop(columns="octane").head(4).T.to_csv(new)
+    assert "if the table lies on its side, add --transpose" in refused("predict", model, new)
+    assert len(run_json("predict", model, new, "--transpose")["predictions"]) == 4
+
+
+def test_the_page_about_a_calibration_shows_what_the_commands_print(tmp_path, monkeypatch):
+    page = Path(__file__).parents[2] / "docs" / "howto" / "nir-calibration.md"
+    if not page.exists():
+        pytest.skip("the pages are not here")
+    monkeypatch.chdir(tmp_path)
+    text, _ = page.read_text(encoding="utf-8").split("## In Python")
+    shell, *tables = re.findall(r"^```\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    printed = ""
+    commands = [line.split()[1:] for line in shell.splitlines()]
+    for command in commands[:3]:
+        printed += run(*command).stdout
+    assert Path("tables.xlsx").exists()
+    shutil.copy("gasoline.csv", "new.csv")
+    run(*commands[3])
+    lines = [line.split() for line in printed.splitlines()]
+    for line in "\n".join(tables).splitlines():
+        words = line.split()
+        assert any(_same_words(words, other) for other in lines), line
+
+
+def _same_words(words, others):
+    """Whether two lines have the same words, and numbers that agree but for rounding."""
+    if len(words) != len(others):
+        return False
+    for word, other in zip(words, others, strict=True):
+        try:
+            same = float(word) == pytest.approx(float(other), rel=2e-3)
+        except ValueError:
+            same = word == other
+        if not same:
+            return False
+    return True

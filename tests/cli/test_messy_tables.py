@@ -194,6 +194,32 @@ RIGHT = {
         (),
         "Left out, not wavelengths: 'ratio'",
     ),
+    "decimal commas in quotes": (
+        text([rows()[0], *[[f'"{cell}"' for cell in row] for row in rows(comma)[1:]]]),
+        (),
+        None,
+    ),
+    "texts with decimal commas in Excel": (book({"Data": rows(comma)}), (), None),
+    "one text with a decimal comma in Excel": (
+        book({"Data": with_cell(rows(), 4, 1, comma(float(FAT[3])))}),
+        (),
+        None,
+    ),
+    "a name in two lines": (
+        text(with_cell(rows(), 0, 1, '"crude\nfat\u00a0(%)"')),
+        ("-r", "crude fat (%)"),
+        None,
+    ),
+    "blank lines": (
+        text([*rows()[:6], [], *rows()[6:12], [""] * (2 + len(WAVES)), *rows()[12:]]),
+        (),
+        "Left out, but counted: blank rows 6, 13.",
+    ),
+    "blank rows in Excel": (
+        book({"Data": [*rows()[:6], [], *rows()[6:]]}),
+        (),
+        "Left out, but counted: blank row 6.",
+    ),
     "sep= line": ("sep=;\n" + text(rows(comma), ";"), (), None),
     "row names as R writes them": (
         text([rows(ids=False)[0], *[[f'"{row[0]}"', *row[1:]] for row in rows()[1:]]]),
@@ -213,7 +239,8 @@ def write(tmp_path, content):
 @pytest.mark.parametrize("kind", RIGHT)
 def test_the_right_result(tmp_path, kind):
     content, options, note = RIGHT[kind]
-    found = run_json("fit", write(tmp_path, content), "-r", "fat", *options)
+    options = options if "-r" in options else ("-r", "fat", *options)
+    found = run_json("fit", write(tmp_path, content), *options)
     assert (found["n"], found["p"]) == (N, len(WAVES))
     np.testing.assert_allclose([one["dof"] for one in found["path"]], EXPECTED, rtol=1e-9)
     if note is None:
@@ -314,6 +341,39 @@ def test_rows_that_are_summaries_are_named(tmp_path):
     assert found["n"] == N + 1
 
 
+def test_summaries_among_numbers_below_a_blank_row_are_named(tmp_path):
+    cells = with_cell(rows(), 0, 0, "No")
+    cells = [cells[0], *[[str(i), *row[1:]] for i, row in enumerate(cells[1:], start=1)]]
+    mean = ["Mean value:", repr(float(FAT.mean())), *map(repr, SPECTRA.mean(axis=0).tolist())]
+    file = write(tmp_path, book({"Data": [*cells, [], mean]}))
+    notes = run_json("fit", file, "-r", "fat")["notes"]
+    assert any("Row 26 ('Mean value:') looks like a summary" in note for note in notes)
+    for option in (("--exclude-rows", 26), ("--test-rows", 26)):
+        found = run_json("fit", file, "-r", "fat", *option)
+        np.testing.assert_allclose([one["dof"] for one in found["path"]], EXPECTED, rtol=1e-9)
+    assert found["test"]["rows"][0]["row"] == 26
+    assert "from 1 to 26 are needed" in refused("fit", file, "-r", "fat", "--test-rows", 27)
+
+
+def test_a_predictor_that_is_named_unlike_many_others_is_named(tmp_path):
+    cells = [["sample", "fat", *(f"A{w}" for w in WAVES)], *rows()[1:]]
+    cells = with_column(cells, "protein", [repr(float(y)) for y in LATENT[:, 1]])
+    file = write(tmp_path, text(cells))
+    notes = run_json("fit", file, "-r", "fat")["notes"]
+    assert any("unlike 'A1100': 'protein'. If they are not, add --exclude" in one for one in notes)
+    found = run_json("fit", file, "-r", "fat", "--exclude", "protein")
+    assert not any("named unlike" in note for note in found["notes"])
+    np.testing.assert_allclose([one["dof"] for one in found["path"]], EXPECTED, rtol=1e-9)
+
+
+def test_units_of_some_values_are_counted(tmp_path):
+    cells = rows()
+    for i in range(1, 9):
+        cells = with_cell(cells, i, 1, f"{float(FAT[i - 1])!r} %")
+    notes = run_json("fit", write(tmp_path, text(cells)), "-r", "fat")["notes"]
+    assert "Read as numbers without their unit: 'fat' (%, in 8 of 24 values)." in notes
+
+
 def test_a_predictor_that_is_nearly_the_response_is_named(tmp_path):
     frame = pd.DataFrame(LATENT, columns=["a", "b", "c"])
     frame.assign(fat=FAT, **{"fat 2": 2 * FAT + 1}).to_csv(tmp_path / "t.csv", index=False)
@@ -351,6 +411,22 @@ def test_responses_are_joined_by_id(tmp_path):
     assert any("1 row not found there" in note for note in found["notes"])
     (tmp_path / "y.csv").write_text(text([*other, other[1]]))
     assert "more than once" in refused(*options)
+
+
+@pytest.mark.parametrize("ours", ["sample", ""])
+@pytest.mark.parametrize("theirs", ["ID of the laboratory", ""])
+def test_responses_are_joined_by_ids_of_other_names(tmp_path, ours, theirs):
+    spectra = [[row[0], *row[2:]] for row in rows()]
+    (tmp_path / "x.csv").write_text(text(with_cell(spectra, 0, 0, ours)))
+    order = np.random.default_rng(1).permutation(N)
+    other = [[theirs, "kind", "fat"], *[[IDS[i].lower(), "meat", rows()[i + 1][1]] for i in order]]
+    (tmp_path / "y.csv").write_text(text(other))
+    options = ("fit", tmp_path / "x.csv", "-r", "fat", "--response-file", tmp_path / "y.csv")
+    found = run_json(*options)
+    np.testing.assert_allclose([one["dof"] for one in found["path"]], EXPECTED, rtol=1e-9)
+    here, there = ours or "unnamed 1", theirs or "unnamed 1"
+    words = f"by '{here}'" + (f" ('{there}' there)" if here != there else "")
+    assert any(words in note for note in found["notes"])
 
 
 def test_responses_without_ids_are_joined_by_order_or_refused(tmp_path):
@@ -510,7 +586,13 @@ def test_a_response_without_stored_values_of_its_formulas_is_told_so(tmp_path):
     assert "no values at all in 'fat'; choose another response, or, if there are formulas" in line
 
 
-@pytest.mark.parametrize("spelled", ["NIR.{} nm", "Abs_{}", "wl{}", "Wavelength {}"])
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        *("NIR.{} nm", "Abs_{}", "wl{}", "Wavelength {}", "{} (nm)", "[{}]", "nir_{}_nm"),
+        *("log(1/R) {}", "λ={}", "{} cm⁻1"),
+    ],
+)
 def test_words_for_spectra_before_wavelengths_are_understood(tmp_path, spelled):
     cells = [["sample", "fat", *(spelled.format(w) for w in WAVES)], *rows()[1:]]
     cells = with_column(cells, "protein", [repr(float(2 * y + 1)) for y in FAT])

@@ -79,8 +79,8 @@ def test_decimal_commas_in_a_header_of_wavelengths_do_not_look_like_separators()
 
 def test_quoted_names_may_contain_separators_and_line_ends(tmp_path):
     table = read_table(write(tmp_path, '"a,b","c\nd",e\n1,2,3\n4,5,6\n'))
-    assert table.names == ("a,b", "c\nd", "e")
-    assert table.numbers(("c\nd",)).tolist() == [[2.0], [5.0]]
+    assert table.names == ("a,b", "c d", "e")
+    assert table.numbers(("c d",)).tolist() == [[2.0], [5.0]]
 
 
 def test_the_encoding_is_found_beyond_the_first_lines(tmp_path):
@@ -215,16 +215,26 @@ def test_blanks_around_names_and_numbers_do_not_matter(tmp_path):
 
 
 def test_missing_values_become_nan(tmp_path):
-    table = read_table(write(tmp_path, "a,b\n1,\n,n/a\nNA,2\n"))
+    table = read_table(write(tmp_path, "a,b,c\n1,,x\n,n/a,y\nNA,2,z\n"))
     np.testing.assert_array_equal(
         table.numbers(("a", "b")), [[1, np.nan], [np.nan, np.nan], [np.nan, 2]]
     )
 
 
-def test_rows_without_any_value_below_the_table_are_ignored_and_named(tmp_path):
-    table = read_table(write(tmp_path, "a;b\n1;2\n;\n3;4\n;\n;\n"))
-    np.testing.assert_array_equal(table.numbers(("a", "b")), [[1, 2], [np.nan, np.nan], [3, 4]])
-    assert table.notes == ("Ignored, below the table: 2 rows without any value.",)
+def test_rows_without_any_value_are_left_out_and_named_but_count(tmp_path):
+    table = read_table(write(tmp_path, "a;b\n1;2\n;\n\n3;4\n;\n;\n"))
+    assert table.numbers(("a", "b")).tolist() == [[1, 2], [3, 4]]
+    assert table.row_numbers.tolist() == [1, 4]
+    assert table.notes == (
+        "Left out, but counted: blank rows 2, 3.",
+        "Ignored, below the table: 2 rows without any value.",
+    )
+    # Empty lines at the end are nothing to speak of.
+    table = read_table(write(tmp_path, "a b\n1 2\n\n3 4\n\n\n"))
+    assert table.row_numbers.tolist() == [1, 3]
+    assert table.notes == ("Left out, but counted: blank row 2.",)
+    with pytest.raises(InvalidInputError, match="'x' in row 3"):
+        read_table(write(tmp_path, "a,b\n1,2\n\n3,x\n4,5\n")).numbers(("b",))
 
 
 @pytest.mark.parametrize(

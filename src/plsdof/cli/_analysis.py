@@ -443,16 +443,35 @@ def _searched(problem: TableProblem, plan: Plan) -> SearchCost:
         )
         assert cv.predictions is not None
         predictions = cv.predictions[0, 0]
-    fixed = float(found.path.dof[found.index])
-    kept = int(found.support.sum())
-    words = (
-        f"Selected by {plan.select}: {found.labels[found.chosen]}, {kept} of {X.shape[1]}. The "
-        f"Degrees of Freedom shown take these columns as given ({fixed:.1f}); with the search they "
-        f"are {whole.value:.1f} (standard error {whole.std_error:.1f}, by Monte Carlo)."
-    )
+    words = _words_of_search(plan.select, found, whole, problem.y)
     if predictions is not None:
-        words += " Cross-validation repeats the search in every fold."
+        merit = figures_of_merit(problem.y, predictions)
+        words += (
+            f" Cross-validation repeats the search in every fold: RMSECV {number(merit.rmse)}, "
+            f"Q2 {number(merit.r2)}."
+        )
     return SearchCost(found=found, dof=whole, predictions=predictions, words=words)
+
+
+def _words_of_search(search: str, found: Any, whole: Any, y: Array) -> str:
+    """Say what a search found, and how much better that looks than it is."""
+    n, rss, fixed = len(y), float(found.path.rss[found.index]), float(found.path.dof[found.index])
+    kept, total = int(found.support.sum()), len(found.support)
+    words = (
+        f"Selected by {search}: {found.labels[found.chosen]}, {kept} of {total}. All numbers but "
+        "those of cross-validation and test take these columns as given. So do the Degrees of "
+        f"Freedom ({fixed:.1f}); with the search they are {whole.value:.1f} (standard error "
+        f"{whole.std_error:.1f}, by Monte Carlo)."
+    )
+    left = n - whole.value
+    if left <= 0:
+        return f"{words} That leaves nothing to tell the noise level by."
+    gcv, without = n * rss / left**2, n * float(np.sum((y - y.mean()) ** 2)) / (n - 1) ** 2
+    words += (
+        f" With these, sigma is {number(np.sqrt(rss / left))} and GCV {number(gcv)}; without "
+        f"predictors GCV is {number(without)}."
+    )
+    return f"{words} Nothing was found that predicts." if gcv >= without else words
 
 
 def _chained(steps: str, fit: Callable[..., Any]) -> Callable[..., Any]:

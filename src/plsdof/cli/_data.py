@@ -1,9 +1,11 @@
 """From a file and a choice of columns to predictors and response, whole or piece by piece."""
 
 import os
+import re
 import shlex
 import stat
 import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -396,7 +398,7 @@ def _complete_rows(
     everything = Rows(
         X=table.with_names(X, names),
         y=y,
-        numbers=np.arange(1, len(y) + 1),
+        numbers=table.row_numbers,
         labels=labels,
         source=table.source,
     )
@@ -463,7 +465,7 @@ def _chosen_for_test(
     else:
         assert held.rows is not None
         chosen = choose_rows(table, held.rows, "--test-rows")
-        which, how = chosen[numbers - 1], "as asked for"
+        which, how = np.isin(numbers, table.row_numbers[chosen]), "as asked for"
     count = int(which.sum())
     if not 0 < count < len(which) - 1:
         raise InvalidInputError(
@@ -523,11 +525,11 @@ def _test_table(
 
 def _groups(table: Table, name: str, kept: npt.NDArray[np.bool_]) -> Labels:
     labels = labels_of(table, name)
-    empty = np.flatnonzero((labels == "") & kept)
+    empty = table.row_numbers[(labels == "") & kept]
     if len(empty):
         raise InvalidInputError(
             in_file(
-                table, f"{shortened(name)} is empty in row {empty[0] + 1}; every row needs a group."
+                table, f"{shortened(name)} is empty in row {empty[0]}; every row needs a group."
             )
         )
     return labels[kept]
@@ -592,11 +594,33 @@ def only_wavelengths(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str
     waves = tuple(name for name in names if header_number(name) is not None)
     others = [name for name in names if header_number(name) is None]
     if not others or len(waves) < _SPECTRUM or len(waves) <= len(others):
-        return names, ()
+        return names, _named_otherwise(names)
     shown = listed([shortened(name) for name in others])
     reach = sorted((header_number(name) or 0.0) for name in waves)
     option = f"-f {reach[0]:g}:{reach[-1]:g} -f {shlex.quote(others[0])}"
     return waves, (f"Left out, not wavelengths: {shown}. To use one, add {option}.",)
+
+
+def _named_otherwise(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Name predictors among many that differ by a number only, such as 'fat' among A1100, A1102.
+
+    Examples
+    --------
+    >>> _named_otherwise((*(f"V{i}" for i in range(1, 101)), "fat"))[0]
+    "Predictors, too, though named unlike 'V1': 'fat'. If they are not, add --exclude fat."
+    """
+    around = {name: re.sub(r"\d+([.,]\d+)?", "#", name, count=1) for name in names}
+    (common, count), *_ = Counter(around.values()).most_common(1) or [("", 0)]
+    others = [name for name in names if around[name] != common]
+    if "#" not in common or count < _SPECTRUM or not 0 < len(others) < count:
+        return ()
+    first = next(name for name in names if around[name] == common)
+    option = " ".join(f"--exclude {shlex.quote(name)}" for name in others[:3])
+    shown = listed([shortened(name) for name in others])
+    return (
+        f"Predictors, too, though named unlike {shortened(first)}: {shown}. If they are not, add "
+        f"{option}.",
+    )
 
 
 def require_apart(response: str, features: Sequence[str], others: Mapping[str, str | None]) -> None:

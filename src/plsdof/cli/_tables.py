@@ -106,9 +106,9 @@ def _spelled_as(other: Table, names: Sequence[str]) -> Table:
 
 def _joined(table: Table, other: Table, names: Sequence[str], label: str | None) -> Table:
     """Add columns of another table, row by row as their ids say."""
-    key = _common_id(table, other, names, label)
+    keys = _common_id(table, other, names, label)
     where = shortened_path(other.source)
-    if key is None:
+    if keys is None:
         if len(table) != len(other):
             raise InvalidInputError(
                 f"{shortened_path(table.source)} has {len(table)} rows and {where} has "
@@ -118,23 +118,26 @@ def _joined(table: Table, other: Table, names: Sequence[str], label: str | None)
         places: Any = np.arange(len(table))
         note = f"Joined with {where} row by row, as no column in common names the rows."
     else:
-        ids, known = labels_of(table, key), labels_of(other, key)
-        order = {one: i for i, one in enumerate(known.tolist()) if one}
+        key, theirs = keys
+        ids, known = _ids(table, key), _ids(other, theirs)
+        order = {one: i for i, one in enumerate(_folded(known)) if one}
         if len(order) < np.count_nonzero(known != ""):
-            values, counts = np.unique(known[known != ""], return_counts=True)
-            twice = shortened(str(values[counts > 1][0]))
+            values, counts = np.unique(_folded(known[known != ""]), return_counts=True)
+            twice = known[_folded(known).index(str(values[counts > 1][0]))]
             raise InvalidInputError(
-                f"{where}: {shortened(key)} has {twice} more than once, so that it is not clear "
-                "which response belongs to it; keep one row for each."
+                f"{where}: {shortened(theirs)} has {shortened(str(twice))} more than once, so that "
+                "it is not clear which response belongs to it; keep one row for each."
             )
-        places = np.array([order.get(one, -1) for one in ids.tolist()])
+        places = np.array([order.get(one, -1) for one in _folded(ids)])
         lost = int(np.count_nonzero(places < 0))
         if lost == len(places):
             raise InvalidInputError(
-                f"{where}: no value of {shortened(key)} is also in {shortened_path(table.source)}; "
-                f"there is {shortened(str(known[0]))} here and {shortened(str(ids[0]))} there."
+                f"{where}: no value of {shortened(theirs)} is also in "
+                f"{shortened_path(table.source)}; there is {shortened(str(known[0]))} here and "
+                f"{shortened(str(ids[0]))} there."
             )
         note = f"Joined with {where} by {shortened(key)}"
+        note += f" ({shortened(theirs)} there)" if theirs != key else ""
         note += f"; {plural(lost, 'row')} not found there." if lost else "."
     found = other.frame[list(names)].iloc[np.where(places < 0, 0, places)].reset_index(drop=True)
     found = found.where((places >= 0)[:, None])
@@ -147,13 +150,15 @@ def _joined(table: Table, other: Table, names: Sequence[str], label: str | None)
     )
 
 
-def _common_id(table: Table, other: Table, names: Sequence[str], label: str | None) -> str | None:
-    """Return the column that names the rows of both tables, None if there is none."""
+def _common_id(
+    table: Table, other: Table, names: Sequence[str], label: str | None
+) -> tuple[str, str] | None:
+    """Return what the columns that name the rows are called here and there, None without any."""
     if label is not None:
         for one in (table, other):
             with located(one):
                 find_column(label, one.names)
-        return label
+        return label, label
     shared = [name for name in table.names if name in other.names and name not in names]
     repeated = None
     for name in shared:
@@ -162,10 +167,43 @@ def _common_id(table: Table, other: Table, names: Sequence[str], label: str | No
         if not (other.is_text(name) or whole):
             continue
         if len(set(values)) == len(values):
-            return name
+            return name, name
         if 2 * len(set(values)) > len(values) and repeated is None:
-            repeated = name  # names with a mistake, which will be named
-    return repeated
+            repeated = name, name  # names with a mistake, which will be named
+    return repeated or _same_texts(table, other, names)
+
+
+def _same_texts(table: Table, other: Table, names: Sequence[str]) -> tuple[str, str] | None:
+    """Return two columns, called what they may be, that hold the same names of rows."""
+    columns = [
+        {
+            name: _folded(_ids(one, name))
+            for name in (*one.left_out[:1], *one.names)
+            if _is_id(one, name)
+        }
+        for one in (table, other)
+    ]
+    for theirs, known in columns[1].items():
+        if theirs in names or len(set(known)) < len(known):
+            continue
+        for ours, ids in columns[0].items():
+            if 2 * sum(map(set(known).__contains__, ids)) > len(ids):
+                return ours, theirs
+    return None
+
+
+def _is_id(table: Table, name: str) -> bool:
+    return bool(table.row_names) if name in table.left_out else table.is_text(name)
+
+
+def _ids(table: Table, name: str) -> Labels:
+    """Return the texts of a column, also of one that was left out because it has no name."""
+    return np.array(table.row_names) if name in table.left_out else labels_of(table, name)
+
+
+def _folded(labels: Labels) -> list[str]:
+    """Return labels that differ only if they do so by more than upper case."""
+    return [str(one).casefold() for one in labels.tolist()]
 
 
 def _are_whole(column: Any) -> bool:
@@ -200,9 +238,10 @@ def _where_else(table: Table, response: str, reading: Reading) -> str:
     if not first and len(table.names):
         first = table.frame.iloc[:, 0].map(str).tolist()
     if response in first and not reading.transpose:
+        row = table.row_numbers[first.index(response)]
         return (
-            f" It is in the first column, in row {first.index(response) + 1}: if the table lies on "
-            "its side, add --transpose; if that row holds the names, add --header-row."
+            f" It is in the first column, in row {row}: if the table lies on its "
+            "side, add --transpose; if that row holds the names, add --header-row."
         )
     numbered = _by_number(table, response)
     if numbered:
@@ -289,20 +328,21 @@ def choose_rows(table: Table, text: str, option: str) -> Mask:
                 )
             )
         return chosen
-    chosen = np.zeros(len(table), dtype=bool)
+    last = int(table.row_numbers[-1])
+    chosen = np.zeros(last + 1, dtype=bool)
     for part in text.split(","):
         ends = [end.strip() for end in part.split(":")]
         numbers = [int(end) if end.isdecimal() and len(end) < 10 else 0 for end in ends]
-        if len(ends) > 2 or min(numbers) < 1 or max(numbers) > len(table):
+        if len(ends) > 2 or min(numbers) < 1 or max(numbers) > last:
             raise InvalidInputError(
                 in_file(
                     table,
-                    f"{option} {text[:40]}: numbers from 1 to {len(table)} are needed, with ranges "
+                    f"{option} {text[:40]}: numbers from 1 to {last} are needed, with ranges "
                     "as in 1,5,41:60, or COLUMN=VALUE.",
                 )
             )
-        chosen[min(numbers) - 1 : max(numbers)] = True
-    return chosen
+        chosen[min(numbers) : max(numbers) + 1] = True
+    return chosen[table.row_numbers]
 
 
 def match_columns(wanted: tuple[str, ...], rows: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -334,7 +374,9 @@ def _why_none(wanted: Sequence[str], rows: Table, by_number: Mapping[float, Sequ
     """Say what the columns are if none of them is a predictor."""
     first = rows.row_names or tuple(map(str, rows.frame.iloc[:, 0].tolist()))
     numbers = {header_number(one) for one in first}
-    if any(one in first or _key(one) in numbers for one in wanted):
+    # A first column without a name that counts, as wavelengths do, was left out.
+    as_many = bool(rows.left_out) and len(rows) == len(wanted)
+    if as_many or any(one in first or _key(one) in numbers for one in wanted):
         return ". They are in the first column: if the table lies on its side, add --transpose."
     known = [value for value in map(header_number, wanted) if value is not None]
     if not known or len(by_number) < 2:
@@ -360,8 +402,9 @@ _CODES = (-999.0, -9999.0, -99999.0, -99.0, 999.0, 9999.0, 99999.0)
 _FAR = 10.0
 _NEARLY_ONE = 0.9995
 _SUMMARY = re.compile(
-    r"(mean|average|avg\.?|median|s\.?d\.?|std\.?( ?dev\.?)?|stdev|standard deviation|rsd|c\.?v\.?|"
-    r"min(imum)?|max(imum)?|sum|total|count|n|mittelwert|summe|moyenne|media|promedio)",
+    r"(mean|average|avg|median|s\.?d|std\.?( ?dev)?|st(d|andard)? ?dev(iation)?|rsd|c\.?v|"
+    r"min(imum)?|max(imum)?|sum|total|count|n|mittelwert|summe|moyenne|media|promedio)"
+    r"( value)?[.:]*",
     re.IGNORECASE,
 )
 
@@ -461,11 +504,12 @@ def same_sample(y: Array, response: str) -> tuple[str, ...]:
 
 def _summaries(table: Table, kept: Mask) -> tuple[str, ...]:
     found = {}
-    columns = [labels_of(table, name).tolist() for name in table.names if table.is_text(name)]
+    # Numbers with such a word among them are not a column of text.
+    columns = [labels_of(table, name).tolist() for name in table.names if name not in table.numeric]
     for column in (*columns, table.row_names):
         for i, label in enumerate(column):
             if kept[i] and _SUMMARY.fullmatch(label):
-                found[i + 1] = label
+                found[int(table.row_numbers[i])] = label
     # A column that often says "n" holds answers, not names of summaries.
     if not found or len(found) > max(6, 0.2 * len(table)):
         return ()

@@ -532,14 +532,17 @@ def _write_report(
 
     plan = analysis.plan
     drawn = _drawn(problem, analysis)
-    with waiting("Comparing methods", quiet=quiet):
-        comparison = compare_methods(
-            problem,
-            scale=plan.scale,
-            folds=plan.folds,
-            max_components=plan.max_components,
-            known=analysis,
-        )
+    search, comparison = analysis.search, None
+    # Columns that were selected for PLS, by these rows, would make every method look too good.
+    if search is None:
+        with waiting("Comparing methods", quiet=quiet):
+            comparison = compare_methods(
+                problem,
+                scale=plan.scale,
+                folds=plan.folds,
+                max_components=plan.max_components,
+                known=analysis,
+            )
     write_report(
         file,
         drawn.path,
@@ -557,12 +560,14 @@ def _write_report(
         row_labels=drawn.rows.labels,
         row_numbers=drawn.rows.numbers,
         groups=drawn.groups,
-        raw=None if problem.preprocessing is None else drawn.rows.X,
+        raw=None if problem.preprocessing is None and search is None else drawn.rows.X,
         preprocessing="" if problem.preprocessing is None else problem.preprocessing.steps,
+        search="" if search is None else search.words,
         test=analysis.test,
         intervals=plan.intervals,
         sample=drawn.places,
         covariance=plan.covariance,
+        permutation=analysis.permutation,
         progress=not quiet and sys.stderr.isatty(),
     )
 

@@ -88,17 +88,26 @@ def predict_table(
         names, notes = match_columns(model.names, rows)
         notes = (*rows.notes, *notes)
         X = rows.numbers(names)
-    complete = ~np.isnan(X).any(axis=1)
+    complete: npt.NDArray[np.bool_] = np.logical_not(np.isnan(X).any(axis=1))
     if not complete.all():
         if not drop_missing:
             raise InvalidInputError(_missing(rows, X, names))
         notes += (f"{(~complete).sum()} of {len(X)} rows with missing values not predicted.",)
+    columns: dict[str, npt.NDArray[Any]] = {"row": rows.row_numbers}
+    columns |= {} if labels is None else {"id": labels}
+    undefined = _undefined(model, X, complete)
+    if undefined is not None:
+        told = undefined.renamed([_row_name(columns, i) for i in np.flatnonzero(complete).tolist()])
+        if not drop_missing:
+            raise InvalidInputError(
+                f"{shortened_path(rows.source)}: {told} --drop-missing gives them no prediction."
+            )
+        complete[np.flatnonzero(complete)[list(undefined.rows)]] = False
+        notes += (f"Not predicted: {told}",)
     if not complete.any():
         raise InvalidInputError(
             f"{shortened_path(rows.source)}: all rows have missing values among the predictors."
         )
-    columns: dict[str, npt.NDArray[Any]] = {"row": np.arange(1, len(X) + 1)}
-    columns |= {} if labels is None else {"id": labels}
     observed = _observed(model, rows)
     if observed is not None:
         columns["observed"] = observed
@@ -122,6 +131,19 @@ def predict_table(
         notes=notes,
         assumptions=assumptions,
     )
+
+
+def _undefined(model: PortableModel, X: Array, complete: Any) -> Any:
+    """Return the error about rows that preprocessing is not defined for, None if there are none."""
+    if model.preprocessing is None or not complete.any():
+        return None
+    try:
+        model.preprocessing.transform(X[complete])
+    except InvalidInputError as error:
+        if not hasattr(error, "renamed"):
+            raise
+        return error
+    return None
 
 
 def _merit(columns: dict[str, npt.NDArray[Any]]) -> FiguresOfMerit | None:

@@ -27,6 +27,7 @@ from plsdof.files.text import (
     FAILED_FORMULAS,
     Layout,
     column_names,
+    decimal_mark,
     find_header,
     first_ragged_line,
     names_of,
@@ -80,6 +81,8 @@ class Table:
         Numbers that stand for a missing value.
     row_names : tuple of str
         Texts of a first column without a name, which was left out; empty if there is none.
+    blank : tuple of int
+        Rows without any value, which were left out, by their numbers.
     """
 
     source: str
@@ -93,9 +96,15 @@ class Table:
     sheets: tuple[str, ...] = ()
     na: frozenset[float] = frozenset()
     row_names: tuple[str, ...] = ()
+    blank: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.frame)
+
+    @cached_property
+    def row_numbers(self) -> npt.NDArray[np.intp]:
+        """Numbers of the rows in the file: 1 is the first one below the names, blank ones count."""
+        return np.setdiff1d(np.arange(1, len(self) + len(self.blank) + 1), self.blank)
 
     @cached_property
     def numeric(self) -> frozenset[str]:
@@ -134,19 +143,24 @@ class Table:
             found[np.isin(found, list(self.na))] = np.nan
         infinite = np.isinf(found)
         if infinite.any():
-            row, column = np.argwhere(infinite)[0].tolist()
+            place, column = np.argwhere(infinite)[0].tolist()
+            row = self.row_numbers[place] + first_row - 1
             raise InvalidInputError(
-                f"the value in row {first_row + row} of column {shortened(names[column])} is "
+                f"the value in row {row} of column {shortened(names[column])} is "
                 "infinite, or too large for a number; correct the file, or leave the row out with "
                 "--na inf --drop-missing."
             )
         return found
 
     def unit(self, name: str) -> str:
-        """Return the unit that the numbers of a column are written with, "" without one."""
+        """Return the unit that numbers of a column are written with, and how many; or ""."""
         if name in self.numeric or name in self.declared_text:
             return ""
-        return _as_numbers(self.frame[name], self.decimal)[1]
+        column = self.frame[name]
+        unit = _as_numbers(column, self.decimal)[1]
+        known = column.dropna().map(str)
+        count = int(known.map(lambda value: value.rstrip().endswith(unit)).sum())
+        return unit if count == len(known) else f"{unit}, in {count} of {len(known)} values"
 
     def with_names(self, X: Array, names: tuple[str, ...]) -> Any:
         """Return an array as a data frame with the names of its columns (no copy)."""
@@ -171,7 +185,7 @@ class Table:
             raise InvalidInputError(
                 f"column {shortened(name)} is not numeric: {len(wrong)} of {len(column)} values "
                 f"cannot be read as numbers, the first one is {shortened(value)} in row "
-                f"{first_row + wrong[0]}. {advice}"
+                f"{self.row_numbers[wrong[0]] + first_row - 1}. {advice}"
             )
         return numbers
 
@@ -308,6 +322,8 @@ REFUSED_TEXT = {
     b"[{": _DATA,
 }
 _BLANKS_ABOVE = 1000
+# Bytes at the end of a text that show whether its last lines hold separators.
+_END = 4096
 
 
 def read_table(
@@ -463,6 +479,7 @@ def _from_text(content: bytes, source: str, how: _How) -> Table:
     layout = sniff(content, header_row=how.header_row, skip_rows=how.skip_rows)
     (frame,) = read_frames(content, layout, na=how.na)
     notes: tuple[str, ...] = ()
+    blank: Sequence[int] = ()
     if len(frame) and frame.iloc[:, -1].isna().any():
         ragged = first_ragged_line(content, layout)
         if ragged:
@@ -470,12 +487,25 @@ def _from_text(content: bytes, source: str, how: _How) -> Table:
                 f"{ragged}; every row must have all columns. If it is a remark, delete it."
             )
         known = np.flatnonzero(frame.notna().any(axis=1))
-        below = len(frame) - int(known[-1]) - 1 if len(known) else 0
-        if below:
-            frame = frame.iloc[:-below]
-            notes = (f"Ignored, below the table: {plural(below, 'row')} without any value.",)
+        blank = (np.setdiff1d(np.arange(len(frame)), known) + 1).tolist()
+        between = [row for row in blank if row <= known[-1]] if len(known) else []
+        below = len(blank) - len(between)
+        frame = frame.iloc[known].reset_index(drop=True)
+        notes = _blank_notes(between)
+        # Empty lines at the end are nothing to speak of, unlike lines of separators.
+        end = content[-_END:].decode(layout.encoding, errors="ignore").rstrip()
+        if below and end.endswith(layout.separator):
+            notes += (f"Ignored, below the table: {plural(below, 'row')} without any value.",)
     table = table_of(frame, layout, source, how.numbers)
-    return replace(table, notes=(*table.notes, *notes))
+    return replace(table, notes=(*table.notes, *notes), blank=tuple(blank))
+
+
+def _blank_notes(rows: Sequence[int]) -> tuple[str, ...]:
+    if not rows:
+        return ()
+    more = f" and {len(rows) - 8} more" if len(rows) > 8 else ""
+    shown = ", ".join(map(str, rows[:8])) + more
+    return (f"Left out, but counted: blank row{'s' * (len(rows) > 1)} {shown}.",)
 
 
 def table_of(frame: Any, layout: Layout, source: str, na: frozenset[float] = frozenset()) -> Table:
@@ -682,17 +712,26 @@ def _from_rows(rows: list[Row], source: str, described: str, how: _How, word: st
     width = max(len(cells) for _, cells in rows[place.header :])
     header = names_of(top, place.header)
     names, unnamed = column_names([*header, *[""] * (width - len(header))][:width])
-    body = [[*cells, *[None] * (width - len(cells))] for _, cells in rows[place.body :]]
-    frame = pandas.DataFrame(body, columns=list(names), dtype=object)
+    values = [[*cells, *[None] * (width - len(cells))] for _, cells in rows[place.body :]]
+    frame = pandas.DataFrame(values, columns=list(names), dtype=object)
     if how.na:
         frame = frame.mask(frame.isin([*how.na, *how.numbers]))
+    # Numbers that are texts may have decimal commas.
+    body = rows[place.body : _SAMPLE_ROWS]
+    written = [[value for value in cells if isinstance(value, str)] for _, cells in body]
+    # Blank rows among those below the names, which count.
+    first = rows[place.body - 1][0]
+    numbers = [number - first for number, _ in rows[place.body :]]
+    blank = sorted(set(range(1, max(numbers, default=0))) - set(numbers))
     table = Table(
         source=source,
         frame=frame.infer_objects(),
         names=names,
         described=described,
-        notes=place.notes([number for number, _ in rows], top, word),
+        notes=(*place.notes([number for number, _ in rows], top, word), *_blank_notes(blank)),
+        decimal=decimal_mark(written, certain=True),
         na=how.numbers,
+        blank=tuple(blank),
     )
     return without_unnamed(table, unnamed)
 
@@ -789,4 +828,4 @@ def stacked(tables: Sequence[Table], source: str) -> Table:
     frames = [table.frame[list(first.names)] for table in tables]
     frame = require_pandas().concat(frames, ignore_index=True) if len(tables) > 1 else frames[0]
     texts = tuple(one for table in tables for one in table.row_names)
-    return replace(first, source=source, frame=frame, row_names=texts)
+    return replace(first, source=source, frame=frame, row_names=texts, blank=())

@@ -329,10 +329,13 @@ def _are_units(row: Sequence[str], below: Cells) -> bool:
 
 
 def column_names(header: Sequence[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return names without surrounding blanks, and those made up for columns without one."""
+    """Return names with single plain blanks only, and those made up for columns without one.
+
+    Line ends in names, and blanks that do not break a line, cannot be typed in a command.
+    """
     names, unnamed = [], []
     for position, entry in enumerate(header, start=1):
-        name = str(entry).strip()
+        name = " ".join(str(entry).split())
         if not name:
             name = f"unnamed {position}"
             unnamed.append(name)
@@ -363,6 +366,8 @@ def read_frames(
     columns: Sequence[str] | None = None,
 ) -> Generator[Any, None, None]:
     """Yield the rows of a text table as data frames: one, or some rows at a time.
+
+    Read as a whole, blank lines are rows without any value.
 
     Parameters
     ----------
@@ -395,6 +400,8 @@ def read_frames(
                 low_memory=False,
                 skipinitialspace=True,
                 chunksize=rows_at_once,
+                # In memory they are left out later, so that rows below them keep their numbers.
+                skip_blank_lines=rows_at_once is not None or columns is not None,
                 usecols=None if columns is None else list(columns),
                 **_exact(pandas),
             )
@@ -693,8 +700,8 @@ def _judged(
     if max(len(header), width) < 2:
         return None
     even = sum(len(row) == len(header) for row in body) / max(1, len(body))
-    shares = {mark: _numeric_share(body, mark) for mark in (".,", ".")[separator == ","]}
-    decimal = max(shares, key=lambda mark: shares[mark])
+    # Between commas, decimal commas are in quotes, and so are commas between thousands.
+    decimal = decimal_mark(body, certain=separator == ",")
     return _Reading(
         separator=separator,
         decimal=decimal,
@@ -705,7 +712,7 @@ def _judged(
         extra=extra,
         body=body,
         width=width,
-        fit=(round(even, 2), round(shares[decimal], 2), len(header)),
+        fit=(round(even, 2), round(_numeric_share(body, decimal), 2), len(header)),
     )
 
 
@@ -768,6 +775,22 @@ def _require_clear_commas(reading: _Reading, names: tuple[str, ...]) -> None:
                 "comma may stand between thousands or before decimals. Write thousands without a "
                 "comma, and decimals with a point."
             )
+
+
+def decimal_mark(body: Cells, *, certain: bool = False) -> str:
+    """Return the mark by which more cells are numbers: a point, or, to be certain, a clear comma.
+
+    Examples
+    --------
+    >>> decimal_mark([["12,73", "7"]], certain=True), decimal_mark([["1,234", "7"]], certain=True)
+    (',', '.')
+    """
+    cells = (cell.strip() for row in body for cell in row if "," in cell)
+    clear = (_NUMBER[","].fullmatch(one) and not _UNCLEAR.fullmatch(one) for one in cells)
+    if certain and not any(clear):
+        return "."
+    shares = {mark: _numeric_share(body, mark) for mark in ".,"}
+    return max(shares, key=lambda mark: shares[mark])
 
 
 def _numeric_share(body: Cells, mark: str) -> float:

@@ -92,6 +92,7 @@ def spectra(subject: Subject, rows: Places) -> dict[str, Any] | None:
         "tables": [_spectra_table(kind, X, axis, rows[taken]) for kind, X, axis in drawn],
         "row": taken.tolist(),
         "preprocessing": subject.preprocessing,
+        "selected": bool(subject.search),
         "classes": [[rounded_one(a), rounded_one(b)] for a, b in edges],
         "class_of": classes[rows[taken]].tolist(),
         "total": len(subject.y),

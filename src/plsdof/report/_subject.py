@@ -149,6 +149,7 @@ class Subject:
     raw: Array | None
     raw_names: tuple[str, ...] | None
     preprocessing: str
+    search: str
     test: TestSet | None
     intervals: str
     covariance: str
@@ -316,6 +317,7 @@ def make_subject(
     groups: Iterable[Any] | None = None,
     raw: Any = None,
     preprocessing: str = "",
+    search: str = "",
     test: TestSet | None = None,
     intervals: str = "normal",
     covariance: str = "homoscedastic",
@@ -356,6 +358,7 @@ def make_subject(
         raw=_as_raw(raw, len(y)),
         raw_names=None if raw is None else feature_names(raw),
         preprocessing=readable(preprocessing, 200) if preprocessing else "",
+        search=search,
         test=test,
         intervals=as_choice(intervals, "intervals", INTERVAL_METHODS),
         covariance=as_choice(covariance, "covariance", COVARIANCES),

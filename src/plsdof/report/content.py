@@ -625,7 +625,9 @@ def _notes(subject: Subject) -> list[str]:
     path, (answering, index) = subject.path, subject.at(subject.chosen)
     dof, n = float(answering.dof[index]), path.spectrum.n
     said = _remarks(subject.selection)
-    notes = [*subject.notes, said, _constant_columns(subject), path.message]
+    # Columns that a search leaves out do not vary any more.
+    constant = "" if subject.search else _constant_columns(subject)
+    notes = [subject.search, *subject.notes, said, constant, path.message]
     notes += [] if subject.cv is None else _doubts(subject, subject.cv)
     by_rule = subject.selection.rule != "given" and "last model" not in said
     by_rule = by_rule and subject.average is None
@@ -647,7 +649,7 @@ def _notes(subject: Subject) -> list[str]:
         notes.append(
             f"The page describes {len(subject.shown)} of {subject.count} models in detail."
         )
-    return list(dict.fromkeys(readable(note, 400) for note in notes if note))
+    return list(dict.fromkeys(readable(note, 600) for note in notes if note))
 
 
 def _doubts(subject: Subject, cv: CrossValidation) -> list[str]:

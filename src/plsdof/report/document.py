@@ -53,6 +53,7 @@ def write_report(
     groups: Iterable[Any] | None = None,
     raw: Any = None,
     preprocessing: str = "",
+    search: str = "",
     test: TestSet | None = None,
     intervals: str = "normal",
     covariance: str = "homoscedastic",
@@ -97,6 +98,9 @@ def write_report(
         The rows before preprocessing, drawn beside X.
     preprocessing : str
         How X was made from ``raw``, in words.
+    search : str
+        What a search of columns found and what it costs, in words. It looked at the response, and
+        X is 0 in all columns but those it selected.
     test : TestSet, optional
         Rows that took no part in the fit: adds their predictions and figures of merit.
     intervals : {"normal", "conformal", "jackknife+"}
@@ -149,6 +153,7 @@ def write_report(
         groups=groups,
         raw=raw,
         preprocessing=preprocessing,
+        search=search,
         test=test,
         intervals=intervals,
         covariance=covariance,
