@@ -709,5 +709,5 @@ def test_words_do_not_discard_finished_repeats_but_numbers_do(monkeypatch):
 
     monkeypatch.setattr(Path, "read_text", with_change("Golub-Kahan", "Golub and Kahan"))
     assert key() == before
-    monkeypatch.setattr(Path, "read_text", with_change("alpha = _norm(t", "alpha = 2.0 * _norm(t"))
+    monkeypatch.setattr(Path, "read_text", with_change("t /= _norm(t", "t /= 2.0 * _norm(t"))
     assert key() != before
