@@ -92,6 +92,7 @@ RIGHT = {
         "Line 2 was taken for a title: 'Instrument: 6500'",
     ),
     "comment lines": ("# made by a program\n# version, 3\n" + text(rows()), (), "title"),
+    "many titles, told": ("a line\n" * 30 + text(rows()), ("--header-row", 31), None),
     "titles skipped": ("a,b\nc,d,e\n" + text(rows()), ("--skip-rows", 2), None),
     "header row told": ("a,b\nc,d,e\n" + text(rows()), ("--header-row", 3), None),
     "row of units": (
@@ -292,6 +293,7 @@ REFUSED = {
         (),
         "thousands without '.'",
     ),
+    "many titles": ("a line\n" * 30 + text(rows()), (), "say where these are with --header-row"),
     "old Excel": (b"\xd0\xcf\x11\xe0" + bytes(600), (), "save it as .xlsx or CSV"),
     "a sheet of a text file": (text(rows()), ("--sheet", "Data"), "Excel files only"),
 }
@@ -411,6 +413,40 @@ def test_responses_are_joined_by_id(tmp_path):
     assert any("1 row not found there" in note for note in found["notes"])
     (tmp_path / "y.csv").write_text(text([*other, other[1]]))
     assert "more than once" in refused(*options)
+
+
+def test_a_table_to_test_on_may_be_written_in_another_way(tmp_path):
+    first, second = [rows()[0], *rows()[1:17]], [rows()[0], *rows()[17:]]
+    file = tmp_path / "x.xlsx"
+    file.write_bytes(book({"Cover": [["a", "b"]], "Data": [["a", "b", "c"], *first]}))
+    (tmp_path / "test.csv").write_text(text(second))
+    options = ("fit", file, "-r", "fat", "--sheet", "Data", "--header-row", 2)
+    found = run_json(*options, "--test", tmp_path / "test.csv")
+    path = pls_path(SPECTRA[:16], FAT[:16])
+    expected = path.predict(SPECTRA[16:])[found["choice"]["index"]]
+    predicted = [one["prediction"] for one in found["test"]["rows"]]
+    np.testing.assert_allclose(predicted, expected, rtol=1e-9)
+    # Its response may be in the same file as that of the others.
+    for name, cells in (("x.csv", first), ("test.csv", second)):
+        (tmp_path / name).write_text(text([[row[0], *row[2:]] for row in cells]))
+    (tmp_path / "y.csv").write_text(text([row[:2] for row in rows()]))
+    options = ("fit", tmp_path / "x.csv", "-r", "fat", "--response-file", tmp_path / "y.csv")
+    found = run_json(*options, "--test", tmp_path / "test.csv")
+    assert [one["observed"] for one in found["test"]["rows"]] == FAT[16:].tolist()
+    # If nothing helps, the sentence is about what was asked for.
+    (tmp_path / "test.xlsx").write_bytes(book({"Cover": [["a", "b"], [1, 2]], "Data": second}))
+    line = refused("fit", tmp_path / "x.csv", *options[2:], "--test", tmp_path / "test.xlsx")
+    assert line.endswith("There are other sheets: 'Data'; see --sheet.")
+
+
+def test_a_gap_between_wavelengths_is_named_where_neighbours_matter(tmp_path):
+    file = write(tmp_path, text(rows()))
+    options = ("fit", file, "-r", "fat", "-f", "1100:1110", "-f", "1116:1128", "--preprocess")
+    words = "There is a gap between 1110 and 1116"
+    assert any(words in note for note in run_json(*options, "savgol:5:2:1")["notes"])
+    assert not any("gap" in note for note in run_json(*options, "snv")["notes"])
+    notes = run_json("fit", file, "-r", "fat", "--preprocess", "savgol:5:2:1")["notes"]
+    assert not any("gap" in note for note in notes)
 
 
 @pytest.mark.parametrize("ours", ["sample", ""])

@@ -15,7 +15,7 @@ from hypothesis import strategies
 from plsdof.errors import InvalidInputError
 from plsdof.files.blocks import file_blocks
 from plsdof.files.columns import choose_columns, find_column, header_number, wavelengths
-from plsdof.files.tables import read_table
+from plsdof.files.tables import read_folder, read_table
 from plsdof.files.text import sniff
 from plsdof.files.writing import atomic_write, check_writable
 
@@ -229,6 +229,13 @@ def test_rows_without_any_value_are_left_out_and_named_but_count(tmp_path):
         "Left out, but counted: blank rows 2, 3.",
         "Ignored, below the table: 2 rows without any value.",
     )
+    # Through the files of a folder only rows with values are counted.
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name in ("one.csv", "two.csv"):
+        write(folder, "a;b\n1;2\n;\n3;4\n", name)
+    table = read_folder(folder)
+    assert (table.row_numbers.tolist(), table.notes) == ([1, 2, 3, 4], ())
     # Empty lines at the end are nothing to speak of.
     table = read_table(write(tmp_path, "a b\n1 2\n\n3 4\n\n\n"))
     assert table.row_numbers.tolist() == [1, 3]

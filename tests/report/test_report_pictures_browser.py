@@ -345,14 +345,53 @@ def test_wavelengths_have_plain_ticks(browser, tmp_path):
     write_report(file, path, path.select("bic"), X=X, y=y)
     open_page(browser, file)
     for chart in ("spectra-raw", "coefficients", "vip", "loadings", "q-parts"):
-        script = (
-            f"return [...document.querySelectorAll('#chart-{chart} .xtick text')]"
-            ".map((one) => one.textContent)"
-        )
-        ticks = browser.execute_script(script)
+        ticks = ticks_of(browser, chart)
         assert len(ticks) >= 3
         assert all(one.isdigit() for one in ticks), (chart, ticks)
         assert max(map(int, ticks)) >= 10_000
+
+
+def ticks_of(browser, chart, axis="x"):
+    script = (
+        f"return [...document.querySelectorAll('#chart-{chart} .{axis}tick text')]"
+        ".map((one) => one.textContent)"
+    )
+    return browser.execute_script(script)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_few_models_have_a_tick_each(browser, tmp_path, width):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 4)) * [1, 2, 3, 4]
+    y = X @ [5000.0, 0, 0, 0.1] + rng.normal(size=40)
+    path = pls_path(X, y)
+    file = tmp_path / "few.html"
+    write_report(file, path, path.select("bic"), X=X, y=y)
+    open_page(browser, file, width=width)
+    for chart in ("dof", "criterion", "errors"):
+        assert ticks_of(browser, chart) == ["0", "1", "2", "3", "4"]
+    # Thousands are plain numbers, and what is rounding is drawn as zero.
+    press(browser, "END")
+    assert all("10" not in one or one.isdigit() for one in ticks_of(browser, "coefficients"))
+    parts = "return document.getElementById('chart-q-parts').data[0].x"
+    assert browser.execute_script(parts) == [0, 0, 0, 0]
+
+
+def test_a_model_without_components_has_no_importance(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(30, 40)), columns=[f"{1100 + 10 * i}" for i in range(40)])
+    y = rng.normal(size=30)
+    path = pls_path(X, y, 4)
+    file = tmp_path / "empty.html"
+    write_report(file, path, path.select("bic"), X=X, y=y)
+    data = open_page(browser, file)
+    assert data["chosen"] == 0
+    for chart in ("vip", "selectivity"):
+        ticks = [int(one) for one in ticks_of(browser, chart)]
+        assert 1100 <= min(ticks) < max(ticks) <= 1500
+        text = f"return document.querySelector('#chart-{chart} .annotation').textContent"
+        assert "not defined without components" in browser.execute_script(text)
+    assert_quiet(browser, file)
 
 
 def test_one_component_is_enough_for_a_page(browser, tmp_path):

@@ -338,6 +338,12 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         """Whether some step depends on the rows it was fitted to."""
         return any(STEPS[name].learned for name, _ in parse_chain(self.steps))
 
+    @property
+    def needs_neighbours(self) -> bool:
+        """Whether some step takes columns that follow each other for evenly spaced ones."""
+        known = ("savgol", "smooth", "detrend", "baseline")
+        return any(name in known for name, _ in parse_chain(self.steps))
+
     def _fit(self, X: Any) -> Array:
         chain = parse_chain(self.steps)
         values: Array = validate_data(self, X, dtype=np.float64)

@@ -354,7 +354,29 @@ def preprocessing_notes(problem: Problem, *, cross_validated: bool) -> list[str]
     )
     if cross_validated and chain.learns_from_rows:
         text += " What the steps learn from rows, they learned anew in every fold."
+    gap = _gap(problem.wavelengths) if chain.needs_neighbours else None
+    if gap is not None:
+        text += (
+            f" There is a gap between {problem.names[gap]} and {problem.names[gap + 1]}, which "
+            "derivatives and smoothing take for neighbours."
+        )
     return [text]
+
+
+def _gap(wavelengths: Array | None) -> int | None:
+    """Return the place before the widest step, if it is wider than those beside it by far.
+
+    Examples
+    --------
+    >>> _gap(np.array([900.0, 902, 904, 950, 952])), _gap(np.array([900.0, 902, 904, 907]))
+    (2, None)
+    """
+    if wavelengths is None or len(wavelengths) < 4:
+        return None
+    steps = np.abs(np.diff(wavelengths))
+    widest = int(np.argmax(steps))
+    beside = np.delete(steps, widest)[max(0, widest - 1) : widest + 1]
+    return widest if steps[widest] > 1.9 * beside.max() else None
 
 
 def _tested(problem: Problem, path: Path, index: int) -> TestSet | None:

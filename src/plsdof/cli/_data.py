@@ -505,9 +505,10 @@ def _drawn(n: int, groups: Labels | None, fraction: float) -> Mask:
 def _test_table(
     file: Path, target: str, names: tuple[str, ...], reading: Reading, drop_missing: bool
 ) -> Rows:
-    table = reading.table(file)
+    reading, table, found = _read_for_test(file, names, reading)
+    if target not in table.names and reading.response_file is not None:
+        table = reading.with_response(file, [target], None)
     with located(table):
-        found, _ = match_columns(names, table)
         if target not in table.names:
             raise InvalidInputError(
                 f"--test needs the response {shortened(target)}{suggestion(target, table.names)}"
@@ -517,6 +518,22 @@ def _test_table(
         table, target, found, None, everything, drop_missing=drop_missing, fewest=1
     )
     return replace(rows, X=table.with_names(rows.X.to_numpy(), names), source=str(file))
+
+
+def _read_for_test(
+    file: Path, names: tuple[str, ...], reading: Reading
+) -> tuple[Reading, Table, tuple[str, ...]]:
+    """Read another table with these columns: as asked for, or, if that fails, as it is found."""
+    found = replace(reading, sheet=None, header_row=None, skip_rows=0, transpose=False)
+    errors = []
+    for one in (reading, found):
+        try:
+            table = one.table(file)
+            with located(table):
+                return one, table, match_columns(names, table)[0]
+        except InvalidInputError as error:
+            errors.append(error)
+    raise errors[0]
 
 
 # The response and the predictors among the columns of a table
@@ -611,7 +628,7 @@ def _named_otherwise(names: tuple[str, ...]) -> tuple[str, ...]:
     """
     around = {name: re.sub(r"\d+([.,]\d+)?", "#", name, count=1) for name in names}
     (common, count), *_ = Counter(around.values()).most_common(1) or [("", 0)]
-    others = [name for name in names if around[name] != common]
+    others = [name for name in names if around[name] != common and header_number(name) is None]
     if "#" not in common or count < _SPECTRUM or not 0 < len(others) < count:
         return ()
     first = next(name for name in names if around[name] == common)

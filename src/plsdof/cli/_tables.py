@@ -378,6 +378,10 @@ def _why_none(wanted: Sequence[str], rows: Table, by_number: Mapping[float, Sequ
     as_many = bool(rows.left_out) and len(rows) == len(wanted)
     if as_many or any(one in first or _key(one) in numbers for one in wanted):
         return ". They are in the first column: if the table lies on its side, add --transpose."
+    if rows.sheets:
+        return (
+            f". There are other sheets: {listed(list(map(shortened, rows.sheets)))}; see --sheet."
+        )
     known = [value for value in map(header_number, wanted) if value is not None]
     if not known or len(by_number) < 2:
         return ""

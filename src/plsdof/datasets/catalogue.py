@@ -266,6 +266,8 @@ def _download(file: PublishedFile, folder: Path) -> None:
     if pooch is None:
         purpose = f"{file.filename} is not in {folder}, and downloading it"
         raise MissingExtraError("pooch", "data", purpose)
+    # It would write to what was stderr when it was imported, --quiet or not, closed or not.
+    pooch.get_logger().setLevel("WARNING")
     try:
         # pooch writes to a temporary file and renames it once the hash is right.
         pooch.retrieve(

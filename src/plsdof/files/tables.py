@@ -487,11 +487,11 @@ def _from_text(content: bytes, source: str, how: _How) -> Table:
                 f"{ragged}; every row must have all columns. If it is a remark, delete it."
             )
         known = np.flatnonzero(frame.notna().any(axis=1))
-        blank = (np.setdiff1d(np.arange(len(frame)), known) + 1).tolist()
-        between = [row for row in blank if row <= known[-1]] if len(known) else []
-        below = len(blank) - len(between)
+        last = int(known[-1]) + 1 if len(known) else 0
+        blank = (np.setdiff1d(np.arange(last), known) + 1).tolist()
+        below = len(frame) - last
         frame = frame.iloc[known].reset_index(drop=True)
-        notes = _blank_notes(between)
+        notes = _blank_notes(blank)
         # Empty lines at the end are nothing to speak of, unlike lines of separators.
         end = content[-_END:].decode(layout.encoding, errors="ignore").rstrip()
         if below and end.endswith(layout.separator):
@@ -828,4 +828,6 @@ def stacked(tables: Sequence[Table], source: str) -> Table:
     frames = [table.frame[list(first.names)] for table in tables]
     frame = require_pandas().concat(frames, ignore_index=True) if len(tables) > 1 else frames[0]
     texts = tuple(one for table in tables for one in table.row_names)
-    return replace(first, source=source, frame=frame, row_names=texts, blank=())
+    # Rows are counted through all of them, as they are when they are read piece by piece.
+    notes = tuple(one for one in first.notes if one not in _blank_notes(first.blank))
+    return replace(first, source=source, frame=frame, row_names=texts, blank=(), notes=notes)

@@ -212,7 +212,8 @@ def _first_lines(
     if best is None:
         raise InvalidInputError(
             "only one column was found; columns must be separated by comma, semicolon, tab, |, "
-            "or white space."
+            "or white space. If there are many lines above the names, say where these are with "
+            "--header-row."
         )
     return start, best
 

@@ -358,7 +358,7 @@ def make_subject(
         raw=_as_raw(raw, len(y)),
         raw_names=None if raw is None else feature_names(raw),
         preprocessing=readable(preprocessing, 200) if preprocessing else "",
-        search=search,
+        search=readable(search, 600) if search else "",
         test=test,
         intervals=as_choice(intervals, "intervals", INTERVAL_METHODS),
         covariance=as_choice(covariance, "covariance", COVARIANCES),

@@ -559,6 +559,7 @@ def report_content(subject: Subject, *, progress: bool = False) -> dict[str, Any
         "other_choice": _other_choice(subject),
         "permutation": None if subject.permutation is None else _permuted(subject.permutation),
         "stability": "" if subject.stability is None else subject.stability.message,
+        "search": subject.search,
         "notes": _notes(subject),
     }
 
@@ -627,7 +628,7 @@ def _notes(subject: Subject) -> list[str]:
     said = _remarks(subject.selection)
     # Columns that a search leaves out do not vary any more.
     constant = "" if subject.search else _constant_columns(subject)
-    notes = [subject.search, *subject.notes, said, constant, path.message]
+    notes = [*subject.notes, said, constant, path.message]
     notes += [] if subject.cv is None else _doubts(subject, subject.cv)
     by_rule = subject.selection.rule != "given" and "last model" not in said
     by_rule = by_rule and subject.average is None
@@ -649,7 +650,7 @@ def _notes(subject: Subject) -> list[str]:
         notes.append(
             f"The page describes {len(subject.shown)} of {subject.count} models in detail."
         )
-    return list(dict.fromkeys(readable(note, 600) for note in notes if note))
+    return list(dict.fromkeys(readable(note, 400) for note in notes if note))
 
 
 def _doubts(subject: Subject, cv: CrossValidation) -> list[str]:
@@ -662,7 +663,9 @@ def _doubts(subject: Subject, cv: CrossValidation) -> list[str]:
 
 def _remarks(selection: Selection) -> str:
     """Return what is unusual about a choice that was made."""
-    return "" if selection.rule == "given" else " ".join(selection.remarks)
+    if selection.rule == "given" or not selection.remarks:
+        return ""
+    return f"About the choice: {' '.join(selection.remarks)}"
 
 
 def _is_complete(path: Path) -> bool:

@@ -87,6 +87,7 @@ function axis(title, more) {
       automargin: true,
       fixedrange: true,
       exponentformat: "power",
+      minexponent: 5,
       gridcolor: theme.grid,
       linecolor: theme.reference,
       zeroline: false,

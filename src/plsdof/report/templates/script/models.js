@@ -1,7 +1,9 @@
 // Curves over the models: Degrees of Freedom, criterion, errors on new rows, other methods.
 function modelAxis() {
   if (byComponents) {
-    return axis("number of components", { tickformat: "d", rangemode: "tozero" });
+    // Of a few models each has a tick; half components would look like whole ones.
+    const steps = models.parameter.length > 15 ? {} : { dtick: 1 };
+    return axis("number of components", Object.assign({ tickformat: "d", rangemode: "tozero" }, steps));
   }
   return logAxis("penalty alpha (richer models to the right)", models.parameter, { autorange: "reversed" });
 }

@@ -28,11 +28,18 @@ function overFeatures(series, title, places, bound) {
     return Object.assign({ x: x, y: one.values, mode: "lines", line: style, fill: one.fill }, base);
   });
   const more = { showlegend: series.length > 1, shapes: limit(isNamed ? "x" : "y", bound) };
+  if (!series.length) {
+    const middle = { xref: "paper", yref: "paper", x: 0.5, y: 0.5, showarrow: false };
+    more.annotations = [Object.assign({ text: "not defined without components" }, middle)];
+  }
   if (isNamed) {
     return [data, layout(zeroAxis(title), nameAxis(places, 20), Object.assign(more, { height: namedHeight(places.length) }))];
   }
-  const y = bound === null || bound === undefined ? {} : { range: around([0, bound, ...[].concat(...series.map((one) => one.values))]) };
-  return [data, layout(featureAxis(), zeroAxis(title, y), Object.assign(more, zooming()))];
+  const limits = [0, bound === null || bound === undefined ? (series.length ? null : 1) : bound];
+  const y = limits[1] === null ? {} : { range: around([...limits, ...[].concat(...series.map((one) => one.values))]) };
+  const x = featureAxis();
+  if (!series.length) x.range = [Math.min(...features.positions), Math.max(...features.positions)];
+  return [data, layout(x, zeroAxis(title, y), Object.assign(more, zooming()))];
 }
 
 // Coefficients.

@@ -182,7 +182,9 @@ function contributions(m) {
   const t = line(components.scores, state.row).slice(0, m);
   const scaled = t.map((v, j) => v / components.spread[j] ** 2);
   const times = (matrix, k, vector) => vector.reduce((sum, v, j) => sum + matrix[k * width + j] * v, 0);
-  const residual = x.map((v, k) => v - times(P, k, t));
+  // The numbers have seven digits: what is smaller is rounding.
+  const least = 1e-6 * Math.max(...x.map(Math.abs));
+  const residual = x.map((v, k) => v - times(P, k, t)).map((e) => (Math.abs(e) > least ? e : 0));
   return { t2: x.map((v, k) => v * times(R, k, scaled)), q: residual.map((e) => e * Math.abs(e)) };
 }
 
