@@ -292,7 +292,10 @@ def as_fraction(value: Any, name: str) -> float:
     except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if not 0 < number < 1:
-        raise InvalidInputError(f"{name} must be between 0 and 1, such as 0.95; got {value!r}.")
+        example = number / 100 if 1 < number < 100 else 0.95
+        raise InvalidInputError(
+            f"{name} must be between 0 and 1, such as {example:g}; got {value!r}."
+        )
     return number
 
 

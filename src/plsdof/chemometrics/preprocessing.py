@@ -191,12 +191,12 @@ def parse_chain(text: str) -> tuple[tuple[str, dict[str, Any]], ...]:
 
     Examples
     --------
-    >>> parse_chain("savgol:15:2:1, snv")
+    >>> parse_chain("savgol:15:2:1, SNV")
     (('savgol', {'window': 15, 'degree': 2, 'derivative': 1}), ('snv', {}))
     >>> parse_chain("none")
     ()
     """
-    words = [word.strip() for word in text.split(",")] if isinstance(text, str) else []
+    words = [word.strip().lower() for word in text.split(",")] if isinstance(text, str) else []
     if words == [NOTHING]:
         return ()
     if not any(words):
