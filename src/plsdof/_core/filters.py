@@ -176,7 +176,7 @@ def pls_filter(spectrum: Spectrum, max_components: int | None = None) -> PLSFilt
         diagonal=read_only(run.diagonal[0, : kept - 1] * largest),
         superdiagonal=read_only(run.superdiagonal[0, : kept - 1] * largest),
         loadings=read_only(run.loadings[0, : kept - 1] * norm),
-        message=_why_ended(kept - 1, dimension, max_components, spectrum.rank, spectrum.collinear),
+        message=_why_ended(kept - 1, dimension, max_components, spectrum),
     )
 
 
@@ -297,7 +297,7 @@ def _linear_filter(
     solver does not resolve may add to their sum.
     """
     error = np.broadcast_to(change, factors.shape).sum(axis=1) + missed
-    error += _EPS * (1.0 + factors.sum(axis=1))
+    error += _ROUNDINGS * _EPS * (1.0 + factors.sum(axis=1))
     return Filter(
         factors=read_only(factors),
         residuals=read_only(1.0 - factors),
@@ -523,13 +523,11 @@ def _supported(dof: Array, error: Array, coef_error: Array) -> int:
     return int(np.argmax(bad)) - 1 if bad.any() else len(dof) - 1
 
 
-def _why_ended(
-    size: int, dimension: int, max_components: int | None, rank: int, collinear: int
-) -> str:
+def _why_ended(size: int, dimension: int, max_components: int | None, spectrum: Spectrum) -> str:
     if dimension == 0 and max_components != 0:
         return "y does not vary along any direction of X, so there is no component."
-    if collinear and dimension < rank:
-        collinear = 0  # the path ends before
+    ends_before = dimension < spectrum.rank
+    collinear = 0 if ends_before else spectrum.collinear
     wanted = dimension + collinear if max_components is None else max_components
     if size >= wanted:
         return ""
@@ -544,6 +542,11 @@ def _why_ended(
             f"columns of X are collinear (or rows repeated): {collinear} direction(s) are no "
             f"larger than the rounding of its entries, so component {size} completes the "
             "least-squares fit."
+        )
+    if spectrum.unresolved and not ends_before:
+        return (
+            f"{spectrum.unresolved} further direction(s) of X cannot be told from zero in its Gram "
+            "matrix, which has half the digits of X; solver='svd' has all of them."
         )
     return (
         f"y excites {dimension} distinct eigenvalue(s) of XX', so component {dimension} "
