@@ -232,7 +232,8 @@ def test_what_is_of_another_kind_is_refused_in_words(name):
 def test_one_word_is_a_list_of_one(tmp_path):
     file = tmp_path / "table.csv"
     file.write_text("y,a,b\n1,2,-9\n2,-9,4\n3,4,6\n")
-    assert np.isnan(read_table(file, na="-9").numbers(("a", "b"))).sum() == 2
+    for missing in ("-9", -9, ["-9"], [-9]):
+        assert np.isnan(read_table(file, na=missing).numbers(("a", "b"))).sum() == 2
     assert file_blocks(file, "y", columns="a").names == ("a",)
     assert list(compare_paths(X, Y, criteria="bic").criteria) == ["bic"]
 

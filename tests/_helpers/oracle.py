@@ -131,6 +131,24 @@ def _exact_fit(X, y, M, scale, sample_weight):
     return ExactFit(dof=dof, rss=rss, coef=coef, residual_trace=trace)
 
 
+def exact_ridge(X, y, alpha, *, scale=True, bits=1000):
+    """Return RSS and coefficients of standardised predictors, (X'X + alpha I) b = X'y."""
+    before = flint.ctx.prec
+    flint.ctx.prec = bits
+    try:
+        Z, response = _standardized_balls(X, y, np.ones(len(y)), scale)
+        p, turned = Z.ncols(), Z.transpose()
+        penalty = flint.arb_mat(
+            [[flint.arb(float(alpha)) if i == j else 0 for i in range(p)] for j in range(p)]
+        )
+        beta = (turned * Z + penalty).solve(turned * response)
+        left = response - Z * beta
+        rss = (left.transpose() * left)[0, 0]
+        return float(rss.mid()), np.array([float(beta[i, 0].mid()) for i in range(p)])
+    finally:
+        flint.ctx.prec = before
+
+
 def _standardized_balls(X, y, weight, scale):
     n, p = X.shape
     W = [flint.arb(float(value)) for value in weight]

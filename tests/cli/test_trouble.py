@@ -1,5 +1,6 @@
 """What the operating system refuses, and files that are not what they should be."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -59,6 +60,15 @@ def test_a_full_disk_behind_the_output_gives_one_line(arguments):
     assert done.stderr.splitlines() == [
         "Error: No space left on device. Choose another file or folder, or make room."
     ]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell that can close its output")
+def test_an_output_that_is_closed_is_no_error():
+    command = f'"{sys.executable}" -m plsdof datasets >&-'
+    done = subprocess.run(
+        command, shell=True, stderr=subprocess.PIPE, text=True, timeout=120, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_an_interrupt_while_modules_are_read_gives_one_line():

@@ -51,9 +51,12 @@ def test_an_interrupted_run_goes_on(tmp_path):
     np.testing.assert_allclose(again.error[1:], whole.error[1:])
     with pytest.raises(InvalidInputError, match="other data or settings"):
         benchmark(X, Y + 1, ["pls", "pcr"], n_splits=4, resume=file)
-    file.write_text("{}")
-    with pytest.raises(InvalidInputError, match="not a file of a benchmark"):
-        benchmark(X, Y, ["pls", "pcr"], n_splits=4, resume=file)
+    kept["splits"][0][0]["error"] = "seven"
+    for damaged in ("{}", json.dumps(kept), "[" * 200_000):
+        file.write_text(damaged)
+        with pytest.raises(InvalidInputError, match="not a file of a benchmark"):
+            benchmark(X, Y, ["pls", "pcr"], n_splits=4, resume=file)
+    assert list(tmp_path.iterdir()) == [file]
 
 
 @pytest.mark.parametrize(

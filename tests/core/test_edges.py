@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from _helpers.oracle import exact_fit
+from _helpers.oracle import exact_fit, exact_ridge
 from _helpers.problems import make_problem
 
 from plsdof import compare_paths, cross_validate, pcr_path, pls_path, ridge_path
@@ -105,6 +105,51 @@ def test_directions_that_turn_towards_collinear_ones_are_in_the_error_of_the_coe
     truth = exact_fit(X, y, len(path.dof) - 1, scale=False).coef
     apart = np.linalg.norm(path.standardized_coef - truth, axis=1)
     assert np.all(apart <= path.coef_error * np.linalg.norm(truth, axis=1))
+
+
+def celsius_and_kelvin(rng):
+    celsius = rng.normal(20, 5, 15)
+    return np.column_stack([celsius, celsius + 273.15]), False
+
+
+def one_far_row(rng):
+    X = rng.normal(size=(23, 7))
+    X[0] *= 1e7
+    return X, False
+
+
+def one_large_column(rng):
+    return rng.normal(size=(23, 5)) * [1e8, 1, 1, 1, 1], False
+
+
+@pytest.mark.parametrize("solver", ["auto", "gram", "svd"])
+@pytest.mark.parametrize("make", [celsius_and_kelvin, one_far_row, one_large_column])
+@pytest.mark.parametrize("seed", range(3))
+def test_errors_of_ridge_are_within_their_estimates(make, solver, seed):
+    rng = np.random.default_rng(seed)
+    X, scale = make(rng)
+    y = X[:, 1] / np.abs(X[:, 1]).max() + rng.normal(size=len(X))
+    alphas = [1e-4, 1.0, 1e4]
+    path = ridge_path(X, y, alphas=alphas, scale=scale, solver=solver)
+    for index, alpha in enumerate(alphas):
+        rss, coef = exact_ridge(X, y, alpha, scale=scale)
+        assert abs(path.rss[index] - rss) <= path.rss_error[index]
+        apart = np.linalg.norm(path.standardized_coef[index] - coef)
+        assert apart <= (path.coef_error[index] + 1e-14) * np.linalg.norm(coef)
+
+
+def test_errors_of_ridge_stay_in_the_range_of_floats():
+    X, y = make_problem(12, 6, seed=1)
+    path = ridge_path(1e111 * X, 1e120 * y, alphas=[1.0], scale=False)
+    assert np.all(path.coef_error < 1e-8)
+
+
+def test_directions_that_a_gram_matrix_does_not_resolve_are_named_as_the_reason():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 3)) * [1e9, 1.0, 1.0]
+    y = X[:, 1] + rng.normal(size=20)
+    with pytest.warns(RankExhaustedWarning, match=r"2 further direction\(s\) of X cannot be told"):
+        assert len(pls_path(X, y, 3, scale=False, solver="gram").dof) == 2
 
 
 def test_asking_for_what_rounding_decides_warns():

@@ -357,7 +357,10 @@ def test_files_are_whole_or_old(tmp_path, monkeypatch):
     assert target.read_text() == "old"
 
 
-@pytest.mark.parametrize("content", [b"", b'{"a": 1', b"[1]", b"\xff", b'{"b": 1}', b'0\n{"a": 1}'])
+DAMAGED = [b"", b'{"a": 1', b"[1]", b"\xff", b'{"b": 1}', b'0\n{"a": 1}', b"0\n" + b"[" * 200_000]
+
+
+@pytest.mark.parametrize("content", DAMAGED, ids=range(len(DAMAGED)))
 def test_a_repeat_that_cannot_be_read_counts_as_missing(content, tmp_path):
     store = Store.open(tmp_path, "{}")
     store.save("r0000", {"a": np.array([1.5, np.nan])})

@@ -177,7 +177,7 @@ def pls_filter(spectrum: Spectrum, max_components: int | None = None) -> PLSFilt
         diagonal=read_only(run.diagonal[0, : kept - 1] * largest),
         superdiagonal=read_only(run.superdiagonal[0, : kept - 1] * largest),
         loadings=read_only(run.loadings[0, : kept - 1] * norm),
-        message=_why_ended(kept - 1, dimension, max_components, spectrum.rank, spectrum.collinear),
+        message=_why_ended(kept - 1, dimension, max_components, spectrum),
     )
 
 
@@ -260,7 +260,27 @@ def ridge_filter(spectrum: Spectrum, alphas: Array) -> Filter:
         spectrum.floor, spectrum.floor + alphas, out=np.ones_like(alphas), where=alphas > 0
     )
     missed = spectrum.unresolved * share
-    return _linear_filter(spectrum, factors, 1.0 + factors.sum(axis=1), "", change, missed)
+    # f / S below the floor is largest at the floor, or at the penalty.
+    lowest = np.minimum(spectrum.floor, alphas)
+    below = _Below(
+        factors=np.where(alphas > 0, share, 0.0),
+        slopes=np.divide(
+            np.sqrt(lowest), lowest + alphas, out=np.zeros_like(alphas), where=alphas > 0
+        ),
+    )
+    naive = 1.0 + factors.sum(axis=1)
+    return _linear_filter(spectrum, factors, naive, "", change, missed, below)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Below:
+    """Largest f and f / S of a filter at eigenvalues below the floor, (K,) each.
+
+    Least squares takes what is there for nothing.
+    """
+
+    factors: Array | float = 0.0
+    slopes: Array | float = 0.0
 
 
 def _linear_filter(
@@ -270,6 +290,7 @@ def _linear_filter(
     message: str,
     change: Array | float = 0.0,
     missed: Array | float = 0.0,
+    below: _Below = _Below(),  # noqa: B008
 ) -> Filter:
     """Put together a filter that does not look at y.
 
@@ -277,14 +298,14 @@ def _linear_filter(
     solver does not resolve may add to their sum.
     """
     error = np.broadcast_to(change, factors.shape).sum(axis=1) + missed
-    error += _EPS * (1.0 + factors.sum(axis=1))
+    error += _ROUNDINGS * _EPS * (1.0 + factors.sum(axis=1))
     return Filter(
         factors=read_only(factors),
         residuals=read_only(1.0 - factors),
         scores=read_only(np.zeros((factors.shape[1], 0))),
         dof=read_only(1.0 + factors.sum(axis=1)),
         dof_error=read_only(error),
-        **_linear_errors(spectrum, factors, change),
+        **_linear_errors(spectrum, factors, change, below),
         dof_std_error=read_only(np.zeros(len(factors))),
         residual_trace=_residual_trace(spectrum, 1.0 - factors),
         residual_trace_error=read_only(2.0 * error + _EPS * factors.shape[1]),
@@ -294,7 +315,10 @@ def _linear_filter(
 
 
 def _linear_errors(
-    spectrum: Spectrum, factors: Array, change: Array | float = 0.0
+    spectrum: Spectrum,
+    factors: Array,
+    change: Array | float = 0.0,
+    below: _Below = _Below(),  # noqa: B008
 ) -> dict[str, Any]:
     """Return first-order errors of residual sums of squares and of coefficients.
 
@@ -304,16 +328,20 @@ def _linear_errors(
     # Coefficients are f z / S: S moves with the eigenvalues, z by its own error.
     lam, e, z = spectrum.eigenvalues, spectrum.eigenvalue_error, spectrum.z
     residuals, slopes = 1.0 - factors, factors / np.sqrt(lam)
-    shifted = slopes * (np.abs(z) * e / (2.0 * lam) + spectrum.z_error)
+    relative = e / lam
+    shifted = slopes * (np.abs(z) * relative / 2.0 + spectrum.z_error)
     moved = np.linalg.norm(shifted + change * np.abs(z) / np.sqrt(lam), axis=1)
-    # RSS = sum phi^2 z^2: z moves, and phi by the change of f.
-    changed = 2.0 * np.vecdot(residuals**2, np.abs(z) * spectrum.z_error)
-    changed += 2.0 * np.vecdot(residuals * change, z**2)
+    # RSS = sum phi^2 z^2 + outside: z moves, and phi by the change of f. With a basis of the
+    # features it is |y|^2 - sum (1 - phi^2) z^2, and z = v'X'y / S moves with S, too.
+    squares, z_moved = residuals**2, 2.0 * np.abs(z) * spectrum.z_error
+    if spectrum.side == "features":
+        squares, z_moved = np.abs(1.0 - squares), z_moved + z**2 * relative
+    changed = np.vecdot(squares, z_moved) + 2.0 * np.vecdot(residuals * change, z**2)
     turned = _turning(spectrum, factors, residuals)
     size = np.linalg.norm(slopes * z, axis=1)
-    # Near zero f / S grows like S, so the last direction bounds those below the floor.
     if spectrum.unresolved and len(lam):
-        moved += np.sqrt(spectrum.floor * spectrum.outside) * np.abs(factors[:, -1]) / lam[-1]
+        changed += 2.0 * below.factors * spectrum.outside
+        moved += below.slopes * np.sqrt(spectrum.outside)
     rounding = _rounding_of_rss(spectrum, spectrum.rss(factors, residuals))
     return {
         "rss_error": read_only(_SAFETY * (changed + turned.rss + rounding)),
@@ -499,13 +527,11 @@ def _supported(dof: Array, error: Array, coef_error: Array) -> int:
     return int(np.argmax(bad)) - 1 if bad.any() else len(dof) - 1
 
 
-def _why_ended(
-    size: int, dimension: int, max_components: int | None, rank: int, collinear: int
-) -> str:
+def _why_ended(size: int, dimension: int, max_components: int | None, spectrum: Spectrum) -> str:
     if dimension == 0 and max_components != 0:
         return "y does not vary along any direction of X, so there is no component."
-    if collinear and dimension < rank:
-        collinear = 0  # the path ends before
+    ends_before = dimension < spectrum.rank
+    collinear = 0 if ends_before else spectrum.collinear
     wanted = dimension + collinear if max_components is None else max_components
     if size >= wanted:
         return ""
@@ -520,6 +546,11 @@ def _why_ended(
             f"columns of X are collinear (or rows repeated): {collinear} direction(s) are no "
             f"larger than the rounding of its entries, so component {size} completes the "
             "least-squares fit."
+        )
+    if spectrum.unresolved and not ends_before:
+        return (
+            f"{spectrum.unresolved} further direction(s) of X cannot be told from zero in its Gram "
+            "matrix, which has half the digits of X; solver='svd' has all of them."
         )
     return (
         f"y excites {dimension} distinct eigenvalue(s) of XX', so component {dimension} "

@@ -109,6 +109,9 @@ def figures_of_merit(observed: Any, predicted: Any) -> FiguresOfMerit:
     if not len(y):
         raise InvalidInputError("Figures of merit need at least one row; there is none.")
     n = len(y)
+    # A power of two as the unit keeps squares in the range of floats and changes no digit.
+    unit = int(np.frexp(max(np.abs(y).max(), np.abs(yhat).max()))[1])
+    y, yhat = np.ldexp(y, -unit), np.ldexp(yhat, -unit)
     e = yhat - y
     bias = float(e.mean())
     # Deviations from means first: sums of squares of the values themselves would cancel.
@@ -119,14 +122,14 @@ def figures_of_merit(observed: Any, predicted: Any) -> FiguresOfMerit:
     slope = float(dy @ dyhat) / total if total > 0 else np.nan
     return FiguresOfMerit(
         n=n,
-        rmse=float(np.sqrt(np.mean(e**2))),
+        rmse=float(np.ldexp(np.sqrt(np.mean(e**2)), unit)),
         r2=_or_zero(1.0 - float(e @ e) / total) if total > 0 else np.nan,
-        bias=_or_zero(bias, float(np.abs(y).max())),
-        sep=float(sep),
+        bias=float(np.ldexp(_or_zero(bias, float(np.abs(y).max())), unit)),
+        sep=float(np.ldexp(sep, unit)),
         rpd=_ratio(np.sqrt(total / (n - 1)), sep) if total > 0 else np.nan,
         rpiq=_ratio(float(quartiles[1] - quartiles[0]), sep),
         slope=_or_zero(slope),
-        intercept=float(yhat.mean() - slope * y.mean()),
+        intercept=float(np.ldexp(yhat.mean() - slope * y.mean(), unit)),
     )
 
 

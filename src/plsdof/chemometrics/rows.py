@@ -113,7 +113,7 @@ class LeftOutRows:
         for size in range(kept - 1, least - 1, -1):
             rest = order[:size]
             mean, variance = _moments(values[rest], self.weights[rest])
-            if not variance > (_EPS * mean) ** 2:
+            if not (mean > 0 and variance > (_EPS * mean) ** 2):
                 break
             if values[order[size]] > _FAR * _scaled_chi_square(mean, variance, _FAR_LEVEL):
                 kept = size
@@ -128,7 +128,7 @@ def _moments(values: Array, weights: Array) -> tuple[float, float]:
 
 def limit_from_moments(mean: float, variance: float, level: float) -> Limit:
     """Return the quantile of g chi^2(h) with this mean and variance; nan if nothing varies."""
-    if not variance > (_EPS * mean) ** 2:
+    if not (mean > 0 and variance > (_EPS * mean) ** 2):
         text = "The rows left out have the same value, so their variance gives no limit."
         return Limit(value=np.nan, method="cross-validated", message=text)
     return Limit(value=_scaled_chi_square(mean, variance, level), method="cross-validated")

@@ -109,7 +109,8 @@ def main(program: str | None = None) -> None:
         try:
             app(prog_name=program)
         finally:
-            sys.stdout.flush()
+            if sys.stdout is not None:  # who started this may have closed it
+                sys.stdout.flush()
     except BrokenPipeError:  # who reads this has seen enough
         _forget_output()
         raise SystemExit(1) from None

@@ -296,8 +296,11 @@ def _read(resume: Any, key: str) -> list[list[_Tested]]:
         return []
     try:
         kept = json.loads(File(resume).read_text(encoding="utf-8"))
-        rows = [[_Tested(**one) for one in row] for row in kept["splits"]]
-    except (ValueError, TypeError, KeyError) as error:
+        rows = [
+            [_Tested(**{name: float(one[name]) for name in _VALUES}) for one in row]
+            for row in kept["splits"]
+        ]
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
         raise InvalidInputError(f"{resume}: not a file of a benchmark ({error}).") from error
     if kept.get("key") != key:
         raise InvalidInputError(
@@ -310,4 +313,7 @@ def _write(resume: Any, key: str, done: list[list[_Tested]]) -> None:
     if resume is None:
         return
     rows = [[{name: getattr(one, name) for name in _VALUES} for one in row] for row in done]
-    File(resume).write_text(json.dumps({"key": key, "splits": rows}), encoding="utf-8")
+    # In one go: an interrupt leaves the old file or the new one.
+    part = File(f"{resume}.part")
+    part.write_text(json.dumps({"key": key, "splits": rows}), encoding="utf-8")
+    part.replace(resume)

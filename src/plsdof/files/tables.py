@@ -383,7 +383,7 @@ def read_table(
         header_row=None if header_row is None else as_count(header_row, "header_row", minimum=1),
         skip_rows=as_count(skip_rows, "skip_rows"),
         transpose=transpose,
-        na=(na,) if isinstance(na, str) else tuple(na),
+        na=(str(na),) if isinstance(na, str | float | int) else tuple(map(str, na)),
     )
     content = _content(Path(source))
     try:

@@ -86,10 +86,10 @@ class Store:
         """Return what was kept under a name; None if there is nothing, or it was changed."""
         try:
             digest, values = self._path(name).read_text(encoding="utf-8").split("\n", 1)
-            content: dict[str, Any] | None = json.loads(values)
         except (OSError, ValueError):
             return None
-        return content if digest == _digest(values) else None
+        content: dict[str, Any] | None = json.loads(values) if digest == _digest(values) else None
+        return content
 
     def save(self, name: str, values: Mapping[str, Any]) -> None:
         """Keep a finished repeat, and what tells whether it is still the same."""
