@@ -38,6 +38,10 @@ def test_weights_whose_sum_is_below_the_rank_leave_all_of_the_residual(method):
     weighted = METHODS[method](X, y, sample_weight=np.full(20, 0.25))
     if method != "ridge":  # which has no empty model
         assert weighted.rss[0] == pytest.approx(0.25 * np.sum((y - y.mean()) ** 2), rel=1e-12)
+        # Five observations leave four for the variance of y, and none after ten directions.
+        assert weighted.noise_variance()[0] == pytest.approx(weighted.rss[0] / 4, rel=1e-12)
+    if method in ("pls", "pcr"):
+        assert np.isnan(weighted.noise_variance()[-1])
     residual = y - weighted.predict(X)[-1]
     assert weighted.rss[-1] == pytest.approx(0.25 * residual @ residual, rel=1e-8)
 

@@ -161,8 +161,12 @@ class Spectrum:
 
     @property
     def residual_dimension(self) -> float:
-        """Dimension n - 1 - r of the space that no linear function of X reaches."""
-        return max(self.n - 1.0 - self._dimension, 0.0)
+        """Dimension n - 1 - r of the space that no linear function of X reaches.
+
+        Negative where weights sum to less than X has directions: models that use up more than
+        there is have no noise level.
+        """
+        return self.n - 1.0 - self._dimension
 
     @property
     def _dimension(self) -> float:

@@ -47,7 +47,7 @@ def satterthwaite(path: PathLike, m: int | None = None) -> float:
     else:
         weights = complete.filter.residuals[m] ** 2
         trace, squares = float(weights.sum()) + spare, float(np.sum(weights**2)) + spare
-    return trace**2 / squares if squares > 0 else float("nan")
+    return trace**2 / squares if min(trace, squares) > 0 else float("nan")
 
 
 def _traces_of_average(path: Path, average: AverageFilter) -> tuple[float, float]:
