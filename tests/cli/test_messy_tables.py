@@ -330,6 +330,41 @@ def test_numbers_that_may_be_measured_are_no_codes(tmp_path):
     assert not any("occurs" in n for n in run_json("fit", tmp_path / "t.csv", "-r", "y")["notes"])
 
 
+def shown_as(content, number_format, *cells):
+    """An Excel file with a number format for some of its cells."""
+    made = openpyxl.load_workbook(io.BytesIO(content))
+    for cell in cells:
+        made.active[cell].number_format = number_format
+    stream = io.BytesIO()
+    made.save(stream)
+    return stream.getvalue()
+
+
+def test_fractions_that_a_sheet_shows_as_percent_are_named(tmp_path):
+    told = "formatted as percent in the sheet: 12.3 % is 0.123 here."
+    plain = book({"Data": rows()})
+
+    def notes(content, *options):
+        found = run_json("fit", write(tmp_path, content), "-r", "fat", *options)
+        np.testing.assert_allclose([one["dof"] for one in found["path"]], EXPECTED, rtol=1e-9)
+        return [note for note in found["notes"] if "percent" in note]
+
+    assert notes(shown_as(plain, "0.0%", "B2")) == [f"'fat' is {told}"]
+    assert notes(shown_as(plain, "0%", "B2", "D2")) == [f"'fat', '1102' are {told}"]
+    assert notes(shown_as(book({"Data": TURNED}), "0%", "B2"), "--transpose") == [
+        f"'fat' is {told}"
+    ]
+    titles = book({"Data": [["Meat"]] * 50 + rows()})
+    assert notes(shown_as(titles, "0%", "B52"), "--header-row", 51) == [f"'fat' is {told}"]
+    # A sign that is only shown changes nothing.
+    for only_shown in ('0.0"%"', r"0.0\%"):
+        assert notes(shown_as(plain, only_shown, "B2")) == []
+    responses = book({"Data": [row[:2] for row in rows()]})
+    (tmp_path / "lab.xlsx").write_bytes(shown_as(responses, "0%", "B2"))
+    spectra = text([[row[0], *row[2:]] for row in rows()])
+    assert notes(spectra, "--response-file", tmp_path / "lab.xlsx") == [f"'fat' is {told}"]
+
+
 def test_rows_that_are_summaries_are_named(tmp_path):
     mean = ["Mean", repr(float(FAT.mean())), *map(repr, SPECTRA.mean(axis=0).tolist())]
     deviation = ["SD", repr(float(FAT.std())), *map(repr, SPECTRA.std(axis=0).tolist())]

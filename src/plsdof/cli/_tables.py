@@ -147,6 +147,7 @@ def _joined(table: Table, other: Table, names: Sequence[str], label: str | None)
         frame=require_pandas().concat([table.frame[kept], found], axis=1),
         names=(*kept, *names),
         notes=(*table.notes, *other.notes, note),
+        percent=table.percent.intersection(kept) | other.percent.intersection(names),
     )
 
 
@@ -418,14 +419,23 @@ def suspects(
 ) -> tuple[str, ...]:
     """Name what looks like a mistake: codes, summaries among the rows, the response in disguise.
 
-    Numbers of the rows among the predictors. Cost: O(n p).
+    Numbers of the rows among the predictors, fractions shown as percent. Cost: O(n p).
     """
     return (
+        *_fractions(table, (response, *names)),
         *_summaries(table, kept),
         *_codes(X, y, names, response),
         *_counters(X, names, np.flatnonzero(kept)),
         *_disguised(X, y, names, response),
     )
+
+
+def _fractions(table: Table, names: Sequence[str]) -> tuple[str, ...]:
+    found = [shortened(name) for name in names if name in table.percent]
+    if not found:
+        return ()
+    are = "are" if len(found) > 1 else "is"
+    return (f"{listed(found)} {are} formatted as percent in the sheet: 12.3 % is 0.123 here.",)
 
 
 def first_alike(X: Array, y: Array) -> npt.NDArray[np.intp]:
