@@ -365,6 +365,27 @@ def test_fractions_that_a_sheet_shows_as_percent_are_named(tmp_path):
     assert notes(spectra, "--response-file", tmp_path / "lab.xlsx") == [f"'fat' is {told}"]
 
 
+def test_spectra_without_a_signal_are_named(tmp_path):
+    dead = [[f"D{v}", "9.5", *[v] * len(WAVES)] for v in ("0", "6.5")]
+    cells = [*rows()[:4], dead[0], *rows()[4:], dead[1]]
+    file = write(tmp_path, text(cells))
+    (note,) = [n for n in run_json("fit", file, "-r", "fat")["notes"] if "same value" in n]
+    assert note.startswith("Rows 4 (0), 26 (6.5) have the same value in all predictors.")
+    assert "--exclude-rows 4,26" in note
+    found = run_json("fit", file, "-r", "fat", "--exclude-rows", "4,26")
+    np.testing.assert_allclose([one["dof"] for one in found["path"]], EXPECTED, rtol=1e-9)
+    assert not any("same value" in n for n in found["notes"])
+
+
+def test_rows_of_zeros_among_counts_are_not_failed_measurements(tmp_path):
+    counts = np.random.default_rng(3).poisson(1.0, size=(N, 6))
+    counts[4] = 0
+    frame = pd.DataFrame(counts, columns=list("abcdef")).assign(y=FAT)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    found = run_json("fit", tmp_path / "t.csv", "-r", "y")
+    assert not any("same value" in n for n in found["notes"])
+
+
 def test_rows_that_are_summaries_are_named(tmp_path):
     mean = ["Mean", repr(float(FAT.mean())), *map(repr, SPECTRA.mean(axis=0).tolist())]
     deviation = ["SD", repr(float(FAT.std())), *map(repr, SPECTRA.std(axis=0).tolist())]

@@ -406,6 +406,10 @@ _CODES = (-999.0, -9999.0, -99999.0, -99.0, 999.0, 9999.0, 99999.0)
 # Such a number is suspicious if it is so many times larger than all others.
 _FAR = 10.0
 _NEARLY_ONE = 0.9995
+# So few values in a row may well be equal.
+_SPECTRUM = 5
+# Values that are a larger share of all are usual.
+_SELDOM = 0.05
 _SUMMARY = re.compile(
     r"(mean|average|avg|median|s\.?d|std\.?( ?dev)?|st(d|andard)? ?dev(iation)?|rsd|c\.?v|"
     r"min(imum)?|max(imum)?|sum|total|count|n|mittelwert|summe|moyenne|media|promedio)"
@@ -419,12 +423,14 @@ def suspects(
 ) -> tuple[str, ...]:
     """Name what looks like a mistake: codes, summaries among the rows, the response in disguise.
 
-    Numbers of the rows among the predictors, fractions shown as percent. Cost: O(n p).
+    Numbers of the rows among the predictors, fractions shown as percent, spectra that are one
+    value throughout. Cost: O(n p).
     """
     return (
         *_fractions(table, (response, *names)),
         *_summaries(table, kept),
         *_codes(X, y, names, response),
+        *_flat(X, table.row_numbers[kept]),
         *_counters(X, names, np.flatnonzero(kept)),
         *_disguised(X, y, names, response),
     )
@@ -552,6 +558,29 @@ def _codes(X: Array, y: Array, names: Sequence[str], response: str) -> tuple[str
             f"a missing value, add --na {code:g} --drop-missing."
         )
     return tuple(notes)
+
+
+def _are_few(rows: Mask) -> bool:
+    count = int(np.count_nonzero(rows))
+    return 0 < count <= max(2, 0.1 * len(rows)) and 2 * count < len(rows)
+
+
+def _flat(X: Array, numbers: npt.NDArray[np.intp]) -> tuple[str, ...]:
+    """Name spectra that are one value throughout, unless others often have it, as counts do."""
+    flat = X.max(axis=1) == X.min(axis=1)
+    # Where many rows are so, that is what the data are like.
+    if X.shape[1] < _SPECTRUM or not _are_few(flat):
+        return ()
+    if np.mean(np.isin(X[~flat], X[flat, 0])) > _SELDOM:
+        return ()
+    found = np.flatnonzero(flat)
+    shown = listed([f"{numbers[i]} ({X[i, 0]:g})" for i in found])
+    which, have = ("Rows", "have") if len(found) > 1 else ("Row", "has")
+    option = ",".join(str(numbers[i]) for i in found[:_MOST_LISTED])
+    return (
+        f"{which} {shown} {have} the same value in all predictors. If the measurement failed, "
+        f"leave out with --exclude-rows {option}.",
+    )
 
 
 def _disguised(X: Array, y: Array, names: Sequence[str], response: str) -> tuple[str, ...]:
