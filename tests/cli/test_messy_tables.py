@@ -365,6 +365,33 @@ def test_fractions_that_a_sheet_shows_as_percent_are_named(tmp_path):
     assert notes(spectra, "--response-file", tmp_path / "lab.xlsx") == [f"'fat' is {told}"]
 
 
+@pytest.mark.parametrize("predictor", [None, "0"])
+def test_zeros_far_from_all_other_responses_are_named(tmp_path, predictor):
+    cells = with_cell(with_cell(rows(), 5, 1, "0"), 9, 1, "0.0")
+    advice = ("--na", "0", "--drop-missing")
+    if predictor is not None:  # which 0 as a code would make a missing value
+        cells, advice = with_cell(cells, 12, 4, predictor), ("--exclude-rows", "5,9")
+    file = write(tmp_path, text(cells))
+    (note,) = [n for n in run_json("fit", file, "-r", "fat")["notes"] if "nearest other" in n]
+    assert note.startswith("'fat' is 0 in rows 5, 9, and the nearest other value is ")
+    assert note.endswith(f"add {' '.join(advice)}.")
+    found = run_json("fit", file, "-r", "fat", *advice)
+    assert found["n"] == N - 2
+    assert not any("nearest other" in n for n in found["notes"])
+
+
+@pytest.mark.parametrize(
+    "others",
+    [FAT - FAT.min() + 0.1, np.ones(N), np.where(np.arange(N) % 2, FAT, -FAT)],
+    ids=["from next to 0 on", "two classes", "both signs"],
+)
+def test_zeros_that_may_be_measured_are_not_named(tmp_path, others):
+    values = np.where(np.isin(np.arange(N), [4, 8]), 0.0, others)
+    cells = [[row[0], repr(float(y)), *row[2:]] for row, y in zip(rows()[1:], values, strict=True)]
+    notes = run_json("fit", write(tmp_path, text([rows()[0], *cells])), "-r", "fat")["notes"]
+    assert not any("nearest other" in n for n in notes)
+
+
 def test_spectra_without_a_signal_are_named(tmp_path):
     dead = [[f"D{v}", "9.5", *[v] * len(WAVES)] for v in ("0", "6.5")]
     cells = [*rows()[:4], dead[0], *rows()[4:], dead[1]]

@@ -410,6 +410,8 @@ _NEARLY_ONE = 0.9995
 _SPECTRUM = 5
 # Values that are a larger share of all are usual.
 _SELDOM = 0.05
+# Zero is suspicious if it is so many standard deviations of the other values away from all of them.
+_FAR_FROM_ZERO = 5.0
 _SUMMARY = re.compile(
     r"(mean|average|avg|median|s\.?d|std\.?( ?dev)?|st(d|andard)? ?dev(iation)?|rsd|c\.?v|"
     r"min(imum)?|max(imum)?|sum|total|count|n|mittelwert|summe|moyenne|media|promedio)"
@@ -424,12 +426,13 @@ def suspects(
     """Name what looks like a mistake: codes, summaries among the rows, the response in disguise.
 
     Numbers of the rows among the predictors, fractions shown as percent, spectra that are one
-    value throughout. Cost: O(n p).
+    value throughout, responses that are 0 unlike all others. Cost: O(n p).
     """
     return (
         *_fractions(table, (response, *names)),
         *_summaries(table, kept),
         *_codes(X, y, names, response),
+        *_zeros(X, y, response, table.row_numbers[kept]),
         *_flat(X, table.row_numbers[kept]),
         *_counters(X, names, np.flatnonzero(kept)),
         *_disguised(X, y, names, response),
@@ -558,6 +561,28 @@ def _codes(X: Array, y: Array, names: Sequence[str], response: str) -> tuple[str
             f"a missing value, add --na {code:g} --drop-missing."
         )
     return tuple(notes)
+
+
+def _zeros(X: Array, y: Array, response: str, numbers: npt.NDArray[np.intp]) -> tuple[str, ...]:
+    """Name rows whose response is 0 while all others are far from it."""
+    zero = y == 0
+    others = y[~zero]
+    # Two classes, 0 and another number, have no spread.
+    if not _are_few(zero) or len(others) < 5 or np.all(np.abs(others) == abs(others[0])):
+        return ()
+    nearest = others[np.argmin(np.abs(others))]
+    with np.errstate(over="ignore"):  # what is too large is refused later
+        if abs(nearest) <= _FAR_FROM_ZERO * others.std():
+            return ()
+    found = np.flatnonzero(zero)
+    option = ",".join(str(numbers[i]) for i in found[:_MOST_LISTED])
+    # As a code it would stand for a missing value in the predictors, too.
+    advice = f"--exclude-rows {option}" if np.any(X == 0) else "--na 0 --drop-missing"
+    shown = listed([str(numbers[i]) for i in found])
+    return (
+        f"{shortened(response)} is 0 in row{'s' * (len(found) > 1)} {shown}, and the "
+        f"nearest other value is {nearest:g}: if 0 stands for a missing value, add {advice}.",
+    )
 
 
 def _are_few(rows: Mask) -> bool:
