@@ -330,6 +330,89 @@ def test_numbers_that_may_be_measured_are_no_codes(tmp_path):
     assert not any("occurs" in n for n in run_json("fit", tmp_path / "t.csv", "-r", "y")["notes"])
 
 
+def shown_as(content, number_format, *cells):
+    """An Excel file with a number format for some of its cells."""
+    made = openpyxl.load_workbook(io.BytesIO(content))
+    for cell in cells:
+        made.active[cell].number_format = number_format
+    stream = io.BytesIO()
+    made.save(stream)
+    return stream.getvalue()
+
+
+def test_fractions_that_a_sheet_shows_as_percent_are_named(tmp_path):
+    told = "formatted as percent in the sheet: 12.3 % is 0.123 here."
+    plain = book({"Data": rows()})
+
+    def notes(content, *options):
+        found = run_json("fit", write(tmp_path, content), "-r", "fat", *options)
+        np.testing.assert_allclose([one["dof"] for one in found["path"]], EXPECTED, rtol=1e-9)
+        return [note for note in found["notes"] if "percent" in note]
+
+    assert notes(shown_as(plain, "0.0%", "B2")) == [f"'fat' is {told}"]
+    assert notes(shown_as(plain, "0%", "B2", "D2")) == [f"'fat', '1102' are {told}"]
+    assert notes(shown_as(book({"Data": TURNED}), "0%", "B2"), "--transpose") == [
+        f"'fat' is {told}"
+    ]
+    titles = book({"Data": [["Meat"]] * 50 + rows()})
+    assert notes(shown_as(titles, "0%", "B52"), "--header-row", 51) == [f"'fat' is {told}"]
+    # A sign that is only shown changes nothing.
+    for only_shown in ('0.0"%"', r"0.0\%"):
+        assert notes(shown_as(plain, only_shown, "B2")) == []
+    responses = book({"Data": [row[:2] for row in rows()]})
+    (tmp_path / "lab.xlsx").write_bytes(shown_as(responses, "0%", "B2"))
+    spectra = text([[row[0], *row[2:]] for row in rows()])
+    assert notes(spectra, "--response-file", tmp_path / "lab.xlsx") == [f"'fat' is {told}"]
+
+
+@pytest.mark.parametrize("predictor", [None, "0"])
+def test_zeros_far_from_all_other_responses_are_named(tmp_path, predictor):
+    cells = with_cell(with_cell(rows(), 5, 1, "0"), 9, 1, "0.0")
+    advice = ("--na", "0", "--drop-missing")
+    if predictor is not None:  # which 0 as a code would make a missing value
+        cells, advice = with_cell(cells, 12, 4, predictor), ("--exclude-rows", "5,9")
+    file = write(tmp_path, text(cells))
+    (note,) = [n for n in run_json("fit", file, "-r", "fat")["notes"] if "nearest other" in n]
+    assert note.startswith("'fat' is 0 in rows 5, 9, and the nearest other value is ")
+    assert note.endswith(f"add {' '.join(advice)}.")
+    found = run_json("fit", file, "-r", "fat", *advice)
+    assert found["n"] == N - 2
+    assert not any("nearest other" in n for n in found["notes"])
+
+
+@pytest.mark.parametrize(
+    "others",
+    [FAT - FAT.min() + 0.1, np.ones(N), np.where(np.arange(N) % 2, FAT, -FAT)],
+    ids=["from next to 0 on", "two classes", "both signs"],
+)
+def test_zeros_that_may_be_measured_are_not_named(tmp_path, others):
+    values = np.where(np.isin(np.arange(N), [4, 8]), 0.0, others)
+    cells = [[row[0], repr(float(y)), *row[2:]] for row, y in zip(rows()[1:], values, strict=True)]
+    notes = run_json("fit", write(tmp_path, text([rows()[0], *cells])), "-r", "fat")["notes"]
+    assert not any("nearest other" in n for n in notes)
+
+
+def test_spectra_without_a_signal_are_named(tmp_path):
+    dead = [[f"D{v}", "9.5", *[v] * len(WAVES)] for v in ("0", "6.5")]
+    cells = [*rows()[:4], dead[0], *rows()[4:], dead[1]]
+    file = write(tmp_path, text(cells))
+    (note,) = [n for n in run_json("fit", file, "-r", "fat")["notes"] if "same value" in n]
+    assert note.startswith("Rows 4 (0), 26 (6.5) have the same value in all predictors.")
+    assert "--exclude-rows 4,26" in note
+    found = run_json("fit", file, "-r", "fat", "--exclude-rows", "4,26")
+    np.testing.assert_allclose([one["dof"] for one in found["path"]], EXPECTED, rtol=1e-9)
+    assert not any("same value" in n for n in found["notes"])
+
+
+def test_rows_of_zeros_among_counts_are_not_failed_measurements(tmp_path):
+    counts = np.random.default_rng(3).poisson(1.0, size=(N, 6))
+    counts[4] = 0
+    frame = pd.DataFrame(counts, columns=list("abcdef")).assign(y=FAT)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    found = run_json("fit", tmp_path / "t.csv", "-r", "y")
+    assert not any("same value" in n for n in found["notes"])
+
+
 def test_rows_that_are_summaries_are_named(tmp_path):
     mean = ["Mean", repr(float(FAT.mean())), *map(repr, SPECTRA.mean(axis=0).tolist())]
     deviation = ["SD", repr(float(FAT.std())), *map(repr, SPECTRA.std(axis=0).tolist())]

@@ -147,6 +147,7 @@ def _joined(table: Table, other: Table, names: Sequence[str], label: str | None)
         frame=require_pandas().concat([table.frame[kept], found], axis=1),
         names=(*kept, *names),
         notes=(*table.notes, *other.notes, note),
+        percent=table.percent.intersection(kept) | other.percent.intersection(names),
     )
 
 
@@ -405,6 +406,12 @@ _CODES = (-999.0, -9999.0, -99999.0, -99.0, 999.0, 9999.0, 99999.0)
 # Such a number is suspicious if it is so many times larger than all others.
 _FAR = 10.0
 _NEARLY_ONE = 0.9995
+# So few values in a row may well be equal.
+_SPECTRUM = 5
+# Values that are a larger share of all are usual.
+_SELDOM = 0.05
+# Zero is suspicious if it is so many standard deviations of the other values away from all of them.
+_FAR_FROM_ZERO = 5.0
 _SUMMARY = re.compile(
     r"(mean|average|avg|median|s\.?d|std\.?( ?dev)?|st(d|andard)? ?dev(iation)?|rsd|c\.?v|"
     r"min(imum)?|max(imum)?|sum|total|count|n|mittelwert|summe|moyenne|media|promedio)"
@@ -418,14 +425,26 @@ def suspects(
 ) -> tuple[str, ...]:
     """Name what looks like a mistake: codes, summaries among the rows, the response in disguise.
 
-    Numbers of the rows among the predictors. Cost: O(n p).
+    Numbers of the rows among the predictors, fractions shown as percent, spectra that are one
+    value throughout, responses that are 0 unlike all others. Cost: O(n p).
     """
     return (
+        *_fractions(table, (response, *names)),
         *_summaries(table, kept),
         *_codes(X, y, names, response),
+        *_zeros(X, y, response, table.row_numbers[kept]),
+        *_flat(X, table.row_numbers[kept]),
         *_counters(X, names, np.flatnonzero(kept)),
         *_disguised(X, y, names, response),
     )
+
+
+def _fractions(table: Table, names: Sequence[str]) -> tuple[str, ...]:
+    found = [shortened(name) for name in names if name in table.percent]
+    if not found:
+        return ()
+    are = "are" if len(found) > 1 else "is"
+    return (f"{listed(found)} {are} formatted as percent in the sheet: 12.3 % is 0.123 here.",)
 
 
 def first_alike(X: Array, y: Array) -> npt.NDArray[np.intp]:
@@ -542,6 +561,51 @@ def _codes(X: Array, y: Array, names: Sequence[str], response: str) -> tuple[str
             f"a missing value, add --na {code:g} --drop-missing."
         )
     return tuple(notes)
+
+
+def _zeros(X: Array, y: Array, response: str, numbers: npt.NDArray[np.intp]) -> tuple[str, ...]:
+    """Name rows whose response is 0 while all others are far from it."""
+    zero = y == 0
+    others = y[~zero]
+    # Two classes, 0 and another number, have no spread.
+    if not _are_few(zero) or len(others) < 5 or np.all(np.abs(others) == abs(others[0])):
+        return ()
+    nearest = others[np.argmin(np.abs(others))]
+    with np.errstate(over="ignore"):  # what is too large is refused later
+        if abs(nearest) <= _FAR_FROM_ZERO * others.std():
+            return ()
+    found = np.flatnonzero(zero)
+    option = ",".join(str(numbers[i]) for i in found[:_MOST_LISTED])
+    # As a code it would stand for a missing value in the predictors, too.
+    advice = f"--exclude-rows {option}" if np.any(X == 0) else "--na 0 --drop-missing"
+    shown = listed([str(numbers[i]) for i in found])
+    return (
+        f"{shortened(response)} is 0 in row{'s' * (len(found) > 1)} {shown}, and the "
+        f"nearest other value is {nearest:g}: if 0 stands for a missing value, add {advice}.",
+    )
+
+
+def _are_few(rows: Mask) -> bool:
+    count = int(np.count_nonzero(rows))
+    return 0 < count <= max(2, 0.1 * len(rows)) and 2 * count < len(rows)
+
+
+def _flat(X: Array, numbers: npt.NDArray[np.intp]) -> tuple[str, ...]:
+    """Name spectra that are one value throughout, unless others often have it, as counts do."""
+    flat = X.max(axis=1) == X.min(axis=1)
+    # Where many rows are so, that is what the data are like.
+    if X.shape[1] < _SPECTRUM or not _are_few(flat):
+        return ()
+    if np.mean(np.isin(X[~flat], X[flat, 0])) > _SELDOM:
+        return ()
+    found = np.flatnonzero(flat)
+    shown = listed([f"{numbers[i]} ({X[i, 0]:g})" for i in found])
+    which, have = ("Rows", "have") if len(found) > 1 else ("Row", "has")
+    option = ",".join(str(numbers[i]) for i in found[:_MOST_LISTED])
+    return (
+        f"{which} {shown} {have} the same value in all predictors. If the measurement failed, "
+        f"leave out with --exclude-rows {option}.",
+    )
 
 
 def _disguised(X: Array, y: Array, names: Sequence[str], response: str) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,8 @@ class Table:
         Texts of a first column without a name, which was left out; empty if there is none.
     blank : tuple of int
         Rows without any value, which were left out, by their numbers.
+    percent : frozenset of str
+        Columns that a sheet shows as percent, but stores as fractions.
     """
 
     source: str
@@ -97,6 +100,7 @@ class Table:
     na: frozenset[float] = frozenset()
     row_names: tuple[str, ...] = ()
     blank: tuple[int, ...] = ()
+    percent: frozenset[str] = frozenset()
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -567,10 +571,19 @@ def _is_text(column: Any) -> bool:
 Row = tuple[int, list[Any]]  # its number in the file, and its cells; None where there is nothing
 # A block of so few cells beside or below the table is not part of it.
 _FEW_CELLS = 2
+# Formats are looked at in so few rows that it costs next to nothing; the first values are there.
+_FORMATTED_ROWS = 10
+# Texts in a number format: a percent sign in them is only shown.
+_LITERAL = re.compile(r'"[^"]*"|\\.')
+
+
+class _Percent(float):
+    """A fraction that the sheet shows as percent."""
 
 
 def _from_excel(content: bytes, source: str, how: _How) -> Table:
     _require_workbook(content)
+    first = max(how.skip_rows + 1, how.header_row or 1)
     try:
         from openpyxl import load_workbook
     except ImportError as error:
@@ -581,7 +594,7 @@ def _from_excel(content: bytes, source: str, how: _How) -> Table:
             book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
             sheets = [sheet.title for sheet in book.worksheets]
             chosen = sheets[0] if how.sheet is None else find_column(how.sheet, sheets, "sheet")
-            rows = _rows_of(book[chosen])
+            rows = _rows_of(book[chosen], first + _FORMATTED_ROWS)
     except PlsdofError:
         raise
     except Exception as error:  # whatever a damaged file makes the parser raise
@@ -590,7 +603,6 @@ def _from_excel(content: bytes, source: str, how: _How) -> Table:
     if not rows:
         advice = f" Choose another one with --sheet: {_quoted(others)}." if others else ""
         raise InvalidInputError(f"the sheet {shortened(chosen)} is empty.{advice}")
-    first = max(how.skip_rows + 1, how.header_row or 1)
     rows = [(number, cells) for number, cells in rows if number >= first]
     if not rows:
         raise InvalidInputError(f"the sheet {shortened(chosen)} has nothing from row {first} on.")
@@ -609,17 +621,32 @@ def _quoted(names: Sequence[str]) -> str:
     return ", ".join(shortened(name) for name in names[:6]) + more
 
 
-def _rows_of(sheet: Any) -> list[Row]:
-    """Return the rows that hold something. A cell far out costs a pass, not memory."""
+def _rows_of(sheet: Any, formatted: int) -> list[Row]:
+    """Return the rows that hold something. A cell far out costs a pass, not memory.
+
+    Numbers shown as percent are recognised in the first ``formatted`` rows.
+    """
     sheet.reset_dimensions()  # what files say about their size is often wrong
     rows = []
-    for number, values in enumerate(sheet.iter_rows(values_only=True), start=1):
+    top = (map(_with_format, cells) for cells in sheet.iter_rows(max_row=formatted))
+    rest = sheet.iter_rows(min_row=formatted + 1, values_only=True)
+    for number, values in enumerate(chain(top, rest), start=1):
         cells = [None if _is_nothing(value) else value for value in values]
         while cells and cells[-1] is None:
             cells.pop()
         if cells:
             rows.append((number, cells))
     return rows
+
+
+def _with_format(cell: Any) -> Any:
+    value = cell.value
+    if type(value) not in (int, float):
+        return value
+    with suppress(IndexError):  # a format that the file lacks is nothing to fail for
+        if "%" in _LITERAL.sub("", cell.number_format):
+            return _Percent(value)
+    return value
 
 
 def _is_nothing(value: Any) -> bool:
@@ -732,6 +759,12 @@ def _from_rows(rows: list[Row], source: str, described: str, how: _How, word: st
         decimal=decimal_mark(written, certain=True),
         na=how.numbers,
         blank=tuple(blank),
+        percent=frozenset(
+            name
+            for row in values[:1]
+            for name, value in zip(names, row, strict=True)
+            if isinstance(value, _Percent)
+        ),
     )
     return without_unnamed(table, unnamed)
 
