@@ -285,16 +285,16 @@ def _seen(records: Sequence[dict[str, Any]]) -> set[str]:
 
 def _notes() -> str:
     return (
-        "Time: median of interleaved calls after one that is not counted; 1* marks what took so "
-        "long that it was run once (all have warmed up on a tiny problem before). Ratios: to "
-        "plsdof with GCV, and to Gram + eigvalsh. Memory: growth of the peak of resident memory "
-        "during the first call, beyond the data and the imported libraries; further processes (+) "
-        "are not counted. m: components chosen on the first training set. Error: mean squared "
-        f"error on {TEST_ROWS:,} rows held out, relative to the best number of components for that "
-        "training set. Draws: mean and standard deviation of m over new training sets, and mean "
-        "error; splits: standard deviation of m over ways to cut the first training set into "
-        f"{FOLDS} folds (0 by construction without folds). The number of draws or splits is in "
-        "brackets; slow contestants make fewer."
+        "Time: median of calls after one that is not counted, in turns of up to 0.1 s; 1* marks "
+        "what took so long that it was run once (all have warmed up on a tiny problem before). "
+        "Ratios: to plsdof with GCV, and to Gram + eigvalsh. Memory: growth of the peak of "
+        "resident memory during the first call, beyond the data and the imported libraries; "
+        "further processes (+) are not counted. m: components chosen on the first training set. "
+        f"Error: mean squared error on {TEST_ROWS:,} rows held out, relative to the best number of "
+        "components for that training set. Draws: mean and standard deviation of m over new "
+        "training sets, and mean error; splits: standard deviation of m over ways to cut the "
+        f"first training set into {FOLDS} folds (0 by construction without folds). The number of "
+        "draws or splits is in brackets; slow contestants make fewer."
     )
 
 

@@ -277,7 +277,8 @@ def _first_call(child: Child, regime: Regime, row: Row, effort: Effort, until: f
 
 def _one_turn(child: Child, row: Row, effort: Effort) -> None:
     child.rest()
-    row.times += child.ask("repeat", effort.limit, calls=3, seconds=0.1)["times"]
+    # Calls of milliseconds are made many times in a row, as simulations make them.
+    row.times += child.ask("repeat", effort.limit, calls=20, seconds=0.1)["times"]
 
 
 def try_choices(
