@@ -186,12 +186,14 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _numbers(X: Any, name: str) -> Any:
-    """Return the numbers of a table with named columns; scikit-learn sees to everything else."""
+    """Return the numbers of a list or a table with named columns.
+
+    scikit-learn sees to everything else. Lists may hold whole numbers beyond the range of floats,
+    or rows of unequal length, of which it does not say what is wrong.
+    """
     measured = as_measured(X, name)
-    # Whole numbers beyond the range of floats are objects to numpy, and too much for scikit-learn.
-    too_large = isinstance(measured, int | list | tuple) and np.asarray(measured).dtype == object
-    plain = feature_names(measured, name) is None and not too_large
-    return measured if plain else as_float(measured, name)
+    ours = isinstance(measured, int | list | tuple) or feature_names(measured, name) is not None
+    return as_float(measured, name) if ours else measured
 
 
 def _is_plain(table: Any, responses: Array | None) -> bool:
