@@ -38,6 +38,7 @@ SCRATCH ?= /tmp
 bench: $(VENV)/.bench
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/core.py docs/benchmark-core.md
 	$(BIN)/python benchmarks/core.py docs/benchmark-core-threads.md
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/small.py
 	$(BIN)/python benchmarks/peers.py --out docs/measured
 	$(BIN)/python benchmarks/scale.py --scratch $(SCRATCH) --out docs/measured
 	$(BIN)/python benchmarks/bounded.py --scratch $(SCRATCH)

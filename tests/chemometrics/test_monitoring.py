@@ -94,6 +94,12 @@ def test_level_outside_the_unit_interval_is_refused(level):
         monitoring.hotelling_t2(path, 1, level=level)
 
 
+def test_a_level_in_percent_is_answered_with_the_fraction():
+    path = pls_path(*DATA["tall"], 2)
+    with pytest.raises(InvalidInputError, match=r"such as 0\.9; got 90\."):
+        monitoring.hotelling_t2(path, 1, level=90)
+
+
 def test_new_data_frames_are_checked_against_the_training_columns():
     X, y = DATA["tall"]
     frame = pd.DataFrame(X, columns=list("abcdef"))

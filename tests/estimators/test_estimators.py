@@ -362,3 +362,12 @@ def test_groups_must_fit_even_where_nothing_is_split():
     X, y = make_problem(30, 4)
     with pytest.raises(InvalidInputError, match="one label per row"):
         PLSRegressor("bic").fit(X, y, groups=[1, 2, 3])
+
+
+@pytest.mark.parametrize("rows", [[[1.0, 2.0], [3.0]], [[10**400, 1.0], [2.0, 3.0]]])
+def test_lists_that_are_not_tables_of_floats_are_refused_in_words(rows):
+    with pytest.raises(InvalidInputError, match="X must be"):
+        PLSRegressor().fit(rows, [1.0, 2.0])
+    fitted = PLSRegressor(1).fit([[1.0, 2.0], [3.0, 5.0], [4.0, 4.0]], [1.0, 2.0, 4.0])
+    with pytest.raises(InvalidInputError, match="X must be"):
+        fitted.predict(rows)

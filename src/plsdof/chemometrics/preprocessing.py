@@ -66,6 +66,8 @@ class Step:
         Takes the parameters by name; returns a transformer.
     learned : tuple of str
         Attributes, (p,) arrays each, of the fitted transformer that depend on the rows.
+    along : bool
+        Whether it goes along the columns and takes them for evenly spaced.
     example : str
         How it is written, for messages.
     """
@@ -73,6 +75,7 @@ class Step:
     make: Callable[..., Any]
     parameters: tuple[Parameter, ...] = ()
     learned: tuple[str, ...] = ()
+    along: bool = False
     example: str
 
 
@@ -152,6 +155,7 @@ STEPS: Mapping[str, Step] = {
         parameters=tuple(
             Parameter(name=name, read=_whole) for name in ("window", "degree", "derivative")
         ),
+        along=True,
         example="savgol:15:2:1 (window, degree, derivative)",
     ),
     "smooth": Step(
@@ -160,11 +164,13 @@ STEPS: Mapping[str, Step] = {
             Parameter(name="window", read=_whole, default=11),
             Parameter(name="degree", read=_whole, default=2),
         ),
+        along=True,
         example="smooth or smooth:11:2 (window, degree)",
     ),
     "detrend": Step(
         make=lambda **given: _chemotools("baseline", "PolynomialCorrection", **given),
         parameters=(Parameter(name="order", read=_whole, default=1),),
+        along=True,
         example="detrend or detrend:2 (degree)",
     ),
     "baseline": Step(
@@ -174,6 +180,7 @@ STEPS: Mapping[str, Step] = {
             Parameter(name="penalty", read=_share, default=0.01),
         ),
         learned=("w_init_",),
+        along=True,
         example="baseline or baseline:1e5:0.01 (smoothness, asymmetry)",
     ),
     "center": Step(make=lambda: _scaler(with_std=False), learned=("mean_",), example="center"),
@@ -339,10 +346,9 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         return any(STEPS[name].learned for name, _ in parse_chain(self.steps))
 
     @property
-    def needs_neighbours(self) -> bool:
+    def goes_along_columns(self) -> bool:
         """Whether some step takes columns that follow each other for evenly spaced ones."""
-        known = ("savgol", "smooth", "detrend", "baseline")
-        return any(name in known for name, _ in parse_chain(self.steps))
+        return any(STEPS[name].along for name, _ in parse_chain(self.steps))
 
     def _fit(self, X: Any) -> Array:
         chain = parse_chain(self.steps)

@@ -354,7 +354,7 @@ def preprocessing_notes(problem: Problem, *, cross_validated: bool) -> list[str]
     )
     if cross_validated and chain.learns_from_rows:
         text += " What the steps learn from rows, they learned anew in every fold."
-    gap = _gap(problem.wavelengths) if chain.needs_neighbours else None
+    gap = _gap(problem.wavelengths) if chain.goes_along_columns else None
     if gap is not None:
         text += (
             f" There is a gap between {problem.names[gap]} and {problem.names[gap + 1]}, which "

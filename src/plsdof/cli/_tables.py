@@ -407,7 +407,7 @@ _CODES = (-999.0, -9999.0, -99999.0, -99.0, 999.0, 9999.0, 99999.0)
 _FAR = 10.0
 _NEARLY_ONE = 0.9995
 # So few values in a row may well be equal.
-_SPECTRUM = 5
+_FEW_VALUES = 5
 # Values that are a larger share of all are usual.
 _SELDOM = 0.05
 # Zero is suspicious if it is so many standard deviations of the other values away from all of them.
@@ -594,7 +594,7 @@ def _flat(X: Array, numbers: npt.NDArray[np.intp]) -> tuple[str, ...]:
     """Name spectra that are one value throughout, unless others often have it, as counts do."""
     flat = X.max(axis=1) == X.min(axis=1)
     # Where many rows are so, that is what the data are like.
-    if X.shape[1] < _SPECTRUM or not _are_few(flat):
+    if X.shape[1] < _FEW_VALUES or not _are_few(flat):
         return ()
     if np.mean(np.isin(X[~flat], X[flat, 0])) > _SELDOM:
         return ()
