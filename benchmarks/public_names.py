@@ -170,9 +170,9 @@ def main() -> None:
     told = {id(resolve(name)) for name in in_reference}
     absent = [name for name, one in everything.items() if callable(one) and id(one) not in told]
     print(f"{len(absent):4}  not in the reference: {' '.join(absent)}")
-    for title, names in without.items():
-        if names:
-            print(f"{len(names):4}  on {title}: {' '.join(names)}")
+    for title, missing in without.items():
+        if missing:
+            print(f"{len(missing):4}  on {title}: {' '.join(missing)}")
 
 
 def resolve(name: str) -> Any:
