@@ -35,6 +35,16 @@ def test_the_citation_has_the_version():
     assert "Sugiyama" in text
 
 
+def test_the_conda_recipe_has_the_version_and_the_dependencies():
+    recipe = (ROOT / "conda" / "recipe" / "recipe.yaml").read_text()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert f'version: "{project["version"]}"\n' in recipe
+    assert f'python_min: "{project["requires-python"].removeprefix(">=")}"\n' in recipe
+    needed = re.search(r"^  run:\n((?:    - .+\n)+)", recipe, re.MULTILINE).group(1)
+    listed = {line.removeprefix("    - ").replace(" ", "") for line in needed.splitlines()}
+    assert listed - {"python>=${{python_min}}"} == set(project["dependencies"])
+
+
 def test_classifiers_and_extras_of_the_project():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     for version in ("3.11", "3.12", "3.13", "3.14"):
