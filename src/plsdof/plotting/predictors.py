@@ -366,7 +366,7 @@ class CorrelationDisplay:
         if len(self.values) <= MOST_NAMED:
             for name, where in zip(self.features.names, self.values, strict=True):
                 write_name(self.ax_, name, where, most=22)
-        self.ax_.set_aspect("equal")
+        self.ax_.set(aspect="equal", xticks=np.linspace(-1, 1, 5), yticks=np.linspace(-1, 1, 5))
         self.ax_.set_xlabel(f"correlation with component {self.components[0]}")
         self.ax_.set_ylabel(f"correlation with component {self.components[1]}")
         show_legend(self.ax_)
