@@ -332,7 +332,10 @@ def stored(folder: Path) -> Iterator[tuple[str, float]]:
         for method, key in (("pls", "cv"), ("pcr", "pcr_cv")):
             error = numbers[key]["error"]
             found = cross_validate(X, y, method, cv=10, max_components=len(error) - 1)
-            yield f"{case}: {method}.cv()$cv.error", difference(found.mean_error, error)
+            yield (
+                f"{case}: {method}.cv()$cv.error",
+                difference(found.fold_errors.mean(axis=0), error),
+            )
         ridge = numbers["ridge_cv"]
         alpha = ridge["lambda_opt"] * (n - 1) / n
         found = ridge_path(X, y, alphas=[alpha])
