@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from _helpers.problems import SHARED
+from _helpers.problems import SHARED, load_case
 
 import plsdof
 from plsdof import dof_lower_bound, pls_path, ridge_path
-from plsdof.paper import dof_of_one_component
+from plsdof.complexity import mean_absolute_correlation
+from plsdof.paper import dof_of_one_component, krylov
 
 ROOT = Path(__file__).parents[2]
 # Labels of headings, which have no row of their own.
@@ -194,3 +195,42 @@ def test_ridge_has_the_dof_of_the_papers_formula():
         hat = X @ np.linalg.solve(X.T @ X + alpha * np.eye(X.shape[1]), X.T)
         path = ridge_path(X, y, alphas=[alpha])
         assert path.dof[-1] == pytest.approx(1 + np.trace(hat), rel=1e-10)
+
+
+# Two of the errata that are numbers (docs/theory.md)
+# ---------------------------------------------------
+
+
+def spectra_of_all_rows():
+    file = SHARED / "data" / "cookie.rda"
+    if not file.exists():
+        pytest.skip("the cookie data are not part of the package")
+    import rdata
+
+    return np.asarray(rdata.read_rda(file)["cookie"]["NIR"], dtype=float)
+
+
+@pytest.mark.slow
+def test_other_pairs_of_rows_left_out_give_the_printed_correlation_of_cookie_too():
+    """0.867 is that of all 72 rows, which is a conjecture: 15 % of all pairs left out give it."""
+    X = spectra_of_all_rows()
+    assert round(mean_absolute_correlation(X), 3) == 0.867
+    assert round(mean_absolute_correlation(np.delete(X, [22, 60], axis=0)), 4) == 0.8817
+    rng, draws = np.random.default_rng(0), 400
+    pairs = [rng.choice(72, size=2, replace=False) for _ in range(draws)]
+    found = [mean_absolute_correlation(np.delete(X, pair, axis=0)) for pair in pairs]
+    share = np.mean(np.round(found, 3) == 0.867)
+    assert abs(share - 0.15) < 4 * np.sqrt(0.15 * 0.85 / draws)
+
+
+@pytest.mark.slow
+def test_where_the_krylov_form_fails_on_cookie_is_an_accident_of_rounding():
+    spectra_of_all_rows()
+    X, y = load_case("cookie-fat", {})
+    exact = pls_path(X, y, 12).dof
+    first = []
+    for seed in range(20):
+        order = np.random.default_rng(seed).permutation(len(y))
+        error = np.abs(krylov(X[order], y[order], 12).dof - exact)
+        first.append(int(np.argmax(error > 0.5)))
+    assert set(first) <= {6, 7, 8, 9}
