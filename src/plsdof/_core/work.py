@@ -175,7 +175,7 @@ def run_each(
     results, caught = [], []
     known = [None] * len(tasks) if done is None else done
     todo = [task for task, outcome in zip(tasks, known, strict=True) if outcome is None]
-    made = _outcomes(partial(_recorded, work), todo, _as_jobs(n_jobs))
+    made = _outcomes(partial(_recorded, work), todo, as_jobs(n_jobs))
     outcomes = _completed(known, iter(made))
     for result, notes in with_progress(outcomes, len(tasks), description) if progress else outcomes:
         results.append(result)
@@ -184,7 +184,8 @@ def run_each(
     return results
 
 
-def _as_jobs(n_jobs: int | None) -> int:
+def as_jobs(n_jobs: int | None) -> int:
+    """Check a number of processes."""
     if n_jobs is None:
         return 1
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
