@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.display import Curve, as_html, one_line, plural
+from plsdof._core.display import as_html, one_line, plural
 from plsdof._core.inputs import Array, as_choice
 from plsdof.errors import InvalidInputError, NotAvailableError
 
@@ -152,7 +152,7 @@ class Selection:
         return int(self.parameter)
 
     def _repr_html_(self) -> str:
-        """Return the choice in words, and the scores behind it as a table and a curve."""
+        """Return the choice in words, and the scores behind it as a table."""
         models = np.arange(len(self.scores))
         known = self.parameter_name == "n_components"
         return as_html(
@@ -160,12 +160,6 @@ class Selection:
             {"n_components" if known else "model": models, self.criterion: self.scores},
             notes=[self.message],
             chosen=self.index,
-            curve=Curve(
-                lines={self.criterion: (models, self.scores)},
-                x_label="number of components" if known else "model",
-                y_label=self.criterion,
-                marked=(float(self.index), float(self.scores[self.index])),
-            ),
         )
 
     def __repr__(self) -> str:

@@ -19,7 +19,7 @@ from plsdof._core.criteria import (
     noise_label,
     usual_noise,
 )
-from plsdof._core.display import Curve, as_html, data_frame, parameter_column, plural
+from plsdof._core.display import as_html, data_frame, parameter_column, plural
 from plsdof._core.filters import Filter
 from plsdof._core.inputs import (
     Array,
@@ -478,7 +478,7 @@ class Models:
         return data_frame(columns | self.criteria_by_name())
 
     def _repr_html_(self) -> str:
-        """Return a table of the models and the curve of their Degrees of Freedom."""
+        """Return a table of the models."""
         order, name = self.simplest_first(), self.parameter_name
         columns = {
             name: parameter_column(self.parameters, name),
@@ -486,9 +486,6 @@ class Models:
             "RSS": self.rss,
             "noise std": np.sqrt(self.noise_variance()),
         }
-        lines = {"exact": self.dof, "naive": self.naive_dof}
-        if name == "alpha":
-            del lines["naive"]  # ridge regression has no others
         return as_html(
             repr(self),
             {label: values[order] for label, values in columns.items()},
@@ -496,12 +493,6 @@ class Models:
                 *filter(None, [self.message]),
                 "X held fixed; the noise level counts what a model leaves out as noise.",
             ],
-            curve=Curve(
-                lines={label: (self.parameters, values) for label, values in lines.items()},
-                x_label=name,
-                y_label="Degrees of Freedom",
-                logarithmic=name == "alpha",
-            ),
         )
 
     def simplest_first(self) -> Integers:

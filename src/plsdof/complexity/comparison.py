@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.criteria import CRITERIA, INFORMATION_CRITERIA, Fits, noise_from_dof, score
-from plsdof._core.display import Curve, as_html, data_frame, one_line
+from plsdof._core.display import as_html, data_frame, one_line
 from plsdof._core.fit import METHODS
 from plsdof._core.inputs import (
     Array,
@@ -141,21 +141,14 @@ class Comparison:
         return found
 
     def _repr_html_(self) -> str:
-        """Return the best model of each method, and the errors of all by Degrees of Freedom."""
+        """Return the best model of each method as a table."""
         validated = bool(np.any(np.isfinite(self.cv_error)))
         by = "cv_error" if validated else next(iter(self.criteria), "train_error")
         columns, best = self.columns(), self._best_rows(by)
-        error = self.cv_error if validated else self.train_error
-        methods = dict.fromkeys(self.method.tolist())
         return as_html(
             repr(self),
             {name: values[best] for name, values in columns.items() if name != "dof_std_error"},
             notes=[f"The model of each method with the smallest {by}."],
-            curve=Curve(
-                lines={name: self._by_dof(name, error) for name in methods},
-                x_label="Degrees of Freedom",
-                y_label="cross-validated error" if validated else "training error",
-            ),
         )
 
     def _best_rows(self, by: str) -> list[int]:
@@ -164,11 +157,6 @@ class Comparison:
         return [
             int(one[np.nanargmin(values[one])]) for one in rows if np.any(np.isfinite(values[one]))
         ]
-
-    def _by_dof(self, name: str, values: Array) -> tuple[Array, Array]:
-        rows = np.flatnonzero(self.method == name)
-        rows = rows[np.argsort(self.dof[rows], kind="stable")]
-        return self.dof[rows], values[rows]
 
     def __repr__(self) -> str:
         counts = Counter(self.method.tolist())

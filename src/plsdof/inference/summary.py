@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.criteria import Selection
-from plsdof._core.display import Curve, as_html
+from plsdof._core.display import as_html
 from plsdof._core.inputs import Array, read_only, require_type
 from plsdof._core.path import Path
 from plsdof.inference.intervals import CoefficientInference
@@ -60,21 +60,15 @@ class Summary:
         return str(self)  # what a console shows without print
 
     def _repr_html_(self) -> str:
-        """Return the facts, the coefficients that stand out, and a curve of all of them."""
+        """Return the facts, and the coefficients that stand out."""
         order = self._order()
         columns: dict[str, Any] = {"": [self.names[i] for i in order]}
         columns |= {name: self.table[order, j] for j, name in enumerate(_COLUMNS)}
         facts = [f"{key}: {_shown(value)}" for key, value in self.facts.items() if key != "model"]
-        coef = self.table[1:, 0]
         return as_html(
             str(self.facts.get("model", "Summary")),
             columns,
             notes=["; ".join(facts), *filter(None, [self.assumptions])],
-            curve=Curve(
-                lines={"coef": (np.arange(len(coef)), coef)},
-                x_label="feature",
-                y_label="coefficient",
-            ),
         )
 
     def _order(self) -> npt.NDArray[np.intp]:

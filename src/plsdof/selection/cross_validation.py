@@ -21,7 +21,6 @@ import numpy.typing as npt
 
 from plsdof._core.criteria import Selection, global_minimum, one_standard_error, rule_in_words
 from plsdof._core.display import (
-    Curve,
     as_html,
     data_frame,
     model_in_words,
@@ -414,7 +413,7 @@ class CrossValidation:
         return data_frame({self.parameter_name: parameters, **measures})
 
     def _repr_html_(self) -> str:
-        """Return the errors of all models as a table and a curve, the smallest one marked."""
+        """Return the errors of all models as a table, the smallest one in bold."""
         order, name = self.simplest_first, self.parameter_name
         parameters, error = parameter_column(self.parameters, name)[order], self.mean_error[order]
         best = int(np.argmin(np.where(np.isnan(error), np.inf, error)))
@@ -429,13 +428,6 @@ class CrossValidation:
             },
             notes=[self.message] if self.message else [],
             chosen=best,
-            curve=Curve(
-                lines={"mean error": (parameters, error)},
-                x_label=name,
-                y_label="cross-validated error",
-                marked=(float(parameters[best]), float(error[best])),
-                logarithmic=name == "alpha",
-            ),
         )
 
     def row_losses(self) -> Array:
