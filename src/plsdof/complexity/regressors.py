@@ -300,17 +300,16 @@ def degrees_of_freedom(
 
     Notes
     -----
-    *Exact*: paths and estimators of this package, LinearRegression, Ridge, KernelRidge, Lasso,
-    LassoLars, ElasticNet, PLSRegression, nearest neighbours, GaussianProcessRegressor with a
-    fixed kernel, DummyRegressor, and pipelines that end in one of them after transformers that
-    ignore y (scaling, PCA, polynomials, splines, kernel approximations, imputation, ...).
+    *Exact*: paths and estimators of this package, LinearRegression, Ridge, Lasso, ElasticNet,
+    PLSRegression, nearest neighbours, and pipelines that end in one of them after transformers
+    that ignore y (scaling, PCA, polynomials, splines, imputation, ...).
 
-    *Choices made by looking at y* (LassoCV, RidgeCV, GridSearchCV, a Gaussian process with an
-    optimizer, ``PLSRegressor("bic")``) are part of the fit. A formula takes the choice as given:
-    "exact" reports that as method "conditional", "auto" counts the choice by Monte Carlo and
-    gives the formula's value in ``conditional``.
+    *Choices made by looking at y* (LassoCV, GridSearchCV, ``PLSRegressor("bic")``) are part of
+    the fit, and Monte Carlo counts them. For an estimator of this package a formula takes the
+    choice as given: "exact" reports that as method "conditional", "auto" gives it in
+    ``conditional`` next to the Monte Carlo value.
 
-    *Monte Carlo* (trees, forests, boosting, support vectors, neural networks, anything): the
+    *Monte Carlo* (trees, forests, boosting, support vectors, kernels, searches, anything): the
     average response of the fit to perturbations of a given size, see `monte_carlo`. Fits that
     jump, such as trees, have derivative zero nearly everywhere, and only perturbations of the
     size of the noise show how the splits follow it; hence the finite step. For them, and to a
