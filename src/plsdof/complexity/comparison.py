@@ -215,7 +215,10 @@ def compare_paths(
     weights = as_weights(sample_weight, len(X))
     weighted = {} if weights is None else {"sample_weight": weights}
     n = float(len(X)) if weights is None else float(weights.sum())
-    known = _as_methods(methods, n, max_components, alphas)
+    if isinstance(methods, Mapping) and methods:
+        known = dict(methods)
+    else:
+        known = named_methods(methods, n, max_components=max_components, alphas=alphas)
     validate = partial(
         cross_validate,
         X,
@@ -303,9 +306,15 @@ def _regressor_rows(
     }
 
 
-def _as_methods(methods: Any, n: float, max_components: int | None, alphas: Any) -> dict[str, Any]:
-    if isinstance(methods, Mapping) and methods:
-        return dict(methods)
+def named_methods(
+    methods: Any,
+    n: float,
+    *,
+    max_components: int | None = None,
+    alphas: Any = None,
+    scale: bool = True,
+) -> dict[str, Any]:
+    """Return methods as functions of (X, y) alone, with the same models for any part of n rows."""
     named = isinstance(methods, list | tuple | set) and len(methods) > 0
     if not named or not all(isinstance(name, str) and name in METHODS for name in methods):
         raise InvalidInputError(
@@ -315,7 +324,7 @@ def _as_methods(methods: Any, n: float, max_components: int | None, alphas: Any)
     # Each method has a size of its own; those of the others do not concern it.
     sizes = {"max_components": max_components, "alphas": alphas}
     chosen = [METHODS[name] for name in methods]
-    return {one.name: one.sized(n, **{one.size: sizes[one.size]}) for one in chosen}
+    return {one.name: one.sized(n, scale=scale, **{one.size: sizes[one.size]}) for one in chosen}
 
 
 def _padded(result: CrossValidation | None, size: int) -> Array:
