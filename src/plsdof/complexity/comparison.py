@@ -119,8 +119,7 @@ class Comparison:
     def nearest(self, dof: float) -> dict[str, int]:
         """Return, for each method, the row whose Degrees of Freedom are nearest to ``dof``."""
         found, wanted = {}, as_response(dof if np.ndim(dof) else [dof], 1, "dof")[0]
-        for name in dict.fromkeys(self.method.tolist()):
-            rows = np.flatnonzero(self.method == name)
+        for name, rows in self._rows().items():
             distance = np.abs(self.dof[rows] - wanted)
             if np.all(np.isnan(distance)):
                 raise NotAvailableError(f"The Degrees of Freedom of {name!r} are not known.")
@@ -129,12 +128,10 @@ class Comparison:
 
     def best(self, by: str = "cv_error") -> dict[str, int]:
         """Return, for each method, the row with the smallest value of a column."""
-        columns = self.columns()
         as_choice(by, "by", ("train_error", "cv_error", *self.criteria))
         found = {}
-        for name in dict.fromkeys(self.method.tolist()):
-            rows = np.flatnonzero(self.method == name)
-            values = columns[by][rows]
+        for name, rows in self._rows().items():
+            values = self.columns()[by][rows]
             if np.all(np.isnan(values)):
                 raise NotAvailableError(f"{by!r} is not known for {name!r}; ask for it (cv=...).")
             found[name] = int(rows[np.nanargmin(values)])
@@ -144,19 +141,19 @@ class Comparison:
         """Return the best model of each method as a table."""
         validated = bool(np.any(np.isfinite(self.cv_error)))
         by = "cv_error" if validated else next(iter(self.criteria), "train_error")
-        columns, best = self.columns(), self._best_rows(by)
+        columns = self.columns()
+        known = [rows for rows in self._rows().values() if np.any(np.isfinite(columns[by][rows]))]
+        best = [int(rows[np.nanargmin(columns[by][rows])]) for rows in known]
         return as_html(
             repr(self),
             {name: values[best] for name, values in columns.items() if name != "dof_std_error"},
             notes=[f"The model of each method with the smallest {by}."],
         )
 
-    def _best_rows(self, by: str) -> list[int]:
-        values = self.columns()[by]
-        rows = (np.flatnonzero(self.method == name) for name in dict.fromkeys(self.method.tolist()))
-        return [
-            int(one[np.nanargmin(values[one])]) for one in rows if np.any(np.isfinite(values[one]))
-        ]
+    def _rows(self) -> dict[str, npt.NDArray[np.intp]]:
+        """Return the rows of each method."""
+        names = dict.fromkeys(self.method.tolist())
+        return {name: np.flatnonzero(self.method == name) for name in names}
 
     def __repr__(self) -> str:
         counts = Counter(self.method.tolist())
