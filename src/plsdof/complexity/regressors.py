@@ -38,7 +38,7 @@ from plsdof.errors import InvalidInputError, NotAvailableError
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Problem:
+class Refittable:
     """A fit, whatever made it: how to repeat it, and what is known about it.
 
     Attributes
@@ -81,7 +81,7 @@ class Problem:
         return self.y
 
 
-def path_problem(path: Path, model: int | None, y: Any, sample_weight: Any) -> Problem:
+def _of_path(path: Path, model: int | None, y: Any, sample_weight: Any) -> Refittable:
     """Describe one model of a path."""
     if sample_weight is not None:
         raise InvalidInputError(
@@ -95,7 +95,7 @@ def path_problem(path: Path, model: int | None, y: Any, sample_weight: Any) -> P
     response = None if y is None else as_response(y, path.units.n_rows)
     weights = None if path.units.row_scale is None else path.units.row_scale**2
     fit, values = _in_equal_units(partial(refitted, path, index), response, weights)
-    return Problem(
+    return Refittable(
         name=f"{type(path).__name__} with {path.label(index)}",
         n=path.spectrum.n,
         rss=float(path.rss[index]),
@@ -109,9 +109,9 @@ def path_problem(path: Path, model: int | None, y: Any, sample_weight: Any) -> P
     )
 
 
-def estimator_problem(
+def _of_estimator(
     estimator: Any, X: Any, y: Any, model: int | None, sample_weight: Any, seed: int
-) -> Problem:
+) -> Refittable:
     """Fit a regressor and describe the fit."""
     if model is not None:
         raise InvalidInputError(f"model={model!r} is for paths; an estimator has one model.")
@@ -124,7 +124,7 @@ def estimator_problem(
     squares = (response - fitted.values) ** 2
     refit = Refit(estimator=estimator, X=X, weights=weights)
     fit, values = _in_equal_units(refit, response, weights)
-    return Problem(
+    return Refittable(
         name=type(estimator).__name__,
         n=float(len(response)) if weights is None else float(weights.sum()),
         rss=float(squares.sum() if weights is None else weights @ squares),
@@ -156,14 +156,14 @@ def _in_equal_units(fit: Fit, y: Array | None, weights: Array | None) -> tuple[F
 # Degrees of Freedom of any regressor: exact where a formula is known, Monte Carlo otherwise
 # ------------------------------------------------------------------------------------------
 
-METHODS = ("auto", "exact", "monte-carlo")
+_WAYS = ("auto", "exact", "monte-carlo")
 
 # In units of the noise's standard deviation. Ye (1998) recommends 0.5 to 1; the lower end, since
 # prediction errors, from which the noise is estimated, contain it and more.
-DEFAULT_STEP = 0.5
+_STEP = 0.5
 # Fits without jumps have a derivative, which a smaller step is closer to: support vector
 # regression with the default step is 6 % too low.
-SMOOTH_STEP = 0.02
+_SMOOTH_STEP = 0.02
 _SMOOTH = {
     "SVR",
     "NuSVR",
@@ -340,48 +340,50 @@ def degrees_of_freedom(
     >>> tree.method, tree.value > 5
     ('monte-carlo', True)
     """
-    as_choice(method, "method", METHODS)
+    as_choice(method, "method", _WAYS)
     rng = as_generator(random_state)
     if isinstance(estimator, Path):
-        problem = path_problem(estimator, model, y, sample_weight)
+        subject = _of_path(estimator, model, y, sample_weight)
     else:
         seed = int(rng.integers(2**31 - 1))
-        problem = estimator_problem(estimator, X, y, model, sample_weight, seed)
-    exact, reason = _exact_or_reason(problem) if method != "monte-carlo" else (None, "")
+        subject = _of_estimator(estimator, X, y, model, sample_weight, seed)
+    exact, reason = _exact_or_reason(subject) if method != "monte-carlo" else (None, "")
     if method == "exact" and exact is None:
         raise NotAvailableError(
-            f"method='exact' for {problem.name}: {reason}. Use method='monte-carlo' or 'auto'."
+            f"method='exact' for {subject.name}: {reason}. Use method='monte-carlo' or 'auto'."
         )
     if exact is not None and (method == "exact" or not exact.chosen):
-        return _from_formula(problem, exact)
-    scale, source = _perturbation(problem, noise, step)
+        return _from_formula(subject, exact)
+    scale, source = _perturbation(subject, noise, step)
     estimate = monte_carlo_dof(
-        problem.fit,
-        problem.perturbed(),
+        subject.fit,
+        subject.perturbed(),
         step=scale,
         n_draws=n_draws,
         rng=rng,
-        basis=problem.basis(),
+        basis=subject.basis(),
         n_jobs=n_jobs,
         progress=progress,
     )
-    return _from_draws(problem, estimate, source, exact, reason)
+    return _from_draws(subject, estimate, source, exact, reason)
 
 
-def _exact_or_reason(problem: Problem) -> tuple[Exact | None, str]:
+def _exact_or_reason(subject: Refittable) -> tuple[Exact | None, str]:
     try:
-        return problem.exact(), ""
+        return subject.exact(), ""
     except NotAvailableError as error:
         return None, str(error)
 
 
-def _perturbation(problem: Problem, noise: float | None, step: float | None) -> tuple[float, str]:
+def _perturbation(
+    subject: Refittable, noise: float | None, step: float | None
+) -> tuple[float, str]:
     """Return the standard deviation of the perturbations, and in words where it is from."""
-    usual = SMOOTH_STEP if problem.smooth else DEFAULT_STEP
+    usual = _SMOOTH_STEP if subject.smooth else _STEP
     fraction = usual if step is None else _positive(step, "step")
-    source = problem.noise_source if noise is None else "as given"
-    variance = problem.estimate_noise() if noise is None else _positive(noise, "noise")
-    size = float(np.max(np.abs(problem.perturbed())))
+    source = subject.noise_source if noise is None else "as given"
+    variance = subject.estimate_noise() if noise is None else _positive(noise, "noise")
+    size = float(np.max(np.abs(subject.perturbed())))
     scale = fraction * float(np.sqrt(variance))
     # Below this, rounding of y + perturbation shows in the third digit of a draw.
     if not scale > 1e-12 * size:
@@ -390,7 +392,7 @@ def _perturbation(problem: Problem, noise: float | None, step: float | None) -> 
             f"({source}) and |y| up to {size:.3g}: too small to be seen. Give noise=<variance>, "
             "or a larger step."
         )
-    per_row = ", over the root of a row's weight" if problem.weighted else ""
+    per_row = ", over the root of a row's weight" if subject.weighted else ""
     return scale, f"{scale:.4g} = {fraction:g} x the noise's ({source}){per_row}"
 
 
@@ -401,21 +403,21 @@ def _positive(value: Any, name: str) -> float:
     return float(numbers[0])
 
 
-def _from_formula(problem: Problem, exact: Exact) -> DegreesOfFreedom:
+def _from_formula(subject: Refittable, exact: Exact) -> DegreesOfFreedom:
     given = f" Given {exact.chosen}, chosen by looking at y; the choice is not counted."
     return DegreesOfFreedom(
         value=exact.value,
         std_error=0.0,
         method="conditional" if exact.chosen else "exact",
         message=exact.how + (given if exact.chosen else ""),
-        name=problem.name,
-        n=problem.n,
-        rss=problem.rss,
+        name=subject.name,
+        n=subject.n,
+        rss=subject.rss,
     )
 
 
 def _from_draws(
-    problem: Problem, estimate: MonteCarlo, source: str, exact: Exact | None, reason: str
+    subject: Refittable, estimate: MonteCarlo, source: str, exact: Exact | None, reason: str
 ) -> DegreesOfFreedom:
     parts = [
         f"Monte Carlo (Ye 1998; Efron 2004) over {len(estimate.draws)} antithetic perturbations "
@@ -435,9 +437,9 @@ def _from_draws(
         std_error=estimate.std_error,
         method="monte-carlo",
         message=" ".join(parts),
-        name=problem.name,
-        n=problem.n,
-        rss=problem.rss,
+        name=subject.name,
+        n=subject.n,
+        rss=subject.rss,
         draws=estimate.draws,
         conditional=None if exact is None else exact.value,
     )
