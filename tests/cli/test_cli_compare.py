@@ -25,9 +25,8 @@ def test_numbers_are_those_of_the_library():
     expected = compare_splits(
         *load_ozone(return_X_y=True), n_splits=3, test_size=0.75, max_components=5, random_state=4
     )
-    assert found["splits"] == 3
-    assert found["n_test"] == [152, 152, 152]
-    np.testing.assert_allclose(found["errors"], expected.error, rtol=1e-9)
+    assert (found["splits"], found["n_train"], found["n_test"]) == (3, 50, 153)
+    np.testing.assert_allclose(found["values"]["rmse"], expected.values["rmse"], rtol=1e-9)
     for name, values in expected.columns().items():
         shown = [one[name] for one in found["contestants"]]
         if name == "contestant":
@@ -52,10 +51,10 @@ def test_groups_and_preprocessing_reach_the_splits(tmp_path):
     file.write_text("\n".join(["a,b,c,d,e,y,sample", *lines]))
     options = ("compare", file, "-r", "y", "--splits", 2)
     kept = run_json(*options, "--groups", "sample", "-f", "a:e", "--test-fraction", 0.3)
-    assert kept["n_test"] == [8, 8]
+    assert kept["n_test"] == 8
     plain = run_json(*options, "-f", "a:e")
     changed = run_json(*options, "-f", "a:e", "--preprocess", "msc")
-    assert changed["errors"] != plain["errors"]
+    assert changed["values"] != plain["values"]
     assert len(changed["notes"]) == len(plain["notes"]) + 2
 
 

@@ -32,6 +32,7 @@ from plsdof.cli._terminal import (
     fixed,
     note,
     number,
+    plural,
     print_json,
     records,
     remark,
@@ -200,8 +201,8 @@ def _compare_splits(
     if problem.preprocessing is not None and problem.preprocessing.learns_from_rows:
         notes.append("The preprocessing has seen the predictors of the test rows, too.")
     if as_json:
-        numbers = {"contestants": records(found.columns()), "errors": found.error.tolist()}
-        done = {"splits": len(found.error), "n_test": found.n_test.tolist()}
+        done = {"splits": found.n_splits, "n_train": found.n_train, "n_test": found.n_test}
+        numbers = {"contestants": records(found.columns()), "values": found.values}
         print_json("compare", _facts(problem) | done | numbers | {"notes": notes})
     elif not quiet:
         screen = console()
@@ -209,15 +210,13 @@ def _compare_splits(
         screen.print()
         screen.print(_split_table(found))
         note(screen, notes)
-    if len(found.error) < n_splits:
+    if found.n_splits < n_splits:
         raise KeyboardInterrupt
 
 
 def _split_table(found: SplitComparison) -> Table:
-    n_test = int(np.median(found.n_test))
-    title = (
-        f"{len(found.error)} random splits, {found.n_rows - n_test} rows to fit, {n_test} to test"
-    )
+    rows = f"{found.n_train} rows to fit, {found.n_test} to test"
+    title = f"{plural(found.n_splits, 'random split')}, {rows}"
     made = table(title, ("", "RMSEP", "components", "DoF", "noise level"), text_columns=1)
     for row in sorted(records(found.columns()), key=lambda one: one["rmse"]):
         cells = [
