@@ -23,7 +23,7 @@ OPTIONS = ("compare", OZONE, "-r", "V4", "--drop-missing", "--splits", 3)
 def test_numbers_are_those_of_the_library():
     found = run_json(*OPTIONS, "--seed", 4, "--test-fraction", 0.75, "--max-components", 5)
     expected = compare_splits(
-        *load_ozone(return_X_y=True), n_splits=3, test_size=0.75, max_components=5, random_state=4
+        *load_ozone(return_X_y=True), n_splits=3, test_size=0.75, max_components=5, rng=4
     )
     assert (found["splits"], found["n_train"], found["n_test"]) == (3, 50, 153)
     np.testing.assert_allclose(found["values"]["rmse"], expected.values["rmse"], rtol=1e-9)

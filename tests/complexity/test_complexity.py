@@ -288,7 +288,7 @@ def test_results_do_not_depend_on_the_number_of_processes(data):
     two = degrees_of_freedom(forest, *data, n_draws=6, n_jobs=2)
     assert_array_equal(one.draws, two.draws)
     assert one.value == two.value
-    assert degrees_of_freedom(forest, *data, n_draws=6, random_state=1).value != one.value
+    assert degrees_of_freedom(forest, *data, n_draws=6, rng=1).value != one.value
 
 
 def test_the_estimator_is_left_alone(data):
@@ -414,7 +414,7 @@ def test_invalid_input_is_refused_with_advice(name, data):
         ({"n_draws": 3}, "n_draws must be >= 4"),
         ({"noise": -1.0}, "noise must be finite and > 0"),
         ({"step": [0.1, 0.2]}, "step must be one number"),
-        ({"random_state": "x"}, "random_state must be"),
+        ({"rng": "x"}, "rng must be"),
         ({"n_jobs": 0}, "n_jobs must be"),
         ({"model": 2}, "is for paths"),
     ],

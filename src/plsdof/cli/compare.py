@@ -8,7 +8,8 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from plsdof._core.criteria import INFORMATION_CRITERIA
+from plsdof._core.choice import LEFT_OUT
+from plsdof._core.criteria import CRITERIA
 from plsdof._core.fit import METHODS, method_label
 from plsdof._core.inputs import as_choice
 from plsdof.cli import _options as options
@@ -42,7 +43,6 @@ from plsdof.cli._terminal import (
 from plsdof.complexity.comparison import Comparison
 from plsdof.complexity.splits import CONTESTANTS, SplitComparison, by_criterion, compare_splits
 from plsdof.errors import InvalidInputError, NotAvailableError
-from plsdof.selection.agreement import FEWEST_DOF, UNSTABLE_REMARK
 
 # Rows of the table at equal Degrees of Freedom, unless more are needed or asked for.
 _MOST_COMPONENTS = 10
@@ -132,7 +132,7 @@ def compare(
             criterion=criterion,
             n_splits=splits,
             test_size=test_fraction,
-            random_state=seed,
+            rng=seed,
             max_components=max_components or options.DEFAULT_COMPONENTS,
             scale=not no_scale,
             as_json=as_json,
@@ -184,7 +184,8 @@ def _compare_splits(
 ) -> None:
     """Compare all contestants and PLS by the criterion; interrupted, show what is done."""
     named = f"pls-{criterion}"
-    asked = {} if named in CONTESTANTS else {named: by_criterion(named, criterion)}
+    known = named in CONTESTANTS or criterion == LEFT_OUT
+    asked = {} if known else {named: by_criterion(named, criterion)}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = compare_splits(
@@ -275,7 +276,7 @@ def compare_methods(
             validated[name] = cross_validate_problem(
                 problem, name, folds, limits=limits, scale=scale
             )
-    return Comparison.of(paths, validated, criteria=INFORMATION_CRITERIA)
+    return Comparison.of(paths, validated, criteria=tuple(CRITERIA))
 
 
 def choose(compared: Comparison, criterion: str) -> dict[str, tuple[int, float]]:
@@ -298,7 +299,7 @@ def _best_table(results: Results, chosen: Choices, criterion: str) -> Table:
     made = table(f"Chosen by {by}", headings, text_columns=2 + several)
     for steps, compared in results.items():
         for name, (row, score) in chosen[steps].items():
-            model = compared.paths[name].label(row - int(np.argmax(compared.method == name)))
+            model = compared.paths[name][row - int(np.argmax(compared.method == name))].label
             cells = [steps] * several + [method_label(name), model, fixed(compared.dof[row])]
             cells += [number(np.sqrt(compared.train_error[row]))] + [number(score)] * len(scored)
             cells += [number(np.sqrt(compared.cv_error[row]))] * with_cv
@@ -349,9 +350,12 @@ def _in_words(results: Results, chosen: Choices) -> str:
         costs = {name: compared.dof[row] for name, (row, _) in chosen[steps].items()}
         text = ", ".join(f"{method_label(name)} {value:.1f}" for name, value in costs.items())
         lean = method_label(min(costs, key=lambda name: costs[name]))
-        said = f"; {lean} is the most economical. "
         words = f"Degrees of Freedom used: {text}"
-        words += said if min(costs.values()) >= FEWEST_DOF else f". {UNSTABLE_REMARK} "
+        # The mean has one.
+        if min(costs.values()) >= 1.0 - 1e-9:
+            words += f"; {lean} is the most economical. "
+        else:
+            words += ". Fewer than 1: small changes of the response would change the components. "
     if not _has_cv(results):
         return f"{words}Add --cv 10 for errors on rows the models have not seen."
     error, steps, name, row = min(

@@ -19,7 +19,6 @@ from plsdof._core.fit import pls_path
 from plsdof._core.inputs import Array
 from plsdof._core.path import Path
 from plsdof.errors import NotAvailableError, PlsdofWarning
-from plsdof.variants.pls2 import PLS2Path
 
 _LINEAR = "The fit is linear in y and the Degrees of Freedom are the trace of its smoother matrix: "
 _STEIN = "Trace of the derivative of the fit at this y, unbiased under Gaussian noise: "
@@ -92,8 +91,8 @@ def exact_dof(model: Any, X: Any, y: Array, weights: Array | None = None) -> Exa
     return _exact(model, Training(X=X, y=y, weights=weights))
 
 
-def exact_dof_of_path(path: Path | PLS2Path, index: int) -> Exact:
-    """Return the Degrees of Freedom of one model of a path."""
+def exact_dof_of_path(path: Any, index: int) -> Exact:
+    """Return the Degrees of Freedom of one model of a path, or of PLS2's."""
     value = float(path.dof[index])
     name = type(path).__name__
     if not np.isfinite(value):
@@ -101,12 +100,16 @@ def exact_dof_of_path(path: Path | PLS2Path, index: int) -> Exact:
             f"the components of this {name} were ordered by looking at y, for which no exact rule "
             "is known"
         )
-    return Exact(value=value, how=f"{_STEIN}closed form of {name} for {path.label(index)}.")
+    return Exact(value=value, how=f"{_STEIN}closed form of {name} for {_label(path, index)}.")
+
+
+def _label(path: Any, index: int) -> str:
+    return str(path[index].label if isinstance(path, Path) else path.label(index))
 
 
 def _exact(model: Any, data: Training) -> Exact:
     package, name = _class_of(model)
-    if package == "plsdof" and isinstance(getattr(model, "path_", None), Path | PLS2Path):
+    if package == "plsdof" and hasattr(model, "path_"):
         return _our_estimator(model)
     rule = RULES.get(name) if package == "sklearn" else None
     if rule is None:
@@ -119,7 +122,9 @@ def _class_of(model: Any) -> tuple[str, str]:
 
 
 def _our_estimator(model: Any) -> Exact:
-    if (average := getattr(model, "average_", None)) is not None:
+    one = getattr(model, "model_", None)
+    average = one if getattr(one, "is_average", False) else getattr(model, "average_", None)
+    if average is not None:
         return Exact(
             value=average.dof,
             how=f"{_STEIN}average of {len(average.weights)} models, with the derivative of their "
@@ -129,7 +134,7 @@ def _our_estimator(model: Any) -> Exact:
     exact = exact_dof_of_path(model.path_, model.index_)
     if getattr(model, "selection_", None) is None:
         return exact
-    return replace(exact, chosen=model.path_.label(model.index_))
+    return replace(exact, chosen=_label(model.path_, model.index_))
 
 
 # Linear models, nearest neighbours, PLS

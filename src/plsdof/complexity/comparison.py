@@ -1,7 +1,7 @@
 """Different regression methods on the common scale of Degrees of Freedom."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.criteria import CRITERIA, INFORMATION_CRITERIA, Fits, noise_from_dof, score
+from plsdof._core.criteria import CRITERIA, Fits, noise_from_dof, score
 from plsdof._core.display import as_html, data_frame, one_line
 from plsdof._core.fit import METHODS
 from plsdof._core.inputs import (
@@ -22,6 +22,7 @@ from plsdof._core.inputs import (
     read_only,
 )
 from plsdof._core.path import Path
+from plsdof._core.recipe import Recipe
 from plsdof.complexity._monte_carlo import weight_options
 from plsdof.complexity.regressors import degrees_of_freedom
 from plsdof.errors import InvalidInputError, NotAvailableError
@@ -171,7 +172,7 @@ def compare_paths(
     criteria: Sequence[str] = ("aic", "bic"),
     cv: Any = None,
     sample_weight: Any = None,
-    random_state: int | None = None,
+    rng: Any = None,
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> Comparison:
@@ -192,7 +193,7 @@ def compare_paths(
         Folds for the cross-validated error, the same for all methods; none by default.
     sample_weight : (n,) array, optional
         Weights, integers meaning repeated rows, for fits, errors and criteria alike.
-    random_state, n_jobs, progress
+    rng, n_jobs, progress
         As in `cross_validate`.
 
     Examples
@@ -208,21 +209,18 @@ def compare_paths(
     y = as_response(y, len(X))
     criteria = (criteria,) if isinstance(criteria, str) else tuple(criteria)
     for name in criteria:
-        as_choice(name, "criteria", INFORMATION_CRITERIA)
+        as_choice(name, "criteria", tuple(CRITERIA))
     weights = as_weights(sample_weight, len(X))
     weighted = {} if weights is None else {"sample_weight": weights}
-    n = float(len(X)) if weights is None else float(weights.sum())
-    if isinstance(methods, Mapping) and methods:
-        known = dict(methods)
-    else:
-        known = named_methods(methods, n, max_components=max_components, alphas=alphas)
+    known: Mapping[str, Any] = methods if isinstance(methods, Mapping) and methods else {}
+    known = known or named_methods(methods, max_components=max_components, alphas=alphas)
     validate = partial(
         cross_validate,
         X,
         y,
         cv=cv,
         sample_weight=weights,
-        random_state=random_state,
+        rng=rng,
         n_jobs=n_jobs,
         progress=progress,
     )
@@ -232,11 +230,11 @@ def compare_paths(
     for name, method in known.items():
         if hasattr(method, "predict"):
             block = _regressor_rows(method, X, y, weights, criteria)
-            fit = partial(_Fitted, method)
+            fit: Callable[..., Any] = partial(_Fitted, method)
         else:
             paths[name] = method(given, y, **weighted)
             block = _path_rows(paths[name], criteria, noise)
-            fit = method
+            fit = paths[name].recipe if isinstance(method, Recipe) else method
         size = len(block["dof"])
         block["cv_error"] = _padded(None if cv is None else validate(fit), size)
         blocks.append({"method": np.full(size, name), **block})
@@ -276,8 +274,8 @@ def _path_rows(path: Path, criteria: Sequence[str], noise: str) -> dict[str, Any
         "parameter": path.parameters,
         "dof": path.dof,
         "dof_std_error": path.dof_std_error,
-        "train_error": path.rss / path.spectrum.n,
-        **path.criteria_by_name(criteria, noise),
+        "train_error": path.rss / path.exact.spectrum.n,
+        **path._criteria_by_name(criteria, noise),
     }
 
 
@@ -303,25 +301,16 @@ def _regressor_rows(
     }
 
 
-def named_methods(
-    methods: Any,
-    n: float,
-    *,
-    max_components: int | None = None,
-    alphas: Any = None,
-    scale: bool = True,
-) -> dict[str, Any]:
-    """Return methods as functions of (X, y) alone, with the same models for any part of n rows."""
+def named_methods(methods: Any, *, scale: bool = True, **sizes: Any) -> dict[str, Recipe]:
+    """Return recipes of methods by their names; sizes of other methods do not concern them."""
     named = isinstance(methods, list | tuple | set) and len(methods) > 0
     if not named or not all(isinstance(name, str) and name in METHODS for name in methods):
         raise InvalidInputError(
             f"methods must be a list of names among {tuple(METHODS)}, or a mapping from a name to "
             f"a callable (X, y) -> path or to a regressor; got {methods!r}."
         )
-    # Each method has a size of its own; those of the others do not concern it.
-    sizes = {"max_components": max_components, "alphas": alphas}
     chosen = [METHODS[name] for name in methods]
-    return {one.name: one.sized(n, scale=scale, **{one.size: sizes[one.size]}) for one in chosen}
+    return {one.name: one.recipe(scale=scale, **{one.size: sizes[one.size]}) for one in chosen}
 
 
 def _padded(result: CrossValidation | None, size: int) -> Array:

@@ -92,18 +92,19 @@ def _of_path(path: Path, model: int | None, y: Any, sample_weight: Any) -> Refit
             f"A path holds {len(path.dof)} models; say which with model=0..{len(path.dof) - 1}."
         )
     index = path.index(model)
-    response = None if y is None else as_response(y, path.units.n_rows)
-    weights = None if path.units.row_scale is None else path.units.row_scale**2
+    response = None if y is None else as_response(y, path.exact.units.n_rows)
+    scale = path.exact.units.row_scale
+    weights = None if scale is None else scale**2
     fit, values = _in_equal_units(partial(refitted, path, index), response, weights)
     return Refittable(
-        name=f"{type(path).__name__} with {path.label(index)}",
-        n=path.spectrum.n,
+        name=f"{type(path).__name__} with {path[index].label}",
+        n=path.exact.spectrum.n,
         rss=float(path.rss[index]),
         exact=partial(exact_dof_of_path, path, index),
         fit=fit,
         y=values,
-        basis=lambda: linear_basis(path.rows_of_basis(), weights),
-        estimate_noise=partial(path.noise_at, index),
+        basis=lambda: linear_basis(path.exact.rows_of_basis(), weights),
+        estimate_noise=path[index].noise_variance,
         noise_source="the path's estimate",
         weighted=weights is not None,
     )
@@ -239,7 +240,7 @@ def degrees_of_freedom(
     n_draws: int = 100,
     noise: float | None = None,
     step: float | None = None,
-    random_state: Any = 0,
+    rng: Any = 0,
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> DegreesOfFreedom:
@@ -277,7 +278,7 @@ def degrees_of_freedom(
         Standard deviation of the perturbations in units of the noise's; by default 0.02 for fits
         that are known to have no jumps (support vectors, Huber, generalised linear models), 0.5
         for all others.
-    random_state : int or numpy Generator
+    rng : int or numpy Generator
         Seeds the perturbations, and whatever in the estimator has ``random_state=None``. The
         result does not depend on ``n_jobs``.
     n_jobs : int, optional
@@ -341,7 +342,7 @@ def degrees_of_freedom(
     ('monte-carlo', True)
     """
     as_choice(method, "method", _WAYS)
-    rng = as_generator(random_state)
+    rng = as_generator(rng)
     if isinstance(estimator, Path):
         subject = _of_path(estimator, model, y, sample_weight)
     else:

@@ -1,7 +1,7 @@
 """Methods and ways to choose compared on one's own data, in random splits of the rows."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,13 +11,23 @@ import numpy.typing as npt
 
 from plsdof._core.display import data_frame, one_line
 from plsdof._core.fit import METHODS
-from plsdof._core.inputs import Array, as_count, as_matrix, as_response, opened_table, read_only
+from plsdof._core.folds import Fold, make_folds
+from plsdof._core.inputs import (
+    Array,
+    as_count,
+    as_generator,
+    as_matrix,
+    as_response,
+    opened_table,
+    read_only,
+)
+from plsdof._core.model import Model
 from plsdof._core.path import Path
+from plsdof._core.recipe import Recipe
 from plsdof._core.work import one_by_one, with_progress
 from plsdof.complexity.comparison import named_methods
 from plsdof.errors import InvalidInputError, PlsdofWarning, warn_caller
-from plsdof.selection.cross_validation import CrossValidation, cross_validate
-from plsdof.selection.folds import Fold, make_folds
+from plsdof.selection.cross_validation import cross_validate
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -38,7 +48,7 @@ class Contestant:
     by : {"select", "cv", "average"}
         By `Path.select`, by 10-fold cross-validation, or not at all: the average of the models.
     options : mapping
-        For `Path.select` or `CrossValidation.select`; none of them means the default choice.
+        For `Path.select`, `CrossValidation.select` or `Path.average`.
 
     Examples
     --------
@@ -140,7 +150,7 @@ def compare_splits(
     groups: Any = None,
     max_components: int | None = 30,
     scale: bool = True,
-    random_state: int = 0,
+    rng: Any = 0,
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> SplitComparison:
@@ -162,13 +172,13 @@ def compare_splits(
     test_size : float or int
         Share, or number, of the rows (or groups) to test on.
     groups : (n,) array, optional
-        Rows with the same label stay together, in splits and in cross-validation.
+        Rows with the same label stay together, in splits, rows left out and cross-validation.
     max_components : int, optional
         Largest model of PLS and PCR; 30 as in the paper.
     scale : bool
         Scale the columns to unit variance in every part.
-    random_state : int
-        Draws the splits (by scikit-learn's GroupShuffleSplit).
+    rng : int or numpy Generator
+        Draws the splits.
     n_jobs : int, optional
         Splits in parallel (needs joblib); -1 for all processors.
     progress : bool
@@ -195,8 +205,8 @@ def compare_splits(
     >>> table = compare_splits(X, y, ["pls-bic", "pls-bic-naive"], n_splits=5, test_size=0.75)
     >>> table.to_frame()[["contestant", "n_components", "dof"]].round(1)
           contestant  n_components  dof
-    0        pls-bic           1.6  5.2
-    1  pls-bic-naive           2.8  9.1
+    0        pls-bic           1.2  4.3
+    1  pls-bic-naive           3.0  9.8
     """
     from sklearn.model_selection import GroupShuffleSplit
 
@@ -204,18 +214,20 @@ def compare_splits(
     X = as_matrix(X, min_rows=4)
     y = as_response(y, len(X))
     entered = _entered(contestants)
+    seed = int(as_generator(rng).integers(2**32))
     drawn = GroupShuffleSplit(
-        as_count(n_splits, "n_splits", minimum=1), test_size=test_size, random_state=random_state
+        as_count(n_splits, "n_splits", minimum=1), test_size=test_size, random_state=seed
     )
-    labels = np.arange(len(X)) if groups is None else np.asarray(groups)
-    splits = make_folds(X, y, drawn, labels)
+    splits = make_folds(X, y, drawn, np.arange(len(X)) if groups is None else groups)
+    names = [*dict.fromkeys(one.method for one in entered)]
+    sizes = {"max_components": max_components, "alphas": None}
     work = partial(
         _judged,
         contestants=entered,
+        recipes=named_methods(names, scale=scale, **sizes),
         X=X,
         y=y,
-        labels=labels,
-        methods=partial(named_methods, max_components=max_components, scale=scale),
+        groups=None if groups is None else np.asarray(groups),
     )
     results = one_by_one(work, splits, n_jobs)
     done: list[Array] = []
@@ -250,37 +262,36 @@ def _judged(
     split: Fold,
     *,
     contestants: Sequence[Contestant],
+    recipes: Mapping[str, Recipe],
     X: Array,
     y: Array,
-    labels: npt.NDArray[Any],
-    methods: Callable[..., Mapping[str, Callable[..., Path]]],
+    groups: npt.NDArray[Any] | None,
 ) -> Array:
     """Return what is measured of all contestants in one split. Shape (K, 5)."""
     train, test = split.train, split.test
-    data = X[train], y[train]
+    kept = None if groups is None else groups[train]
     null = np.mean((y[test] - y[train].mean()) ** 2)
-    fits = methods([*dict.fromkeys(one.method for one in contestants)], float(len(train)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PlsdofWarning)  # models that few rows do not support
         # Every method is fitted once, for all contestants that use it.
-        paths = {name: fit(*data) for name, fit in fits.items()}
+        paths = {name: recipe.fit(X[train], y[train]) for name, recipe in recipes.items()}
         rows = []
         for one in contestants:
             path = paths[one.method]
-            if one.by == "average":
-                average = path.average()
-                predicted, size = average.predict(X[test]), average.weights @ path.parameters
-                dof, noise = average.dof, average.noise_std
-            else:
-                judge: Path | CrossValidation = path
-                if one.by == "cv":
-                    folds, groups = min(10, len(train)), labels[train]
-                    judge = cross_validate(*data, fits[one.method], folds, groups, random_state=0)
-                index = judge.select(**one.options).index
-                kind = [one.options["noise"]] if "noise" in one.options else []
-                predicted, size = path.predict(X[test])[index], path.parameters[index]
-                dof, noise = path.dof[index], np.sqrt(path.noise_variance(*kind)[index])
-            error = np.mean((y[test] - predicted) ** 2)
-            counted = size if path.parameter_name == "n_components" else np.nan
-            rows.append([np.sqrt(error), error / null, counted, dof, noise])
+            model = _chosen(one, path, X[train], y[train], kept)
+            error = np.mean((y[test] - model.predict(X[test])) ** 2)
+            size = model.parameter if path.parameter_name == "n_components" else np.nan
+            noise = np.sqrt(model.noise_variance(one.options.get("noise")))
+            rows.append([np.sqrt(error), error / null, size, model.dof, noise])
     return np.array(rows)
+
+
+def _chosen(one: Contestant, path: Path, X: Array, y: Array, groups: Any) -> Model:
+    """Return the model that a contestant takes."""
+    if one.by == "average":
+        return path.average(groups=groups, **one.options)
+    if one.by == "cv":
+        found = cross_validate(X, y, path.recipe, min(10, len(y)), groups, rng=0)
+        return path[found.select(**one.options).index]
+    together = {} if "criterion" in one.options else {"groups": groups}
+    return path[path.select(**one.options, **together).index]
