@@ -340,7 +340,7 @@ def test_variable_importance_of_the_chosen_model_has_names():
     X, y = make_problem(30, 4)
     frame = pd.DataFrame(X, columns=list("abcd"))
     model = PLSRegressor(2).fit(frame, y)
-    expected = vip(pls_path(X, y), 2)
+    expected = vip(pls_path(X, y)[2])
     assert model.vip().index.tolist() == list("abcd")
     np.testing.assert_allclose(model.vip(), expected)
     np.testing.assert_allclose(PLSRegressor(2).fit(X, y).vip(), expected)

@@ -184,7 +184,8 @@ def run_each(
     return results
 
 
-def _as_jobs(n_jobs: int | None) -> int:
+def as_jobs(n_jobs: int | None) -> int:
+    """Check a number of processes."""
     if n_jobs is None:
         return 1
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
@@ -205,7 +206,7 @@ def one_by_one(
     >>> next(iter(one_by_one(abs, [-3, 2])))
     3
     """
-    n_jobs = _as_jobs(n_jobs)
+    n_jobs = as_jobs(n_jobs)
     if n_jobs == 1:
         return map(work, tasks)
     import joblib
