@@ -127,9 +127,8 @@ def _our_estimator(model: Any) -> Exact:
     if average is not None:
         return Exact(
             value=average.dof,
-            how=f"{_STEIN}average of {len(average.weights)} models, with the derivative of their "
-            "weights at fixed Degrees of Freedom.",
-            chosen="the models with weight and the Degrees of Freedom in the weights",
+            how=f"Those of {len(average.weights)} models, averaged, plus what their weights cost.",
+            chosen="the models with weight",
         )
     exact = exact_dof_of_path(model.path_, model.index_)
     if getattr(model, "selection_", None) is None:
