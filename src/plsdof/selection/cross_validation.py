@@ -412,7 +412,7 @@ class CrossValidation:
         return data_frame({self.parameter_name: parameters, **measures})
 
     def _repr_html_(self) -> str:
-        """Return the errors of all models as a table and a curve, the smallest one marked."""
+        """Return the errors of all models as a table, the smallest one in bold."""
         order, name = self.simplest_first, self.parameter_name
         parameters, error = parameter_column(self.parameters, name)[order], self.mean_error[order]
         best = int(np.argmin(np.where(np.isnan(error), np.inf, error)))
