@@ -49,6 +49,7 @@ from plsdof.errors import (
     EmptyModelWarning,
     InvalidInputError,
     NotAvailableError,
+    RankExhaustedWarning,
     quietly,
     warn_caller,
 )
@@ -347,7 +348,7 @@ class PathRegressor(ResponseRegressor):
         X, Y = self._training_data(X, y)
         weights = as_weights(sample_weight, X.shape[0])
         self._noise, self._cv = self.noise, self._split(X, Y, groups)
-        with quietly() if isinstance(self._choice(), str) else nullcontext():
+        with quietly(RankExhaustedWarning) if isinstance(self._choice(), str) else nullcontext():
             # The largest size is then only a limit to the search.
             models = self._fit_models(X, Y, weights, groups)
         names = getattr(self, "feature_names_in_", None)
