@@ -31,7 +31,6 @@ from plsdof._core.left_out import (
     LeftOut,
     Problem,
     hold_out,
-    split_of,
     usual_folds,
 )
 from plsdof._core.model import Model
@@ -350,7 +349,7 @@ class Path:
     ) -> tuple[LeftOut, bool]:
         given, problem = self._require_rows(), self._problem()
         given.require_unchanged()
-        split = split_of(fold)
+        split = Split.of(fold)
         common = {
             "fold": fold,
             "y": given.y,
@@ -801,7 +800,7 @@ class Path:
             if problem is None:
                 return None
             self._given.require_unchanged()
-            run = self._runs["all"] = hold_out(problem, Split(tests=[]), m).run
+            run = self._runs["all"] = hold_out(problem, Split.given([]), m).run
         if m >= len(run.rss) or run.fit_error[m] > _QUICK * float(self._given.y.std()):
             return None
         return run
