@@ -385,7 +385,7 @@ class Rows(_Samples):
             self._inverse = _inverse(squares, constant, nf)
             self._size = np.vecdot(gross, self._inverse)
         else:
-            self._size = np.full(len(W), float(np.vdot(centred, centred)))
+            self._size = np.full(len(W), float(np.vdot(self.X, self.X)))
             if weights is not None:
                 self._size *= float(weights.max())
         self._C = np.empty((len(W), p))
