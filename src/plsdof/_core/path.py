@@ -324,19 +324,20 @@ class Path:
         """
         key = fold.tobytes(), count is None
         known = self._known_left_out.get(key)
-        if known is not None and (
-            known[1]
-            or patience is not None
-            or (through is not None and through < len(known[0].rss))
-        ):
-            return known[0]
+        if known is not None:
+            enough = patience is not None and known.for_choice
+            enough |= through is not None and through < len(known.left_out.rss)
+            if known.complete or enough:
+                return known.left_out
         found, complete = self._made_left_out(fold, count, through, patience)
-        self._known_left_out[key] = found, complete
+        self._known_left_out[key] = _Known(
+            left_out=found, complete=complete, for_choice=patience is not None
+        )
         return found
 
     @cached_property
-    def _known_left_out(self) -> dict[Any, tuple[LeftOut, bool]]:
-        """What `_leave_out` has found, and whether it has all models."""
+    def _known_left_out(self) -> dict[Any, "_Known"]:
+        """What `_leave_out` has found."""
         return {}
 
     @cached_property
@@ -860,6 +861,15 @@ class Path:
                 "directions in X as observations least squares leaves none. Give noise=<variance>."
             )
         return spectrum.outside / spare
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Known:
+    """Rows left out: whether all models are there, or all that a choice looks at."""
+
+    left_out: LeftOut
+    complete: bool
+    for_choice: bool
 
 
 def end_in_words(message: str, size: int, asked: int | None) -> str | None:
