@@ -14,9 +14,9 @@ from plsdof.errors import InvalidInputError
 
 def centre_of_draws(path):
     """Return mu and s of the definition, in original units."""
-    weights = model_weights(path.rss, path.dof, path.spectrum.n)
+    weights = model_weights(path.rss, path.dof, path.exact.spectrum.n)
     mu = weights @ path.fitted
-    spare = path.spectrum.n - weights @ path.dof
+    spare = path.exact.spectrum.n - weights @ path.dof
     return mu, np.sqrt(np.sum((path.response - mu) ** 2) / spare)
 
 
@@ -51,7 +51,7 @@ def test_average_equals_refits_to_drawn_responses():
 def test_krylov_space_alone_gives_the_same_average(n, p, components):
     X, y = latent_data(n, p, 4, noise=1.0)
     path = pls_path(X, y, components)
-    assert path.spectrum.counted is not None
+    assert path.exact.spectrum.counted is not None
     one, other = path.smoothed_dof(400), path.complete().smoothed_dof(400, random_state=1)
     error = np.hypot(
         path.smoothed_dof_std_error(400), path.complete().smoothed_dof_std_error(400, 1)
@@ -118,8 +118,8 @@ def test_kernel_penalised_and_weighted_paths_have_them():
 
 def test_draws_are_cut_only_where_nothing_is_chosen():
     path = pls_path(*make_problem(25, 60, seed=8, decay=0.3))
-    full = smoothed_dof(path.spectrum, path.filter, path.rss)
-    cut = smoothed_dof(path.spectrum, path.filter, path.rss, limited=True)
+    full = smoothed_dof(path.exact.spectrum, path.exact.filter, path.rss)
+    cut = smoothed_dof(path.exact.spectrum, path.exact.filter, path.rss, limited=True)
     inside = full.value <= 0.9 * 25
     assert not inside.all()
     np.testing.assert_array_equal(cut.value[inside], full.value[inside])

@@ -173,7 +173,7 @@ def test_paths_of_blocks_have_the_digits_that_products_lose():
     np.testing.assert_allclose(found.dof, expected.dof, rtol=1e-6)
     np.testing.assert_allclose(found.rss, expected.rss, rtol=1e-9)
     np.testing.assert_allclose(found.fitted, expected.fitted, rtol=1e-7, atol=1e-9)
-    assert found.solver == "svd"
+    assert found.exact.decomposition.solver == "svd"
 
 
 @pytest.mark.parametrize("method", ["pls", "pcr", "ridge"])
@@ -189,9 +189,9 @@ def test_other_methods_use_factors_as_well():
     X, y = steep()
     pcr = pcr_path_from(in_blocks(X, y), 20, scale=False)
     assert len(pcr.dof) == 21
-    assert pcr.solver == "svd"
+    assert pcr.exact.decomposition.solver == "svd"
     ridge = ridge_path_from(in_blocks(X, y), [1e-16, 1e-18], scale=False)
-    assert ridge.solver == "svd"
+    assert ridge.exact.decomposition.solver == "svd"
 
 
 def test_well_conditioned_data_are_read_once():
@@ -200,5 +200,5 @@ def test_well_conditioned_data_are_read_once():
     passes = []
     reduce = blocks.reduce
     blocks.reduce = lambda *given: passes.append(given[-1]) or reduce(*given)
-    assert pls_path_from(blocks, 5).solver == "gram"
+    assert pls_path_from(blocks, 5).exact.decomposition.solver == "gram"
     assert passes == ["Means and products"]

@@ -63,7 +63,7 @@ def source(request, data, tmp_path):
 def agree(path, exact, tolerance=1e-8):
     np.testing.assert_allclose(path.dof, exact.dof, rtol=tolerance)
     np.testing.assert_allclose(path.rss, exact.rss, rtol=tolerance)
-    np.testing.assert_allclose(path.noise_variance(), exact.noise_variance(), rtol=tolerance)
+    np.testing.assert_allclose(path.noise_variance("jacobian"), exact.noise_variance("jacobian"), rtol=tolerance)
     np.testing.assert_allclose(path.coef, exact.coef, atol=tolerance * np.abs(exact.coef).max())
     np.testing.assert_allclose(path.intercept, exact.intercept, rtol=1e-7)
     assert path.select("bic").n_components == exact.select("bic").n_components

@@ -25,7 +25,7 @@ def test_columns_equal_single_paths_and_share_one_decomposition(weighted, solver
         np.testing.assert_allclose(path.dof, single.dof, rtol=1e-10)
         np.testing.assert_allclose(path.coef, single.coef, rtol=1e-8, atol=1e-9)
         np.testing.assert_allclose(path.intercept, single.intercept, rtol=1e-8)
-        assert path.decomposition is paths[0].decomposition
+        assert path.exact.decomposition is paths[0].exact.decomposition
 
 
 def test_x_is_decomposed_once_for_many_responses(monkeypatch):
@@ -45,14 +45,14 @@ def test_x_is_decomposed_once_for_many_responses(monkeypatch):
 def test_one_response_that_needs_the_svd_takes_all_of_them_there():
     X, Y = make_responses(30, 8, 2, decay=0.0)
     hard, _ = make_responses(30, 8, 2, decay=6.0)
-    assert {path.solver for path in pls_paths(X, Y)} == {"gram"}
+    assert {path.exact.decomposition.solver for path in pls_paths(X, Y)} == {"gram"}
     # The first response lives on the leading direction and outside of X, which "gram" resolves.
     leading = np.linalg.svd(scaled(hard))[0][:, [0, 20]].sum(axis=1)
     easy = pls_paths(hard, leading, 1)
-    assert [path.solver for path in easy] == ["gram"]
+    assert [path.exact.decomposition.solver for path in easy] == ["gram"]
     both = np.column_stack([leading, Y[:, 0]])
     with pytest.warns(RankExhaustedWarning):
-        assert {path.solver for path in pls_paths(hard, both, 8)} == {"svd"}
+        assert {path.exact.decomposition.solver for path in pls_paths(hard, both, 8)} == {"svd"}
 
 
 def test_names_of_responses_are_kept():
@@ -114,9 +114,9 @@ def test_a_refitted_column_that_needs_the_svd_takes_all_of_them_there():
     leading = np.linalg.svd(hard - hard.mean(axis=0))[0][:, [0, 20]].sum(axis=1)
     both = np.column_stack([leading, Y[:, 0]])
     fit = partial(refit_columns, penalized_pls_path, strength=0.0, solver="auto")
-    assert [path.solver for path in fit(hard, leading, max_components=1)] == ["gram"]
+    assert [path.exact.decomposition.solver for path in fit(hard, leading, max_components=1)] == ["gram"]
     with pytest.warns(RankExhaustedWarning, match="components asked for"):
-        assert {path.solver for path in fit(hard, both, max_components=8)} == {"svd"}
+        assert {path.exact.decomposition.solver for path in fit(hard, both, max_components=8)} == {"svd"}
 
 
 def test_unusable_options_are_refused():
