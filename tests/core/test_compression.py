@@ -4,13 +4,15 @@ import pickle
 
 import numpy as np
 import pytest
+from _helpers.problems import counted
 
 from plsdof import pls_path
+from plsdof._core.criteria import noise_from_jacobian
 from plsdof._core.filters import factors_at, pls_filter
-from plsdof._core.routes import gram_is_hopeless
 from plsdof._core.inputs import standardize
 from plsdof._core.krylov import bidiagonalize, compress_gram, compress_svd, krylov_steps
 from plsdof._core.peeling import SMALL
+from plsdof._core.routes import gram_is_hopeless
 from plsdof._core.spectrum import dense_gram
 
 SHAPES = [(60, 200), (200, 60), (120, 121), (100, 100), (300, 50)]
@@ -24,11 +26,15 @@ def collinear(rng, n, p, decay=0.7, noise=0.2):
 
 
 def agree(fast, slow, tolerance=1e-8):
+    """Compare the closed forms of two paths."""
+    fast, slow = getattr(fast, "exact", fast), getattr(slow, "exact", slow)
     assert len(fast.dof) == len(slow.dof)
     np.testing.assert_allclose(fast.dof, slow.dof, rtol=tolerance)
     np.testing.assert_allclose(fast.rss, slow.rss, rtol=tolerance)
     np.testing.assert_allclose(
-        fast.noise_variance("jacobian"), slow.noise_variance("jacobian"), rtol=tolerance
+        noise_from_jacobian(fast.rss, fast.filter.residual_trace),
+        noise_from_jacobian(slow.rss, slow.filter.residual_trace),
+        rtol=tolerance,
     )
     scale = np.linalg.norm(slow.coef, axis=1, keepdims=True) + 1e-300
     np.testing.assert_allclose(fast.coef / scale, slow.coef / scale, atol=tolerance)
@@ -121,22 +127,20 @@ def test_an_exhausted_krylov_space_ends_the_path_as_it_does_with_singular_vector
     X = rng.normal(size=(100, 3)) @ rng.normal(size=(3, 90))
     y = X[:, 0] + rng.normal(size=100)
     with pytest.warns(match="3 supported"):
-        fast = pls_path(X, y, 10, solver="gram")
-        assert len(fast) == 4
+        fast = counted(pls_path(X, y, 10, solver="gram"))
     with pytest.warns(match="3 supported"):
-        slow = pls_path(X, y, 10, solver="svd")
-        assert len(slow) == 4
+        slow = counted(pls_path(X, y, 10, solver="svd"))
     agree(fast, slow)
 
 
 def test_constant_response_and_constant_predictors():
     X = np.random.default_rng(0).normal(size=(80, 60))
     with pytest.warns(match="no component"):
-        path = pls_path(X, np.ones(80), 5)
-        np.testing.assert_array_equal(path.dof, [1.0])
+        path = counted(pls_path(X, np.ones(80), 5))
+    np.testing.assert_array_equal(path.dof, [1.0])
     with pytest.warns(match="do not vary"), pytest.warns(match="no component"):
-        path = pls_path(np.ones((80, 60)), np.arange(80.0), 5)
-        np.testing.assert_array_equal(path.dof, [1.0])
+        path = counted(pls_path(np.ones((80, 60)), np.arange(80.0), 5))
+    np.testing.assert_array_equal(path.dof, [1.0])
 
 
 def test_the_complete_path_has_jacobians_and_the_same_numbers():
@@ -146,7 +150,7 @@ def test_the_complete_path_has_jacobians_and_the_same_numbers():
     assert path.exact.full is not None
     whole = path.exact.complete()
     assert whole.full is None
-    assert path.complete() is whole
+    assert path.exact.complete() is whole
     assert whole.complete() is whole
     agree(path, whole)
     for m in range(6):

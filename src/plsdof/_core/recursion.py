@@ -556,6 +556,8 @@ class Moments:
         return self._error()
 
     def advance(self, q: Array, a: Array, length: Array) -> float:
+        if not len(self._b):
+            return 0.0
         # Coefficients b of every fold, and X'WX b of the rows that it leaves out.
         self._b += q[:-1, None] * a[:-1]
         if self._squares is None:
@@ -567,6 +569,8 @@ class Moments:
 
     def _error(self) -> float:
         """Return |y - c - X b|^2 of the rows left out, from their moments."""
+        if not len(self._b):
+            return 0.0
         first, (count, ysum, ysquares) = self._out[0], self._out[1].T
         c = self._ybar[:-1] - np.vecdot(self._b, self.mean[:-1])
         along = np.vecdot(self._b, self._v) - 2.0 * np.vecdot(self._b, first[:, 1])

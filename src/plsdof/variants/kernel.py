@@ -680,9 +680,11 @@ def kernel_pls_path(
         kept=_kept(sample_weight, len(values)),
     )
     count = partial(_count, inputs, data)
-    return finished(
+    path = finished(
         KernelPLSPath, recipe, given, count, strict, most=len(values) - 1, inputs=inputs
     )
+    _ = path.exact  # refuses what is not a kernel, where it comes in
+    return path
 
 
 def _response_of(data: Standardized) -> Array:
