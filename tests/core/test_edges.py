@@ -39,7 +39,9 @@ def test_weights_whose_sum_is_below_the_rank_leave_all_of_the_residual(method):
     if method != "ridge":  # which has no empty model
         assert weighted.rss[0] == pytest.approx(0.25 * np.sum((y - y.mean()) ** 2), rel=1e-12)
         # Five observations leave four for the variance of y, and none after ten directions.
-        assert weighted.noise_variance("jacobian")[0] == pytest.approx(weighted.rss[0] / 4, rel=1e-12)
+        assert weighted.noise_variance("jacobian")[0] == pytest.approx(
+            weighted.rss[0] / 4, rel=1e-12
+        )
     if method in ("pls", "pcr"):
         assert np.isnan(weighted.noise_variance("jacobian")[-1])
     residual = y - weighted.predict(X)[-1]

@@ -225,7 +225,9 @@ def test_integer_weights_equal_repeated_rows():
             np.testing.assert_allclose(
                 getattr(weighted, name), getattr(expanded, name), rtol=1e-8, atol=1e-10
             )
-        np.testing.assert_allclose(weighted.noise_variance("jacobian"), expanded.noise_variance("jacobian"), rtol=1e-8)
+        np.testing.assert_allclose(
+            weighted.noise_variance("jacobian"), expanded.noise_variance("jacobian"), rtol=1e-8
+        )
         np.testing.assert_allclose(weighted.criterion("bic"), expanded.criterion("bic"), rtol=1e-8)
 
 

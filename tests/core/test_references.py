@@ -73,7 +73,9 @@ def test_coefficient_covariance_equals_that_of_r(path, reference):
         pytest.skip("no covariance was recorded for this case")
     for m, expected in enumerate(reference.covariance, start=1):
         scale = np.abs(expected).max()
-        np.testing.assert_allclose(path.coef_covariance(m, noise="jacobian"), expected, atol=1e-9 * scale)
+        np.testing.assert_allclose(
+            path.coef_covariance(m, noise="jacobian"), expected, atol=1e-9 * scale
+        )
         variances = path.coef_std_error(m, noise="jacobian") ** 2
         np.testing.assert_allclose(variances, np.diag(expected), rtol=1e-8)
 

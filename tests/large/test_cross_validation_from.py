@@ -37,7 +37,7 @@ def assert_same(found, expected, rtol=1e-9):
     "options",
     [
         {},
-        {"scale": False, "repeats": 2, "random_state": 4},
+        {"scale": False, "repeats": 2, "rng": 4},
         {"groups": np.arange(N) // 4, "cv": 6},
         {"cv": [(np.arange(100), np.array([150, 120])), (np.arange(50, 203), np.arange(9))]},
     ],
@@ -134,8 +134,8 @@ def test_a_path_at_other_rows_keeps_its_models():
         np.testing.assert_array_equal(getattr(moved, name), getattr(path, name))
     np.testing.assert_allclose(moved.fitted, whole.fitted[:, some], rtol=1e-9)
     np.testing.assert_allclose(moved.leverage(3), whole.leverage(3)[some], rtol=1e-7)
-    with pytest.raises(NotAvailableError, match="needs the response of every row"):
-        moved.leave_one_out()
+    with pytest.raises(NotAvailableError, match="needs the rows"):
+        moved.left_out()
 
 
 # factors

@@ -544,9 +544,14 @@ class KernelPLSPath(PLSPath):
     def _rows_of(self, X_new: Any, *, sparse: bool = True) -> Array:  # noqa: ARG002
         """Return the kernel values of new dense rows with the training rows. (n_new, n_rows)."""
         inputs = self.inputs
-        if isinstance(inputs, KernelRows):
-            inputs = replace(inputs, names=self.feature_names)
+        if isinstance(inputs, KernelRows) and self._names is not None:
+            inputs = replace(inputs, names=self._names)
         return inputs.values(X_new)
+
+    @property
+    def feature_names(self) -> None:
+        """None: coefficients belong to rows, not to columns."""
+        return None
 
     def _training_features(self) -> Array:
         return self.inputs.training_values()
