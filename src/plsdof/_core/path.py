@@ -380,8 +380,11 @@ class Path:
         for test in split.tests:
             kept = np.ones(len(given.y), dtype=bool)
             kept[test] = False
-            with quietly():
-                predicted = self._predicted_without(np.flatnonzero(kept), test)
+            if np.count_nonzero(kept) == 1:  # nothing but a mean
+                predicted = np.broadcast_to(given.y[kept], (1, len(test)))
+            else:
+                with quietly():
+                    predicted = self._predicted_without(np.flatnonzero(kept), test)
             short = len(self) - len(predicted)
             if short > 0:
                 predicted = np.concatenate([predicted, np.repeat(predicted[-1:], short, axis=0)])
@@ -873,10 +876,11 @@ class _Known:
 
 
 def end_in_words(message: str, size: int, asked: int | None) -> str | None:
-    """Say that a path is shorter than asked for; None if it is not, or nobody asked."""
-    if not message or asked is None:
+    """Say that a path is empty, or shorter than asked for; None if it is neither."""
+    if not message or (asked is None and size > 0):
         return None
-    return f"{asked} components asked for, {size} supported: {message}"
+    wanted = "No component" if asked is None else f"{asked} components asked for, {size}"
+    return f"{wanted} supported: {message}"
 
 
 def _remarks_of(path: Path, left: LeftOut, index: int, loss: str) -> tuple[Remark, ...]:

@@ -617,6 +617,8 @@ class Moments:
         return self._error()
 
     def advance(self, q: Array, a: Array, length: Array) -> float:
+        if not len(self._b):
+            return 0.0
         # Coefficients b of every fold, and X'WX b of the rows that it leaves out.
         self._b += q[:-1, None] * a[:-1]
         if self._squares is None:
