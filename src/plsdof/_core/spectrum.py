@@ -542,8 +542,7 @@ def numerical_rank(values: Array, data: Standardized) -> Rank:
     made of zero; centring takes one dimension of the rows.
     """
     floor = max(max(data.X.shape) * _EPS * float(values[0]), data.rounding)
-    varying = int(np.count_nonzero(np.isfinite(data.units.x_scale)))
-    most = min(len(data.X) - 1, varying)
+    most = data.max_rank
     rank = int(np.count_nonzero(values[:most] > floor))
     return Rank(rank=rank, missing=most - rank, floor=floor**2)
 
