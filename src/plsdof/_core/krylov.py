@@ -842,7 +842,7 @@ def _all_eigenvalues(gram: Gram, run: Tridiagonalization) -> tuple[Counted, int,
     assert gram.matrix is not None
     eigenvalues: Array = np.linalg.eigvalsh(gram.matrix)[::-1].astype(np.float64, copy=False)
     r, floor = resolved_rank(gram, eigenvalues)
-    error = BACKWARD * _EPS * max(float(eigenvalues[0]), 0.0)
+    error = gram.error(max(float(eigenvalues[0]), 0.0))
     nodes = krylov_nodes(gram, run, floor)[0]
     counted = _each_once(
         _Values(values=eigenvalues[:r], error=np.full(r, error)),
