@@ -8,10 +8,10 @@ right to within the error that is reported with it.
 import numpy as np
 import pytest
 import scipy.sparse
-from _helpers.oracle import exact_fit
+from _helpers.oracle import exact_fit, exact_pcr
 from scipy.sparse.linalg import aslinearoperator
 
-from plsdof import pls_path, pls_path_from
+from plsdof import pcr_path, pls_path, pls_path_from
 from plsdof.files import file_blocks
 from plsdof.large import ArrayBlocks, Moments
 
@@ -366,3 +366,37 @@ def test_errors_are_within_their_estimates_many_times(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_errors_of_every_solver_are_within_their_estimates(kind, solver):
     assert failures(kind, range(2000, 2200), solver) == {}
+
+
+# Principal components
+# --------------------
+
+
+def pcr_errors_over_estimates(kind, seed):
+    X, y, options = draw(kind, seed)
+    path = pcr_path(X, y, **options)
+    M = len(path.dof) - 1
+    weights = options["sample_weight"]
+    rss, coef = exact_pcr(X, y, M, scale=options["scale"], sample_weight=weights)
+    size = np.linalg.norm(coef, axis=1)
+    off = np.linalg.norm(path.standardized_coef - coef, axis=1) / np.where(size > 0, size, 1)
+    return max(
+        float((np.abs(path.rss - rss) / path.rss_error).max()),
+        float((off / (path.coef_error + 1e-14)).max()),
+    )
+
+
+@pytest.mark.filterwarnings("ignore::plsdof.errors.PlsdofWarning")
+@pytest.mark.parametrize("kind", KINDS)
+def test_errors_of_principal_components_are_within_their_estimates(kind):
+    errors = {seed: pcr_errors_over_estimates(kind, seed) for seed in range(7010, 7013)}
+    assert {seed: error for seed, error in errors.items() if error > 1.0} == {}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::plsdof.errors.PlsdofWarning")
+@pytest.mark.parametrize("kind", KINDS)
+def test_errors_of_principal_components_are_within_their_estimates_many_times(kind):
+    """1,700 problems in all."""
+    errors = {seed: pcr_errors_over_estimates(kind, seed) for seed in range(8000, 8100)}
+    assert {seed: error for seed, error in errors.items() if error > 1.0} == {}

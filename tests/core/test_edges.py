@@ -1,5 +1,6 @@
 """Numbers at the edge of what 64-bit floats can tell apart, one by one."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -154,6 +155,34 @@ def test_directions_that_a_gram_matrix_does_not_resolve_are_named_as_the_reason(
     y = X[:, 1] + rng.normal(size=20)
     with pytest.warns(RankExhaustedWarning, match=r"2 further direction\(s\) of X cannot be told"):
         assert len(pls_path(X, y, 3, scale=False, solver="gram").dof) == 2
+
+
+def replicated_factorial(sizes):
+    """Return all combinations of two levels, twice each, and a response."""
+    X = np.array(list(itertools.product([-1.0, 1.0], repeat=len(sizes))) * 2) * sizes
+    return X, X.sum(axis=1) + np.random.default_rng(3).normal(size=len(X))
+
+
+@pytest.mark.parametrize("order", ["variance", "correlation"])
+def test_principal_components_with_equal_eigenvalues_are_not_returned(order):
+    X, y = replicated_factorial([3.0, 2.0, 2.0, 1.0])
+    # The second and the third share an eigenvalue: one of them without the other is arbitrary.
+    with pytest.warns(RankExhaustedWarning):
+        path = pcr_path(X, y, 4, order=order, scale=False)
+    assert path.message
+    assert np.all(path.coef_error < 1e-10)
+    turned = X @ np.linalg.qr(np.random.default_rng(1).normal(size=(4, 4)))[0]
+    again = pcr_path(turned, y, order=order, scale=False)
+    np.testing.assert_allclose(again.predict(turned), path.predict(X), atol=1e-9)
+    if order == "variance":
+        assert len(path.dof) - 1 == 1
+        assert not pcr_path(X, y, 1, scale=False).message
+
+
+def test_principal_components_of_a_factorial_design_are_none():
+    X, y = replicated_factorial([1.0, 1.0, 1.0])
+    with pytest.warns(RankExhaustedWarning):
+        assert len(pcr_path(X, y).dof) == 1
 
 
 def test_asking_for_what_rounding_decides_warns():

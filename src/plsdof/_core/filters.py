@@ -9,7 +9,7 @@ Jacobian of every method is
 with an empty T for methods that are linear in y (ridge, principal components, least squares).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -195,7 +195,11 @@ def factors_at(spectrum: Spectrum, eigenvalues: Array, max_components: int) -> A
 
 
 def pcr_filter(spectrum: Spectrum, max_components: int | None = None) -> Filter:
-    """Principal components regression: f_i = 1 for the m largest eigenvalues, DoF = m + 1."""
+    """Principal components regression: f_i = 1 for the m largest eigenvalues, DoF = m + 1.
+
+    The path ends before the first model that keeps one of two components whose eigenvalues
+    cannot be told apart: their directions are whatever the decomposition made of rounding.
+    """
     # Components whose singular values are mostly rounding are not candidates.
     relative = spectrum.eigenvalue_error / (2.0 * spectrum.eigenvalues)
     r = int(np.count_nonzero(_SAFETY * relative <= SUPPORTED_COEF_ERROR))
@@ -204,8 +208,28 @@ def pcr_filter(spectrum: Spectrum, max_components: int | None = None) -> Filter:
     ended = max_components is not None and max_components > r
     ended |= max_components is None and spectrum.collinear > 0
     message = f"X has rank {r}, so there are only {r} principal components." if ended else ""
-    naive = 1.0 + np.arange(size, dtype=np.float64)
+    determined = _determined(spectrum, kept)
+    if determined < size:
+        kept, message = kept[:determined], _tied(determined)
+    naive = 1.0 + np.arange(len(kept), dtype=np.float64)
     return _linear_filter(spectrum, kept.astype(np.float64), naive, message)
+
+
+def _determined(spectrum: Spectrum, kept: npt.NDArray[np.bool_]) -> int:
+    """Return how many models come before the first one that parts equal eigenvalues."""
+    lam, e = spectrum.eigenvalues, spectrum.eigenvalue_error
+    gap, coupling = lam[:-1] - lam[1:], (e[:-1] + e[1:]) / 2.0
+    # The angle between neighbours that rounding may turn, as in `_turning`.
+    tied = spectrum.computed_basis & (_SAFETY * coupling > SUPPORTED_COEF_ERROR * gap)
+    parted = ((kept[:, :-1] != kept[:, 1:]) & tied).any(axis=1)
+    return int(np.argmax(parted)) if parted.any() else len(kept)
+
+
+def _tied(component: int) -> str:
+    return (
+        f"component {component} has the same eigenvalue as another one, up to rounding, so that "
+        "its direction, and with it the model, is not determined by the data."
+    )
 
 
 def supervised_pcr_filter(
@@ -222,12 +246,15 @@ def supervised_pcr_filter(
     candidates = spectrum.rank if among is None else min(among, spectrum.rank)
     if among is not None:
         max_components = candidates if max_components is None else min(max_components, candidates)
-    plain = pcr_filter(spectrum, max_components)
     # Component i is kept by models of more than rank_of[i] components.
     rank_of = np.arange(spectrum.rank)
     order = np.argsort(-np.abs(spectrum.z[:candidates]), kind="stable")
     rank_of[order] = np.arange(candidates)
-    factors = plain.factors[:, rank_of]
+    plain = pcr_filter(replace(spectrum, computed_basis=False), max_components)
+    factors, message = plain.factors[:, rank_of], plain.message
+    determined = _determined(spectrum, factors > 0)
+    if determined < len(factors):
+        factors, message = factors[:determined], _tied(determined)
     unknown = np.full(len(factors), np.nan)
     unknown[0] = 1.0
     # With every component kept there is no choice left, and the fit is least squares.
@@ -240,11 +267,11 @@ def supervised_pcr_filter(
         dof=read_only(unknown),
         dof_error=read_only(np.where(np.isnan(unknown), np.nan, 0.0)),
         **_linear_errors(spectrum, factors),
-        dof_std_error=plain.dof_std_error,
+        dof_std_error=plain.dof_std_error[: len(factors)],
         residual_trace=_residual_trace(spectrum, 1.0 - factors),
-        residual_trace_error=plain.residual_trace_error,
-        naive_dof=plain.naive_dof,
-        message=plain.message,
+        residual_trace_error=plain.residual_trace_error[: len(factors)],
+        naive_dof=plain.naive_dof[: len(factors)],
+        message=message,
     )
 
 
