@@ -209,12 +209,12 @@ def memory_map(folder, X, y, weights, M, scale):
     return pls_path(mapped, y, M, scale=scale, sample_weight=weights)
 
 
-def row_blocks(folder, X, y, weights, M, scale):
+def row_blocks(_, X, y, weights, M, scale):
     blocks = ArrayBlocks(X, y, weights, axis=0, memory=8 * 5 * X.shape[1])
     return pls_path_from(blocks, M, scale=scale)
 
 
-def column_blocks(folder, X, y, weights, M, scale):
+def column_blocks(_, X, y, weights, M, scale):
     blocks = ArrayBlocks(X, y, weights, axis=1, memory=8 * 3 * len(X))
     return pls_path_from(blocks, M, scale=scale)
 
@@ -247,11 +247,11 @@ def several_files(folder, X, y, weights, M, scale):
     return pls_path_from(file_blocks(place, "y", columns=columns, weights=weight), M, scale=scale)
 
 
-def sparse(folder, X, y, weights, M, scale):
+def sparse(_, X, y, weights, M, scale):
     return pls_path(scipy.sparse.csr_array(X), y, M, scale=scale, sample_weight=weights)
 
 
-def moments(folder, X, y, weights, M, scale):
+def moments(_, X, y, weights, M, scale):
     collected = Moments.empty()
     for rows in np.array_split(np.arange(len(X)), 3):
         some = None if weights is None else weights[rows]
@@ -259,7 +259,7 @@ def moments(folder, X, y, weights, M, scale):
     return pls_path_from(collected, M, scale=scale)
 
 
-def linear_operator(folder, X, y, weights, M, scale):
+def linear_operator(_, X, y, weights, M, scale):
     return pls_path(aslinearoperator(X), y, M, scale=scale, sample_weight=weights)
 
 

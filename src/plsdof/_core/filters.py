@@ -39,6 +39,9 @@ SUPPORTED_ERROR = 1e-6
 SUPPORTED_COEF_ERROR = 1e-3
 # Neighbours on each side towards which directions are turned.
 _TURNED = 2
+# A grid of ridge penalties ends within this of the Degrees of Freedom that there can be; up to 20
+# powers of ten in steps of at most 2.5, which is finer than errors change with the penalty.
+_GRID_ENDS, _GRID_SIZE = 0.01, 50
 # Backward errors of sums of squares, in units of eps times the largest term.
 _ROUNDINGS = 8.0
 
@@ -275,6 +278,35 @@ def supervised_pcr_filter(
     )
 
 
+def ridge_grid(eigenvalues: Array) -> Array:
+    r"""Return penalties that lead from the mean to least squares, largest first. Shape (50,).
+
+    With alpha_1 = sum lambda / d and alpha_50 = d / sum (1 / lambda) the Degrees of Freedom are
+    within d of those of the mean and of least squares,
+
+        sum lambda / (lambda + alpha_1) <= d,     sum alpha_50 / (lambda + alpha_50) <= d,
+
+    whatever the unit of X and however fast its spectrum falls; evenly spaced in log alpha.
+    Directions below the rounding of the largest one do not make the grid any longer.
+
+    Examples
+    --------
+    >>> lam = np.array([4.0, 1.0])
+    >>> alphas = ridge_grid(lam)
+    >>> len(alphas), (lam / (lam + alphas[[0, -1], None])).sum(axis=1).round(2)
+    (50, array([0.01, 1.99]))
+    """
+    if not len(eigenvalues):  # nothing varies: any penalty does
+        return np.ones(1)
+    largest = float(eigenvalues[0])
+    first = float(np.sum(eigenvalues / largest)) / _GRID_ENDS
+    last = _GRID_ENDS / float(np.sum(largest / np.maximum(eigenvalues, _EPS * largest)))
+    # Ends are whole tenths of a power of ten: the same numbers wherever the data come from.
+    unit = np.log10(largest)
+    high, low = np.ceil(10 * (np.log10(first) + unit)), np.floor(10 * (np.log10(last) + unit))
+    return np.asarray(10.0 ** np.linspace(high / 10, low / 10, _GRID_SIZE))
+
+
 def ridge_filter(spectrum: Spectrum, alphas: Array) -> Filter:
     """Ridge regression: f_i = lambda_i / (lambda_i + alpha), DoF = 1 + sum f."""
     lam = spectrum.eigenvalues
@@ -317,7 +349,7 @@ def _linear_filter(
     message: str,
     change: Array | float = 0.0,
     missed: Array | float = 0.0,
-    below: _Below = _Below(),  # noqa: B008
+    below: _Below = _Below(),
 ) -> Filter:
     """Put together a filter that does not look at y.
 
@@ -345,7 +377,7 @@ def _linear_errors(
     spectrum: Spectrum,
     factors: Array,
     change: Array | float = 0.0,
-    below: _Below = _Below(),  # noqa: B008
+    below: _Below = _Below(),
 ) -> dict[str, Any]:
     """Return first-order errors of residual sums of squares and of coefficients.
 

@@ -7,7 +7,14 @@ from typing import Any, NoReturn, Protocol, TypeGuard, TypeVar
 
 import numpy as np
 
-from plsdof._core.filters import Filter, pcr_filter, pls_filter, ridge_filter, supervised_pcr_filter
+from plsdof._core.filters import (
+    Filter,
+    pcr_filter,
+    pls_filter,
+    ridge_filter,
+    ridge_grid,
+    supervised_pcr_filter,
+)
 from plsdof._core.inputs import (
     Array,
     Observations,
@@ -479,8 +486,8 @@ def ridge_path(
     ----------
     alphas : array of float, optional
         Penalties, one model each, in this order; 0 is least squares (the shortest coefficients
-        that attain it). By default 50 values from 1e-4 to 1e4
-        times n, largest (simplest model) first.
+        that attain it). By default 50 values, largest (simplest model) first, from where the
+        eigenvalues of X'X leave next to nothing of the fit to where they leave all of it.
     X, y, scale, sample_weight, solver
         As for `pls_path`.
 
@@ -495,13 +502,20 @@ def ridge_path(
         gram = room.read_gram(X, y, scale=scale, sample_weight=sample_weight, solver=solver)
         return room.ridge_path_from(gram, alphas)
     data = standardize(X, y, scale=scale, sample_weight=sample_weight)
-    penalties = as_penalties(alphas, data.units.n)
-    method = partial(ridge_filter, alphas=penalties)
     with threads_for(data.X.shape):
-        routes = whole_routes(RidgePath, data, method, solver, alphas=penalties)
-        path = first_accurate(routes, None)
-    again = partial(ridge_path, alphas=penalties, scale=scale, solver=solver)
+        path = first_accurate(ridge_routes(data, alphas, solver), None)
+    # Whatever is fitted again, to some of the rows say, has the penalties of all of them.
+    again = partial(ridge_path, alphas=path.alphas, scale=scale, solver=solver)
     return remembering(path, data, again)
+
+
+def ridge_routes(data: Standardized, alphas: Any, solver: str) -> Iterator[RidgePath]:
+    """Fit ridge regression from the Gram matrix, then from X itself."""
+    for attempt in solvers(solver):
+        decomposition = decompose(data, attempt)
+        penalties = as_penalties(alphas, decomposition.eigenvalues)
+        method = partial(ridge_filter, alphas=penalties)
+        yield RidgePath.build(data, decomposition, method, alphas=penalties)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -549,7 +563,7 @@ class Method:
         size = sizes.get(self.size)
         if size is None and self.default_size is not None:
             size = self.default_size(n)
-        checked = optional_count(size) if self.size == "max_components" else as_penalties(size, n)
+        checked = optional_count(size) if self.size == "max_components" else as_penalties(size)
         return partial(self.path, **{self.size: checked}, scale=scale)
 
 
@@ -573,9 +587,11 @@ def pcr_method(order: str, max_components: int | None, among: int | None = None)
     return partial(supervised_pcr_filter, max_components=size, among=kept)
 
 
-def as_penalties(alphas: Any, n: float) -> Array:
-    """Check penalties of ridge regression; by default `default_alphas`. 0 is least squares."""
-    return read_only(as_nonnegative(default_alphas(n) if alphas is None else alphas, "alphas"))
+def as_penalties(alphas: Any, eigenvalues: Array | None = None) -> Array:
+    """Check penalties of ridge regression; without any, make `ridge_grid`. 0 is least squares."""
+    if alphas is None and eigenvalues is not None:
+        return read_only(ridge_grid(eigenvalues))
+    return read_only(as_nonnegative(alphas, "alphas"))
 
 
 class Ended(Protocol):

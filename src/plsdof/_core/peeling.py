@@ -265,7 +265,7 @@ def compress_peeled(data: Standardized, n_components: int) -> Compressed | None:
     lifted += peeled.rest
     try:
         # numpy's own, because scipy brings a second pool of threads that waits for this one.
-        R2 = np.linalg.cholesky(lifted).T
+        R2: Array = np.asarray(np.linalg.cholesky(lifted).T, dtype=np.float64)
     except np.linalg.LinAlgError:
         return None
     factor = Factor(

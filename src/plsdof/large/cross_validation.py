@@ -101,6 +101,9 @@ def cross_validate_from(
         replace(fold, test=np.sort(fold.test))
         for fold in make_folds(y, y, cv, groups, repeats=repeats, random_state=random_state)
     ]
+    if path == "ridge" and alphas is None:
+        # All folds have the penalties that follow from the eigenvalues of all rows.
+        alphas = sources.ridge_path_from(_all_rows(source, scale, prepare)).alphas
     sized = METHODS[path].sized(
         float(len(y)), scale=scale, max_components=max_components, alphas=alphas
     )
@@ -203,6 +206,11 @@ def _from_rows(
     rows = RowBlocks(source, keep)
     change = None if prepare is None else prepare(rows)
     return sources.source_gram(RowBlocks(source, keep, change), scale=scale), change
+
+
+def _all_rows(source: Blocks, scale: bool, prepare: Callable[[Blocks], Change] | None) -> Gram:
+    change = None if prepare is None else prepare(RowBlocks(source))
+    return sources.source_gram(RowBlocks(source, None, change), scale=scale)
 
 
 def _from_moments(

@@ -17,13 +17,14 @@ from plsdof._core.fit import (
     pcr_method,
     precise_routes,
     report_end,
+    ridge_routes,
     whole_gram_route,
     whole_routes,
 )
-from plsdof._core.inputs import as_generator, as_positive, require_flag
+from plsdof._core.inputs import Array, as_generator, as_positive, require_flag
 from plsdof._core.krylov import Count
 from plsdof._core.path import PCRPath, PLSPath, RidgePath
-from plsdof._core.spectrum import FORMED, Gram
+from plsdof._core.spectrum import FORMED, Gram, resolved_rank
 from plsdof._core.work import progress_bar
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.large.block_gram import block_gram
@@ -233,8 +234,15 @@ def ridge_path_from(
     array([1.5, 2. ])
     """
     gram = source_gram(source, scale=scale)
-    penalties = as_penalties(alphas, gram.units.n)
+    penalties = as_penalties(alphas, _resolved_eigenvalues(gram) if alphas is None else None)
     method = partial(ridge_filter, alphas=penalties)
     path = whole_gram_route(RidgePath, gram, method, alphas=penalties)
-    routes = partial(whole_routes, RidgePath, method=method, solver="svd", alphas=penalties)
-    return refined(path, gram, None, routes)
+    return refined(path, gram, None, partial(ridge_routes, alphas=alphas, solver="svd"))
+
+
+def _resolved_eigenvalues(gram: Gram) -> Array:
+    """Return the eigenvalues that are not rounding; none of a matrix that was not formed."""
+    if gram.matrix is None:
+        return np.zeros(0)
+    eigenvalues: Array = np.asarray(np.linalg.eigvalsh(gram.matrix)[::-1], dtype=np.float64)
+    return eigenvalues[: resolved_rank(gram, eigenvalues)[0]]

@@ -107,12 +107,11 @@ def corrected_error(
         )
     fit = path
     if not callable(fit):
-        method = METHODS[as_choice(path, "path", tuple(METHODS))]
-        fit = method.path
-        # One list of penalties for all folds: the default depends on the number of rows.
-        if method.default_size is not None and options.get(method.size) is None:
-            options[method.size] = method.default_size(len(rows))
+        fit = METHODS[as_choice(path, "path", tuple(METHODS))].path
     whole = fit(rows, y, **options)
+    if path == "ridge":
+        # One list of penalties for all folds: the default follows the eigenvalues of all rows.
+        options["alphas"] = whole.parameters
     work = partial(_squares, X=rows, y=y, fit=partial(fit, **options))
     folds = make_folds(rows, y, cv, groups, random_state=random_state)
     squares = run_each(work, folds, n_jobs=n_jobs, description="Cross-validation")

@@ -28,7 +28,7 @@ from plsdof._core.display import (
     one_line,
     parameter_column,
 )
-from plsdof._core.fit import METHODS, optional_count, pcr_path, pls_path
+from plsdof._core.fit import METHODS, optional_count, pcr_path, pls_path, ridge_path
 from plsdof._core.inputs import (
     CONSTANT_ULPS,
     Array,
@@ -955,7 +955,9 @@ def _fitter(
         raise InvalidInputError(
             f"path must be one of {words} or a callable (X, y) -> path; got {path!r:.80}."
         )
-    # What a method needs of n is taken from all rows, so that the folds have it in common.
+    # What a method needs of the data is taken from all rows, so that the folds have it in common.
+    if path == "ridge" and alphas is None:
+        alphas = ridge_path(X, y, scale=scale, sample_weight=weights).alphas
     n = float(len(X)) if weights is None else float(weights.sum())
     sized = METHODS[path].sized(n, scale=scale, max_components=max_components, alphas=alphas)
     if path != "pls":

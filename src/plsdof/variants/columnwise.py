@@ -15,7 +15,6 @@ import numpy as np
 from plsdof._core.filters import pcr_filter, pls_filter, ridge_filter
 from plsdof._core.fit import (
     MakeFilter,
-    default_alphas,
     is_accurate,
     optional_count,
     pcr_path,
@@ -175,10 +174,10 @@ def ridge_paths(
     """
     X, Y, sample_weight = opened_table(X, Y, sample_weight)
     if alphas is None:
-        n_rows = len(as_responses(Y)[1])
-        weights = as_weights(sample_weight, n_rows)
-        n = n_rows if weights is None else weights.sum()
-        alphas = default_alphas(n or 1.0)  # no weight at all is refused later
+        # The penalties follow the eigenvalues of X, which all responses share.
+        first = as_responses(Y)[1][:, 0]
+        options = {"scale": scale, "sample_weight": sample_weight, "solver": solver}
+        alphas = ridge_path(X, first, **options).alphas
     penalties = read_only(as_nonnegative(alphas, "alphas"))
     method = partial(ridge_filter, alphas=penalties)
     again = partial(ridge_path, alphas=penalties)
