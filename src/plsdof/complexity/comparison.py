@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from plsdof._core.criteria import CRITERIA, INFORMATION_CRITERIA, Fits, noise_from_dof, score
 from plsdof._core.display import Curve, as_html, data_frame, one_line
-from plsdof._core.fit import METHODS
+from plsdof._core.fit import METHODS, ridge_path
 from plsdof._core.inputs import (
     Array,
     as_choice,
@@ -227,6 +227,9 @@ def compare_paths(
     weights = as_weights(sample_weight, len(X))
     weighted = {} if weights is None else {"sample_weight": weights}
     n = float(len(X)) if weights is None else float(weights.sum())
+    if alphas is None and isinstance(methods, list | tuple | set) and "ridge" in methods:
+        # One list of penalties for all folds: the default follows the eigenvalues of all rows.
+        alphas = ridge_path(given, y, **weighted).alphas
     known = _as_methods(methods, n, max_components, alphas)
     validate = partial(
         cross_validate,
