@@ -228,3 +228,13 @@ def test_all_components_of_few_rows_in_blocks():
     path = pls_path_from(ArrayBlocks(X, y, axis=0, memory=8 * 40 * 5))
     assert len(path.dof) == len(exact.dof)
     np.testing.assert_allclose(path.dof, exact.dof, rtol=1e-6)
+
+
+def test_columns_may_come_in_blocks_where_rows_are_more_than_columns():
+    k, t = np.arange(1, 13), 2 * np.pi * np.arange(48)[:, None] / 48
+    X = np.hstack([np.cos(k * t), np.sin(k * t)]) / np.tile(k, 2) ** 0.03
+    y = np.random.default_rng(3).normal(size=48)
+    exact = pls_path(X, y, 3, scale=False, solver="svd")
+    path = pls_path_from(ArrayBlocks(X, y, axis=1), 3, scale=False)
+    # Half of y is out of reach of the columns, which must not cost digits of what is not.
+    np.testing.assert_allclose(path.coef, exact.coef, atol=1e-12 * np.abs(exact.coef).max())

@@ -229,7 +229,7 @@ def compare_paths(
     n = float(len(X)) if weights is None else float(weights.sum())
     if alphas is None and isinstance(methods, list | tuple | set) and "ridge" in methods:
         # One list of penalties for all folds: the default follows the eigenvalues of all rows.
-        alphas = ridge_path(given, y, **weighted).alphas
+        alphas = ridge_path(given, y, sample_weight=weights).alphas
     known = _as_methods(methods, n, max_components, alphas)
     validate = partial(
         cross_validate,
