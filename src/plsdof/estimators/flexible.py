@@ -23,9 +23,7 @@ from plsdof.variants.columnwise import refit_columns
 from plsdof.variants.kernel import (
     KernelFunction,
     KernelPLSPath,
-    PositivePart,
     kernel_pls_path,
-    positive_kernel,
 )
 from plsdof.variants.penalized import PenalizedPLSPath, penalized_pls_path
 
@@ -163,11 +161,6 @@ class KernelPLSRegressor(TunedRegressor):
     -----
     Several responses as for `PLSRegressor`; each has its own width if several were given.
 
-    Sums of kernels, roundings and measured similarities may make a given kernel matrix
-    indefinite. Beyond rounding its negative eigenvalues are set to zero with an
-    `IndefiniteKernelWarning`, see `variants.kernel.positive_part`; `kernel_pls_path` refuses such a
-    matrix.
-
     Examples
     --------
     >>> rng = np.random.default_rng(0)
@@ -262,16 +255,6 @@ class KernelPLSRegressor(TunedRegressor):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._precomputed
         return tags
-
-    def _fit_models(self, X: Array, Y: Array, weights: Array | None, splits: Splits | None) -> Any:
-        self._positive_part: PositivePart | None = None
-        if self._precomputed:
-            X, self._positive_part = positive_kernel(X, weights)
-        return super()._fit_models(X, Y, weights, splits)
-
-    def _new_rows(self, X: Any, *, sparse: bool = False) -> Any:
-        rows = super()._new_rows(X, sparse=sparse)
-        return rows if self._positive_part is None else self._positive_part(rows)
 
     def _method_options(self) -> dict[str, Any]:
         return {
