@@ -229,6 +229,30 @@ def test_integer_weights_mean_repeated_rows():
     assert weighted.coef.shape == (6, np.count_nonzero(counts))
 
 
+def dates(n=30, offset=0.0, seed=0):
+    """Two columns of whole seconds since some time, and a response."""
+    rng = np.random.default_rng(seed)
+    T = np.round(rng.uniform(0, 1e3, (n, 2)))
+    y = np.sin(T[:, 0] / 300) + (T[:, 1] / 500) ** 2 + 0.1 * rng.normal(size=n)
+    return T + offset, y
+
+
+@pytest.mark.parametrize("kernel", ["poly", "rbf", "linear"])
+@pytest.mark.parametrize("offset", [1.7e9, 1e12])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_large_means_do_not_cost_digits(kernel, offset, weighted):
+    weights = np.random.default_rng(1).uniform(0.5, 1.5, 30) if weighted else None
+    (near, y), (far, _) = dates(), dates(offset=offset)
+    exact = kernel_pls_path(near, y, kernel, 2, sample_weight=weights)
+    path = kernel_pls_path(far, y, kernel, 2, sample_weight=weights)
+    assert np.all(np.abs(path.dof - exact.dof) <= path.dof_error + exact.dof_error)
+    np.testing.assert_allclose(path.predict(far), exact.predict(near), atol=1e-9)
+    # A fit to some rows, and the path seen through some rows, keep them as well.
+    some = np.arange(20)
+    few, fewer = (one.fit_rows(some).predict(X) for one, X in ((path, far), (exact, near)))
+    np.testing.assert_allclose(few, fewer, atol=1e-9)
+
+
 @pytest.mark.parametrize("through", ["path", "estimator"])
 def test_a_matrix_that_is_not_a_kernel_is_refused_with_its_smallest_eigenvalue(through):
     rng = np.random.default_rng(0)
@@ -236,11 +260,10 @@ def test_a_matrix_that_is_not_a_kernel_is_refused_with_its_smallest_eigenvalue(t
     K, y = np.floor(X @ X.T), X[:, 0] + 0.1 * rng.normal(size=20)
     centred = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
     lowest = f"{np.linalg.eigvalsh(centred)[0]:.3g}"
+    model = KernelPLSRegressor(kernel="precomputed")
+    fit = model.fit if through == "estimator" else partial(kernel_pls_path, kernel="precomputed")
     with pytest.raises(InvalidInputError, match=lowest):
-        if through == "path":
-            kernel_pls_path(K, y, "precomputed")
-        else:
-            KernelPLSRegressor(kernel="precomputed").fit(K, y)
+        fit(K, y)
 
 
 def test_values_of_single_precision_are_a_kernel():

@@ -119,11 +119,16 @@ class Kernel:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class KernelRows:
-    """Training rows as the kernel sees them: ``(x - mean) / scale``."""
+    """Training rows as the kernel sees them: ``(x - mean) / scale - rest``.
+
+    ``rest`` is what rounding has left of the means, which would move the origin of a kernel that
+    sees it: where the mean is a date in seconds, by 1e-7 s.
+    """
 
     kernel: Kernel
     rows: Array
     mean: Array
+    rest: Array
     scale: Array
     names: tuple[str, ...] | None
 
@@ -134,7 +139,7 @@ class KernelRows:
     def values(self, X_new: Any) -> Array:
         """Return the kernel values of new rows with the training rows. Shape (n_new, n_rows)."""
         new = as_new_rows(X_new, len(self.mean), self.names)
-        return self.kernel((new - self.mean) / self.scale, self.rows)
+        return self.kernel((new - self.mean) / self.scale - self.rest, self.rows)
 
     @property
     def max_rank(self) -> int | None:
@@ -385,7 +390,7 @@ class KernelPLSPath(PLSPath):
                 "kernel function."
             )
         spread = np.where(np.isfinite(self.inputs.scale), self.inputs.scale, 0.0)
-        return self.inputs.mean + self.inputs.rows * spread
+        return self.inputs.mean + (self.inputs.rest + self.inputs.rows) * spread
 
     def training_inputs(self) -> Array:
         """Return the training rows as `predict` takes them: predictors, or kernel values."""
@@ -433,11 +438,15 @@ class KernelPLSPath(PLSPath):
         spread = np.sqrt(weights @ part**2 / (n - 1.0))
         spread[spread <= ROUNDING_OF_ROWS] = np.inf  # a column that does not vary among these
         whole = np.where(np.isfinite(inputs.scale), inputs.scale, 0.0)
+        step = (inputs.rest + shift) * whole
+        mean = inputs.mean + step
+        scale = np.where(whole > 0, inputs.scale * spread, np.inf)
         again = replace(
             inputs,
             rows=read_only(part / spread),
-            mean=read_only(inputs.mean + shift * whole),
-            scale=read_only(np.where(whole > 0, inputs.scale * spread, np.inf)),
+            mean=read_only(mean),
+            rest=read_only(((inputs.mean - mean) + step) / scale),
+            scale=read_only(scale),
         )
         return replace(self, inputs=again)
 
@@ -630,13 +639,17 @@ def _kernel_rows(
     mean, spread = (np.zeros(p), np.ones(p)) if as_it_is else (units.x_mean, units.x_scale)
     rows = as_matrix(X)
     weights = as_weights(sample_weight, len(rows))
-    rows = rows if weights is None else rows[weights > 0]
+    if weights is not None:
+        rows, weights = rows[weights > 0], weights[weights > 0]
+    rows = (rows - mean) / spread
+    rest = np.zeros(p) if as_it_is else np.average(rows, axis=0, weights=weights)
     if kernel.name in WITH_GAMMA and kernel.gamma is None:
         kernel = replace(kernel, gamma=1.0 / p)
     inputs = KernelRows(
         kernel=kernel,
-        rows=read_only((rows - mean) / spread),
+        rows=read_only(rows - rest),
         mean=read_only(mean),
+        rest=read_only(rest),
         scale=read_only(spread),
         names=units.names,
     )
