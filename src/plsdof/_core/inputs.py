@@ -568,13 +568,31 @@ class Units:
 class Standardized:
     """Centred and scaled ``X`` and centred ``y``, rows multiplied by ``units.row_scale``.
 
-    ``rounding`` bounds the norm of what rounding the given entries of X did to it.
+    Or a factor of these: other rows with the same products X'X, X'y and y'y, which are not
+    centred and whose number says nothing about that of the observations, ``units.n_rows``.
+
+    Attributes
+    ----------
+    X : (k, p) array
+    y : (k,) array
+    units : Units
+    rounding : float
+        Bound of the norm of what rounding the given entries of X did to it.
+    is_factor : bool
+        Whether the rows are those of a factor.
     """
 
     X: Array
     y: Array
     units: Units
     rounding: float = 0.0
+    is_factor: bool = False
+
+    @property
+    def max_rank(self) -> int:
+        """What the rank of X cannot exceed: centring takes one dimension of the observations."""
+        varying = int(np.count_nonzero(np.isfinite(self.units.x_scale)))
+        return min(self.units.n_rows - 1, len(self.X), varying)
 
     def standardized(self) -> "Standardized":
         """Return itself; other ways to keep data have more to do."""

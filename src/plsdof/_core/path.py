@@ -399,7 +399,7 @@ class Path:
         ), True
 
     def _problem(self) -> Problem | None:
-        """Return the path as the recursion of Partial Least Squares takes it; None if it does not."""
+        """Return the path as the recursion takes it; None if there is none for its method."""
         return None
 
     def _most_components(self) -> int:
@@ -432,8 +432,8 @@ class Path:
     def _require_rows(self) -> Observations:
         if self._given is None:
             raise NotAvailableError(
-                "This needs the rows of the data, and a path made from moments, blocks, sparse data "
-                "or a file read piece by piece does not keep them. Fit arrays that are in memory."
+                "This needs the rows of the data, and a path made from moments, blocks, sparse "
+                "data or a file read piece by piece does not keep them. Fit arrays in memory."
             )
         return self._given
 
@@ -544,6 +544,7 @@ class Path:
             self.exact.spectrum.n,
             label=lambda place: self._label(int(order[place])),
             longer=self._could_be_longer(len(self)),
+            penalties=self.parameter_name == "alpha",
         )
         return Selection(
             index=index,
@@ -755,8 +756,7 @@ class Path:
 
     def __repr__(self) -> str:
         if not self.is_counted and self._given is not None:
-            n, p = self._given.X.shape
-            return one_line(self, n=float(self._given.n), p=p)
+            return one_line(self, n=float(self._given.n), p=self._given.X.shape[1])
         exact = self.exact
         return one_line(
             self,
@@ -783,7 +783,7 @@ class Path:
         return plural(index, "component")
 
     def _rows_of(self, X_new: Any, *, sparse: bool = True) -> Any:
-        """Return new rows as the matrix that coefficients multiply, after checking their columns."""
+        """Return new rows as the matrix that coefficients multiply, their columns checked."""
         return checked_rows(X_new, self._n_features, self.feature_names, sparse=sparse)
 
     @property

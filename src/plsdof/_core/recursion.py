@@ -368,7 +368,6 @@ class Rows(_Samples):
         between: Callable[[Array], Array] | None = None,
     ) -> None:
         super().__init__(y, split, weights)
-        n, p = X.shape
         W, nf = self.weights, self.n[:, None]
         self.shift = X.mean(axis=0) if weights is None else weights @ X / weights.sum()
         self.X = np.subtract(X, self.shift, order="C")
@@ -388,7 +387,7 @@ class Rows(_Samples):
             self._size = np.full(len(W), float(np.vdot(self.X, self.X)))
             if weights is not None:
                 self._size *= float(weights.max())
-        self._C = np.empty((len(W), p))
+        self._C = np.empty((len(W), X.shape[1]))
 
     def _sums(self, split: Split, weights: Array | None, squares: bool) -> tuple[Array, Array]:
         """Return sums, and sums of squares, of the training rows of all folds. (F + 1, p) each."""
