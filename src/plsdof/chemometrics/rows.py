@@ -71,6 +71,9 @@ _FEWEST = 10
 _AT_ONCE = 20
 # A left-out row beyond so many times the limit of the others at this level is not ordinary.
 _FAR, _FAR_LEVEL = 2.0, 0.999
+# Shares of rows that differ by less are equal.
+_ROUNDING = 1e-9
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LeftOutRows:
@@ -86,38 +89,37 @@ class LeftOutRows:
     weights: Array
     units: int
 
-    def moments(self, name: str) -> tuple[float, float]:
-        """Return the mean and the variance of "t2" or "q"; a row counts as often as it weighs.
-
-        Rows far from all others do not count (`outlying`).
-        """
-        values, rows = self._values(name), self._ordinary(name)
-        return _moments(values[rows], self.weights[rows])
-
     def outlying(self, name: str) -> int:
         """Return how many rows are far from all others: they would hide behind their own limit.
 
-        The largest values, at most a tenth of them, if each is more than twice the limit that all
-        smaller ones give at level 0.999. Several such rows do not hide each other.
+        The largest values, at most a tenth of them, if each is more than twice the quantile of
+        g chi^2(h) at 0.999 that all smaller ones give. Several such rows do not hide each other.
         """
-        return len(self._values(name)) - len(self._ordinary(name))
+        return len(self.values(name)) - len(self._ordinary(name))
 
     def limit(self, name: str, level: float) -> Limit:
-        """Return the limit of "t2" or "q": g chi^2(h) with the moments of the left-out values."""
-        found, far = limit_from_moments(*self.moments(name), level), self.outlying(name)
+        """Return the limit of "t2" or "q" for one more row; rows far from all others do not count.
+
+        See `limit_from_left_out`.
+        """
+        rows, far = self._ordinary(name), self.outlying(name)
+        units = max(self.units - far, 1)
+        values, weights = self.values(name)[rows], self.weights[rows]
+        found = limit_from_left_out(values, level, weights=weights, units=units)
         if not far:
             return found
         text = f"The limit comes from the other rows: {plural(far, 'row')} far from them left out."
         return replace(found, message=" ".join(filter(None, [found.message, text])))
 
-    def _values(self, name: str) -> Array:
+    def values(self, name: str) -> Array:
+        """Return "t2" or "q" of every row."""
         values = self.t2 if name == "t2" else self.q
         assert values is not None
         return values
 
     def _ordinary(self, name: str) -> Integers:
         """Return the rows whose values are not far from all smaller ones, smallest first."""
-        values = self._values(name)
+        values = self.values(name)
         order, least = np.argsort(values, kind="stable"), int(max(0.9 * len(values), 3))
         kept = len(order)
         for size in range(kept - 1, least - 1, -1):
@@ -130,6 +132,52 @@ class LeftOutRows:
         return order[:kept]
 
 
+def limit_from_left_out(
+    values: Array, level: float, *, weights: Array | None = None, units: int | None = None
+) -> Limit:
+    """Return the limit that one more row stays below with probability ``level``.
+
+    The ceil(level (n + 1))-th smallest of n values (split conformal: no distribution is assumed).
+    Where there is no such value, the largest one, or the quantile of g chi^2(h) with their mean
+    and variance if that is larger, at the level that Student's t would take for one more
+    observation of n normal ones.
+
+    Parameters
+    ----------
+    values : (n_rows,) array
+        Distances of rows left out.
+    level : float
+    weights : (n_rows,) array, optional
+        Of the rows.
+    units : int, optional
+        Number n of independent rows, or of groups of them; by default all.
+
+    Examples
+    --------
+    >>> limit_from_left_out(np.arange(1.0, 40.0), 0.95).value
+    38.0
+    """
+    weights = np.ones(len(values)) if weights is None else weights
+    units = len(values) if units is None else units
+    mean, variance = _moments(values, weights)
+    if not (mean > 0 and variance > (_EPS * mean) ** 2):
+        text = "The rows left out have the same value, so they give no limit."
+        return Limit(value=np.nan, method="cross-validated", message=text)
+    order = np.argsort(values, kind="stable")
+    below = np.cumsum(weights[order])
+    share = level * (1.0 + 1.0 / units)
+    if share <= 1.0 + _ROUNDING:
+        place = int(np.searchsorted(below, (share - _ROUNDING) * below[-1]))
+        return Limit(value=float(values[order[place]]), method="cross-validated")
+    further = ndtr(stdtrit(max(units - 1, 1), level) * np.sqrt(1.0 + 1.0 / units))
+    return Limit(
+        value=max(_scaled_chi_square(mean, variance, further), float(values.max())),
+        method="cross-validated",
+        message=f"A limit at level {level:g} needs {np.ceil(level / (1 - level)):g} rows; with "
+        f"{units} it is an extrapolation, which up to twice as many ordinary rows may exceed.",
+    )
+
+
 def _moments(values: Array, weights: Array) -> tuple[float, float]:
     n = float(weights.sum())
     mean = float(weights @ values) / n
@@ -137,10 +185,7 @@ def _moments(values: Array, weights: Array) -> tuple[float, float]:
 
 
 def limit_from_moments(mean: float, variance: float, level: float) -> Limit:
-    """Return the quantile of g chi^2(h) with this mean and variance; nan if nothing varies."""
-    if not (mean > 0 and variance > (_EPS * mean) ** 2):
-        text = "The rows left out have the same value, so their variance gives no limit."
-        return Limit(value=np.nan, method="cross-validated", message=text)
+    """Return the quantile of g chi^2(h) with this mean and variance, which old model files have."""
     return Limit(value=_scaled_chi_square(mean, variance, level), method="cross-validated")
 
 
@@ -170,7 +215,7 @@ def left_out_rows(model: Any, *, cv: Any = None) -> LeftOutRows:
     >>> from plsdof.datasets import load_ozone
     >>> found = left_out_rows(pls_path(*load_ozone(return_X_y=True))[2])
     >>> round(found.limit("t2", 0.95).value, 1), round(found.limit("q", 0.95).value, 1)
-    (5.4, 11.0)
+    (5.7, 10.7)
     """
     model = as_model(model)
     path, known = as_score_path(model.path), model.left_out_or_none
@@ -351,8 +396,7 @@ def hotelling_t2(
 
     Notes
     -----
-    Nominal 5%: the cross-validated limit flagged 4.3% to 7.1% of ordinary new rows in 21 designs
-    with normal, log-normal and real predictors, "distribution" 0.4% to 7.2% (docs/coverage.md).
+    How many ordinary new rows either limit flags was measured: docs/coverage.md.
     Cost: O(n r m) time, for new rows O((n_new + r) p m), and `left_out_rows` once for the
     cross-validated limit.
 
@@ -412,9 +456,7 @@ def q_residuals(
 
     Notes
     -----
-    Nominal 5%: the cross-validated limit flagged 4.3% to 7.1% of ordinary new rows in 21 designs
-    with normal, log-normal and real predictors, "jackson-mudholkar" 3% to 41% (docs/coverage.md).
-    Sample eigenvalues are too unequal for large p, and training residuals are smaller than new
+    How many ordinary new rows either limit flags was measured: docs/coverage.md. Sample eigenvalues are too unequal for large p, and training residuals are smaller than new
     ones: with few rows of wide data "jackson-mudholkar" flags less than 5% of training rows.
     Cost: O(n r^2 + r^3) time, for new rows O(n_new p m) more.
 
@@ -494,12 +536,12 @@ def t2_limit(n: float, m: int, level: float, training: bool) -> Limit:
 
 
 def _q_limit(path: PLSPath, B: Array, level: float, new: bool) -> Limit:
-    if not B.any():
-        text = "The components reproduce X: Q is 0 in all training rows and has no limit."
-        return Limit(value=np.nan, method="jackson-mudholkar", message=text)
-    limit = jackson_mudholkar(residual_variances(path, B), level)
+    text = "The components reproduce X: Q is 0 in all training rows and has no limit."
+    limit = Limit(value=np.nan, method="jackson-mudholkar", message=text)
+    if B.any():
+        limit = jackson_mudholkar(residual_variances(path, B), level)
     notes = [limit.message]
-    if new:
+    if new and B.any():
         notes.append("New rows exceed a limit made from training rows too often if n is small.")
     spectrum = path.exact.complete().spectrum
     if spectrum.unresolved * spectrum.floor > 1e-3 * np.linalg.norm(B) ** 2:
