@@ -83,7 +83,7 @@ class LeftOut:
     groups: int | None = None
     error: Array
 
-    @property
+    @cached_property
     def n(self) -> float:
         """Number of rows, or the sum of their weights."""
         return float(self._weights.sum())
@@ -91,7 +91,9 @@ class LeftOut:
     @cached_property
     def press(self) -> Array:
         """(Weighted) sums of squared residuals. Shape (K,)."""
-        return read_only(np.square(self.residuals) @ self._weights)
+        if self.sample_weight is None:
+            return read_only(np.vecdot(self.residuals, self.residuals))
+        return read_only(np.square(self.residuals) @ self.sample_weight)
 
     @property
     def rmse(self) -> Array:
@@ -105,7 +107,7 @@ class LeftOut:
         total = float(w @ (self.y - w @ self.y / w.sum()) ** 2)
         return np.asarray(1.0 - self.press / (total if total > 0 else np.nan))
 
-    @property
+    @cached_property
     def dof(self) -> Array:
         """Left-out Degrees of Freedom, n (1 - sqrt(RSS / PRESS)), in [0, n]. Shape (K,).
 

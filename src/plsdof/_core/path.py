@@ -506,27 +506,20 @@ class Path:
         return self._select_left_out(left, loss)
 
     def _select_left_out(self, left: LeftOut, loss: str) -> Selection:
-        index = choice.objective(left, loss).best_vertex()
-        longer = self.parameter_name == "n_components" and self._could_be_longer(len(left.rss))
-        remarks = choice.left_out_remarks(
-            left,
-            index,
-            label=self._label,
-            longer=longer,
-            average=choice.average_weights(left, loss),
-        )
+        found = choice.objective(left, loss)
+        index = found.best_vertex()
         return Selection(
             index=index,
             parameter=float(left.parameters[index]),
             parameter_name=self.parameter_name,
-            scores=read_only(choice.scores_of(left, loss)),
+            scores=read_only(choice.scores_of(found, left.n)),
             criterion=LEFT_OUT,
             rule="best-model",
             summary=f"{self._label(index)} (error of rows left out {left.rmse[index]:.4g}): "
             f"{choice.rule_in_words('best-model', '')}.",
-            remarks=remarks,
             left_out=left,
             loss=loss,
+            _remarks=partial(_remarks_of, self, left, index, loss),
         )
 
     def _select_by(
@@ -559,7 +552,7 @@ class Path:
             summary=choice.choice_in_words(
                 self._label(index), float(self.dof[index]), rule, criterion
             ),
-            remarks=remarks,
+            _remarks=remarks,
         )
 
     def average(self, *, groups: Any = None, cv: Any = None, loss: str = "squared") -> Model:
@@ -587,7 +580,8 @@ class Path:
         return self._average_left_out(left, loss)
 
     def _average_left_out(self, left: LeftOut, loss: str) -> Model:
-        weights = read_only(choice.average_weights(left, loss))
+        found = choice.objective(left, loss)
+        weights = read_only(found.best_point())
         heaviest = int(np.argmax(weights))
         mixed = np.sqrt(float((weights @ left.residuals) ** 2 @ left._weights) / left.n)
         labels = [self._label(i) for i in range(len(weights))]
@@ -598,13 +592,13 @@ class Path:
             index=heaviest,
             parameter=float(left.parameters[heaviest]),
             parameter_name=self.parameter_name,
-            scores=read_only(choice.scores_of(left, loss)),
+            scores=read_only(choice.scores_of(found, left.n)),
             criterion=LEFT_OUT,
             rule="average",
             summary=choice.average_in_words(weights, labels, float(mixed)),
-            remarks=remarks,
             left_out=left,
             loss=loss,
+            _remarks=remarks,
         )
         return Model(path=self, index=heaviest, weights=weights, selection=selection)
 
@@ -874,6 +868,11 @@ def end_in_words(message: str, size: int, asked: int | None) -> str | None:
     if not message or asked is None:
         return None
     return f"{asked} components asked for, {size} supported: {message}"
+
+
+def _remarks_of(path: Path, left: LeftOut, index: int, loss: str) -> tuple[Remark, ...]:
+    longer = path.parameter_name == "n_components" and path._could_be_longer(len(left.rss))
+    return choice.left_out_remarks(left, index, label=path._label, longer=longer, loss=loss)
 
 
 def _refitted(path: Path, y: Array) -> Exact:

@@ -307,7 +307,8 @@ CHOICES = (LEFT_OUT, "average", *CRITERIA, "cv")
 
 def warn_of_empty_models(selections: Sequence[Selection | None]) -> None:
     """Warn where the empty model was chosen although a later score is lower."""
-    found = [one.remark("empty-model") for one in selections if one is not None]
+    empty = [one for one in selections if one is not None and one.index == 0]
+    found = [one.remark("empty-model") for one in empty]
     for text in {remark.text for remark in found if remark is not None}:
         warn_caller(text, EmptyModelWarning)
 

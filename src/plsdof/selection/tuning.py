@@ -182,7 +182,7 @@ def _at_the_end(path: Path, choice: Selection) -> Selection:
         summary=choice_in_words(
             path[index].label, float(path.dof[index]), "fixed", choice.criterion
         ),
-        remarks=(),
+        _remarks=(),
     )
 
 
