@@ -456,8 +456,9 @@ def q_residuals(
 
     Notes
     -----
-    How many ordinary new rows either limit flags was measured: docs/coverage.md. Sample eigenvalues are too unequal for large p, and training residuals are smaller than new
-    ones: with few rows of wide data "jackson-mudholkar" flags less than 5% of training rows.
+    How many ordinary new rows either limit flags was measured: docs/coverage.md. Sample
+    eigenvalues are too unequal for large p, and training residuals are smaller than new ones: with
+    few rows of wide data "jackson-mudholkar" flags less than 5% of training rows.
     Cost: O(n r^2 + r^3) time, for new rows O(n_new p m) more.
 
     References
