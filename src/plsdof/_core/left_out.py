@@ -309,7 +309,7 @@ def _moments(X: Array, y: Array, weights: Array | None, scale: bool, split: Spli
     tests = [_as_slice(test) for test in split.tests]
     tested = [of(rows) for rows in tests]
     times = np.bincount(split.rows, minlength=n)
-    if split.trains is None and np.all(times == 1):
+    if len(tests) and _all_others(split) and np.all(times == 1):
         left, whole = tested, _added(tested)
     else:
         whole = of(slice(None))
@@ -329,6 +329,10 @@ def _moments(X: Array, y: Array, weights: Array | None, scale: bool, split: Spli
         train=train,
         tested=None if left is tested else tested,
     )
+
+
+def _all_others(split: Split) -> bool:
+    return split.trains is None or all(train is None for train in split.trains)
 
 
 def _as_slice(rows: Integers) -> Any:

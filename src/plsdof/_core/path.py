@@ -288,28 +288,28 @@ class Path:
     def _folds(self, cv: Any, groups: Any) -> tuple[Integers, int | None]:
         """Return the fold of every row, and the number of groups if there are any."""
         given = self._require_rows()
-        n = len(given.y)
-        codes = None
-        if groups is not None:
-            codes = group_codes(groups, given.n_given)
-            codes = np.unique(
-                codes if given.kept is None else codes[given.kept], return_inverse=True
-            )[1]
-        count = None if codes is None else int(codes.max()) + 1
-        if count == 1:
-            raise InvalidInputError("groups has one group only; rows left out need at least two.")
+        n, kept = given.n_given, slice(None) if given.kept is None else given.kept
+        codes = None if groups is None else group_codes(groups, n)
         if cv is None:
-            return usual_folds(n, codes), count
-        folds = make_folds(given.X, given.y, cv, codes)
-        fold, times = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.intp)
-        for number, one in enumerate(folds):
-            fold[one.test], times[one.test] = number, times[one.test] + 1
-        if len(folds) < 2 or np.any(times != 1):
-            raise InvalidInputError(
-                "Folds must leave every row out exactly once, in at least 2 folds; got "
-                f"{len(folds)} fold(s) for {n} rows."
-            )
-        return fold, count
+            codes = None if codes is None else np.unique(codes[kept], return_inverse=True)[1]
+            fold = usual_folds(len(given.y), codes)
+        else:
+            y = np.zeros(n)
+            y[kept] = given.y
+            folds = make_folds(np.zeros((n, 1)), y, cv, codes)
+            fold, times = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.intp)
+            for number, one in enumerate(folds):
+                fold[one.test], times[one.test] = number, times[one.test] + 1
+            if len(folds) < 2 or np.any(times != 1):
+                raise InvalidInputError(
+                    "Folds must leave every row out exactly once, in at least 2 folds; got "
+                    f"{len(folds)} fold(s) for {n} rows."
+                )
+            # Rows without weight leave nothing out.
+            fold = np.unique(fold[kept], return_inverse=True)[1]
+        if fold.max() == 0:
+            raise InvalidInputError("Rows left out need at least two folds, or groups; got one.")
+        return fold, None if groups is None else len(np.unique(np.asarray(groups)[kept]))
 
     def _leave_out(
         self, fold: Integers, count: int | None, *, through: int | None, patience: int | None = None
