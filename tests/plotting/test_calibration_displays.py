@@ -247,11 +247,11 @@ def test_contributions_of_a_row_are_those_of_the_library(spectra):
 
 def test_rows_are_positions_from_0_or_the_index_of_a_frame_everywhere(spectra):
     X, y = spectra
-    model = PLSRegressor(3).fit(X, y)
     odd = X.to_numpy().copy()
     odd[4, 30] += 5.0
     named = pd.DataFrame(odd, columns=X.columns, index=[f"s{i}" for i in range(len(odd))])
     for rows, expected in ((odd, "4"), (named, "s4")):
+        model = PLSRegressor(3).fit(X if expected == "s4" else X.to_numpy(), y)
         distances = DistanceDisplay.from_estimator(model, rows)
         assert expected in {text.get_text() for text in distances.ax_.texts}
         contribution = ContributionDisplay.from_estimator(model, rows, row=4)

@@ -299,7 +299,7 @@ def test_overview_of_an_estimator_is_that_of_its_model(ozone):
     for one, same in zip(mine.axes, other.axes, strict=True):
         assert len(one.lines) == len(same.lines) > 0
         for line, twin in zip(one.lines, same.lines, strict=True):
-            np.testing.assert_array_equal(drawn(line), drawn(twin))
+            np.testing.assert_allclose(drawn(line), drawn(twin), rtol=1e-10)
     fixed = overview_figure(RidgeRegressor(10.0).fit(*ozone))
     texts = [text.get_text() for text in fixed.axes[0].get_legend().get_texts()]
     assert "chosen: alpha = 10" in texts
