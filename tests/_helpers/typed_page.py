@@ -147,8 +147,8 @@ def certainty(X: Array, y: Array) -> None:
 def chemists(X: Array, y: Array) -> None:
     path, model = plsdof.pls_path(X, y), plsdof.PLSRegressor(2).fit(X, y)
     assert_type(chemometrics.vip(model), Array)
-    assert_type(chemometrics.selectivity_ratio(path, 2), Array)
-    assert_type(chemometrics.selectivity_ratio_test(path, 2), chemometrics.Diagnostic)
+    assert_type(chemometrics.selectivity_ratio(path[2]), Array)
+    assert_type(chemometrics.selectivity_ratio_test(path[2]), chemometrics.Diagnostic)
     assert_type(chemometrics.explained_variance(path), chemometrics.ExplainedVariance)
     assert_type(chemometrics.hotelling_t2(model), chemometrics.Diagnostic)
     assert_type(chemometrics.q_residuals(model), chemometrics.Diagnostic)
@@ -183,7 +183,7 @@ def pictures(X: Array, y: Array) -> None:
     print(plotting.BiplotDisplay, plotting.CorrelationDisplay)
     print(plotting.ErrorDisplay, plotting.ImportanceDisplay, plotting.LoadingsDisplay)
     print(plotting.PredictionDisplay, plotting.ScoresDisplay, plotting.SpectraDisplay)
-    plotting.overview_figure(model, y=y).savefig("overview.png")
+    plotting.overview_figure(model).savefig("overview.png")
 
 
 def data() -> None:
