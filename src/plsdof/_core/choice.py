@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from plsdof._core.criteria import criterion_label
 from plsdof._core.display import as_html, one_line, plural
-from plsdof._core.inputs import Array, as_choice
+from plsdof._core.inputs import Array, as_choice, read_only
 from plsdof._core.left_out import LeftOut
 from plsdof.errors import NotAvailableError
 
@@ -513,6 +513,60 @@ def left_out_remarks(
                 )
             )
     return tuple(said)
+
+
+def select_left_out(
+    left: LeftOut, loss: str, *, label: Callable[[int], str], longer: bool
+) -> Selection:
+    """Return the best single model by rows left out, and what is worth knowing about it.
+
+    Parameters
+    ----------
+    left : LeftOut
+    loss : {"squared", "huber"}
+    label, longer
+        As for `left_out_remarks`.
+    """
+    index = objective(left, loss).best_vertex()
+    remarks = left_out_remarks(
+        left, index, label=label, longer=longer, average=average_weights(left, loss)
+    )
+    return Selection(
+        index=index,
+        parameter=float(left.parameters[index]),
+        parameter_name=left.parameter_name,
+        scores=read_only(scores_of(left, loss)),
+        criterion=LEFT_OUT,
+        rule="best-model",
+        summary=f"{label(index)} (error of rows left out {left.rmse[index]:.4g}): "
+        f"{rule_in_words('best-model', '')}.",
+        remarks=remarks,
+        left_out=left,
+        loss=loss,
+    )
+
+
+def average_left_out(
+    left: LeftOut, loss: str, *, label: Callable[[int], str]
+) -> tuple[Array, Selection]:
+    """Return the weights of the best average by rows left out, and the average in words."""
+    weights = read_only(average_weights(left, loss))
+    heaviest, best = int(np.argmax(weights)), int(np.argmin(left.press))
+    mixed = np.sqrt(float((weights @ left.residuals) ** 2 @ left._weights) / left.n)
+    empty = weights[0] == 1.0 and len(weights) > 1 and best > 0
+    selection = Selection(
+        index=heaviest,
+        parameter=float(left.parameters[heaviest]),
+        parameter_name=left.parameter_name,
+        scores=read_only(scores_of(left, loss)),
+        criterion=LEFT_OUT,
+        rule="average",
+        summary=average_in_words(weights, [label(i) for i in range(len(weights))], float(mixed)),
+        remarks=(empty_model(label(best)),) if empty else (),
+        left_out=left,
+        loss=loss,
+    )
+    return weights, selection
 
 
 def as_good(left: LeftOut, chosen: int) -> npt.NDArray[np.intp]:

@@ -10,12 +10,11 @@ import numpy.typing as npt
 import scipy.linalg
 
 from plsdof._core import choice, criteria
-from plsdof._core.choice import LEFT_OUT, Remark, Selection
+from plsdof._core.choice import LEFT_OUT, Selection
 from plsdof._core.criteria import DOF_KINDS, NOISE_KINDS, Fits, Noise, as_variance, usual_noise
 from plsdof._core.display import as_html, data_frame, one_line, parameter_column, plural
 from plsdof._core.exact import Exact, checked_rows
 from plsdof._core.filters import PLSFilter
-from plsdof._core.folds import group_codes, make_folds
 from plsdof._core.inputs import (
     Array,
     Observations,
@@ -30,9 +29,9 @@ from plsdof._core.left_out import (
     PATIENCE,
     LeftOut,
     Problem,
+    folds_of,
     hold_out,
     split_of,
-    usual_folds,
 )
 from plsdof._core.model import Model
 from plsdof._core.recipe import Recipe
@@ -287,29 +286,7 @@ class Path:
 
     def _folds(self, cv: Any, groups: Any) -> tuple[Integers, int | None]:
         """Return the fold of every row, and the number of groups if there are any."""
-        given = self._require_rows()
-        n = len(given.y)
-        codes = None
-        if groups is not None:
-            codes = group_codes(groups, given.n_given)
-            codes = np.unique(
-                codes if given.kept is None else codes[given.kept], return_inverse=True
-            )[1]
-        count = None if codes is None else int(codes.max()) + 1
-        if count == 1:
-            raise InvalidInputError("groups has one group only; rows left out need at least two.")
-        if cv is None:
-            return usual_folds(n, codes), count
-        folds = make_folds(given.X, given.y, cv, codes)
-        fold, times = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.intp)
-        for number, one in enumerate(folds):
-            fold[one.test], times[one.test] = number, times[one.test] + 1
-        if len(folds) < 2 or np.any(times != 1):
-            raise InvalidInputError(
-                "Folds must leave every row out exactly once, in at least 2 folds; got "
-                f"{len(folds)} fold(s) for {n} rows."
-            )
-        return fold, count
+        return folds_of(self._require_rows(), cv, groups)
 
     def _leave_out(
         self, fold: Integers, count: int | None, *, through: int | None, patience: int | None = None
@@ -506,28 +483,8 @@ class Path:
         return self._select_left_out(left, loss)
 
     def _select_left_out(self, left: LeftOut, loss: str) -> Selection:
-        index = choice.objective(left, loss).best_vertex()
         longer = self.parameter_name == "n_components" and self._could_be_longer(len(left.rss))
-        remarks = choice.left_out_remarks(
-            left,
-            index,
-            label=self._label,
-            longer=longer,
-            average=choice.average_weights(left, loss),
-        )
-        return Selection(
-            index=index,
-            parameter=float(left.parameters[index]),
-            parameter_name=self.parameter_name,
-            scores=read_only(choice.scores_of(left, loss)),
-            criterion=LEFT_OUT,
-            rule="best-model",
-            summary=f"{self._label(index)} (error of rows left out {left.rmse[index]:.4g}): "
-            f"{choice.rule_in_words('best-model', '')}.",
-            remarks=remarks,
-            left_out=left,
-            loss=loss,
-        )
+        return choice.select_left_out(left, loss, label=self._label, longer=longer)
 
     def _select_by(
         self, criterion: str, dof: str | None, noise: Noise, rule: str | None
@@ -587,26 +544,8 @@ class Path:
         return self._average_left_out(left, loss)
 
     def _average_left_out(self, left: LeftOut, loss: str) -> Model:
-        weights = read_only(choice.average_weights(left, loss))
-        heaviest = int(np.argmax(weights))
-        mixed = np.sqrt(float((weights @ left.residuals) ** 2 @ left._weights) / left.n)
-        labels = [self._label(i) for i in range(len(weights))]
-        remarks: tuple[Remark, ...] = ()
-        if weights[0] == 1.0 and len(weights) > 1 and int(np.argmin(left.press)) > 0:
-            remarks = (choice.empty_model(self._label(int(np.argmin(left.press)))),)
-        selection = Selection(
-            index=heaviest,
-            parameter=float(left.parameters[heaviest]),
-            parameter_name=self.parameter_name,
-            scores=read_only(choice.scores_of(left, loss)),
-            criterion=LEFT_OUT,
-            rule="average",
-            summary=choice.average_in_words(weights, labels, float(mixed)),
-            remarks=remarks,
-            left_out=left,
-            loss=loss,
-        )
-        return Model(path=self, index=heaviest, weights=weights, selection=selection)
+        weights, selection = choice.average_left_out(left, loss, label=self._label)
+        return Model(path=self, index=selection.index, weights=weights, selection=selection)
 
     def noise_variance(self, kind: str | None = None) -> Array:
         """Estimate the noise variance from every model. Shape (K,).
