@@ -88,7 +88,7 @@ class LeftOut:
     groups: int | None = None
     error: Array
 
-    @property
+    @cached_property
     def n(self) -> float:
         """Number of rows, or the sum of their weights."""
         return float(self._weights.sum())
@@ -96,7 +96,9 @@ class LeftOut:
     @cached_property
     def press(self) -> Array:
         """(Weighted) sums of squared residuals. Shape (K,)."""
-        return read_only(np.square(self.residuals) @ self._weights)
+        if self.sample_weight is None:
+            return read_only(np.vecdot(self.residuals, self.residuals))
+        return read_only(np.square(self.residuals) @ self.sample_weight)
 
     @property
     def rmse(self) -> Array:
@@ -110,7 +112,7 @@ class LeftOut:
         total = float(w @ (self.y - w @ self.y / w.sum()) ** 2)
         return np.asarray(1.0 - self.press / (total if total > 0 else np.nan))
 
-    @property
+    @cached_property
     def dof(self) -> Array:
         """Left-out Degrees of Freedom, n (1 - sqrt(RSS / PRESS)), in [0, n]. Shape (K,).
 
@@ -193,27 +195,28 @@ def usual_folds(n: int, codes: Integers | None = None) -> Integers:
 
 def folds_of(given: Observations, cv: Any, groups: Any) -> tuple[Integers, int | None]:
     """Return the fold of every row, and the number of groups; see `Path.left_out`."""
-    n, codes = len(given.y), None
-    if groups is not None:
-        codes = group_codes(groups, given.n_given)
-        codes = np.unique(codes if given.kept is None else codes[given.kept], return_inverse=True)[
-            1
-        ]
-    count = None if codes is None else int(codes.max()) + 1
-    if count == 1:
-        raise InvalidInputError("groups has one group only; rows left out need at least two.")
+    n, kept = given.n_given, slice(None) if given.kept is None else given.kept
+    codes = None if groups is None else group_codes(groups, n)
     if cv is None:
-        return usual_folds(n, codes), count
-    folds = make_folds(given.X, given.y, cv, codes)
-    fold, times = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.intp)
-    for number, one in enumerate(folds):
-        fold[one.test], times[one.test] = number, times[one.test] + 1
-    if len(folds) < 2 or np.any(times != 1):
-        raise InvalidInputError(
-            "Folds must leave every row out exactly once, in at least 2 folds; got "
-            f"{len(folds)} fold(s) for {n} rows."
-        )
-    return fold, count
+        codes = None if codes is None else np.unique(codes[kept], return_inverse=True)[1]
+        fold = usual_folds(len(given.y), codes)
+    else:
+        y = np.zeros(n)
+        y[kept] = given.y
+        folds = make_folds(np.zeros((n, 1)), y, cv, codes)
+        fold, times = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.intp)
+        for number, one in enumerate(folds):
+            fold[one.test], times[one.test] = number, times[one.test] + 1
+        if len(folds) < 2 or np.any(times != 1):
+            raise InvalidInputError(
+                "Folds must leave every row out exactly once, in at least 2 folds; got "
+                f"{len(folds)} fold(s) for {n} rows."
+            )
+        # Rows without weight leave nothing out.
+        fold = np.unique(fold[kept], return_inverse=True)[1]
+    if fold.max() == 0:
+        raise InvalidInputError("Rows left out need at least two folds, or groups; got one.")
+    return fold, None if groups is None else len(np.unique(np.asarray(groups)[kept]))
 
 
 def half_width(
@@ -379,7 +382,7 @@ def _moments(X: Array, y: Array, weights: Array | None, scale: bool, split: Spli
     tests = [_as_slice(test) for test in split.tests]
     tested = [of(rows) for rows in tests]
     times = np.bincount(split.rows, minlength=n)
-    if split.trains is None and np.all(times == 1):
+    if len(tests) and _all_others(split) and np.all(times == 1):
         left, whole = tested, _added(tested)
     else:
         whole = of(slice(None))
@@ -399,6 +402,10 @@ def _moments(X: Array, y: Array, weights: Array | None, scale: bool, split: Spli
         train=train,
         tested=None if left is tested else tested,
     )
+
+
+def _all_others(split: Split) -> bool:
+    return split.trains is None or all(train is None for train in split.trains)
 
 
 def _as_slice(rows: Integers) -> Any:

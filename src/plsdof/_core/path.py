@@ -516,7 +516,7 @@ class Path:
             summary=choice.choice_in_words(
                 self._label(index), float(self.dof[index]), rule, criterion
             ),
-            remarks=remarks,
+            _remarks=remarks,
         )
 
     def average(self, *, groups: Any = None, cv: Any = None, loss: str = "squared") -> Model:

@@ -433,7 +433,7 @@ class PLS2Path:
                 rule or "paper",
                 criterion,
             ),
-            remarks=choice.criterion_remarks(
+            _remarks=choice.criterion_remarks(
                 scores, mean, index, self.units.n, label=self._label, longer=longer
             ),
         )
