@@ -162,10 +162,10 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
     def _chosen_on(self, path: PLS2Path, groups: Any) -> PLS2Model:
         how = self.n_components
         if how in JOINT_CRITERIA:
-            selection = path.select(how, self.dof, self.noise, self.rule, groups=groups, cv=self.cv)
+            selection = path.select(how, self.dof, self.noise, self.rule, groups=groups)
             return replace(path[selection.index], selection=selection)
         for name in ("dof", "noise", "rule"):
-            if getattr(self, name) is not None:
+            if isinstance(how, str) and getattr(self, name) is not None:
                 raise InvalidInputError(
                     f"{name} belongs to a choice by a criterion, such as 'bic'; got "
                     f"{name}={getattr(self, name)!r:.60} with n_components={how!r:.60}."
