@@ -31,7 +31,6 @@ from plsdof._core.left_out import (
     Problem,
     folds_of,
     hold_out,
-    split_of,
 )
 from plsdof._core.model import Model
 from plsdof._core.recipe import Recipe
@@ -327,7 +326,7 @@ class Path:
     ) -> tuple[LeftOut, bool]:
         given, problem = self._require_rows(), self._problem()
         given.require_unchanged()
-        split = split_of(fold)
+        split = Split.of(fold)
         common = {
             "fold": fold,
             "y": given.y,
@@ -746,7 +745,7 @@ class Path:
             if problem is None:
                 return None
             self._given.require_unchanged()
-            run = self._runs["all"] = hold_out(problem, Split(tests=[]), m).run
+            run = self._runs["all"] = hold_out(problem, Split.given([]), m).run
         if m >= len(run.rss) or run.fit_error[m] > _QUICK * float(self._given.y.std()):
             return None
         return run

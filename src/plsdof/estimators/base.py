@@ -24,6 +24,7 @@ except ImportError:  # scikit-learn before 1.8
 
 from plsdof._core.choice import LEFT_OUT, Selection
 from plsdof._core.criteria import CRITERIA, DOF_KINDS
+from plsdof._core.fit import METHODS
 from plsdof._core.folds import group_codes, make_folds
 from plsdof._core.inputs import (
     Array,
@@ -36,6 +37,7 @@ from plsdof._core.inputs import (
     as_sparse_rows,
     as_weights,
     feature_names,
+    observe,
     require_finite_columns,
     require_response_outside,
     row_labels,
@@ -450,7 +452,11 @@ class PathRegressor(ResponseRegressor):
     def _fit_models(self, X: Any, Y: Array, weights: Array | None, groups: Any) -> list[Model]:
         """Fit the paths of all responses and choose a model on each."""
         recipe = self._method.recipe(**self._options())
-        first = recipe.fit(X, Y[:, 0], weights)
+        is_sparse: bool = scipy.sparse.issparse(X)
+        if is_sparse or self._method.name not in METHODS:
+            first = recipe.fit(X, Y[:, 0], weights)
+        else:  # the data have been checked
+            first = recipe.fit(observe(X, Y[:, 0], weights, None), None)
         kept = Y if weights is None else Y[weights > 0]
         refit = Y.shape[1] > 1 and first._given is not None
         others = [first.refit(y) if refit else recipe.fit(X, y, weights) for y in kept.T[1:]]

@@ -37,9 +37,10 @@ from plsdof._core.inputs import (
     require_flag,
     standardize_observations,
 )
-from plsdof._core.left_out import LeftOut, folds_of, half_width, noise_from_left_out, split_of
+from plsdof._core.left_out import LeftOut, folds_of, half_width, noise_from_left_out
 from plsdof._core.path import predictors_of
 from plsdof._core.recipe import Method, Recipe
+from plsdof._core.recursion import Split
 from plsdof._core.spectrum import Decomposition, Spectrum, decompose
 from plsdof._core.work import cached_property
 from plsdof.errors import (
@@ -343,7 +344,7 @@ class PLS2Path:
     def _leave_out(self, fold: npt.NDArray[np.intp], count: int | None) -> LeftOut:
         X, Y, weights = self._given.X, self._responses, self._given.weights
         residuals = np.empty((len(self), *Y.shape))
-        for test in split_of(fold).tests:
+        for test in Split.of(fold).tests:
             kept = np.ones(len(Y), dtype=bool)
             kept[test] = False
             with quietly():
