@@ -10,6 +10,7 @@ large the next more accurate one takes over, and at last a fit of its own for ea
 without a recursion are fitted fold by fold.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plsdof._core.display import as_html, data_frame, one_line, parameter_column
-from plsdof._core.inputs import LARGE, SMALL, Array, Observations, read_only
+from plsdof._core.folds import group_codes, make_folds
+from plsdof._core.inputs import LARGE, SMALL, Array, Observations, as_level, read_only
 from plsdof._core.recursion import (
     Gram,
     Integers,
@@ -32,6 +34,7 @@ from plsdof._core.recursion import (
     sums_of,
 )
 from plsdof._core.work import cached_property, threads_for
+from plsdof.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -42,6 +45,8 @@ SINGLE = 30
 FOLDS = 10
 # The walk to richer models ends after so many without a smaller error, if nobody asked for more.
 PATIENCE = 5
+# Fewer degrees of freedom than these say nothing about a spread.
+_LEAST_DF = 2
 # Predictions that may be off by more than this share of the spread of y are made again.
 _TOLERANCE = 1e-9
 # Numbers that the recursion may hold at once (256 MB): more folds are worked on in parts.
@@ -197,6 +202,74 @@ def usual_folds(n: int, codes: Integers | None = None) -> Integers:
     number = units if units <= SINGLE else FOLDS
     dealt = np.arange(units) % number
     return dealt if codes is None else dealt[codes]
+
+
+def folds_of(given: Observations, cv: Any, groups: Any) -> tuple[Integers, int | None]:
+    """Return the fold of every row, and the number of groups; see `Path.left_out`."""
+    n, kept = given.n_given, slice(None) if given.kept is None else given.kept
+    codes = None if groups is None else group_codes(groups, n)
+    if cv is None:
+        codes = None if codes is None else np.unique(codes[kept], return_inverse=True)[1]
+        fold = usual_folds(len(given.y), codes)
+    else:
+        y = np.zeros(n)
+        y[kept] = given.y
+        folds = make_folds(np.zeros((n, 1)), y, cv, codes)
+        fold, times = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.intp)
+        for number, one in enumerate(folds):
+            fold[one.test], times[one.test] = number, times[one.test] + 1
+        if len(folds) < 2 or np.any(times != 1):
+            raise InvalidInputError(
+                "Folds must leave every row out exactly once, in at least 2 folds; got "
+                f"{len(folds)} fold(s) for {n} rows."
+            )
+        # Rows without weight leave nothing out.
+        fold = np.unique(fold[kept], return_inverse=True)[1]
+    if fold.max() == 0:
+        raise InvalidInputError("Rows left out need at least two folds, or groups; got one.")
+    return fold, None if groups is None else len(np.unique(np.asarray(groups)[kept]))
+
+
+def half_width(
+    scores: Array,
+    level: float,
+    *,
+    weights: Array | None = None,
+    groups: int | None = None,
+    active: int = 1,
+) -> float:
+    """Return half the width of an interval for a new observation from errors of rows left out.
+
+    The ceil(level (n + 1))-th smallest of the n scores (split conformal, without a distribution)
+    where there is one; with fewer rows, with weights or with groups, Student's t with u - 1 - k
+    degrees of freedom times the root mean square of the scores, u the number of rows or groups and
+    k the number of ``active`` models.
+
+    Parameters
+    ----------
+    scores : (n,) array
+        Absolute residuals of rows left out.
+    level : float
+    weights : (n,) array, optional
+    groups : int, optional
+        Number of groups that were left out together.
+    active : int
+        Number of models with weight.
+
+    Examples
+    --------
+    >>> half_width(np.arange(1.0, 40.0), 0.95)
+    38.0
+    """
+    n = len(scores)
+    rank = math.ceil(round(as_level(level) * (n + 1), 9))  # rounding must not push it up
+    if rank <= n and groups is None and weights is None:
+        return float(np.partition(scores, rank - 1)[rank - 1])
+    from scipy.special import stdtrit
+
+    df = max((n if groups is None else groups) - 1 - active, _LEAST_DF)
+    size = np.sqrt(np.average(scores**2, weights=weights))
+    return float(stdtrit(df, (1.0 + level) / 2.0) * size)
 
 
 # From data and a split to predictions of the rows left out

@@ -10,12 +10,11 @@ import numpy.typing as npt
 import scipy.linalg
 
 from plsdof._core import choice, criteria
-from plsdof._core.choice import LEFT_OUT, Remark, Selection
+from plsdof._core.choice import LEFT_OUT, Selection
 from plsdof._core.criteria import DOF_KINDS, NOISE_KINDS, Fits, Noise, as_variance, usual_noise
 from plsdof._core.display import as_html, data_frame, one_line, parameter_column, plural
 from plsdof._core.exact import Exact, checked_rows
 from plsdof._core.filters import PLSFilter
-from plsdof._core.folds import group_codes, make_folds
 from plsdof._core.inputs import (
     Array,
     Observations,
@@ -30,8 +29,8 @@ from plsdof._core.left_out import (
     PATIENCE,
     LeftOut,
     Problem,
+    folds_of,
     hold_out,
-    usual_folds,
 )
 from plsdof._core.model import Model
 from plsdof._core.recipe import Recipe
@@ -286,29 +285,7 @@ class Path:
 
     def _folds(self, cv: Any, groups: Any) -> tuple[Integers, int | None]:
         """Return the fold of every row, and the number of groups if there are any."""
-        given = self._require_rows()
-        n, kept = given.n_given, slice(None) if given.kept is None else given.kept
-        codes = None if groups is None else group_codes(groups, n)
-        if cv is None:
-            codes = None if codes is None else np.unique(codes[kept], return_inverse=True)[1]
-            fold = usual_folds(len(given.y), codes)
-        else:
-            y = np.zeros(n)
-            y[kept] = given.y
-            folds = make_folds(np.zeros((n, 1)), y, cv, codes)
-            fold, times = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.intp)
-            for number, one in enumerate(folds):
-                fold[one.test], times[one.test] = number, times[one.test] + 1
-            if len(folds) < 2 or np.any(times != 1):
-                raise InvalidInputError(
-                    "Folds must leave every row out exactly once, in at least 2 folds; got "
-                    f"{len(folds)} fold(s) for {n} rows."
-                )
-            # Rows without weight leave nothing out.
-            fold = np.unique(fold[kept], return_inverse=True)[1]
-        if fold.max() == 0:
-            raise InvalidInputError("Rows left out need at least two folds, or groups; got one.")
-        return fold, None if groups is None else len(np.unique(np.asarray(groups)[kept]))
+        return folds_of(self._require_rows(), cv, groups)
 
     def _leave_out(
         self, fold: Integers, count: int | None, *, through: int | None, patience: int | None = None
@@ -509,21 +486,8 @@ class Path:
         return self._select_left_out(left, loss)
 
     def _select_left_out(self, left: LeftOut, loss: str) -> Selection:
-        found = choice.objective(left, loss)
-        index = found.best_vertex()
-        return Selection(
-            index=index,
-            parameter=float(left.parameters[index]),
-            parameter_name=self.parameter_name,
-            scores=read_only(choice.scores_of(found, left.n)),
-            criterion=LEFT_OUT,
-            rule="best-model",
-            summary=f"{self._label(index)} (error of rows left out {left.rmse[index]:.4g}): "
-            f"{choice.rule_in_words('best-model', '')}.",
-            left_out=left,
-            loss=loss,
-            _remarks=partial(_remarks_of, self, left, index, loss),
-        )
+        longer = self.parameter_name == "n_components" and self._could_be_longer(len(left.rss))
+        return choice.select_left_out(left, loss, label=self._label, longer=longer)
 
     def _select_by(
         self, criterion: str, dof: str | None, noise: Noise, rule: str | None
@@ -584,27 +548,8 @@ class Path:
         return self._average_left_out(left, loss)
 
     def _average_left_out(self, left: LeftOut, loss: str) -> Model:
-        found = choice.objective(left, loss)
-        weights = read_only(found.best_point())
-        heaviest = int(np.argmax(weights))
-        mixed = np.sqrt(float((weights @ left.residuals) ** 2 @ left._weights) / left.n)
-        labels = [self._label(i) for i in range(len(weights))]
-        remarks: tuple[Remark, ...] = ()
-        if weights[0] == 1.0 and len(weights) > 1 and int(np.argmin(left.press)) > 0:
-            remarks = (choice.empty_model(self._label(int(np.argmin(left.press)))),)
-        selection = Selection(
-            index=heaviest,
-            parameter=float(left.parameters[heaviest]),
-            parameter_name=self.parameter_name,
-            scores=read_only(choice.scores_of(found, left.n)),
-            criterion=LEFT_OUT,
-            rule="average",
-            summary=choice.average_in_words(weights, labels, float(mixed)),
-            left_out=left,
-            loss=loss,
-            _remarks=remarks,
-        )
-        return Model(path=self, index=heaviest, weights=weights, selection=selection)
+        weights, selection = choice.average_left_out(left, loss, label=self._label)
+        return Model(path=self, index=selection.index, weights=weights, selection=selection)
 
     def noise_variance(self, kind: str | None = None) -> Array:
         """Estimate the noise variance from every model. Shape (K,).
@@ -881,11 +826,6 @@ def end_in_words(message: str, size: int, asked: int | None) -> str | None:
         return None
     wanted = "No component" if asked is None else f"{asked} components asked for, {size}"
     return f"{wanted} supported: {message}"
-
-
-def _remarks_of(path: Path, left: LeftOut, index: int, loss: str) -> tuple[Remark, ...]:
-    longer = path.parameter_name == "n_components" and path._could_be_longer(len(left.rss))
-    return choice.left_out_remarks(left, index, label=path._label, longer=longer, loss=loss)
 
 
 def _refitted(path: Path, y: Array) -> Exact:

@@ -9,7 +9,6 @@ from .penalized import PenalizedPLSPath as PenalizedPLSPath
 from .penalized import penalized_pls_path as penalized_pls_path
 from .penalized import select_strength as select_strength
 from .penalized import spline_basis as spline_basis
-from .pls2 import PLS2CrossValidation as PLS2CrossValidation
+from .pls2 import PLS2Model as PLS2Model
 from .pls2 import PLS2Path as PLS2Path
-from .pls2 import cross_validate_pls2 as cross_validate_pls2
 from .pls2 import pls2_path as pls2_path
