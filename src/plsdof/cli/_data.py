@@ -9,13 +9,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.inputs import Array, as_fraction
-from plsdof._core.spectrum import FORMED, Gram
+from plsdof._core.spectrum import Gram
+from plsdof.analysis.data import Numbers, Rows, StreamedProblem, TableProblem, changed_rows
 from plsdof.cli._tables import (
     Labels,
     Mask,
@@ -50,7 +51,6 @@ from plsdof.files.text import require_pandas
 from plsdof.large.blocks import Blocks
 from plsdof.large.rows import RowBlocks, take_rows
 from plsdof.large.sources import source_gram
-from plsdof.selection.folds import Fold, make_folds
 
 if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
     from plsdof.chemometrics.preprocessing import Preprocessor
@@ -58,159 +58,8 @@ if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
 # From a file and a choice of columns to predictors and response
 # --------------------------------------------------------------
 
-Numbers = npt.NDArray[np.intp]
-Folds = int | Literal["loo"]
-
-LEAVE_ONE_OUT: Final = "loo"
 # So many columns named by numbers make a spectrum, if others are fewer.
 _SPECTRUM = 10
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Problem:
-    """What is known of a regression problem, however its table is read.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        Numbers of rows and of predictors.
-    names : tuple of str
-    response, source, described : str
-        Name of the response, the file, and how it was read.
-    dropped : int
-        Number of rows left out because of missing values.
-    notes : tuple of str
-        What the user should know about the choice of columns and rows.
-    test : Rows or None
-        Rows that are kept apart to test the model on, as they were read.
-    groups : (n,) array of str or None
-        Rows with the same label stay together in cross-validation.
-    replicates : str or None
-        A column that is not a predictor and has repeated values, if there is one.
-    preprocessing : Preprocessor or None
-        Fitted to the rows.
-    """
-
-    shape: tuple[int, int]
-    names: tuple[str, ...]
-    response: str
-    source: str
-    described: str
-    dropped: int
-    notes: tuple[str, ...]
-    test: "Rows | None" = None
-    groups: Labels | None = None
-    replicates: str | None = None
-    preprocessing: "Preprocessor | None" = None
-
-    @property
-    def wavelengths(self) -> Array | None:
-        """The column names as numbers, if they are numbers."""
-        return wavelengths(self.names)
-
-    def n_folds(self, folds: Folds) -> int:
-        """Return a number of folds; "loo" leaves out one row, or one group, at a time."""
-        if folds != LEAVE_ONE_OUT:
-            return int(folds)
-        return self.shape[0] if self.groups is None else len(set(self.groups.tolist()))
-
-    def split(self, folds: Folds) -> tuple[Fold, ...]:
-        """Return the folds of cross-validation."""
-        rows = np.empty(self.shape[0])
-        return make_folds(rows, rows, self.n_folds(folds), self.groups)
-
-    @property
-    def cross_validation_notes(self) -> tuple[str, ...]:
-        """Say how to keep rows together that may be replicates."""
-        if self.groups is not None or self.replicates is None:
-            return ()
-        name = shortened(self.replicates)
-        return (
-            f"{name} has repeated values: if these are replicates, keep them together with "
-            f"--groups {name}.",
-        )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Rows:
-    """Rows of a table with predictors and response, none of them missing.
-
-    Attributes
-    ----------
-    X : pandas.DataFrame
-    y : (n,) array
-    numbers : (n,) array of int
-        Numbers of the rows in their file; 1 is the first one below the header.
-    labels : (n,) array of str or None
-        What names the rows.
-    source : str
-        Where they come from, in words.
-    """
-
-    X: Any
-    y: Array
-    numbers: Numbers
-    labels: Labels | None
-    source: str
-
-    def row_name(self, i: int) -> str:
-        """Return what messages call a row: its number in the file, and its name if it has one."""
-        label = "" if self.labels is None else str(self.labels[i])
-        return f"{self.numbers[i]} ({shortened(label)})" if label else str(self.numbers[i])
-
-    def preprocessed(self, chain: "Preprocessor", *, fit: bool) -> Any:
-        """Return the predictors after a chain, fitted to these rows or before."""
-        try:
-            # What was fitted to blocks does not know names.
-            named = fit or hasattr(chain, "feature_names_in_")
-            X = self.X if named else self.X.to_numpy()
-            values = chain.fit_transform(X) if fit else chain.transform(X)
-        except InvalidInputError as error:
-            if not hasattr(error, "renamed"):
-                raise
-            told = error.renamed([self.row_name(i) for i in range(len(self.y))])
-            raise InvalidInputError(f"{shortened_path(self.source)}: {told}") from error
-        return self.X.__class__(values, columns=self.X.columns, copy=False)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class TableProblem(Problem):
-    """A regression problem whose table is in memory.
-
-    Attributes
-    ----------
-    rows : Rows
-        Those of the calibration, as they were read.
-    X : pandas.DataFrame
-        Predictors as the model sees them: of ``rows``, after preprocessing.
-    """
-
-    rows: Rows
-    X: Any
-
-    @property
-    def y(self) -> Array:
-        """Response of the rows of the calibration."""
-        return self.rows.y
-
-    @property
-    def labels(self) -> Labels | None:
-        """What names these rows."""
-        return self.rows.labels
-
-    def only(self, columns: Mask) -> "TableProblem":
-        """Return the same problem with 0 in all other columns, which then have no coefficient."""
-        return replace(self, X=self.X * columns)
-
-    def after(self, steps: str) -> "TableProblem":
-        """Return the same problem after a chain of preprocessing steps."""
-        if steps == "none":
-            return self
-        # It needs scikit-learn, which takes a second to import.
-        from plsdof.chemometrics.preprocessing import Preprocessor
-
-        chain = Preprocessor(steps)
-        return replace(self, X=self.rows.preprocessed(chain, fit=True), preprocessing=chain)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -319,8 +168,10 @@ def _problem(
     if len(table) < 2:
         raise InvalidInputError(in_file(table, "there is only 1 row; a fit needs more."))
     wanted = np.ones(len(table), dtype=bool)
+    excluded: tuple[str, ...] = ()
     if exclude_rows is not None:
         wanted = ~choose_rows(table, exclude_rows, "--exclude-rows")
+        excluded = _names_of(table, label, ~wanted)
         notes = (*notes, f"Left out as asked for: {plural(int((~wanted).sum()), 'row')}.")
     rows, kept = _complete_rows(table, target, names, label, wanted, drop_missing=drop_missing)
     dropped = int(wanted.sum() - kept.sum())
@@ -349,6 +200,8 @@ def _problem(
         X=rows.X,
         test=test,
         groups=known,
+        grouped_by=groups or "",
+        excluded=excluded,
         replicates=_replicates(table, [target, *names], label),
         shape=(len(rows.y), len(names)),
         names=names,
@@ -357,6 +210,16 @@ def _problem(
         described=table.described,
         dropped=dropped,
         notes=notes,
+    )
+
+
+def _names_of(table: Table, label: str | None, which: Mask) -> tuple[str, ...]:
+    """Return numbers and names of rows."""
+    labels, places = row_labels(table, label), np.flatnonzero(which)
+    names = [""] * len(places) if labels is None else labels[places].tolist()
+    return tuple(
+        f"{table.row_numbers[i]} ({shortened(name)})" if name else str(table.row_numbers[i])
+        for i, name in zip(places, names, strict=True)
     )
 
 
@@ -688,54 +551,6 @@ LARGE_TEXT, LARGE_PARQUET = 1_000_000_000, 500_000_000
 _SAMPLE, _MOST_NUMBERS = 1000, 2**27
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class StreamedProblem(Problem):
-    """A regression problem of which only sums were kept.
-
-    Attributes
-    ----------
-    gram : Gram
-        What its rows come down to, after preprocessing.
-    blocks : Blocks
-        The rows of the calibration, to be read again, as they are in the files.
-    y : (n,) array
-    sample : Rows or None
-        A random sample of the rows, as they were read, for pictures.
-    places : (m,) array of int or None
-        Which of the rows of the calibration these are.
-    """
-
-    gram: Gram
-    blocks: Blocks
-    y: Array
-    sample: Rows | None = None
-    places: Numbers | None = None
-
-    @property
-    def changed(self) -> Blocks:
-        """The rows of the calibration after preprocessing."""
-        return _changed(self.blocks, self.preprocessing)
-
-    @property
-    def is_read_again(self) -> bool:
-        """Whether a fit has to go through the files again."""
-        return self.gram.matrix is None or self.gram.side == "samples"
-
-    @property
-    def has_intervals(self) -> bool:
-        """Whether what standard errors rest on, p x rank numbers, takes bounded memory."""
-        n, p = self.shape
-        return self.gram.matrix is not None and p * min(n - 1, p) <= FORMED**2
-
-    @property
-    def why_no_intervals(self) -> str:
-        """Say what is missing, and what to do about it."""
-        return (
-            f"for {self.shape[1]:,} coefficients they need as much memory as the table; use "
-            "--in-memory if it fits."
-        )
-
-
 def is_streamed(file: Path, in_memory: bool | None) -> bool:
     """Whether to read piece by piece: as asked for, else folders and large files that allow it."""
     if in_memory is not None:
@@ -817,7 +632,7 @@ def read_streamed(
     features: Sequence[str] = (),
     exclude: Sequence[str] = (),
     label: str | None = None,
-    scale: bool = True,
+    scale: bool | None = None,
     asked: Asked | None = None,
     progress: bool = False,
 ) -> StreamedProblem:
@@ -840,12 +655,14 @@ def read_streamed(
                 "the columns are not in the order of their numbers, as --preprocess needs them; "
                 "put them in order, or add --in-memory."
             )
+        if scale is None:
+            scale = wavelengths(blocks.names) is None
         chosen = _choose_rows_of(file, blocks, label, asked)
         rows = RowBlocks(blocks, chosen.fit) if blocks.axis == 0 else blocks
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             chain = _learned(asked.steps, rows)
-            changed = _changed(rows, chain)
+            changed = changed_rows(rows, chain)
             gram = source_gram(changed, scale=scale)
         _require_variation(gram, response)
         y = gram.units.y_mean + gram.response
@@ -873,6 +690,8 @@ def read_streamed(
         sample=sample,
         places=places,
         groups=chosen.groups,
+        grouped_by=asked.groups or "",
+        excluded=chosen.excluded,
         preprocessing=chain,
         shape=(gram.units.n_rows, len(gram.units.x_mean)),
         names=blocks.names,
@@ -893,6 +712,7 @@ class _ChosenRows:
     labels: Labels | None = None
     groups: Labels | None = None
     dropped: int = 0
+    excluded: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -903,9 +723,10 @@ def _choose_rows_of(file: Path, blocks: FileBlocks, label: str | None, asked: As
     named = [find_column(name, blocks.known) for name in asked.columns]
     named += [] if label is None else [find_column(label, blocks.known)]
     table = blocks.table(named, source=str(file))
-    fit, notes = np.ones(len(table), dtype=bool), []
+    fit, notes, excluded = np.ones(len(table), dtype=bool), [], ()
     if asked.exclude_rows is not None:
         fit = ~choose_rows(table, asked.exclude_rows, "--exclude-rows")
+        excluded = _names_of(table, label, ~fit)
         notes.append(f"Left out as asked for: {plural(int((~fit).sum()), 'row')}.")
     wanted = int(fit.sum())
     if asked.drop_missing:
@@ -926,7 +747,13 @@ def _choose_rows_of(file: Path, blocks: FileBlocks, label: str | None, asked: As
         notes.append(note)
     labels = None if label is None else labels_of(table, find_column(label, table.names))
     return _ChosenRows(
-        fit=fit, test=test, labels=labels, groups=groups, dropped=dropped, notes=tuple(notes)
+        fit=fit,
+        test=test,
+        labels=labels,
+        groups=groups,
+        dropped=dropped,
+        excluded=excluded,
+        notes=tuple(notes),
     )
 
 
@@ -937,14 +764,6 @@ def _learned(steps: str, rows: Blocks) -> "Preprocessor | None":
     from plsdof.chemometrics.preprocessing import Preprocessor
 
     return Preprocessor(steps).fit_blocks(rows)
-
-
-def _changed(rows: Blocks, chain: "Preprocessor | None") -> Blocks:
-    if chain is None or not isinstance(rows, RowBlocks):
-        return rows
-    changed = RowBlocks(rows.blocks, rows.keep, chain.transform)
-    changed.y = rows.y
-    return changed
 
 
 def _kept_rows(

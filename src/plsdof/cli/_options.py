@@ -6,21 +6,12 @@ from typing import Annotated
 
 import typer
 
+from plsdof._core.choice import RULES
 from plsdof._core.criteria import CRITERIA, DOF_KINDS
 from plsdof._core.fit import METHODS
+from plsdof.analysis.remarks import usual_scheme
+from plsdof.analysis.request import CHOICES
 from plsdof.inference.intervals import COVARIANCES, INTERVAL_METHODS
-
-CHOICES = (*CRITERIA, "cv", "average")
-RULES = (
-    "patient",
-    "first-minimum",
-    "global-minimum",
-    "minimum",
-    "one-standard-error",
-    "randomization",
-)
-DEFAULT_COMPONENTS = 30
-
 
 def _completing(words: tuple[str, ...]) -> Callable[[str], list[str]]:
     def complete(incomplete: str) -> list[str]:
@@ -93,8 +84,8 @@ Groups = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN",
-        help="Rows with the same value here, such as replicates of a sample, stay together in "
-        "cross-validation (--cv). No predictor.",
+        help="Rows with the same value here, such as replicates of a sample, are left out together. "
+        "Not a predictor.",
         rich_help_panel=_TABLE,
         show_default=False,
     ),
@@ -208,13 +199,24 @@ Criterion = Annotated[
         rich_help_panel=_MODEL,
     ),
 ]
+Choice = Annotated[
+    str | None,
+    typer.Option(
+        "--criterion",
+        metavar="NAME",
+        help=f"How to choose a model: left-out (errors of rows left out), average (of all models), "
+        f"or {', '.join(CRITERIA)}.",
+        autocompletion=_completing(CHOICES),
+        show_default="left-out; gcv for a streamed table without --cv",
+        rich_help_panel=_MODEL,
+    ),
+]
 Rule = Annotated[
     str | None,
     typer.Option(
         metavar="RULE",
-        help="patient, first-minimum or global-minimum of the criterion; minimum, "
-        "one-standard-error or randomization for cv.",
-        show_default="patient; global-minimum for pcr and ridge; minimum for cv",
+        help=f"Of a criterion: {', '.join(RULES)}.",
+        show_default="paper",
         autocompletion=_completing(RULES),
         rich_help_panel=_MODEL,
     ),
@@ -254,6 +256,26 @@ NoScale = Annotated[
         rich_help_panel=_MODEL,
     ),
 ]
+Scale = Annotated[
+    bool | None,
+    typer.Option(
+        "--scale/--no-scale",
+        metavar=" ",  # not <bool>: a flag takes no value
+        help="Scale the predictors to unit variance.",
+        show_default="scaled, unless they are wavelengths",
+        rich_help_panel=_MODEL,
+    ),
+]
+LeftOutText = Annotated[
+    str | None,
+    typer.Option(
+        "--cv",
+        metavar="K|loo",
+        help="Leave rows out in K folds, row i in fold i modulo K; or one by one.",
+        show_default=usual_scheme(),
+        rich_help_panel=_MODEL,
+    ),
+]
 FoldsText = Annotated[
     str | None,
     typer.Option(
@@ -261,15 +283,6 @@ FoldsText = Annotated[
         metavar="K|loo",
         help="Add K-fold cross-validation, row i in fold i modulo K; or leave one out.",
         show_default=False,
-        rich_help_panel=_MODEL,
-    ),
-]
-Repeats = Annotated[
-    int,
-    typer.Option(
-        "--repeats",
-        metavar="N",
-        help="Repeat cross-validation with other random folds.",
         rich_help_panel=_MODEL,
     ),
 ]
@@ -290,7 +303,7 @@ DofKind = Annotated[
         metavar="KIND",
         help=f"Degrees of Freedom in the criterion: {', '.join(DOF_KINDS)}.",
         autocompletion=_completing(DOF_KINDS),
-        show_default="smoothed; exact with --rule first-minimum",
+        show_default="exact",
         rich_help_panel=_MODEL,
     ),
 ]
@@ -416,14 +429,14 @@ Quiet = Annotated[
     typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=_OUTPUT),
 ]
 Intervals = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--intervals",
         metavar="METHOD",
-        help="How predictions of a kept model are covered: normal (noise), conformal "
-        "(studentised leave-one-out residuals) or jackknife+ (fits without each row, the choice "
-        "made again).",
+        help="How predictions of a kept model are covered: left-out (errors of rows left out) or "
+        "normal (noise level).",
         autocompletion=_completing(INTERVAL_METHODS),
+        show_default="left-out",
         rich_help_panel=_MODEL,
     ),
 ]

@@ -13,7 +13,7 @@ from rich.table import Table as RichTable
 from plsdof._core.inputs import Array, as_choice, as_fraction
 from plsdof.chemometrics.merit import FiguresOfMerit, figures_of_merit
 from plsdof.cli import _options as options
-from plsdof.cli._analysis import merit_sentence
+from plsdof.cli._show import merit_sentence
 from plsdof.cli._tables import Reading, listed, located, match_columns, row_labels
 from plsdof.cli._terminal import (
     add_row,
