@@ -242,9 +242,14 @@ class Analysis:
     # ------------
 
     @property
+    def reason(self) -> str:
+        """The choice in words."""
+        return words.reason_in_words(self.model, self.selection)
+
+    @property
     def choice(self) -> str:
         """The choice in words, with what it costs."""
-        return words.choice_in_words(self.model, self.selection)
+        return f"{self.reason} {words.cost_in_words(self.model, self.selection)}"
 
     @property
     def errors(self) -> str:

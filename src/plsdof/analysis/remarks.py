@@ -41,23 +41,26 @@ def significant(value: float | None, digits: int = 4) -> str:
 # ---------
 
 
-def choice_in_words(model: Model, selection: Selection) -> str:
-    """Say which model was chosen, why, and what it costs."""
-    path, index = model.path, model.index
+def reason_in_words(model: Model, selection: Selection) -> str:
+    """Say which model was chosen, and why."""
     if model.is_average:
         return f"{selection.summary[0].upper()}{selection.summary[1:]}"
-    name = criterion_label(selection.criterion)
-    why = rule_in_words(selection.rule, name) + _neighbours(path, selection, index)
+    why = rule_in_words(selection.rule, criterion_label(selection.criterion))
+    return f"{model.label}, {why}{_neighbours(model.path, selection, model.index)}."
+
+
+def cost_in_words(model: Model, selection: Selection) -> str:
+    """Say how many Degrees of Freedom a model uses."""
     if is_empty(model):
         rest = "" if selection.rule == "given" else ": no predictor is worth its cost"
-        return f"{model.label}, {why}. It is the mean of the response{rest}."
-    dof, naive = float(path.dof[index]), float(path.naive_dof[index])
-    cost = f"It uses {dof:.2f} Degrees of Freedom"
-    std_error = float(path.dof_std_error[index])
-    cost += f" (standard error {significant(std_error, 2)})" if std_error > 0 else ""
-    if abs(dof - naive) > 0.01:
-        cost += f", not the {naive:.0f} that counting components gives"
-    return f"{model.label}, {why}. {cost}."
+        return f"It is the mean of the response{rest}."
+    naive = float(model.exact.filter.naive_dof[model.row])
+    text = f"It uses {model.dof:.2f} Degrees of Freedom"
+    std_error = float(model.path.dof_std_error[model.index])
+    text += f" (standard error {significant(std_error, 2)})" if std_error > 0 else ""
+    if abs(model.dof - naive) > 0.01:
+        text += f", not the {naive:.4g} that counting components gives"
+    return f"{text}."
 
 
 def _neighbours(path: Path, selection: Selection, index: int) -> str:

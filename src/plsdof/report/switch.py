@@ -1,13 +1,15 @@
 """Reports of several responses in one file, with a switch."""
 
+import base64
+import hashlib
+import json
 import os
 import re
 from collections.abc import Mapping
+from typing import Any
 
-from plsdof.errors import InvalidInputError
 from plsdof.files.writing import atomic_write
 from plsdof.plotting.style import readable
-from plsdof.report.document import as_embedded_json, plotly_script, script_hash
 
 _TOKEN = "@plotly@"
 _HASH = re.compile(r"'(sha256-[A-Za-z0-9+/=]+)'")
@@ -34,36 +36,36 @@ iframe { flex: 1; width: 100%; border: 0; }
 """
 
 
-def combine_reports(file: str | os.PathLike[str], pages: Mapping[str, str]) -> None:
-    """Write pages made by `write_report`, named by their responses, as one file with a switch.
+def as_embedded_json(content: dict[str, Any]) -> str:
+    r"""Write JSON that no HTML parser takes for the end of its script element.
 
-    What all pages have in common, the library that draws, is in the file once. The page needs no
-    network and runs its own scripts only, as the pages themselves do.
-
-    Parameters
-    ----------
-    file : path
-    pages : mapping from str to str
-        The names on the switch, and the pages.
+    Every ``<`` becomes ``\u003c``, so neither ``</script>`` nor ``<!--`` can appear; characters
+    outside ASCII are escaped as well.
 
     Examples
     --------
-    >>> import pathlib, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder) / "all.html"
-    ...     combine_reports(file, {"fat": "<p>one</p>", "ash": "<p>two</p>"})
-    ...     file.read_text(encoding="utf-8").count("<button")
-    2
+    >>> as_embedded_json({"a": "</script>"})
+    '{"a":"\\u003c/script>"}'
     """
-    if not isinstance(pages, Mapping):
-        raise InvalidInputError(
-            f"pages must be a mapping from names to pages; got {type(pages).__name__}."
-        )
-    if not pages:
-        raise InvalidInputError("there is no page to combine; give at least one.")
+    text = json.dumps(content, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c")
+
+
+def script_hash(script: str) -> str:
+    """Return what a content security policy allows a script by."""
+    digest = hashlib.sha256(script.encode("utf-8")).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+def combine_reports(file: str | os.PathLike[str], pages: Mapping[str, str], shared: str) -> None:
+    """Write pages of several responses, named by them, as one file with a switch.
+
+    What all pages have in common, the library that draws (``shared``), is in the file once. The
+    page needs no network and runs its own scripts only, as the pages themselves do. Printed, each
+    response begins a page.
+    """
     from markupsafe import escape
 
-    shared = plotly_script()
     hashes = [script_hash(_SCRIPT)]
     for page in pages.values():
         # A page inside this one obeys both policies, so this one has to allow its scripts.
