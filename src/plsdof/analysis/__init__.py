@@ -1,4 +1,4 @@
-"""What one fit has to say, for any way of showing it: a `Request`, and the `Analysis` it becomes."""
+"""What one fit has to say, for any way of showing it: a `Request` becomes an `Analysis`."""
 
 import lazy_loader as lazy
 

@@ -457,9 +457,7 @@ def _described(
     test = _tested(data, model)
     frequency = permutation = None
     if request.stability:
-        frequency = selection_frequency(
-            path, request.criterion, dof=request.dof, rule=request.rule
-        )
+        frequency = selection_frequency(path, request.criterion, dof=request.dof, rule=request.rule)
     if request.permutations is not None:
         permutation = permutation_test(path, n_permutations=request.permutations)
     said = [
@@ -694,7 +692,8 @@ def _searched(data: TableProblem, request: Request) -> SearchCost:
     whole = degrees_of_freedom(
         SelectedPLSRegressor(request.select, **options), X, y, n_draws=_SEARCH_DRAWS
     )
-    fit, rows, chain = searching(request.select, **options), X, data.preprocessing
+    fit: Callable[..., Any] = searching(request.select, **options)
+    rows, chain = X, data.preprocessing
     if chain is not None and chain.learns_from_rows:
         fit, rows = preprocessed(chain.steps, fit), np.asarray(data.rows.X, dtype=np.float64)
     folds = data.split(10 if request.cv is None else request.cv, request.seed)

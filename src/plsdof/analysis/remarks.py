@@ -64,7 +64,7 @@ def cost_in_words(model: Model, selection: Selection) -> str:
 
 
 def _neighbours(path: Path, selection: Selection, index: int) -> str:
-    """Return the score of the choice, and those of the models beside it, where a criterion chose."""
+    """Return the score of the choice and of its neighbours, where a criterion chose."""
     if selection.rule == "given" or selection.criterion == LEFT_OUT:
         return ""
     order = path._simplest_first().tolist()
@@ -76,7 +76,7 @@ def _neighbours(path: Path, selection: Selection, index: int) -> str:
 
 
 def errors_in_words(model: Model, average: Model | None) -> str:
-    """Say how well rows left out are predicted, by the chosen model and by the average of models."""
+    """Say how well rows left out are predicted, by the choice and by the average of models."""
     found = f"{significant(model.rmse)} with {model.label}"
     if average is None:
         return f"{found}."
@@ -161,7 +161,7 @@ def path_remarks(path: Path, names: Sequence[str], *, searched: bool) -> list[Re
     constant = np.flatnonzero(~np.isfinite(path.exact.units.x_scale))
     found = []
     if constant.size and not searched:
-        text = constant_columns_text([names[j] for j in constant])
+        text = constant_columns_text([names[int(j)] for j in constant])
         found.append(Remark(kind="constant-columns", text=text))
     if path.message:
         found.append(Remark(kind="path-end", text=path.message))
@@ -197,8 +197,8 @@ def preprocessing_remarks(data: Problem, *, left_out: bool) -> list[Remark]:
     gap = _gap(data.wavelengths) if chain.goes_along_columns else None
     if gap is not None:
         text = (
-            f"There is a gap between {data.names[gap]} and {data.names[gap + 1]}, which derivatives "
-            "and smoothing take for neighbours."
+            f"There is a gap between {data.names[gap]} and {data.names[gap + 1]}, which "
+            "derivatives and smoothing take for neighbours."
         )
         found.append(Remark(kind="gap", text=text))
     return found
@@ -276,10 +276,10 @@ def search_in_words(
 ) -> str:
     """Say what a search of columns found, and what it costs."""
     return (
-        f"Selected by {search}: {label}, {kept} of {plural(total, 'column')}. All numbers but those "
-        "of rows left out and of a test take these columns as given. So do the Degrees of Freedom "
-        f"({fixed:.1f}); with the search they are {whole:.1f} (standard error {error:.1f}, by Monte "
-        "Carlo)."
+        f"Selected by {search}: {label}, {kept} of {plural(total, 'column')}. All numbers but "
+        "those of rows left out and of a test take these columns as given. So do the Degrees of "
+        f"Freedom ({fixed:.1f}); with the search they are {whole:.1f} (standard error {error:.1f}, "
+        "by Monte Carlo)."
     )
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.inputs import Array, as_fraction
+from plsdof._core.inputs import as_fraction
 from plsdof._core.spectrum import Gram
 from plsdof.analysis.data import Numbers, Rows, StreamedProblem, TableProblem, changed_rows
 from plsdof.cli._tables import (
@@ -80,7 +80,7 @@ class Held:
     rows: str | None = None
     fraction: float | None = None
 
-    def checked(self) -> "Held":
+    def __post_init__(self) -> None:
         """Refuse contradictions before a table is read."""
         given = [
             f"--test{suffix}"
@@ -95,7 +95,6 @@ class Held:
             raise InvalidInputError(f"{' and '.join(given)} exclude each other; give one of them.")
         if self.fraction is not None:
             as_fraction(self.fraction, "--test-fraction")
-        return self
 
     def __bool__(self) -> bool:
         return any(one is not None for one in (self.file, self.rows, self.fraction))
@@ -123,7 +122,7 @@ def read_problems(
 
     The columns of the other responses, of ``groups`` and of ``label`` are not predictors.
     """
-    held, reading = (held or Held()).checked(), (reading or Reading()).checked()
+    held, reading = held or Held(), reading or Reading()
     for response in responses:
         require_apart(response, features, {"--groups": groups, "--id": label})
     table = reading.with_response(file, responses, label)
@@ -723,7 +722,8 @@ def _choose_rows_of(file: Path, blocks: FileBlocks, label: str | None, asked: As
     named = [find_column(name, blocks.known) for name in asked.columns]
     named += [] if label is None else [find_column(label, blocks.known)]
     table = blocks.table(named, source=str(file))
-    fit, notes, excluded = np.ones(len(table), dtype=bool), [], ()
+    fit, notes = np.ones(len(table), dtype=bool), []
+    excluded: tuple[str, ...] = ()
     if asked.exclude_rows is not None:
         fit = ~choose_rows(table, asked.exclude_rows, "--exclude-rows")
         excluded = _names_of(table, label, ~fit)

@@ -13,6 +13,7 @@ from plsdof.analysis.remarks import usual_scheme
 from plsdof.analysis.request import CHOICES
 from plsdof.inference.intervals import COVARIANCES, INTERVAL_METHODS
 
+
 def _completing(words: tuple[str, ...]) -> Callable[[str], list[str]]:
     def complete(incomplete: str) -> list[str]:
         return [word for word in words if word.startswith(incomplete)]
@@ -84,8 +85,8 @@ Groups = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN",
-        help="Rows with the same value here, such as replicates of a sample, are left out together. "
-        "Not a predictor.",
+        help="Rows with the same value here, such as replicates of a sample, are left out "
+        "together. Not a predictor.",
         rich_help_panel=_TABLE,
         show_default=False,
     ),

@@ -57,7 +57,7 @@ class Reading:
     response_file: Path | None = None
     response_sheet: str | None = None
 
-    def checked(self) -> "Reading":
+    def __post_init__(self) -> None:
         """Refuse what cannot be meant, before a table is read."""
         if self.header_row is not None:
             as_count(self.header_row, "--header-row", minimum=1)
@@ -67,7 +67,6 @@ class Reading:
                 f"--header-row {self.header_row} is among the {self.skip_rows} lines that "
                 "--skip-rows leaves out; give one of them."
             )
-        return self
 
     def table(self, file: str | Path) -> Table:
         """Read a table, or the tables of a folder."""

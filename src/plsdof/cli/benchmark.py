@@ -98,7 +98,7 @@ def benchmark(
             exclude=exclude or (),
             label=label,
             drop_missing=drop_missing,
-            reading=Reading(sheet=sheet).checked(),
+            reading=Reading(sheet=sheet),
         )
     found = run_benchmark(
         problem.X.to_numpy(),

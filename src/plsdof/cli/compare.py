@@ -85,7 +85,7 @@ def compare(
         na=tuple(na or ()),
         response_file=response_file,
         response_sheet=response_sheet,
-    ).checked()
+    )
     with waiting("Reading the table", quiet=quiet):
         problem = read_problem(
             str(file),

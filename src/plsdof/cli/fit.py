@@ -107,9 +107,8 @@ def fit(
         stability=stability,
         permutations=permutations,
     )
-    outputs = {"--report": report, "--plot": plot, "--model": model, "--out": tables}
-    _check_outputs(file, outputs)
-    held = Held(file=test, rows=test_rows, fraction=test_fraction).checked()
+    _check_outputs(file, {"--report": report, "--plot": plot, "--model": model, "--out": tables})
+    held = Held(file=test, rows=test_rows, fraction=test_fraction)
     reading = Reading(
         sheet=sheet,
         header_row=header_row,
@@ -118,9 +117,13 @@ def fit(
         na=tuple(na or ()),
         response_file=response_file,
         response_sheet=response_sheet,
-    ).checked()
-    columns = {"features": features or (), "exclude": exclude or (), "label": label}
-    rows = {"groups": groups, "exclude_rows": exclude_rows, "drop_missing": drop_missing}
+    )
+    columns: dict[str, Any] = {"features": features or (), "exclude": exclude or (), "label": label}
+    rows: dict[str, Any] = {
+        "groups": groups,
+        "exclude_rows": exclude_rows,
+        "drop_missing": drop_missing,
+    }
     responses = list(dict.fromkeys(response))
     if is_streamed(file, in_memory):
         how = {name: value for name, value in vars(reading).items() if value}
@@ -139,27 +142,29 @@ def fit(
                 str(file), responses, **columns, **rows, reading=reading, held=held
             )
             data = [one.after(preprocess) for one in found]
-    analyses = []
-    for one in data:
-        # A pass over the files has a bar of its own.
-        passes = isinstance(one, StreamedProblem) and one.is_read_again
-        with waiting("Fitting", quiet=quiet or passes):
-            analyses.append(analyse(one, request))
+    # A pass over the files has a bar of its own.
+    passes = any(isinstance(one, StreamedProblem) and one.is_read_again for one in data)
+    with waiting("Fitting", quiet=quiet or passes):
+        analyses = [analyse(one, request) for one in data]
     with waiting("Writing", quiet=quiet):
-        written = [_write(one, plot, model, label, len(data) > 1) for one in analyses]
+        endings = file_endings([one.response for one in data])
+        written = [
+            _write(one, plot, model, label, ending)
+            for one, ending in zip(analyses, endings, strict=True)
+        ]
         everything = _write_together(analyses, report, tables)
     if as_json:
         contents = [
-            to_content(one) | {"written": files}
-            for one, files in zip(analyses, written, strict=True)
+            to_content(made) | {"written": files}
+            for made, files in zip(analyses, written, strict=True)
         ]
         contents[0]["written"] |= everything
         print_json("fit", contents[0] if len(contents) == 1 else {"responses": contents})
     elif not quiet:
         screen = console()
-        for place, one in enumerate(analyses):
+        for place, made in enumerate(analyses):
             screen.print(*(["\n"] if place else []), end="")
-            show_fit(screen, one, verbose=verbose)
+            show_fit(screen, made, verbose=verbose)
             _show_written(written[place])
         _show_written(everything)
 
@@ -235,11 +240,10 @@ def _show_written(written: dict[str, str]) -> None:
 
 
 def _write(
-    analysis: Analysis, plot: Path | None, model: Path | None, label: str | None, several: bool
+    analysis: Analysis, plot: Path | None, model: Path | None, label: str | None, ending: str
 ) -> dict[str, str]:
     """Write the files that each response has of its own; return what was written where."""
     written = {}
-    ending = file_ending(analysis.data.response) if several else ""
     if plot is not None:
         _write_plot(analysis, named := _named(plot, ending))
         written["plot"] = str(named)
@@ -254,15 +258,21 @@ def _named(file: Path, ending: str) -> Path:
     return file.with_name(f"{file.stem}-{ending}{file.suffix}") if ending else file
 
 
-def file_ending(response: str) -> str:
-    """Return what tells files of several responses apart.
+def file_endings(responses: Sequence[str]) -> list[str]:
+    """Return what tells files of several responses apart; nothing for one.
 
     Examples
     --------
-    >>> file_ending("fat (%)")
-    'fat'
+    >>> file_endings(["fat (%)", "ash", "fat / %"]), file_endings(["fat"])
+    (['fat', 'ash', 'fat-3'], [''])
     """
-    return re.sub(r"[^\w.]+", "-", response).strip("-.")[:60] or "response"
+    if len(responses) == 1:
+        return [""]
+    found: list[str] = []
+    for number, name in enumerate(responses, start=1):
+        plain = re.sub(r"[^\w.]+", "-", name).strip("-.")[:60] or "response"
+        found.append(f"{plain}-{number}" if plain in found else plain)
+    return found
 
 
 def _write_together(

@@ -327,7 +327,7 @@ def predict(
             skip_rows=skip_rows,
             transpose=transpose,
             na=tuple(na or ()),
-        ).checked()
+        )
         rows = reading.table(file)
     with waiting("Predicting", quiet=quiet):
         predicted = predict_table(

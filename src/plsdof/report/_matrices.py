@@ -84,7 +84,7 @@ def spectra(view: View) -> dict[str, Any] | None:
     if chain is not None or searched:
         raw = np.asarray(analysis.drawn.rows.X, dtype=np.float64)
         tables.append(("raw", raw, view.axis))
-    tables.append(("preprocessed" if tables else "raw", view.X, view.axis))
+    tables.append(("preprocessed" if tables else "raw", view.rows, view.axis))
     drawn = [(kind, X, axis) for kind, X, axis in tables if is_curve(axis)]
     if not drawn:
         return None
@@ -171,7 +171,7 @@ def components(view: View) -> dict[str, Any] | None:
 def _standardized(view: View, path: PLSPath) -> Array:
     """Return the rows in the units of the fit."""
     units = path.exact.units
-    return np.asarray((view.X - units.x_mean) / row_units(units.x_scale))
+    return np.asarray((view.rows - units.x_mean) / row_units(units.x_scale))
 
 
 def _groups(view: View) -> npt.NDArray[Any]:

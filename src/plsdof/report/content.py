@@ -73,7 +73,7 @@ class View:
         return self.analysis.drawn.rows.y
 
     @cached_property
-    def X(self) -> Array:
+    def rows(self) -> Array:
         """These rows, as the model sees them."""
         return self.analysis.drawn.X
 
@@ -96,7 +96,7 @@ class View:
     def shown(self) -> range:
         """Places of the models on the slider: all, or as many as fit, around the chosen one."""
         total = len(self.analysis.order) + self.is_average
-        (n, p), r = self.X.shape, max(1.0, self.analysis.path.exact.spectrum.rank)
+        (n, p), r = self.rows.shape, max(1.0, self.analysis.path.exact.spectrum.rank)
         # Diagnostics of the rows; intervals of the coefficients; draws for their band.
         work = 6 * n * r**2 + 2 * p * r**2 + _FEW_DRAWS * p * r
         most = min(total, MOST_MODELS, max(_FEWEST_MODELS, int(_MOST_WORK / work)))
@@ -117,7 +117,7 @@ class View:
     @cached_property
     def axis(self) -> FeatureAxis:
         """Names and positions of the predictors."""
-        return feature_axis(self.analysis.data.names, self.X.shape[1])
+        return feature_axis(self.analysis.data.names, self.rows.shape[1])
 
     @cached_property
     def shown_features(self) -> npt.NDArray[np.intp]:
@@ -130,8 +130,8 @@ class View:
     def effect_scale(self) -> Array:
         """What coefficients are multiplied by in the picture: 1 for spectra, else deviations."""
         if self.axis.is_numeric:
-            return np.ones(self.X.shape[1])
-        return np.asarray(self.X.std(axis=0, ddof=1))
+            return np.ones(self.rows.shape[1])
+        return np.asarray(self.rows.std(axis=0, ddof=1))
 
     @cached_property
     def pls(self) -> PLSPath | None:
@@ -154,9 +154,7 @@ class View:
         return np.union1d(unusual, evenly_spaced(total, MOST_ROWS - len(unusual)))
 
 
-def report_content(
-    analysis: Analysis, each: Callable[[range], Any] = iter
-) -> dict[str, Any]:
+def report_content(analysis: Analysis, each: Callable[[range], Any] = iter) -> dict[str, Any]:
     """Return the data of a report; all numbers are rounded as they are shown.
 
     ``each`` goes through the models of the slider, and may show how far it is.
@@ -171,7 +169,7 @@ def report_content(
         "method": analysis.path.recipe.method.label,
         "parameter_name": analysis.path.parameter_name,
         "n": rounded_one(analysis.path.exact.spectrum.n),
-        "p": view.X.shape[1],
+        "p": view.rows.shape[1],
         "level": rounded_one(100 * view.level),
         "choice": analysis.reason,
         "error_words": analysis.errors,
@@ -272,7 +270,9 @@ def _all_models(view: View) -> dict[str, Any]:
         "explained": 100 * (1 - path.rss / total),
         "sigma": analysis.sigmas,
         "x_explained": _x_explained(view),
-        "score": analysis.selection.scores if view.analysis.selection.criterion != LEFT_OUT else missing,
+        "score": analysis.selection.scores
+        if view.analysis.selection.criterion != LEFT_OUT
+        else missing,
         "rmsecv": analysis.rmsecv,
         "rmsecv_std_error": analysis.rmsecv_std_error,
     }
@@ -406,7 +406,7 @@ def _strongest(
     view: View, model: Model, inference: CoefficientInference | None
 ) -> list[dict[str, Any]]:
     coef = model.coef
-    size = coef * view.X.std(axis=0) if inference is None else inference.statistic
+    size = coef * view.rows.std(axis=0) if inference is None else inference.statistic
     first = np.argsort(-np.abs(size), kind="stable")[:_MOST_STRONGEST]
     found = []
     for j in first[coef[first] != 0]:
@@ -437,7 +437,7 @@ class RowNumbers:
 def row_numbers(view: View, place: int) -> RowNumbers:
     """Return what is known of all rows in one model."""
     model, streamed = view.models[place], view.analysis.drawn.places is not None
-    fitted = model.intercept + view.X @ model.coef if streamed else model.fitted
+    fitted = model.intercept + view.rows @ model.coef if streamed else model.fitted
     values = {"fitted": fitted, "residual": view.y - fitted}
     table = _outliers(view, place)
     if table is None:
@@ -467,7 +467,7 @@ def _outliers(view: View, place: int) -> OutlierTable | None:
     if analysis.drawn.places is None:
         return outliers(model, level=view.level, limit="cross-validated")
     # A sample is judged as rows that are not part of the fit: next to all rows it is small.
-    return outliers(model, view.X, view.y, level=view.level)
+    return outliers(model, view.rows, view.y, level=view.level)
 
 
 def _leverage(view: View, model: Model) -> Diagnostic:
@@ -475,7 +475,7 @@ def _leverage(view: View, model: Model) -> Diagnostic:
         values = model.leverage()
     else:
         exact = model.exact
-        reach = exact.standardized_times(view.X, exact.standardized_coef_factor(model.row))
+        reach = exact.standardized_times(view.rows, exact.standardized_coef_factor(model.row))
         values = 1.0 / exact.spectrum.n + squared_rows(reach)
     limit = Limit(
         value=_LEVERAGE_FACTOR * float(values.mean()), method=f"{_LEVERAGE_FACTOR:g} x the average"
@@ -514,7 +514,9 @@ def _row_details(view: View, place: int) -> dict[str, Any]:
         },
         "flagged": int(np.count_nonzero(numbers.flags)),
         "suspects": _suspects(view, numbers),
-        "notes": [f"{KINDS[kind]}: {one.message}" for kind, one in numbers.found.items() if one.message],
+        "notes": [
+            f"{KINDS[kind]}: {one.message}" for kind, one in numbers.found.items() if one.message
+        ],
     }
 
 
@@ -600,7 +602,7 @@ def _merits(view: View, place: int, tested: Array | None) -> list[dict[str, Any]
     if place == view.chosen:
         found = analysis.merit
     else:
-        fitted = model.intercept + view.X @ model.coef
+        fitted = model.intercept + view.rows @ model.coef
         found = {"calibration": figures_of_merit(view.y, fitted)}
         left_out = _left_out(view, place)
         if left_out is not None:

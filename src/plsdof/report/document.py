@@ -71,7 +71,7 @@ def write_report(
     check_writable(file)
     plotly = plotly_script()
     several = list(analysis) if isinstance(analysis, list | tuple) else [analysis]
-    own = {"response": response, "labels": labels, "groups": groups, "level": level}
+    own: dict[str, Any] = {"response": response, "labels": labels, "groups": groups, "level": level}
     pages = {}
     for one in several:
         found = one if isinstance(one, Analysis) else analysis_of(one, **own)
