@@ -15,14 +15,24 @@ _TOKEN = "@plotly@"
 _HASH = re.compile(r"'(sha256-[A-Za-z0-9+/=]+)'")
 _SCRIPT = """
 const pages = JSON.parse(document.getElementById("pages").textContent);
-const frame = document.getElementById("report");
+const frames = Array.from(document.querySelectorAll("iframe"));
 const buttons = Array.from(document.querySelectorAll("nav button"));
+function load(i) {
+  if (!frames[i].srcdoc) frames[i].srcdoc = pages.pages[i].split(pages.token).join(pages.shared);
+}
 function show(i) {
+  load(i);
   buttons.forEach((one, j) => one.setAttribute("aria-pressed", String(i === j)));
-  frame.title = buttons[i].textContent;
-  frame.srcdoc = pages.pages[i].split(pages.token).join(pages.shared);
+  frames.forEach((one, j) => one.classList.toggle("shown", i === j));
 }
 buttons.forEach((one, i) => one.addEventListener("click", () => show(i)));
+// The others follow one after the other, so that all of them can be printed.
+const next = (i) => i + 1 < frames.length && load(i + 1);
+frames.forEach((one, i) => one.addEventListener("load", () => next(i)));
+const whole = (one) => one.contentDocument.documentElement.scrollHeight + "px";
+const stretch = (height) => frames.forEach((one) => (one.style.height = height(one)));
+window.addEventListener("beforeprint", () => stretch(whole));
+window.addEventListener("afterprint", () => stretch(() => ""));
 show(0);
 """
 _STYLES = """
@@ -33,6 +43,13 @@ nav { display: flex; flex-wrap: wrap; gap: .5rem; padding: .5rem 1rem; }
 button { font: inherit; padding: .4rem .9rem; max-width: 100%; overflow-wrap: anywhere; }
 button[aria-pressed="true"] { font-weight: bold; outline: 2px solid; }
 iframe { flex: 1; width: 100%; border: 0; }
+iframe:not(.shown) { position: absolute; visibility: hidden; }
+@media print {
+  html, body { height: auto; display: block; }
+  nav { display: none; }
+  iframe, iframe:not(.shown) { display: block; position: static; visibility: visible; }
+  iframe { break-after: page; }
+}
 """
 
 
@@ -78,6 +95,7 @@ def combine_reports(file: str | os.PathLike[str], pages: Mapping[str, str], shar
     buttons = "".join(
         f'<button type="button">{escape(readable(name, 60))}</button>' for name in pages
     )
+    frames = "\n".join(f'<iframe title="{escape(readable(name, 60))}"></iframe>' for name in pages)
     allowed = " ".join(f"'{one}'" for one in hashes)
     text = (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -87,7 +105,7 @@ def combine_reports(file: str | os.PathLike[str], pages: Mapping[str, str], shar
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n<title>Models of several responses'
         f'</title>\n<link rel="icon" href="data:,">\n<style>{_STYLES}</style>\n</head>\n<body>\n'
-        f'<nav aria-label="Responses">{buttons}</nav>\n<iframe id="report"></iframe>\n'
+        f'<nav aria-label="Responses">{buttons}</nav>\n{frames}\n'
         f'<script type="application/json" id="pages">{as_embedded_json(content)}</script>\n'
         f"<script>{_SCRIPT}</script>\n</body>\n</html>\n"
     )
