@@ -39,7 +39,6 @@ from plsdof.large.blocks import Blocks
 from plsdof.large.cross_validation import cross_validate_from
 from plsdof.large.rows import at_rows
 from plsdof.selection.cross_validation import CrossValidation, cross_validate
-from plsdof.selection.stability import SelectionFrequency, selection_frequency
 
 Data = TableProblem | StreamedProblem
 
@@ -119,8 +118,6 @@ class Analysis:
         How far rows are from the model; None for methods without scores.
     test : TestSet or None
     search : SearchCost or None
-    frequency : SelectionFrequency or None
-        How often each model is chosen on simulated responses.
     permutation : PermutationTest or None
     remarks : tuple of Remark
         What is worth knowing, of the data first.
@@ -148,7 +145,6 @@ class Analysis:
     unusual: OutlierTable | None
     test: TestSet | None
     search: SearchCost | None
-    frequency: SelectionFrequency | None
     permutation: PermutationTest | None
     remarks: tuple[Remark, ...]
     created: str
@@ -198,9 +194,19 @@ class Analysis:
         return _padded(spread / twice, len(self.path))
 
     @property
+    def noise_kind(self) -> str:
+        """How the noise level is estimated: by rows left out, if there are any."""
+        return noise_kind(self.left_out)
+
+    @property
+    def noise_std(self) -> float:
+        """Noise standard deviation of the chosen model."""
+        return float(np.sqrt(self.model.noise_variance(self.noise_kind)))
+
+    @property
     def sigmas(self) -> Array:
-        """Noise standard deviations of every model, as that of the chosen one is estimated."""
-        if self.left_out is None or self.path._given is None:
+        """Noise standard deviations of every model. Shape (K,)."""
+        if self.left_out is None:
             return np.sqrt(self.path.noise_variance("jacobian"))
         return _padded(np.sqrt(self.left_out.noise_variance), len(self.path))
 
@@ -259,8 +265,9 @@ class Analysis:
     @property
     def noise(self) -> str:
         """The noise level in words."""
-        level = self.request.level
-        return words.noise_in_words(self.model, self.sigma_limits, level, self.r_squared)
+        level, limits = self.request.level, self.sigma_limits
+        apart = self.left_out is not None
+        return words.noise_in_words(self.noise_std, limits, level, self.r_squared, apart=apart)
 
     @cached_property
     def recipe(self) -> dict[str, str]:
@@ -285,6 +292,11 @@ class Analysis:
     def remark(self, kind: str) -> Remark | None:
         """Return the remark of a kind, None if there is none."""
         return next((one for one in self.remarks if one.kind == kind), None)
+
+
+def noise_kind(left: LeftOut | None) -> str:
+    """Return how the noise level is estimated: by rows left out, if there are any."""
+    return "jacobian" if left is None else LEFT_OUT
 
 
 def _padded(values: Array, size: int) -> Array:
@@ -452,12 +464,10 @@ def _described(
     average = None
     if left is not None:
         average = model if model.is_average else path._average_left_out(left, "squared")
-    inference, reason = _inference(data, request, model)
+    inference, reason = _inference(data, request, model, left)
     wanted = reason is None or reason.kind == "no-intervals"
     test = _tested(data, model)
-    frequency = permutation = None
-    if request.stability:
-        frequency = selection_frequency(path, request.criterion, dof=request.dof, rule=request.rule)
+    permutation = None
     if request.permutations is not None:
         permutation = permutation_test(path, n_permutations=request.permutations)
     said = [
@@ -483,7 +493,6 @@ def _described(
         unusual=_unusual(data, model, request) if wanted else None,
         test=test,
         search=search,
-        frequency=frequency,
         permutation=permutation,
         remarks=tuple(dict.fromkeys(said)),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -594,7 +603,7 @@ def _as_left_out(
 
 
 def _inference(
-    data: Data, request: Request, model: Model
+    data: Data, request: Request, model: Model, left: LeftOut | None
 ) -> tuple[CoefficientInference | None, Remark | None]:
     """Return intervals of the coefficients, or why there are none."""
     if isinstance(data, StreamedProblem):
@@ -606,7 +615,9 @@ def _inference(
     if not wanted:
         return None, words.too_long_for_intervals()
     try:
-        found = coefficient_inference(model, level=request.level, covariance=request.covariance)
+        found = coefficient_inference(
+            model, level=request.level, covariance=request.covariance, noise=noise_kind(left)
+        )
     except NotAvailableError:
         return None, words.no_intervals(model.dof, float(model.path.exact.spectrum.n))
     return found, None

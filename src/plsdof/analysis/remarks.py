@@ -87,20 +87,20 @@ def errors_in_words(model: Model, average: Model | None) -> str:
     return f"{found}; {significant(average.rmse)} with the {average.label}."
 
 
-def noise_in_words(model: Model, limits: Array | None, level: float, r_squared: float) -> str:
+def noise_in_words(
+    sigma: float, limits: Array | None, level: float, r_squared: float, *, apart: bool
+) -> str:
     """Say how large the noise is, and how well the model fits.
 
-    ``limits`` are the estimate from the residuals of the fit, and the ends of its interval.
+    ``limits`` are the estimate from the residuals of the fit, and the ends of its interval; sigma
+    is another estimate, of rows left out, if they are ``apart``.
     """
-    usual = model.noise_std
-    text = f"sigma = {significant(usual)}"
-    if model.path._given is not None:
-        text += " by rows left out"
+    text = f"sigma = {significant(sigma)}" + " by rows left out" * apart
     if limits is not None:
         middle, low, high = limits
         interval = f"{100 * level:g}% interval {significant(low)} to {significant(high)}"
-        apart = "" if model.path._given is None else f"{significant(middle)} by residuals, "
-        text += f" ({apart}{interval})"
+        first = f"{significant(middle)} by residuals, " if apart else ""
+        text += f" ({first}{interval})"
     return f"{text}; the model explains {100 * r_squared:.1f}% of the variance."
 
 

@@ -52,8 +52,6 @@ class Request:
     std_errors : bool or None
         Of coefficients, an interval of the noise level, and unusual rows; None means unless the
         table is large.
-    stability : bool
-        Make the choice again on simulated responses.
     permutations : int or None
         Number of permuted responses to compare with.
 
@@ -78,7 +76,6 @@ class Request:
     preprocess: str = "none"
     select: str | None = None
     std_errors: bool | None = None
-    stability: bool = False
     permutations: int | None = None
 
     def __post_init__(self) -> None:
@@ -120,11 +117,6 @@ class Request:
                 raise InvalidInputError(
                     f"{name} belongs to a criterion, such as 'bic'; name one with it."
                 )
-        if self.stability and (self.components is not None or self.criterion == AVERAGE):
-            raise InvalidInputError(
-                "stability makes a choice again on simulated responses; leave out components and "
-                "the criterion 'average'."
-            )
 
     def _check_search(self) -> None:
         if self.select is None:
@@ -138,7 +130,6 @@ class Request:
         for name, is_given in {
             "the criterion 'average'": self.criterion == AVERAGE,
             f"the method {self.method!r}": self.method != "pls",
-            "stability": self.stability,
             "permutations": self.permutations is not None,
         }.items():
             if is_given:

@@ -172,9 +172,6 @@ def to_content(analysis: Analysis) -> dict[str, Any]:
             "words": analysis.errors,
         },
         "search": _search(analysis),
-        "stability": None
-        if analysis.frequency is None
-        else {"counts": analysis.frequency.counts, "words": analysis.frequency.message},
         "permutations": _permutations(analysis),
         "assumptions": None if analysis.inference is None else analysis.inference.assumptions,
         "r_squared": analysis.r_squared,
@@ -184,7 +181,8 @@ def to_content(analysis: Analysis) -> dict[str, Any]:
         if analysis.test is None
         else {"source": analysis.test.source, "rows": records(test_columns(analysis.test))},
         "sigma": {
-            "value": model.noise_std,
+            "value": analysis.noise_std,
+            "kind": analysis.noise_kind,
             "by_residuals": None if limits is None else limits[0],
             "lower": None if limits is None else limits[1],
             "upper": None if limits is None else limits[2],

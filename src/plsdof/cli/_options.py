@@ -461,14 +461,6 @@ Permutations = Annotated[
         rich_help_panel=_MODEL,
     ),
 ]
-Stability = Annotated[
-    bool,
-    typer.Option(
-        "--stability",
-        help="Count how often the criterion makes the same choice on simulated responses.",
-        rich_help_panel=_MODEL,
-    ),
-]
 Verbose = Annotated[
     bool,
     typer.Option(

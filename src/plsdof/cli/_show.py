@@ -64,11 +64,10 @@ def show_fit(screen: Console, analysis: Analysis, *, verbose: bool) -> None:
 
 
 def _sentences(analysis: Analysis) -> dict[str, str]:
-    frequency, permutation = analysis.frequency, analysis.permutation
+    permutation = analysis.permutation
     return {
         "Choice": analysis.choice,
         "Rows left out": analysis.errors,
-        "Stability": "" if frequency is None else f"{frequency.message}.",
         "Permutations": "" if permutation is None else permutation.message,
         "Noise": analysis.noise,
         "Look at": unusual_in_words(analysis),

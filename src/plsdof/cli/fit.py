@@ -78,7 +78,6 @@ def fit(
     permutations: options.Permutations = None,
     std_errors: options.StdErrors = None,
     select: options.Select = None,
-    stability: options.Stability = False,
     as_json: options.AsJson = False,
     report: options.Report = None,
     plot: options.Plot = None,
@@ -88,7 +87,7 @@ def fit(
     verbose: options.Verbose = False,
 ) -> None:
     """Fit a table, choose the number of components, and print the model with intervals."""
-    request = Request(
+    request = as_request(
         method=method,
         criterion=criterion,
         rule=rule,
@@ -104,7 +103,6 @@ def fit(
         preprocess=preprocess,
         select=select,
         std_errors=std_errors,
-        stability=stability,
         permutations=permutations,
     )
     _check_outputs(file, {"--report": report, "--plot": plot, "--model": model, "--out": tables})
@@ -169,6 +167,14 @@ def fit(
         _show_written(everything)
 
 
+def as_request(**asked: Any) -> Request:
+    """Make a request; what is refused is called by its option."""
+    try:
+        return Request(**asked)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"--{error}") from error
+
+
 def as_folds(text: str | None) -> Folds | None:
     """Return what --cv asks for."""
     if text is None or text == "loo":
@@ -192,7 +198,6 @@ def _streamed(
         file,
         {
             "--cv loo": request.cv == "loo",
-            "--stability": request.stability,
             "--permutations": request.permutations is not None,
             "--intervals": request.intervals not in (None, "normal"),
             "--covariance": request.covariance != "homoscedastic",

@@ -188,7 +188,6 @@ def report_content(analysis: Analysis, each: Callable[[range], Any] = iter) -> d
         "spectra": spectra(view),
         "components": components(view),
         "permutation": None if analysis.permutation is None else _permuted(analysis.permutation),
-        "stability": "" if analysis.frequency is None else analysis.frequency.message,
         "search": "" if analysis.search is None else readable(analysis.search.words, 900),
         "notes": _notes(view),
         "recipe": [[name, readable(text, 400)] for name, text in analysis.recipe.items()],
@@ -288,7 +287,7 @@ def _all_models(view: View) -> dict[str, Any]:
             "naive_dof": float(mean.exact.filter.naive_dof[0]),
             "rss": mean.rss,
             "explained": 100 * analysis.r_squared,
-            "sigma": mean.noise_std,
+            "sigma": analysis.noise_std,
             "rmsecv": mean.rmse,
         }
         numbers = {n: np.append(values, own.get(n, np.nan)) for n, values in numbers.items()}
@@ -355,11 +354,11 @@ def _inference(view: View, place: int) -> tuple[CoefficientInference | None, str
 
 
 def _covariance(view: View, place: int) -> dict[str, Any]:
-    """Return which standard errors a model has: fits without rows are made for the chosen one."""
+    """Return how standard errors of a model are made: by fits without rows for the chosen one."""
     wanted = view.analysis.request.covariance
     if wanted == "jackknife" and place != view.chosen:
         wanted = "homoscedastic"
-    return {"covariance": wanted}
+    return {"covariance": wanted, "noise": view.analysis.noise_kind}
 
 
 def _noise_limits(view: View, place: int) -> dict[str, Any]:
