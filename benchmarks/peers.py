@@ -16,6 +16,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import findings
 from contestants import BY_KEY, CONTESTANTS, FLOOR, OURS, SVD
@@ -51,12 +52,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "calls": {one.key: one.call for one in contestants},
         "checks": [asdict(one) for one in checks],
         "records": records,
-        "rows": [asdict(row) for row in rows],
     }
-    (options.out / "peers.json").write_text(json.dumps(content, indent=1) + "\n")
+    (options.out / "peers.json").write_text(_one_line_each(content))
     plot(records, regimes, options.out / "peers.png")
     print(*checks, sep="\n")
     print(f"{time.monotonic() - started:.0f} s; written to {options.out}")
+
+
+def _one_line_each(content: dict[str, Any]) -> str:
+    """Return JSON with a line for every entry of a list."""
+    parts = []
+    for name, value in content.items():
+        text = json.dumps(value)
+        if isinstance(value, list):
+            text = "[\n  " + ",\n  ".join(map(json.dumps, value)) + "\n ]"
+        parts.append(f" {json.dumps(name)}: {text}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -321,7 +321,7 @@ def test_a_task_that_fails_is_reported(tmp_path):
 
 def covered(what):
     """Return the shares of one quantity in all designs, in per cent."""
-    measured = json.loads((DOCS / "measured" / "coverage.json").read_text())["designs"]
+    measured = json.loads((BENCHMARKS / "results" / "coverage.json").read_text())["designs"]
     other = ("heteroscedastic", "t3", "Friedman", "quadratic")
     shares = []
     for name, design in measured.items():

@@ -309,6 +309,18 @@ def finished(
     return path
 
 
+def counted(kind: type[PathType], recipe: Recipe, exact: Exact, strict: bool) -> PathType:
+    """Return a path of what is known in closed form only: its rows are not kept."""
+    require_flag(strict, "strict")
+    asked = recipe.options.get("max_components")
+    report_end(exact.filter.message, len(exact.dof) - 1, asked, strict)
+    return kind(recipe=recipe, _make=partial(_itself, exact))
+
+
+def _itself(exact: Exact) -> Exact:
+    return exact
+
+
 def report_end(message: str, size: int, asked: int | None, strict: bool) -> None:
     """Warn, or raise if ``strict``, where a path is shorter than asked for."""
     if (text := end_in_words(message, size, asked)) is not None:

@@ -83,7 +83,7 @@ class LeftOut:
     groups: int | None = None
     error: Array
 
-    @property
+    @cached_property
     def n(self) -> float:
         """Number of rows, or the sum of their weights."""
         return float(self._weights.sum())
@@ -91,7 +91,9 @@ class LeftOut:
     @cached_property
     def press(self) -> Array:
         """(Weighted) sums of squared residuals. Shape (K,)."""
-        return read_only(np.square(self.residuals) @ self._weights)
+        if self.sample_weight is None:
+            return read_only(np.vecdot(self.residuals, self.residuals))
+        return read_only(np.square(self.residuals) @ self.sample_weight)
 
     @property
     def rmse(self) -> Array:
@@ -105,7 +107,7 @@ class LeftOut:
         total = float(w @ (self.y - w @ self.y / w.sum()) ** 2)
         return np.asarray(1.0 - self.press / (total if total > 0 else np.nan))
 
-    @property
+    @cached_property
     def dof(self) -> Array:
         """Left-out Degrees of Freedom, n (1 - sqrt(RSS / PRESS)), in [0, n]. Shape (K,).
 
@@ -307,7 +309,7 @@ def _moments(X: Array, y: Array, weights: Array | None, scale: bool, split: Spli
     tests = [_as_slice(test) for test in split.tests]
     tested = [of(rows) for rows in tests]
     times = np.bincount(split.rows, minlength=n)
-    if split.trains is None and np.all(times == 1):
+    if len(tests) and _all_others(split) and np.all(times == 1):
         left, whole = tested, _added(tested)
     else:
         whole = of(slice(None))
@@ -327,6 +329,10 @@ def _moments(X: Array, y: Array, weights: Array | None, scale: bool, split: Spli
         train=train,
         tested=None if left is tested else tested,
     )
+
+
+def _all_others(split: Split) -> bool:
+    return split.trains is None or all(train is None for train in split.trains)
 
 
 def _as_slice(rows: Integers) -> Any:

@@ -288,28 +288,28 @@ class Path:
     def _folds(self, cv: Any, groups: Any) -> tuple[Integers, int | None]:
         """Return the fold of every row, and the number of groups if there are any."""
         given = self._require_rows()
-        n = len(given.y)
-        codes = None
-        if groups is not None:
-            codes = group_codes(groups, given.n_given)
-            codes = np.unique(
-                codes if given.kept is None else codes[given.kept], return_inverse=True
-            )[1]
-        count = None if codes is None else int(codes.max()) + 1
-        if count == 1:
-            raise InvalidInputError("groups has one group only; rows left out need at least two.")
+        n, kept = given.n_given, slice(None) if given.kept is None else given.kept
+        codes = None if groups is None else group_codes(groups, n)
         if cv is None:
-            return usual_folds(n, codes), count
-        folds = make_folds(given.X, given.y, cv, codes)
-        fold, times = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.intp)
-        for number, one in enumerate(folds):
-            fold[one.test], times[one.test] = number, times[one.test] + 1
-        if len(folds) < 2 or np.any(times != 1):
-            raise InvalidInputError(
-                "Folds must leave every row out exactly once, in at least 2 folds; got "
-                f"{len(folds)} fold(s) for {n} rows."
-            )
-        return fold, count
+            codes = None if codes is None else np.unique(codes[kept], return_inverse=True)[1]
+            fold = usual_folds(len(given.y), codes)
+        else:
+            y = np.zeros(n)
+            y[kept] = given.y
+            folds = make_folds(np.zeros((n, 1)), y, cv, codes)
+            fold, times = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.intp)
+            for number, one in enumerate(folds):
+                fold[one.test], times[one.test] = number, times[one.test] + 1
+            if len(folds) < 2 or np.any(times != 1):
+                raise InvalidInputError(
+                    "Folds must leave every row out exactly once, in at least 2 folds; got "
+                    f"{len(folds)} fold(s) for {n} rows."
+                )
+            # Rows without weight leave nothing out.
+            fold = np.unique(fold[kept], return_inverse=True)[1]
+        if fold.max() == 0:
+            raise InvalidInputError("Rows left out need at least two folds, or groups; got one.")
+        return fold, None if groups is None else len(np.unique(np.asarray(groups)[kept]))
 
     def _leave_out(
         self, fold: Integers, count: int | None, *, through: int | None, patience: int | None = None
@@ -506,27 +506,20 @@ class Path:
         return self._select_left_out(left, loss)
 
     def _select_left_out(self, left: LeftOut, loss: str) -> Selection:
-        index = choice.objective(left, loss).best_vertex()
-        longer = self.parameter_name == "n_components" and self._could_be_longer(len(left.rss))
-        remarks = choice.left_out_remarks(
-            left,
-            index,
-            label=self._label,
-            longer=longer,
-            average=choice.average_weights(left, loss),
-        )
+        found = choice.objective(left, loss)
+        index = found.best_vertex()
         return Selection(
             index=index,
             parameter=float(left.parameters[index]),
             parameter_name=self.parameter_name,
-            scores=read_only(choice.scores_of(left, loss)),
+            scores=read_only(choice.scores_of(found, left.n)),
             criterion=LEFT_OUT,
             rule="best-model",
             summary=f"{self._label(index)} (error of rows left out {left.rmse[index]:.4g}): "
             f"{choice.rule_in_words('best-model', '')}.",
-            remarks=remarks,
             left_out=left,
             loss=loss,
+            _remarks=partial(_remarks_of, self, left, index, loss),
         )
 
     def _select_by(
@@ -559,7 +552,7 @@ class Path:
             summary=choice.choice_in_words(
                 self._label(index), float(self.dof[index]), rule, criterion
             ),
-            remarks=remarks,
+            _remarks=remarks,
         )
 
     def average(self, *, groups: Any = None, cv: Any = None, loss: str = "squared") -> Model:
@@ -587,7 +580,8 @@ class Path:
         return self._average_left_out(left, loss)
 
     def _average_left_out(self, left: LeftOut, loss: str) -> Model:
-        weights = read_only(choice.average_weights(left, loss))
+        found = choice.objective(left, loss)
+        weights = read_only(found.best_point())
         heaviest = int(np.argmax(weights))
         mixed = np.sqrt(float((weights @ left.residuals) ** 2 @ left._weights) / left.n)
         labels = [self._label(i) for i in range(len(weights))]
@@ -598,13 +592,13 @@ class Path:
             index=heaviest,
             parameter=float(left.parameters[heaviest]),
             parameter_name=self.parameter_name,
-            scores=read_only(choice.scores_of(left, loss)),
+            scores=read_only(choice.scores_of(found, left.n)),
             criterion=LEFT_OUT,
             rule="average",
             summary=choice.average_in_words(weights, labels, float(mixed)),
-            remarks=remarks,
             left_out=left,
             loss=loss,
+            _remarks=remarks,
         )
         return Model(path=self, index=heaviest, weights=weights, selection=selection)
 
@@ -874,6 +868,11 @@ def end_in_words(message: str, size: int, asked: int | None) -> str | None:
     if not message or asked is None:
         return None
     return f"{asked} components asked for, {size} supported: {message}"
+
+
+def _remarks_of(path: Path, left: LeftOut, index: int, loss: str) -> tuple[Remark, ...]:
+    longer = path.parameter_name == "n_components" and path._could_be_longer(len(left.rss))
+    return choice.left_out_remarks(left, index, label=path._label, longer=longer, loss=loss)
 
 
 def _refitted(path: Path, y: Array) -> Exact:

@@ -529,9 +529,8 @@ class Moments:
             self._inverse = _inverse(squares, _look_closer(squares, size, train), nf)
         self._size = np.vecdot(size, self._inverse)
         out = left if tested is None else tested
-        self._out = [
-            np.array([getattr(one, name) for one in out]) for name in ("first", "response")
-        ]
+        self._first = np.array([one.first for one in out]).reshape(-1, 2, p)
+        self._response = np.array([one.response for one in out]).reshape(-1, 3)
         self._squares = None if tested is None else [one.squares for one in tested]
         self._b, self._v = np.zeros((F1 - 1, p)), np.zeros((F1 - 1, p))
 
@@ -561,13 +560,14 @@ class Moments:
         if self._squares is None:
             added = a[:-1] @ self._S[-1] - self._raw[:-1] / length[:-1, None]
         else:
-            added = np.array([S @ one for S, one in zip(self._squares, a, strict=False)])
+            pairs = zip(self._squares, a, strict=False)
+            added = np.array([S @ one for S, one in pairs]).reshape(self._v.shape)
         self._v += q[:-1, None] * added
         return self._error()
 
     def _error(self) -> float:
         """Return |y - c - X b|^2 of the rows left out, from their moments."""
-        first, (count, ysum, ysquares) = self._out[0], self._out[1].T
+        first, (count, ysum, ysquares) = self._first, self._response.T
         c = self._ybar[:-1] - np.vecdot(self._b, self.mean[:-1])
         along = np.vecdot(self._b, self._v) - 2.0 * np.vecdot(self._b, first[:, 1])
         level = count * c**2 - 2.0 * c * (ysum - np.vecdot(self._b, first[:, 0]))

@@ -348,9 +348,9 @@ def analyse(data: Data, request: Request | None = None) -> Analysis:
         if request.select is not None and isinstance(data, TableProblem):
             search = _searched(data, request)
             data = data.only(search.found.support)
-        path = _fitted(data, request)
-        left = _left_out(data, request, path)
-        selection, model = _chosen(path, left, request)
+        path = fitted(data, request)
+        left = left_out(data, request, path)
+        selection, model = chosen(path, left, request)
         return _described(data, request, model, selection, left, search)
 
 
@@ -409,7 +409,8 @@ def scales(request: Request, data: Problem) -> bool:
     return data.wavelengths is None if request.scale is None else request.scale
 
 
-def _fitted(data: Data, request: Request) -> Path:
+def fitted(data: Data, request: Request) -> Path:
+    """Fit all models, however the table is read."""
     scale, sizes = scales(request, data), request.sizes(*data.shape)
     if isinstance(data, TableProblem):
         path = METHODS[request.method].recipe(scale=scale, **sizes).fit(data.X, data.y)
@@ -424,7 +425,8 @@ def _fitted(data: Data, request: Request) -> Path:
     return path
 
 
-def _chosen(path: Path, left: LeftOut | None, request: Request) -> tuple[Selection, Model]:
+def chosen(path: Path, left: LeftOut | None, request: Request) -> tuple[Selection, Model]:
+    """Choose a model as asked for."""
     if request.components is not None:
         selection = _given(path, request.components, left)
         return selection, asked_for(path, request.components, left)
@@ -503,7 +505,7 @@ def _described(
 # -------------
 
 
-def _left_out(data: Data, request: Request, path: Path) -> LeftOut | None:
+def left_out(data: Data, request: Request, path: Path) -> LeftOut | None:
     """Leave rows out as asked for, with all that was learned from rows learned anew."""
     chain, asked = data.preprocessing, request.cv is not None or data.groups is not None
     if isinstance(data, StreamedProblem):

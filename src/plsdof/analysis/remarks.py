@@ -220,10 +220,10 @@ def _gap(wavelengths: Array | None) -> int | None:
     return widest if steps[widest] > _GAP * beside.max() else None
 
 
-def group_remarks(data: Problem, selection: Selection) -> list[Remark]:
+def group_remarks(data: Problem, selection: Selection | None = None) -> list[Remark]:
     """Say how to keep rows together that may be replicates, and who does not know of groups."""
     if data.groups is not None:
-        if selection.criterion == LEFT_OUT:
+        if selection is None or selection.criterion == LEFT_OUT:
             return []
         text = (
             f"{criterion_label(selection.criterion)} takes all rows as independent, which those of "

@@ -190,16 +190,6 @@ InMemory = Annotated[
         rich_help_panel=_TABLE,
     ),
 ]
-Criterion = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        help=f"How to choose a model: {', '.join(CRITERIA)}; cv (cross-validation, the default "
-        "with --groups); or average (all models, weighted).",
-        autocompletion=_completing(CHOICES),
-        rich_help_panel=_MODEL,
-    ),
-]
 Choice = Annotated[
     str | None,
     typer.Option(
@@ -249,7 +239,7 @@ MaxComponents = Annotated[
         rich_help_panel=_MODEL,
     ),
 ]
-NoScale = Annotated[
+Scale = Annotated[
     bool,
     typer.Option(
         "--no-scale",
@@ -274,16 +264,6 @@ LeftOutText = Annotated[
         metavar="K|loo",
         help="Leave rows out in K folds, row i in fold i modulo K; or one by one.",
         show_default=usual_scheme(),
-        rich_help_panel=_MODEL,
-    ),
-]
-FoldsText = Annotated[
-    str | None,
-    typer.Option(
-        "--cv",
-        metavar="K|loo",
-        help="Add K-fold cross-validation, row i in fold i modulo K; or leave one out.",
-        show_default=False,
         rich_help_panel=_MODEL,
     ),
 ]

@@ -47,7 +47,7 @@ from plsdof._core.inputs import (
 from plsdof._core.left_out import Problem, hold_out
 from plsdof._core.recipe import Recipe
 from plsdof._core.recursion import Split
-from plsdof._core.work import run_each, threads_for
+from plsdof._core.work import as_jobs, run_each, threads_for
 from plsdof.errors import InvalidInputError, NotAvailableError
 
 if TYPE_CHECKING:
@@ -412,7 +412,7 @@ class CrossValidation:
         return data_frame({self.parameter_name: parameters, **measures})
 
     def _repr_html_(self) -> str:
-        """Return the errors of all models as a table and a curve, the smallest one marked."""
+        """Return the errors of all models as a table, the smallest one in bold."""
         order, name = self.simplest_first, self.parameter_name
         parameters, error = parameter_column(self.parameters, name)[order], self.mean_error[order]
         best = int(np.argmin(np.where(np.isnan(error), np.inf, error)))
@@ -846,6 +846,7 @@ def cross_validate(
     weights = as_weights(sample_weight, len(X))
     require_flag(scale)
     as_choice(order, "order", ("variance", "correlation"))
+    as_jobs(n_jobs)
     recipe = _as_recipe(path, X, y, weights, max_components, alphas, order, scale)
     folds = make_folds(X, y, cv, groups, repeats=repeats, rng=rng)
     fits = None
