@@ -165,7 +165,7 @@ def test_the_ellipse_is_where_t2_of_two_components_has_its_limit(spectra):
     display = ScoresDisplay.from_path(path, level=0.9)
     legend = [one.get_text() for one in display.ax_.get_legend().get_texts()]
     assert legend == ["T² of these two, 90%"]
-    t2 = hotelling_t2(path, 2, level=0.9)
+    t2 = hotelling_t2(path[2], level=0.9)
     np.testing.assert_array_equal(display.outside, t2.flags)
     x, y = drawn(display.ellipse_)
     spread = path.x_scores.std(axis=0, ddof=1)
@@ -200,7 +200,7 @@ def test_named_predictors_stand_beside_their_names(ozone):
     np.testing.assert_array_equal(drawn(display.lines_[0])[0], path.x_loadings[:, 0])
     assert [t.get_text() for t in display.ax_.get_yticklabels()] == list(ozone[0].columns)
     importance = ImportanceDisplay.from_path(path, 2)
-    np.testing.assert_array_equal(drawn(importance.line_)[0], vip(path, 2))
+    np.testing.assert_array_equal(drawn(importance.line_)[0], vip(path[2]))
     assert set(importance.limit_line_.get_xdata()) == {1.0}
 
 
@@ -208,9 +208,9 @@ def test_importance_is_vip_or_selectivity_ratio_with_its_limit(spectra):
     X, y = spectra
     model = PLSRegressor(3).fit(X, y)
     display = ImportanceDisplay.from_estimator(model)
-    np.testing.assert_array_equal(drawn(display.line_)[1], vip(model.path_, 3))
+    np.testing.assert_array_equal(drawn(display.line_)[1], vip(model.path_[3]))
     display = ImportanceDisplay.from_estimator(model, kind="selectivity-ratio", level=0.9)
-    expected = selectivity_ratio_test(model.path_, 3, 0.9)
+    expected = selectivity_ratio_test(model.path_[3], 0.9)
     np.testing.assert_array_equal(drawn(display.line_)[1], expected.values)
     assert set(display.limit_line_.get_ydata()) == {expected.limit}
 
@@ -219,7 +219,7 @@ def test_distances_and_their_flags_are_those_of_the_library(spectra):
     X, y = spectra
     model = PLSRegressor(3).fit(X, y)
     display = DistanceDisplay.from_estimator(model, names=[f"s{i}" for i in range(40)])
-    t2, q = hotelling_t2(model.path_, 3), q_residuals(model.path_, 3, limit="cross-validated")
+    t2, q = hotelling_t2(model.path_[3]), q_residuals(model.path_[3], limit="cross-validated")
     beyond = t2.flags | q.flags
     np.testing.assert_array_equal(drawn(display.beyond_), [t2.values[beyond], q.values[beyond]])
     np.testing.assert_array_equal(drawn(display.points_), [t2.values[~beyond], q.values[~beyond]])
@@ -240,7 +240,7 @@ def test_new_rows_pass_the_steps_of_a_pipeline(spectra):
 
 def test_contributions_of_a_row_are_those_of_the_library(spectra):
     path = pls_path(*spectra, 4)
-    found = contributions(path, 3)
+    found = contributions(path[3])
     for kind in ("q", "t2"):
         display = ContributionDisplay.from_path(path, 3, row=6, kind=kind, name="sample <7>")
         np.testing.assert_array_equal(drawn(display.line_)[1], getattr(found, kind)[6])

@@ -133,7 +133,7 @@ def figures_of_merit(observed: Any, predicted: Any) -> FiguresOfMerit:
     )
 
 
-def figures_of_fit(model: Any, y: Any) -> FiguresOfMerit:
+def figures_of_fit(model: Any, y: Any = None) -> FiguresOfMerit:
     """Return the figures of merit of the rows of a fit without their fitted values.
 
     With filter factors f and the response z in the coordinates of the spectrum, the sum of
@@ -143,10 +143,10 @@ def figures_of_fit(model: Any, y: Any) -> FiguresOfMerit:
 
     Parameters
     ----------
-    model : Model
-        Without weights of rows.
-    y : (n,) array
-        The response.
+    model : Model, or a fitted estimator
+        Without weights.
+    y : (n,) array, optional
+        The response; a path of rows in memory knows it.
 
     Examples
     --------
@@ -154,16 +154,16 @@ def figures_of_fit(model: Any, y: Any) -> FiguresOfMerit:
     >>> from plsdof.datasets import load_ozone
     >>> X, y = load_ozone(return_X_y=True)
     >>> model = pls_path(X, y, 3)[2]
-    >>> found, known = figures_of_fit(model, y), figures_of_merit(y, model.fitted)
+    >>> found, known = figures_of_fit(model), figures_of_merit(y, model.fitted)
     >>> bool(np.isclose(found.sep, known.sep)), bool(np.isclose(found.slope, known.slope))
     (True, True)
     """
-    y, model = as_response(y, np.size(y)), as_model(model)
-    exact = model.exact
+    model = as_model(model)
+    exact, y = model.exact, model.path._response() if y is None else as_response(y, np.size(y))
     n, total, rss = len(y), exact.spectrum.total, max(model.rss, 0.0)
     sep = np.sqrt(rss / (n - 1))
     quartiles = np.quantile(y, [0.25, 0.75])
-    slope = float(np.sum(exact.filter.factors[model.row] * exact.spectrum.z**2)) / total
+    slope = float(exact.filter.factors[model.row] @ exact.spectrum.z**2) / total
     return FiguresOfMerit(
         n=n,
         rmse=float(np.sqrt(rss / n)),
