@@ -27,6 +27,7 @@ try:
 except ImportError as error:
     raise MissingExtraError("typer", "cli", "The command line") from error
 
+from plsdof.cli._options import StrictCommand
 from plsdof.cli._terminal import complain, tolerate_any_character
 from plsdof.cli.benchmark import benchmark
 from plsdof.cli.compare import compare
@@ -95,7 +96,7 @@ def _add(command: Callable[..., None]) -> None:
             typer.echo(f"\nInterrupted.{' ' if hint else ''}{hint}", err=True)
             raise typer.Exit(INTERRUPTED) from interrupt
 
-    app.command()(run)
+    app.command(cls=StrictCommand)(run)
 
 
 for _command in (fit, predict, compare, benchmark, reproduce, demo, datasets):

@@ -17,14 +17,12 @@ import numpy.typing as npt
 from plsdof._core.inputs import Array, as_fraction
 from plsdof._core.spectrum import FORMED, Gram
 from plsdof.cli._tables import (
-    Labels,
     Mask,
     Reading,
     choose_rows,
     find_response,
     first_alike,
     in_file,
-    labels_of,
     listed,
     located,
     match_columns,
@@ -45,6 +43,7 @@ from plsdof.files.columns import (
     suggestion,
     wavelengths,
 )
+from plsdof.files.joining import Labels, labels_of
 from plsdof.files.tables import Table, files_in, shortened_path
 from plsdof.files.text import require_pandas
 from plsdof.large.blocks import Blocks
@@ -221,14 +220,14 @@ class Held:
     ----------
     file : Path or None
         A table of its own.
-    rows : str or None
-        Numbers and ranges such as 1,5,41:60, or COLUMN=VALUE.
+    rows : sequence of str or None
+        Numbers and ranges such as 1,5,41:60, or COLUMN=VALUE; see `choose_rows`.
     fraction : float or None
         A share of the rows, drawn at random (by scikit-learn, with ``random_state=0``).
     """
 
     file: Path | None = None
-    rows: str | None = None
+    rows: Sequence[str] | None = None
     fraction: float | None = None
 
     def checked(self) -> "Held":
@@ -266,7 +265,7 @@ def read_problems(
     groups: str | None = None,
     label: str | None = None,
     drop_missing: bool = False,
-    exclude_rows: str | None = None,
+    exclude_rows: Sequence[str] | None = None,
     reading: Reading | None = None,
     held: Held | None = None,
 ) -> list[TableProblem]:
@@ -307,7 +306,7 @@ def _problem(
     groups: str | None,
     label: str | None,
     drop_missing: bool,
-    exclude_rows: str | None,
+    exclude_rows: Sequence[str] | None,
     reading: Reading,
     held: Held,
 ) -> TableProblem:
@@ -319,7 +318,7 @@ def _problem(
     if len(table) < 2:
         raise InvalidInputError(in_file(table, "there is only 1 row; a fit needs more."))
     wanted = np.ones(len(table), dtype=bool)
-    if exclude_rows is not None:
+    if exclude_rows:
         wanted = ~choose_rows(table, exclude_rows, "--exclude-rows")
         notes = (*notes, f"Left out as asked for: {plural(int((~wanted).sum()), 'row')}.")
     rows, kept = _complete_rows(table, target, names, label, wanted, drop_missing=drop_missing)
@@ -774,7 +773,9 @@ class Asked:
         Preprocessing.
     held : Held
         Rows to test on.
-    groups, exclude_rows : str or None
+    groups : str or None
+    exclude_rows : sequence of str or None
+        As for `choose_rows`.
     drop_missing : bool
         Leave out rows with missing values.
     folds : bool
@@ -786,7 +787,7 @@ class Asked:
     steps: str = "none"
     held: Held = Held()
     groups: str | None = None
-    exclude_rows: str | None = None
+    exclude_rows: Sequence[str] | None = None
     drop_missing: bool = False
     folds: bool = False
     sample: bool = False
@@ -794,8 +795,8 @@ class Asked:
     @property
     def columns(self) -> list[str]:
         """Columns that say something about rows."""
-        texts = [text for text in (self.held.rows, self.exclude_rows) if text and "=" in text]
-        named = [text.partition("=")[0] for text in texts]
+        texts = [*(self.held.rows or ()), *(self.exclude_rows or ())]
+        named = [text.partition("=")[0] for text in texts if "=" in text]
         return named if self.groups is None else [*named, self.groups]
 
     @property
@@ -806,7 +807,7 @@ class Asked:
     @property
     def before(self) -> bool:
         """Whether something about all rows has to be known before they are fitted."""
-        chosen = self.exclude_rows is not None or self.drop_missing
+        chosen = bool(self.exclude_rows) or self.drop_missing
         return bool(self.columns) or bool(self.held) or chosen
 
 
@@ -904,7 +905,7 @@ def _choose_rows_of(file: Path, blocks: FileBlocks, label: str | None, asked: As
     named += [] if label is None else [find_column(label, blocks.known)]
     table = blocks.table(named, source=str(file))
     fit, notes = np.ones(len(table), dtype=bool), []
-    if asked.exclude_rows is not None:
+    if asked.exclude_rows:
         fit = ~choose_rows(table, asked.exclude_rows, "--exclude-rows")
         notes.append(f"Left out as asked for: {plural(int((~fit).sum()), 'row')}.")
     wanted = int(fit.sum())

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from plsdof._core.criteria import CRITERIA, DOF_KINDS
 from plsdof._core.fit import METHODS
@@ -27,6 +28,20 @@ def _completing(words: tuple[str, ...]) -> Callable[[str], list[str]]:
         return [word for word in words if word.startswith(incomplete)]
 
     return complete
+
+
+class StrictCommand(TyperCommand):
+    """A command that refuses options which are given twice, unless they add up."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse twice: first to see what was given, how often; then as ever."""
+        *_, given = self.make_parser(ctx).parse_args(args=list(args))
+        for option in self.get_params(ctx):
+            is_single = option.param_type_name == "option" and not option.multiple
+            if is_single and not option.is_eager and given.count(option) > 1:
+                names = " or ".join([*option.opts, *option.secondary_opts])
+                ctx.fail(f"{names} is given {given.count(option)} times; give it once.")
+        return super().parse_args(ctx, args)
 
 
 _TABLE = "Columns of the table"
@@ -165,7 +180,8 @@ ResponseFile = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Table with the response, joined by the column that names the rows (--id).",
+        help="Table with the response, joined by the values of a column that names the rows "
+        "(--id), whatever it is called there.",
         show_default=False,
         rich_help_panel=_TABLE,
     ),
@@ -179,11 +195,20 @@ ResponseSheet = Annotated[
         rich_help_panel=_TABLE,
     ),
 ]
+ByRowOrder = Annotated[
+    bool,
+    typer.Option(
+        "--by-row-order",
+        help="Join the response row by row: the first with the first, and so on.",
+        rich_help_panel=_TABLE,
+    ),
+]
 ExcludeRows = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         metavar="ROWS",
-        help="Rows to leave out: 1,5,41:60 (1 is the first row below the header), or COLUMN=VALUE.",
+        help="Rows to leave out: 1,5,41:60 (1 is the first row below the header), or "
+        "COLUMN=VALUE,VALUE. May be repeated.",
         show_default=False,
         rich_help_panel=_TABLE,
     ),
@@ -335,11 +360,11 @@ Test = Annotated[
     ),
 ]
 TestRows = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         metavar="ROWS",
         help="Keep rows apart for the test: 1,5,41:60 (1 is the first row below the header), or "
-        "COLUMN=VALUE.",
+        "COLUMN=VALUE,VALUE. May be repeated.",
         show_default=False,
         rich_help_panel=_TEST,
     ),

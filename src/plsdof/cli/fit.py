@@ -65,6 +65,7 @@ def fit(
     na: options.Na = None,
     response_file: options.ResponseFile = None,
     response_sheet: options.ResponseSheet = None,
+    by_row_order: options.ByRowOrder = False,
     in_memory: options.InMemory = None,
     method: options.Method = "pls",
     criterion: options.Criterion = "gcv",
@@ -129,6 +130,7 @@ def fit(
         na=tuple(na or ()),
         response_file=response_file,
         response_sheet=response_sheet,
+        by_row_order=by_row_order,
     ).checked()
     rows: dict[str, Any] = {
         "drop_missing": drop_missing,

@@ -4,6 +4,7 @@ import csv
 import io
 import math
 import os
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -53,9 +54,11 @@ def atomic_write(file: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _replacing(target: Path) -> Iterator[BinaryIO]:
-    part = target.with_name(f".{target.name[:100]}.{os.getpid()}{UNFINISHED}")
+    # A name of its own for every writer, as of mkstemp; but the file gets the rights of a new one.
+    part = target.with_name(f".{target.name[:50]}.{secrets.token_hex(8)}{UNFINISHED}")
+    opened = part.open("xb")  # from here on it is ours, and so may be removed
     try:
-        with part.open("xb") as stream:
+        with opened as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
