@@ -27,11 +27,15 @@ def test_threads_that_write_the_same_file_do_not_disturb_each_other(tmp_path, na
 
 def test_a_failed_write_leaves_the_parts_of_others_alone(tmp_path, monkeypatch):
     file = tmp_path / "model.json"
-    with atomic_write(file) as ours:
-        ours.write(b"ours")
-        with pytest.raises(RuntimeError), atomic_write(file) as theirs:
+
+    def fail():
+        with atomic_write(file) as theirs:
             theirs.write(b"theirs")
             raise RuntimeError
+
+    with atomic_write(file) as ours:
+        ours.write(b"ours")
+        pytest.raises(RuntimeError, fail)
         parts = [one.name for one in tmp_path.iterdir()]
         assert len(parts) == 1
         assert parts[0].endswith(UNFINISHED)

@@ -3,7 +3,6 @@
 import os
 import re
 import shlex
-import stat
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -44,7 +43,7 @@ from plsdof.files.columns import (
     wavelengths,
 )
 from plsdof.files.joining import Labels, labels_of
-from plsdof.files.tables import Table, files_in, shortened_path
+from plsdof.files.tables import PARQUET, ZIP, Table, files_in, shortened_path
 from plsdof.files.text import require_pandas
 from plsdof.large.blocks import Blocks
 from plsdof.large.rows import RowBlocks, take_rows
@@ -679,8 +678,9 @@ def _missing_values(missing: Any, names: tuple[str, ...]) -> str:
 # Tables that are read piece by piece: folders, and files too large for memory
 # ----------------------------------------------------------------------------
 
-# Files above these sizes, in bytes, are read piece by piece unless told otherwise.
-LARGE_TEXT, LARGE_PARQUET = 1_000_000_000, 500_000_000
+# Files above these sizes, in bytes, are read piece by piece unless told otherwise; and folders,
+# which in memory are held twice, above a smaller one.
+LARGE_TEXT, LARGE_PARQUET, LARGE_FOLDER = 1_000_000_000, 500_000_000, 100_000_000
 
 
 # Rows that a report draws, and numbers of rows of a test that are held in memory: 1 GB.
@@ -736,21 +736,20 @@ class StreamedProblem(Problem):
 
 
 def is_streamed(file: Path, in_memory: bool | None) -> bool:
-    """Whether to read piece by piece: as asked for, else folders and large files that allow it."""
+    """Whether to read piece by piece: as asked for, else what is large and allows it."""
     if in_memory is not None:
         return not in_memory
     try:
+        if file.is_dir():
+            return sum(one.stat().st_size for one in files_in(file)) > LARGE_FOLDER
         found = file.stat()
-        if stat.S_ISDIR(found.st_mode):
-            return True
         if found.st_size <= min(LARGE_TEXT, LARGE_PARQUET):  # a pipe, too, has no size
             return False
         with file.open("rb") as stream:
             start = stream.read(4)
     except (OSError, ValueError):  # reading it will say what is wrong
         return False
-    is_excel = start == b"PK\x03\x04"
-    return not is_excel and found.st_size > (LARGE_PARQUET if start == b"PAR1" else LARGE_TEXT)
+    return start != ZIP and found.st_size > (LARGE_PARQUET if start == PARQUET else LARGE_TEXT)
 
 
 def refuse_streamed(file: Path, wanted: Mapping[str, bool]) -> None:
@@ -1003,17 +1002,12 @@ def _opened(
     axis: int | None,
 ) -> tuple[FileBlocks, tuple[str, ...]]:
     """Open the chosen columns, and name those left out because they are not wavelengths."""
-    blocks = file_blocks(file, response, columns=features or None, axis=axis)
-    exclude = [choice for choice in exclude if choice != response]
-    excluded = set(file_blocks(file, response, columns=exclude).names) if exclude else set()
-    names = tuple(name for name in blocks.names if name not in excluded)
-    names, notes = (names, ()) if features else only_wavelengths(names)
-    if not names:
-        raise InvalidInputError("no predictor is left; choose others with --features.")
-    left_out = tuple(name for name in blocks.left_out if name not in excluded)
+    blocks = file_blocks(file, response, columns=features or None, exclude=exclude, axis=axis)
+    names, notes = (blocks.names, ()) if features else only_wavelengths(blocks.names)
     if names != blocks.names:
+        left_out = blocks.left_out
         blocks = file_blocks(file, response, columns=names, axis=axis)
-    blocks.left_out = left_out
+        blocks.left_out = left_out
     return blocks, notes
 
 

@@ -219,7 +219,7 @@ InMemory = Annotated[
         "--in-memory/--streamed",
         metavar=" ",  # not <bool>: a flag takes no value
         help="Read the table as a whole, or piece by piece in bounded memory.",
-        show_default="streamed for folders, and files above 1 GB (Parquet: 500 MB)",
+        show_default="streamed above 1 GB (Parquet: 500 MB, folders: 100 MB)",
         rich_help_panel=_TABLE,
     ),
 ]

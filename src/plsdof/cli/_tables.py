@@ -192,7 +192,7 @@ def choose_rows(table: Table, texts: Sequence[str], option: str) -> Mask:
             (_with_values if "=" in text else _numbered)(table, text, f"{option} {text[:40]}")
             for text in texts
         ]
-    return np.any(chosen, axis=0)
+    return np.asarray(np.any(chosen, axis=0))
 
 
 def _with_values(table: Table, text: str, option: str) -> Mask:

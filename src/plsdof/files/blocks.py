@@ -146,11 +146,15 @@ class Text:
             empty = next(frames).isna().all()
         return tuple(name for name in self._first.left_out if empty[name])
 
+    @cached_property
+    def text(self) -> set[str]:
+        """Columns with text in the first rows and no number."""
+        return {name for name in self._first.names if self._first.is_text(name)}
+
     @property
     def unfit(self) -> set[str]:
-        """Columns with text in the first rows and no number, and what `without_unnamed` drops."""
-        text = {name for name in self._first.names if self._first.is_text(name)}
-        return text.union(self._first.left_out)
+        """Columns of text, and what `without_unnamed` drops."""
+        return self.text.union(self._first.left_out)
 
     @property
     def likely_rows(self) -> int:
@@ -270,9 +274,14 @@ class Parquet:
         return tuple(self.fields)
 
     @property
-    def unfit(self) -> set[str]:
+    def text(self) -> set[str]:
         """Columns that do not hold numbers."""
         return {name for name, field in self.fields.items() if not _is_numeric(field.type)}
+
+    @property
+    def unfit(self) -> set[str]:
+        """The same: all columns have names."""
+        return self.text
 
     @property
     def n_rows(self) -> int:
@@ -400,6 +409,7 @@ def file_blocks(
     target: str,
     *,
     columns: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
     weights: str | None = None,
     axis: int | None = None,
     memory: int = MEMORY,
@@ -417,7 +427,10 @@ def file_blocks(
         Column of the response.
     columns : sequence of str, optional
         Predictors: names, ranges or patterns as for `files.columns.choose_columns`. By default
-        all numeric columns but ``target`` and ``weights``; see ``left_out`` of the result.
+        all numeric columns but ``target`` and ``weights``; see ``left_out`` of the result. Columns
+        with numbers in some files and text in others are refused.
+    exclude : sequence of str
+        Columns that are not predictors, chosen in the same way.
     weights : str, optional
         Column of sample weights.
     axis : {0, 1}, optional
@@ -454,17 +467,32 @@ def file_blocks(
     target = find_column(target, known)
     weights = None if weights is None else find_column(weights, known)
     columns = (columns,) if isinstance(columns, str) else columns
-    unfit = set().union(*(source.unfit for source in sources)) if columns is None else set()
-    wanted = [
-        name for name in choose_columns(known, columns or ()) if name not in (target, weights)
-    ]
+    chosen = choose_columns(known, columns or (), exclude)
+    wanted = [name for name in chosen if name not in (target, weights)]
+    unfit: set[str] = set()
+    if columns is None:
+        _require_one_kind(sources, wanted)
+        unfit = unfit.union(*(source.unfit for source in sources))
     names = tuple(name for name in wanted if name not in unfit)
     if not names:
-        raise InvalidInputError(f"{short(sources[0].path)}: there is no column of predictors.")
+        why = "there is no column of predictors" if wanted else "no predictor is left"
+        raise InvalidInputError(f"{short(sources[0].path)}: {why}.")
     left_out = tuple(name for name in wanted if name in unfit)
     return FileBlocks(
         sources, names, target, weights, left_out, axis=axis, memory=memory, progress=progress
     )
+
+
+def _require_one_kind(sources: Sequence[Text | Parquet], names: Sequence[str]) -> None:
+    """Refuse a column with text in some files and numbers in others, which is a mistake."""
+    for name in names:
+        text = [source for source in sources if name in source.text]
+        numbers = [source for source in sources if name not in source.unfit]
+        if text and numbers:
+            raise InvalidInputError(
+                f"{short(text[0].path)}: column {shortened(name)} holds text, but numbers in "
+                f"{numbers[0].path.name}; correct the file, or leave the column out (--exclude)."
+            )
 
 
 class FileBlocks:

@@ -863,4 +863,15 @@ def stacked(tables: Sequence[Table], source: str) -> Table:
     texts = tuple(one for table in tables for one in table.row_names)
     # Rows are counted through all of them, as they are when they are read piece by piece.
     notes = tuple(one for one in first.notes if one not in _blank_notes(first.blank))
-    return replace(first, source=source, frame=frame, row_names=texts, blank=(), notes=notes)
+    # A decimal comma in one of them is one in all.
+    marks = {table.decimal for table in tables}
+    decimal = "," if "," in marks else "."
+    return replace(
+        first,
+        source=source,
+        frame=frame,
+        row_names=texts,
+        blank=(),
+        notes=notes,
+        decimal=decimal,
+    )
