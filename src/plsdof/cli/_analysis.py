@@ -129,6 +129,9 @@ class Plan:
             as_count(self.permutations, "--permutations", minimum=19)
         check_steps(self.preprocess)
         self._check_search()
+        random_folds = self.repeats != 1 or self.seed is not None
+        if random_folds and not isinstance(self.folds, int):
+            raise InvalidInputError("--repeats and --seed are about the folds of --cv K; add it.")
         for name, minimum in (("components", 0), ("max_components", 1)):
             value = getattr(self, name)
             if value is not None:
