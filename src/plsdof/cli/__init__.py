@@ -91,6 +91,12 @@ def _add(command: Callable[..., None]) -> None:
         except (OSError, RuntimeError) as error:
             complain(_file_trouble(error))
             raise typer.Exit(BAD_INPUT) from error
+        except MemoryError as error:
+            complain(
+                "there is not enough memory for this table. Leave out columns or rows, or, with "
+                "plsdof fit, read it piece by piece (--streamed)."
+            )
+            raise typer.Exit(BAD_INPUT) from error
         except KeyboardInterrupt as interrupt:
             hint = str(interrupt)  # a command may say how to go on
             typer.echo(f"\nInterrupted.{' ' if hint else ''}{hint}", err=True)

@@ -60,6 +60,8 @@ Numbers = npt.NDArray[np.intp]
 Folds = int | Literal["loo"]
 
 LEAVE_ONE_OUT: Final = "loo"
+# A school's grades, or a panel's scores from 1 to 9: more values are as good as measured.
+_MOST_GRADES = 10
 # So many columns named by numbers make a spectrum, if others are fewer.
 _SPECTRUM = 10
 
@@ -324,6 +326,7 @@ def _problem(
     dropped = int(wanted.sum() - kept.sum())
     if dropped:
         notes = (*notes, _dropped(dropped, int(wanted.sum())))
+    notes += _few_values(rows.y, target)
     notes += suspects(table, rows.X.to_numpy(), rows.y, names, target, kept)
     known = None if groups is None else _groups(table, groups, kept)
     if known is None:
@@ -355,6 +358,20 @@ def _problem(
         described=table.described,
         dropped=dropped,
         notes=notes,
+    )
+
+
+def _few_values(y: Array, response: str) -> tuple[str, ...]:
+    """Say that a response is a class or a grade: two values, or few whole numbers, each often."""
+    values = np.unique(y)
+    is_whole = len(values) <= _MOST_GRADES and bool(np.all(values % 1 == 0))
+    if not (1 < len(values) <= (_MOST_GRADES if is_whole else 2) and len(y) >= 4 * len(values)):
+        return ()
+    shown = ", ".join(f"{one:g}" for one in values)
+    return (
+        f"{shortened(response)} has only {len(values)} values ({shown}): if they are classes or "
+        "grades, predictions are scores between them, and noise level and intervals, which are "
+        "for measured responses, do not hold.",
     )
 
 
@@ -858,7 +875,7 @@ def read_streamed(
     unit = "column" if blocks.axis else "row"
     left_out = [shortened(name) for name in blocks.left_out]
     notes = [f"Left out, not numeric or without a name: {listed(left_out)}."] if left_out else []
-    notes += [*others, *chosen.notes]
+    notes += [*blocks.notes, *others, *chosen.notes, *_few_values(y, response)]
     notes += same_sample(y, response) if asked.groups is None else ()
     if asked.held.file is not None:
         test = _test_table(

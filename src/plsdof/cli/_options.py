@@ -436,6 +436,15 @@ TablesOut = Annotated[
         rich_help_panel=_OUTPUT,
     ),
 ]
+PlainCsv = Annotated[
+    bool,
+    typer.Option(
+        "--plain-csv",
+        help="Write texts to CSV as they are, also those that a spreadsheet takes for formulas. "
+        "Otherwise they get an apostrophe in front.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
 Quiet = Annotated[
     bool,
     typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=_OUTPUT),

@@ -93,6 +93,7 @@ def fit(
     plot: options.Plot = None,
     model: options.ModelOut = None,
     tables: options.TablesOut = None,
+    plain_csv: options.PlainCsv = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
 ) -> None:
@@ -205,7 +206,8 @@ def fit(
             _show_written(written)
     everything: dict[str, str] = {}
     if tables is not None:
-        write_tables(sheets if tables.suffix.lower() == ".xlsx" else _stacked(sheets), tables)
+        written_tables = sheets if tables.suffix.lower() == ".xlsx" else _stacked(sheets)
+        write_tables(written_tables, tables, escape=not plain_csv)
         everything["tables"] = str(tables)
     if pages and report is not None:
         from plsdof.report import combine_reports
