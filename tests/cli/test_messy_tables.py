@@ -810,3 +810,27 @@ def test_ranges_are_given_one_at_a_time(tmp_path):
     file = write(tmp_path, text(rows()))
     line = refused("fit", file, "-r", "fat", "-f", "1100:1106,1110:1120")
     assert "Give one range at a time." in line
+
+
+@pytest.mark.parametrize(
+    ("values", "is_said"),
+    [
+        ([0, 1], True),
+        ([-1, 1], True),
+        ([0.2, 0.8], True),
+        ([1, 2, 3], True),
+        ([1.5, 2.5, 3.5], False),
+        (range(24), False),
+    ],
+)
+@pytest.mark.parametrize("read", ["--in-memory", "--streamed"])
+def test_classes_and_grades_as_a_response_are_said(tmp_path, values, is_said, read):
+    y = np.resize(list(values), N)
+    np.random.default_rng(0).shuffle(y)
+    cells = [
+        rows()[0],
+        *[[row[0], str(one), *row[2:]] for row, one in zip(rows()[1:], y, strict=True)],
+    ]
+    (tmp_path / "t.csv").write_text(text(cells))
+    notes = run_json("fit", tmp_path / "t.csv", "-r", "fat", read)["notes"]
+    assert any("classes or grades" in note for note in notes) is is_said

@@ -793,20 +793,19 @@ def _turned(rows: list[Row]) -> list[Row]:
 def _require_workbook(content: bytes) -> None:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            size = sum(one.file_size for one in archive.infolist())
-            if size > _MOST_UNPACKED:
-                raise InvalidInputError(
-                    f"the Excel file unpacks to {size / 1e9:.1f} GB, which is too much; save the "
-                    "table as CSV or Parquet."
-                )
-            if "xl/workbook.xml" in archive.namelist():
-                return
+            sizes = {one.filename: one.file_size for one in archive.infolist()}
     except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
         raise InvalidInputError("the file is a damaged Excel file or zip archive.") from error
-    raise InvalidInputError(
-        "the file is a zip archive without an Excel workbook; unpack it, or save the table as "
-        ".xlsx or CSV."
-    )
+    if "xl/workbook.xml" not in sizes:
+        raise InvalidInputError(
+            "the file is a zip archive without an Excel workbook; unpack it, or save the table as "
+            ".xlsx or CSV."
+        )
+    if sum(sizes.values()) > _MOST_UNPACKED:
+        raise InvalidInputError(
+            f"the Excel file unpacks to {sum(sizes.values()) / 1e9:.1f} GB, which is too much; "
+            "save the table as CSV or Parquet."
+        )
 
 
 def _from_rows(rows: list[Row], source: str, described: str, how: _How, word: str) -> Table:
