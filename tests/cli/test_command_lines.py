@@ -117,7 +117,9 @@ def drawn(command, count, size, *, among=None, seed=0):
     options = {k: v for k, v in options_of(command).items() if among is None or k in among}
     needed = [] if "response" not in options_of(command) else ["-r", "y"]
     for _ in range(count):
-        names = rng.choice([name for name in options if name != "response"], size, replace=False)
+        # Of what is printed, one thing at a time.
+        known = [name for name in options if name not in ("response", "quiet")]
+        names = rng.choice(known, size, replace=False)
         parts = [options[name][rng.integers(len(options[name]))] for name in names]
         yield start_of(command) + needed, parts
 
@@ -208,6 +210,13 @@ def test_a_comma_may_be_part_of_a_value(tmp_path):
     )
     assert [one["row"] for one in found["test"]["rows"]] == [4]
     assert answer(["fit", str(tmp_path / "t.csv"), "-r", "y", "--test-rows", "name=S3,4"]) is None
+
+
+@pytest.mark.parametrize("command", ["fit", "compare", "predict"])
+@pytest.mark.parametrize("words", [["-qv"], ["-v", "--quiet"]])
+def test_nothing_and_everything_exclude_each_other(command, words):
+    needed = [] if command == "predict" else ["-r", "y"]
+    assert answer([*start_of(command), *needed, *words]) is None
 
 
 def test_random_folds_need_folds():

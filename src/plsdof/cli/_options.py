@@ -31,7 +31,10 @@ def _completing(words: tuple[str, ...]) -> Callable[[str], list[str]]:
 
 
 class StrictCommand(TyperCommand):
-    """A command that refuses options which are given twice, unless they add up."""
+    """A command that refuses options which contradict each other, or are given twice.
+
+    Those that add up may be repeated.
+    """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse twice: first to see what was given, how often; then as ever."""
@@ -41,6 +44,8 @@ class StrictCommand(TyperCommand):
             if is_single and not option.is_eager and given.count(option) > 1:
                 names = " or ".join([*option.opts, *option.secondary_opts])
                 ctx.fail(f"{names} is given {given.count(option)} times; give it once.")
+        if {"quiet", "verbose"} <= {option.name for option in given}:
+            ctx.fail("--quiet and --verbose exclude each other; give one of them.")
         return super().parse_args(ctx, args)
 
 

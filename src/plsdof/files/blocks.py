@@ -179,14 +179,10 @@ class Text:
         return tuple(name for name in self._first.left_out if empty[name])
 
     @cached_property
-    def text(self) -> set[str]:
-        """Columns with text in the first rows and no number."""
-        return {name for name in self._first.names if self._first.is_text(name)}
-
-    @property
     def unfit(self) -> set[str]:
-        """Columns of text, and what `without_unnamed` drops."""
-        return self.text.union(self._first.left_out)
+        """Columns with text in the first rows and no number, and what `without_unnamed` drops."""
+        text = {name for name in self._first.names if self._first.is_text(name)}
+        return text.union(self._first.left_out)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -312,15 +308,10 @@ class Parquet:
         """Names of the columns."""
         return tuple(self.fields)
 
-    @property
-    def text(self) -> set[str]:
+    @cached_property
+    def unfit(self) -> set[str]:
         """Columns that do not hold numbers."""
         return {name for name, field in self.fields.items() if not _is_numeric(field.type)}
-
-    @property
-    def unfit(self) -> set[str]:
-        """The same: all columns have names."""
-        return self.text
 
     @property
     def n_rows(self) -> int:
@@ -531,9 +522,9 @@ def file_blocks(
 def _require_one_kind(sources: Sequence[Text | Parquet], names: Sequence[str]) -> None:
     """Refuse a column with text in some files and numbers in others, which is a mistake."""
     for name in names:
-        text = [source for source in sources if name in source.text]
+        text = [source for source in sources if name in source.unfit]
         numbers = [source for source in sources if name not in source.unfit]
-        if text and numbers:
+        if text and numbers and not name.startswith("unnamed "):
             raise InvalidInputError(
                 f"{short(text[0].path)}: column {shortened(name)} holds text, but numbers in "
                 f"{numbers[0].path.name}; correct the file, or leave the column out (--exclude)."
