@@ -38,7 +38,12 @@ class StrictCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse twice: first to see what was given, how often; then as ever."""
-        *_, given = self.make_parser(ctx).parse_args(args=list(args))
+        if not ctx.resilient_parsing:  # as it is for completion in a shell
+            *_, given = self.make_parser(ctx).parse_args(args=list(args))
+            self._require_once(ctx, given)
+        return super().parse_args(ctx, args)
+
+    def _require_once(self, ctx: Any, given: list[Any]) -> None:
         for option in self.get_params(ctx):
             is_single = option.param_type_name == "option" and not option.multiple
             if is_single and not option.is_eager and given.count(option) > 1:
@@ -46,7 +51,6 @@ class StrictCommand(TyperCommand):
                 ctx.fail(f"{names} is given {given.count(option)} times; give it once.")
         if {"quiet", "verbose"} <= {option.name for option in given}:
             ctx.fail("--quiet and --verbose exclude each other; give one of them.")
-        return super().parse_args(ctx, args)
 
 
 _TABLE = "Columns of the table"

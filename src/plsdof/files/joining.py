@@ -181,18 +181,12 @@ def _match(table: Table, other: Table, responses: Sequence[str], label: str | No
     """Return the columns that name the rows, or say why there are none."""
     if label is not None:
         find_column(label, table.names)
-    ours = [label] if label is not None else _candidates(table)
+    ours = _texts(table, _candidates(table) if label is None else [label])
+    there = _texts(other, [name for name in _candidates(other) if name not in responses])
     pairs = [
-        _Match(
-            ours=one,
-            theirs=theirs,
-            ids=_texts(table, one),
-            known=_texts(other, theirs),
-            are_numbers=one in table.numeric,
-        )
-        for theirs in _candidates(other)
-        if theirs not in responses
-        for one in ours
+        _Match(ours=one, theirs=name, ids=ids, known=known, are_numbers=one in table.numeric)
+        for name, known in there.items()
+        for one, ids in ours.items()
     ]
     if label is not None and label in other.names:
         pairs = [pair for pair in pairs if pair.theirs == label]
@@ -253,14 +247,17 @@ def _candidates(table: Table) -> list[str]:
     ]
 
 
-def _texts(table: Table, name: str) -> Labels:
-    """Return the texts of a column, also of one that was left out because it has no name."""
-    return np.array(table.row_names) if name in table.left_out else labels_of(table, name)
+def _texts(table: Table, names: Sequence[str]) -> dict[str, Labels]:
+    """Return the texts of columns, also of one that was left out because it has no name."""
+    return {
+        name: np.array(table.row_names) if name in table.left_out else labels_of(table, name)
+        for name in names
+    }
 
 
 def _are_whole(column: Any) -> bool:
     values = column.dropna().to_numpy(dtype=np.float64)
-    return len(values) > 0 and bool(np.all(values % 1 == 0))
+    return len(values) > 0 and bool(np.all(np.isfinite(values)) and np.all(values % 1 == 0))
 
 
 def _spelled_alike(labels: Labels) -> list[str]:
