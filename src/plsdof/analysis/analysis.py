@@ -37,7 +37,6 @@ from plsdof.inference.permutation import PermutationTest, permutation_test
 from plsdof.large import sources
 from plsdof.large.blocks import Blocks
 from plsdof.large.cross_validation import cross_validate_from
-from plsdof.large.rows import at_rows
 from plsdof.selection.cross_validation import CrossValidation, cross_validate
 
 Data = TableProblem | StreamedProblem
@@ -74,8 +73,6 @@ class Drawn:
 
     Attributes
     ----------
-    path : Path
-        The models, seen through these rows.
     rows : Rows
         As they were read.
     X : (n, p) array
@@ -85,7 +82,6 @@ class Drawn:
     groups : (n,) array of str or None
     """
 
-    path: Path
     rows: Rows
     X: Array
     places: Numbers | None
@@ -235,14 +231,13 @@ class Analysis:
         data = self.data
         if isinstance(data, TableProblem):
             X = np.asarray(data.X, dtype=np.float64)
-            return Drawn(path=self.path, rows=data.rows, X=X, places=None, groups=data.groups)
+            return Drawn(rows=data.rows, X=X, places=None, groups=data.groups)
         rows, chain = data.sample, data.preprocessing
         assert rows is not None
         assert data.places is not None
         X = np.asarray(rows.X if chain is None else rows.preprocessed(chain, fit=False))
         groups = None if data.groups is None else data.groups[data.places]
-        path = at_rows(self.path, X)
-        return Drawn(path=path, rows=rows, X=X, places=data.places, groups=groups)
+        return Drawn(rows=rows, X=X, places=data.places, groups=groups)
 
     # What is said
     # ------------

@@ -111,6 +111,8 @@ class Request:
             )
         if self.criterion == AVERAGE and self.components is not None:
             raise InvalidInputError("criterion 'average' takes all models; leave out components.")
+        if self.seed is not None and not isinstance(self.cv, int):
+            raise InvalidInputError("seed is about random folds; say how many with cv.")
         by_criterion = self.criterion in CRITERIA
         for name in ("rule", "dof"):
             if getattr(self, name) is not None and not by_criterion:

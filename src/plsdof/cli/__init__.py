@@ -26,6 +26,7 @@ try:
 except ImportError as error:
     raise MissingExtraError("typer", "cli", "The command line") from error
 
+from plsdof.cli._options import StrictCommand
 from plsdof.cli._terminal import complain, tolerate_any_character
 from plsdof.cli.compare import compare
 from plsdof.cli.fit import fit
@@ -88,12 +89,18 @@ def _add(command: Callable[..., None]) -> None:
         except (OSError, RuntimeError) as error:
             complain(_file_trouble(error))
             raise typer.Exit(BAD_INPUT) from error
+        except MemoryError as error:
+            complain(
+                "there is not enough memory for this table. Leave out columns or rows, or, with "
+                "plsdof fit, read it piece by piece (--streamed)."
+            )
+            raise typer.Exit(BAD_INPUT) from error
         except KeyboardInterrupt as interrupt:
             hint = str(interrupt)  # a command may say how to go on
             typer.echo(f"\nInterrupted.{' ' if hint else ''}{hint}", err=True)
             raise typer.Exit(INTERRUPTED) from interrupt
 
-    app.command()(run)
+    app.command(cls=StrictCommand)(run)
 
 
 for _command in (fit, predict, compare, demo, datasets):

@@ -3,7 +3,6 @@
 import os
 import re
 import shlex
-import stat
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,14 +17,12 @@ from plsdof._core.inputs import as_fraction
 from plsdof._core.spectrum import Gram
 from plsdof.analysis.data import Numbers, Rows, StreamedProblem, TableProblem, changed_rows
 from plsdof.cli._tables import (
-    Labels,
     Mask,
     Reading,
     choose_rows,
     find_response,
     first_alike,
     in_file,
-    labels_of,
     listed,
     located,
     match_columns,
@@ -46,7 +43,8 @@ from plsdof.files.columns import (
     suggestion,
     wavelengths,
 )
-from plsdof.files.tables import Table, files_in, shortened_path
+from plsdof.files.joining import Labels, labels_of
+from plsdof.files.tables import PARQUET, ZIP, Table, files_in, shortened_path
 from plsdof.files.text import require_pandas
 from plsdof.large.blocks import Blocks
 from plsdof.large.rows import RowBlocks, take_rows
@@ -58,6 +56,8 @@ if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
 # From a file and a choice of columns to predictors and response
 # --------------------------------------------------------------
 
+# A school's grades, or a panel's scores from 1 to 9: more values are as good as measured.
+_MOST_GRADES = 10
 # So many columns named by numbers make a spectrum, if others are fewer.
 _SPECTRUM = 10
 
@@ -70,14 +70,14 @@ class Held:
     ----------
     file : Path or None
         A table of its own.
-    rows : str or None
-        Numbers and ranges such as 1,5,41:60, or COLUMN=VALUE.
+    rows : sequence of str or None
+        Numbers and ranges such as 1,5,41:60, or COLUMN=VALUE; see `choose_rows`.
     fraction : float or None
         A share of the rows, drawn at random (by scikit-learn, with ``random_state=0``).
     """
 
     file: Path | None = None
-    rows: str | None = None
+    rows: Sequence[str] | None = None
     fraction: float | None = None
 
     def __post_init__(self) -> None:
@@ -114,7 +114,7 @@ def read_problems(
     groups: str | None = None,
     label: str | None = None,
     drop_missing: bool = False,
-    exclude_rows: str | None = None,
+    exclude_rows: Sequence[str] | None = None,
     reading: Reading | None = None,
     held: Held | None = None,
 ) -> list[TableProblem]:
@@ -155,7 +155,7 @@ def _problem(
     groups: str | None,
     label: str | None,
     drop_missing: bool,
-    exclude_rows: str | None,
+    exclude_rows: Sequence[str] | None,
     reading: Reading,
     held: Held,
 ) -> TableProblem:
@@ -168,7 +168,7 @@ def _problem(
         raise InvalidInputError(in_file(table, "there is only 1 row; a fit needs more."))
     wanted = np.ones(len(table), dtype=bool)
     excluded: tuple[str, ...] = ()
-    if exclude_rows is not None:
+    if exclude_rows:
         wanted = ~choose_rows(table, exclude_rows, "--exclude-rows")
         excluded = _names_of(table, label, ~wanted)
         notes = (*notes, f"Left out as asked for: {plural(int((~wanted).sum()), 'row')}.")
@@ -176,6 +176,7 @@ def _problem(
     dropped = int(wanted.sum() - kept.sum())
     if dropped:
         notes = (*notes, _dropped(dropped, int(wanted.sum())))
+    notes += _few_values(rows.y, target)
     notes += suspects(table, rows.X.to_numpy(), rows.y, names, target, kept)
     known = None if groups is None else _groups(table, groups, kept)
     if known is None:
@@ -219,6 +220,20 @@ def _names_of(table: Table, label: str | None, which: Mask) -> tuple[str, ...]:
     return tuple(
         f"{table.row_numbers[i]} ({shortened(name)})" if name else str(table.row_numbers[i])
         for i, name in zip(places, names, strict=True)
+    )
+
+
+def _few_values(y: Array, response: str) -> tuple[str, ...]:
+    """Say that a response is a class or a grade: two values, or few whole numbers, each often."""
+    values = np.unique(y)
+    is_whole = len(values) <= _MOST_GRADES and bool(np.all(values % 1 == 0))
+    if not (1 < len(values) <= (_MOST_GRADES if is_whole else 2) and len(y) >= 4 * len(values)):
+        return ()
+    shown = ", ".join(f"{one:g}" for one in values)
+    return (
+        f"{shortened(response)} has only {len(values)} values ({shown}): if they are classes or "
+        "grades, predictions are scores between them, and noise level and intervals, which are "
+        "for measured responses, do not hold.",
     )
 
 
@@ -542,8 +557,9 @@ def _missing_values(missing: Any, names: tuple[str, ...]) -> str:
 # Tables that are read piece by piece: folders, and files too large for memory
 # ----------------------------------------------------------------------------
 
-# Files above these sizes, in bytes, are read piece by piece unless told otherwise.
-LARGE_TEXT, LARGE_PARQUET = 1_000_000_000, 500_000_000
+# Files above these sizes, in bytes, are read piece by piece unless told otherwise; and folders,
+# which in memory are held twice, above a smaller one.
+LARGE_TEXT, LARGE_PARQUET, LARGE_FOLDER = 1_000_000_000, 500_000_000, 100_000_000
 
 
 # Rows that a report draws, and numbers of rows of a test that are held in memory: 1 GB.
@@ -551,21 +567,20 @@ _SAMPLE, _MOST_NUMBERS = 1000, 2**27
 
 
 def is_streamed(file: Path, in_memory: bool | None) -> bool:
-    """Whether to read piece by piece: as asked for, else folders and large files that allow it."""
+    """Whether to read piece by piece: as asked for, else what is large and allows it."""
     if in_memory is not None:
         return not in_memory
     try:
+        if file.is_dir():
+            return sum(one.stat().st_size for one in files_in(file)) > LARGE_FOLDER
         found = file.stat()
-        if stat.S_ISDIR(found.st_mode):
-            return True
         if found.st_size <= min(LARGE_TEXT, LARGE_PARQUET):  # a pipe, too, has no size
             return False
         with file.open("rb") as stream:
             start = stream.read(4)
     except (OSError, ValueError):  # reading it will say what is wrong
         return False
-    is_excel = start == b"PK\x03\x04"
-    return not is_excel and found.st_size > (LARGE_PARQUET if start == b"PAR1" else LARGE_TEXT)
+    return start != ZIP and found.st_size > (LARGE_PARQUET if start == PARQUET else LARGE_TEXT)
 
 
 def refuse_streamed(file: Path, wanted: Mapping[str, bool]) -> None:
@@ -588,7 +603,9 @@ class Asked:
         Preprocessing.
     held : Held
         Rows to test on.
-    groups, exclude_rows : str or None
+    groups : str or None
+    exclude_rows : sequence of str or None
+        As for `choose_rows`.
     drop_missing : bool
         Leave out rows with missing values.
     folds : bool
@@ -600,7 +617,7 @@ class Asked:
     steps: str = "none"
     held: Held = Held()
     groups: str | None = None
-    exclude_rows: str | None = None
+    exclude_rows: Sequence[str] | None = None
     drop_missing: bool = False
     folds: bool = False
     sample: bool = False
@@ -608,8 +625,8 @@ class Asked:
     @property
     def columns(self) -> list[str]:
         """Columns that say something about rows."""
-        texts = [text for text in (self.held.rows, self.exclude_rows) if text and "=" in text]
-        named = [text.partition("=")[0] for text in texts]
+        texts = [*(self.held.rows or ()), *(self.exclude_rows or ())]
+        named = [text.partition("=")[0] for text in texts if "=" in text]
         return named if self.groups is None else [*named, self.groups]
 
     @property
@@ -620,7 +637,7 @@ class Asked:
     @property
     def before(self) -> bool:
         """Whether something about all rows has to be known before they are fitted."""
-        chosen = self.exclude_rows is not None or self.drop_missing
+        chosen = bool(self.exclude_rows) or self.drop_missing
         return bool(self.columns) or bool(self.held) or chosen
 
 
@@ -674,7 +691,7 @@ def read_streamed(
     unit = "column" if blocks.axis else "row"
     left_out = [shortened(name) for name in blocks.left_out]
     notes = [f"Left out, not numeric or without a name: {listed(left_out)}."] if left_out else []
-    notes += [*others, *chosen.notes]
+    notes += [*blocks.notes, *others, *chosen.notes, *_few_values(y, response)]
     notes += same_sample(y, response) if asked.groups is None else ()
     if asked.held.file is not None:
         test = _test_table(
@@ -724,7 +741,7 @@ def _choose_rows_of(file: Path, blocks: FileBlocks, label: str | None, asked: As
     table = blocks.table(named, source=str(file))
     fit, notes = np.ones(len(table), dtype=bool), []
     excluded: tuple[str, ...] = ()
-    if asked.exclude_rows is not None:
+    if asked.exclude_rows:
         fit = ~choose_rows(table, asked.exclude_rows, "--exclude-rows")
         excluded = _names_of(table, label, ~fit)
         notes.append(f"Left out as asked for: {plural(int((~fit).sum()), 'row')}.")
@@ -821,17 +838,12 @@ def _opened(
     axis: int | None,
 ) -> tuple[FileBlocks, tuple[str, ...]]:
     """Open the chosen columns, and name those left out because they are not wavelengths."""
-    blocks = file_blocks(file, response, columns=features or None, axis=axis)
-    exclude = [choice for choice in exclude if choice != response]
-    excluded = set(file_blocks(file, response, columns=exclude).names) if exclude else set()
-    names = tuple(name for name in blocks.names if name not in excluded)
-    names, notes = (names, ()) if features else only_wavelengths(names)
-    if not names:
-        raise InvalidInputError("no predictor is left; choose others with --features.")
-    left_out = tuple(name for name in blocks.left_out if name not in excluded)
+    blocks = file_blocks(file, response, columns=features or None, exclude=exclude, axis=axis)
+    names, notes = (blocks.names, ()) if features else only_wavelengths(blocks.names)
     if names != blocks.names:
+        left_out = blocks.left_out
         blocks = file_blocks(file, response, columns=names, axis=axis)
-    blocks.left_out = left_out
+        blocks.left_out = left_out
     return blocks, notes
 
 

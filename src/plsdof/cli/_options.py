@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from plsdof._core.choice import RULES
 from plsdof._core.criteria import CRITERIA, DOF_KINDS
@@ -19,6 +20,29 @@ def _completing(words: tuple[str, ...]) -> Callable[[str], list[str]]:
         return [word for word in words if word.startswith(incomplete)]
 
     return complete
+
+
+class StrictCommand(TyperCommand):
+    """A command that refuses options which contradict each other, or are given twice.
+
+    Those that add up may be repeated.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse twice: first to see what was given, how often; then as ever."""
+        if not ctx.resilient_parsing:  # as it is for completion in a shell
+            *_, given = self.make_parser(ctx).parse_args(args=list(args))
+            self._require_once(ctx, given)
+        return super().parse_args(ctx, args)
+
+    def _require_once(self, ctx: Any, given: list[Any]) -> None:
+        for option in self.get_params(ctx):
+            is_single = option.param_type_name == "option" and not option.multiple
+            if is_single and not option.is_eager and given.count(option) > 1:
+                names = " or ".join([*option.opts, *option.secondary_opts])
+                ctx.fail(f"{names} is given {given.count(option)} times; give it once.")
+        if {"quiet", "verbose"} <= {option.name for option in given}:
+            ctx.fail("--quiet and --verbose exclude each other; give one of them.")
 
 
 _TABLE = "Columns of the table"
@@ -157,7 +181,8 @@ ResponseFile = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Table with the response, joined by the column that names the rows (--id).",
+        help="Table with the response, joined by the values of a column that names the rows "
+        "(--id), whatever it is called there.",
         show_default=False,
         rich_help_panel=_TABLE,
     ),
@@ -171,11 +196,20 @@ ResponseSheet = Annotated[
         rich_help_panel=_TABLE,
     ),
 ]
+ByRowOrder = Annotated[
+    bool,
+    typer.Option(
+        "--by-row-order",
+        help="Join the response row by row: the first with the first, and so on.",
+        rich_help_panel=_TABLE,
+    ),
+]
 ExcludeRows = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         metavar="ROWS",
-        help="Rows to leave out: 1,5,41:60 (1 is the first row below the header), or COLUMN=VALUE.",
+        help="Rows to leave out: 1,5,41:60 (1 is the first row below the header), or "
+        "COLUMN=VALUE,VALUE. May be repeated.",
         show_default=False,
         rich_help_panel=_TABLE,
     ),
@@ -186,7 +220,7 @@ InMemory = Annotated[
         "--in-memory/--streamed",
         metavar=" ",  # not <bool>: a flag takes no value
         help="Read the table as a whole, or piece by piece in bounded memory.",
-        show_default="streamed for folders, and files above 1 GB (Parquet: 500 MB)",
+        show_default="streamed above 1 GB (Parquet: 500 MB, folders: 100 MB)",
         rich_help_panel=_TABLE,
     ),
 ]
@@ -329,11 +363,11 @@ Test = Annotated[
     ),
 ]
 TestRows = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         metavar="ROWS",
         help="Keep rows apart for the test: 1,5,41:60 (1 is the first row below the header), or "
-        "COLUMN=VALUE.",
+        "COLUMN=VALUE,VALUE. May be repeated.",
         show_default=False,
         rich_help_panel=_TEST,
     ),
@@ -402,6 +436,15 @@ TablesOut = Annotated[
         help="Write the tables to Excel: coefficients, models, figures of merit, test rows. To "
         "CSV go the coefficients only.",
         show_default=False,
+        rich_help_panel=_OUTPUT,
+    ),
+]
+PlainCsv = Annotated[
+    bool,
+    typer.Option(
+        "--plain-csv",
+        help="Write texts to CSV as they are, also those that a spreadsheet takes for formulas. "
+        "Otherwise they get an apostrophe in front.",
         rich_help_panel=_OUTPUT,
     ),
 ]

@@ -58,6 +58,7 @@ def fit(
     na: options.Na = None,
     response_file: options.ResponseFile = None,
     response_sheet: options.ResponseSheet = None,
+    by_row_order: options.ByRowOrder = False,
     in_memory: options.InMemory = None,
     method: options.Method = "pls",
     criterion: options.Choice = None,
@@ -83,6 +84,7 @@ def fit(
     plot: options.Plot = None,
     model: options.ModelOut = None,
     tables: options.TablesOut = None,
+    plain_csv: options.PlainCsv = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
 ) -> None:
@@ -115,6 +117,7 @@ def fit(
         na=tuple(na or ()),
         response_file=response_file,
         response_sheet=response_sheet,
+        by_row_order=by_row_order,
     )
     columns: dict[str, Any] = {"features": features or (), "exclude": exclude or (), "label": label}
     rows: dict[str, Any] = {
@@ -150,7 +153,7 @@ def fit(
             _write(one, plot, model, label, ending)
             for one, ending in zip(analyses, endings, strict=True)
         ]
-        everything = _write_together(analyses, report, tables)
+        everything = _write_together(analyses, report, tables, escape=not plain_csv)
     if as_json:
         contents = [
             to_content(made) | {"written": files}
@@ -281,7 +284,7 @@ def file_endings(responses: Sequence[str]) -> list[str]:
 
 
 def _write_together(
-    analyses: Sequence[Analysis], report: Path | None, tables: Path | None
+    analyses: Sequence[Analysis], report: Path | None, tables: Path | None, *, escape: bool
 ) -> dict[str, str]:
     """Write the files that hold all responses."""
     written = {}
@@ -291,7 +294,7 @@ def _write_together(
         write_report(analyses, report, command=shlex.join(["plsdof", *sys.argv[1:]]))
         written["report"] = str(report)
     if tables is not None:
-        write_tables(_sheets(analyses, tables), tables)
+        write_tables(_sheets(analyses, tables), tables, escape=escape)
         written["tables"] = str(tables)
     return written
 
@@ -316,10 +319,9 @@ def _sheets(analyses: Sequence[Analysis], file: Path) -> dict[str, dict[str, Any
 def _write_plot(analysis: Analysis, file: Path) -> None:
     from plsdof.plotting import overview_figure
 
-    model = analysis.model
-    if analysis.drawn.path is not model.path:
-        model = analysis.drawn.path[model.index]
-    figure = overview_figure(model, response=analysis.data.response, level=analysis.request.level)
+    figure = overview_figure(
+        analysis.model, response=analysis.data.response, level=analysis.request.level
+    )
     image = io.BytesIO()
     figure.savefig(image, format=file.suffix.lower()[1:])
     with atomic_write(file) as stream:
