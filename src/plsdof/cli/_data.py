@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.inputs import as_fraction
+from plsdof._core.inputs import Array, as_fraction
 from plsdof._core.spectrum import Gram
 from plsdof.analysis.data import Numbers, Rows, StreamedProblem, TableProblem, changed_rows
 from plsdof.cli._tables import (

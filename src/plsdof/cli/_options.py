@@ -274,14 +274,6 @@ MaxComponents = Annotated[
     ),
 ]
 Scale = Annotated[
-    bool,
-    typer.Option(
-        "--no-scale",
-        help="Do not scale the predictors to unit variance.",
-        rich_help_panel=_MODEL,
-    ),
-]
-Scale = Annotated[
     bool | None,
     typer.Option(
         "--scale/--no-scale",
