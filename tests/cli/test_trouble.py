@@ -197,3 +197,14 @@ def test_damaged_tables_are_refused_in_one_line(tmp_path):
 @pytest.mark.parametrize("part", range(10))
 def test_many_damaged_tables_are_refused_in_one_line(tmp_path, part):
     assert check_damaged(tmp_path, range(100 * (part + 1), 100 * (part + 2))) > 30
+
+
+@pytest.mark.parametrize(
+    ("module", "name"), [("plsdof.cli.fit", "analyse"), ("plsdof.cli._tables", "read_table")]
+)
+def test_too_little_memory_gives_one_line(tmp_path, monkeypatch, module, name):
+    def fail(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr(sys.modules[module], name, fail)
+    assert "memory" in refused("fit", table(tmp_path), "-r", "y")

@@ -363,11 +363,23 @@ def _in_memory(values: Any, name: str) -> Any:
 
 
 def unmasked(values: Any) -> Any:
-    """Return values with NaN for masked ones."""
+    """Return values with NaN for masked ones, also of rows in a list.
+
+    Examples
+    --------
+    >>> unmasked([np.ma.masked_equal([1.0, 2.0], 2.0), [3.0, 4.0]])
+    [array([ 1., nan]), [3.0, 4.0]]
+    """
+    if isinstance(values, list | tuple) and any(map(_may_be_masked, values)):
+        return [unmasked(one) for one in values]
     if not isinstance(values, np.ma.MaskedArray) or not np.ma.is_masked(values):
         return values
     kind = np.float64 if values.dtype.kind in "biuf" else object
     return np.ma.filled(values.astype(kind), np.nan)
+
+
+def _may_be_masked(values: Any) -> bool:
+    return isinstance(values, np.ma.MaskedArray | list | tuple)
 
 
 def _is_date(kind: Any) -> bool:

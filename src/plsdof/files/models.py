@@ -557,6 +557,10 @@ FORMAT = "plsdof-model"
 # Version 2 has preprocessing: what does not know it must not predict without it.
 VERSION = 2
 _TEXTS = ("response", "method", "parameter_name", "package", "created")
+# Beyond these numbers, squares and quotients leave the range of 64-bit floats.
+_LARGEST, _SMALLEST = 1e150, 1e-150
+# What others are divided by.
+_DIVISORS = {"x_scale", "n", "df", "t2_moments", "q_moments"}
 _NUMBERS = ("intercept", "y_mean", "n", "dof", "parameter")
 _MAYBE_NUMBERS = ("noise_variance", "df")
 _VECTORS = ("coef", "x_mean")
@@ -764,8 +768,8 @@ def _unpacked(content: dict[str, Any], key: str, p: int) -> Array:
     if shape[0] < 0 or shape[1] != p or len(raw) != 8 * shape[0] * p:
         _refuse(key, f"a matrix with {p} columns")
     matrix = np.frombuffer(raw, dtype="<f8").reshape(shape)
-    if not np.all(np.isfinite(matrix)):
-        _refuse(key, "finite")
+    if not np.all(np.abs(matrix) <= _LARGEST):
+        _refuse(key, f"finite, up to {_LARGEST:g}")
     return read_only(matrix)
 
 
@@ -793,6 +797,8 @@ def _left_out(content: Any, x_mean: Array) -> LeftOut | None:
         _refuse("left_out", "lists of matching lengths")
     if not known.all():
         _refuse("fold_of", f"whole numbers from 0 to {len(coef) - 1}")
+    if not np.all(np.abs(index) < 2**31):
+        _refuse("index", "positions of models")
     return LeftOut(
         residuals=residuals,
         fold_of=fold_of.astype(np.intp),
@@ -886,8 +892,10 @@ def _number(content: dict[str, Any], key: str) -> float:
 
 
 def _finite(value: Any, key: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e308:
-        _refuse(key, "finite number(s)")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= _LARGEST:
+        _refuse(key, f"finite number(s) up to {_LARGEST:g}")
+    if key in _DIVISORS and 0 < abs(value) < _SMALLEST:
+        _refuse(key, f"number(s) from {_SMALLEST:g} on")
     return float(value)
 
 
