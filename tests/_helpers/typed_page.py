@@ -205,5 +205,4 @@ def the_paper(X: Array, y: Array) -> None:
     assert_type(paper.krylov(X, y, 3), paper.KrylovResult)
     assert_type(paper.scores_and_weights(X, y, 3), paper.ScoresAndWeights)
     assert_type(paper.dof_of_one_component(X, y), float)
-    print(paper.Settings, paper.TARGETS, paper.DIMENSIONS, paper.Check, paper.Claim)
-    print(paper.reproduce, paper.Reproduction)
+    print(paper.normalize, paper.dA, paper.dvvtz)

@@ -31,7 +31,6 @@ from plsdof import (
     compare_paths,
     cross_validate,
     inference,
-    paper,
     pcr_path,
     pls_path,
     ridge_path,
@@ -333,7 +332,7 @@ def test_the_demo_makes_the_choice_that_fit_and_select_make(tmp_path):
     words = said("demo", "--report", file)
     assert f"Choice: {chosen.message}" in words
     assert f"Cross-validation: ten folds take {chosen.n_components} components" in words
-    assert "The rule of the paper, the first minimum of BIC, takes 2 components" in words
+    assert "the first local minimum of BIC, takes 2 components" in words
     fitted = run_json("fit", OZONE, "-r", "V4", "--drop-missing")
     assert fitted["choice"]["parameter"] == chosen.n_components
     assert "How many components" in file.read_text(encoding="utf-8")
@@ -373,43 +372,6 @@ def test_wrong_usage_has_exit_code_2():
 
 def test_help_documents_exit_codes():
     assert "130 interrupted" in " ".join(run("--help").stdout.split())
-
-
-def test_reproduce_passes_its_options_on(tmp_path, monkeypatch):
-    calls = []
-    monkeypatch.setattr(paper, "reproduce", lambda *args, **options: calls.append((args, options)))
-    run(
-        "reproduce", "table1", "fig3", "--out", tmp_path, "--repeats", 2, "--seed", 5,
-        "--jobs", 3, "--data", tmp_path / "data", "--quiet",
-    )  # fmt: skip
-    run("reproduce")
-    assert calls[0] == (
-        (["table1", "fig3"], tmp_path),
-        {
-            "repeats": 2,
-            "seed": 5,
-            "jobs": 3,
-            "data_home": tmp_path / "data",
-            "distance": "squared",
-            "console": None,
-        },
-    )
-    assert calls[1][0] == ("all", Path("reproduced"))
-    assert calls[1][1]["console"] is not None
-
-
-def test_an_interrupted_reproduction_says_how_to_resume(tmp_path, monkeypatch):
-
-    def interrupted(*_args, **_options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(paper, "reproduce", interrupted)
-    result = run("reproduce", "--out", tmp_path, code=130)
-    assert "Finished repeats are kept; resume with: plsdof" in result.stderr
-
-
-def test_reproduce_refuses_unknown_targets(tmp_path):
-    assert "'fig99'" in refused("reproduce", "fig99", "--out", tmp_path / "out")
 
 
 # bad input

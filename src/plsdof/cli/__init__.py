@@ -8,7 +8,6 @@ used, with one line that says why; 130 interrupted by Ctrl-C.
     plsdof predict MODEL TABLE             predictions and intervals for new rows
     plsdof compare TABLE --response COLUMN PLS, PCR and ridge on the scale of Degrees of Freedom
     plsdof benchmark TABLE --response COLUMN  rules and methods in random splits of the rows
-    plsdof reproduce                       the paper's table and figures
     plsdof demo, plsdof datasets           the main job on a shipped data set; the data sets
 """
 
@@ -31,7 +30,7 @@ from plsdof.cli._terminal import complain, tolerate_any_character
 from plsdof.cli.benchmark import benchmark
 from plsdof.cli.compare import compare
 from plsdof.cli.fit import fit
-from plsdof.cli.others import datasets, demo, reproduce
+from plsdof.cli.others import datasets, demo
 from plsdof.cli.predict import predict
 
 __all__ = ["app", "main"]
@@ -98,7 +97,7 @@ def _add(command: Callable[..., None]) -> None:
     app.command()(run)
 
 
-for _command in (fit, predict, compare, benchmark, reproduce, demo, datasets):
+for _command in (fit, predict, compare, benchmark, demo, datasets):
     _add(_command)
 
 

@@ -1,4 +1,4 @@
-"""``plsdof demo``, ``plsdof datasets`` and ``plsdof reproduce``."""
+"""``plsdof demo`` and ``plsdof datasets``."""
 
 import shlex
 import sys
@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.console import Console
 
 from plsdof._core.criteria import Selection
 from plsdof._core.fit import pls_path
@@ -122,13 +121,13 @@ def _dof_plot(path: PLSPath, height: int = 13) -> str:
 
 
 def _compared(path: PLSPath, chosen: Selection, cv: CrossValidation) -> str:
-    """Say what cross-validation takes, and what the rule of the paper does."""
+    """Say what cross-validation takes, and what the rule of the R package plsdof does."""
     by_cv, errors = cv.select().n_components, np.sqrt(cv.mean_error)
-    paper = path.select("bic", rule="first-minimum").n_components
+    first = path.select("bic", rule="first-minimum").n_components
     return (
         f"ten folds take {plural(by_cv, 'component')} (RMSECV {number(errors[by_cv])}; the model "
-        f"chosen here has {number(errors[chosen.index])}). The rule of the paper, the first "
-        f"minimum of BIC, takes {plural(paper, 'component')} (RMSECV {number(errors[paper])})."
+        f"chosen here has {number(errors[chosen.index])}). R's rule, the first local "
+        f"minimum of BIC, takes {plural(first, 'component')} (RMSECV {number(errors[first])})."
     )
 
 
@@ -224,50 +223,3 @@ def _list(as_json: bool) -> None:
             remark(screen, one.name, f"{one.message} {one.location}")
     if any(one.hash_ok is False for one in found):
         raise typer.Exit(2)
-
-
-# ``plsdof reproduce``
-# --------------------
-
-
-def reproduce(
-    targets: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="table1, fig1, ..., fig8, criteria, readings or all.", show_default="all"
-        ),
-    ] = None,
-    out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("reproduced"),
-    repeats: Annotated[int, typer.Option(help="Random splits per setting.")] = 50,
-    seed: Annotated[int, typer.Option(help="All random numbers derive from it.")] = 0,
-    jobs: Annotated[int, typer.Option(help="Processes to use.")] = 1,
-    data: Annotated[Path | None, typer.Option(help="Folder with the published data sets.")] = None,
-    distance: Annotated[
-        str,
-        typer.Option(
-            metavar="squared|plain",
-            help="Distance in the radial basis functions of the simulation: squared, as printed.",
-        ),
-    ] = "squared",
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")] = False,
-) -> None:
-    """Reproduce the table and figures of Kraemer and Sugiyama (2011).
-
-    A run that was interrupted goes on where it was when the same command is given again.
-    """
-    from plsdof import paper
-
-    try:
-        paper.reproduce(
-            targets or "all",
-            out,
-            repeats=repeats,
-            seed=seed,
-            jobs=jobs,
-            data_home=data,
-            distance=distance,
-            console=None if quiet else Console(highlight=False),
-        )
-    except KeyboardInterrupt as error:
-        again = shlex.join(["plsdof", *sys.argv[1:]])
-        raise KeyboardInterrupt(f"Finished repeats are kept; resume with: {again}") from error
