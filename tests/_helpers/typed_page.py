@@ -190,7 +190,7 @@ def data() -> None:
     assert_type(datasets.load_ozone(), datasets.Bunch)
     X, y = datasets.load_gasoline(return_X_y=True)
     print(X.shape, y.shape, datasets.fetch_cookie, datasets.fetch_kin32fh)
-    print(datasets.make_kin, datasets.make_spectra)
+    print(datasets.make_kin, datasets.make_spectra, datasets.make_rbf_ozone)
     print(datasets.dataset_status, datasets.DatasetStatus)
     try:
         datasets.fetch_cookie()

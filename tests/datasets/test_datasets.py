@@ -687,6 +687,55 @@ class TestMakeSpectra:
             make_spectra(3, 4, noise=noise)
 
 
+class TestMakeRbfOzone:
+    def test_predictors_are_radial_basis_functions_of_the_scaled_rows(self):
+        made = make_rbf_ozone(5, random_state=0)
+        X = load_ozone().data
+        scaled = 2 * (X - X.min(axis=0)) / np.ptp(X, axis=0) - 1
+        assert np.abs(made.centers).max() <= 1
+        for j, centre in enumerate(made.centers):
+            expected = [np.exp(-np.sum((row - centre) ** 2)) for row in scaled]
+            np.testing.assert_allclose(made.data[:, j], expected, rtol=1e-12)
+        plain = make_rbf_ozone(5, distance="plain", random_state=0)
+        np.testing.assert_allclose(np.log(plain.data) ** 2, -np.log(made.data))
+
+    def test_response_is_a_linear_model_with_the_stated_noise(self):
+        for ratio in (9.0, 36.0):
+            made = make_rbf_ozone(20, signal_to_noise=ratio, random_state=1)
+            np.testing.assert_allclose(made.expected_target, made.data @ made.coef)
+            assert np.var(made.expected_target) / made.noise_std**2 == pytest.approx(ratio)
+            assert 1 <= made.coef.min() <= made.coef.max() <= 3
+            noise = (made.target - made.expected_target) / made.noise_std
+            # 203 draws: the standard deviation is 1 +- 0.05.
+            assert noise.std() == pytest.approx(1.0, abs=0.2)
+
+    def test_the_basis_has_its_own_seed(self):
+        first, second = (make_rbf_ozone(5, random_state=seed) for seed in (1, 2))
+        assert np.array_equal(first.data, second.data)
+        assert not np.array_equal(first.target, second.target)
+        other = make_rbf_ozone(5, basis_state=1, random_state=1)
+        assert not np.array_equal(first.data, other.data)
+        assert np.array_equal(first.coef, other.coef)
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"n_basis": 0},
+            {"distance": "round"},
+            {"signal_to_noise": 0},
+            {"signal_to_noise": np.nan},
+            {"signal_to_noise": "high"},
+            {"basis_state": -1},
+            {"random_state": "seed"},
+        ],
+    )
+    def test_senseless_options_are_refused(self, options):
+        (name,) = options
+        name = "random_state" if name == "basis_state" else name
+        with pytest.raises(InvalidInputError, match=f"{name} must be"):
+            make_rbf_ozone(**options)
+
+
 @pytest.mark.parametrize("make", [make_kin, make_spectra])
 class TestRandomState:
     def test_same_seed_gives_the_same_data_and_another_does_not(self, make):
