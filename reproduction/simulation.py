@@ -6,7 +6,7 @@ draws the coefficients, the noise, and 50 training rows.
 Two rules choose a model by a criterion. The paper's, to the letter, is the minimum among the models
 before the first one with negative Degrees of Freedom ("we set the maximum number of components to
 m* if we observe negative Degrees of Freedom for m* + 1 components"). The R package plsdof takes the
-first local minimum. The paper's figures were made with that package, so both are shown.
+first local minimum. Both are shown: what the paper says of its figures rests on the latter.
 """
 
 import time
