@@ -165,8 +165,8 @@ ERRATA = (
 
 _RULES = (
     "The paper's section 4 takes the minimum of BIC among the models before the first one with "
-    "negative Degrees of Freedom (the paper's rule). The R package plsdof, which the paper names as "
-    "its implementation, takes the first local minimum (R's rule). The simulation is shown with "
+    "negative Degrees of Freedom (the paper's rule). The R package plsdof, which the paper names "
+    "as its implementation, takes the first local minimum (R's rule). The simulation is shown with "
     "both. What the paper says of Figures 4, 5 and 7, and with AIC, rests on R's rule; with gMDL "
     "either rule supports it; the curves of Figure 6 and the times of Figure 8 depend on neither; "
     "Figures 2 and 3 choose by cross-validation. BIC is RSS + log(n) sigma^2 DoF here, as in the "

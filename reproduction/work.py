@@ -131,11 +131,9 @@ class Store:
     def _keep(self, key: str, values: Values) -> None:
         line = json.dumps({"key": key, "values": values}, default=lambda a: a.tolist())
         self.file.parent.mkdir(parents=True, exist_ok=True)
-        with self.file.open("a+b") as stream:
-            # What a kill has cut off gets a line of its own.
-            if stream.tell() and not self.file.read_bytes().endswith(b"\n"):
-                stream.write(b"\n")
-            stream.write(line.encode() + b"\n")
+        with self.file.open("a", encoding="utf-8") as stream:
+            # The end of the line comes first: what a kill has cut off stays alone.
+            stream.write(f"\n{line}")
         # As it will be read again, so that an interrupted run sees the same numbers.
         self._known[key] = json.loads(line)["values"]
 
