@@ -35,14 +35,24 @@ def test_the_citation_has_the_version():
     assert "Sugiyama" in text
 
 
+def test_the_conda_recipe_has_the_version_and_the_dependencies():
+    recipe = (ROOT / "conda" / "recipe" / "recipe.yaml").read_text()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert f'version: "{project["version"]}"\n' in recipe
+    assert f'python_min: "{project["requires-python"].removeprefix(">=")}"\n' in recipe
+    needed = re.search(r"^  run:\n((?:    - .+\n)+)", recipe, re.MULTILINE).group(1)
+    listed = {line.removeprefix("    - ").replace(" ", "") for line in needed.splitlines()}
+    assert listed - {"python>=${{python_min}}"} == set(project["dependencies"])
+
+
 def test_classifiers_and_extras_of_the_project():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    for version in ("3.11", "3.12", "3.13"):
+    for version in ("3.11", "3.12", "3.13", "3.14"):
         assert f"Programming Language :: Python :: {version}" in project["classifiers"]
     assert any(one.startswith("scikit-learn") for one in project["dependencies"])
     # Every extra for users is in "all", but for distributed data.
     everything = project["optional-dependencies"]["all"][0]
-    special = {"all", "large", "test", "docs", "browser", "bench", "lint"}
+    special = {"all", "large", "test", "docs", "browser", "bench", "lint", "onnx"}
     for extra in set(project["optional-dependencies"]) - special:
         assert re.search(rf"\b{extra}\b", everything), extra
     # And is installed alone by .ci/install.

@@ -14,7 +14,7 @@ from . import variants as variants
 from ._core.fit import pcr_path as pcr_path
 from ._core.fit import pls_path as pls_path
 from ._core.fit import ridge_path as ridge_path
-from ._core.path import Path as Path
+from ._core.model import Model as Model
 from ._core.path import PCRPath as PCRPath
 from ._core.path import PLSPath as PLSPath
 from ._core.path import RidgePath as RidgePath

@@ -7,6 +7,9 @@ line outside of this package that led to them.
 import os
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 _PACKAGE = str(Path(__file__).parent) + os.sep
@@ -54,12 +57,35 @@ class RankExhaustedWarning(PlsdofWarning):
     """The path is shorter than asked for because the data support no more components."""
 
 
+class LowLevelWarning(PlsdofWarning):
+    """A confidence level below one half was asked for."""
+
+
 class EmptyModelWarning(PlsdofWarning):
     """The model without components was chosen, although a richer one would score lower."""
 
 
+_quiet: ContextVar[bool] = ContextVar("quiet", default=False)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Keep this package's own warnings to itself, in this thread of execution only.
+
+    For fits inside of a fit, such as those without some rows: the whole fit has said what there is
+    to say. Filters of the module `warnings` belong to the process and are left alone.
+    """
+    token = _quiet.set(True)
+    try:
+        yield
+    finally:
+        _quiet.reset(token)
+
+
 def warn_caller(text: str, category: type[Warning]) -> None:
-    """Warn at the first line up the stack that is not in this package."""
+    """Warn at the first line up the stack that is not in this package, unless `quietly`."""
+    if _quiet.get():
+        return
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1

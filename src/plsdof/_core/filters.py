@@ -9,7 +9,7 @@ Jacobian of every method is
 with an empty T for methods that are linear in y (ridge, principal components, least squares).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -73,8 +73,8 @@ class Filter:
         What counting parameters gives: number of components + 1.
     message : str
         Why the path ends where it does; empty if it has all models asked for.
-    label : str
-        What the only model is, in words, if it is not a number of components.
+    parameters : (K,) array or None
+        What tells the models apart, where that is not a number of components.
     """
 
     factors: Array
@@ -89,7 +89,7 @@ class Filter:
     residual_trace_error: Array
     naive_dof: Array
     message: str = ""
-    label: str = ""
+    parameters: Array | None = None
 
     def jacobian(self, index: int) -> Array:
         """Return d zhat / d z in rotated coordinates, (r, r)."""
@@ -269,7 +269,8 @@ def ridge_filter(spectrum: Spectrum, alphas: Array) -> Filter:
         ),
     )
     naive = 1.0 + factors.sum(axis=1)
-    return _linear_filter(spectrum, factors, naive, "", change, missed, below)
+    found = _linear_filter(spectrum, factors, naive, "", change, missed, below)
+    return replace(found, parameters=read_only(alphas))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -290,7 +291,7 @@ def _linear_filter(
     message: str,
     change: Array | float = 0.0,
     missed: Array | float = 0.0,
-    below: _Below = _Below(),  # noqa: B008
+    below: _Below = _Below(),
 ) -> Filter:
     """Put together a filter that does not look at y.
 
@@ -318,7 +319,7 @@ def _linear_errors(
     spectrum: Spectrum,
     factors: Array,
     change: Array | float = 0.0,
-    below: _Below = _Below(),  # noqa: B008
+    below: _Below = _Below(),
 ) -> dict[str, Any]:
     """Return first-order errors of residual sums of squares and of coefficients.
 
@@ -556,3 +557,78 @@ def _why_ended(size: int, dimension: int, max_components: int | None, spectrum: 
         f"y excites {dimension} distinct eigenvalue(s) of XX', so component {dimension} "
         "completes the least-squares fit and there is no further one."
     )
+
+
+# Averages of models, as one more filter
+# --------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class AverageFilter(Filter):
+    """The average of all models of a filter, with given weights: one model, number 0.
+
+    ``feedback`` (k, r) has the rows t_j' diag(sum_{m >= j} w_m phi_m): what the dependence of the
+    scores on y adds to the derivative.
+    """
+
+    feedback: Array
+
+    def times_jacobian(self, rows: Array, index: int) -> Array:  # noqa: ARG002
+        """Return rows @ (d zhat / d z) for (k, r) rows, the weights held fixed. Cost: O(k r M)."""
+        direct: Array = rows * self.factors[0]
+        return direct + 2 * (rows @ self.scores) @ self.feedback
+
+
+def averaged(spectrum: Spectrum, fitted: Filter, weights: Array) -> AverageFilter:
+    r"""Combine the models of a filter with weights.
+
+    zhat = (sum_m w_m f_m) z has the derivative sum_m w_m J_m with the weights held fixed. They
+    were chosen by the same response, which costs Degrees of Freedom, too: with W_l the sums of the
+    weights of the first l of k models that have any,
+
+        DoF = sum_m w_m DoF(m) + sum_{l < k} W_l,
+
+    which agrees with Monte Carlo to a few tenths. Cost: O(r K M).
+    """
+    kept = weights > 0
+    factors, residuals = weights @ fitted.factors, weights @ fitted.residuals
+    # sum_{m >= j} w_m phi_m for j = 1..k; models without components have no scores.
+    k = fitted.scores.shape[1]
+    tails = np.cumsum((weights[:, None] * fitted.residuals)[::-1], axis=0)[::-1]
+    feedback = fitted.scores.T * tails[1 : k + 1]
+
+    def mean(values: Array) -> Array:
+        """Average over the models that count; others may not be defined."""
+        return read_only([weights @ np.where(kept, values, 0.0)])
+
+    price = float(np.cumsum(weights[kept])[:-1].sum())
+    # The derivative is diag(f) + 2 T feedback.
+    crossed = 2.0 * float(residuals @ np.sum(fitted.scores * feedback.T, axis=1))
+    squared = float(np.sum((fitted.scores.T @ fitted.scores) * (feedback @ feedback.T)))
+    return AverageFilter(
+        factors=read_only(factors[None]),
+        residuals=read_only(residuals[None]),
+        scores=fitted.scores,
+        dof=read_only(mean(fitted.dof) + price),
+        dof_error=mean(fitted.dof_error),
+        rss_error=mean(fitted.rss_error),
+        coef_error=mean(fitted.coef_error),
+        dof_std_error=mean(fitted.dof_std_error),
+        residual_trace_error=mean(fitted.residual_trace_error),
+        residual_trace=read_only(
+            [_sum_of_squares(spectrum, fitted, weights) - 2.0 * crossed + 4.0 * squared]
+        ),
+        naive_dof=read_only([weights @ fitted.naive_dof]),
+        feedback=read_only(feedback),
+    )
+
+
+def _sum_of_squares(spectrum: Spectrum, fitted: Filter, weights: Array) -> float:
+    """Return the sum of (1 - f)^2 over all directions of the samples but the mean."""
+    f, counted = weights @ fitted.factors, spectrum.counted
+    explained = float(spectrum.multiplicity @ (f * (2.0 - f)))
+    if counted is None:
+        return len(f) - explained + spectrum.residual_dimension
+    beyond = weights @ factors_at(spectrum, counted.eigenvalues, len(weights) - 1)
+    explained += float(counted.total((beyond * (2.0 - beyond))[None])[0][0])
+    return counted.dimension - explained + spectrum.residual_dimension

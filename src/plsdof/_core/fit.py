@@ -1,315 +1,37 @@
 """From data to a path: PLS, PCR and ridge regression."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
 from functools import partial
-from typing import Any, NoReturn, Protocol, TypeGuard, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
-from plsdof._core.filters import Filter, pcr_filter, pls_filter, ridge_filter, supervised_pcr_filter
+from plsdof._core.exact import Exact
+from plsdof._core.filters import pcr_filter, pls_filter, ridge_filter, supervised_pcr_filter
 from plsdof._core.inputs import (
+    CONSTANT_ULPS,
     Array,
     Observations,
-    Standardized,
-    Units,
     as_choice,
     as_count,
     as_nonnegative,
     as_observations,
+    centre_response,
     read_only,
     require_flag,
-    standardize,
     standardize_observations,
-)
-from plsdof._core.krylov import (
-    Compressed,
-    Count,
-    compress_gram,
-    compress_svd,
-    krylov_steps,
+    warn_constant_columns,
 )
 from plsdof._core.other_data import room_for
-from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath
-from plsdof._core.peeling import SMALL, compress_peeled, refine
-from plsdof._core.spectrum import (
-    FORMED,
-    SOLVERS,
-    Gram,
-    Spectrum,
-    TallRows,
-    decompose,
-    decompose_gram,
-    dense_gram,
-    spectrum_on_gram,
-    tall_gram,
-)
+from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath, end_in_words
+from plsdof._core.recipe import Method, Recipe
+from plsdof._core.routes import MakeFilter, first_accurate, krylov_routes, whole_routes
+from plsdof._core.spectrum import SOLVERS
 from plsdof._core.work import threads_for
-from plsdof.errors import (
-    InvalidInputError,
-    NotAvailableError,
-    RankExhaustedError,
-    RankExhaustedWarning,
-    warn_caller,
-)
-
-# Routes from data to a path: the fast ones first, the accurate ones as a fallback
-# --------------------------------------------------------------------------------
+from plsdof.errors import RankExhaustedError, RankExhaustedWarning, warn_caller
 
 PathType = TypeVar("PathType", bound=Path)
-MakeFilter = Callable[[Spectrum], Filter]
-
-
-# solver="auto" keeps a fast route only if the estimated errors are within these.
-@dataclass(frozen=True, kw_only=True)
-class _Limits:
-    """Relative errors, and the share of the first eigenvalue below which they hardly ever hold."""
-
-    dof: float
-    coef: float
-    rss: float
-    hopeless: float
-
-
-_FEW_LIMITS = _Limits(dof=1e-9, coef=1e-8, rss=1e-8, hopeless=5e-5)
-# Estimates are for the worst case. From this many rows and columns on rounding errors average out,
-# and estimates exceed errors by a factor of a hundred and more, if all eigenvalues are resolved.
-_MANY = 64
-# From this many on, the smallest eigenvalues of a matrix that is about square are not.
-_SQUARE = 1000
-_MANY_LIMITS = _Limits(dof=1e-7, coef=1e-6, rss=5e-6, hopeless=3e-7)
-# Residual sums of squares below this share of |y|^2 count as nothing in that.
-_NEGLIGIBLE_RSS = 1e-10
-
-
-def _limits(n_rows: int, n_columns: int) -> _Limits:
-    order = min(n_rows, n_columns)
-    about_square = order >= max(_SQUARE, 0.9 * max(n_rows, n_columns))
-    return _MANY_LIMITS if order >= _MANY and not about_square else _FEW_LIMITS
-
-
-def first_accurate(routes: Iterator[PathType], asked: int | None) -> PathType:
-    """Return the first path that its own error estimate supports, the last one if there is none."""
-    for path in routes:
-        if is_accurate(path, asked):
-            break
-    return path
-
-
-def is_accurate(path: Path, asked: int | None) -> bool:
-    """Whether the a-posteriori check supports a path that was made with less than full accuracy."""
-    everything = path.spectrum.unresolved == 0
-    complete = everything or (asked is not None and len(path.dof) > asked)
-    # Nobody finds a component beyond the largest rank there can be.
-    ended = bool(path.message) and not (everything and len(path.dof) - 1 == path.spectrum.rank)
-    # A model that interpolates leaves rounding; its digits are not worth a decomposition.
-    negligible = _NEGLIGIBLE_RSS * path.spectrum.total
-    limits = _limits(path.units.n_rows, len(path.units.x_mean)) if everything else _FEW_LIMITS
-    return bool(
-        complete
-        and not ended
-        and not np.any(path.dof_error > limits.dof * np.maximum(1.0, np.abs(path.dof)))
-        and np.all(path.coef_error <= limits.coef)
-        and np.all(path.rss_error <= limits.rss * np.maximum(path.rss, negligible))
-    )
-
-
-def solvers(solver: str) -> tuple[str, ...]:
-    """Return what is tried in turn."""
-    return ("gram", "svd") if solver == "auto" else (solver,)
-
-
-def whole_routes(
-    kind: type[PathType], data: Standardized, method: MakeFilter, solver: str, **further: object
-) -> Iterator[PathType]:
-    """Fit with all singular vectors: from the Gram matrix, then from X itself."""
-    for attempt in solvers(solver):
-        yield kind.build(data, decompose(data, attempt), method, **further)
-
-
-def krylov_routes(
-    kind: type[PathType],
-    given: Observations,
-    scale: bool,
-    method: MakeFilter,
-    solver: str,
-    components: int | None,
-) -> Iterator[PathType]:
-    """Fit Partial Least Squares; few components of many need no singular vectors."""
-    few = _few(components, min(given.X.shape))
-    if solver == "auto" and few and len(given.X) <= min(SMALL, given.X.shape[1]):
-        yield from _small_routes(kind, given, scale, method, components or 0)
-        return
-    hopeless = solver == "auto" and gram_is_hopeless(given.X, components, scale)
-    if solver == "svd" or not _few(components, min(given.X.shape)):
-        whole_data = standardize_observations(given, scale=scale)
-        yield from whole_routes(kind, whole_data, method, "svd" if hopeless else solver)
-        return
-    data: Standardized | None = None
-    response = read_only(given.y.copy())
-    if not hopeless:
-        rows: Standardized | TallRows
-        if (tall := tall_gram(given, scale=scale)) is not None:
-            gram, rows = tall
-        else:
-            rows = data = standardize_observations(given, scale=scale)
-            gram = dense_gram(data)
-        compressed = compress_gram(gram, components, y=rows.y)
-        whole = partial(whole_gram_route, kind, gram, method)
-        yield _in_krylov_space(kind, gram.units, compressed, method, whole, response)
-    if solver == "auto":
-        data = standardize_observations(given, scale=scale) if data is None else data
-        yield from precise_routes(kind, data, method, components, response)
-
-
-def precise_routes(
-    kind: type[PathType],
-    data: Standardized,
-    method: MakeFilter,
-    components: int | None,
-    response: Array | None = None,
-) -> Iterator[PathType]:
-    """Fit Partial Least Squares where the Gram matrix has too few digits."""
-    whole = partial(_whole_path, kind, data, method, "svd")
-    if _few(components, min(data.X.shape)):
-        # Spectra: a few directions hide the others from the Gram matrix.
-        if (peeled := compress_peeled(data, components)) is not None:
-            yield _in_krylov_space(kind, data.units, peeled, method, whole, response)
-        compressed = compress_svd(data, components)
-        yield _in_krylov_space(kind, data.units, compressed, method, whole, response)
-    yield whole()
-
-
-def _small_routes(
-    kind: type[PathType], given: Observations, scale: bool, method: MakeFilter, components: int
-) -> Iterator[PathType]:
-    """Fit to few rows of many columns: all eigenvectors cost less than to do without."""
-    data = standardize_observations(given, scale=scale)
-    rough = decompose(data, "gram")
-    if not _is_hopeless(rough.eigenvalues, components, data.X.shape):
-        yield kind.build(data, rough, method)
-    if (better := refine(data, rough)) is not None:
-        yield kind.build(data, better, method)
-    yield _whole_path(kind, data, method, "svd")
-
-
-def gram_route(
-    kind: type[PathType],
-    gram: Gram,
-    method: MakeFilter,
-    components: int | None,
-    count: Count | None = None,
-) -> PathType:
-    """Fit Partial Least Squares to data that are only there as a Gram matrix, formed or not.
-
-    ``count`` is how traces are counted where the eigenvalues are too many to compute; it needs
-    a number of ``components``.
-    """
-    if count is not None:
-        assert components is not None
-        compressed = compress_gram(gram, components, count=count)
-        return _in_krylov_space(kind, gram.units, compressed, method, _too_large)
-    if not _few(components, gram.order):
-        return whole_gram_route(kind, gram, method)
-    whole = partial(whole_gram_route, kind, gram, method)
-    compressed = compress_gram(gram, components)
-    if gram.side == "samples" and compressed.spectrum.unresolved:
-        # Lanczos from y keeps a node near zero for what X does not reach, at the cost of digits.
-        return whole()
-    return _in_krylov_space(kind, gram.units, compressed, method, whole)
-
-
-def whole_gram_route(
-    kind: type[PathType], gram: Gram, method: MakeFilter, **further: object
-) -> PathType:
-    """Fit any method with all eigenvectors of a formed Gram matrix."""
-    if gram.matrix is None:
-        _too_large()
-    decomposition = decompose_gram(gram)
-    spectrum = spectrum_on_gram(gram, decomposition)
-    return kind.assemble(gram.units, decomposition, spectrum, method, **further)
-
-
-def _too_large() -> NoReturn:
-    raise NotAvailableError(
-        "This needs every direction of X, and X is too large for that: more than "
-        f"{FORMED:,} rows and columns. What there is at this size: coefficients, predictions, "
-        "Degrees of Freedom, noise level and criteria of Partial Least Squares with a given "
-        "max_components."
-    )
-
-
-def _few(components: int | None, order: int) -> TypeGuard[int]:
-    """Whether components are few enough that singular vectors are needed for nothing."""
-    return components is not None and 2 * krylov_steps(components) <= order
-
-
-def gram_is_hopeless(X: Array, components: int | None, scale: bool) -> bool:
-    """Whether a look at some of X shows that the Gram matrix cannot carry so many components.
-
-    The smallest one of m Ritz values is at most the m-th eigenvalue, and rounding, relative to
-    the largest one, is divided by it. A wrong answer costs time only.
-    """
-    if not components or components + 2 > min(X.shape):
-        return False
-    n, p = X.shape
-    rows = np.linspace(0, n - 1, min(2 * components + 10, n), dtype=np.intp)
-    columns = np.linspace(0, p - 1, min(4 * components + 100, p), dtype=np.intp)
-    some = X[rows[:, None], columns]
-    with np.errstate(all="ignore"):
-        some = some - some.mean(axis=0)
-        if scale:
-            spread = np.abs(some).max(axis=0)  # squares may leave the range of float64
-            some /= np.where(spread > 0, spread, 1.0)
-        gram = some @ some.T
-    if not np.all(np.isfinite(gram)):
-        return False
-    return _is_hopeless(np.linalg.eigvalsh(gram)[::-1], components, X.shape)
-
-
-def _is_hopeless(eigenvalues: Array, components: int, shape: tuple[int, ...]) -> bool:
-    """The same from eigenvalues, largest first, of an (n, p) matrix."""
-    last = eigenvalues[max(components - 1, 0) :][:1]
-    return bool(np.any(last < _limits(*shape).hopeless * eigenvalues[:1]))
-
-
-def _whole_path(
-    kind: type[PathType], data: Standardized, method: MakeFilter, solver: str
-) -> PathType:
-    return next(whole_routes(kind, data, method, solver))
-
-
-def _in_krylov_space(
-    kind: type[PathType],
-    units: Units,
-    compressed: Compressed,
-    method: MakeFilter,
-    full: Callable[[], PathType],
-    response: Array | None = None,
-) -> PathType:
-    return kind.assemble(
-        units,
-        compressed.decomposition,
-        compressed.spectrum,
-        method,
-        full=full,
-        response=response,
-    )
-
-
-def remembering(
-    path: PathType, data: Observations | Standardized, fit: Callable[..., Path]
-) -> PathType:
-    """Return the path with its response and a way to fit the same method to other rows."""
-    y = data.y
-    if isinstance(data, Standardized):
-        scale = 1.0 if data.units.row_scale is None else data.units.row_scale
-        y = data.units.y_mean + data.y / scale
-    return replace(path, response=read_only(y), fit_again=fit)
-
-
-# The methods: a path class and a function from data to it for PLS, PCR and ridge
-# -------------------------------------------------------------------------------
 
 
 def pls_path(
@@ -322,7 +44,7 @@ def pls_path(
     solver: str = "auto",
     strict: bool = False,
     tolerance: float = 0.01,
-    random_state: Any = 0,
+    rng: Any = 0,
     progress: bool = False,
 ) -> PLSPath:
     r"""Fit Partial Least Squares with 0, 1, ..., M components, with exact Degrees of Freedom.
@@ -357,7 +79,7 @@ def pls_path(
     tolerance : float
         Relative standard error of the Degrees of Freedom to be reached where they have to be
         estimated (``path.dof_std_error``).
-    random_state : int, numpy Generator or None
+    rng : int, numpy Generator or None
         For these estimates.
     progress : bool
         Show bars on stderr while large data are read and probed (needs rich).
@@ -369,7 +91,9 @@ def pls_path(
 
     Notes
     -----
-    Cost: one decomposition of X plus O(r M^2) time; memory O(np + rM). With few components
+    Nothing is computed before it is asked for. `Path.select` and coefficients need products with X
+    only; Degrees of Freedom need one decomposition of X plus O(r M^2) time, memory O(np + rM), the
+    first time. With few components
     (about min(n, p) / 4 or less) the eigenvalues of the smaller Gram matrix and 3M/2 + 2 products
     with it take the place of the decomposition.
 
@@ -389,8 +113,11 @@ def pls_path(
     >>> path.select("bic").n_components
     2
     """
-    method = partial(pls_filter, max_components=optional_count(max_components))
-    as_choice(solver, "solver", SOLVERS)
+    options = {
+        "max_components": optional_count(max_components),
+        "scale": scale,
+        "solver": as_choice(solver, "solver", SOLVERS),
+    }
     if (room := room_for(X)) is not None:
         gram = room.read_gram(
             X, y, scale=scale, sample_weight=sample_weight, solver=solver, progress=progress
@@ -400,17 +127,20 @@ def pls_path(
             max_components,
             strict=strict,
             tolerance=tolerance,
-            random_state=random_state,
+            rng=rng,
             progress=progress,
         )
-    require_flag(scale)
-    given = as_observations(X, y, sample_weight)
+    given = checked(X, y, sample_weight, scale)
+    return finished(PLSPath, METHODS["pls"].recipe(**options), given, _count_pls, strict)
+
+
+def _count_pls(given: Observations, recipe: Recipe) -> Exact:
+    options = recipe.options
+    size = options["max_components"]
+    method = partial(pls_filter, max_components=size)
     with threads_for(given.X.shape):
-        routes = krylov_routes(PLSPath, given, scale, method, solver, max_components)
-        path = first_accurate(routes, max_components)
-    report_end(path, strict, max_components)
-    again = partial(pls_path, max_components=max_components, scale=scale, solver=solver)
-    return remembering(path, given, again)
+        routes = krylov_routes(given, options["scale"], method, options["solver"], size)
+        return first_accurate(routes, size)
 
 
 def pcr_path(
@@ -446,19 +176,25 @@ def pcr_path(
     >>> path.dof
     array([1., 2., 3.])
     """
-    method = pcr_method(order, max_components, among)
-    as_choice(solver, "solver", SOLVERS)
+    options = {
+        "max_components": optional_count(max_components),
+        "order": order,
+        "among": None if among is None else as_count(among, "among", minimum=1),
+        "scale": scale,
+        "solver": as_choice(solver, "solver", SOLVERS),
+    }
+    pcr_method(order, max_components, among)
     if (room := room_for(X)) is not None:
         gram = room.read_gram(X, y, scale=scale, sample_weight=sample_weight, solver=solver)
         return room.pcr_path_from(gram, max_components, order=order, among=among, strict=strict)
-    data = standardize(X, y, scale=scale, sample_weight=sample_weight)
-    with threads_for(data.X.shape):
-        path = first_accurate(whole_routes(PCRPath, data, method, solver), max_components)
-    report_end(path, strict, max_components)
-    again = partial(
-        pcr_path, max_components=max_components, order=order, scale=scale, solver=solver
-    )
-    return remembering(path, data, again)
+    given = checked(X, y, sample_weight, scale)
+    return finished(PCRPath, METHODS["pcr"].recipe(**options), given, _count_pcr, strict)
+
+
+def _count_pcr(given: Observations, recipe: Recipe) -> Exact:
+    options = recipe.options
+    method = pcr_method(options["order"], options["max_components"], options["among"])
+    return _count_whole(given, recipe, method, options["max_components"])
 
 
 def ridge_path(
@@ -469,6 +205,7 @@ def ridge_path(
     scale: bool = True,
     sample_weight: Any = None,
     solver: str = "auto",
+    strict: bool = False,
 ) -> RidgePath:
     """Fit ridge regression for a list of penalties; DoF = 1 + sum lambda / (lambda + alpha).
 
@@ -481,7 +218,7 @@ def ridge_path(
         Penalties, one model each, in this order; 0 is least squares (the shortest coefficients
         that attain it). By default 50 values from 1e-4 to 1e4
         times n, largest (simplest model) first.
-    X, y, scale, sample_weight, solver
+    X, y, scale, sample_weight, solver, strict
         As for `pls_path`.
 
     Examples
@@ -490,67 +227,106 @@ def ridge_path(
     >>> path.dof.round(6)
     array([1.5, 2. ])
     """
-    as_choice(solver, "solver", SOLVERS)
+    options = {"scale": scale, "solver": as_choice(solver, "solver", SOLVERS)}
     if (room := room_for(X)) is not None:
         gram = room.read_gram(X, y, scale=scale, sample_weight=sample_weight, solver=solver)
         return room.ridge_path_from(gram, alphas)
-    data = standardize(X, y, scale=scale, sample_weight=sample_weight)
-    penalties = as_penalties(alphas, data.units.n)
-    method = partial(ridge_filter, alphas=penalties)
+    given = checked(X, y, sample_weight, scale)
+    recipe = METHODS["ridge"].recipe(alphas=as_penalties(alphas, given.n), **options)
+    return finished(RidgePath, recipe, given, _count_ridge, strict)
+
+
+def _count_ridge(given: Observations, recipe: Recipe) -> Exact:
+    method = partial(ridge_filter, alphas=recipe.options["alphas"])
+    return _count_whole(given, recipe, method, None)
+
+
+def _count_whole(
+    given: Observations, recipe: Recipe, method: MakeFilter, size: int | None
+) -> Exact:
+    data = standardize_observations(given, scale=recipe.options["scale"])
     with threads_for(data.X.shape):
-        routes = whole_routes(RidgePath, data, method, solver, alphas=penalties)
-        path = first_accurate(routes, None)
-    again = partial(ridge_path, alphas=penalties, scale=scale, solver=solver)
-    return remembering(path, data, again)
+        return first_accurate(whole_routes(data, method, recipe.options["solver"]), size)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Method:
-    """A regression method: how it is fitted, and all that others need to know about it.
+# What the methods have in common
+# -------------------------------
 
-    Attributes
-    ----------
-    name : str
-        The word that chooses it, such as "pls".
-    label : str
-        What headings and legends call it.
-    path : callable
-        From (X, y) and options to a path of all its models.
-    size : {"max_components", "alphas"}
-        The option that says which models there are.
-    default_size : callable or None
-        From the number of rows to that option, so that the fits of several parts of the data have
-        the same models; None where leaving it out does.
+
+def checked(X: Any, y: Any, sample_weight: Any, scale: bool) -> Observations:
+    """Check data, once, and say what is unusual about them."""
+    require_flag(scale)
+    given = as_observations(X, y, sample_weight)
+    centre_response(given.y)  # refuses numbers whose squares leave the range of floats
+    warn_constant_columns(_constant(given.X), given.names)
+    return given.owned()
+
+
+def _constant(X: Array) -> npt.NDArray[np.bool_]:
+    """Return which columns do not vary; only those whose first and last rows agree are looked at."""
+    constant = np.zeros(X.shape[1], dtype=bool)
+    some = X[[0, len(X) // 2, -1]]
+    with np.errstate(over="ignore"):
+        near = np.ptp(some, axis=0) <= CONSTANT_ULPS * np.abs(some).max(axis=0)
+    for column in np.flatnonzero(near):
+        values = X[:, column]
+        half_spread = values.max() / 2 - values.min() / 2  # the spread itself may overflow
+        constant[column] = half_spread <= CONSTANT_ULPS / 2 * np.abs(values).max()
+    return constant
+
+
+def finished(
+    kind: type[PathType],
+    recipe: Recipe,
+    given: Observations,
+    count: Callable[[Observations, Recipe], Exact],
+    strict: bool,
+    most: int | None = None,
+    **further: Any,
+) -> PathType:
+    """Return a path that counts when it is asked; at once if it is to be ``strict``.
+
+    ``most`` is the largest number of components that there can be, by default the smaller one of
+    columns and rows less one.
     """
+    require_flag(strict, "strict")
+    asked = recipe.options.get("max_components")
+    most = min(len(given.y) - 1, given.X.shape[1]) if most is None else most
+    if asked is not None and asked > most:
+        report_end(
+            f"X has {len(given.y)} rows and {given.X.shape[1]} columns.", most, asked, strict
+        )
+        asked = None
+    path = kind(
+        recipe=recipe,
+        _make=partial(count, given, recipe),
+        _given=given,
+        _asked=asked,
+        **further,
+    )
+    if strict:
+        report_end(path.message, len(path) - 1, asked, strict)
+    return path
 
-    name: str
-    label: str
-    path: Callable[..., Path]
-    size: str
-    default_size: Callable[[float], Array] | None = None
 
-    def sized(self, n: float, *, scale: bool = True, **sizes: Any) -> partial[Path]:
-        """Return the method as a function of (X, y) alone, the same for any part of n rows.
+def counted(kind: type[PathType], recipe: Recipe, exact: Exact, strict: bool) -> PathType:
+    """Return a path of what is known in closed form only: its rows are not kept."""
+    require_flag(strict, "strict")
+    asked = recipe.options.get("max_components")
+    report_end(exact.filter.message, len(exact.dof) - 1, asked, strict)
+    return kind(recipe=recipe, _make=partial(_itself, exact))
 
-        ``sizes`` may hold the sizes of other methods as long as they are None.
 
-        Examples
-        --------
-        >>> fit = METHODS["pcr"].sized(4, max_components=1, alphas=None)
-        >>> fit([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 4.0]], [1.0, 2.0, 3.0, 5.0]).dof
-        array([1., 2.])
-        """
-        for name, value in sizes.items():
-            if name != self.size and value is not None:
-                raise InvalidInputError(
-                    f"{name} does not apply to {self.name!r}; got {name}={value!r:.80}. Leave it "
-                    f"out; {self.name!r} takes {self.size}."
-                )
-        size = sizes.get(self.size)
-        if size is None and self.default_size is not None:
-            size = self.default_size(n)
-        checked = optional_count(size) if self.size == "max_components" else as_penalties(size, n)
-        return partial(self.path, **{self.size: checked}, scale=scale)
+def _itself(exact: Exact) -> Exact:
+    return exact
+
+
+def report_end(message: str, size: int, asked: int | None, strict: bool) -> None:
+    """Warn, or raise if ``strict``, where a path is shorter than asked for."""
+    if (text := end_in_words(message, size, asked)) is not None:
+        if strict:
+            raise RankExhaustedError(text)
+        warn_caller(text, RankExhaustedWarning)
 
 
 def default_alphas(n: float) -> Array:
@@ -561,6 +337,11 @@ def default_alphas(n: float) -> Array:
 def optional_count(max_components: int | None) -> int | None:
     """Check a number of components that may be left out."""
     return None if max_components is None else as_count(max_components, "max_components")
+
+
+def optional_penalties(alphas: Any) -> Array | None:
+    """Check penalties that may be left out."""
+    return None if alphas is None else as_penalties(alphas, 1.0)
 
 
 def pcr_method(order: str, max_components: int | None, among: int | None = None) -> MakeFilter:
@@ -578,43 +359,14 @@ def as_penalties(alphas: Any, n: float) -> Array:
     return read_only(as_nonnegative(default_alphas(n) if alphas is None else alphas, "alphas"))
 
 
-class Ended(Protocol):
-    """A path that knows why it ends where it does."""
-
-    @property
-    def dof(self) -> Array:
-        """One entry per model."""
-
-    @property
-    def message(self) -> str:
-        """Why there are no more; empty if there are all that were asked for."""
-
-
-def report_end(path: Ended, strict: bool, asked: int | None) -> None:
-    """Warn, or raise if ``strict``, where a path is shorter than asked for."""
-    require_flag(strict, "strict")
-    size = len(path.dof) - 1
-    if not path.message or (asked is None and size > 0):
-        return
-    wanted = "No component" if asked is None else f"{asked} components asked for, {size}"
-    text = f"{wanted} supported: {path.message}"
-    if strict:
-        raise RankExhaustedError(text)
-    warn_caller(text, RankExhaustedWarning)
-
-
 # Every list of methods, in options, tables and pictures, is derived from this one.
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
-        Method(name="pls", label="PLS", path=pls_path, size="max_components"),
-        Method(name="pcr", label="PCR", path=pcr_path, size="max_components"),
+        Method(name="pls", label="PLS", path=pls_path, size="max_components", check=optional_count),
+        Method(name="pcr", label="PCR", path=pcr_path, size="max_components", check=optional_count),
         Method(
-            name="ridge",
-            label="ridge",
-            path=ridge_path,
-            size="alphas",
-            default_size=default_alphas,
+            name="ridge", label="ridge", path=ridge_path, size="alphas", check=optional_penalties
         ),
     )
 }

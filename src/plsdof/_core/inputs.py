@@ -8,7 +8,7 @@ Integer weights then mean the same as repeated rows.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from plsdof.errors import (
     ConstantColumnWarning,
     InvalidInputError,
+    LowLevelWarning,
     ResponseInPredictorsWarning,
     warn_caller,
 )
@@ -76,23 +77,18 @@ def feature_names(X: Any, name: str = "X") -> tuple[str, ...] | None:
 def require_same_columns(
     names: tuple[str, ...] | None, known: tuple[str, ...] | None, what: str = "X_new"
 ) -> None:
-    """Refuse other columns than the known ones, and the same ones in another order."""
+    """Refuse other columns than the known ones; their order does not matter."""
     if names is None or known is None or names == known:
         return
     missing = [label for label in known if label not in set(names)]
     unknown = [label for label in names if label not in set(known)]
     if not missing and not unknown:
-        first = next(i for i, label in enumerate(names) if label != known[i])
-        raise InvalidInputError(
-            f"{what} has the columns of the training data in another order: column {first} is "
-            f"{names[first][:60]!r} instead of {known[first][:60]!r}. Give the same columns in "
-            "the same order."
-        )
+        return
     parts = [f"without {shortened(missing)}"] if missing else []
     parts += [f"with {shortened(unknown)} in addition"] if unknown else []
     raise InvalidInputError(
         f"{what} has other columns than the training data, {len(names)} column(s) instead of "
-        f"{len(known)}, {' and '.join(parts)}. Give the same columns in the same order."
+        f"{len(known)}, {' and '.join(parts)}. Give the same columns."
     )
 
 
@@ -165,8 +161,11 @@ def as_matrix(X: Any, name: str = "X", *, min_rows: int = 1) -> Array:
 
 def as_new_rows(X_new: Any, p: int, known: tuple[str, ...] | None) -> Array:
     """Return new rows as an array, after comparing columns with those of the training data."""
-    require_same_columns(feature_names(X_new, "X_new"), known)
+    names = feature_names(X_new, "X_new")
+    require_same_columns(names, known)
     array = as_matrix(X_new, "X_new")
+    if names is not None and known is not None and names != known:
+        array = array[:, [names.index(label) for label in known]]
     if array.shape[1] != p:
         raise InvalidInputError(
             f"X_new has {array.shape[1]} column(s), but the model was fitted on {p}. Give the "
@@ -297,6 +296,18 @@ def as_fraction(value: Any, name: str) -> float:
             f"{name} must be between 0 and 1, such as {example:g}; got {value!r}."
         )
     return number
+
+
+def as_level(level: Any) -> float:
+    """Return a confidence level; warn of one below a half, which is perhaps meant as 1 - level."""
+    value = as_fraction(level, "level")
+    if value < 0.5:
+        warn_caller(
+            f"level = {value:g} asks for intervals that cover {100 * value:g}%; for those that "
+            f"miss so often use level={1 - value:g}.",
+            LowLevelWarning,
+        )
+    return value
 
 
 def as_positive(values: Any, name: str) -> Array:
@@ -491,18 +502,17 @@ def shortened(labels: Sequence[str], most: int = 5) -> str:
     return shown + (f" and {len(labels) - most} more" if len(labels) > most else "")
 
 
-def as_generator(random_state: Any) -> np.random.Generator:
+def as_generator(rng: Any) -> np.random.Generator:
     """Return a random generator from a seed or a generator."""
     # numpy takes more, such as True and matrices, which crash the interpreter.
     generators = np.random.Generator | np.random.RandomState
-    if random_state is None or isinstance(random_state, generators):
-        return np.random.default_rng(random_state)
-    no_seed = isinstance(random_state, bool | np.timedelta64)
-    if not no_seed and isinstance(random_state, int | np.integer) and random_state >= 0:
-        return np.random.default_rng(random_state)
+    if rng is None or isinstance(rng, generators):
+        return np.random.default_rng(rng)
+    no_seed = isinstance(rng, bool | np.timedelta64)
+    if not no_seed and isinstance(rng, int | np.integer) and rng >= 0:
+        return np.random.default_rng(rng)
     raise InvalidInputError(
-        f"random_state must be a whole number >= 0, a numpy Generator or None; "
-        f"got {random_state!r:.80}."
+        f"rng must be a whole number >= 0, a numpy Generator or None; got {rng!r:.80}."
     )
 
 
@@ -519,6 +529,8 @@ _SEGMENT = 64
 _SMALLEST_SPREAD = 1e-10
 # Sums of squares outside of this range may have left that of float64 on the way.
 _SQUARES = 1e-200, 1e200
+# Arrays of up to this many bytes (256 MB) are copied by what keeps them.
+_COPIED = 2**28
 # Beyond these magnitudes squares may leave the range of float64.
 LARGE, SMALL = 1e140, 1e-140
 
@@ -581,6 +593,10 @@ class Observations:
     n : float
         Number of rows, or the sum of the weights.
     names : tuple of str or None
+    kept : (n_given,) bool array or None
+        Which of the given rows have a positive weight; None for all.
+    checksum : float or None
+        Sum of the entries of X, where X is too large to be copied.
     """
 
     X: Array
@@ -588,6 +604,27 @@ class Observations:
     weights: Array | None
     n: float
     names: tuple[str, ...] | None
+    kept: npt.NDArray[np.bool_] | None = None
+    checksum: float | None = None
+
+    @property
+    def n_given(self) -> int:
+        """Number of rows that were given."""
+        return len(self.y) if self.kept is None else len(self.kept)
+
+    def owned(self) -> "Observations":
+        """Return the same with a copy of X, so that nobody can change it, unless it is large."""
+        if self.X.nbytes > _COPIED:
+            return replace(self, checksum=float(self.X.sum()))
+        return replace(self, X=read_only(self.X.copy(order="K")))
+
+    def require_unchanged(self) -> None:
+        """Refuse to go on with a large X that has been changed since it was given."""
+        if self.checksum is not None and float(self.X.sum()) != self.checksum:
+            raise InvalidInputError(
+                "X has been changed since it was given. An array of this size is not copied: leave "
+                "it as it is while the path is in use, or fit again."
+            )
 
 
 def as_observations(X: Any, y: Any, sample_weight: Any = None) -> Observations:
@@ -597,12 +634,14 @@ def as_observations(X: Any, y: Any, sample_weight: Any = None) -> Observations:
     X = as_matrix(X, min_rows=2)
     y = as_response(y, len(X)).copy()
     require_response_outside(X, y, names, label)
-    weights = as_weights(sample_weight, len(X))
+    weights, kept = as_weights(sample_weight, len(X)), None
     if weights is not None:
-        X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
+        kept = weights > 0
+        X, y, weights = X[kept], y[kept], weights[kept]
         require_enough(weights)
+        kept = None if kept.all() else kept
     n = float(len(X)) if weights is None else float(weights.sum())
-    return Observations(X=X, y=y, weights=weights, n=n, names=names)
+    return Observations(X=X, y=y, weights=weights, n=n, names=names, kept=kept)
 
 
 def require_flag(value: Any, name: str = "scale") -> None:

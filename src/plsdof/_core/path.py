@@ -1,61 +1,76 @@
-"""Regression paths: every model size of one method on one data set, at once."""
+"""Regression paths: every model of one method on one data set, at once."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import numpy.typing as npt
 import scipy.linalg
-import scipy.sparse
 
-from plsdof._core import criteria
-from plsdof._core.averaging import Average, AverageFilter, averaged
-from plsdof._core.criteria import (
-    LeaveOneOut,
-    Noise,
-    Selection,
-)
-from plsdof._core.deletion import deleted_predictions
-from plsdof._core.display import one_line, plural
-from plsdof._core.filters import Filter, PLSFilter
+from plsdof._core import choice, criteria
+from plsdof._core.choice import LEFT_OUT, Remark, Selection
+from plsdof._core.criteria import DOF_KINDS, NOISE_KINDS, Fits, Noise, as_variance, usual_noise
+from plsdof._core.display import as_html, data_frame, one_line, parameter_column, plural
+from plsdof._core.exact import Exact, checked_rows
+from plsdof._core.filters import PLSFilter
+from plsdof._core.folds import group_codes, make_folds
 from plsdof._core.inputs import (
     Array,
-    Standardized,
+    Observations,
     Units,
+    as_choice,
     as_count,
     as_matrix,
-    as_new_rows,
     as_response,
-    as_sparse_rows,
-    centre_response,
     read_only,
 )
-from plsdof._core.models import Integers, Models
-from plsdof._core.spectrum import BACKWARD, Decomposition, Map, Reached, Spectrum
+from plsdof._core.left_out import (
+    PATIENCE,
+    LeftOut,
+    Problem,
+    hold_out,
+    split_of,
+    usual_folds,
+)
+from plsdof._core.model import Model
+from plsdof._core.recipe import Recipe
+from plsdof._core.recursion import Run, Split
+from plsdof._core.routes import is_accurate
+from plsdof._core.smoothing import DRAWS, smoothed_dof
 from plsdof._core.work import cached_property
-from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.errors import (
+    InvalidInputError,
+    NotAvailableError,
+    RankExhaustedWarning,
+    quietly,
+    warn_caller,
+)
 
-# Regression paths: every model size of one method on one data set, at once
-# -------------------------------------------------------------------------
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
-_EPS = float(np.finfo(np.float64).eps)
-# First-order estimates of errors are multiplied by this factor.
-_SAFETY = 20.0
-# Folds of rows that are left out to confirm a choice; with fewer rows one by one.
-_FOLDS = 30
-# With more rows a choice is not confirmed: it would need an n x n matrix that nothing else needs.
-_MOST_LEFT_OUT = 5000
-# Columns of some training rows that differ by a smaller share of the range of all are constant.
-ROUNDING_OF_ROWS = 1e-12
+Integers = npt.NDArray[np.intp]
+# Coefficients from the recursion are kept if the fit may be off by this share of the spread of y.
+_QUICK = 1e-10
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Path(Models):
-    """All models of one regression method, with coefficients, predictions and derivatives.
+class Path:
+    """All models of one regression method, from the simplest to the richest.
 
-    Arrays over models have one row per model. Made by `pls_path`, `pcr_path` and `ridge_path`; the
-    attributes are those of `Models`.
+    Made by `pls_path`, `pcr_path`, `ridge_path` and others. Arrays over models have one row per
+    model. ``path[m]`` is the model in row m as a `Model`: that with m components of a path over
+    components, the m-th penalty of a ridge path.
+
+    Nothing is computed before it is asked for. Rows left out, a choice and coefficients need no
+    decomposition; Degrees of Freedom and all that follows from them are made once, by `exact`.
+
+    Attributes
+    ----------
+    recipe : Recipe
+        How the path was fitted: ``path.recipe.fit(X, y)`` fits the same to other rows.
 
     Examples
     --------
@@ -66,342 +81,498 @@ class Path(Models):
            [0.64]]))
     """
 
-    @classmethod
-    def build(
-        cls,
-        data: Standardized,
-        decomposition: Decomposition,
-        make_filter: Callable[[Spectrum], Filter],
-        **further: Any,
-    ) -> Self:
-        """Combine standardised data, a decomposition of its predictors and a method."""
-        units = data.units
-        spectrum = decomposition.spectrum(data.y, units.n)
-        centred = data.y if units.row_scale is None else data.y / units.row_scale
-        response = read_only(units.y_mean + centred)
-        return cls.assemble(
-            units, decomposition, spectrum, make_filter, response=response, **further
-        )
+    recipe: Recipe
+    _make: Callable[[], Exact]
+    _given: Observations | None = None
+    _asked: int | None = None
+    _names: tuple[str, ...] | None = None
 
-    @classmethod
-    def assemble(
-        cls,
-        units: Units,
-        decomposition: Decomposition,
-        spectrum: Spectrum,
-        make_filter: Callable[[Spectrum], Filter],
-        **further: Any,
-    ) -> Self:
-        """Combine the spectrum of a problem and the basis it refers to with a method."""
-        return cls(
-            units=units,
-            decomposition=decomposition,
-            spectrum=spectrum,
-            filter=make_filter(spectrum),
-            make_filter=make_filter,
-            **further,
-        )
+    # The closed form, made the first time it is needed
+    # -------------------------------------------------
 
     @cached_property
-    def standardized_coef(self) -> Array:
-        """Coefficients of standardised predictors, ``V (f z / S)``. Shape (K, p)."""
-        rotated = self.filter.factors * self.spectrum.z / self.decomposition.singular_values
-        return read_only(self.decomposition.to_features(rotated.T).T)
+    def exact(self) -> Exact:
+        """Spectrum, filter and basis: what Degrees of Freedom and derivatives come from."""
+        if self._given is not None:
+            self._given.require_unchanged()
+        with quietly():  # what there is to say was said when the data came in
+            exact = self._make()
+        if self._names is not None:
+            exact = exact.with_names(self._names)
+        if (
+            text := end_in_words(exact.filter.message, len(exact.dof) - 1, self._asked)
+        ) is not None:
+            warn_caller(text, RankExhaustedWarning)
+        return exact
 
-    @cached_property
+    @property
+    def is_counted(self) -> bool:
+        """Whether `exact` is there already."""
+        return "exact" in self.__dict__
+
+    def __getitem__(self, m: int) -> Model:
+        """Return the model in row m; -1 is the last one."""
+        if not isinstance(m, int | np.integer) or isinstance(m, bool):
+            raise InvalidInputError(f"path[m] takes the row of a model; got {m!r:.60}.")
+        if m < 0:
+            m = len(self) + int(m)
+        elif not self._has(int(m)) and m >= len(self):
+            raise IndexError(
+                f"The path has models 0..{len(self) - 1}; got {m}. {self.message}".rstrip()
+            )
+        return Model(path=self, index=int(m))
+
+    def __len__(self) -> int:
+        return len(self.exact.dof)
+
+    def __iter__(self) -> Iterator[Model]:
+        return (self[m] for m in range(len(self)))
+
+    def _has(self, m: int) -> bool:
+        """Whether model m is known to exist without counting."""
+        return not self.is_counted and any(m < len(run.rss) for run in self._runs.values())
+
+    def index(self, m: int) -> int:
+        """Check a row of the path and return it."""
+        row = as_count(m, "m")
+        if row >= len(self):
+            raise InvalidInputError(
+                f"m must be in 0..{len(self) - 1}; got {m}. {self.message}".rstrip()
+            )
+        return row
+
+    @property
+    def parameters(self) -> Array:
+        """What tells the models apart: numbers of components, or alphas. Shape (K,)."""
+        return read_only(self.exact.filter.naive_dof - 1.0)
+
+    @property
+    def parameter_name(self) -> str:
+        """What `parameters` holds: "n_components" or "alpha"."""
+        return "n_components"
+
+    @property
+    def message(self) -> str:
+        """Why the path is shorter than asked for; empty if it is not."""
+        return self.exact.filter.message
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Column names of X, if it was a data frame."""
+        if self._names is not None:
+            return self._names
+        return self.exact.units.names if self._given is None else self._given.names
+
+    @property
+    def dof(self) -> Array:
+        """Degrees of Freedom, trace of d yhat / d y; exact and never clipped. Shape (K,)."""
+        return self.exact.filter.dof
+
+    @property
+    def dof_error(self) -> Array:
+        """Estimated absolute rounding error of `dof`. Shape (K,)."""
+        return self.exact.filter.dof_error
+
+    @property
+    def dof_std_error(self) -> Array:
+        """Standard error of `dof`: zero unless random probes estimated it. Shape (K,)."""
+        return self.exact.filter.dof_std_error
+
+    @property
+    def naive_dof(self) -> Array:
+        """Number of components + 1 (for ridge the same as `dof`). Shape (K,)."""
+        return self.exact.filter.naive_dof
+
+    @property
+    def rss(self) -> Array:
+        """Residual sums of squares. Shape (K,)."""
+        return self.exact.rss
+
+    @property
+    def rss_error(self) -> Array:
+        """Estimated absolute rounding error of `rss`. Shape (K,)."""
+        return self.exact.filter.rss_error
+
+    @property
     def coef(self) -> Array:
-        """Coefficients in original units, ``V (f z / S) / scale``. Shape (K, p)."""
-        with np.errstate(over="ignore"):  # units of 1e-200 may lead out of the range of floats
-            return read_only(self.standardized_coef / self.units.x_scale)
+        """Coefficients in original units. Shape (K, p)."""
+        return self.exact.coef
 
-    def coef_of(self, m: int) -> Array:
-        """Return the coefficients of one model alone, in original units. Shape (p,)."""
-        factors = self.filter.factors[self.index(m)]
-        rotated = factors * self.spectrum.z / self.decomposition.singular_values
-        with np.errstate(over="ignore"):
-            return np.asarray(self.decomposition.to_features(rotated) / self.units.x_scale)
+    @property
+    def coef_error(self) -> Array:
+        """Estimated relative error of `coef` (standardised predictors). Shape (K,)."""
+        return self.exact.coef_error
 
-    @cached_property
+    @property
     def intercept(self) -> Array:
-        """Intercepts ``ybar - xbar' beta``. Shape (K,)."""
-        return read_only(
-            self.units.y_mean - self.standardized_coef @ (self.units.x_mean / self.units.x_scale)
-        )
+        """Intercepts. Shape (K,)."""
+        return self.exact.intercept
 
-    @cached_property
+    @property
     def fitted(self) -> Array:
         """Fitted values of the training rows with positive weight. Shape (K, n_rows)."""
-        rotated = self.filter.factors * self.spectrum.z
-        return read_only(self.units.y_mean + self.to_rows(rotated.T).T)
-
-    @cached_property
-    def coef_error(self) -> Array:
-        """Estimated relative error of `coef` (standardised predictors). Shape (K,).
-
-        What the decomposition may be off by, and what is lost where features are only reached
-        through X, by the quotient of the singular values.
-        """
-        S = self.decomposition.singular_values
-        if self.decomposition.right is not None or not len(S):
-            return self.filter.coef_error
-        rotated = self.filter.factors * self.spectrum.z / S
-        size, lost = row_norms(rotated), BACKWARD * _EPS * S[0] * row_norms(rotated / S)
-        share = np.divide(lost, size, out=np.zeros_like(size), where=size > 0)
-        return read_only(self.filter.coef_error + _SAFETY * share)
+        return self.exact.fitted
 
     def predict(self, X_new: Any) -> Array:
         """Predict new rows, dense or sparse, with every model. Shape (K, n_new)."""
-        # Not intercept + coef @ X, which loses digits where means are large.
-        return self.units.y_mean + self.standardized_times(X_new, self.standardized_coef.T).T
+        return self.exact.predict(self._rows_of(X_new))
 
-    def standardized_times(self, X_new: Any, B: Array) -> Array:
-        """Return the standardised rows of ``X_new``, dense or sparse, times B.
+    def residuals(self, m: int) -> Array:
+        """Return y minus the fitted values of model m. Shape (n_rows,)."""
+        return np.asarray(self._response() - self.fitted[self.index(m)])
 
-        This stays in the range of floats where coefficients in original units do not.
-        """
-        rows = self.check_new_rows(X_new, sparse=True)
-        mean, scale = self.units.x_mean, self.units.x_scale
-        is_sparse: bool = scipy.sparse.issparse(rows)
-        if is_sparse:
-            scaled = (B.T / scale).T
-            return np.asarray(rows @ scaled - mean @ scaled)
-        centred = rows - mean
-        centred /= scale
-        return np.asarray(centred @ B)
+    def jacobian(self, m: int) -> Array:
+        """Return d yhat_m / d y, of sample weights w with 1w'/sum(w) for the mean. Shape (n, n)."""
+        return self.exact.jacobian(self.index(m))
 
-    def centred_times(self, X_new: Any, B: Array) -> Array:
-        """Return (X_new - 1 mean') B for new rows, dense or sparse."""
-        rows = self.check_new_rows(X_new, sparse=True)
-        is_sparse: bool = scipy.sparse.issparse(rows)
-        if is_sparse:
-            return np.asarray(rows @ B - self.units.x_mean @ B)
-        return np.asarray((rows - self.units.x_mean) @ B)
+    def leverage(self, m: int) -> Array:
+        """Return the diagonal of `jacobian`, without forming it. Shape (n_rows,)."""
+        return self.exact.leverage(self.index(m))
 
-    def check_new_rows(self, X_new: Any, *, sparse: bool = False) -> Any:
-        """Return new rows as the matrix that `coef` multiplies, after checking their columns.
+    def coef_jacobian(self, m: int) -> Array:
+        """Return d beta_m / d y in original units. Shape (p, n)."""
+        return self.exact.coef_jacobian(self.index(m))
 
-        They stay ``sparse`` if they may.
-        """
-        if sparse and scipy.sparse.issparse(X_new):
-            return as_sparse_rows(X_new, len(self.units.x_mean))
-        return as_new_rows(X_new, len(self.units.x_mean), self.units.names)
+    def coef_covariance(self, m: int, *, noise: Noise = None) -> Array:
+        """Estimate the covariance of the coefficients, sigma^2 (d beta/dy)(d beta/dy)'. (p, p)."""
+        return self[m].coef_covariance(noise=noise)
+
+    def coef_std_error(self, m: int, *, noise: Noise = None) -> Array:
+        """Standard errors of the coefficients, without a p x p matrix. Shape (p,)."""
+        return self[m].coef_std_error(noise=noise)
 
     def refit(self, y: Any) -> Self:
         """Fit the same method to another response of the same rows, without decomposing X again.
 
         Zero-weight rows have no place in ``y``. Cost: O(n r + r M^2) time.
         """
-        if self.average_again is not None:
-            average = self.average_again(y)
-            assert isinstance(average, type(self))
-            return average if self.units.names is None else average.with_names(self.units.names)
-        path = self.complete()
-        given = as_response(y, path.units.n_rows)
-        response = centre_response(given, path.units.row_scale)
-        spectrum = path.decomposition.spectrum(response.values, path.units.n)
+        response = as_response(y, self.exact.units.n_rows).copy()
+        given = None if self._given is None else replace(self._given, y=read_only(response))
         return replace(
-            path,
-            units=replace(self.units, y_mean=response.mean),
-            spectrum=spectrum,
-            filter=path.make_filter(spectrum),
-            response=read_only(given.copy()),
+            self, _make=partial(_refitted, self, read_only(response)), _given=given, _asked=None
         )
 
-    def residuals(self, m: int) -> Array:
-        """Return y minus the fitted values of model m. Shape (n_rows,)."""
-        return np.asarray(self.require_response() - self.fitted[self.index(m)])
+    # Rows left out
+    # -------------
 
-    def require_response(self) -> Array:
-        """Return the response; say what to do where it was not kept."""
-        if self.response is None:
-            raise NotAvailableError(
-                "This needs the response of every row, and a path made from moments, blocks or a "
-                "file read piece by piece does not keep it. Fit arrays that are in memory."
-            )
-        return self.response
+    def left_out(self, cv: Any = None, groups: Any = None) -> LeftOut:
+        """Leave rows out: residuals of every model by fits without them, made once.
 
-    def training_rows(self) -> Array:
-        """Return X as it was given, rows with positive weight, from its decomposition. (n_rows, p).
+        Everything is done again without the rows: centring, scaling, components. The numbers are
+        those of plain refits.
 
-        Exact up to rounding and what lies below the numerical rank. Cost: O(n p r).
-        """
-        path = self.complete()
-        standardized = path.to_rows(np.diag(path.decomposition.singular_values))
-        spread = np.where(np.isfinite(path.units.x_scale), path.units.x_scale, 0.0)
-        rows: Array = standardized @ path.decomposition.feature_basis.T
-        return path.units.x_mean + rows * spread
+        Parameters
+        ----------
+        cv : int, "loo", splitter or pairs, optional
+            Folds that leave out every row once, see `plsdof.selection.make_folds`. By default
+            single rows if there are at most 30 of them, else every tenth row together.
+        groups : (n,) array, optional
+            Rows that belong together, such as replicates, and are left out together.
 
-    def training_inputs(self) -> Array:
-        """Return the training rows as `predict` takes them. Shape (n_rows, p)."""
-        return self.training_rows()
-
-    def training_features(self) -> Array:
-        """Return what `coef` multiplies, of the training rows. Shape (n_rows, p)."""
-        return self.training_rows()
-
-    def fit_rows(self, rows: Integers, **options: Any) -> Self:
-        """Fit the same method to some of the training rows, with ``options`` of its own."""
-        assert self.fit_again is not None
-        X, whole = self._rows
-        part = X[rows]
-        # The rows come out of a decomposition, and rounding is no variation.
-        still = np.ptp(part, axis=0) <= ROUNDING_OF_ROWS * whole
-        part[:, still] = part[0, still]
-        found: Self = self.fit_again(part, self.require_response()[rows], **options)
-        return found
-
-    @cached_property
-    def _rows(self) -> tuple[Array, Array]:
-        """Training rows, and the range of their columns."""
-        rows = self.training_rows()
-        return rows, np.ptp(rows, axis=0)
-
-    @property
-    def only_means_change(self) -> bool:
-        """Whether a fit without some rows differs from this one in its means alone.
-
-        Scales, or a kernel of scaled rows, depend on which rows there are.
-        """
-        return False
-
-    @property
-    def is_dual(self) -> bool:
-        """Whether `coef` has one entry per training row instead of one per feature."""
-        return False
-
-    def with_rows(self, rows: Integers) -> Self:  # noqa: ARG002
-        """Return the path with what a class of its own keeps of some training rows."""
-        return self
-
-    def jacobian(self, m: int) -> Array:
-        """Return d yhat_m / d y = 11'/n + U (diag(f) + 2TT' diag(1-f)) U'. Shape (n, n).
-
-        With sample weights w the first term is 1w'/sum(w).
-        """
-        U, inner = self._rows_of_jacobian(m)
-        weight, n = self.units.row_scale, self.spectrum.n
-        if weight is None:
-            derivative = 1.0 / n + inner @ U.T
-        else:
-            derivative = weight**2 / n + inner @ (U * weight[:, None] ** 2).T
-        if (moved := self._moved_by_outside(U)) is not None:
-            derivative += np.outer(moved, self._outside_of_response())
-        return derivative
-
-    def leverage(self, m: int) -> Array:
-        """Return the diagonal of `jacobian`, without forming it. Shape (n_rows,)."""
-        U, inner = self._rows_of_jacobian(m)
-        diagonal: Array = 1.0 / self.spectrum.n + np.einsum("ij,ij->i", inner, U)
-        if self.units.row_scale is not None:
-            diagonal *= self.units.row_scale**2
-        if (moved := self._moved_by_outside(U)) is not None:
-            diagonal += moved * self._outside_of_response()
-        return diagonal
-
-    def loo_residuals(self, m: int) -> Array:
-        """Approximate leave-one-out residuals without a refit, e_i / (1 - J_ii). Shape (n_rows,).
-
-        J is the derivative of the fit (`leverage` its diagonal), which knows that a row also
-        drives the choice of the components. It holds to first order: where leverages exceed 0.7
-        do not rely on it (`leave_one_out` says where).
+        Notes
+        -----
+        Cost: for PLS one recursion for all folds, 4 F n p operations per component for F folds,
+        less for tall data; no decomposition. For principal components and ridge regression a fit
+        per fold.
 
         Examples
         --------
         >>> from plsdof import pls_path
         >>> from plsdof.datasets import load_ozone
-        >>> X, y = load_ozone(return_X_y=True)
-        >>> without_first = pls_path(X[1:], y[1:], 2).predict(X[:1])[2, 0]
-        >>> pls_path(X, y, 2).loo_residuals(2)[0].round(2), (y[0] - without_first).round(2)
-        (..., ...)
+        >>> pls_path(*load_ozone(return_X_y=True), 2).left_out("loo").rmse.round(3)
+        array([8.21 , 4.87 , 4.646])
         """
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(self.residuals(m) / (1.0 - self.leverage(m)))
+        fold, count = self._folds(cv, groups)
+        return self._leave_out(fold, count, through=None)
 
-    def press(self) -> Array:
-        """Return (weighted) sums of squared `loo_residuals` of every model. Shape (K,)."""
-        return self.leave_one_out().press
+    def _folds(self, cv: Any, groups: Any) -> tuple[Integers, int | None]:
+        """Return the fold of every row, and the number of groups if there are any."""
+        given = self._require_rows()
+        n = len(given.y)
+        codes = None
+        if groups is not None:
+            codes = group_codes(groups, given.n_given)
+            codes = np.unique(
+                codes if given.kept is None else codes[given.kept], return_inverse=True
+            )[1]
+        count = None if codes is None else int(codes.max()) + 1
+        if count == 1:
+            raise InvalidInputError("groups has one group only; rows left out need at least two.")
+        if cv is None:
+            return usual_folds(n, codes), count
+        folds = make_folds(given.X, given.y, cv, codes)
+        fold, times = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.intp)
+        for number, one in enumerate(folds):
+            fold[one.test], times[one.test] = number, times[one.test] + 1
+        if len(folds) < 2 or np.any(times != 1):
+            raise InvalidInputError(
+                "Folds must leave every row out exactly once, in at least 2 folds; got "
+                f"{len(folds)} fold(s) for {n} rows."
+            )
+        return fold, count
 
-    def _press_for_choice(self) -> Array:
-        """Return `press`, nan where a row fits itself (a leverage of one or more)."""
-        result = self.leave_one_out()
-        return np.where(result.largest_leverage < 1.0, result.press, np.nan)
-
-    def leave_one_out(self) -> LeaveOneOut:
-        """Return leave-one-out errors of every model, without a refit.
-
-        Notes
-        -----
-        Cost: O(n r M^2), and one decomposition if the path has only the Krylov space of y.
-        """
-        return self._leave_one_out
-
-    @cached_property
-    def _leave_one_out(self) -> LeaveOneOut:
-        weight = 1.0 if self.units.row_scale is None else self.units.row_scale**2
-        press, largest = np.empty(len(self.dof)), np.empty(len(self.dof))
-        for m in range(len(self.dof)):
-            leverage = self.leverage(m)
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                press[m] = np.sum(weight * (self.residuals(m) / (1.0 - leverage)) ** 2)
-            largest[m] = leverage.max()
-        return LeaveOneOut(
-            press=read_only(press),
-            largest_leverage=read_only(largest),
-            n=self.spectrum.n,
-            total=self.spectrum.total,
-        )
-
-    def _left_out_squares(self, n_components: int, patience: int) -> Array | None:
-        """Return squared errors of rows left out, weighted, of the first PLS models."""
-        n, root = self.units.n_rows, self.units.row_scale
-        if self.response is None or n > _MOST_LEFT_OUT or not isinstance(self.filter, PLSFilter):
-            return None
-        asked = n_components, patience
-        if asked not in self._left_out:
-            times = self._times_sample_gram()
-            if times is None:
-                return None
-            predicted = deleted_predictions(times, self.response, root, *asked, _FOLDS)
-            errors = self.response - predicted
-            self._left_out[asked] = (errors if root is None else errors * root) ** 2
-        return self._left_out[asked]
-
-    @cached_property
-    def _left_out(self) -> dict[tuple[int, int], Array]:
-        """What `_left_out_squares` has found, by its arguments: a choice is made more than once."""
-        return {}
-
-    def _times_sample_gram(self) -> Map | None:
-        """Return v -> XX'v for (n_rows, k) arrays, without a decomposition that is not there yet.
-
-        None where the rows were not kept.
-        """
-        found = self.decomposition
-        X = found.X if self.full is not None else found.sample_basis * found.singular_values
-        if isinstance(X, Reached):
-            if X.gram is not None:
-                return partial(np.matmul, X.gram)
-            if X.forward is None:
-                return None
-        assert X is not None
-        if isinstance(X, Reached) or 2 * X.shape[1] <= len(X):
-            return lambda v: np.asarray(X @ (X.T @ v))
-        return partial(np.matmul, X @ X.T)
-
-    def average(self, dof: str = "smoothed", *, by: str | None = None) -> Average:
-        r"""Average the models with `weights`: the chosen model, its components shrunk.
-
-            beta = sum_m w_m beta_m,     DoF = sum_m w_m DoF(m) + sum_m yhat_m'(d w_m / dy),
-
-        where the second sum is what the dependence of the weights on y adds (Degrees of Freedom
-        held fixed in it).
+    def _leave_out(
+        self, fold: Integers, count: int | None, *, through: int | None, patience: int | None = None
+    ) -> LeftOut:
+        """Return what leaving out these folds gives, from what is there if it is enough.
 
         Parameters
         ----------
-        dof : {"smoothed", "exact", "naive", "clipped"}
-            Degrees of Freedom in the weights.
-        by : {"mallows", "gcv"}, optional
-            How models are weighed, see `weights`.
+        through : int or None
+            The last model that is needed; None for all of the path.
+        patience : int, optional
+            Ends earlier after so many models without a smaller error.
+        """
+        key = fold.tobytes(), count is None
+        known = self._known_left_out.get(key)
+        if known is not None and (
+            known[1]
+            or patience is not None
+            or (through is not None and through < len(known[0].rss))
+        ):
+            return known[0]
+        found, complete = self._made_left_out(fold, count, through, patience)
+        self._known_left_out[key] = found, complete
+        return found
+
+    @cached_property
+    def _known_left_out(self) -> dict[Any, tuple[LeftOut, bool]]:
+        """What `_leave_out` has found, and whether it has all models."""
+        return {}
+
+    @cached_property
+    def _runs(self) -> dict[str, Run]:
+        """Recursions that have coefficients of the fit to all rows."""
+        return {}
+
+    def _made_left_out(
+        self, fold: Integers, count: int | None, through: int | None, patience: int | None
+    ) -> tuple[LeftOut, bool]:
+        given, problem = self._require_rows(), self._problem()
+        given.require_unchanged()
+        split = split_of(fold)
+        common = {
+            "fold": fold,
+            "y": given.y,
+            "sample_weight": given.weights,
+            "groups": count,
+            "parameter_name": self.parameter_name,
+        }
+        if problem is not None:
+            wanted = through if through is not None else self._most_components()
+            held = hold_out(problem, split, wanted, patience=patience)
+            if held.certain:
+                if len(held.run.rss) > len(self._runs["all"].rss if "all" in self._runs else ()):
+                    self._runs["all"] = held.run
+                K = len(held.predictions)
+                residuals = np.empty((K, len(given.y)))
+                residuals[:, split.rows] = given.y[split.rows] - held.predictions
+                return LeftOut(
+                    parameters=read_only(np.arange(K, dtype=np.float64)),
+                    order=np.arange(K),
+                    residuals=read_only(residuals),
+                    rss=read_only(held.run.rss),
+                    error=read_only(held.error),
+                    **common,
+                ), through is None and patience is None
+        # A fit of its own for every fold; one that has fewer models stands still.
+        residuals = np.empty((len(self), len(given.y)))
+        for test in split.tests:
+            kept = np.ones(len(given.y), dtype=bool)
+            kept[test] = False
+            with quietly():
+                predicted = self._predicted_without(np.flatnonzero(kept), test)
+            short = len(self) - len(predicted)
+            if short > 0:
+                predicted = np.concatenate([predicted, np.repeat(predicted[-1:], short, axis=0)])
+            residuals[:, test] = given.y[test] - predicted[: len(self)]
+        return LeftOut(
+            parameters=self.parameters,
+            order=self._simplest_first(),
+            residuals=read_only(residuals),
+            rss=self.rss,
+            error=read_only(np.zeros(len(self))),
+            **common,
+        ), True
+
+    def _problem(self) -> Problem | None:
+        """Return the path as the recursion of Partial Least Squares takes it; None if it does not."""
+        return None
+
+    def _most_components(self) -> int:
+        """Return how many components the recursion goes to."""
+        asked = self.recipe.options.get("max_components")
+        if self.is_counted:
+            return len(self) - 1
+        X = self._require_rows().X
+        return min(len(X) - 1, X.shape[1]) if asked is None else int(asked)
+
+    def _fit_rows(self, rows: Integers) -> "Path":
+        """Fit the same method to some of the training rows."""
+        given = self._require_rows()
+        weights = None if given.weights is None else given.weights[rows]
+        return self._same_models().fit(given.X[rows], given.y[rows], weights)
+
+    def _same_models(self) -> Recipe:
+        """Return the recipe with the sizes that this path has, where these depend on the rows."""
+        return self.recipe
+
+    def _predicted_without(self, train: Integers, test: Integers) -> Array:
+        """Predict some training rows by a fit to others. Shape (K, t)."""
+        return self._fit_rows(train).predict(self._require_rows().X[test])
+
+    @property
+    def _is_dual(self) -> bool:
+        """Whether `coef` has one entry per training row instead of one per feature."""
+        return False
+
+    def _require_rows(self) -> Observations:
+        if self._given is None:
+            raise NotAvailableError(
+                "This needs the rows of the data, and a path made from moments, blocks, sparse data "
+                "or a file read piece by piece does not keep them. Fit arrays that are in memory."
+            )
+        return self._given
+
+    def _response(self) -> Array:
+        return self._require_rows().y
+
+    # Choice
+    # ------
+
+    def select(
+        self,
+        criterion: str | None = None,
+        dof: str | None = None,
+        noise: Noise = None,
+        rule: str | None = None,
+        *,
+        groups: Any = None,
+        cv: Any = None,
+        loss: str = "squared",
+    ) -> Selection:
+        """Choose a model.
+
+        By default that with the smallest error of rows left out (`left_out`), with a small price
+        for complexity. ``select("bic", rule="paper")`` is the choice of the paper.
+
+        Parameters
+        ----------
+        criterion : str, optional
+            "left-out", the default where rows are at hand, or the name of an information
+            criterion, see `criterion`.
+        dof, noise
+            Of an information criterion.
+        rule : {"paper", "first-minimum", "global-minimum"}, optional
+            Of an information criterion: the smallest score among the models before the first one
+            with negative Degrees of Freedom (Kraemer & Sugiyama 2011, section 4; the default); the
+            first score whose successor is not lower (R's plsdof); the smallest score of all.
+        groups, cv
+            Which rows are left out together, see `left_out`.
+        loss : {"squared", "huber"}
+            "huber" is for responses with outlying rows.
+
+        Returns
+        -------
+        Selection
+
+        Examples
+        --------
+        >>> from plsdof import pls_path
+        >>> from plsdof.datasets import load_ozone
+        >>> path = pls_path(*load_ozone(return_X_y=True))
+        >>> path.select()
+        Selection(n_components=..., criterion='left-out', rule='best-model', score=...)
+        >>> path.select("bic", rule="first-minimum")
+        Selection(n_components=2, criterion='bic', rule='first-minimum', score=23.8992)
+        """
+        if criterion is None:
+            criterion = "gcv" if self._given is None else LEFT_OUT
+        as_choice(criterion, "criterion", (LEFT_OUT, *criteria.CRITERIA))
+        if criterion != LEFT_OUT:
+            if groups is not None or cv is not None:
+                raise InvalidInputError(
+                    f"groups and cv belong to rows left out; {criterion!r} takes all rows as "
+                    "independent. Use select(groups=...) without a criterion."
+                )
+            return self._select_by(criterion, dof, noise, rule)
+        for name, value in {"dof": dof, "noise": noise, "rule": rule}.items():
+            if value is not None:
+                raise InvalidInputError(
+                    f"{name} belongs to an information criterion, such as 'bic'; got "
+                    f"{name}={value!r:.60} without one."
+                )
+        left = self._leave_out(*self._folds(cv, groups), through=None, patience=PATIENCE)
+        return self._select_left_out(left, loss)
+
+    def _select_left_out(self, left: LeftOut, loss: str) -> Selection:
+        index = choice.objective(left, loss).best_vertex()
+        longer = self.parameter_name == "n_components" and self._could_be_longer(len(left.rss))
+        remarks = choice.left_out_remarks(
+            left,
+            index,
+            label=self._label,
+            longer=longer,
+            average=choice.average_weights(left, loss),
+        )
+        return Selection(
+            index=index,
+            parameter=float(left.parameters[index]),
+            parameter_name=self.parameter_name,
+            scores=read_only(choice.scores_of(left, loss)),
+            criterion=LEFT_OUT,
+            rule="best-model",
+            summary=f"{self._label(index)} (error of rows left out {left.rmse[index]:.4g}): "
+            f"{choice.rule_in_words('best-model', '')}.",
+            remarks=remarks,
+            left_out=left,
+            loss=loss,
+        )
+
+    def _select_by(
+        self, criterion: str, dof: str | None, noise: Noise, rule: str | None
+    ) -> Selection:
+        dof = "exact" if dof is None else dof
+        rule = "paper" if rule is None else rule
+        scores, order, used = (
+            self.criterion(criterion, dof, noise),
+            self._simplest_first(),
+            self._dof(dof),
+        )
+        position = choice.choose(scores[order], rule, used[order])
+        index = int(order[position])
+        remarks = choice.criterion_remarks(
+            scores[order],
+            self.dof[order],
+            position,
+            self.exact.spectrum.n,
+            label=lambda place: self._label(int(order[place])),
+            longer=self._could_be_longer(len(self)),
+        )
+        return Selection(
+            index=index,
+            parameter=float(self.parameters[index]),
+            parameter_name=self.parameter_name,
+            scores=read_only(scores),
+            criterion=criterion,
+            rule=rule,
+            summary=choice.choice_in_words(
+                self._label(index), float(self.dof[index]), rule, criterion
+            ),
+            remarks=remarks,
+        )
+
+    def average(self, *, groups: Any = None, cv: Any = None, loss: str = "squared") -> Model:
+        """Average the models, with the weights that rows left out like best.
+
+        The best point of the objective whose best single model `select` takes: non-negative
+        weights that sum to one, with the smallest squared error of rows left out and a small price
+        for complexity (jackknife model averaging, Hansen & Racine 2012).
+
+        Parameters
+        ----------
+        groups, cv, loss
+            As for `select`.
 
         Examples
         --------
@@ -409,282 +580,314 @@ class Path(Models):
         >>> from plsdof.datasets import load_ozone
         >>> X, y = load_ozone(return_X_y=True)
         >>> average = pls_path(X, y).average()
-        >>> average.predict(X[:2]).shape
-        (2,)
+        >>> average.predict(X[:2]).shape, float(average.weights.sum().round(6))
+        ((2,), 1.0)
         """
-        weights, chosen = self._weighed(dof, by)
-        path, heaviest = self._averaged(weights, chosen), int(np.argmax(weights))
-        path = replace(path, average_again=partial(_average_of, self, dof, by))
-        labels = [self.label(i) for i in range(len(weights))]
-        words = criteria.average_in_words(weights, labels, float(path.dof[0]))
-        empty = self.select(dof=dof).empty_remark if weights[0] == 1.0 else ""
+        left = self._leave_out(*self._folds(cv, groups), through=None, patience=PATIENCE)
+        return self._average_left_out(left, loss)
+
+    def _average_left_out(self, left: LeftOut, loss: str) -> Model:
+        weights = read_only(choice.average_weights(left, loss))
+        heaviest = int(np.argmax(weights))
+        mixed = np.sqrt(float((weights @ left.residuals) ** 2 @ left._weights) / left.n)
+        labels = [self._label(i) for i in range(len(weights))]
+        remarks: tuple[Remark, ...] = ()
+        if weights[0] == 1.0 and len(weights) > 1 and int(np.argmin(left.press)) > 0:
+            remarks = (choice.empty_model(self._label(int(np.argmin(left.press)))),)
         selection = Selection(
             index=heaviest,
-            parameter=float(self.parameters[heaviest]),
+            parameter=float(left.parameters[heaviest]),
             parameter_name=self.parameter_name,
-            scores=read_only(self.criterion("gcv", dof)),
-            criterion="gcv",
+            scores=read_only(choice.scores_of(left, loss)),
+            criterion=LEFT_OUT,
             rule="average",
-            dof=dof,
-            noise="not used",
-            message=f"{words} {empty}".rstrip(),
-            remarks=(empty,) if empty else (),
+            summary=choice.average_in_words(weights, labels, float(mixed)),
+            remarks=remarks,
+            left_out=left,
+            loss=loss,
         )
-        return Average(path=path, weights=weights, selection=selection)
+        return Model(path=self, index=heaviest, weights=weights, selection=selection)
 
-    def _averaged(self, weights: Array, chosen: int | None) -> Self:
-        if isinstance(self.filter, AverageFilter):
-            raise NotAvailableError("This path is an average already.")
-        one = averaged(self.spectrum, self.filter, self.rss, weights, chosen)
-        whole = None if self.full is None else partial(_averaged_whole, self, weights, chosen)
-        return replace(self, filter=one, full=whole)
+    def noise_variance(self, kind: str | None = None) -> Array:
+        """Estimate the noise variance from every model. Shape (K,).
 
-    def _moved_by_outside(self, basis: Array) -> Array | None:
-        """Return how rows of a (k, r) basis move per unit of y outside of X. Shape (k,).
-
-        Only the weights of an average depend on that part of y; None for everything else.
+        Parameters
+        ----------
+        kind : {"left-out", "jacobian", "dof", "naive"}, optional
+            (P / n) / (2 - sqrt(RSS / P)) with the sum P of squared errors of rows left out, the
+            default where rows are at hand: it lies between the errors of fitted and left-out rows;
+            RSS / (sum (1-f)^2 + n - 1 - r), the default elsewhere (eq. (sigmastar) of the paper);
+            RSS / (n - DoF), eq. (sigma); or RSS / (n - m - 1). nan where the denominator is not
+            positive.
         """
-        one = self.complete().filter
-        return one.times_outside(basis) if isinstance(one, AverageFilter) else None
+        if kind is None:
+            kind = "jacobian" if self._given is None else LEFT_OUT
+        as_choice(kind, "kind", NOISE_KINDS)
+        if kind == LEFT_OUT:
+            left = self.left_out()
+            values = np.full(len(self), np.nan)
+            known = left.noise_variance[: len(self)]
+            values[: len(known)] = known
+            # A model that no fold supports is that before it, as far as rows left out can tell.
+            values[len(known) :] = known[-1] if len(known) else np.nan
+            return values
+        if kind == "jacobian":
+            return criteria.noise_from_jacobian(self.rss, self.exact.filter.residual_trace)
+        used = self.dof if kind == "dof" else self.naive_dof
+        return criteria.noise_from_dof(self.rss, used, self.exact.spectrum.n)
 
-    def _outside_of_response(self) -> Array:
-        """Return what X does not reach of the centred response, rows weighted. Shape (n_rows,)."""
-        if self.response is None:
-            raise NotAvailableError(
-                "The derivative of an average needs the response, which a path from moments or "
-                "streamed data does not keep; fit an array in memory, or take one model."
-            )
-        path, centred = self.complete(), self.response - self.units.y_mean
-        scale = 1.0 if self.units.row_scale is None else self.units.row_scale
-        reached = path.decomposition.to_samples(path.spectrum.z[:, None])[:, 0]
-        return (centred * scale - reached) * scale
+    def criterion(
+        self, name: str, dof: str = "exact", noise: Noise = None, *, spent: float = 0.0
+    ) -> Array:
+        """Evaluate an information criterion for every model. Shape (K,).
 
-    def coef_jacobian(self, m: int) -> Array:
-        """Return d beta_m / d y in original units. Shape (p, n)."""
-        weight = 1.0 if self.units.row_scale is None else self.units.row_scale[:, None] ** 2
-        U = weight * self.rows_of_basis()
-        if self._moved_by_outside(U) is not None:
-            beyond = self._outside_of_response()
-            length = np.sqrt(self.complete().spectrum.outside) or 1.0
-            U = np.column_stack([U, beyond / length])
-        return self.coef_factor(m) @ U.T
+        Parameters
+        ----------
+        name : str
+            "gcv", "bic", "aic", "aicc", "gmdl", "cp" or "hqc"; `plsdof.selection.criteria` has the
+            formulas.
+        dof : {"exact", "smoothed", "naive", "clipped"}
+            Degrees of Freedom by the derivative, at the observed response or averaged over
+            responses like it (`smoothed_dof`), or the number of components + 1; "clipped" limits
+            the exact value to min(n - 1, p + 1), as the R package does.
+        noise : {"jacobian", "dof", "naive", "left-out"} or float, optional
+            Noise variance for aic, bic and cp. None means "jacobian" with exact and "naive" with
+            naive Degrees of Freedom, evaluated at each model; for cp, which needs one value for
+            all models, the variance left by least squares. A float is used as given.
+        spent : float
+            Degrees of Freedom that were spent before the fit, such as on a search of columns.
 
-    def coef_factor(self, m: int) -> Array:
-        """Return A (p, r) with cov(beta_m) = sigma^2 A A', in original units.
-
-        An average has one more column, for what its weights owe to the part of y outside of X.
+        Examples
+        --------
+        >>> from plsdof import pls_path
+        >>> path = pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0])
+        >>> path.criterion("bic").round(2)
+        array([3.2 , 0.39])
         """
-        with np.errstate(over="ignore"):
-            return self.standardized_coef_factor(m) / self.units.x_scale[:, None]
+        as_choice(dof, "dof", DOF_KINDS)
+        as_choice(name, "criterion", tuple(criteria.CRITERIA))
+        fits = Fits(
+            rss=self.rss,
+            dof=self._dof(dof) + spent,
+            noise=self._noise_for(name, dof, noise),
+            n=self.exact.spectrum.n,
+            total=self.exact.spectrum.total,
+        )
+        return criteria.score(name, fits)
 
-    def standardized_coef_factor(self, m: int) -> Array:
-        """Return the same for the coefficients of standardised predictors."""
-        path = self.complete()
-        basis = path.decomposition.feature_basis / path.decomposition.singular_values
-        factor = path.filter.times_jacobian(basis, path.index(m))
-        if (moved := path._moved_by_outside(basis)) is not None:
-            factor = np.column_stack([factor, moved * np.sqrt(path.spectrum.outside)])
-        return factor
+    def smoothed_dof(self, draws: int = DRAWS, rng: Any = 0) -> Array:
+        r"""Return Degrees of Freedom averaged over responses drawn around a fit. Shape (K,).
 
-    def coef_covariance(self, m: int, *, noise: Noise = None) -> Array:
-        """Estimate the covariance of the coefficients, sigma^2 (d beta/dy)(d beta/dy)'. (p, p)."""
-        A, scale = self.standardized_coef_factor(m), self.units.x_scale
-        covariance: Array = self.noise_at(m, noise) * (A @ A.T)
-        with np.errstate(over="ignore"):
-            return covariance / scale / scale[:, None]
+            DoF_s(m) = mean over b = 0..B of DoF(m; y_b),     y_0 = y,     y_b = mu + s e_b,
 
-    def coef_std_error(self, m: int, *, noise: Noise = None) -> Array:
-        """Standard errors of the coefficients, without a p x p matrix. Shape (p,)."""
-        A = self.standardized_coef_factor(m)
-        squares: Array = np.einsum("ij,ij->i", A, A)
-        with np.errstate(over="ignore"):
-            return np.sqrt(self.noise_at(m, noise) * squares) / self.units.x_scale
+        mu the average of all fits with weights GCV^(-n/2), s its noise level, single values
+        clipped to [1, n]. `dof`, the trace of the derivative at the observed response, is unbiased
+        but heavy-tailed. For methods that are linear in y it is `dof` itself.
 
-    def to_rows(self, rotated: Array) -> Array:
-        """Go from rotated coordinates (r, k) to training rows (n_rows, k), weights removed."""
-        rows = self.decomposition.to_samples(rotated)
-        return rows if self.units.row_scale is None else rows / self.units.row_scale[:, None]
+        Parameters
+        ----------
+        draws : int
+            Number B of responses drawn; 5 give half of the gain, 20 nearly all of it.
+        rng : int or numpy Generator
+            The same data and seed give the same numbers.
 
-    def rows_of_basis(self) -> Array:
-        """Return U, an orthonormal basis of what X reaches, weights removed. Shape (n_rows, r)."""
-        basis = self.complete().decomposition.sample_basis
-        return basis if self.units.row_scale is None else basis / self.units.row_scale[:, None]
+        Notes
+        -----
+        Cost: O(B r M^2); X is not decomposed again.
+
+        Examples
+        --------
+        >>> from plsdof import pls_path
+        >>> from plsdof.datasets import load_ozone
+        >>> path = pls_path(*load_ozone(return_X_y=True), 4)
+        >>> path.dof.round(1), path.smoothed_dof().round(1)
+        (array([ 1. ,  3.7,  6.5, 11.6, 12.2]), array([ 1. ,  3.7,  6.6, 11.1, 11. ]))
+        """
+        exact = self.exact
+        count = as_count(draws, "draws", minimum=1)
+        return smoothed_dof(exact.spectrum, exact.filter, self.rss, draws=count, rng=rng)
+
+    # What it looks like
+    # ------------------
+
+    def to_frame(self) -> "DataFrame":
+        """Return a pandas data frame with one row per model, in the order of the path.
+
+        Columns: the parameter ("n_components" or "alpha"), dof, dof_std_error, naive_dof, rss,
+        noise_std (the root of `noise_variance`), and all information criteria with their
+        defaults; nan where one is not defined.
+
+        Examples
+        --------
+        >>> from plsdof import pls_path
+        >>> path = pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0])
+        >>> path.to_frame()[["n_components", "dof", "rss"]]
+           n_components  dof   rss
+        0             0  1.0  8.75
+        1             1  2.0  0.65
+        """
+        columns = {
+            self.parameter_name: parameter_column(self.parameters, self.parameter_name),
+            "dof": self.dof,
+            "dof_std_error": self.dof_std_error,
+            "naive_dof": self.naive_dof,
+            "rss": self.rss,
+            "noise_std": np.sqrt(self.noise_variance()),
+        }
+        return data_frame(columns | self._criteria_by_name())
+
+    def _criteria_by_name(
+        self, names: Sequence[str] = tuple(criteria.CRITERIA), noise: Noise = None
+    ) -> dict[str, Array]:
+        """Evaluate several criteria; all nan where one is not available (cp without a noise)."""
+        return {name: self._score_or_nan(name, noise) for name in names}
+
+    def _repr_html_(self) -> str:
+        """Return a table of the models."""
+        order, name = self._simplest_first(), self.parameter_name
+        columns = {
+            name: parameter_column(self.parameters, name),
+            "Degrees of Freedom": self.dof,
+            "RSS": self.rss,
+        }
+        return as_html(
+            repr(self),
+            {label: values[order] for label, values in columns.items()},
+            notes=[*filter(None, [self.message]), "X held fixed."],
+        )
 
     def __repr__(self) -> str:
+        if not self.is_counted and self._given is not None:
+            n, p = self._given.X.shape
+            return one_line(self, n=float(self._given.n), p=p)
+        exact = self.exact
         return one_line(
             self,
-            f"{len(self.dof)} models",
-            n=float(self.spectrum.n),
-            p=len(self.units.x_mean),
-            rank=self.spectrum.rank,
-            solver=self.solver,
+            f"{len(self)} models",
+            n=float(exact.spectrum.n),
+            p=len(exact.units.x_mean),
+            rank=exact.spectrum.rank,
+            solver=exact.decomposition.solver,
         )
 
-    def _rows_of_jacobian(self, m: int) -> tuple[Array, Array]:
-        """Return U and U (d zhat / d z), one row per sample, weights removed."""
-        path, U = self.complete(), self.rows_of_basis()
-        return U, path.filter.times_jacobian(U, path.index(m))
+    def with_names(self, names: tuple[str, ...]) -> Self:
+        """Return the same path with names for the columns of X, which new rows must have then."""
+        return replace(self, _names=names, _make=partial(_exact_of, self))
 
+    # What rooms that read a path need
+    # --------------------------------
 
-def _average_of(path: Path, dof: str, by: str | None, y: Any) -> Path:
-    """Average the models of a path for another response."""
-    return path.refit(y).average(dof, by=by).path
+    def _simplest_first(self) -> Integers:
+        """Return the rows of the path from the simplest model to the richest."""
+        return np.arange(len(self))
 
+    def _label(self, index: int) -> str:
+        """Return what a row of the path is, in words."""
+        return plural(index, "component")
 
-def _averaged_whole(path: Path, weights: Array, chosen: int | None) -> Path:
-    """Return the average of a path with the same weights, in a basis of all directions of X."""
-    return path.complete()._averaged(weights, chosen)
+    def _rows_of(self, X_new: Any, *, sparse: bool = True) -> Any:
+        """Return new rows as the matrix that coefficients multiply, after checking their columns."""
+        return checked_rows(X_new, self._n_features, self.feature_names, sparse=sparse)
 
+    @property
+    def _n_features(self) -> int:
+        return len(self.exact.units.x_mean) if self._given is None else self._given.X.shape[1]
 
-# What has a path: a path itself, a fitted estimator, a Pipeline that ends in one
-# ------------------------------------------------------------------------------
+    def _training_features(self) -> Array:
+        """Return what `coef` multiplies, of the training rows. Shape (n_rows, p)."""
+        return self._require_rows().X
 
+    def _quick_run(self, m: int) -> Run | None:
+        """Return a recursion with m components of the fit to all rows, None if not certain."""
+        if self.is_counted or self._given is None:
+            return None
+        run = self._runs.get("all")
+        if run is None or m >= len(run.rss):
+            problem = self._problem()
+            if problem is None:
+                return None
+            self._given.require_unchanged()
+            run = self._runs["all"] = hold_out(problem, Split(tests=[]), m).run
+        if m >= len(run.rss) or run.fit_error[m] > _QUICK * float(self._given.y.std()):
+            return None
+        return run
 
-class Fitted(Protocol):
-    """A fitted estimator of this package, a Pipeline that ends in one, or a search over them."""
+    def _quick_coef(self, m: int) -> tuple[Array, float] | None:
+        """Return coefficients and intercept of one model without a decomposition, if certain."""
+        run = self._quick_run(m)
+        if run is None or not len(run.centre[0]):
+            return None
+        coef, (x_mean, y_mean) = run.coef(m), run.centre
+        return coef, y_mean - float(x_mean @ coef)
 
-    def fit(self, X: Any, y: Any) -> Any:
-        """Fit, as in scikit-learn."""
+    def _could_be_longer(self, models: int) -> bool:
+        """Whether there are further models behind the last one, that were not asked for."""
+        asked = self.recipe.options.get("max_components")
+        if asked is None or models <= asked:
+            return False
+        if not self.is_counted and self._given is not None:
+            n, p = self._given.X.shape
+            return models - 1 < min(n - 1, p)
+        return not self.message and models - 1 < self.exact.spectrum.rank
 
-    def predict(self, X: Any) -> Any:
-        """Predict, as in scikit-learn."""
+    def _score_or_nan(self, name: str, noise: Noise) -> Array:
+        try:
+            one_for_all = criteria.CRITERIA[name].noise == "common"
+            return self.criterion(name, noise=None if one_for_all else noise)
+        except NotAvailableError:
+            return np.full(len(self), np.nan)
 
+    def _dof(self, kind: str) -> Array:
+        if kind == "naive":
+            return self.naive_dof
+        if kind == "exact":
+            return self.dof
+        if kind == "smoothed":
+            return self.smoothed_dof()
+        # "clipped"
+        limit = min(self.exact.spectrum.n - 1.0, self._n_features + 1.0)
+        return np.minimum(self.dof, limit)
 
-# What functions of a path take.
-PathLike = Path | Fitted
+    def _noise_for(self, name: str, dof: str, noise: Noise) -> Array:
+        one_for_all = criteria.CRITERIA[name].noise == "common"
+        if one_for_all and noise is None:
+            return np.full(len(self), self._least_squares_noise())
+        noise = usual_noise(dof) if noise is None else noise
+        if isinstance(noise, str):
+            values = self.noise_variance(noise)
+            return np.full_like(values, values[-1]) if one_for_all else values
+        return np.full(len(self), as_variance(noise))
 
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ModelOfPath:
-    """One model of a path, as a function that takes any `PathLike` sees it.
-
-    Attributes
-    ----------
-    path : Path
-    index : int
-        Row of the path.
-    estimator : object or None
-        The fitted estimator, if one was given (that at the end of a Pipeline).
-    before : transformer or None
-        The steps before the estimator in a Pipeline, if there are any.
-    """
-
-    path: Path
-    index: int
-    estimator: Any = None
-    before: Any = None
-
-    def rows(self, X_new: Any) -> Any:
-        """Return new rows as the path takes them; None stays None."""
-        if X_new is None or self.estimator is None:
-            return X_new
-        return self.estimator.path_rows(
-            X_new if self.before is None else self.before.transform(X_new)
-        )
-
-    def choice(self) -> Selection:
-        """Return how an estimator chose the model; a size that was given goes with its GCV."""
-        chosen: Selection | None = getattr(self.estimator, "selection_", None)
-        mean = getattr(self.estimator, "average_", None)
-        if chosen is not None and mean is not None and len(self.path.dof) == 1:
-            return replace(chosen, index=0, scores=chosen.scores[[chosen.index]])
-        if chosen is not None and chosen.index == self.index:
-            return chosen
-        parameter = float(self.path.parameters[self.index])
-        return replace(
-            self.path.select(),
-            index=self.index,
-            parameter=parameter,
-            rule="given",
-            message=f"{self.path.parameter_name} = {parameter:g} was given.",
-        )
-
-
-def as_path(path: Any) -> Path:
-    """Return a path, that of a fitted estimator, or that at the end of a Pipeline.
-
-    Examples
-    --------
-    >>> from plsdof import PLSRegressor
-    >>> as_path(PLSRegressor(1).fit([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0]))
-    PLSPath(2 models, n=3, p=1, rank=1, solver=...)
-    """
-    if isinstance(path, Average):
-        return path.path
-    return path if isinstance(path, Path) else _opened(path)[0]
-
-
-def as_model(path: Any, m: int | None = None, *, average: bool = True) -> ModelOfPath:
-    """Return one model of whatever has a path: row ``m``, by default what an estimator chose.
-
-    An estimator may have chosen the average of all models, which has no components of its own;
-    without ``average`` the model with the largest weight stands for it.
-
-    Examples
-    --------
-    >>> from plsdof import PLSRegressor
-    >>> model = PLSRegressor(2).fit([[1.0, 2.0], [2.0, 1.0], [4.0, 4.0]], [1.0, 2.0, 3.0])
-    >>> as_model(model).index, as_model(model, 1).index
-    (2, 1)
-    """
-    if isinstance(path, Average):
-        return ModelOfPath(path=path.path, index=0)
-    if isinstance(path, Path):
-        if m is None:
-            raise InvalidInputError(
-                "A path holds many models, and m says which one; give m, such as "
-                "m=path.select().index, or a fitted estimator, which has chosen."
+    def _least_squares_noise(self) -> float:
+        spectrum = self.exact.complete().spectrum
+        spare = spectrum.residual_dimension
+        if spare <= 0:
+            raise NotAvailableError(
+                "cp needs a noise variance that does not depend on the model; with as many "
+                "directions in X as observations least squares leaves none. Give noise=<variance>."
             )
-        return ModelOfPath(path=path, index=path.index(m))
-    found, estimator, before = _opened(path)
-    mean: Average | None = getattr(estimator, "average_", None)
-    if m is None and average and mean is not None:
-        answering = mean.path
-        if found.feature_names is not None:
-            answering = answering.with_names(found.feature_names)
-        return ModelOfPath(path=answering, index=0, estimator=estimator, before=before)
-    index = found.index(int(estimator.index_) if m is None else m)
-    return ModelOfPath(path=found, index=index, estimator=estimator, before=before)
+        return spectrum.outside / spare
 
 
-def _opened(fitted: Any) -> tuple[Path, Any, Any]:
-    """Return the path of a fitted estimator, the estimator, and the steps before it, if any."""
-    fitted = getattr(fitted, "best_estimator_", fitted)  # of a search
-    is_pipeline = hasattr(fitted, "steps") and hasattr(fitted, "named_steps")
-    estimator = fitted.steps[-1][1] if is_pipeline else fitted
-    kind = type(estimator).__name__
-    if not hasattr(estimator, "path_rows"):
-        raise InvalidInputError(
-            f"path must be a path, such as pls_path(X, y) returns, or a fitted estimator of this "
-            f"package (PLSRegressor, PCRegressor, RidgeRegressor, ...), or a Pipeline that ends in "
-            f"one; got {kind}."
-        )
-    if not hasattr(estimator, "index_"):
-        raise InvalidInputError(f"This {kind} is not fitted yet; call its method fit first.")
-    if len(getattr(estimator, "paths_", (1,))) > 1:
-        raise InvalidInputError(
-            f"This {kind} was fitted to {len(estimator.paths_)} responses, each with a path of its "
-            "own; give one of its paths_ and the row m, or fit one response."
-        )
-    path = estimator.path_
-    if not isinstance(path, Path):
-        raise InvalidInputError(
-            f"path must have one response; got {kind}, whose components several responses share."
-        )
-    if not is_pipeline or len(fitted.steps) == 1:
-        return path, estimator, None
-    before = fitted[:-1]
-    if path.feature_names is None and hasattr(fitted, "feature_names_in_"):
-        path = path.with_names(tuple(map(str, before.get_feature_names_out())))
-    return path, estimator, before
+def end_in_words(message: str, size: int, asked: int | None) -> str | None:
+    """Say that a path is shorter than asked for; None if it is not, or nobody asked."""
+    if not message or asked is None:
+        return None
+    return f"{asked} components asked for, {size} supported: {message}"
 
 
-def row_norms(rows: Array) -> Array:
-    """Return the lengths of rows whose squares may leave the range of floats."""
-    largest = np.abs(rows).max(axis=1, initial=0.0)
-    unit = np.where(largest > 0, largest, 1.0)
-    scaled = rows / unit[:, None]
-    return np.asarray(largest * np.sqrt(np.vecdot(scaled, scaled)))
+def _refitted(path: Path, y: Array) -> Exact:
+    """Fit another response on the same decomposition, or on a better one if it needs that."""
+    exact, given, options = path.exact.refit(y), path._given, path.recipe.options
+    rough = exact.decomposition.solver == "gram" and options.get("solver") == "auto"
+    if not rough or given is None or is_accurate(exact, options.get("max_components")):
+        return exact
+    better = path.recipe.but(solver="svd")
+    return better.fit(given.X, y, given.weights).exact
+
+
+def _exact_of(path: Path) -> Exact:
+    return path.exact
 
 
 # The paths of the methods: PLS with its scores and loadings, principal components, ridge
@@ -731,18 +934,20 @@ class ComponentPath(Path):
     @property
     def n_components(self) -> Integers:
         """Numbers of components 0, 1, ..., M."""
-        return np.arange(len(self.dof))
+        return np.arange(len(self))
 
     def transform(self, X_new: Any) -> Array:
         """Return the scores of new rows, dense or sparse, on all components. Shape (n_new, M)."""
-        return self.centred_times(X_new, self.x_rotations / self.units.x_scale[:, None])
+        exact = self.exact
+        rotations = self.x_rotations / exact.units.x_scale[:, None]
+        return exact.centred_times(self._rows_of(X_new), rotations)
 
     def inverse_transform(self, scores: Any) -> Array:
         """Return the predictors that scores stand for, ``mean + scale * T P'``. (n_new, p).
 
         Scores of the first k components are enough; columns that do not vary get their mean.
         """
-        return predictors_of(as_matrix(scores, "scores"), self.x_loadings, self.units)
+        return predictors_of(as_matrix(scores, "scores"), self.x_loadings, self.exact.units)
 
     def predict_components(self, X_new: Any, components: Sequence[int]) -> Array:
         """Predict new rows from some components alone, such as [2, 3]. Shape (n_new,).
@@ -759,7 +964,7 @@ class ComponentPath(Path):
         >>> path.predict_components(X, [1]).round(2), path.predict_components(X, [2]).round(2)
         (array([1.2 , 1.63, 3.87, 4.3 ]), array([2.3 , 3.37, 2.13, 3.2 ]))
         """
-        M = len(self.dof) - 1
+        M = len(self) - 1
         numbers = [as_count(one, "components", minimum=1) for one in _listed(components)]
         if len(set(numbers)) < len(numbers) or max(numbers, default=0) > M:
             raise InvalidInputError(
@@ -768,7 +973,7 @@ class ComponentPath(Path):
             )
         kept = np.array(numbers, dtype=np.intp) - 1
         q: Array = self.y_loadings
-        return np.asarray(self.units.y_mean + self.transform(X_new)[:, kept] @ q[kept])
+        return np.asarray(self.exact.units.y_mean + self.transform(X_new)[:, kept] @ q[kept])
 
 
 def _listed(values: Any) -> list[Any]:
@@ -782,19 +987,15 @@ class PCRPath(ComponentPath):
     Examples
     --------
     >>> from plsdof import pcr_path
-    >>> pcr_path([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 4.0]], [1.0, 2.0, 3.0, 5.0])
-    PCRPath(3 models, n=4, p=2, rank=2, solver=...)
+    >>> len(pcr_path([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 4.0]], [1.0, 2.0, 3.0, 5.0]))
+    3
     """
-
-    @property
-    def default_rule(self) -> str:
-        """The order of the components ignores y, so that good ones may come after bad ones."""
-        return "global-minimum"
 
     @property
     def directions(self) -> Integers:
         """Which eigenvalue of X'X belongs to which component, largest 0. Shape (M,)."""
-        return np.asarray(np.argmax(np.diff(self.filter.factors, axis=0), axis=1), dtype=np.intp)
+        added = np.diff(self.exact.filter.factors, axis=0)
+        return np.asarray(np.argmax(added, axis=1), dtype=np.intp)
 
     @cached_property
     def x_loadings(self) -> Array:
@@ -802,7 +1003,7 @@ class PCRPath(ComponentPath):
 
         The largest entry of each is positive, as in scikit-learn's PCA.
         """
-        return read_only(self.decomposition.to_features(self._kept))
+        return read_only(self.exact.decomposition.to_features(self._kept))
 
     @property
     def x_rotations(self) -> Array:
@@ -812,20 +1013,21 @@ class PCRPath(ComponentPath):
     @cached_property
     def x_scores(self) -> Array:
         """Principal component scores of the training rows, U S. Shape (n_rows, M)."""
-        S = self.decomposition.singular_values
-        return read_only(self.to_rows(self._kept * S[:, None]))
+        S = self.exact.decomposition.singular_values
+        return read_only(self.exact.to_rows(self._kept * S[:, None]))
 
     @property
     def y_loadings(self) -> Array:
         """Coefficients of y on the scores, z / S. Shape (M,)."""
-        return read_only(self._kept.T @ (self.spectrum.z / self.decomposition.singular_values))
+        exact = self.exact
+        return read_only(self._kept.T @ (exact.spectrum.z / exact.decomposition.singular_values))
 
     @cached_property
     def _kept(self) -> Array:
         """Return the chosen directions, with their signs, in rotated coordinates. Shape (r, M)."""
-        columns = np.zeros((len(self.spectrum.z), len(self.dof) - 1))
+        columns = np.zeros((len(self.exact.spectrum.z), len(self) - 1))
         columns[self.directions, np.arange(columns.shape[1])] = 1.0
-        V = self.decomposition.to_features(columns)
+        V = self.exact.decomposition.to_features(columns)
         largest = np.argmax(np.abs(V), axis=0)
         return columns * np.where(V[largest, np.arange(V.shape[1])] < 0, -1.0, 1.0)
 
@@ -844,39 +1046,43 @@ class PLSPath(ComponentPath):
     (array([1.  , 2.15, 3.  ]), (4, 2), (2, 2))
     """
 
-    filter: PLSFilter
+    @property
+    def _filter(self) -> PLSFilter:
+        found = self.exact.filter
+        assert isinstance(found, PLSFilter)
+        return found
 
     @cached_property
     def x_weights(self) -> Array:
         """Orthonormal weight vectors W in standardised units. Shape (p, M)."""
-        return read_only(self.decomposition.to_features(self.filter.weights))
+        return read_only(self.exact.decomposition.to_features(self._filter.weights))
 
     @cached_property
     def x_scores(self) -> Array:
         """Orthogonal scores of the training rows, ``X @ x_rotations``. Shape (n_rows, M)."""
-        return read_only(self.to_rows(self.filter.scores * self.filter.diagonal))
+        return read_only(self.exact.to_rows(self._filter.scores * self._filter.diagonal))
 
     @cached_property
     def x_loadings(self) -> Array:
         """Loadings P = X't / (t't), standardised units. Shape (p, M)."""
-        S = self.decomposition.singular_values[:, None]
+        S = self.exact.decomposition.singular_values[:, None]
         return read_only(
-            self.decomposition.to_features(S * self.filter.scores / self.filter.diagonal)
+            self.exact.decomposition.to_features(S * self._filter.scores / self._filter.diagonal)
         )
 
     @cached_property
     def x_rotations(self) -> Array:
         """R = W (P'W)^{-1}: scores are standardised X times R. Shape (p, M)."""
-        return read_only(self.decomposition.to_features(self._rotated_rotations()))
+        return read_only(self.exact.decomposition.to_features(self._rotated_rotations()))
 
     @cached_property
     def y_loadings(self) -> Array:
         """Coefficients of y on the scores. Shape (M,)."""
-        return read_only(self.filter.loadings / self.filter.diagonal)
+        return read_only(self._filter.loadings / self._filter.diagonal)
 
     def _rotated_rotations(self) -> Array:
         # X W = T L, so T diag(L) = X (W L^{-1} diag(L)); L is upper bidiagonal.
-        f = self.filter
+        f = self._filter
         M = len(f.diagonal)
         if M == 0:
             return f.weights
@@ -885,6 +1091,11 @@ class PLSPath(ComponentPath):
         banded[1, :-1] = f.superdiagonal[:-1]
         solved: Array = scipy.linalg.solve_banded((1, 0), banded, f.weights.T, check_finite=False)
         return solved.T * f.diagonal
+
+    def _problem(self) -> Problem | None:
+        if self._given is None:
+            return None
+        return Problem(given=self._given, scale=bool(self.recipe.options.get("scale", True)))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -899,7 +1110,12 @@ class RidgePath(Path):
     (array([2.e+00, 1.e-09]), array([1.5, 2. ]))
     """
 
-    alphas: Array
+    @property
+    def alphas(self) -> Array:
+        """The penalties. Shape (K,)."""
+        found = self.exact.filter.parameters
+        assert found is not None
+        return found
 
     @property
     def parameters(self) -> Array:
@@ -911,25 +1127,11 @@ class RidgePath(Path):
         """Models differ in "alpha"."""
         return "alpha"
 
-    @property
-    def default_rule(self) -> str:
-        """Neighbouring penalties make a smooth curve, whose minimum is looked for."""
-        return "global-minimum"
+    def _same_models(self) -> Recipe:
+        return self.recipe.but(alphas=self.alphas)
 
-    @property
-    def _weighing(self) -> str:
-        """The fits are not projections, each contained in the next."""
-        return "gcv"
-
-    def _averaged(self, weights: Array, chosen: int | None) -> Self:
-        """Return the average, whose penalty is the weighted geometric mean."""
-        penalty = np.exp(weights @ np.log(self.alphas))
-        return replace(super()._averaged(weights, chosen), alphas=read_only([penalty]))
-
-    def simplest_first(self) -> Integers:
-        """Return the rows from the largest penalty to the smallest."""
+    def _simplest_first(self) -> Integers:
         return np.argsort(-self.alphas, kind="stable")
 
-    def label(self, index: int) -> str:
-        """Return the penalty of a row, in words."""
-        return self.filter.label or f"alpha = {self.alphas[index]:g}"
+    def _label(self, index: int) -> str:
+        return f"alpha = {self.alphas[index]:g}"

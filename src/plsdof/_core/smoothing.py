@@ -7,40 +7,24 @@ z = U'y alone, and the noise is standard normal in any orthonormal basis, so tha
 made where the spectrum is: no decomposition, no vector of length n.
 """
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from plsdof._core.criteria import GUARD, model_weights
+from plsdof._core.criteria import gcv
 from plsdof._core.filters import Filter, PLSFilter
 from plsdof._core.inputs import Array, as_generator, read_only
 from plsdof._core.krylov import dofs_of_responses
 from plsdof._core.spectrum import Spectrum
-from plsdof.errors import NotAvailableError
 
 DRAWS = 20
 # Below this share of |y| the noise of the draws cannot be told from rounding.
 _NOISELESS = 1e-10
+# Models with more than this share of the n Degrees of Freedom have no part in mu.
+_GUARD = 0.9
 # Numbers held at once by the recursion: 32 MB.
 _BLOCK_ENTRIES = 4_000_000
-
-
-@dataclass(frozen=True, kw_only=True)
-class SmoothedDof:
-    """Mean Degrees of Freedom over responses, and the standard error of the mean. (K,) arrays."""
-
-    value: Array
-    std_error: Array
-
-
-@dataclass(frozen=True, kw_only=True)
-class Smoothable:
-    """A method on a spectrum, and its residual sums of squares (K,)."""
-
-    spectrum: Spectrum
-    fitted: Filter
-    rss: Array
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,35 +38,15 @@ class _Nodes:
 
 
 def smoothed_dof(
-    spectrum: Spectrum,
-    fitted: Filter,
-    rss: Array,
-    *,
-    draws: int = DRAWS,
-    random_state: int = 0,
-    limited: bool = False,
-) -> SmoothedDof:
-    r"""Average the Degrees of Freedom over responses drawn around a fit.
+    spectrum: Spectrum, fitted: Filter, rss: Array, *, draws: int = DRAWS, rng: Any = 0
+) -> Array:
+    r"""Average the Degrees of Freedom over responses drawn around a fit. Shape (K,).
 
         DoF_s(m) = mean over b = 0..B of DoF(m; y_b),     y_0 = y,     y_b = mu + s e_b,
 
-    mu the average of the fits weighted by GCV^(-n/2) (`model_weights`), s^2 = |y - mu|^2 /
-    (n - sum_m w_m DoF(m)), e_b standard normal; single values are clipped to [1, n]. Methods that
-    are linear in y have the same Degrees of Freedom for every response.
-
-    Parameters
-    ----------
-    spectrum : Spectrum
-    fitted : Filter
-        The method on this spectrum.
-    rss : (K,) array
-    draws : int
-        B.
-    random_state : int
-        Seed of the draws.
-    limited : bool
-        Do not follow draws after all of them have more than 0.9 n Degrees of Freedom, where no
-        choice looks: they count as n from there on.
+    mu the average of the fits weighted by GCV^(-n/2), s^2 = |y - mu|^2 / (n - sum_m w_m DoF(m)),
+    e_b standard normal; single values are clipped to [1, n]. Methods that are linear in y have the
+    same Degrees of Freedom for every response.
 
     Notes
     -----
@@ -93,102 +57,56 @@ def smoothed_dof(
     counted. What this leaves out is how noise and mean interfere on eigenvalues that the Krylov
     space has not found, which has mean zero.
     """
-    one = Smoothable(spectrum=spectrum, fitted=fitted, rss=rss)
-    return smoothed_dofs([one], draws=draws, random_state=random_state, limited=limited)[0]
+    nodes = _drawn_from(spectrum, fitted, rss)
+    if nodes is None:
+        return fitted.dof
+    steps, g = len(fitted.dof) - 1, len(nodes.noise)
+    Z = nodes.mean + as_generator(rng).standard_normal((draws, g)) * nodes.noise
+    size = max(1, _BLOCK_ENTRIES // (steps * g))
+    dofs = np.concatenate(
+        [
+            dofs_of_responses(nodes.eigenvalues, Z[start : start + size], nodes.multiplicity, steps)
+            for start in range(0, draws, size)
+        ]
+    )
+    # Average what is defined; the observed response alone is not enough.
+    values = np.clip(np.concatenate([fitted.dof[None], dofs]), 1.0, spectrum.n)
+    count = np.isfinite(values[1:]).sum(axis=0)
+    mean = np.nansum(values, axis=0) / (1 + count)
+    return read_only(np.where(2 * count > draws, mean, np.nan))
 
 
-def smoothed_dofs(
-    fits: Sequence[Smoothable],
-    *,
-    draws: int = DRAWS,
-    random_state: int = 0,
-    limited: bool = False,
-) -> list[SmoothedDof]:
-    """Return `smoothed_dof` of many fits, in one recursion for those of the same size."""
-    found = [
-        SmoothedDof(value=one.fitted.dof, std_error=read_only(np.zeros(len(one.fitted.dof))))
-        for one in fits
-    ]
-    groups: dict[tuple[int, int], list[tuple[int, _Nodes]]] = {}
-    for number, one in enumerate(fits):
-        if (nodes := _drawn_from(one)) is not None:
-            size = len(nodes.noise), len(one.fitted.dof) - 1
-            groups.setdefault(size, []).append((number, nodes))
-    for (g, steps), members in groups.items():
-        normal = as_generator(random_state).standard_normal((draws, g))
-        for number, dofs in _in_blocks(members, normal, steps, fits, limited):
-            value = np.concatenate([fits[number].fitted.dof[None], dofs])
-            found[number] = _averaged(value, fits[number].spectrum.n)
-    return found
-
-
-def _in_blocks(
-    members: list[tuple[int, _Nodes]],
-    normal: Array,
-    steps: int,
-    fits: Sequence[Smoothable],
-    limited: bool,
-) -> Iterator[tuple[int, Array]]:
-    """Yield the numbers of fits and the Degrees of Freedom of their draws, (draws, K)."""
-    draws, g = normal.shape
-    at_once = max(1, _BLOCK_ENTRIES // (steps * g * draws))
-    for start in range(0, len(members), at_once):
-        part = members[start : start + at_once]
-        limits = [GUARD * fits[number].spectrum.n if limited else np.inf for number, _ in part]
-        Z = np.concatenate([nodes.mean + normal * nodes.noise for _, nodes in part])
-        lam, weights = (
-            np.repeat([getattr(nodes, name) for _, nodes in part], draws, axis=0)
-            for name in ("eigenvalues", "multiplicity")
-        )
-        size = max(1, _BLOCK_ENTRIES // (steps * g))
-        blocks = [slice(first, first + size) for first in range(0, len(Z), size)]
-        dofs = np.concatenate(
-            [dofs_of_responses(lam[b], Z[b], weights[b], steps, max(limits)) for b in blocks]
-        ).reshape(len(part), draws, -1)
-        for (number, _), values, limit in zip(part, dofs, limits, strict=True):
-            # Draws are not followed after all of them are beyond the limit.
-            beyond = np.flatnonzero((values > limit).all(axis=0))
-            if len(beyond):
-                values[:, beyond[0] + 1 :] = np.inf
-            yield number, values
-
-
-def _drawn_from(one: Smoothable) -> _Nodes | None:
+def _drawn_from(spectrum: Spectrum, fitted: Filter, rss: Array) -> _Nodes | None:
     """Return where responses of a fit are drawn; None if they all have the same DoF."""
-    weights = _weights(one.rss, one.fitted, one.spectrum.n)
-    if not isinstance(one.fitted, PLSFilter) or weights is None or len(one.fitted.dof) < 2:
+    if not isinstance(fitted, PLSFilter) or len(fitted.dof) < 2:
         return None
-    variance = _noise_variance(one.spectrum, one.fitted, weights)
-    if variance <= _NOISELESS**2 * one.spectrum.total:
+    weights = _weights(rss, fitted.dof, spectrum.n)
+    if weights is None:
         return None
-    return _nodes(one.spectrum, weights @ one.fitted.factors, variance)
-
-
-def _averaged(dofs: Array, n: float) -> SmoothedDof:
-    """Average clipped values over what is defined; the observed response alone is not enough."""
-    clipped = np.clip(dofs, 1.0, n)
-    defined = np.isfinite(clipped[1:])
-    count = defined.sum(axis=0)
-    enough = 2 * count > len(defined)
-    total = np.nansum(clipped, axis=0)
-    mean = np.where(enough, total / (1 + count), np.nan)
-    squares = np.nansum((clipped - mean) ** 2, axis=0)
-    spread = np.sqrt(squares / np.maximum(count, 1) / (1 + count))
-    return SmoothedDof(value=read_only(mean), std_error=read_only(np.where(enough, spread, np.nan)))
-
-
-def _weights(rss: Array, fitted: Filter, n: float) -> Array | None:
-    try:
-        return model_weights(rss, fitted.dof, n)
-    except NotAvailableError:
-        return None
-
-
-def _noise_variance(spectrum: Spectrum, fitted: Filter, weights: Array) -> float:
-    """Return s^2 = |y - mu|^2 / (n - sum_m w_m DoF(m))."""
+    # s^2 = |y - mu|^2 / (n - sum_m w_m DoF(m)).
     left_over = (weights @ fitted.residuals) * spectrum.z
     used = float(weights @ np.where(weights > 0, fitted.dof, 0.0))
-    return (float(left_over @ left_over) + spectrum.outside) / (spectrum.n - used)
+    variance = (float(left_over @ left_over) + spectrum.outside) / (spectrum.n - used)
+    if variance <= _NOISELESS**2 * spectrum.total:
+        return None
+    return _nodes(spectrum, weights @ fitted.factors, variance)
+
+
+def _weights(rss: Array, dof: Array, n: float) -> Array | None:
+    """Weigh models by GCV^(-n/2), the likelihood of normal noise at its maximum; None if none may.
+
+    Those from the first one on with less than 1 or more than 0.9 n Degrees of Freedom have none.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        allowed = np.logical_and.accumulate((dof >= 1.0 - 1e-9) & (dof <= _GUARD * n))
+        scores = np.where(allowed, np.log(gcv(rss, dof, n)), np.inf)
+    if not allowed.any():
+        return None
+    best = scores.min()
+    if np.isneginf(best):  # an exact fit: the simplest one
+        return np.asarray(np.arange(len(dof)) == np.argmin(scores), dtype=np.float64)
+    weights = np.exp(-n / 2 * (scores - best))
+    return np.asarray(weights / weights.sum())
 
 
 def _nodes(spectrum: Spectrum, factors: Array, variance: float) -> _Nodes:

@@ -573,8 +573,6 @@ _REMOVED = 4.0
 _POWER_STEPS = 4
 # Means are taken for zero if they are at most this share of the squares: of all, of each.
 _CLOSE, _CLOSEST = 0.5, 0.86
-# Rows of up to this many bytes are kept with the path; beyond, only their Gram matrix is.
-_KEPT = 2**28
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -583,9 +581,8 @@ class TallRows:
 
     Attributes
     ----------
-    X : (n_rows, p) array or None
-        A copy of the rows as they were given, so that nobody can change them; None beyond
-        ``_KEPT`` bytes.
+    X : (n_rows, p) array
+        The rows as they were given.
     y : (n_rows,) array
         Centred and weighted response.
     row_scale : (n_rows,) array or None
@@ -594,7 +591,7 @@ class TallRows:
     x_scale : (p,) array
     """
 
-    X: Array | None
+    X: Array
     y: Array
     row_scale: Array | None
     shift: Array
@@ -620,15 +617,13 @@ class TallRows:
         return (values.T / self.x_scale).T
 
     def _blocks(self) -> Iterator[tuple[slice, Array]]:
-        assert self.X is not None
         return shifted_blocks(self.X, self.shift, self.row_scale)
 
 
 def tall_gram(given: Observations, *, scale: bool = True) -> tuple[Gram, TallRows] | None:
     """Return X'X of the standardised data, and the rows behind it; None if in doubt.
 
-    Cost: one pass over X (two if the first shift was no good) and O(n p^2) time; memory O(p^2),
-    and a copy of X for what needs its rows later.
+    Cost: one pass over X (two if the first shift was no good) and O(n p^2) time; memory O(p^2).
     """
     X, weights = given.X, given.weights
     n_rows, p = X.shape
@@ -662,7 +657,7 @@ def tall_gram(given: Observations, *, scale: bool = True) -> tuple[Gram, TallRow
         names=given.names,
     )
     kept = TallRows(
-        X=X.copy() if X.nbytes <= _KEPT else None,
+        X=X,
         y=response.values,
         row_scale=row_scale,
         shift=shift,
@@ -675,8 +670,8 @@ def tall_gram(given: Observations, *, scale: bool = True) -> tuple[Gram, TallRow
         units=units,
         response=sums.xy / x_scale,
         total=total,
-        to_samples=None if kept.X is None else kept.to_samples,
-        to_features=None if kept.X is None else kept.to_features,
+        to_samples=kept.to_samples,
+        to_features=kept.to_features,
     )
     return gram, kept
 

@@ -47,7 +47,7 @@ class Diagnostic:
     --------
     >>> from plsdof import pls_path
     >>> from plsdof.chemometrics import hotelling_t2
-    >>> hotelling_t2(pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0]), 1)
+    >>> hotelling_t2(pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0])[1])
     Diagnostic('t2', 0 of 4 flagged, limit=2.0306..., level=0.95)
     """
 
@@ -144,21 +144,21 @@ def as_predictor_path(path: Any, what: str) -> PLSPath:
     return as_score_path(path)
 
 
-def at_least_one(path: PLSPath, m: int) -> int:
-    """Return ``m`` if the path has a model of that size, with a component."""
-    index = path.index(m)
-    if index == 0:
+def at_least_one(m: int) -> int:
+    """Return ``m`` if it is the number of components of a model that has any."""
+    if m == 0:
         raise NotAvailableError(
             "The model without components (m = 0) uses no variable, so variables have no "
             "importance in it; ask for m >= 1."
         )
-    return index
+    return m
 
 
 def times_predictors(path: PLSPath, rotated: Array) -> Array:
     """Return X'U @ rotated, from rotated coordinates (r, k) to one row per predictor."""
-    S = path.decomposition.singular_values
-    features = path.decomposition.to_features(S[:, None] * rotated)
+    decomposition = path.exact.complete().decomposition
+    S = decomposition.singular_values
+    features = decomposition.to_features(S[:, None] * rotated)
     metric = getattr(path, "metric", None)
     return features if metric is None else np.asarray(metric.apply(features))
 
@@ -167,9 +167,8 @@ def row_factor(path: PLSPath) -> Array:
     """Return F (r, r) with F F' = U'XX'U: rows of X in r coordinates, up to a rotation.
 
     The diagonal matrix of singular values for plain PLS, and for kernel PLS, whose X are features.
-    ``path`` must hold all directions of X.
     """
-    S = path.decomposition.singular_values
+    S = path.exact.complete().decomposition.singular_values
     if not hasattr(path, "metric"):
         return np.diag(S)
     triangle = np.asarray(np.linalg.qr(times_predictors(path, np.eye(len(S))), mode="r"))

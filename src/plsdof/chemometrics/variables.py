@@ -9,14 +9,15 @@ predictors. Kernel PLS has no predictors to speak of; only `explained_variance` 
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import fdtri
 
 from plsdof._core.display import data_frame, one_line
-from plsdof._core.inputs import Array, as_fraction, read_only
-from plsdof._core.path import PathLike, PCRPath, as_model, as_path
+from plsdof._core.inputs import Array, as_level, read_only
+from plsdof._core.model import as_model, as_path
+from plsdof._core.path import PCRPath
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
     Limit,
@@ -63,7 +64,7 @@ class ExplainedVariance:
         return one_line(self, n_components=len(self.x), **shares)
 
 
-def explained_variance(path: PathLike) -> ExplainedVariance:
+def explained_variance(path: Any) -> ExplainedVariance:
     """Return which fractions of the variance of X and y each component explains.
 
     With orthonormal scores t_j, component j explains |X't_j|^2 / |X|^2 of X and
@@ -78,16 +79,17 @@ def explained_variance(path: PathLike) -> ExplainedVariance:
     >>> explained_variance(path).x.round(3), explained_variance(path).y_cumulative.round(3)
     (array([0.848, 0.152]), array([0.836, 0.971]))
     """
-    path = as_path(path).complete()
+    path = as_path(path)
+    exact = path.exact.complete()
     if isinstance(path, PCRPath):
-        x, y = path.spectrum.eigenvalues, path.spectrum.z**2
+        x, y = exact.spectrum.eigenvalues, exact.spectrum.z**2
         x, y = x[path.directions] / (x.sum() or 1.0), y[path.directions]
     else:
         path = as_score_path(path)
         F = row_factor(path)
-        x = squared_rows(path.filter.scores.T @ F) / (np.sum(F**2) or 1.0)
-        y = path.filter.loadings**2
-    y = y / (path.spectrum.total or 1.0)
+        x = squared_rows(exact.filter.scores.T @ F) / (np.sum(F**2) or 1.0)
+        y = path._filter.loadings**2
+    y = y / (exact.spectrum.total or 1.0)
     return ExplainedVariance(
         x=read_only(x),
         y=read_only(y),
@@ -96,7 +98,7 @@ def explained_variance(path: PathLike) -> ExplainedVariance:
     )
 
 
-def vip(path: PathLike, m: int | None = None) -> Array:
+def vip(model: Any) -> Array:
     """Return the Variable Importance in Projection of every variable. Shape (p,).
 
         VIP_k = sqrt( p sum_j s_j w_kj^2 / sum_j s_j ),    s_j = (y't_j)^2,  j = 1..m,
@@ -107,10 +109,9 @@ def vip(path: PathLike, m: int | None = None) -> Array:
 
     Parameters
     ----------
-    path : PLSPath or PenalizedPLSPath
-        Or a fitted estimator, or a Pipeline that ends in one.
-    m : int, optional
-        Number of components, at least 1; by default what the estimator chose.
+    model : Model, or a fitted estimator
+        Of PLS or penalised PLS, with at least one component; of an average the model with the
+        largest weight.
 
     Notes
     -----
@@ -125,19 +126,19 @@ def vip(path: PathLike, m: int | None = None) -> Array:
     --------
     >>> from plsdof import pls_path
     >>> path = pls_path([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 4.0]], [1.0, 2.0, 3.0, 5.0])
-    >>> vip(path, 1).round(3)
+    >>> vip(path[1]).round(3)
     array([1.184, 0.773])
     """
-    model = as_model(path, m, average=False)
+    model = as_model(model)
     path = as_predictor_path(model.path, "Variable importance")
-    m = at_least_one(path, model.index)
-    explained = path.filter.loadings[:m] ** 2
+    m = at_least_one(model.index)
+    explained = path._filter.loadings[:m] ** 2
     squares = path.x_weights[:, :m] ** 2
     shares = squares / squares.sum(axis=0)
     return np.asarray(np.sqrt(len(shares) * (shares @ (explained / explained.sum()))))
 
 
-def selectivity_ratio(path: PathLike, m: int | None = None) -> Array:
+def selectivity_ratio(model: Any) -> Array:
     """Return explained over residual variance of every variable on the target component. (p,).
 
     The target component is t = X b / |b|, proportional to the fitted values; variable k has
@@ -155,12 +156,13 @@ def selectivity_ratio(path: PathLike, m: int | None = None) -> Array:
     --------
     >>> from plsdof import pls_path
     >>> path = pls_path([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 4.0]], [1.0, 2.0, 3.0, 5.0])
-    >>> selectivity_ratio(path, 1).round(3)
+    >>> selectivity_ratio(path[1]).round(3)
     array([10.028,  3.698])
     """
-    model = as_model(path, m, average=False)
-    path = as_predictor_path(model.path, "The selectivity ratio").complete()
-    fit = path.filter.factors[at_least_one(path, model.index)] * path.spectrum.z
+    model = as_model(model)
+    path = as_predictor_path(model.path, "The selectivity ratio")
+    exact = path.exact.complete()
+    fit = exact.filter.factors[at_least_one(model.index)] * exact.spectrum.z
     u = fit / np.linalg.norm(fit)
     explained = times_predictors(path, u[:, None])[:, 0] ** 2
     rest = times_predictors(path, np.eye(len(u)) - np.outer(u, u))
@@ -171,7 +173,7 @@ def selectivity_ratio(path: PathLike, m: int | None = None) -> Array:
         return explained / residual
 
 
-def selectivity_ratio_test(path: PathLike, m: int | None = None, level: float = 0.95) -> Diagnostic:
+def selectivity_ratio_test(model: Any, *, level: float = 0.95) -> Diagnostic:
     """Flag the variables whose selectivity ratio exceeds the F quantile with n-2, n-3 df.
 
     The test asks whether the explained variance of a variable is *larger* than the residual one,
@@ -185,11 +187,11 @@ def selectivity_ratio_test(path: PathLike, m: int | None = None, level: float = 
     --------
     >>> from plsdof import pls_path
     >>> path = pls_path([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 4.0]], [1.0, 2.0, 3.0, 5.0])
-    >>> round(selectivity_ratio_test(path, 1).limit, 1)
+    >>> round(selectivity_ratio_test(path[1]).limit, 1)
     199.5
     """
-    values, level = selectivity_ratio(path, m), as_fraction(level, "level")
-    n = as_path(path).spectrum.n
+    values, level = selectivity_ratio(model), as_level(level)
+    n = as_model(model).exact.spectrum.n
     method = "F distribution, n - 2 and n - 3 degrees of freedom"
     limit = Limit(value=np.nan, method=method, message=f"The F-test needs n > 3; n is {n:g}.")
     if n > 3:

@@ -1,10 +1,9 @@
 """What the estimators share: responses, a path per response, a chosen model, answers about it."""
 
 import numbers
-import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -23,8 +22,8 @@ try:
 except ImportError:  # scikit-learn before 1.8
     from sklearn.utils._estimator_html_repr import _VisualBlock
 
-from plsdof._core.averaging import Average
-from plsdof._core.criteria import CRITERIA, DOF_KINDS, Noise, Selection, usual_noise
+from plsdof._core.choice import LEFT_OUT, Selection
+from plsdof._core.criteria import CRITERIA, DOF_KINDS
 from plsdof._core.inputs import (
     Array,
     as_choice,
@@ -41,12 +40,15 @@ from plsdof._core.inputs import (
     row_labels,
     shortened,
 )
+from plsdof._core.left_out import LeftOut
+from plsdof._core.model import Model
 from plsdof._core.path import Path
+from plsdof._core.recipe import Method
 from plsdof.errors import (
     EmptyModelWarning,
     InvalidInputError,
     NotAvailableError,
-    RankExhaustedWarning,
+    quietly,
     warn_caller,
 )
 from plsdof.inference import intervals as inference
@@ -56,11 +58,8 @@ from plsdof.inference.intervals import (
     name_rows,
     response_names,
 )
-from plsdof.inference.resampling import leave_out
 from plsdof.inference.summary import Summary, summarize
-from plsdof.selection.agreement import GROUPS_REMARK
 from plsdof.selection.cross_validation import CrossValidation, cross_validate
-from plsdof.selection.folds import group_codes, make_folds
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -82,8 +81,6 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     coef_: Array
     intercept_: float
     index_: int
-    dof_: float
-    noise_std_: float
     selection_: Selection | None
     response_names_: tuple[str, ...] | None
     n_features_in_: int
@@ -148,10 +145,11 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return _VisualBlock("single", self, names=name, name_details=str(self))
 
     def _chosen_in_words(self) -> str:
-        """Return the size of the chosen model, or models, and their Degrees of Freedom."""
-        labels = [path.label(index) for path, index in self._on_paths()]
-        numbers = [f"{value:.1f}" for value in np.atleast_1d(self.dof_)]
-        return f"{', '.join(dict.fromkeys(labels))}, {', '.join(numbers)} Degrees of Freedom"
+        """Return the size of the chosen model, or models."""
+        return ", ".join(dict.fromkeys(self._labels()))
+
+    def _labels(self) -> list[str]:
+        raise NotImplementedError
 
     def _new_rows(self, X: Any, *, sparse: bool = False) -> Any:
         self._require_fitted()
@@ -304,68 +302,27 @@ class LinearScoresMixin(ScoresMixin):
 # What the estimators share: one path per response, a model chosen on it, answers about it
 # ----------------------------------------------------------------------------------------
 
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Splits:
-    """Folds (pairs of training and test rows), and the groups they keep together."""
-
-    cv: list[Any]
-    groups: Any
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ChosenModel:
-    """The model of one response: a row of a path, and how it was chosen.
-
-    ``average``, if there is one, is what answers questions instead of the row.
-    """
-
-    path: Any
-    index: int
-    selection: Selection | None = None
-    average: Average | None = None
-    joint_selection: Any = None
-    cv_results: Any = None
+CHOICES = (LEFT_OUT, "average", *CRITERIA, "cv")
 
 
 def warn_of_empty_models(selections: Sequence[Selection | None]) -> None:
     """Warn where the empty model was chosen although a later score is lower."""
-    for remark in {one.empty_remark for one in selections if one is not None}:
-        if remark:
-            warn_caller(remark, EmptyModelWarning)
-
-
-def _chosen_by_criterion(
-    path: Path, criterion: str, dof: str, noise: Noise, rule: str | None
-) -> int:
-    return path.select(criterion, dof, noise, rule).index
-
-
-def _chosen_by_folds(path: Path, cv: Any, rule: str) -> int:
-    assert path.fit_again is not None
-    weights = None if path.units.row_scale is None else path.units.row_scale**2
-    results = cross_validate(
-        path.training_rows(),
-        path.require_response(),
-        path.fit_again,
-        cv=cv,
-        sample_weight=weights,
-    )
-    return results.select(rule=rule).index
+    found = [one.remark("empty-model") for one in selections if one is not None]
+    for text in {remark.text for remark in found if remark is not None}:
+        warn_caller(text, EmptyModelWarning)
 
 
 class PathRegressor(ResponseRegressor):
     """Fit a path, choose a model on it, answer questions about that model.
 
     With several responses every column of y has a path and a choice of its own, and attributes
-    have one entry per column. A subclass says how to fit one response (`_fit_path`) and several
-    (`_fit_paths`), with which `_options`, which parameter is chosen (`_choice_name`) and how a
-    fixed value of it becomes a row of the path (`_fixed_index`).
+    have one entry per column. A subclass says which `_method` it fits with which `_options`, which
+    parameter is chosen (`_choice_name`) and how a fixed value of it becomes a row of the path
+    (`_fixed_index`).
     """
 
-    paths_: tuple[Any, ...]
+    models_: tuple[Model, ...]
     cv_results_: CrossValidation | None
-    average_: Average | None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit all models and choose one.
@@ -373,39 +330,121 @@ class PathRegressor(ResponseRegressor):
         Parameters
         ----------
         X : (n, p) array or data frame
-            PLS, PCR and ridge also take scipy sparse matrices, and never make them dense, unless
-            the choice is "cv"; so do `predict`, `transform` and `predict_interval`.
+            PLS, PCR and ridge also take scipy sparse matrices, and never make them dense; a choice
+            by rows left out needs rows, so that GCV chooses there.
         y : (n,) or (n, q) array, series or data frame
-            Several columns are fitted one by one, on one decomposition of a dense X.
+            Several columns are fitted one by one.
         sample_weight : (n,) array, optional
             Weights; integer weights mean repeated rows, with exact Degrees of Freedom.
         groups : (n,) array, optional
-            Rows that belong together, such as replicates of a sample. Criteria take rows as
-            independent and are overconfident then, so that the default choice ("gcv") is made by
-            cross-validation that never splits a group between training and test rows.
+            Rows that belong together, such as replicates of a sample: they are left out together,
+            in the choice and in intervals. Criteria take rows as independent and refuse groups.
         """
-        self._grouped = groups is not None and not scipy.sparse.issparse(X)
         is_sparse: bool = scipy.sparse.issparse(X)
-        if is_sparse and self._path_takes_sparse and self._is_cross_validated():
-            raise InvalidInputError(
-                f"{self._choice_name}='cv' needs a dense X; got a sparse one of shape {X.shape}. "
-                "Choose by a criterion such as 'bic', or pass X.toarray() if it fits in memory."
-            )
-        if self.dof is not None:
-            as_choice(self.dof, "dof", DOF_KINDS)
+        self._check_options(is_sparse, groups)
         X, Y = self._training_data(X, y)
-        self._noise_used = self._noise()
-        with warnings.catch_warnings():
-            if isinstance(self._choice(), str):
-                # The largest size is then only a limit to the search.
-                warnings.simplefilter("ignore", RankExhaustedWarning)
-            splits = self._splits(X, Y, groups)
-            models = self._fit_models(X, Y, as_weights(sample_weight, X.shape[0]), splits)
+        weights = as_weights(sample_weight, X.shape[0])
+        with quietly() if isinstance(self._choice(), str) else nullcontext():
+            # The largest size is then only a limit to the search.
+            models = self._fit_models(X, Y, weights, groups)
         names = getattr(self, "feature_names_in_", None)
         if names is not None:
-            models = [replace(one, path=one.path.with_names(tuple(names))) for one in models]
+            named = tuple(map(str, names))
+            models = [replace(one, path=one.path.with_names(named)) for one in models]
         self._publish(models)
         return self
+
+    def _check_options(self, is_sparse: bool, groups: Any) -> None:
+        choice = self._choice()
+        if isinstance(choice, str):
+            as_choice(choice, self._choice_name, CHOICES)
+        if self.dof is not None:
+            as_choice(self.dof, "dof", DOF_KINDS)
+        if is_sparse and (choice in ("cv", "average") or groups is not None):
+            what = "groups" if groups is not None else f"{self._choice_name}={choice!r}"
+            raise InvalidInputError(
+                f"{what} needs rows that can be left out, and X is sparse. Choose by a criterion "
+                "such as 'bic', or pass X.toarray() if it fits in memory."
+            )
+        if groups is not None and choice in CRITERIA:
+            raise InvalidInputError(
+                f"{self._choice_name}={choice!r} takes rows as independent and cannot use groups; "
+                f"use {LEFT_OUT!r}, 'average' or 'cv', which leave them out together."
+            )
+        by_criterion = isinstance(choice, str) and choice in CRITERIA
+        for name in ("dof", "rule"):
+            if getattr(self, name, None) is not None and not by_criterion:
+                if name == "rule" and choice == "cv":
+                    continue
+                raise InvalidInputError(
+                    f"{name} belongs to a choice by an information criterion, such as 'bic'; got "
+                    f"{name}={getattr(self, name)!r:.60} with {self._choice_name}={choice!r:.60}."
+                )
+
+    def _fit_models(self, X: Any, Y: Array, weights: Array | None, groups: Any) -> list[Model]:
+        """Fit the paths of all responses and choose a model on each."""
+        recipe = self._method.recipe(**self._options())
+        first = recipe.fit(X, Y[:, 0], weights)
+        kept = Y if weights is None else Y[weights > 0]
+        refit = Y.shape[1] > 1 and first._given is not None
+        others = [first.refit(y) if refit else recipe.fit(X, y, weights) for y in kept.T[1:]]
+        self._cv_results = [None] * Y.shape[1]
+        return [
+            self._chosen_on(path, X, y, weights, groups, number)
+            for number, (path, y) in enumerate(zip([first, *others], Y.T, strict=True))
+        ]
+
+    def _chosen_on(
+        self, path: Path, X: Any, y: Array, weights: Array | None, groups: Any, number: int
+    ) -> Model:
+        choice = self._choice()
+        if not isinstance(choice, str):
+            model = path[self._fixed_index(path)]
+            if groups is not None:
+                fold, count = path._folds(None, groups)
+                left = path._leave_out(fold, count, through=model.index)
+                model = replace(model, selection=given_selection(model, left))
+            return model
+        if choice == "average":
+            return path.average(groups=groups, cv=self.cv)
+        if choice == "cv":
+            seed = self.random_state if isinstance(self.cv or 10, numbers.Integral) else None
+            results = cross_validate(
+                X,
+                y,
+                path.recipe,
+                10 if self.cv is None else self.cv,
+                groups,
+                sample_weight=weights,
+                rng=seed,
+                n_jobs=self.n_jobs,
+            )
+            self._cv_results[number] = results
+            selection = results.select(rule=self.rule or "minimum")
+        elif choice == LEFT_OUT and path._given is not None:
+            selection = path.select(groups=groups, cv=self.cv)
+        else:
+            criterion = None if choice == LEFT_OUT else choice
+            selection = path.select(criterion, self.dof, self.noise, self.rule)
+        return replace(path[selection.index], selection=selection)
+
+    def _publish(self, models: Sequence[Model]) -> None:
+        """Set the attributes: values for one response, one entry per column for several."""
+        self.models_ = tuple(models)
+        self.index_ = self._one_or_array([one.index for one in models])
+        self.coef_ = self._one_or_array([np.array(one.coef) for one in models])
+        self.intercept_ = self._one_or_array([float(one.intercept) for one in models])
+        selections = [one.selection for one in models]
+        shown = [None if one is None or one.rule == "given" else one for one in selections]
+        self.selection_ = self._one_or_tuple(shown)
+        self.cv_results_ = self._one_or_tuple(self._cv_results)
+        warn_of_empty_models(selections)
+
+    @property
+    def paths_(self) -> tuple[Path, ...]:
+        """The paths of all responses."""
+        self._require_fitted()
+        return tuple(one.path for one in self.models_)
 
     @property
     def path_(self) -> Path:
@@ -414,35 +453,43 @@ class PathRegressor(ResponseRegressor):
         return path
 
     def _only_path(self) -> Any:
-        paths = self._on_paths()
+        paths = self.paths_
         if len(paths) > 1:
             raise AttributeError(
                 f"There are {len(paths)} responses, each with a path of its own: see paths_."
             )
-        return paths[0][0]
+        return paths[0]
 
-    def fixed_parameters(self, index: int) -> dict[str, Any]:
-        """Return the parameters with which a fit has row ``index`` of the path and no choice.
+    @property
+    def model_(self) -> Model:
+        """The chosen model of the only response; with several responses see ``models_``."""
+        self._only_path()
+        return self.models_[0]
 
-        Examples
-        --------
-        >>> from plsdof import PLSRegressor
-        >>> from plsdof.datasets import load_ozone
-        >>> PLSRegressor("bic").fit(*load_ozone(return_X_y=True)).fixed_parameters(2)
-        {'n_components': 2}
-        """
-        return {self._choice_name: self.path_.parameters[index].item()}
+    @property
+    def dof_(self) -> float:
+        """Degrees of Freedom of the chosen model; (q,) array if y had columns."""
+        self._require_fitted()
+        dof: float = self._one_or_array([one.dof for one in self.models_])
+        return dof
+
+    @property
+    def noise_std_(self) -> float:
+        """Noise standard deviation of the chosen model; (q,) array if y had columns."""
+        self._require_fitted()
+        variances = [one.noise_variance(self.noise) for one in self.models_]
+        noise: float = self._one_or_array([float(np.sqrt(value)) for value in variances])
+        return noise
 
     def predict_interval(
         self,
         X: Any,
         level: float = 0.95,
         *,
-        method: str = "normal",
+        method: str | None = None,
         kind: str = "observation",
         distribution: str = "t",
         covariance: str = "homoscedastic",
-        progress: bool = False,
     ) -> "Array | DataFrame":
         """Lower and upper limits for a new observation, or for the mean, at each row. (n_new, 2).
 
@@ -451,24 +498,19 @@ class PathRegressor(ResponseRegressor):
         X : (n_new, p) array, data frame or sparse matrix
         level : float
             Confidence level of each interval.
-        method : {"normal", "conformal", "jackknife+"}
-            "normal" is for normal noise of constant variance. "conformal" takes the quantile of
-            studentised leave-one-out residuals. "jackknife+" fits n times without
-            one row, makes the choice again in each fit, and keeps these fits for the next call;
-            kernel and penalty strengths stay as they are. The first two take the chosen model as
-            given. The last two need no distribution of the noise, but exchangeable rows, and at
-            least 19 of them for level 0.95.
+        method : {"left-out", "normal"}, optional
+            "left-out", the default: by the errors of rows left out, with the choice made again
+            without them and groups left out together; no distribution is assumed. "normal": normal
+            noise of constant variance, the chosen model taken as given.
         kind : {"observation", "mean", "truth"}
             "observation" is for one new measurement of the response, with its own noise. "mean" is
             for the expected fit of the chosen number of components, which differs from the true
             mean by the bias of the fit. "truth" is for the true mean: more components, and wider.
         distribution : {"t", "normal"}
-            Student's t with Satterthwaite's degrees of freedom, which allows for the estimated
-            noise, or the normal distribution, for a noise variance that is known.
+            Of "normal": Student's t with Satterthwaite's degrees of freedom, which allows for the
+            estimated noise, or the normal distribution, for a noise variance that is known.
         covariance : {"homoscedastic", "hc3", "jackknife"}
-            Of the coefficients, see `plsdof.inference.coefficient_inference`; for method "normal".
-        progress : bool
-            Show a bar on stderr while "jackknife+" fits (needs rich).
+            Of the coefficients, see `plsdof.inference.coefficient_inference`; for "normal".
 
         Returns
         -------
@@ -479,8 +521,8 @@ class PathRegressor(ResponseRegressor):
 
         Notes
         -----
-        Of a scikit-learn Pipeline: ``plsdof.inference.prediction_interval(pipeline, X_new=X)``.
-        Measured coverage of all of them: docs/coverage.md.
+        Of a scikit-learn Pipeline: ``plsdof.inference.prediction_interval(pipeline, X)``.
+        Measured coverage: docs/coverage.md.
 
         Examples
         --------
@@ -489,32 +531,24 @@ class PathRegressor(ResponseRegressor):
         >>> X, y = load_ozone(return_X_y=True)
         >>> model = PLSRegressor(2).fit(X, y)
         >>> model.predict_interval(X[:1]).round(1)
-        array([[ 1.1, 19.4]])
-        >>> model.predict_interval(X[:1], method="jackknife+").round(1)
-        array([[ 1. , 19.4]])
-        >>> model.predict_interval(X[:1], kind="mean").round(1)
-        array([[ 8.9, 11.5]])
+        array([[ 0.9, 19.5]])
+        >>> model.predict_interval(X[:1], method="normal").round(1)
+        array([[ 1.2, 19.2]])
         """
         rows = self._new_rows(X, sparse=self._path_takes_sparse)
-        chosen = self._chosen()
-        as_choice(method, "method", inference.INTERVAL_METHODS)
-        as_choice(covariance, "covariance", inference.COVARIANCES)
-        left_out = self._left_out(method == "jackknife+", covariance == "jackknife", progress)
+        noise = self.noise if method == "normal" or kind != "observation" else None
         intervals = [
             inference.prediction_interval(
-                path,
-                index,
+                one,
                 rows,
                 level=level,
                 kind=kind,
                 method=method,
-                noise=self._noise_used,
+                noise=noise,
                 distribution=distribution,
                 covariance=covariance,
-                choose=self.choose_again(),
-                left_out=left,
             )
-            for (path, index), left in zip(chosen, left_out, strict=True)
+            for one in self.models_
         ]
         limits = np.stack([np.column_stack([one.lower, one.upper]) for one in intervals], axis=1)
         index = row_labels(X)
@@ -578,121 +612,20 @@ class PathRegressor(ResponseRegressor):
         Its last line says what is held fixed and what the p-values test. With several responses
         ``response`` says which, by number or name. Other options as for `conf_int`.
         """
-        chosen = self._chosen()
-        number = self._response_number(response, len(chosen))
-        path, index = chosen[number]
+        self._require_fitted()
+        number = self._response_number(response, len(self.models_))
         result = self._inferences(level, distribution, adjust, covariance, kind, method)[number]
         names = getattr(self, "feature_names_in_", None)
-        summary = summarize(path, index, result, self._selections[number], names)
+        summary = summarize(self.models_[number], result, names)
         if self.response_names_ is None and self._one_response:
             return summary
         label = self.response_names_[number] if self.response_names_ else f"y{number}"
         return replace(summary, facts={"response": label, **summary.facts})
 
-    def _splits(self, X: Any, Y: Array, groups: Any) -> Splits | None:
-        """Return the folds of all responses, None if there is nothing to cross-validate."""
-        if groups is not None:
-            group_codes(groups, len(Y))  # checked even where there is nothing to split
-        if not self._is_cross_validated():
-            return None
-        seed = self.random_state if isinstance(self.cv, numbers.Integral) else None
-        folds = make_folds(X, Y, self.cv, groups, random_state=seed)
-        return Splits(cv=[(fold.train, fold.test) for fold in folds], groups=groups)
-
-    def _fit_models(
-        self, X: Any, Y: Array, weights: Array | None, splits: Splits | None
-    ) -> list[ChosenModel]:
-        """Fit the paths of all responses and choose a model on each."""
-        options = self._options(float(X.shape[0] if weights is None else weights.sum()))
-        make = partial(self._fit_path, **options)
-        if Y.shape[1] == 1 or scipy.sparse.issparse(X):
-            paths = tuple(make(X, y, sample_weight=weights) for y in Y.T)
-        else:
-            paths = self._fit_paths(X, Y, sample_weight=weights, **options)
-        return [
-            self._choose(X, y, weights, make, path, splits)
-            for path, y in zip(paths, Y.T, strict=True)
-        ]
-
-    def _choose(
-        self,
-        X: Any,
-        y: Array,
-        weights: Array | None,
-        make: Any,
-        path: Path,
-        splits: Splits | None,
-    ) -> ChosenModel:
-        choice = self._choice()
-        if not isinstance(choice, str):
-            return ChosenModel(path=path, index=self._fixed_index(path))
-        as_choice(choice, self._choice_name, (*CRITERIA, "cv", "average"))
-        if choice == "average":
-            average = path.average(self.dof or "smoothed")
-            selection = average.selection
-            return ChosenModel(
-                path=path, index=selection.index, selection=selection, average=average
-            )
-        if splits is not None:
-            results = self._cross_validated(X, y, weights, make, splits)
-            selection = results.select(rule=self._cv_rule())
-        else:
-            results = None
-            selection = path.select(choice, self.dof, self.noise, self.rule)
-        return ChosenModel(
-            path=path, index=selection.index, selection=selection, cv_results=results
-        )
-
-    def _cross_validated(
-        self, X: Any, y: Array, weights: Array | None, make: Any, splits: Splits
-    ) -> Any:
-        return cross_validate(
-            X,
-            y,
-            make,
-            cv=splits.cv,
-            groups=splits.groups,
-            sample_weight=weights,
-            n_jobs=self.n_jobs,
-        )
-
-    def _publish(self, models: Sequence[ChosenModel]) -> None:
-        """Set the attributes: values for one response, one entry per column for several."""
-        self.paths_ = tuple(one.path for one in models)
-        self._selections = tuple(self._with_remark(one.selection) for one in models)
-        self.index_ = self._one_or_array([one.index for one in models])
-        self.average_ = self._one_or_tuple([one.average for one in models])
-        pairs = [
-            (one.path, one.index) if one.average is None else (one.average.path, 0)
-            for one in models
-        ]
-        self._answering = tuple(pairs)
-        self.coef_ = self._one_or_array([np.array(path.coef[i]) for path, i in pairs])
-        self.intercept_ = self._one_or_array([float(path.intercept[i]) for path, i in pairs])
-        self.dof_ = self._one_or_array([float(path.dof[i]) for path, i in pairs])
-        variances = [path.noise_at(i, self._noise_used) for path, i in pairs]
-        self.noise_std_ = self._one_or_array([float(np.sqrt(value)) for value in variances])
-        warn_of_empty_models(self._selections)
-        self.selection_ = self._one_or_tuple(self._selections)
-        self.cv_results_ = self._one_or_tuple([one.cv_results for one in models])
-        self._fits_without_rows: dict[str, Any] = {}
-
-    def _with_remark(self, selection: Selection | None) -> Selection | None:
-        """Say about rows in groups what noise level and intervals do not know."""
-        if selection is None or not getattr(self, "_grouped", False):
-            return selection
-        return replace(selection, message=f"{selection.message} {GROUPS_REMARK}")
-
-    def _chosen(self) -> list[tuple[Any, int]]:
-        """Return what answers questions: a path and a row of it for every response."""
-        self._require_fitted()
-        return list(self._answering)
-
     def _on_paths(self) -> list[tuple[Any, int]]:
         """Return the paths of all models, and the row of the chosen one on each."""
         self._require_fitted()
-        indices = np.atleast_1d(self.index_).tolist()
-        return list(zip(self.paths_, indices, strict=True))
+        return [(one.path, one.index) for one in self.models_]
 
     def _response_number(self, response: int | str | None, count: int) -> int:
         if response is None and count == 1:
@@ -717,95 +650,51 @@ class PathRegressor(ResponseRegressor):
         method: str,
     ) -> list[inference.CoefficientInference]:
         """Return what is known about the coefficients of every response."""
-        chosen = self._chosen()
-        # More components than the chosen ones were not in the fits without single rows.
-        as_choice(covariance, "covariance", inference.COVARIANCES)
-        jackknife = covariance == "jackknife" and kind == "expected"
+        self._require_fitted()
         return [
             inference.coefficient_inference(
-                path,
-                index,
+                one,
                 level=level,
-                noise=self._noise_used,
+                noise=self.noise,
                 distribution=distribution,
                 adjust=adjust,
                 covariance=covariance,
                 kind=kind,
                 method=method,
-                left_out=left,
             )
-            for (path, index), left in zip(
-                chosen, self._left_out(False, jackknife, False), strict=True
-            )
+            for one in self.models_
         ]
-
-    def _left_out(self, choosing: bool, fixed: bool, progress: bool) -> list[Any]:
-        """Return the fits without single rows, made once; None where they are not needed."""
-        chosen = self._chosen()
-        if not (choosing or fixed):
-            return [None] * len(chosen)
-        again = self.choose_again() if choosing else None
-        key = "chosen" if again is not None else "fixed"
-        if key not in self._fits_without_rows:
-            self._fits_without_rows[key] = [
-                leave_out(
-                    path, index if again is None else again, n_jobs=self.n_jobs, progress=progress
-                )
-                for path, index in chosen
-            ]
-        return list(self._fits_without_rows[key])
-
-    def choose_again(self) -> Any:
-        """Return how a model is chosen on another path; None where its size is given."""
-        choice = self._choice()
-        if not isinstance(choice, str) or choice == "average":  # which is made anew in any case
-            return None
-        if choice != "cv":
-            return partial(
-                _chosen_by_criterion,
-                criterion=choice,
-                dof=self.dof,
-                noise=self.noise,
-                rule=self.rule,
-            )
-        # Folds given as pairs of rows belong to the whole data.
-        cv = self.cv if isinstance(self.cv, numbers.Integral) or hasattr(self.cv, "split") else 10
-        return partial(_chosen_by_folds, cv=cv, rule=self.rule or "minimum")
-
-    def _noise(self) -> Noise:
-        if self.noise is None:
-            return usual_noise(self.dof or "smoothed")
-        noise: Noise = self.noise
-        return noise
 
     def _choice(self) -> Any:
         return getattr(self, self._choice_name)
 
-    def _is_cross_validated(self) -> bool:
-        """Whether the choice is made by cross-validation, as it is by default with groups."""
-        choice = self._choice()
-        if not isinstance(choice, str):
-            return False
-        return choice == "cv" or (choice == "gcv" and getattr(self, "_grouped", False))
-
-    def _cv_rule(self) -> str:
-        """Return the rule for cross-validation; rules for criteria do not apply to it."""
-        return "minimum" if self.rule is None or self._choice() != "cv" else self.rule
-
-    @property
-    def _takes_sparse(self) -> bool:
-        return self._path_takes_sparse and not self._is_cross_validated()
+    def _labels(self) -> list[str]:
+        return [one.label for one in self.models_]
 
     # What a subclass provides.
     _choice_name = "n_components"
-    _fit_path: Any
-    _fit_paths: Any
+    _method: Method
 
     def _fixed_index(self, path: Path) -> int:
         raise NotImplementedError
 
-    def _options(self, n: float) -> dict[str, Any]:
+    def _options(self) -> dict[str, Any]:
         raise NotImplementedError
+
+
+def given_selection(model: Model, left: LeftOut) -> Selection:
+    """Return the selection of a model that was asked for, with the rows that were left out."""
+    path = model.path
+    return Selection(
+        index=model.index,
+        parameter=float(left.parameters[min(model.index, len(left.parameters) - 1)]),
+        parameter_name=path.parameter_name,
+        scores=left.press / left.n,
+        criterion=LEFT_OUT,
+        rule="given",
+        summary=f"{model.label}: as asked for.",
+        left_out=left,
+    )
 
 
 class ComponentRegressor(PathRegressor):
@@ -818,10 +707,8 @@ class ComponentRegressor(PathRegressor):
         Of an average the weighted mean.
         """
         self._require_fitted()
-        if self.average_ is None:
-            return self.index_
-        means: int = self._one_or_array([float(path.parameters[i]) for path, i in self._chosen()])
-        return means
+        numbers: int = self._one_or_array([one.n_components for one in self.models_])
+        return numbers
 
     def fixed_parameters(self, index: int) -> dict[str, Any]:
         """Return the parameters with which a fit has so many components, and chooses nothing."""
@@ -829,8 +716,9 @@ class ComponentRegressor(PathRegressor):
 
     def _fixed_index(self, path: Path) -> int:
         # Fewer than asked for where the data support no more (with a warning).
-        return len(path.dof) - 1
+        asked = as_count(self.n_components, "n_components")
+        return asked if path._quick_run(asked) is not None else min(asked, len(path) - 1)
 
-    def _options(self, n: float) -> dict[str, Any]:  # noqa: ARG002
+    def _options(self) -> dict[str, Any]:
         name = "max_components" if isinstance(self.n_components, str) else "n_components"
         return {"max_components": as_count(getattr(self, name), name)}

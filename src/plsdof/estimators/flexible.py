@@ -1,6 +1,6 @@
 """Kernel and penalised PLS as scikit-learn estimators."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
@@ -8,26 +8,16 @@ import numpy as np
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import SplineTransformer
 
-from plsdof._core.criteria import Noise
+from plsdof._core.choice import LEFT_OUT
+from plsdof._core.criteria import CRITERIA, Noise
 from plsdof._core.inputs import Array, as_count, as_float
+from plsdof._core.model import Model
+from plsdof._core.path import Path
 from plsdof.errors import NotAvailableError
-from plsdof.estimators.base import (
-    ChosenModel,
-    ComponentRegressor,
-    LinearScoresMixin,
-    ScoresMixin,
-    Splits,
-)
+from plsdof.estimators.base import ComponentRegressor, LinearScoresMixin, ScoresMixin
 from plsdof.selection.tuning import Tuning, tune
-from plsdof.variants.columnwise import refit_columns
-from plsdof.variants.kernel import (
-    KernelFunction,
-    KernelPLSPath,
-    PositivePart,
-    kernel_pls_path,
-    positive_kernel,
-)
-from plsdof.variants.penalized import PenalizedPLSPath, penalized_pls_path
+from plsdof.variants.kernel import KERNEL_PLS, KernelFunction, KernelPLSPath
+from plsdof.variants.penalized import PENALIZED_PLS, PenalizedPLSPath
 
 # Regressors that choose one more parameter together with the number of components
 # --------------------------------------------------------------------------------
@@ -36,15 +26,15 @@ from plsdof.variants.penalized import PenalizedPLSPath, penalized_pls_path
 class TunedRegressor(ScoresMixin, ComponentRegressor):
     """A regressor with one more parameter, which may be a list of values to choose from.
 
-    A subclass says which parameter that is (`_joint_name`), how to fit (`_fit_path`,
-    `_fit_paths`) and with which further options (`_method_options`).
+    A subclass says which parameter that is (`_joint_name`) and which further options there are
+    (`_method_options`).
     """
 
     joint_selection_: Tuning | None
 
-    def _options(self, n: float) -> dict[str, Any]:
+    def _options(self) -> dict[str, Any]:
         given = {} if self._several() else {self._joint_name: getattr(self, self._joint_name)}
-        return {**super()._options(n), **self._method_options(), **given}
+        return {**super()._options(), **self._method_options(), **given}
 
     def _several(self) -> bool:
         """Whether there are several values to choose from."""
@@ -53,15 +43,18 @@ class TunedRegressor(ScoresMixin, ComponentRegressor):
         except ValueError:  # lists of different lengths
             return True
 
-    def _fit_models(
-        self, X: Array, Y: Array, weights: Array | None, splits: Splits | None
-    ) -> list[ChosenModel]:
+    def _fit_models(self, X: Any, Y: Array, weights: Array | None, groups: Any) -> list[Model]:
+        self._tunings: list[Tuning | None] = [None] * Y.shape[1]
         if not self._several():
-            models: list[ChosenModel] = super()._fit_models(X, Y, weights, splits)
+            models: list[Model] = super()._fit_models(X, Y, weights, groups)
             return models
-        make = partial(self._fit_path, **self._options(len(X)))
+        self._cv_results = [None] * Y.shape[1]
+        make = partial(self._method.path, **self._options())
         values = as_float(getattr(self, self._joint_name), self._joint_name)
-        return [self._chosen_jointly(X, y, weights, make, values, splits) for y in Y.T]
+        return [
+            self._chosen_jointly(X, y, weights, make, values, groups, number)
+            for number, y in enumerate(Y.T)
+        ]
 
     def _chosen_jointly(
         self,
@@ -70,40 +63,36 @@ class TunedRegressor(ScoresMixin, ComponentRegressor):
         weights: Array | None,
         make: Any,
         values: Array,
-        splits: Splits | None,
-    ) -> ChosenModel:
+        groups: Any,
+        number: int,
+    ) -> Model:
         choice = self.n_components
-        averaged, fixed = choice == "average", not isinstance(choice, str)
-        by = "gcv" if averaged or fixed else choice
-        by = by if splits is None else "cv"
-        chosen = tune(
+        named = isinstance(choice, str) and choice in (*CRITERIA, "cv")
+        found = tune(
             X,
             y,
             make,
             values,
             parameter_name=self._joint_name,
-            by=by,
-            fixed=fixed,
+            by=choice if named else LEFT_OUT,
+            fixed=not isinstance(choice, str),
             dof=self.dof,
-            noise=self.noise,
-            rule=self.rule if splits is None else self._cv_rule(),
-            cv=None if splits is None else splits.cv,
+            noise=self.noise if named else None,
+            rule=self.rule,
+            cv=self.cv,
+            groups=groups,
             sample_weight=weights,
             n_jobs=self.n_jobs,
         )
-        average = chosen.path.average(self.dof or "smoothed") if averaged else None
-        selection = chosen.selection if average is None else average.selection
-        return ChosenModel(
-            path=chosen.path,
-            index=selection.index,
-            selection=selection,
-            average=average,
-            joint_selection=chosen,
-        )
+        self._tunings[number] = found
+        if choice == "average":
+            return found.path.average(groups=groups, cv=self.cv)
+        chosen = None if not isinstance(choice, str) else found.selection
+        return replace(found.path[found.selection.index], selection=chosen)
 
     def _publish(self, models: Any) -> None:
         super()._publish(models)
-        self.joint_selection_ = self._one_or_tuple([one.joint_selection for one in models])
+        self.joint_selection_ = self._one_or_tuple(self._tunings)
 
     def fixed_parameters(self, index: int) -> dict[str, Any]:
         """Return the parameters with which a fit has this model, and chooses nothing."""
@@ -133,7 +122,7 @@ class KernelPLSRegressor(TunedRegressor):
         rows and in `predict` between new and training rows.
     gamma : float or array of float, optional
         Inverse width, 1 / p by default; several values to choose from, together with the number
-        of components (by "gcv" if that is fixed).
+        of components.
     degree, coef0 : int and float
         Of the polynomial kernel.
     max_components : int
@@ -163,11 +152,6 @@ class KernelPLSRegressor(TunedRegressor):
     -----
     Several responses as for `PLSRegressor`; each has its own width if several were given.
 
-    Sums of kernels, roundings and measured similarities may make a given kernel matrix
-    indefinite. Beyond rounding its negative eigenvalues are set to zero with an
-    `IndefiniteKernelWarning`, see `variants.kernel.positive_part`; `kernel_pls_path` refuses such a
-    matrix.
-
     Examples
     --------
     >>> rng = np.random.default_rng(0)
@@ -179,12 +163,11 @@ class KernelPLSRegressor(TunedRegressor):
     """
 
     _joint_name = "gamma"
-    _fit_path = staticmethod(kernel_pls_path)
-    _fit_paths = staticmethod(partial(refit_columns, kernel_pls_path))
+    _method = KERNEL_PLS
 
     def __init__(
         self,
-        n_components: int | str = "gcv",
+        n_components: int | str = LEFT_OUT,
         *,
         kernel: str | KernelFunction = "rbf",
         gamma: Any = None,
@@ -195,7 +178,7 @@ class KernelPLSRegressor(TunedRegressor):
         dof: str | None = None,
         noise: Noise = None,
         rule: str | None = None,
-        cv: Any = 10,
+        cv: Any = None,
         random_state: int | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -234,12 +217,9 @@ class KernelPLSRegressor(TunedRegressor):
 
     def predict(self, X: Any) -> Array:
         """Predict with the chosen model. Shape (n_new,), or (n_new, q) if y had columns."""
-        X = self._new_rows(X)
-        if self.gamma_ is None or np.unique(np.asarray(self.gamma_)).size == 1:
-            values = self.paths_[0].check_new_rows(X)
-            return np.asarray(values @ self.dual_coef_ + self.intercept_)
-        columns = [path.check_new_rows(X) @ path.coef[index] for path, index in self._chosen()]
-        return np.asarray(np.column_stack(columns) + self.intercept_)
+        rows = self._new_rows(X)
+        columns = [one.predict(rows) for one in self.models_]
+        return np.asarray(columns[0] if self._one_response else np.column_stack(columns))
 
     @property
     def path_(self) -> KernelPLSPath:
@@ -250,7 +230,7 @@ class KernelPLSRegressor(TunedRegressor):
     @property
     def gamma_(self) -> float | None:
         """Inverse width of the chosen model; (q,) array if y had columns."""
-        widths = [path.kernel.gamma for path, _ in self._chosen()]
+        widths = [path.kernel.gamma for path, _ in self._on_paths()]
         gamma: float | None = None if widths[0] is None else self._one_or_array(widths)
         return gamma
 
@@ -263,16 +243,6 @@ class KernelPLSRegressor(TunedRegressor):
         tags.input_tags.pairwise = self._precomputed
         return tags
 
-    def _fit_models(self, X: Array, Y: Array, weights: Array | None, splits: Splits | None) -> Any:
-        self._positive_part: PositivePart | None = None
-        if self._precomputed:
-            X, self._positive_part = positive_kernel(X, weights)
-        return super()._fit_models(X, Y, weights, splits)
-
-    def _new_rows(self, X: Any, *, sparse: bool = False) -> Any:
-        rows = super()._new_rows(X, sparse=sparse)
-        return rows if self._positive_part is None else self._positive_part(rows)
-
     def _method_options(self) -> dict[str, Any]:
         return {
             "kernel": self.kernel,
@@ -281,14 +251,16 @@ class KernelPLSRegressor(TunedRegressor):
             "scale": self.scale,
         }
 
-    def _cross_validated(
-        self, X: Array, y: Array, weights: Array | None, make: Any, splits: Splits
-    ) -> Any:
-        if self._precomputed:
-            # The folds cut rows only; as numbers of rows they still find their kernel values.
-            make = partial(make, kernel=_Lookup(gram=X), scale=False)
+    def _chosen_on(
+        self, path: Path, X: Any, y: Array, weights: Array | None, groups: Any, number: int
+    ) -> Model:
+        if self._precomputed and self._choice() == "cv":
+            # Folds cut rows only; as numbers of rows they still find their kernel values.
+            recipe = path.recipe.but(kernel=_Lookup(gram=X), gamma=None, scale=False)
+            path = replace(path, recipe=recipe)
             X = np.arange(len(X), dtype=np.float64)[:, None]
-        return super()._cross_validated(X, y, weights, make, splits)
+        found: Model = super()._chosen_on(path, X, y, weights, groups, number)
+        return found
 
     def _inferences(self, *_: Any) -> Any:
         raise NotAvailableError(
@@ -320,7 +292,7 @@ class PenalizedPLSRegressor(LinearScoresMixin, TunedRegressor):
         Order of the differences.
     strength : float or array of float
         Factor >= 0 of the penalty; several values to choose from, together with the number of
-        components (by "gcv" if that is fixed).
+        components.
     blocks : int or sequence of int, optional
         Number of columns of each variable; differences are taken within these blocks. See
         `make_spline_pls`.
@@ -350,12 +322,11 @@ class PenalizedPLSRegressor(LinearScoresMixin, TunedRegressor):
     """
 
     _joint_name = "strength"
-    _fit_path = staticmethod(penalized_pls_path)
-    _fit_paths = staticmethod(partial(refit_columns, penalized_pls_path))
+    _method = PENALIZED_PLS
 
     def __init__(
         self,
-        n_components: int | str = "gcv",
+        n_components: int | str = LEFT_OUT,
         *,
         penalty: Any = None,
         order: int = 2,
@@ -366,7 +337,7 @@ class PenalizedPLSRegressor(LinearScoresMixin, TunedRegressor):
         dof: str | None = None,
         noise: Noise = None,
         rule: str | None = None,
-        cv: Any = 10,
+        cv: Any = None,
         solver: str = "auto",
         random_state: int | None = None,
         n_jobs: int | None = None,
@@ -395,7 +366,7 @@ class PenalizedPLSRegressor(LinearScoresMixin, TunedRegressor):
     @property
     def strength_(self) -> float:
         """Strength of the chosen model; (q,) array if y had columns."""
-        strength: float = self._one_or_array([float(path.strength) for path, _ in self._chosen()])
+        strength: float = self._one_or_array([float(path.strength) for path, _ in self._on_paths()])
         return strength
 
     def _method_options(self) -> dict[str, Any]:

@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING, Any
 
+from plsdof._core.choice import LEFT_OUT
 from plsdof._core.criteria import Noise
-from plsdof._core.fit import default_alphas, pcr_path, pls_path, ridge_path
+from plsdof._core.fit import METHODS
 from plsdof._core.inputs import Array
 from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath
 from plsdof.chemometrics.variables import vip
 from plsdof.estimators.base import ComponentRegressor, LinearScoresMixin, PathRegressor
 from plsdof.inference.intervals import name_features
-from plsdof.variants.columnwise import pcr_paths, pls_paths, ridge_paths
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -22,14 +22,14 @@ class _LinearComponents(ComponentRegressor):
 
     def __init__(
         self,
-        n_components: int | str = "gcv",
+        n_components: int | str = LEFT_OUT,
         *,
         max_components: int = 30,
         scale: bool = True,
         dof: str | None = None,
         noise: Noise = None,
         rule: str | None = None,
-        cv: Any = 10,
+        cv: Any = None,
         solver: str = "auto",
         random_state: int | None = None,
         n_jobs: int | None = None,
@@ -45,34 +45,33 @@ class _LinearComponents(ComponentRegressor):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _options(self, n: float) -> dict[str, Any]:
-        return {**super()._options(n), "scale": self.scale, "solver": self.solver}
+    def _options(self) -> dict[str, Any]:
+        return {**super()._options(), "scale": self.scale, "solver": self.solver}
 
 
 class PLSRegressor(LinearScoresMixin, _LinearComponents):
-    """Partial Least Squares with the number of components chosen by exact Degrees of Freedom.
+    """Partial Least Squares with the number of components chosen for you.
 
     Parameters
     ----------
     n_components : int or str
-        A fixed number; or the criterion that chooses it, such as "gcv" or "bic" (see
-        `Path.criterion` for all of them); or "cv" for cross-validation; or "average" for the
-        choice by "gcv" with its components shrunk, see `Path.average`.
+        A fixed number; or "left-out" for the smallest error of rows left out (`Path.select`);
+        "average" for an average of all models by the same errors (`Path.average`); an information
+        criterion such as "bic" (`Path.criterion`); or "cv" for cross-validation with a rule.
     max_components : int
         Limit of the search when the number is chosen.
     scale : bool
         Scale the columns to unit variance.
-    dof : {"smoothed", "exact", "naive", "clipped"}, optional
-        Degrees of Freedom in the criterion; by default "smoothed", "exact" with the rule
-        "first-minimum".
-    noise : {"jacobian", "dof", "naive"} or float, optional
-        Noise variance in the criterion and in the intervals; by default "jacobian", "naive" with
-        naive Degrees of Freedom.
+    dof : {"exact", "smoothed", "naive", "clipped"}, optional
+        Degrees of Freedom in a criterion; "exact" by default.
+    noise : {"left-out", "jacobian", "dof", "naive"} or float, optional
+        Noise variance in a criterion, in standard errors and in intervals of method "normal", see
+        `Path.noise_variance` and `Path.criterion`.
     rule : str, optional
-        "patient" (default), "first-minimum" or "global-minimum" for a criterion (`Path.select`);
+        "paper" (default), "first-minimum" or "global-minimum" for a criterion (`Path.select`);
         "minimum" (default), "one-standard-error" or "randomization" for "cv".
-    cv : int, splitter or iterable
-        Folds for "cv".
+    cv : int, splitter or iterable, optional
+        Folds of the rows that are left out, see `Path.left_out`; 10 for "cv".
     solver : {"auto", "svd", "gram"}
     random_state : int, optional
         Random folds for "cv" with a number of folds; by default row i is in fold i mod cv. A
@@ -93,8 +92,8 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents):
         All models.
     selection_ : Selection or None
         The choice in words and numbers; None for a fixed number.
-    average_ : Average or None
-        The average of all models, for "average".
+    model_ : Model
+        The chosen model, or average.
     cv_results_ : CrossValidation or None
         Errors of all folds, for "cv".
     response_names_ : tuple of str or None
@@ -111,18 +110,15 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents):
     --------
     >>> from plsdof.datasets import load_ozone
     >>> X, y = load_ozone(return_X_y=True)
-    >>> model = PLSRegressor("bic", rule="first-minimum").fit(X, y)  # the choice of the paper
+    >>> model = PLSRegressor("bic", rule="first-minimum", noise="jacobian").fit(X, y)
     >>> model.n_components_, round(model.dof_, 2), round(model.noise_std_, 2)
     (2, 6.46, 4.6)
-    >>> round(PLSRegressor("average").fit(X, y).dof_, 1)
-    11.7
     >>> two = PLSRegressor().fit(X[:, 2:], X[:, :2])
     >>> two.coef_.shape, two.n_components_.shape
     ((2, 10), (2,))
     """
 
-    _fit_path = staticmethod(pls_path)
-    _fit_paths = staticmethod(pls_paths)
+    _method = METHODS["pls"]
 
     @property
     def path_(self) -> PLSPath:
@@ -137,7 +133,7 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents):
         (and pandas is installed). If y had columns (q, p), or a data frame with one named column
         per response.
         """
-        values = self._one_or_array([vip(path, index) for path, index in self._on_paths()])
+        values = self._one_or_array([vip(one) for one in self.models_])
         features = getattr(self, "feature_names_in_", None)
         named: Array | Series[float] | DataFrame
         named = name_features(values, features, self.response_names_)
@@ -148,7 +144,7 @@ class PCRegressor(LinearScoresMixin, _LinearComponents):
     """Principal components regression; parameters and attributes as `PLSRegressor`.
 
     The order of principal components does not look at y, so that the useful ones need not come
-    first; the default rule for a criterion is therefore "global-minimum".
+    first.
 
     Examples
     --------
@@ -159,8 +155,7 @@ class PCRegressor(LinearScoresMixin, _LinearComponents):
     (2, 3.0)
     """
 
-    _fit_path = staticmethod(pcr_path)
-    _fit_paths = staticmethod(pcr_paths)
+    _method = METHODS["pcr"]
 
     @property
     def path_(self) -> PCRPath:
@@ -170,7 +165,7 @@ class PCRegressor(LinearScoresMixin, _LinearComponents):
 
 
 class RidgeRegressor(PathRegressor):
-    """Ridge regression with the penalty chosen by its Degrees of Freedom.
+    """Ridge regression with the penalty chosen for you.
 
     Parameters
     ----------
@@ -198,19 +193,18 @@ class RidgeRegressor(PathRegressor):
 
     _choice_name = "alpha"
     _path_takes_sparse = True
-    _fit_path = staticmethod(ridge_path)
-    _fit_paths = staticmethod(ridge_paths)
+    _method = METHODS["ridge"]
 
     def __init__(
         self,
-        alpha: float | str = "gcv",
+        alpha: float | str = LEFT_OUT,
         *,
         alphas: Any = None,
         scale: bool = True,
         dof: str | None = None,
         noise: Noise = None,
         rule: str | None = None,
-        cv: Any = 10,
+        cv: Any = None,
         solver: str = "auto",
         random_state: int | None = None,
         n_jobs: int | None = None,
@@ -235,15 +229,17 @@ class RidgeRegressor(PathRegressor):
     @property
     def alpha_(self) -> float:
         """Penalty of the chosen model; (q,) array if y had columns."""
-        alpha: float = self._one_or_array([float(path.parameters[i]) for path, i in self._chosen()])
+        self._require_fitted()
+        alpha: float = self._one_or_array([one.parameter for one in self.models_])
         return alpha
 
     def _fixed_index(self, path: Path) -> int:  # noqa: ARG002
         return 0
 
-    def _options(self, n: float) -> dict[str, Any]:
+    def fixed_parameters(self, index: int) -> dict[str, Any]:
+        """Return the parameters with which a fit has this penalty, and chooses nothing."""
+        return {self._choice_name: self.path_.parameters[index].item()}
+
+    def _options(self) -> dict[str, Any]:
         alphas = self.alphas if isinstance(self.alpha, str) else [self.alpha]
-        if alphas is None:
-            # One list for the whole fit: the folds of a cross-validation must not differ.
-            alphas = default_alphas(n or 1.0)  # no weight at all is refused later
         return {"alphas": alphas, "scale": self.scale, "solver": self.solver}

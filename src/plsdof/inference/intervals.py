@@ -3,44 +3,41 @@
 Most of it rests on the first-order expansion of the paper, cov(beta_m) = sigma^2 K K' with
 K = d beta/dy in closed form. It describes the spread around the *expected* coefficients of m
 components; the bias of a regularised fit and the choice of m are not in it, and every result says
-so in one line (``assumptions``). What to use instead: kind "truth", method "jackknife+".
+so in one line (``assumptions``). Intervals for new observations are those of rows left out.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import gammaincinv, ndtr, ndtri, stdtr, stdtrit  # scipy.stats takes a second
 
-from plsdof._core.averaging import AverageFilter
+from plsdof._core.choice import LEFT_OUT
 from plsdof._core.criteria import Noise
-from plsdof._core.display import data_frame, one_line
+from plsdof._core.display import as_html, data_frame, one_line
 from plsdof._core.inputs import (
     Array,
     as_choice,
     as_count,
-    as_fraction,
     as_generator,
-    as_new_rows,
+    as_level,
     feature_names,
     read_only,
     require_flag,
     row_labels,
 )
-from plsdof._core.path import ComponentPath, Path, PathLike, as_model
-from plsdof.errors import InvalidInputError, MissingExtraError, NotAvailableError
+from plsdof._core.model import Model, as_model, require_noise
+from plsdof._core.path import ComponentPath
+from plsdof.errors import InvalidInputError, MissingExtraError, NotAvailableError, quietly
 from plsdof.inference._covariance import COVARIANCES as COVARIANCES
 from plsdof.inference._covariance import (
     CovarianceRoot,
     covariance_root,
-    require_noise,
     residual_share,
     satterthwaite,
 )
-from plsdof.inference.conformal import conformal_critical, conformal_scores, jackknife_plus
-from plsdof.inference.resampling import LeftOut, leave_out, residual_bootstrap
+from plsdof.inference.resampling import residual_bootstrap
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -157,7 +154,7 @@ class CoefficientInference:
     >>> from plsdof import pls_path
     >>> from plsdof.inference import coefficient_inference
     >>> path = pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0])
-    >>> result = coefficient_inference(path, 1)
+    >>> result = coefficient_inference(path[1], noise="jacobian")
     >>> result.to_frame().round(2)
        coef  std_error  statistic  p_value  lower  upper         null
     0   0.9       0.18       4.99     0.04   0.12   1.68  E[coef] = 0
@@ -228,7 +225,7 @@ class Interval:
     >>> from plsdof import pls_path
     >>> from plsdof.inference import prediction_interval
     >>> path = pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0])
-    >>> prediction_interval(path, 1, [[3.0], [6.0]]).to_frame().round(1)
+    >>> prediction_interval(path[1], [[3.0], [6.0]], noise="jacobian").to_frame().round(1)
        center  std_error  lower  upper
     0     2.8        0.6    0.0    5.5
     1     5.4        0.8    1.9    9.0
@@ -247,6 +244,10 @@ class Interval:
         """Return a pandas data frame with one row per entry, named if the entries are."""
         columns = ("center", "std_error", "lower", "upper")
         return data_frame({name: getattr(self, name) for name in columns}, self.names)
+
+    def _repr_html_(self) -> str:
+        columns = {name: getattr(self, name) for name in ("center", "lower", "upper")}
+        return as_html(repr(self), columns, notes=[self.assumptions])
 
     def __repr__(self) -> str:
         if len(self.center) == 1:
@@ -276,8 +277,7 @@ _NULLS = {"expected": "E[coef] = 0", "truth": "true coef = 0"}
 
 
 def coefficient_inference(
-    path: PathLike,
-    m: int | None = None,
+    model: Any,
     *,
     level: float = 0.95,
     noise: Noise = None,
@@ -286,9 +286,8 @@ def coefficient_inference(
     covariance: str = "homoscedastic",
     kind: str = "expected",
     method: str = "analytic",
-    left_out: LeftOut | None = None,
 ) -> CoefficientInference:
-    """Standard errors, tests of zero and confidence intervals for the coefficients of model m.
+    """Standard errors, tests of zero and confidence intervals for the coefficients of a model.
 
         beta_j +- q |b_j|,      b_j the j-th row of a root of the covariance
 
@@ -296,13 +295,12 @@ def coefficient_inference(
 
     Parameters
     ----------
-    path : Path
-    m : int
-        Row of the path (number of components).
+    model : Model, or a fitted estimator
+        ``path[m]``, ``path.average()``, or what an estimator has chosen.
     level : float
         Confidence level of each interval.
-    noise : {"jacobian", "dof", "naive"} or float, optional
-        Noise variance; "jacobian" by default.
+    noise : str or float, optional
+        Noise variance, see `Path.noise_variance`: "left-out" where rows are at hand.
     distribution : {"t", "normal"}
         Reference distribution: Student's t with Satterthwaite's degrees of freedom, which allows
         for the estimated noise, or the normal one, for a noise variance that is known.
@@ -320,8 +318,6 @@ def coefficient_inference(
         "safe" takes the larger one of the analytic standard error and that of the residual
         bootstrap, for strongly collinear predictors and few components, where the fit is far from
         linear in y.
-    left_out : LeftOut, optional
-        Fits without single rows for "jackknife", if they are there already.
 
     Returns
     -------
@@ -337,23 +333,21 @@ def coefficient_inference(
     --------
     >>> from plsdof import pls_path
     >>> from plsdof.datasets import load_ozone
-    >>> X, y = load_ozone(return_X_y=True)
-    >>> path = pls_path(X, y)
-    >>> result = coefficient_inference(path, 2)
+    >>> path = pls_path(*load_ozone(return_X_y=True))
+    >>> result = coefficient_inference(path[2], noise="jacobian")
     >>> result.coef[:2].round(3), result.std_error[:2].round(3)
     (array([-0.144,  0.006]), array([0.058, 0.023]))
-    >>> coefficient_inference(path, 2, covariance="hc3").std_error[:2].round(3)
+    >>> coefficient_inference(path[2], covariance="hc3").std_error[:2].round(3)
     array([0.053, 0.023])
     """
     as_choice(adjust, "adjust", ADJUSTMENTS)
     as_choice(kind, "kind", COEFFICIENT_KINDS)
-    model = as_model(path, m)
-    path, m = model.path, model.index
+    model = as_model(model)
     if kind == "truth":
-        path, m = undersmoothed(path, m)
-    root = _root(path, m, covariance, noise, method, left_out)
+        model = undersmoothed(model)
+    root = _root(model, covariance, noise, method)
     df = _reference_df(root, distribution)
-    coef, std_error = path.coef[m], root.std_error()
+    coef, std_error = model.exact.coef[model.row], root.std_error()
     statistic = np.divide(coef, std_error, out=np.zeros_like(coef), where=std_error > 0)
     critical = critical_value(level, df)
     null = _NULLS[kind]
@@ -365,24 +359,23 @@ def coefficient_inference(
         lower=read_only(coef - critical * std_error),
         upper=read_only(coef + critical * std_error),
         critical=critical,
-        intercept=float(path.intercept[m]),
-        intercept_std_error=root.intercept_std_error(path),
-        level=as_fraction(level, "level"),
+        intercept=float(model.exact.intercept[model.row]),
+        intercept_std_error=root.intercept_std_error(model),
+        level=as_level(level),
         distribution=distribution,
         degrees_of_freedom=df,
         noise_variance=root.noise_variance,
         adjustment=adjust,
         covariance=covariance,
         null=null,
-        assumptions=f"{_held_fixed(path, m, covariance)}; p-values test {null}"
+        assumptions=f"{_held_fixed(model, covariance)}; p-values test {null}"
         + ("." if kind == "truth" else ", not that the true coefficient is 0."),
-        names=path.feature_names,
+        names=model.path.feature_names,
     )
 
 
 def simultaneous_band(
-    path: PathLike,
-    m: int | None = None,
+    model: Any,
     *,
     level: float = 0.95,
     noise: Noise = None,
@@ -390,8 +383,7 @@ def simultaneous_band(
     covariance: str = "homoscedastic",
     method: str = "analytic",
     n_draws: int = 2000,
-    random_state: int | None = 0,
-    left_out: LeftOut | None = None,
+    rng: Any = 0,
 ) -> Interval:
     """Band that covers all expected coefficients at once, by simulation.
 
@@ -401,14 +393,14 @@ def simultaneous_band(
 
     Parameters
     ----------
-    path, m, noise, distribution, covariance, method, left_out
+    model, noise, distribution, covariance, method
         As for `coefficient_inference`.
     level : float
         Probability that the band holds all coefficients at once.
     n_draws : int
         Number of simulated coefficient vectors, at least 100.
-    random_state : int, optional
-        Seed of the simulation; the default makes it reproducible.
+    rng : int or numpy Generator, optional
+        The default makes it reproducible.
 
     Returns
     -------
@@ -423,70 +415,64 @@ def simultaneous_band(
     --------
     >>> from plsdof import pls_path
     >>> from plsdof.datasets import load_ozone
-    >>> X, y = load_ozone(return_X_y=True)
-    >>> simultaneous_band(pls_path(X, y), 2).critical  # 1.97 for one coefficient alone
+    >>> path = pls_path(*load_ozone(return_X_y=True))
+    >>> simultaneous_band(path[2]).critical  # 1.97 for one coefficient alone
     2.8...
     """
     n_draws = as_count(n_draws, "n_draws", minimum=100)
-    model = as_model(path, m)
-    path, m = model.path, model.index
-    root = _root(path, m, covariance, noise, method, left_out)
+    model = as_model(model)
+    root = _root(model, covariance, noise, method)
     df = _reference_df(root, distribution)
     std_error = root.std_error()
     varies = std_error > 0
     directions = root.features[varies] / std_error[varies, None]
-    rng = as_generator(random_state)
-    scale = np.sqrt(rng.chisquare(df, n_draws) / df) if np.isfinite(df) else np.ones(n_draws)
-    largest = _largest_projections(directions, rng, n_draws) / scale
-    critical = float(np.quantile(largest, as_fraction(level, "level")))
+    drawn = as_generator(rng)
+    scale = np.sqrt(drawn.chisquare(df, n_draws) / df) if np.isfinite(df) else np.ones(n_draws)
+    largest = _largest_projections(directions, drawn, n_draws) / scale
+    critical = float(np.quantile(largest, as_level(level)))
     return _interval(
-        path.coef[m],
+        model.exact.coef[model.row],
         std_error,
         critical,
         level,
-        path.feature_names,
-        f"{_held_fixed(path, m, covariance)}; covers all expected coefficients at once.",
+        model.path.feature_names,
+        f"{_held_fixed(model, covariance)}; covers all expected coefficients at once.",
     )
 
 
-def _root(
-    path: Path, m: int, covariance: str, noise: Noise, method: str, left_out: LeftOut | None
-) -> CovarianceRoot:
+def _root(model: Model, covariance: str, noise: Noise, method: str) -> CovarianceRoot:
     as_choice(method, "method", COEFFICIENT_METHODS)
-    root = covariance_root(path, m, covariance, noise=noise, left_out=left_out)
+    root = covariance_root(model, covariance, noise=noise)
     if method == "analytic":
         return root
-    drawn = residual_bootstrap(path, m=m, noise=noise, n_draws=_BOOTSTRAP_DRAWS).std_error
+    drawn = residual_bootstrap(model, noise=noise, n_draws=_BOOTSTRAP_DRAWS).std_error
     analytic = root.std_error()
     share = np.divide(drawn, analytic, out=np.ones_like(drawn), where=analytic > 0)
     return replace(root, features=root.features * np.maximum(share, 1.0)[:, None])
 
 
-def undersmoothed(path: Path, m: int) -> tuple[Path, int]:
-    """Return a path with 3 components more than m, and the row of that model.
-
-    Where there are no 3 more, the largest model that the data support.
-    """
-    if not isinstance(path, ComponentPath) or isinstance(path.filter, AverageFilter):
+def undersmoothed(model: Model) -> Model:
+    """Return the model with 3 components more, or the largest one that the data support."""
+    path = model.path
+    if not isinstance(path, ComponentPath) or model.is_average:
         raise NotAvailableError(
             "kind='truth' adds components to one model with components; ridge regression and "
             "averages have no such model. Use a smaller penalty, or one model of the path."
         )
-    wanted = m + UNDERSMOOTHED
-    if len(path.dof) > wanted:
-        return path, wanted
-    complete = path.complete()
-    method: Callable[..., Any] = complete.make_filter
-    richer = partial(method, max_components=wanted)
-    longer = replace(complete, filter=richer(complete.spectrum), make_filter=richer)
-    return longer, min(wanted, len(longer.dof) - 1)
+    wanted = model.index + UNDERSMOOTHED
+    if len(path) <= wanted and path._given is not None:
+        given = path._given
+        with quietly():
+            path = path.recipe.but(max_components=wanted).fit(given.X, given.y, given.weights)
+            return path[min(wanted, len(path) - 1)]
+    return path[min(wanted, len(path) - 1)]
 
 
 # Predictions
 # -----------
 
 INTERVAL_KINDS = ("observation", "mean", "truth")
-INTERVAL_METHODS = ("normal", "conformal", "jackknife+")
+INTERVAL_METHODS = (LEFT_OUT, "normal")
 _COVERED = {
     "observation": "covers one new observation",
     "mean": "covers the expected fit of the model, not the true mean",
@@ -495,27 +481,22 @@ _COVERED = {
 
 
 def prediction_interval(
-    path: PathLike,
-    m: int | None = None,
+    model: Any,
     X_new: Any = None,
     *,
     level: float = 0.95,
     kind: str = "observation",
-    method: str = "normal",
+    method: str | None = None,
     noise: Noise = None,
     distribution: str = "t",
     covariance: str = "homoscedastic",
-    choose: Callable[[Path], int] | None = None,
-    left_out: LeftOut | None = None,
 ) -> Interval:
     """Interval for a new observation, the mean of the fit, or the true mean at each new row.
 
-        var(mean) = sigma^2 (1/n + |(x - xbar)' A|^2),      var(observation) = sigma^2 + var(mean)
-
     Parameters
     ----------
-    path, m, noise, distribution, covariance
-        As for `coefficient_inference`.
+    model, noise, distribution, covariance
+        As for `coefficient_inference`; the last three belong to method "normal".
     X_new : (n_new, p) array, data frame or sparse matrix
         Rows to predict; the index of a data frame names the entries of the result.
     level : float
@@ -523,19 +504,16 @@ def prediction_interval(
     kind : {"observation", "mean", "truth"}
         "observation" is for one new measurement of the response, with its own noise. "mean" is
         for the expected fit of m components, E[yhat_m(x)], which differs from the true mean by
-        the bias of the fit; it covers the true mean in 47 to 95 % of the cases where 95 are
-        wanted. "truth" is for the true mean: m + 3 components, and what these change in the
-        prediction on top, which is up to three times as wide.
-    method : {"normal", "conformal", "jackknife+"}
-        How an observation is covered: by normal noise of constant variance; by the quantile of
-        studentised leave-one-out residuals; or by fits without each row, the
-        choice of the model included (see ``choose``). The first two take the model as given. The
-        last two need no distribution, but exchangeable rows, and at least 19 of them for level
-        0.95.
-    choose : callable, optional
-        ``choose(path)`` returns the row of a path for "jackknife+"; by default m is held fixed.
-    left_out : LeftOut, optional
-        Fits without single rows, if they are there already.
+        the bias of the fit. "truth" is for the true mean: m + 3 components, and what these change
+        in the prediction on top, which is up to three times as wide.
+    method : {"left-out", "normal"}, optional
+        How an observation is covered. "left-out", the default where rows are at hand: by the
+        errors of rows left out, the choice of the model made again without them, whatever their
+        distribution (`Model.half_width`); all intervals are equally wide, and where the noise
+        depends on the row they cover on average, not everywhere. "normal": by normal noise of
+        constant variance, the model taken as given,
+
+            var(mean) = sigma^2 (1/n + |(x - xbar)' A|^2),   var(observation) = sigma^2 + var(mean).
 
     Returns
     -------
@@ -544,7 +522,7 @@ def prediction_interval(
 
     Notes
     -----
-    Cost: O(p r^2 + n_new p r) time; of "jackknife+" that of `leave_out`. Measured coverage:
+    Cost: O(n_new p) after the first; of "normal" O(p r^2 + n_new p r). Measured coverage:
     docs/coverage.md.
 
     Examples
@@ -552,56 +530,48 @@ def prediction_interval(
     >>> from plsdof import pls_path
     >>> from plsdof.datasets import load_ozone
     >>> X, y = load_ozone(return_X_y=True)
-    >>> path = pls_path(X, y)
-    >>> interval = prediction_interval(path, 2, X[:1])
+    >>> model = pls_path(X, y)[2]
+    >>> interval = prediction_interval(model, X[:1])
     >>> interval.lower.round(1), interval.upper.round(1)
-    (array([1.1]), array([19.4]))
-    >>> prediction_interval(path, 2, X[:1], kind="mean").upper.round(1)
+    (array([0.9]), array([19.5]))
+    >>> prediction_interval(model, X[:1], kind="mean", noise="jacobian").upper.round(1)
     array([11.5])
-    >>> conformal = prediction_interval(path, 2, X[:1], method="conformal")
-    >>> conformal.lower.round(1), conformal.upper.round(1)
-    (array([1.]), array([19.4]))
     """
     as_choice(kind, "kind", INTERVAL_KINDS)
+    model, labels = as_model(model), row_labels(X_new)
+    if method is None:
+        left = kind == "observation" and model.path._given is not None
+        plain = noise is None and covariance == "homoscedastic"
+        method = LEFT_OUT if left and plain else "normal"
     as_choice(method, "method", INTERVAL_METHODS)
-    model, labels = as_model(path, m), row_labels(X_new)
-    path, m, rows = model.path, model.index, model.rows(X_new)
-    if rows is None:
-        raise InvalidInputError("X_new is missing; give the rows to predict.")
-    if method != "normal":
+    if method == LEFT_OUT:
         if kind != "observation":
             raise InvalidInputError(
-                f"method={method!r} is for kind='observation': left-out residuals are those of "
+                "method='left-out' is for kind='observation': errors of rows left out are those of "
                 f"observations. For kind={kind!r} use method='normal'."
             )
-        if method == "conformal":
-            return _conformal(path, m, rows, level, labels)
-        if model.estimator is not None and choose is None:
-            choose = model.estimator.choose_again()
-        left = leave_out(path, m if choose is None else choose) if left_out is None else left_out
-        inside = choose is not None or isinstance(path.filter, AverageFilter)
-        return _jackknife_plus(path, m, rows, level, labels, left, inside)
+        half = model.half_width(level)
+        center = model.predict(X_new)
+        std_error = np.full(len(center), np.nan)
+        words = left_out_words(model)
+        found = _interval(center, std_error, half, level, labels, words)
+        return replace(found, lower=read_only(center - half), upper=read_only(center + half))
+    rows = model.path._rows_of(model.prepared(X_new))
     if kind == "truth":
-        return _truth(path, m, rows, level, labels, noise, distribution, covariance)
-    root = covariance_root(path, m, covariance, noise=noise, left_out=left_out)
-    std_error = root.std_error_at(path, rows)
+        return _truth(model, rows, level, labels, noise, distribution, covariance)
+    root = covariance_root(model, covariance, noise=noise)
+    std_error = root.std_error_at(model, rows)
     if kind == "observation":
         std_error = np.hypot(std_error, np.sqrt(root.noise_variance))
     critical = critical_value(level, _reference_df(root, distribution))
-    words = normal_words(path.label(m), kind, covariance)
-    return _interval(_center(path, m, rows), std_error, critical, level, labels, words)
+    words = normal_words(model.label, kind, covariance)
+    return _interval(_center(model, rows), std_error, critical, level, labels, words)
 
 
-def _center(path: Path, m: int, X_new: Any) -> Array:
-    return np.asarray(path.units.y_mean + path.standardized_times(X_new, path.standardized_coef[m]))
-
-
-def _conformal(path: Path, m: int, X_new: Any, level: float, labels: Any) -> Interval:
-    critical = conformal_critical(conformal_scores(path, m), level)
-    reach = path.standardized_times(X_new, path.standardized_coef_factor(m))
-    spread = np.sqrt(1.0 + 1.0 / path.spectrum.n + np.vecdot(reach, reach))
-    words = conformal_words(path.label(m))
-    return _interval(_center(path, m, X_new), spread, critical, level, labels, words)
+def _center(model: Model, rows: Any) -> Array:
+    exact = model.exact
+    coef = exact.standardized_coef[model.row]
+    return np.asarray(exact.units.y_mean + exact.standardized_times(rows, coef))
 
 
 def normal_words(model: str, kind: str, covariance: str = "homoscedastic") -> str:
@@ -611,53 +581,23 @@ def normal_words(model: str, kind: str, covariance: str = "homoscedastic") -> st
     return f"{start}{fixed[0].upper()}{fixed[1:]}; {_COVERED[kind]}."
 
 
-def conformal_words(model: str) -> str:
-    """Say in one line what a conformal interval assumes."""
-    return (
-        f"Exchangeable rows, the {model} held fixed; studentised leave-one-out residuals; covers "
-        "one new observation."
+def left_out_words(model: Model) -> str:
+    """Say in one line what an interval from rows left out assumes."""
+    units = "groups" if model.left_out.groups is not None else "rows"
+    choice = (
+        "the choice made again without them"
+        if model._was_chosen
+        else f"the {model.label} held fixed"
     )
-
-
-def jackknife_plus_words(model: str, choice_inside: bool) -> str:
-    """Say in one line what a jackknife+ interval assumes."""
-    choice = "the choice of the model made again" if choice_inside else model
     return (
-        f"Exchangeable rows; fits without each row, {choice} in each (jackknife+); covers one new "
-        "observation."
-    )
-
-
-def _jackknife_plus(
-    path: Path,
-    m: int,
-    X_new: Any,
-    level: float,
-    labels: Any,
-    left_out: LeftOut,
-    choice_inside: bool,
-) -> Interval:
-    # Of kernel PLS the predictors, not the kernel values, are what fits without rows start from.
-    names = getattr(path, "inputs", path.units)
-    rows = as_new_rows(X_new, len(left_out.x_mean), getattr(names, "names", None))
-    limits = jackknife_plus(left_out, rows, level)
-    center = _center(path, m, X_new)
-    return Interval(
-        center=read_only(center),
-        std_error=read_only(np.full(len(center), np.nan)),
-        lower=read_only(limits[:, 0]),
-        upper=read_only(limits[:, 1]),
-        level=level,
-        critical=float("nan"),
-        names=_as_names(labels),
-        assumptions=jackknife_plus_words(path.label(m), choice_inside),
+        f"Exchangeable {units}; errors of rows left out, {choice}; covers one new observation on "
+        "average over rows."
     )
 
 
 def _truth(
-    path: Path,
-    m: int,
-    X_new: Any,
+    model: Model,
+    rows: Any,
     level: float,
     labels: Any,
     noise: Noise,
@@ -665,19 +605,19 @@ def _truth(
     covariance: str,
 ) -> Interval:
     """Undersmooth: more components, the larger noise of both models, and what they change."""
-    richer, k = undersmoothed(path, m)
-    root = covariance_root(richer, k, covariance, noise=noise)
+    richer = undersmoothed(model)
+    root = covariance_root(richer, covariance, noise=noise)
     critical = critical_value(level, _reference_df(root, distribution))
     inflation = 1.0
     if covariance == "homoscedastic" and root.noise_variance > 0:  # else there is no noise at all
-        inflation = np.sqrt(max(require_noise(path, m, noise) / root.noise_variance, 1.0))
-    spread = inflation * root.std_error_at(richer, X_new)
-    center = _center(richer, k, X_new)
-    moved = center - _center(path, m, X_new)
+        inflation = np.sqrt(max(require_noise(model, noise) / root.noise_variance, 1.0))
+    spread = inflation * root.std_error_at(richer, rows)
+    center = _center(richer, rows)
+    moved = center - _center(model, rows)
     std_error = np.hypot(spread, moved / critical)
     words = (
-        f"{_held_fixed(path, m, covariance)}, {k - m} more components against bias; "
-        f"{_COVERED['truth']}."
+        f"{_held_fixed(model, covariance)}, {richer.index - model.index} more components against "
+        f"bias; {_COVERED['truth']}."
     )
     return _interval(center, std_error, critical, level, labels, words)
 
@@ -692,9 +632,7 @@ _KURTOSIS_MARGIN = 3.0
 _LEAST_DF = 4.0
 
 
-def noise_interval(
-    path: PathLike, m: int | None = None, *, level: float = 0.95, robust: bool = True
-) -> Interval:
+def noise_interval(model: Any, *, level: float = 0.95, robust: bool = True) -> Interval:
     """Interval for the noise variance, from the estimate of kind "jacobian".
 
     To first order the residual sum of squares is e'Ae with A = (I - J)'(I - J), and
@@ -710,9 +648,7 @@ def noise_interval(
 
     Parameters
     ----------
-    path : Path
-    m : int
-        Row of the path (number of components).
+    model : Model, or a fitted estimator
     level : float
         Confidence level.
     robust : bool
@@ -737,22 +673,20 @@ def noise_interval(
     --------
     >>> from plsdof import pls_path
     >>> from plsdof.datasets import load_ozone
-    >>> X, y = load_ozone(return_X_y=True)
-    >>> noise_interval(pls_path(X, y), 2, robust=False)
+    >>> noise_interval(pls_path(*load_ozone(return_X_y=True))[2], robust=False)
     Interval(center=21.1684, lower=17.5339, upper=26.0695, level=0.95)
     """
-    model = as_model(path, m)
-    path, m = model.path, model.index
-    estimate = require_noise(path, m, "jacobian")
-    nu = satterthwaite(path, m)
+    model = as_model(model)
+    estimate = require_noise(model, "jacobian")
+    nu = satterthwaite(model)
     require_flag(robust, "robust")
-    robust = robust and path.response is not None
+    robust = robust and model.path._given is not None
     if robust:
-        share = residual_share(path, m)
-        excess = _upper_excess_kurtosis(path, m, share)
+        share = residual_share(model)
+        excess = _upper_excess_kurtosis(model, share)
         spread = 2.0 / nu + excess * float(np.sum(share**2)) / float(share.sum()) ** 2
         nu = max(2.0 / spread, min(nu, _LEAST_DF))
-    tail = (1 - as_fraction(level, "level")) / 2
+    tail = (1 - as_level(level)) / 2
     lower, upper = estimate * nu / (2 * gammaincinv(nu / 2, [1 - tail, tail]))
     noise = "noise of any kurtosis" if robust else "normal noise"
     return Interval(
@@ -762,16 +696,17 @@ def noise_interval(
         upper=read_only([upper]),
         level=level,
         critical=float("nan"),
-        assumptions=f"Independent {noise}; the {path.label(m)} held fixed and without "
+        assumptions=f"Independent {noise}; the {model.label} held fixed and without "
         "bias; covers the noise variance.",
     )
 
 
-def _upper_excess_kurtosis(path: Path, m: int, share: Array) -> float:
+def _upper_excess_kurtosis(model: Model, share: Array) -> float:
     """Return the excess kurtosis of the noise, an upper limit, from studentised residuals."""
-    scale = 1.0 if path.units.row_scale is None else path.units.row_scale
+    root = model.exact.units.row_scale
+    scale = 1.0 if root is None else root
     usable = share > 1e-9 * share.max(initial=1.0)
-    squares = (scale * path.residuals(m))[usable] ** 2 / share[usable]
+    squares = (scale * model.residuals)[usable] ** 2 / share[usable]
     n = len(squares)
     if n < 4 or not squares.sum() > 0:
         return 0.0
@@ -787,8 +722,8 @@ def _upper_excess_kurtosis(path: Path, m: int, share: Array) -> float:
 # -------------------
 
 
-def _held_fixed(path: Path, m: int, covariance: str) -> str:
-    words = _FIXED[covariance].format(model=path.label(m))
+def _held_fixed(model: Model, covariance: str) -> str:
+    words = _FIXED[covariance].format(model=model.label)
     return words[0].upper() + words[1:]
 
 
@@ -799,7 +734,7 @@ def _reference_df(root: CovarianceRoot, distribution: str) -> float:
 
 def critical_value(level: float, df: float) -> float:
     """Return the two-sided quantile of Student's t, or of the normal distribution for df = inf."""
-    upper = (1 + as_fraction(level, "level")) / 2
+    upper = (1 + as_level(level)) / 2
     return float(ndtri(upper) if np.isinf(df) else stdtrit(df, upper))
 
 

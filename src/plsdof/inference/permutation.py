@@ -1,11 +1,12 @@
 """Is there anything at all? A permutation test of the whole procedure, the choice included."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from plsdof._core.inputs import Array, as_count, as_generator, read_only
-from plsdof._core.path import PathLike, as_path
+from plsdof._core.model import as_path
 from plsdof.errors import NotAvailableError
 from plsdof.inference.resampling import many_models
 
@@ -73,10 +74,10 @@ class PermutationTest:
 
 
 def permutation_test(
-    path: PathLike,
+    path: Any,
     *,
     n_permutations: int = 999,
-    random_state: int | None = 0,
+    rng: Any = 0,
     progress: bool = False,
 ) -> PermutationTest:
     """Test whether the response has anything to do with X, for the whole path at once.
@@ -95,8 +96,8 @@ def permutation_test(
         Fitted without sample weights.
     n_permutations : int
         At least 19; 999 by default.
-    random_state : int, optional
-        Seed of the permutations; the default makes the test reproducible.
+    rng : int or numpy Generator, optional
+        The default makes the test reproducible.
     progress : bool
         Show a bar on stderr (needs rich).
 
@@ -123,19 +124,20 @@ def permutation_test(
     """
     n_permutations = as_count(n_permutations, "n_permutations", minimum=19)
     path = as_path(path)
-    if path.units.row_scale is not None:
+    exact = path.exact
+    if exact.units.row_scale is not None:
         raise NotAvailableError(
             "Weighted rows are not exchangeable, so their responses cannot be permuted; repeat "
             "rows instead of weighting them."
         )
-    largest = len(path.dof) - 1
+    largest = len(path) - 1
     if largest < 1:
         raise NotAvailableError("The path has the empty model only, which no test can reject.")
-    complete = path.complete()
-    centred = path.require_response() - path.units.y_mean
-    rng = as_generator(random_state)
+    complete = exact.complete()
+    centred = path._response() - exact.units.y_mean
+    generator = as_generator(rng)
     # The data themselves come first.
-    drawn = np.array([centred, *(rng.permutation(centred) for _ in range(n_permutations))])
+    drawn = np.array([centred, *(generator.permutation(centred) for _ in range(n_permutations))])
     Z = drawn @ complete.decomposition.sample_basis
     total = float(centred @ centred)
     spare = complete.spectrum.residual_dimension > 0
@@ -146,7 +148,7 @@ def permutation_test(
         rss.append(part.rss(Z[rows], outside[rows]))
         dof.append(part.dof)
         start = rows.stop
-    n, size = path.spectrum.n, min(one.shape[1] for one in dof)
+    n, size = exact.spectrum.n, min(one.shape[1] for one in dof)
     scores, expected = _scores(
         np.concatenate([one[:, :size] for one in rss]),
         np.concatenate([one[:, :size] for one in dof]),

@@ -2,16 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.criteria import Selection
-from plsdof._core.display import Curve, as_html
+from plsdof._core.display import as_html, data_frame
 from plsdof._core.inputs import Array, read_only, require_type
-from plsdof._core.path import Path
+from plsdof._core.model import Model, as_model
 from plsdof.inference.intervals import CoefficientInference
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 _MOST_ROWS = 30
 _COLUMNS = ("coef", "std err", "t", "p", "lower", "upper")
@@ -51,6 +53,11 @@ class Summary:
         """Headings of the table."""
         return _COLUMNS
 
+    def to_frame(self) -> "DataFrame":
+        """Return the table as a pandas data frame, one row per coefficient."""
+        columns = {name: self.table[:, j] for j, name in enumerate(_COLUMNS)}
+        return data_frame(columns, self.names)
+
     def __str__(self) -> str:
         width = max(len(key) for key in self.facts)
         lines = [f"{key:<{width}}  {_shown(value)}" for key, value in self.facts.items()]
@@ -60,21 +67,15 @@ class Summary:
         return str(self)  # what a console shows without print
 
     def _repr_html_(self) -> str:
-        """Return the facts, the coefficients that stand out, and a curve of all of them."""
+        """Return the facts, and the coefficients that stand out."""
         order = self._order()
         columns: dict[str, Any] = {"": [self.names[i] for i in order]}
         columns |= {name: self.table[order, j] for j, name in enumerate(_COLUMNS)}
         facts = [f"{key}: {_shown(value)}" for key, value in self.facts.items() if key != "model"]
-        coef = self.table[1:, 0]
         return as_html(
             str(self.facts.get("model", "Summary")),
             columns,
             notes=["; ".join(facts), *filter(None, [self.assumptions])],
-            curve=Curve(
-                lines={"coef": (np.arange(len(coef)), coef)},
-                x_label="feature",
-                y_label="coefficient",
-            ),
         )
 
     def _order(self) -> npt.NDArray[np.intp]:
@@ -100,55 +101,46 @@ class Summary:
 
 
 def summarize(
-    path: Path,
-    index: int,
-    result: CoefficientInference,
-    selection: Selection | None,
-    names: Sequence[str] | None = None,
+    model: Any, result: CoefficientInference, names: Sequence[str] | None = None
 ) -> Summary:
-    """Collect what there is to say about one model of a path.
+    """Collect what there is to say about one model.
 
     Examples
     --------
     >>> from plsdof import pls_path
-    >>> path = pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0])
+    >>> model = pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0])[1]
     >>> from plsdof.inference import coefficient_inference
-    >>> summary = summarize(path, 1, coefficient_inference(path, 1), path.select("bic"), ["x"])
-    >>> summary.names
+    >>> summarize(model, coefficient_inference(model), ["x"]).names
     ('intercept', 'x')
     """
-    require_type(path, Path, "path", "pls_path")
+    model = as_model(model)
     require_type(result, CoefficientInference, "result", "coefficient_inference")
-    if selection is not None:
-        require_type(selection, Selection, "selection", "path.select()")
-    index = path.index(index)
     names = names if names is not None else [f"x{i}" for i in range(len(result.coef))]
     return Summary(
-        facts=_facts(path, index, result, selection),
+        facts=_facts(model, result),
         names=("intercept", *map(str, names)),
         table=read_only(np.vstack([_intercept_row(result), _feature_rows(result)])),
         assumptions=result.assumptions,
     )
 
 
-def _facts(
-    path: Path, index: int, result: CoefficientInference, selection: Selection | None
-) -> dict[str, float | str]:
-    total = path.spectrum.total
+def _facts(model: Model, result: CoefficientInference) -> dict[str, float | str]:
+    spectrum, selection = model.exact.spectrum, model.selection
+    total = spectrum.total
     facts: dict[str, float | str] = {
-        "model": f"{type(path).__name__.removesuffix('Path')}, {path.label(index)}",
-        "observations": path.spectrum.n,
+        "model": f"{model.path.recipe.method.label}, {model.label}",
+        "observations": spectrum.n,
         "features": float(len(result.coef)),
-        "Degrees of Freedom": float(path.dof[index]),
+        "Degrees of Freedom": model.dof,
         "noise std deviation": float(np.sqrt(result.noise_variance)),
-        "R^2": float(1 - path.rss[index] / total) if total > 0 else float("nan"),
+        "R^2": float(1 - model.rss / total) if total > 0 else float("nan"),
         "intervals": f"{100 * result.level:g}%, {_reference(result)}, {result.covariance}",
         "null hypothesis": result.null,
     }
+    if model.path._given is not None:
+        facts["error of rows left out"] = model.rmse
     if result.adjustment != "none":
         facts["p-values"] = f"adjusted ({result.adjustment})"
-    if selection is not None and selection.rule != "average":  # which no criterion judges
-        facts[f"criterion ({selection.criterion})"] = float(selection.scores[index])
     if selection is not None:
         facts["choice"] = selection.message
     return facts

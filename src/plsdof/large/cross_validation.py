@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from plsdof._core.fit import METHODS
+from plsdof._core.fit import METHODS, as_penalties
+from plsdof._core.folds import LEAVE_ONE_OUT, Fold, Integers, make_folds
 from plsdof._core.inputs import (
     Array,
     Standardized,
@@ -30,8 +31,7 @@ from plsdof.large.blocks import Block, Blocks, Part, require_blocks
 from plsdof.large.factors import Factor, factor_of_block, merge_factors, standardized_factor
 from plsdof.large.moments import block_sums, gram_from_sums, merge_sums
 from plsdof.large.rows import Change, Mask, RowBlocks, changed
-from plsdof.selection.cross_validation import CrossValidation, collected
-from plsdof.selection.folds import LEAVE_ONE_OUT, Fold, FoldFit, Integers, make_folds
+from plsdof.selection.cross_validation import CrossValidation, FoldFit, collected
 
 # Moments of folds, and predictions, that are held in memory at once: 1 GB each.
 _MOST_NUMBERS = 2**27
@@ -47,7 +47,7 @@ def cross_validate_from(
     alphas: Any = None,
     scale: bool = True,
     repeats: int = 1,
-    random_state: Any = None,
+    rng: Any = None,
     prepare: Callable[[Blocks], Change] | None = None,
     progress: bool = False,
 ) -> CrossValidation:
@@ -60,7 +60,7 @@ def cross_validate_from(
     path : {"pls", "pcr", "ridge"}
     cv : int
         Number of folds, or a splitter as for `plsdof.cross_validate`; not "loo".
-    groups, max_components, alphas, scale, repeats, random_state
+    groups, max_components, alphas, scale, repeats, rng
         As for `plsdof.cross_validate`.
     prepare : callable, optional
         From the training rows of a fold, as Blocks, to what preprocesses rows, (rows, p) to
@@ -99,12 +99,14 @@ def cross_validate_from(
     y = _responses(source)
     folds = [
         replace(fold, test=np.sort(fold.test))
-        for fold in make_folds(y, y, cv, groups, repeats=repeats, random_state=random_state)
+        for fold in make_folds(y, y, cv, groups, repeats=repeats, rng=rng)
     ]
-    sized = METHODS[path].sized(
-        float(len(y)), scale=scale, max_components=max_components, alphas=alphas
-    )
-    fit = partial(getattr(sources, f"{path}_path_from"), **sized.keywords)
+    recipe = METHODS[path].recipe(scale=scale, max_components=max_components, alphas=alphas)
+    options = dict(recipe.options)
+    if METHODS[path].size == "alphas" and options["alphas"] is None:
+        # One list of penalties for all folds.
+        options["alphas"] = as_penalties(None, float(len(y)))
+    fit = partial(sources.PATHS_FROM[path], **options)
     trained = _trained(source, folds, scale, prepare)
     models = run_each(
         lambda _: _models(fit, *next(trained)),
@@ -137,7 +139,7 @@ def _models(fit: Callable[..., Any], gram: Gram, change: Change | None) -> _Mode
         change=change,
         parameters=path.parameters,
         parameter_name=path.parameter_name,
-        simplest_first=path.simplest_first(),
+        simplest_first=path._simplest_first(),
         message=path.message,
     )
 

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from plsdof._core.fit import PathType, first_accurate, is_accurate
+from plsdof._core.exact import Exact
+from plsdof._core.routes import first_accurate, is_accurate
 from plsdof._core.inputs import Array, Standardized, read_only
 from plsdof._core.spectrum import Gram, Reached
 from plsdof.large.blocks import Block, Blocks
@@ -130,11 +131,11 @@ def _largest_singular_value(X: Array) -> float:
 
 
 def refined(
-    path: PathType,
+    path: Exact,
     gram: Gram,
     asked: int | None,
-    routes: Callable[[Standardized], Iterator[PathType]],
-) -> PathType:
+    routes: Callable[[Standardized], Iterator[Exact]],
+) -> Exact:
     """Return a path from a Gram matrix if it is accurate, else one from a factor.
 
     ``routes`` go from standardised data to paths, of which the first accurate one is taken. A path
@@ -146,7 +147,7 @@ def refined(
     return path if data is None else _with_rows(first_accurate(routes(data), asked), gram)
 
 
-def _with_rows(path: PathType, gram: Gram) -> PathType:
+def _with_rows(path: Exact, gram: Gram) -> Exact:
     """Let a path reach the rows of the data, in the place of those of their factor."""
     rows = Reached(forward=gram.to_samples, backward=None)
     basis = path.decomposition.feature_basis
@@ -154,7 +155,6 @@ def _with_rows(path: PathType, gram: Gram) -> PathType:
         path,
         decomposition=replace(path.decomposition, left=None, right=basis, X=rows),
         full=None if path.full is None else partial(_whole_with_rows, path, gram),
-        response=None,
     )
 
 

@@ -1,6 +1,6 @@
 """From data that are not one array to a Gram matrix, and to paths."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -10,19 +10,11 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 from plsdof._core.filters import pls_filter, ridge_filter
-from plsdof._core.fit import (
-    as_penalties,
-    gram_route,
-    optional_count,
-    pcr_method,
-    precise_routes,
-    report_end,
-    whole_gram_route,
-    whole_routes,
-)
+from plsdof._core.fit import METHODS, as_penalties, counted, optional_count, pcr_method
 from plsdof._core.inputs import as_generator, as_positive, require_flag
 from plsdof._core.krylov import Count
-from plsdof._core.path import PCRPath, PLSPath, RidgePath
+from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath
+from plsdof._core.routes import gram_route, precise_routes, whole_gram_route, whole_routes
 from plsdof._core.spectrum import FORMED, Gram
 from plsdof._core.work import progress_bar
 from plsdof.errors import InvalidInputError, NotAvailableError
@@ -113,7 +105,7 @@ def _counting(
     gram: Gram,
     max_components: int | None,
     tolerance: float,
-    random_state: Any,
+    rng: Any,
     progress: bool,
 ) -> Iterator[Count | None]:
     """Provide how traces of ``gram`` are counted, None if its eigenvalues can be computed."""
@@ -125,7 +117,7 @@ def _counting(
             f"X has {gram.units.n_rows} rows and {len(gram.units.x_mean)} columns, too many for "
             "all components; say how many are wanted at most, for example max_components=10."
         )
-    seed = int(as_generator(random_state).integers(2**63))
+    seed = int(as_generator(rng).integers(2**63))
     share = float(as_positive(tolerance, "tolerance")[0])
     with progress_bar("Random probes", wanted=progress) as told:
         sampling = Sampling(n_components=max_components, tolerance=share, seed=seed, progress=told)
@@ -143,7 +135,7 @@ def pls_path_from(
     scale: bool = True,
     strict: bool = False,
     tolerance: float = 0.01,
-    random_state: Any = 0,
+    rng: Any = 0,
     progress: bool = False,
 ) -> PLSPath:
     """Fit Partial Least Squares to data that hold their own response.
@@ -153,7 +145,7 @@ def pls_path_from(
     source : Moments, Blocks or Gram
         Moments that were collected piece by piece, or a table in blocks, as `file_blocks` makes
         of files; or their Gram matrix, which has its scaling already.
-    max_components, scale, strict, tolerance, random_state, progress
+    max_components, scale, strict, tolerance, rng, progress
         As for `pls_path`.
 
     Examples
@@ -170,12 +162,12 @@ def pls_path_from(
     """
     method = partial(pls_filter, max_components=optional_count(max_components))
     gram = source_gram(source, scale=scale)
-    with _counting(gram, max_components, tolerance, random_state, progress) as count:
-        path = gram_route(PLSPath, gram, method, max_components, count)
-    routes = partial(precise_routes, PLSPath, method=method, components=max_components)
-    path = refined(path, gram, max_components, routes)
-    report_end(path, strict, max_components)
-    return path
+    with _counting(gram, max_components, tolerance, rng, progress) as count:
+        exact = gram_route(gram, method, max_components, count)
+    routes = partial(precise_routes, method=method, components=max_components)
+    exact = refined(exact, gram, max_components, routes)
+    recipe = METHODS["pls"].recipe(max_components=max_components, scale=scale, solver="auto")
+    return counted(PLSPath, recipe, exact, strict)
 
 
 def pcr_path_from(
@@ -207,11 +199,13 @@ def pcr_path_from(
     """
     method = pcr_method(order, max_components, among)
     gram = source_gram(source, scale=scale)
-    path = whole_gram_route(PCRPath, gram, method)
-    routes = partial(whole_routes, PCRPath, method=method, solver="svd")
-    path = refined(path, gram, max_components, routes)
-    report_end(path, strict, max_components)
-    return path
+    exact = whole_gram_route(gram, method)
+    routes = partial(whole_routes, method=method, solver="svd")
+    exact = refined(exact, gram, max_components, routes)
+    recipe = METHODS["pcr"].recipe(
+        max_components=max_components, order=order, among=among, scale=scale, solver="auto"
+    )
+    return counted(PCRPath, recipe, exact, strict)
 
 
 def ridge_path_from(
@@ -235,6 +229,15 @@ def ridge_path_from(
     gram = source_gram(source, scale=scale)
     penalties = as_penalties(alphas, gram.units.n)
     method = partial(ridge_filter, alphas=penalties)
-    path = whole_gram_route(RidgePath, gram, method, alphas=penalties)
-    routes = partial(whole_routes, RidgePath, method=method, solver="svd", alphas=penalties)
-    return refined(path, gram, None, routes)
+    exact = whole_gram_route(gram, method)
+    routes = partial(whole_routes, method=method, solver="svd")
+    recipe = METHODS["ridge"].recipe(alphas=penalties, scale=scale, solver="auto")
+    return counted(RidgePath, recipe, refined(exact, gram, None, routes), False)
+
+
+# How each method takes such data, by its name.
+PATHS_FROM: dict[str, Callable[..., Path]] = {
+    "pls": pls_path_from,
+    "pcr": pcr_path_from,
+    "ridge": ridge_path_from,
+}

@@ -3,8 +3,8 @@
 Test rows lie one fold after the other, so that sums over folds are sums over stretches of one
 array: (K, N) predictions for K models, with ``sizes`` (F,) rows per fold.
 
-`Refit` fits a path to the training rows of one fold at a time and takes any path. `FastPLS` first
-tries all folds together; what it cannot be certain of is refitted.
+Partial Least Squares takes all folds together (`plsdof._core.left_out`); any other path is fitted
+to the training rows of one fold at a time.
 
 For every fold the path is fitted once to the training rows, which standardises them anew, and
 all its models predict the test rows. The error of a model is the mean over folds of the fold's
@@ -19,19 +19,20 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.criteria import Selection, global_minimum, one_standard_error, rule_in_words
+from plsdof._core.choice import Selection, global_minimum, one_standard_error, rule_in_words
 from plsdof._core.display import (
-    Curve,
     as_html,
     data_frame,
     model_in_words,
     one_line,
     parameter_column,
 )
-from plsdof._core.fit import METHODS, optional_count, pcr_path, pls_path
+from plsdof._core.fit import METHODS
+from plsdof._core.folds import Fold, Integers, group_codes, make_folds
 from plsdof._core.inputs import (
     CONSTANT_ULPS,
     Array,
+    Observations,
     as_choice,
     as_count,
     as_generator,
@@ -43,12 +44,11 @@ from plsdof._core.inputs import (
     require_flag,
     require_type,
 )
-from plsdof._core.work import Outcome, run_each, threads_for
+from plsdof._core.left_out import Problem, hold_out
+from plsdof._core.recipe import Recipe
+from plsdof._core.recursion import Split
+from plsdof._core.work import run_each, threads_for
 from plsdof.errors import InvalidInputError, NotAvailableError
-from plsdof.selection._fold_fits import FoldProblem
-from plsdof.selection._fold_moments import fits_from_moments
-from plsdof.selection._fold_products import fits_from_kernel, fits_from_products
-from plsdof.selection.folds import Fold, FoldFit, Integers, group_codes, make_folds
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -358,7 +358,7 @@ class CrossValidation:
         *,
         level: float = 0.1,
         n_permutations: int = 999,
-        random_state: Any = 0,
+        rng: Any = 0,
     ) -> Selection:
         """Choose a model.
 
@@ -371,14 +371,14 @@ class CrossValidation:
             The best model (the simplest among equals); the simplest one within one standard error
             of it (Breiman et al. 1984); or the simplest one that `randomization_test` does not
             find worse.
-        level, n_permutations, random_state
+        level, n_permutations, rng
             Of the randomization test. Software differs in its ``level``, from 0.01 to 0.1; a
             smaller one gives smaller models.
 
         Returns
         -------
         Selection
-            ``scores`` is ``self.scores(by)``; ``dof`` and ``noise`` are "not used".
+            ``scores`` is ``self.scores(by)``.
         """
         scores, order = self.scores(by), self.simplest_first
         _require_defined(scores, by)
@@ -390,7 +390,7 @@ class CrossValidation:
             position = one_standard_error(loss, self._spread(by, global_minimum(loss)))
         else:
             best = int(order[global_minimum(loss)])
-            p_values = self._p_values(by, best, level, n_permutations, random_state)[order]
+            p_values = self._p_values(by, best, level, n_permutations, rng)[order]
             position = int(np.argmax(p_values > level))
             note = f" p = {p_values[position]:.3g} at level {level:g}."
         index = int(order[position])
@@ -401,9 +401,7 @@ class CrossValidation:
             scores=read_only(scores),
             criterion=f"cv-{by}",
             rule=rule,
-            dof="not used",
-            noise="not used",
-            message=f"{model_in_words(self.parameters[index], self.parameter_name)} "
+            summary=f"{model_in_words(self.parameters[index], self.parameter_name)} "
             f"(score {scores[index]:.4g}): {rule_in_words(rule, f'cross-validated {by}')}.{note}",
         )
 
@@ -429,13 +427,6 @@ class CrossValidation:
             },
             notes=[self.message] if self.message else [],
             chosen=best,
-            curve=Curve(
-                lines={"mean error": (parameters, error)},
-                x_label=name,
-                y_label="cross-validated error",
-                marked=(float(parameters[best]), float(error[best])),
-                logarithmic=name == "alpha",
-            ),
         )
 
     def row_losses(self) -> Array:
@@ -494,9 +485,7 @@ class CrossValidation:
             )
         return values
 
-    def _p_values(
-        self, by: str, best: int, level: float, n_permutations: int, random_state: Any
-    ) -> Array:
+    def _p_values(self, by: str, best: int, level: float, n_permutations: int, rng: Any) -> Array:
         """Return the p-values of `randomization_test`."""
         if by != "error":
             raise NotAvailableError(
@@ -504,7 +493,7 @@ class CrossValidation:
             )
         if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
             raise InvalidInputError(f"level must be a number between 0 and 1; got {level!r}.")
-        return sign_flip_p_values(self.row_losses(), best, n_permutations, random_state)
+        return sign_flip_p_values(self.row_losses(), best, n_permutations, rng)
 
     def _pooled(self, *, ranks: bool) -> Array:
         values = []
@@ -523,7 +512,7 @@ class CrossValidation:
         return self.predictions
 
 
-def sign_flip_p_values(losses: Array, best: int, n_permutations: int, random_state: Any) -> Array:
+def sign_flip_p_values(losses: Array, best: int, n_permutations: int, rng: Any) -> Array:
     """Test each column of (rows, K) losses against column ``best``, by random signs. (K,).
 
     The numbers behind `randomization_test`. nan where losses are undefined.
@@ -533,7 +522,7 @@ def sign_flip_p_values(losses: Array, best: int, n_permutations: int, random_sta
     >>> sign_flip_p_values(np.array([[3.0, 1.0]] * 20), 1, 99, 0)
     array([0.01, 1.  ])
     """
-    flips, rng = as_count(n_permutations, "n_permutations", minimum=1), as_generator(random_state)
+    flips, rng = as_count(n_permutations, "n_permutations", minimum=1), as_generator(rng)
     if np.isnan(losses[:, best]).any():
         raise NotAvailableError(
             "The best model has no prediction (nan) for some of the rows, so others cannot be "
@@ -612,7 +601,7 @@ class RandomizationTest:
 
 
 def randomization_test(
-    result: CrossValidation, *, n_permutations: int = 999, random_state: Any = 0
+    result: CrossValidation, *, n_permutations: int = 999, rng: Any = 0
 ) -> RandomizationTest:
     """Test whether models predict worse than the best one, after van der Voet (1994).
 
@@ -631,7 +620,7 @@ def randomization_test(
         sign, since they are not independent; weights multiply d.
     n_permutations : int
         Number of random sign patterns, shared by all models.
-    random_state : int or numpy Generator
+    rng : int or numpy Generator
         The default makes the test reproducible.
 
     Notes
@@ -656,7 +645,7 @@ def randomization_test(
     """
     require_type(result, CrossValidation, "result", "cross_validate")
     losses, best = result.row_losses(), result.select().index
-    p_values = sign_flip_p_values(losses, best, n_permutations, random_state)
+    p_values = sign_flip_p_values(losses, best, n_permutations, rng)
     means = losses.sum(axis=0)  # every row's loss is its share of the mean
     return RandomizationTest(
         differences=read_only(means - means[best]),
@@ -666,10 +655,8 @@ def randomization_test(
     )
 
 
-# Fold fitters: from a fold to predictions of its test rows
-# ---------------------------------------------------------
-
-Route = Callable[[FoldProblem, Sequence[Fold]], list[Outcome[FoldFit] | None]]
+# Fits of one fold after the other, for paths without a recursion
+# ---------------------------------------------------------------
 
 
 class Predictor(Protocol):
@@ -683,103 +670,90 @@ class Predictor(Protocol):
         """Predict new rows with every model. Shape (K, n_new)."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Refit:
-    """Fits a path to the training rows of each fold.
+@dataclass(frozen=True, kw_only=True)
+class FoldFit:
+    """All models of one fold, as far as cross-validation needs them.
 
     Attributes
     ----------
-    X : (n, p) array
-    y : (n,) array
-    weights : (n,) array or None
-    path : callable
-        Takes X, y and, with weights, ``sample_weight``; returns a `Predictor`.
+    predictions : (K, t) array
+        Of the test rows, one row per model.
+    parameters : (K,) array
+        What tells the models apart.
+    parameter_name : str
+    simplest_first : (K,) array of int
+        Rows of ``parameters`` from the simplest model to the richest.
+    message : str
+        Why there are fewer models than asked for; empty if there are not.
     """
 
-    X: Array
-    y: Array
-    weights: Array | None
-    path: Callable[..., Predictor]
+    predictions: Array
+    parameters: Array
+    parameter_name: str
+    simplest_first: Integers
+    message: str = ""
 
-    def fit_together(self, folds: Sequence[Fold]) -> list[Outcome[FoldFit] | None]:
-        """Return what is quicker to fit together, with its warnings; here that is nothing."""
-        return [None] * len(folds)
 
-    def fit(self, fold: Fold) -> FoldFit:
-        """Fit one fold and predict its test rows."""
-        train, test = fold.train, fold.test
-        weighted = {} if self.weights is None else {"sample_weight": self.weights[train]}
-        path = self.path(self.X[train], self.y[train], **weighted)
-        if not (hasattr(path, "parameters") and hasattr(path, "predict")):
-            raise InvalidInputError(
-                "A callable path must return a path, with parameters and predict; got "
-                f"{path!r:.80} of type {type(path).__name__}."
-            )
-        parameters = np.asarray(path.parameters, dtype=np.float64)
-        predictions = np.asarray(path.predict(self.X[test]), dtype=np.float64)
-        if predictions.shape != (len(parameters), len(test)):
-            raise InvalidInputError(
-                f"path.predict must return one row per model and one column per new row, shape "
-                f"{(len(parameters), len(test))}; got shape {predictions.shape}."
-            )
-        order = getattr(path, "simplest_first", None)
-        return FoldFit(
-            predictions=predictions,
-            parameters=parameters,
-            parameter_name=getattr(path, "parameter_name", "n_components"),
-            simplest_first=np.arange(len(parameters)) if order is None else order(),
-            message=getattr(path, "message", ""),
+def _fit_fold(
+    fold: Fold, X: Array, y: Array, weights: Array | None, path: Callable[..., Predictor]
+) -> FoldFit:
+    """Fit one fold and predict its test rows."""
+    train, test = fold.train, fold.test
+    weighted = {} if weights is None else {"sample_weight": weights[train]}
+    found = path(X[train], y[train], **weighted)
+    if not (hasattr(found, "parameters") and hasattr(found, "predict")):
+        raise InvalidInputError(
+            "A callable path must return a path, with parameters and predict; got "
+            f"{found!r:.80} of type {type(found).__name__}."
         )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class FastPLS(Refit):
-    """Fits Partial Least Squares to all folds together, where the result is certain.
-
-    What is left is refitted by ``path``, which is `pls_path` with these ``max_components`` and
-    ``scale``.
-    """
-
-    max_components: int | None
-    scale: bool
-
-    def fit_together(self, folds: Sequence[Fold]) -> list[Outcome[FoldFit] | None]:
-        """Return predictions by moments or by products with X; None where neither is certain."""
-        problem = FoldProblem(
-            X=self.X,
-            y=self.y,
-            weights=self.weights,
-            max_components=self.max_components,
-            scale=self.scale,
+    parameters = np.asarray(found.parameters, dtype=np.float64)
+    predictions = np.asarray(found.predict(X[test]), dtype=np.float64)
+    if predictions.shape != (len(parameters), len(test)):
+        raise InvalidInputError(
+            f"path.predict must return one row per model and one column per new row, shape "
+            f"{(len(parameters), len(test))}; got shape {predictions.shape}."
         )
-        # From one route to the next, more is certain, at a higher cost.
-        routes = [*_shortcuts(problem, len(folds)), fits_from_products]
-        fits: list[Outcome[FoldFit] | None] = [None] * len(folds)
-        for route in routes:
-            left = [i for i, fit in enumerate(fits) if fit is None]
-            for i, fit in zip(left, route(problem, [folds[i] for i in left]), strict=True):
-                fits[i] = fit
-        return fits
+    order = getattr(found, "_simplest_first", None)
+    return FoldFit(
+        predictions=predictions,
+        parameters=parameters,
+        parameter_name=getattr(found, "parameter_name", "n_components"),
+        simplest_first=np.arange(len(parameters)) if order is None else order(),
+        message=getattr(found, "message", ""),
+    )
 
 
-def _shortcuts(problem: FoldProblem, n_folds: int) -> list[Route]:
-    """Return the route through a Gram matrix if it costs less than products with X.
-
-    Costs are what the parts of each took on one machine, in nanoseconds.
-    """
-    (n, p), M = problem.X.shape, problem.max_components
-    M = min(n - 1, p) if M is None else M
-    vectors = 2 * n_folds
-    per_entry = 0.76 + 0.019 * vectors
-    scores = vectors * M * n * (8.0 + 0.8 * M)
-    costs: dict[Route, float] = {
-        fits_from_products: 2 * M * n * p * per_entry + scores,
-        fits_from_moments: 0.02 * n * p**2 + n_folds * (1e5 + p**2 * (6.0 + 0.4 * M)),
-    }
-    if not problem.scale:
-        costs[fits_from_kernel] = 0.02 * n**2 * p + M * n**2 * per_entry + scores
-    cheapest = min(costs, key=lambda route: costs[route])
-    return [] if cheapest is fits_from_products else [cheapest]
+def _together(
+    recipe: Recipe, X: Array, y: Array, weights: Array | None, folds: Sequence[Fold]
+) -> list[FoldFit] | None:
+    """Fit Partial Least Squares to all folds in one recursion; None if that is not certain."""
+    if recipe.method.name != "pls" or recipe.options.get("solver", "auto") != "auto":
+        return None
+    if weights is not None and not np.all(weights > 0):
+        return None
+    n = float(len(X)) if weights is None else float(weights.sum())
+    given = Observations(X=X, y=y, weights=weights, n=n, names=None)
+    problem = Problem(given=given, scale=recipe.options.get("scale", True))
+    split = Split(tests=[fold.test for fold in folds], trains=[fold.train_rows for fold in folds])
+    smallest = min(len(np.unique(fold.train)) for fold in folds)
+    asked = recipe.options.get("max_components")
+    size = smallest - 1 if asked is None else min(asked, smallest - 1)
+    held = hold_out(problem, split, size)
+    if not held.certain:
+        return None
+    K = len(held.predictions)
+    cut = asked is not None and asked > K - 1
+    ends = np.cumsum([len(test) for test in split.tests])[:-1]
+    return [
+        FoldFit(
+            predictions=part,
+            parameters=np.arange(K, dtype=np.float64),
+            parameter_name="n_components",
+            simplest_first=np.arange(K),
+            message="The data support no more components." if cut else "",
+        )
+        for part in np.split(held.predictions, ends, axis=1)
+    ]
 
 
 # Cross-validation of any path: one fit per fold, fits on the rows left out
@@ -789,7 +763,7 @@ def _shortcuts(problem: FoldProblem, n_folds: int) -> list[Route]:
 def cross_validate(
     X: Any,
     y: Any,
-    path: str | Callable[..., Predictor] = "pls",
+    path: str | Recipe | Callable[..., Predictor] = "pls",
     cv: Any = 10,
     groups: Any = None,
     *,
@@ -799,7 +773,7 @@ def cross_validate(
     scale: bool = True,
     sample_weight: Any = None,
     repeats: int = 1,
-    random_state: Any = None,
+    rng: Any = None,
     n_jobs: int | None = None,
     progress: bool = False,
     keep_predictions: bool = True,
@@ -813,19 +787,19 @@ def cross_validate(
     ----------
     X : (n, p) array or data frame
     y : (n,) array
-    path : {"pls", "pcr", "ridge"} or callable
-        A callable takes arrays ``(X_train, y_train)``, and ``sample_weight=`` if weights are
+    path : {"pls", "pcr", "ridge"}, Recipe or callable
+        A recipe is that of a path (``path.recipe``). A callable takes arrays ``(X_train, y_train)``, and ``sample_weight=`` if weights are
         given, and returns a path or anything with ``parameters`` (K,), simplest model first, and
         ``predict(X_new)`` (K, n_new): for example ``functools.partial(pls_path, solver="svd")``.
-    cv, groups, repeats, random_state
-        See `make_folds`. A number of folds without ``random_state`` puts row i into
+    cv, groups, repeats, rng
+        See `make_folds`. A number of folds without ``rng`` puts row i into
         fold i mod cv; with it the folds are random; ``groups`` keeps rows together; "loo" is
         leave-one-out; scikit-learn splitters and lists of (train, test) are taken as they are.
     max_components : int, optional
         For "pls" and "pcr"; by default all that every fold supports.
     alphas : array of float, optional
-        For "ridge", on the scale of `ridge_path` and the same in each fold; by default 50 values
-        from 1e-4 to 1e4 times n.
+        For "ridge", on the scale of `ridge_path` and the same in each fold; by default those of
+        all rows.
     order : {"variance", "correlation"}
         For "pcr", the order of the components, see `pcr_path`.
     scale : bool
@@ -850,8 +824,8 @@ def cross_validate(
     -----
     Cost: one fit and O(K p t) for the predictions of t test rows, per fold. With "pls" all folds
     are fitted together, without a decomposition: O(F M n p) time for M components of F folds, or
-    O(n p^2 + F M p^2) for tall data. That gives predictions only where rounding errors leave them
-    certain to about 1e-10; other folds are fitted one by one.
+    O(n p^2 + F M p^2) for tall data. Where that is not certain to 1e-9 of the spread of y, folds are
+    fitted one by one.
 
     Examples
     --------
@@ -871,23 +845,18 @@ def cross_validate(
     y = as_response(y, len(X))
     weights = as_weights(sample_weight, len(X))
     require_flag(scale)
-    if as_choice(order, "order", ("variance", "correlation")) != "variance":
-        if path != "pcr":
-            raise InvalidInputError(f"order applies to path='pcr'; got path={path!r:.80}.")
-        count = optional_count(max_components)
-        path = partial(pcr_path, max_components=count, order=order, scale=scale)
-        max_components, scale = None, True
-    fitter = _fitter(path, X, y, weights, max_components=max_components, alphas=alphas, scale=scale)
-    folds = make_folds(X, y, cv, groups, repeats=repeats, random_state=random_state)
-    with threads_for(X.shape):
-        fits = run_each(
-            fitter.fit,
-            folds,
-            done=fitter.fit_together(folds),
-            n_jobs=n_jobs,
-            progress=progress,
-            description="Cross-validation",
-        )
+    as_choice(order, "order", ("variance", "correlation"))
+    recipe = _as_recipe(path, X, y, weights, max_components, alphas, order, scale)
+    folds = make_folds(X, y, cv, groups, repeats=repeats, rng=rng)
+    fits = None
+    if isinstance(recipe, Recipe):
+        fits = _together(recipe, X, y, weights, folds)
+    if fits is None:
+        with threads_for(X.shape):
+            work = partial(_fit_fold, X=X, y=y, weights=weights, path=recipe)
+            fits = run_each(
+                work, folds, n_jobs=n_jobs, progress=progress, description="Cross-validation"
+            )
     return collected(
         folds,
         fits,
@@ -933,46 +902,41 @@ def collected(
     )
 
 
-def _fitter(
-    path: str | Callable[..., Predictor],
+def _as_recipe(
+    path: str | Recipe | Callable[..., Predictor],
     X: Array,
     y: Array,
     weights: Array | None,
-    *,
     max_components: Any,
     alphas: Any,
+    order: str,
     scale: bool,
-) -> Refit:
-    refit = partial(Refit, X=X, y=y, weights=weights)
+) -> Recipe | Callable[..., Predictor]:
+    """Return how every fold is fitted, the same models in each."""
     if callable(path):
         _refuse_with_callable(
-            max_components=max_components, alphas=alphas, scale=None if scale else False
+            max_components=max_components,
+            alphas=alphas,
+            scale=None if scale else False,
+            order=None if order == "variance" else order,
         )
-        options = _plain_pls(path)
-        return refit(path=path) if options is None else _fitter("pls", X, y, weights, **options)
+        return path
     if not isinstance(path, str) or path not in METHODS:
         words = ", ".join(map(repr, METHODS))
         raise InvalidInputError(
-            f"path must be one of {words} or a callable (X, y) -> path; got {path!r:.80}."
+            f"path must be one of {words}, a recipe or a callable (X, y) -> path; got {path!r:.80}."
         )
-    # What a method needs of n is taken from all rows, so that the folds have it in common.
-    n = float(len(X)) if weights is None else float(weights.sum())
-    sized = METHODS[path].sized(n, scale=scale, max_components=max_components, alphas=alphas)
-    if path != "pls":
-        return refit(path=sized)
-    return FastPLS(
-        X=X, y=y, weights=weights, path=sized, max_components=max_components, scale=scale
-    )
-
-
-def _plain_pls(path: Callable[..., Predictor]) -> dict[str, Any] | None:
-    """Return the options of ``partial(pls_path, ...)`` that is the same as "pls", else None."""
-    if not isinstance(path, partial) or path.func is not pls_path or path.args:
-        return None
-    options = {"max_components": None, "scale": True, **path.keywords}
-    if options.pop("solver", "auto") != "auto" or set(options) != {"max_components", "scale"}:
-        return None
-    return {**options, "alphas": None}
+    method = METHODS[path]
+    options: dict[str, Any] = {"max_components": max_components, "alphas": alphas, "scale": scale}
+    if order != "variance":
+        if path != "pcr":
+            raise InvalidInputError(f"order applies to path='pcr'; got path={path!r:.80}.")
+        options["order"] = order
+    recipe = method.recipe(**options)
+    if recipe.options[method.size] is None and method.size == "alphas":
+        # One list of penalties for all folds, that of all rows.
+        recipe = recipe.but(alphas=recipe.fit(X, y, weights).parameters)
+    return recipe
 
 
 def _refuse_with_callable(**options: Any) -> None:

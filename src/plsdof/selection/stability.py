@@ -2,14 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from plsdof._core.criteria import Noise, Selection, usual_noise
+from plsdof._core.choice import Selection
+from plsdof._core.criteria import Noise
 from plsdof._core.display import model_in_words
+from plsdof._core.folds import Integers
 from plsdof._core.inputs import Array, as_count, as_generator, read_only
-from plsdof._core.models import Integers
-from plsdof._core.path import Path, PathLike, as_path
+from plsdof._core.model import as_path
+from plsdof._core.path import Path
 from plsdof._core.work import with_progress
 from plsdof.errors import NotAvailableError
 
@@ -27,7 +30,7 @@ class SelectionFrequency:
         The choice on the data themselves.
     simulated : int or None
         Row of the model that the responses were simulated from; None for models drawn with the
-        weights of `Path.weights`.
+        weights of `Path.average`.
     parameters : (K,) array
         Number of components, or alpha, of every model.
     counts : (K,) array
@@ -80,26 +83,24 @@ class SelectionFrequency:
 
 
 def selection_frequency(
-    path: PathLike,
-    criterion: str = "gcv",
+    path: Any,
+    criterion: str | None = None,
     *,
     m: int | None = None,
     n_draws: int = 200,
     dof: str | None = None,
     noise: Noise = None,
     rule: str | None = None,
-    random_state: int | None = 0,
+    rng: Any = 0,
     progress: bool = False,
 ) -> SelectionFrequency:
-    """Count how often a criterion chooses each model, on responses simulated from the models.
+    """Count how often each model is chosen, on responses simulated from the models.
 
-        y* = yhat_m + e,     e_i ~ N(0, sigma_m^2),     m drawn with weights GCV_m^(-n/2)
+        y* = yhat_m + e,     e_i ~ N(0, sigma_m^2),     m drawn with the weights of the average
 
     A choice that is hardly ever made again is not one to rely on: the data do not tell the models
     apart. Responses from the chosen model alone would overstate the certainty, because they take
-    for granted what is in doubt. What is left of that is measured in the documentation
-    ("Choosing, measured"): frequencies of .54, .60 and .74 stood for .50, .52 and .68 in
-    replications of the experiment.
+    for granted what is in doubt.
 
     Parameters
     ----------
@@ -111,7 +112,7 @@ def selection_frequency(
     m : int, optional
         Row of the model to simulate from; by default models are drawn with their weights.
     n_draws : int
-    random_state : int, optional
+    rng : int or numpy Generator, optional
     progress : bool
         Show a bar on stderr (needs rich).
 
@@ -132,37 +133,47 @@ def selection_frequency(
     selection = path.select(criterion, dof, noise, rule)
     simulated = None if m is None else path.index(m)
     choices, longest = [], path
-    variance = usual_noise(selection.dof) if noise is None else noise
-    responses = _simulated(path, simulated, variance, n_draws, random_state)
+    responses = _simulated(path, simulated, noise, n_draws, rng)
     for y in with_progress(responses, n_draws, "Simulation") if progress else responses:
         again = path.refit(y)
         choices.append(again.select(criterion, dof, noise, rule).index)
-        longest = max(longest, again, key=lambda one: len(one.dof))
+        if choices[-1] >= len(longest):
+            longest = again
     return SelectionFrequency(
         selection=selection,
         simulated=simulated,
         parameters=read_only(longest.parameters),
-        counts=np.bincount(choices, minlength=len(longest.dof)),
+        counts=np.bincount(choices, minlength=len(longest)),
     )
 
 
 def _simulated(
-    path: Path, index: int | None, noise: Noise, n_draws: int, random_state: int | None
+    path: Path, index: int | None, noise: Noise, n_draws: int, rng: Any
 ) -> Iterator[Array]:
     # Weights of rows are read as precisions: the noise variance of row i is sigma^2 / w_i.
-    row_scale = 1.0 if path.units.row_scale is None else path.units.row_scale
-    weights = path.weights(by="gcv") if index is None else np.arange(len(path.dof)) == index
-    variance = np.array([path.noise_at(i, noise) for i in range(len(path.dof))])
+    root = path.exact.units.row_scale
+    row_scale = 1.0 if root is None else root
+    weights = np.zeros(len(path))
+    if index is None:
+        found = path.average().weights
+        assert found is not None
+        weights[: len(found)] = found[: len(weights)]
+    else:
+        weights[index] = 1.0
+    kind = None if isinstance(noise, str) else noise
+    variance = path.noise_variance(noise if kind is None else None)
+    if kind is not None:
+        variance = np.full(len(path), float(kind))
     if not np.all(np.isfinite(variance[weights > 0])):
         worst = int(np.flatnonzero((weights > 0) & ~np.isfinite(variance))[0])
         raise NotAvailableError(
-            f"{path.label(worst)} leave no residual to estimate the noise from; give m=<a smaller "
+            f"{path[worst].label} leave no residual to estimate the noise from; give m=<a smaller "
             "model> or noise=<variance>."
         )
-    rng, fitted = as_generator(random_state), path.fitted
+    drawn, fitted = as_generator(rng), path.fitted
     models = np.full(n_draws, index)
     if index is None:
-        models = rng.choice(len(weights), size=n_draws, p=weights / weights.sum())
+        models = drawn.choice(len(weights), size=n_draws, p=weights / weights.sum())
     for model in models:
         noise_std = np.sqrt(variance[model])
-        yield fitted[model] + noise_std * rng.standard_normal(fitted.shape[1]) / row_scale
+        yield fitted[model] + noise_std * drawn.standard_normal(fitted.shape[1]) / row_scale

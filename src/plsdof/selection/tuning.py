@@ -4,7 +4,6 @@ Every value of the parameter (a kernel width, the strength of a penalty) has a p
 the Degrees of Freedom put all models of all paths on one scale.
 """
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from plsdof._core.criteria import CRITERIA, Noise, Selection, choice_in_words, global_minimum
+from plsdof._core.choice import LEFT_OUT, Selection, choice_in_words, global_minimum
+from plsdof._core.criteria import CRITERIA, Noise
+from plsdof._core.folds import make_folds
 from plsdof._core.inputs import Array, as_choice, as_float, read_only
 from plsdof._core.path import Path
 from plsdof._core.work import with_progress
-from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
+from plsdof.errors import InvalidInputError, NotAvailableError, quietly
 from plsdof.selection.cross_validation import CrossValidation, cross_validate
-from plsdof.selection.folds import make_folds
 
 CV_RULES = ("minimum", "one-standard-error")
 # Errors that differ by less than this share of the largest one are equal but for rounding.
@@ -54,7 +54,7 @@ class Tuning:
     >>> from plsdof.variants import select_kernel
     >>> from plsdof.datasets import load_ozone
     >>> select_kernel(*load_ozone(return_X_y=True), [0.001, 0.01], max_components=3)
-    Tuning(gamma=0.01, n_components=3, criterion='gcv')
+    Tuning(gamma=0.01, n_components=3, criterion='left-out')
     """
 
     parameter_name: str
@@ -89,22 +89,22 @@ def tune(
     values: Array,
     *,
     parameter_name: str,
-    by: str = "gcv",
+    by: str = LEFT_OUT,
     fixed: bool = False,
     dof: str | None = None,
     noise: Noise = None,
     rule: str | None = None,
-    cv: Any = 10,
+    cv: Any = None,
     groups: Any = None,
-    random_state: Any = None,
+    rng: Any = None,
     sample_weight: Any = None,
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> Tuning:
     """Choose a number of components and a value of ``parameter_name`` together.
 
-    A criterion chooses on every path by ``rule``, by default with patience over the number of
-    components, and then the value whose choice has the smallest score. Cross-validation
+    Rows left out, or a criterion, choose on every path, and then the value whose choice has the
+    smallest score. Cross-validation
     takes the pair with the smallest error ("minimum"), or, among the pairs within one standard
     error of it, the one with the fewest Degrees of Freedom ("one-standard-error").
 
@@ -115,12 +115,13 @@ def tune(
         ``make(X, y, sample_weight=..., **{parameter_name: value})`` returns a path.
     values : (G,) array
     by : str
-        A criterion (see `Path.criterion`), or "cv" for cross-validated mean squared error.
+        "left-out" (see `Path.select`), a criterion, or "cv" for cross-validated mean squared
+        error with a rule.
     fixed : bool
-        Compare the largest models of the paths by a criterion, not all of them.
+        Compare the largest models of the paths, not all of them.
     dof, noise, rule
         Of a criterion, see `Path.select`; with "cv" only ``rule`` is used.
-    cv, groups, random_state
+    cv, groups, rng
         Folds, see `plsdof.selection.make_folds`.
     n_jobs : int, optional
         Number of processes for the folds.
@@ -131,7 +132,7 @@ def tune(
     -----
     Cost: one path per value, and one per value and fold with "cv".
     """
-    as_choice(by, "by", (*CRITERIA, "cv"))
+    as_choice(by, "by", (LEFT_OUT, *CRITERIA, "cv"))
     values = as_float(values, parameter_name)
     if values.ndim != 1 or not len(values):
         raise InvalidInputError(
@@ -144,17 +145,16 @@ def tune(
     fits = (one(X, y, sample_weight=sample_weight) for one in makers)
     paths = list(with_progress(fits, len(makers), "Paths") if progress else fits)
     if by != "cv":
-        # Values are compared by their scores, which leave-one-out has not.
-        choices = [path.select(by, dof, noise, rule, confirm=False) for path in paths]
+        folds_of = {"groups": groups, "cv": cv} if by == LEFT_OUT else {}
+        choices = [path.select(by, dof, noise, rule, **folds_of) for path in paths]
         if fixed:
             choices = [_at_the_end(*pair) for pair in zip(paths, choices, strict=True)]
         best = _first_smallest(choices)
         scores = _padded([one.scores for one in choices], _width(paths))
-        choice = choices[best] if fixed else paths[best].select(by, dof, noise, rule)
-        return _result(paths, values, parameter_name, scores, best, choice)
+        return _result(paths, values, parameter_name, scores, best, choices[best])
     rule = as_choice(rule or "minimum", "rule", CV_RULES)
     # The same folds for every value, so that errors can be compared fold by fold.
-    folds = make_folds(X, y, cv, groups, random_state=random_state)
+    folds = make_folds(X, y, 10 if cv is None else cv, groups, rng=rng)
     splits = [(fold.train, fold.test) for fold in folds]
     results: Iterator[CrossValidation] = (
         cross_validate(X, y, one, splits, sample_weight=sample_weight, n_jobs=n_jobs)
@@ -179,9 +179,10 @@ def _at_the_end(path: Path, choice: Selection) -> Selection:
         index=index,
         parameter=float(path.parameters[index]),
         rule="fixed",
-        message=choice_in_words(
-            path.label(index), float(path.dof[index]), "fixed", choice.criterion
+        summary=choice_in_words(
+            path[index].label, float(path.dof[index]), "fixed", choice.criterion
         ),
+        remarks=(),
     )
 
 
@@ -189,8 +190,7 @@ def _quietly(
     X: Any, y: Any, *, sample_weight: Any = None, make: Callable[..., Path], name: str, value: float
 ) -> Path:
     """Fit a path; the largest number of components is only a limit to the search."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RankExhaustedWarning)
+    with quietly():
         return make(X, y, sample_weight=sample_weight, **{name: value})
 
 
@@ -222,10 +222,8 @@ def _chosen_by_error(
         scores=read_only(scores[row, : len(paths[row].dof)]),
         criterion="cv-error",
         rule=rule,
-        dof="not used" if rule == "minimum" else "exact",
-        noise="not used",
-        message=choice_in_words(
-            paths[row].label(index), float(paths[row].dof[index]), rule, "cv-error"
+        summary=choice_in_words(
+            paths[row][index].label, float(paths[row].dof[index]), rule, "cv-error"
         ),
     )
     return _result(paths, values, parameter_name, scores, row, selection)

@@ -4,7 +4,6 @@ This is the plain meaning of a response with several columns: every column is fi
 alone, and only what depends on X is computed once. `pls2` has one set of components for all.
 """
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -12,35 +11,16 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from plsdof._core.filters import pcr_filter, pls_filter, ridge_filter
-from plsdof._core.fit import (
-    MakeFilter,
-    default_alphas,
-    is_accurate,
-    optional_count,
-    pcr_path,
-    pls_path,
-    remembering,
-    report_end,
-    ridge_path,
-    whole_routes,
-)
+from plsdof._core.fit import pcr_path, pls_path, ridge_path
 from plsdof._core.inputs import (
     Array,
-    as_choice,
     as_matrix,
-    as_nonnegative,
     as_weights,
     feature_names,
     opened_table,
-    read_only,
     shortened,
-    standardize,
 )
 from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath
-from plsdof._core.spectrum import SOLVERS
-from plsdof._core.work import threads_for
-from plsdof.errors import RankExhaustedWarning
 
 PathType = TypeVar("PathType", bound=Path)
 
@@ -125,10 +105,10 @@ def pls_paths(
     >>> [path.select("bic").n_components for path in paths]
     [1, 2]
     """
-    method = partial(pls_filter, max_components=optional_count(max_components))
-    again = partial(pls_path, max_components=max_components)
-    paths = _fit_columns(PLSPath, X, Y, method, scale, sample_weight, solver, again, max_components)
-    return _reported(paths, strict, max_components)
+    make = partial(
+        pls_path, max_components=max_components, scale=scale, solver=solver, strict=strict
+    )
+    return refit_columns(make, X, Y, sample_weight=sample_weight)
 
 
 def pcr_paths(
@@ -150,10 +130,10 @@ def pcr_paths(
     >>> [path.dof[-1] for path in pcr_paths(X, X[:, :2] + rng.normal(size=(30, 2)))]
     [np.float64(5.0), np.float64(5.0)]
     """
-    method = partial(pcr_filter, max_components=optional_count(max_components))
-    again = partial(pcr_path, max_components=max_components)
-    paths = _fit_columns(PCRPath, X, Y, method, scale, sample_weight, solver, again, max_components)
-    return _reported(paths, strict, max_components)
+    make = partial(
+        pcr_path, max_components=max_components, scale=scale, solver=solver, strict=strict
+    )
+    return refit_columns(make, X, Y, sample_weight=sample_weight)
 
 
 def ridge_paths(
@@ -173,46 +153,27 @@ def ridge_paths(
     >>> [path.dof.round(6) for path in paths]
     [array([1.5]), array([1.5])]
     """
-    X, Y, sample_weight = opened_table(X, Y, sample_weight)
-    if alphas is None:
-        n_rows = len(as_responses(Y)[1])
-        weights = as_weights(sample_weight, n_rows)
-        n = n_rows if weights is None else weights.sum()
-        alphas = default_alphas(n or 1.0)  # no weight at all is refused later
-    penalties = read_only(as_nonnegative(alphas, "alphas"))
-    method = partial(ridge_filter, alphas=penalties)
-    again = partial(ridge_path, alphas=penalties)
-    return _fit_columns(
-        RidgePath, X, Y, method, scale, sample_weight, solver, again, alphas=penalties
-    )
+    make = partial(ridge_path, alphas=alphas, scale=scale, solver=solver)
+    return refit_columns(make, X, Y, sample_weight=sample_weight)
 
 
 def refit_columns(
-    make: Callable[..., PathType], X: Any, Y: Any, *, sample_weight: Any = None, **options: Any
+    make: Callable[..., PathType], X: Any, Y: Any, *, sample_weight: Any = None
 ) -> ResponsePaths[PathType]:
     """Fit any method to the first column of Y, and refit it to the others.
 
     Parameters
     ----------
     make : callable
-        ``make(X, y, sample_weight=..., **options)`` returns a path.
+        ``make(X, y, sample_weight=...)`` returns a path.
     X, Y, sample_weight
         As for `pls_paths`.
-    **options
-        Of ``make``, ``max_components`` among them. With ``solver="auto"`` all columns get the
-        decomposition that the most delicate one needs.
     """
+    X, Y, sample_weight = opened_table(X, Y, sample_weight)
     names, responses = as_responses(Y)
-    kept, asked = kept_rows(responses, sample_weight), options.get("max_components")
-    for solver in ("auto", "svd") if options.get("solver") == "auto" else (None,):
-        chosen = options if solver is None else {**options, "solver": solver}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RankExhaustedWarning)  # reported below, for all
-            first = make(X, responses[:, 0], sample_weight=sample_weight, **chosen)
-        paths = _others(first, kept)
-        if first.solver == "svd" or all(is_accurate(path, asked) for path in paths):
-            break
-    return _reported(ResponsePaths(paths=paths, names=names), False, asked)
+    first = make(X, responses[:, 0], sample_weight=sample_weight)
+    others = kept_rows(responses, sample_weight).T[1:]
+    return ResponsePaths(paths=(first, *(first.refit(y) for y in others)), names=names)
 
 
 def as_responses(Y: Any) -> tuple[tuple[str, ...], Array]:
@@ -232,42 +193,3 @@ def kept_rows(responses: Array, sample_weight: Any) -> Array:
     """Leave out rows without weight."""
     weights = as_weights(sample_weight, len(responses))
     return responses if weights is None else responses[weights > 0]
-
-
-def _fit_columns(
-    kind: type[PathType],
-    X: Any,
-    Y: Any,
-    method: MakeFilter,
-    scale: bool,
-    sample_weight: Any,
-    solver: str,
-    again: Callable[..., PathType],
-    asked: int | None = None,
-    **further: object,
-) -> ResponsePaths[PathType]:
-    as_choice(solver, "solver", SOLVERS)
-    X, Y, sample_weight = opened_table(X, Y, sample_weight)
-    names, responses = as_responses(Y)
-    data = standardize(X, responses[:, 0], scale=scale, sample_weight=sample_weight)
-    kept = kept_rows(responses, sample_weight)
-    same = partial(again, scale=scale, solver=solver)
-    with threads_for(data.X.shape):
-        for first in whole_routes(kind, data, method, solver, **further):
-            paths = _others(remembering(first, data, same), kept)
-            if all(is_accurate(path, asked) for path in paths):
-                break
-    return ResponsePaths(paths=paths, names=names)
-
-
-def _others(first: PathType, responses: Array) -> tuple[PathType, ...]:
-    """Refit the path of the first response to the others."""
-    return (first, *(first.refit(y) for y in responses.T[1:]))
-
-
-def _reported(
-    paths: ResponsePaths[PathType], strict: bool, asked: int | None
-) -> ResponsePaths[PathType]:
-    for path in paths:
-        report_end(path, strict, asked)
-    return paths

@@ -7,21 +7,24 @@ training rows, and what replaces the coefficients are dual ones, one per trainin
 """
 
 import math
-import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
+from plsdof._core.choice import LEFT_OUT
 from plsdof._core.criteria import Noise
+from plsdof._core.exact import Exact
 from plsdof._core.filters import pls_filter
-from plsdof._core.fit import optional_count, remembering, report_end
+from plsdof._core.fit import finished, optional_count
 from plsdof._core.inputs import (
     Array,
+    Observations,
     Standardized,
     as_choice,
     as_count,
@@ -29,19 +32,22 @@ from plsdof._core.inputs import (
     as_new_rows,
     as_positive,
     as_weights,
+    centre_response,
     opened_table,
     read_only,
     require_flag,
     standardize,
 )
-from plsdof._core.path import ROUNDING_OF_ROWS, PLSPath
+from plsdof._core.left_out import Problem
+from plsdof._core.path import PLSPath
+from plsdof._core.recipe import Method, Recipe
 from plsdof._core.spectrum import BACKWARD, Decomposition
 from plsdof._core.work import threads_for
 from plsdof.errors import (
-    ConstantColumnWarning,
     InvalidInputError,
     NotAvailableError,
     PlsdofWarning,
+    quietly,
     warn_caller,
 )
 from plsdof.selection.tuning import Tuning, tune
@@ -124,10 +130,15 @@ class KernelRows:
     mean: Array
     scale: Array
     names: tuple[str, ...] | None
+    given: Array
 
     def training_values(self) -> Array:
         """Return the kernel matrix of the training rows. Shape (n_rows, n_rows)."""
         return self.kernel(self.rows, self.rows)
+
+    def rows_as_given(self) -> Array:
+        """Return the predictors of the training rows. Shape (n_rows, p)."""
+        return self.given
 
     def values(self, X_new: Any) -> Array:
         """Return the kernel values of new rows with the training rows. Shape (n_new, n_rows)."""
@@ -152,6 +163,10 @@ class GivenKernel:
     def training_values(self) -> Array:
         """Return the kernel matrix of the training rows. Shape (n_rows, n_rows)."""
         return self.gram[np.ix_(self.kept, self.kept)]
+
+    def numbers(self) -> Array:
+        """Return numbers that stand in for the predictors that are not there. (n_rows, 1)."""
+        return np.arange(len(self.kept), dtype=np.float64)[:, None]
 
     def values(self, X_new: Any) -> Array:
         """Check kernel values of new rows with all training rows, (n_new, n)."""
@@ -509,7 +524,7 @@ class KernelPLSPath(PLSPath):
     Examples
     --------
     >>> kernel_pls_path([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 0.5, 0.0], "rbf", 2)
-    KernelPLSPath(3 models, n=4, kernel=rbf(gamma=1), rank=3)
+    KernelPLSPath(n=4, kernel=rbf(gamma=1))
     """
 
     inputs: KernelRows | GivenKernel
@@ -519,15 +534,6 @@ class KernelPLSPath(PLSPath):
         """The kernel function and its parameters."""
         return self.inputs.kernel
 
-    def with_names(self, names: tuple[str, ...]) -> Self:
-        """Return the same path with names for the columns of X, which new rows must have then.
-
-        Values of a given kernel belong to rows, which have no names.
-        """
-        if isinstance(self.inputs, GivenKernel):
-            return self
-        return replace(self, inputs=replace(self.inputs, names=names))
-
     def inverse_transform(self, scores: Any) -> Array:  # noqa: ARG002
         """Raise an error: features of a kernel cannot be turned back into predictors."""
         raise NotAvailableError(
@@ -535,79 +541,45 @@ class KernelPLSPath(PLSPath):
             "is nothing to transform them back to; use pls_path for that."
         )
 
-    def check_new_rows(self, X_new: Any, *, sparse: bool = False) -> Array:  # noqa: ARG002
+    def _rows_of(self, X_new: Any, *, sparse: bool = True) -> Array:  # noqa: ARG002
         """Return the kernel values of new dense rows with the training rows. (n_new, n_rows)."""
-        return self.inputs.values(X_new)
+        inputs = self.inputs
+        if isinstance(inputs, KernelRows):
+            inputs = replace(inputs, names=self.feature_names)
+        return inputs.values(X_new)
 
-    def training_rows(self) -> Array:
-        """Return the predictors of the training rows, as they were given. Shape (n_rows, p)."""
-        if isinstance(self.inputs, GivenKernel):
-            raise NotAvailableError(
-                "Fits to other rows need predictors, and kernel='precomputed' has none; use a "
-                "kernel function."
-            )
-        spread = np.where(np.isfinite(self.inputs.scale), self.inputs.scale, 0.0)
-        return self.inputs.mean + self.inputs.rows * spread
-
-    def training_inputs(self) -> Array:
-        """Return the training rows as `predict` takes them: predictors, or kernel values."""
-        if isinstance(self.inputs, GivenKernel):
-            return self.inputs.gram[self.inputs.kept]
-        return self.training_rows()
-
-    def training_features(self) -> Array:
-        """Return the kernel values of the training rows. Shape (n_rows, n_rows)."""
+    def _training_features(self) -> Array:
         return self.inputs.training_values()
 
-    def fit_rows(self, rows: npt.NDArray[np.intp], **options: Any) -> Self:
-        """Fit the same method to some of the training rows, with ``options`` of its own."""
-        if not isinstance(self.inputs, GivenKernel):
-            return super().fit_rows(rows, **options)
-        assert self.fit_again is not None
-        values = self.inputs.training_values()[np.ix_(rows, rows)]
-        found: Self = self.fit_again(values, self.require_response()[rows], **options)
-        return replace(found, inputs=self.with_rows(rows).inputs)
+    def _problem(self) -> Problem | None:
+        # The kernel of rows that are scaled is another one without some of them.
+        if self._given is None or self._scaled:
+            return None
+        return Problem(given=self._given, scale=False, kernel=self._centred_values())
 
     @property
-    def only_means_change(self) -> bool:
-        """Whether a fit without some rows differs in its means alone: without scaling."""
-        given = isinstance(self.inputs, GivenKernel)
-        return given or (self.fit_again is not None and not self.fit_again.keywords["scale"])  # type: ignore[attr-defined]
+    def _scaled(self) -> bool:
+        return bool(self.recipe.options["scale"]) and isinstance(self.inputs, KernelRows)
+
+    def _centred_values(self) -> Array:
+        values = self.inputs.training_values()
+        return _centred(values, np.full(len(values), 1.0 / len(values)))
+
+    def _predicted_without(self, train: npt.NDArray[np.intp], test: npt.NDArray[np.intp]) -> Array:
+        if isinstance(self.inputs, KernelRows):
+            return super()._predicted_without(train, test)
+        given, K = self._require_rows(), self.inputs.training_values()
+        weights = None if given.weights is None else given.weights[train]
+        part = self.recipe.fit(K[np.ix_(train, train)], given.y[train], weights)
+        return part.predict(K[np.ix_(test, train)])
 
     @property
-    def is_dual(self) -> bool:
-        """Coefficients multiply kernel values with the training rows."""
+    def _is_dual(self) -> bool:
         return True
 
-    def with_rows(self, rows: npt.NDArray[np.intp]) -> Self:
-        """Return the path with some of the training rows in the place of all of them."""
-        inputs = self.inputs
-        if isinstance(inputs, GivenKernel):
-            return replace(self, inputs=replace(inputs, kept=inputs.kept[rows]))
-        if self.only_means_change:
-            return replace(self, inputs=replace(inputs, rows=inputs.rows[rows]))
-        # The rows are scaled again, in units where all of them have unit variance.
-        part, root = inputs.rows[rows], self.units.row_scale
-        weights = np.ones(len(rows)) if root is None else root[rows] ** 2
-        n = weights.sum()
-        shift = weights @ part / n
-        part = part - shift
-        spread = np.sqrt(weights @ part**2 / (n - 1.0))
-        spread[spread <= ROUNDING_OF_ROWS] = np.inf  # a column that does not vary among these
-        whole = np.where(np.isfinite(inputs.scale), inputs.scale, 0.0)
-        again = replace(
-            inputs,
-            rows=read_only(part / spread),
-            mean=read_only(inputs.mean + shift * whole),
-            scale=read_only(np.where(whole > 0, inputs.scale * spread, np.inf)),
-        )
-        return replace(self, inputs=again)
-
     def __repr__(self) -> str:
-        return (
-            f"KernelPLSPath({len(self.dof)} models, n={self.spectrum.n:g}, kernel={self.kernel}, "
-            f"rank={self.spectrum.rank})"
-        )
+        n = self.exact.spectrum.n if self._given is None else self._given.n
+        return f"KernelPLSPath(n={n:g}, kernel={self.kernel})"
 
 
 def kernel_pls_path(
@@ -687,16 +659,41 @@ def kernel_pls_path(
         inputs, data = _given_kernel(X, y, function, sample_weight)
     else:
         inputs, data = _kernel_rows(X, y, function, scale, sample_weight)
-    again = partial(
-        kernel_pls_path,
+    width = getattr(inputs.kernel, "gamma", None) if function.name in WITH_GAMMA else None
+    recipe = KERNEL_PLS.recipe(
         kernel=kernel,
         max_components=max_components,
-        gamma=getattr(inputs.kernel, "gamma", None) if function.name in WITH_GAMMA else None,
+        gamma=width,
         degree=degree,
         coef0=coef0,
         scale=scale,
     )
-    return remembering(_fit(inputs, data, max_components, strict), data, again)
+    values = _response_of(data)
+    rows = inputs.rows_as_given() if isinstance(inputs, KernelRows) else inputs.numbers()
+    root = data.units.row_scale
+    given = Observations(
+        X=rows,
+        y=values,
+        weights=None if root is None else read_only(root**2),
+        n=data.units.n,
+        names=data.units.names,
+        kept=_kept(sample_weight, len(values)),
+    )
+    count = partial(_count, inputs, data)
+    return finished(
+        KernelPLSPath, recipe, given, count, strict, most=len(values) - 1, inputs=inputs
+    )
+
+
+def _response_of(data: Standardized) -> Array:
+    scale = 1.0 if data.units.row_scale is None else data.units.row_scale
+    return read_only(data.units.y_mean + data.y / scale)
+
+
+def _kept(sample_weight: Any, n: int) -> npt.NDArray[np.bool_] | None:
+    if sample_weight is None or len(np.atleast_1d(sample_weight)) == n:
+        return None
+    return np.asarray(as_weights(sample_weight, len(np.atleast_1d(sample_weight)))) > 0
 
 
 def select_kernel(
@@ -705,7 +702,7 @@ def select_kernel(
     gammas: Any = None,
     *,
     kernel: str = "rbf",
-    by: str = "gcv",
+    by: str = LEFT_OUT,
     max_components: int = 30,
     degree: int = 3,
     coef0: float = 1.0,
@@ -714,9 +711,9 @@ def select_kernel(
     dof: str | None = None,
     noise: Noise = None,
     rule: str | None = None,
-    cv: Any = 10,
+    cv: Any = None,
     groups: Any = None,
-    random_state: Any = None,
+    rng: Any = None,
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> Tuning:
@@ -728,8 +725,8 @@ def select_kernel(
         Inverse widths to compare; by default 7 values from 0.01 / p to 10 / p.
     kernel : {"rbf", "laplacian", "poly"}
     by : str
-        A criterion (see `Path.criterion`), or "cv" for cross-validated mean squared error.
-    dof, noise, rule, cv, groups, random_state, n_jobs, progress
+        "left-out", a criterion (see `Path.select`), or "cv" for cross-validated mean squared error.
+    dof, noise, rule, cv, groups, rng, n_jobs, progress
         See `selection.tuning.tune`.
     X, y, max_components, degree, coef0, scale, sample_weight
         See `kernel_pls_path`.
@@ -766,7 +763,7 @@ def select_kernel(
         rule=rule,
         cv=cv,
         groups=groups,
-        random_state=random_state,
+        rng=rng,
         sample_weight=sample_weight,
         n_jobs=n_jobs,
         progress=progress,
@@ -783,9 +780,7 @@ def _kernel_rows(
 ) -> tuple[KernelRows, Standardized]:
     require_flag(scale)
     as_it_is = not scale and kernel.name not in ORIGIN_FREE
-    with warnings.catch_warnings():
-        if as_it_is:  # such a kernel does see constant columns
-            warnings.simplefilter("ignore", ConstantColumnWarning)
+    with quietly() if as_it_is else nullcontext():  # such a kernel does see constant columns
         data = standardize(X, y, scale=scale, sample_weight=sample_weight)
     units = data.units
     p = len(units.x_mean)
@@ -801,6 +796,7 @@ def _kernel_rows(
         mean=read_only(mean),
         scale=read_only(spread),
         names=units.names,
+        given=read_only(rows.copy()),
     )
     return inputs, data
 
@@ -818,15 +814,12 @@ def _given_kernel(
     return GivenKernel(kernel=kernel, gram=read_only(gram), kept=kept), data
 
 
-def _fit(
-    inputs: KernelRows | GivenKernel,
-    data: Standardized,
-    max_components: int | None,
-    strict: bool,
-) -> KernelPLSPath:
+def _count(
+    inputs: KernelRows | GivenKernel, data: Standardized, given: Observations, recipe: Recipe
+) -> Exact:
     values, row_scale = inputs.training_values(), data.units.row_scale
     require_symmetric(values)
-    weights = np.ones(len(values)) if row_scale is None else row_scale**2
+    weights = np.ones(len(values)) if given.weights is None else given.weights
     magnitude = float(np.abs(values).max()) * float(weights.max())
     gram = _centred(values, weights / weights.sum())
     if row_scale is not None:
@@ -839,16 +832,17 @@ def _fit(
             max_rank=inputs.max_rank,
             row_scale=row_scale,
         )
+    # The response may be another one than that of the data, on the same rows.
+    response = centre_response(given.y, row_scale)
     units = replace(
         data.units,
         x_mean=read_only(weights @ values / weights.sum()),
         x_scale=read_only(np.ones(len(values))),
+        y_mean=response.mean,
         names=None,
     )
-    make = partial(pls_filter, max_components=optional_count(max_components))
-    path = KernelPLSPath.build(replace(data, units=units), decomposition, make, inputs=inputs)
-    report_end(path, strict, max_components)
-    return path
+    make = partial(pls_filter, max_components=recipe.options["max_components"])
+    return Exact.build(replace(data, units=units, y=response.values), decomposition, make)
 
 
 def _centred(values: Array, share: Array) -> Array:
@@ -858,3 +852,12 @@ def _centred(values: Array, share: Array) -> Array:
         centred -= share @ centred
         centred -= (centred @ share)[:, None]
     return centred
+
+
+KERNEL_PLS = Method(
+    name="kernel",
+    label="kernel PLS",
+    path=kernel_pls_path,
+    size="max_components",
+    check=optional_count,
+)

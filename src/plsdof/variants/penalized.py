@@ -9,8 +9,8 @@ X R, that is, on the spectrum of K = X (I + P)^{-1} X'.
 """
 
 import math
-import warnings
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any, Protocol
@@ -20,30 +20,29 @@ import numpy.typing as npt
 import scipy.linalg
 from scipy.linalg import lapack
 
+from plsdof._core.choice import LEFT_OUT
 from plsdof._core.criteria import Noise
+from plsdof._core.exact import Exact
 from plsdof._core.filters import pls_filter
-from plsdof._core.fit import (
-    first_accurate,
-    optional_count,
-    remembering,
-    report_end,
-    solvers,
-)
+from plsdof._core.fit import checked, finished, optional_count
 from plsdof._core.inputs import (
     Array,
-    Standardized,
+    Observations,
     as_choice,
     as_count,
     as_matrix,
     opened_table,
     read_only,
     require_flag,
-    standardize,
+    standardize_observations,
 )
+from plsdof._core.left_out import Problem
 from plsdof._core.path import PLSPath
+from plsdof._core.recipe import Method, Recipe
+from plsdof._core.routes import first_accurate, solvers
 from plsdof._core.spectrum import SOLVERS, Decomposition, decompose
 from plsdof._core.work import cached_property, threads_for
-from plsdof.errors import ConstantColumnWarning, InvalidInputError
+from plsdof.errors import InvalidInputError, quietly
 from plsdof.selection.tuning import Tuning, tune
 
 # Quadratic penalties P on coefficients, through a factor of the metric A = I + P
@@ -390,7 +389,7 @@ class PenalizedPLSPath(PLSPath):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(30, 20)).cumsum(axis=1)
     >>> penalized_pls_path(X, X[:, 5] + rng.normal(size=30), max_components=3, strength=5.0)
-    PenalizedPLSPath(4 models, n=30, p=20, rank=20, solver=...)
+    PenalizedPLSPath(n=30, p=20)
     """
 
     strength: float
@@ -402,18 +401,15 @@ class PenalizedPLSPath(PLSPath):
         # What the parent maps from rotated coordinates is (I + P)^{-1} X't / (t't).
         return read_only(self.metric.apply(super().x_loadings))
 
-    def training_rows(self) -> Array:
-        """Return X as it was given, from its decomposition. Shape (n_rows, p)."""
-        decomposition = self.decomposition
-        # X'U = (I + P) V S in the notation of the whitened problem.
-        loadings = self.metric.apply(decomposition.feature_basis * decomposition.singular_values)
-        spread = np.where(np.isfinite(self.units.x_scale), self.units.x_scale, 0.0)
-        return self.units.x_mean + (self.rows_of_basis() @ loadings.T) * spread
+    def _problem(self) -> Problem | None:
+        if self._given is None:
+            return None
+        scale = bool(self.recipe.options["scale"])
+        return Problem(given=self._given, scale=scale, between=self._between)
 
-    @property
-    def only_means_change(self) -> bool:
-        """Whether a fit without some rows differs in its means alone: without scaling."""
-        return self.fit_again is not None and not self.fit_again.keywords["scale"]  # type: ignore[attr-defined]
+    def _between(self, rows: Array) -> Array:
+        """Return (I + P)^{-1} of every row of an (F, p) array."""
+        return np.asarray(self.metric.unwhiten(self.metric.whiten(rows).T).T)
 
 
 def penalized_pls_path(
@@ -491,12 +487,13 @@ def penalized_pls_path(
     >>> bool(np.abs(np.diff(smooth, 2)).sum() < 0.1 * np.abs(np.diff(rough, 2)).sum())
     True
     """
+    require_flag(scale)
+    as_choice(solver, "solver", SOLVERS)
     X, y, sample_weight = opened_table(X, y, sample_weight)
     metric = _metric(as_matrix(X).shape[1], penalty, order, blocks, as_strength(strength))
-    data = _standardized(X, y, scale, sample_weight)
-    path = _fit(data, metric, float(strength), max_components, solver, strict)
-    again = partial(
-        penalized_pls_path,
+    with nullcontext() if scale else quietly():  # a constant column may get a coefficient
+        given = checked(X, y, sample_weight, scale)
+    recipe = PENALIZED_PLS.recipe(
         penalty=penalty,
         order=order,
         strength=strength,
@@ -505,7 +502,15 @@ def penalized_pls_path(
         scale=scale,
         solver=solver,
     )
-    return remembering(path, data, again)
+    return finished(
+        PenalizedPLSPath,
+        recipe,
+        given,
+        partial(_count, metric),
+        strict,
+        strength=float(strength),
+        metric=metric,
+    )
 
 
 def select_strength(
@@ -513,7 +518,7 @@ def select_strength(
     y: Any,
     strengths: Any = None,
     *,
-    by: str = "gcv",
+    by: str = LEFT_OUT,
     penalty: Any = None,
     order: int = 2,
     blocks: Any = None,
@@ -524,9 +529,9 @@ def select_strength(
     dof: str | None = None,
     noise: Noise = None,
     rule: str | None = None,
-    cv: Any = 10,
+    cv: Any = None,
     groups: Any = None,
-    random_state: Any = None,
+    rng: Any = None,
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> Tuning:
@@ -537,8 +542,8 @@ def select_strength(
     strengths : array of float, optional
         Strengths >= 0 to compare; by default 0 and 8 values from 1e-1 to 1e6.
     by : str
-        A criterion (see `Path.criterion`), or "cv" for cross-validated mean squared error.
-    dof, noise, rule, cv, groups, random_state, n_jobs, progress
+        "left-out", a criterion (see `Path.select`), or "cv" for cross-validated mean squared error.
+    dof, noise, rule, cv, groups, rng, n_jobs, progress
         See `selection.tuning.tune`.
     X, y, penalty, order, blocks, max_components, scale, solver, sample_weight
         See `penalized_pls_path`.
@@ -576,7 +581,7 @@ def select_strength(
         rule=rule,
         cv=cv,
         groups=groups,
-        random_state=random_state,
+        rng=rng,
         sample_weight=sample_weight,
         n_jobs=n_jobs,
         progress=progress,
@@ -613,44 +618,22 @@ def _metric(p: int, penalty: Any, order: int, blocks: Any, strength: float) -> M
     return matrix_metric(as_penalty(penalty, p), strength)
 
 
-def _standardized(X: Any, y: Any, scale: bool, sample_weight: Any) -> Standardized:
-    require_flag(scale)
-    if scale:
-        return standardize(X, y, scale=True, sample_weight=sample_weight)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConstantColumnWarning)
-        data = standardize(X, y, scale=False, sample_weight=sample_weight)
-    # A constant column may get a coefficient from its neighbours.
-    ones = read_only(np.ones_like(data.units.x_scale))
-    return replace(data, units=replace(data.units, x_scale=ones))
-
-
-def _fit(
-    data: Standardized,
-    metric: Metric,
-    strength: float,
-    max_components: int | None,
-    solver: str,
-    strict: bool,
-) -> PenalizedPLSPath:
-    as_choice(solver, "solver", SOLVERS)
-    make = partial(pls_filter, max_components=optional_count(max_components))
+def _count(metric: Metric, given: Observations, recipe: Recipe) -> Exact:
+    size, scale = recipe.options["max_components"], recipe.options["scale"]
+    data = standardize_observations(given, scale=scale)
+    if not scale:
+        # A constant column may get a coefficient from its neighbours.
+        ones = read_only(np.ones_like(data.units.x_scale))
+        data = replace(data, units=replace(data.units, x_scale=ones))
+    make = partial(pls_filter, max_components=size)
     # Penalised PLS is PLS of X C^{-1}, whose kernel is X (I + P)^{-1} X'.
     whitened = replace(data, X=read_only(metric.whiten(data.X)))
     routes = (
-        PenalizedPLSPath.build(
-            data,
-            _penalized(decompose(whitened, attempt), data.X, metric),
-            make,
-            strength=strength,
-            metric=metric,
-        )
-        for attempt in solvers(solver)
+        Exact.build(data, _penalized(decompose(whitened, attempt), data.X, metric), make)
+        for attempt in solvers(recipe.options["solver"])
     )
     with threads_for(data.X.shape):
-        path = first_accurate(routes, max_components)
-    report_end(path, strict, max_components)
-    return path
+        return first_accurate(routes, size)
 
 
 def _penalized(whitened: Decomposition, X: Array, metric: Metric) -> Decomposition:
@@ -663,3 +646,12 @@ def _penalized(whitened: Decomposition, X: Array, metric: Metric) -> Decompositi
         X=X if whitened.left is None else None,
         eigenvalue_error=read_only(whitened.eigenvalue_error + error),
     )
+
+
+PENALIZED_PLS = Method(
+    name="penalized",
+    label="penalised PLS",
+    path=penalized_pls_path,
+    size="max_components",
+    check=optional_count,
+)

@@ -1,0 +1,589 @@
+r"""Choosing a model, or an average of models, and saying so.
+
+*By rows left out.* With the left-out matrix E (`plsdof._core.left_out`), P_m = |E_m|^2, the best
+model m* = argmin P, s^2 = P_{m*} / n and Degrees of Freedom d_m, one objective
+
+    J(w) = |sum_m w_m E_m|^2 + 2 c s^2 sum_m w_m d_m,     w >= 0,  sum w = 1,  m <= m* + 2
+
+judges single models (the vertices of the simplex of weights) and averages (its points) alike. The
+best vertex is the choice, the best point the average (jackknife model averaging, Hansen & Racine
+2012). d_m are the left-out Degrees of Freedom n (1 - sqrt(RSS_m / P_m)), so that nothing needs to
+be decomposed.
+
+*By a criterion.* The smallest score, by one of three `RULES`.
+
+*Remarks.* What is unusual about a choice is a `Remark` of some `kind`; code looks at the kind,
+people read the text.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from plsdof._core.criteria import criterion_label
+from plsdof._core.display import as_html, one_line, plural
+from plsdof._core.inputs import Array, as_choice
+from plsdof._core.left_out import LeftOut
+from plsdof.errors import NotAvailableError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+# The price of a Degree of Freedom, c: one number, with the same result from 0.05 to 0.3. The
+# textbook has 0; a little decides between models that rows left out cannot tell apart.
+_PRICE = 0.1
+# So many models beyond the best one may take part in an average.
+_AHEAD = 2
+# Weights below this one are rounding of the quadratic problem.
+_NO_WEIGHT = 1e-9
+LOSSES = ("squared", "huber")
+# Huber's loss is linear beyond this many standard deviations: 95 % efficient for normal errors.
+_HUBER = 1.345
+# The median of absolute normal errors is this many standard deviations.
+_MEDIAN = 0.6745
+_REWEIGHTED = 8
+RULES = ("paper", "first-minimum", "global-minimum")
+LEFT_OUT = "left-out"
+# From this share of n on, Degrees of Freedom are close to n.
+_NEAR = 0.7
+# Scores that differ by less than this share of them are equal but for rounding.
+_EQUAL = 1e-12
+# So many models of an average are named.
+_MOST_NAMED = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remark:
+    """Something worth knowing about a result.
+
+    Attributes
+    ----------
+    kind : str
+        What it is about, such as "empty-model" or "last-model": for code.
+    text : str
+        One plain sentence: for people.
+    """
+
+    kind: str
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Selection:
+    """A chosen model and the scores behind the choice.
+
+    Attributes
+    ----------
+    index : int
+        Row of the path.
+    parameter : float
+        Number of components, or alpha for ridge regression.
+    parameter_name : str
+        "n_components" or "alpha".
+    scores : (K,) array
+        What was compared, one number per model; nan where it is not defined.
+    criterion : str
+        "left-out", the name of a criterion, or "cv-error" and the like.
+    rule : str
+        Which of the models is taken.
+    summary : str
+        The choice in one sentence.
+    remarks : tuple of Remark
+        Anything unusual about it.
+    left_out : LeftOut or None
+        The rows left out behind the choice, if it is theirs.
+    loss : {"squared", "huber"}
+        How their errors were added up.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> choice = pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0]).select("bic")
+    >>> choice.n_components, choice.summary
+    (1, '1 component (2.00 Degrees of Freedom): the smallest BIC.')
+    """
+
+    index: int
+    parameter: float
+    parameter_name: str
+    scores: Array
+    criterion: str
+    rule: str
+    summary: str
+    remarks: tuple[Remark, ...] = ()
+    left_out: LeftOut | None = None
+    loss: str = "squared"
+
+    @property
+    def message(self) -> str:
+        """The choice in words, with anything unusual about it."""
+        return " ".join([self.summary, *map(str, self.remarks)])
+
+    def remark(self, kind: str) -> Remark | None:
+        """Return the remark of a kind, None if there is none."""
+        return next((one for one in self.remarks if one.kind == kind), None)
+
+    @property
+    def n_components(self) -> int:
+        """Number of components chosen."""
+        if self.parameter_name != "n_components":
+            raise AttributeError(
+                f"This choice is {self.parameter_name} = {self.parameter:g}, not a number of "
+                "components; read .parameter or .index."
+            )
+        return int(self.parameter)
+
+    def to_frame(self) -> "DataFrame":
+        """Return a pandas data frame with the score of every model."""
+        from plsdof._core.display import data_frame
+
+        return data_frame({"model": np.arange(len(self.scores)), self.criterion: self.scores})
+
+    def _repr_html_(self) -> str:
+        """Return the choice in words, and the scores behind it as a table."""
+        known = "n_components" if self.parameter_name == "n_components" else "model"
+        return as_html(
+            repr(self),
+            {known: np.arange(len(self.scores)), self.criterion: self.scores},
+            notes=[self.message],
+            chosen=self.index,
+        )
+
+    def __repr__(self) -> str:
+        return one_line(
+            self,
+            f"{self.parameter_name}={self.parameter:g}",
+            criterion=self.criterion,
+            rule=self.rule,
+            score=float(self.scores[self.index]),
+        )
+
+
+# By rows left out: one objective, its best vertex and its best point
+# -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Objective:
+    """J of the module's first lines, for the K' models that may take part, simplest first.
+
+    Attributes
+    ----------
+    models : (K',) array of int
+        Rows of the path.
+    residuals : (K', n) array
+        Of the rows left out, times the roots of their weights.
+    price : (K',) array
+        2 c s^2 d_m.
+    scale : float
+        Where Huber's loss becomes linear; infinite for squares.
+    """
+
+    models: npt.NDArray[np.intp]
+    residuals: Array
+    price: Array
+    scale: float
+
+    @property
+    def losses(self) -> Array:
+        """J of the single models. Shape (K',)."""
+        return huber(self.residuals, self.scale).sum(axis=1) + self.price
+
+    def best_vertex(self) -> int:
+        """Return the row of the path with the smallest J."""
+        return int(self.models[np.argmin(self.losses)])
+
+    def best_point(self) -> Array:
+        """Return the weights with the smallest J, of `models`. Shape (K',)."""
+        E, v = self.residuals, np.ones(self.residuals.shape[1])
+        w = _simplex((E * v) @ E.T, self.price)
+        if np.isfinite(self.scale):
+            for _ in range(_REWEIGHTED):
+                e = np.abs(w @ E)
+                v = np.minimum(1.0, self.scale / np.maximum(e, 1e-3 * self.scale))
+                w = _simplex((E * v) @ E.T, self.price)
+        return w
+
+
+def huber(residuals: Array, scale: float) -> Array:
+    """Return squares of residuals, linear beyond ``scale``: 2 s |e| - s^2.
+
+    Examples
+    --------
+    >>> huber(np.array([1.0, 3.0]), 2.0)
+    array([1., 8.])
+    """
+    if not np.isfinite(scale):
+        return np.asarray(residuals**2)
+    size = np.abs(residuals)
+    return np.where(size <= scale, size**2, 2.0 * scale * size - scale**2)
+
+
+def objective(left: LeftOut, loss: str = "squared", without: int | None = None) -> Objective:
+    """Return the objective of all rows, or of those outside of one fold.
+
+    Degrees of Freedom are those of all rows in any case: they are a property of the models.
+    """
+    as_choice(loss, "loss", LOSSES)
+    E, n = left.residuals[left.order], left.n
+    if left.sample_weight is not None:
+        E = E * np.sqrt(left.sample_weight)
+    if without is not None:
+        kept = left.fold != without
+        E, n = E[:, kept], n * float(kept.mean())
+    scale = np.inf
+    if loss == "huber":
+        middle = np.median(np.abs(E), axis=1)
+        scale = _HUBER * float(middle.min()) / _MEDIAN or np.inf
+    losses = huber(E, scale).sum(axis=1)
+    best = int(np.argmin(np.where(np.isnan(losses), np.inf, losses)))
+    taking_part = slice(0, best + 1 + _AHEAD)
+    d = np.maximum.accumulate(np.clip(left.dof[left.order], 1.0, n))
+    return Objective(
+        models=left.order[taking_part],
+        residuals=E[taking_part],
+        price=2.0 * _PRICE * losses[best] / n * d[taking_part],
+        scale=scale,
+    )
+
+
+def scores_of(left: LeftOut, loss: str) -> Array:
+    """Return J / n of every model, in the order of the path: errors with their price. (K,)."""
+    found = objective(left, loss)
+    E = left.residuals if left.sample_weight is None else left.residuals * left._weights**0.5
+    losses = huber(E, found.scale).sum(axis=1)
+    d = np.empty_like(losses)
+    d[left.order] = np.maximum.accumulate(np.clip(left.dof[left.order], 1.0, left.n))
+    unit = np.divide(found.price[0], max(d[left.order[0]], 1.0))
+    return np.asarray((losses + unit * d) / left.n)
+
+
+def average_weights(left: LeftOut, loss: str = "squared", without: int | None = None) -> Array:
+    """Return the weights of the models in the best average. Shape (K,), sum 1."""
+    found = objective(left, loss, without)
+    weights = np.zeros(len(left.residuals))
+    weights[found.models] = found.best_point()
+    return weights
+
+
+def chosen_without(left: LeftOut, loss: str = "squared", *, average: bool = False) -> Array:
+    """Return residuals of rows left out by the choice that is made again without their fold. (n,).
+
+    The matrix stays what it is; the choice, or the weights, are those of the other folds.
+    """
+    residuals = np.empty(len(left.y))
+    for fold in range(int(left.fold.max()) + 1):
+        rows = left.fold == fold
+        if average:
+            residuals[rows] = average_weights(left, loss, fold) @ left.residuals[:, rows]
+        else:
+            residuals[rows] = left.residuals[objective(left, loss, fold).best_vertex(), rows]
+    return residuals
+
+
+def _simplex(G: Array, price: Array) -> Array:
+    """Return the w >= 0, sum w = 1, with the smallest w'Gw + price'w.
+
+    On the simplex price'w = w'(price 1' + 1 price')w / 2, and the smallest u'Gu - 2 1'u over
+    u >= 0, a problem of non-negative least squares, is a multiple of w.
+    """
+    from scipy.optimize import nnls  # importing it takes 0.2 s
+
+    if len(G) == 1 or not G.diagonal().min() > 0:
+        return np.asarray(np.arange(len(G)) == np.argmin(G.diagonal()), dtype=np.float64)
+    unit = float(G.diagonal().min())
+    G = (G + (price[:, None] + price) / 2.0) / unit
+    eigenvalues, V = np.linalg.eigh(G)
+    root = np.sqrt(np.maximum(eigenvalues, 1e-12 * eigenvalues[-1]))
+    try:
+        u = nnls(root[:, None] * V.T, V.sum(axis=0) / root)[0]
+    except RuntimeError:  # no convergence, which is rare
+        u = np.asarray(np.arange(len(G)) == np.argmin(G.diagonal()), dtype=np.float64)
+    u = np.where(u > _NO_WEIGHT * u.max(), u, 0.0)
+    return np.asarray(u / u.sum())
+
+
+# By a criterion: three rules
+# ---------------------------
+
+
+def choose(scores: npt.ArrayLike, rule: str, dof: npt.ArrayLike | None = None) -> int:
+    """Apply a rule of choice by name to scores, simplest model first; nan never win.
+
+    Parameters
+    ----------
+    rule : {"paper", "first-minimum", "global-minimum"}
+        The smallest score among the models before the first one with negative Degrees of Freedom
+        (Kraemer & Sugiyama 2011, section 4); the first score whose successor is not lower (the
+        rule of R's plsdof); the smallest score of all.
+    dof : (K,) array
+        Degrees of Freedom, for "paper".
+
+    Examples
+    --------
+    >>> scores = [5.0, 3.0, 4.0, 1.0]
+    >>> choose(scores, "first-minimum"), choose(scores, "global-minimum")
+    (1, 3)
+    >>> choose(scores, "paper", dof=[1.0, 3.0, -2.0, 4.0])
+    1
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    as_choice(rule, "rule", RULES)
+    if rule == "first-minimum":
+        return first_minimum(values)
+    if rule == "paper" and dof is not None:
+        negative = np.flatnonzero(np.asarray(dof) < 0)
+        values = values[: negative[0]] if len(negative) else values
+    return global_minimum(values)
+
+
+def first_minimum(scores: npt.ArrayLike) -> int:
+    """Return the first index whose successor is not lower; ties are not an improvement.
+
+    It starts at the first score that is defined and ends at the next one that is not (nan).
+
+    Examples
+    --------
+    >>> first_minimum([5.0, 3.0, 4.0, 1.0])
+    1
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    here = int(_defined(values)[0])
+    while here + 1 < len(values):
+        if not values[here + 1] < values[here] - _EQUAL * abs(values[here]):
+            break
+        here += 1
+    return here
+
+
+def global_minimum(scores: npt.ArrayLike) -> int:
+    """Return the index of the smallest score, the first one among equals; nan are skipped."""
+    values = np.asarray(scores, dtype=np.float64)
+    defined = _defined(values)
+    return int(defined[np.argmin(values[defined])])
+
+
+def one_standard_error(mean: npt.ArrayLike, std_error: npt.ArrayLike) -> int:
+    """Return the first model whose mean is within one standard error of the smallest mean.
+
+    The standard error is that of the best model (Breiman et al., 1984).
+
+    Parameters
+    ----------
+    mean, std_error : (K,) arrays
+        Mean error of every model over folds, and its standard error; simplest model first.
+
+    Examples
+    --------
+    >>> one_standard_error([5.0, 3.2, 3.0, 3.1], [0.5, 0.4, 0.3, 0.3])
+    1
+    """
+    values = np.asarray(mean, dtype=np.float64)
+    best = global_minimum(values)
+    spread = float(np.asarray(std_error, dtype=np.float64)[best])
+    if np.isnan(spread):
+        raise NotAvailableError(
+            "The best model has no standard error (a single fold?); use another rule or more folds."
+        )
+    with np.errstate(invalid="ignore"):
+        return int(np.argmax(values <= values[best] + spread))
+
+
+def _defined(values: Array) -> npt.NDArray[np.intp]:
+    defined = np.flatnonzero(~np.isnan(values))
+    if not len(defined):
+        raise NotAvailableError(
+            "The criterion is not defined for any model (too many Degrees of Freedom for the "
+            "number of observations, or no noise level); use rows left out, or give noise=."
+        )
+    return defined
+
+
+# What is said
+# ------------
+
+# What a rule takes, in the words of messages, tables and reports; "{}" is the score.
+_RULE_WORDS = {
+    "paper": "the smallest {}",
+    "first-minimum": "the first minimum of {}",
+    "global-minimum": "the smallest {} of all",
+    "minimum": "the smallest {}",
+    "best-model": "the smallest error of rows left out, with a small price for complexity",
+    "one-standard-error": "the simplest model within one standard error of the smallest {}",
+    "randomization": "the simplest model that is not worse by {} (randomization test)",
+    "given": "as asked for",
+    "fixed": "as asked for, judged by {}",
+}
+
+
+def rule_in_words(rule: str, score: str) -> str:
+    """Say which model a rule takes.
+
+    Examples
+    --------
+    >>> rule_in_words("first-minimum", "BIC")
+    'the first minimum of BIC'
+    """
+    return _RULE_WORDS.get(rule, rule).format(score)
+
+
+def choice_in_words(label: str, dof: float, rule: str, criterion: str) -> str:
+    """Say what was chosen, and why.
+
+    Examples
+    --------
+    >>> choice_in_words("2 components", 6.456, "minimum", "cv-error")
+    '2 components (6.46 Degrees of Freedom): the smallest cross-validated error.'
+    """
+    why = rule_in_words(rule, criterion_label(criterion))
+    return f"{label} ({dof:.2f} Degrees of Freedom): {why}."
+
+
+def average_in_words(weights: Array, labels: Sequence[str], rmse: float) -> str:
+    """Say what an average consists of.
+
+    Examples
+    --------
+    >>> average_in_words(np.array([0.0, 0.7, 0.3]), ["none", "one", "two"], 4.2)
+    'average of 2 models (error of rows left out 4.2): one .70, two .30.'
+    """
+    heaviest = [i for i in np.argsort(-weights, kind="stable") if weights[i] >= 0.01][:_MOST_NAMED]
+    parts = ", ".join(f"{labels[i]} {weights[i]:.2f}".replace(" 0.", " .") for i in heaviest)
+    count = plural(int(np.count_nonzero(weights)), "model")
+    return f"average of {count} (error of rows left out {rmse:.4g}): {parts}."
+
+
+def left_out_remarks(
+    left: LeftOut,
+    chosen: int,
+    *,
+    label: Callable[[int], str],
+    longer: bool,
+    average: Array | None = None,
+) -> tuple[Remark, ...]:
+    """Return what is worth knowing about a choice by rows left out.
+
+    Parameters
+    ----------
+    chosen : int
+        Row of the path.
+    label : callable
+        From a row to the model in words.
+    longer : bool
+        Whether there are further models behind the last one that was left out.
+    average : (K,) array, optional
+        Weights of the average, to say what it would gain.
+    """
+    said = []
+    best = int(np.argmin(left.press))
+    position = int(np.flatnonzero(left.order == chosen)[0])
+    if position == 0 and best != chosen and left.parameter_name == "n_components":
+        said.append(empty_model(label(best)))
+    if longer and best == int(left.order[-1]) and len(left.order) > 1:
+        said.append(last_model())
+    near = as_good(left, chosen)
+    if len(near) > 1:
+        said.append(
+            Remark(
+                kind="as-good",
+                text=f"{len(near)} models, from {label(int(near[0]))} to {label(int(near[-1]))}, "
+                "are as good: their errors differ by less than one standard error of the "
+                "difference.",
+            )
+        )
+    if left.dof[chosen] > _NEAR * left.n:
+        said.append(near_n(left.n))
+    if average is not None:
+        mixed = np.sqrt(float((average @ left.residuals) ** 2 @ left._weights) / left.n)
+        gain = 1.0 - mixed / left.rmse[chosen] if left.rmse[chosen] > 0 else 0.0
+        if gain >= 0.005:
+            said.append(
+                Remark(
+                    kind="average",
+                    text=f"An average of models has an error of {mixed:.4g}, "
+                    f"{100 * gain:.0f}% lower."
+                    if gain >= 0.01
+                    else f"An average of models has an error of {mixed:.4g}.",
+                )
+            )
+    return tuple(said)
+
+
+def as_good(left: LeftOut, chosen: int) -> npt.NDArray[np.intp]:
+    """Return the models whose error is not clearly larger than that of the chosen one.
+
+    The mean difference of their squared residuals is within one standard error, over rows or, if
+    there are groups, over folds.
+    """
+    squares = left.residuals**2
+    difference = squares - squares[chosen]
+    if left.groups is not None:
+        difference = left.fold_sums(difference)
+    elif left.sample_weight is not None:
+        difference = difference * left.sample_weight
+    count = difference.shape[1]
+    spread = np.std(difference, axis=1) * np.sqrt(count)
+    near = difference.sum(axis=1) <= spread
+    near[chosen] = True
+    return np.asarray([one for one in left.order if near[one]], dtype=np.intp)
+
+
+def empty_model(better: str) -> Remark:
+    """Say that the empty model was chosen although another has a lower score."""
+    return Remark(
+        kind="empty-model",
+        text=f"This is the empty model, although {better} would score lower: do not conclude that "
+        "there is nothing to predict.",
+    )
+
+
+def last_model() -> Remark:
+    """Say that the best model is the last one of its path."""
+    return Remark(
+        kind="last-model",
+        text="The last model of the path has the smallest error: larger ones may do better.",
+    )
+
+
+def near_n(n: float) -> Remark:
+    """Say that a model nearly interpolates."""
+    return Remark(
+        kind="near-n",
+        text=f"Its Degrees of Freedom are close to n = {n:g}: it nearly interpolates the data, and "
+        "its noise level is not reliable.",
+    )
+
+
+def criterion_remarks(
+    scores: Array, dof: Array, chosen: int, n: float, *, label: Callable[[int], str], longer: bool
+) -> tuple[Remark, ...]:
+    """Return what is worth knowing about a choice by a criterion; arrays simplest model first."""
+    said, last = [], len(scores) - 1
+    lowest = global_minimum(scores)
+    if chosen == 0 and lowest > 0 and dof[0] <= 1.0 + 1e-9:
+        said.append(empty_model(label(lowest)))
+    if chosen == last and last > 0 and longer:
+        said.append(last_model())
+    if dof[chosen] > _NEAR * n:
+        said.append(near_n(n))
+    undefined = int(np.isnan(scores).sum())
+    if undefined:
+        said.append(
+            Remark(
+                kind="undefined",
+                text=f"Not defined for {plural(undefined, 'model')} with too many Degrees of "
+                "Freedom.",
+            )
+        )
+    return tuple(said)
+
+
+def texts(remarks: Iterable[Remark]) -> list[str]:
+    """Return the sentences of remarks."""
+    return [one.text for one in remarks]

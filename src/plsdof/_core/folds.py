@@ -1,0 +1,270 @@
+"""Folds: splitting rows into training and test parts.
+
+Shared by cross-validation, the jackknife and the bootstrap; `_core.work.run_each` runs
+a function on each of them.
+"""
+
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plsdof._core.display import one_line
+from plsdof._core.inputs import as_count, as_generator
+from plsdof.errors import InvalidInputError
+
+Integers = npt.NDArray[np.intp]
+# The word for as many folds as there are rows, or groups.
+LEAVE_ONE_OUT = "loo"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Fold:
+    """One split of the rows.
+
+    Attributes
+    ----------
+    test : (t,) array of int
+        Rows that are predicted.
+    n_rows : int
+        Number of rows of the data.
+    repeat : int
+        Folds with the same number have no test row in common.
+    train_rows : (s,) array of int or None
+        Rows to fit on; None means all but ``test``, and keeps leave-one-out small.
+    """
+
+    test: Integers
+    n_rows: int
+    repeat: int = 0
+    train_rows: Integers | None = None
+
+    @property
+    def train(self) -> Integers:
+        """Rows to fit on."""
+        if self.train_rows is not None:
+            return self.train_rows
+        kept = np.ones(self.n_rows, dtype=bool)
+        kept[self.test] = False
+        return np.flatnonzero(kept)
+
+    def __repr__(self) -> str:
+        sizes = f"{len(self.train)} training rows", f"{len(self.test)} test rows"
+        return one_line(self, *sizes, repeat=self.repeat)
+
+
+def make_folds(
+    X: Any,
+    y: Any,
+    cv: Any = 10,
+    groups: Any = None,
+    *,
+    repeats: int = 1,
+    rng: Any = None,
+) -> tuple[Fold, ...]:
+    """Split the rows of X into folds.
+
+    Parameters
+    ----------
+    X, y : arrays with n rows
+        Only passed on to a splitter.
+    cv : int, "loo", splitter, or iterable of (train, test)
+        A number of folds k; or "loo", every row (or group) a fold of its own; or anything with
+        ``split(X, y, groups)`` as in scikit-learn; or pairs of row numbers (or boolean masks).
+    groups : (n,) array, optional
+        Rows with the same label stay together when ``cv`` is a number; passed to a splitter.
+        There are at most as many folds as groups.
+    repeats : int
+        How often to split, when ``cv`` is a number.
+    rng : int or numpy Generator, optional
+        Makes random folds, when ``cv`` is a number. Without it row (or group) number i belongs
+        to fold i mod k ("venetian blinds"); with ``repeats`` > 1 it defaults to 0.
+
+    Notes
+    -----
+    Groups are dealt out from the largest to the smallest, each to the fold with the fewest rows.
+    Cost: O(n) per repeat, O(G log k) more for G groups.
+
+    Examples
+    --------
+    >>> [fold.test.tolist() for fold in make_folds(np.zeros((7, 1)), np.zeros(7), 3)]
+    [[0, 3, 6], [1, 4], [2, 5]]
+    """
+    n = _number_of_rows(X)
+    codes = None if groups is None else group_codes(groups, n)
+    units = n if codes is None else int(codes.max()) + 1
+    if isinstance(cv, str) and cv == LEAVE_ONE_OUT:
+        cv, repeats, rng = units, 1, None
+    if isinstance(cv, int | np.integer):
+        k = as_count(cv, "cv", minimum=2)
+        k = k if codes is None else max(2, min(k, units))
+        repeats = as_count(repeats, "repeats", minimum=1)
+        folds = _dealt_folds(n, k, codes, repeats, _generator(rng, repeats))
+    else:
+        _refuse_randomness(repeats, rng)
+        folds = _given_folds(_pairs(cv, X, y, groups), n)
+    _require_training_rows(folds)
+    return tuple(folds)
+
+
+def group_codes(groups: Any, n: int) -> Integers:
+    """Number the groups 0, 1, ... in order of appearance. Shape (n,)."""
+    try:
+        labels = np.asarray(groups)
+    except ValueError:  # lists of different lengths
+        labels = np.empty((0, 0))
+    if labels.shape != (n,):
+        raise InvalidInputError(
+            f"groups must have one label per row, shape ({n},); got shape {labels.shape}."
+        )
+    try:
+        _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    except TypeError as error:
+        raise InvalidInputError(
+            f"groups mixes labels that cannot be compared ({error}); use only numbers or only "
+            "text, and fill in missing labels."
+        ) from error
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
+        raise InvalidInputError("groups contains NaN; give every row a label.")
+    codes = np.empty(len(first), dtype=np.intp)
+    codes[np.argsort(first)] = np.arange(len(first))
+    return codes[inverse]
+
+
+def _dealt_folds(
+    n: int, k: int, codes: Integers | None, repeats: int, rng: np.random.Generator | None
+) -> list[Fold]:
+    units = n if codes is None else int(codes.max()) + 1
+    if k > units:
+        what = "rows" if codes is None else "groups"
+        advice = f"Use cv <= {units}." if units > 1 else f"Give at least 2 {what}, or none."
+        raise InvalidInputError(
+            f"cv = {k} folds need at least {k} {what}; there are {units}. {advice}"
+        )
+    folds = []
+    for repeat in range(repeats):
+        order = np.arange(units) if rng is None else rng.permutation(units)
+        fold_of = _deal_rows(order, k) if codes is None else _deal_groups(order, k, codes)
+        tests = np.split(np.argsort(fold_of, kind="stable"), np.cumsum(np.bincount(fold_of))[:-1])
+        folds += [Fold(test=test, n_rows=n, repeat=repeat) for test in tests]
+    return folds
+
+
+def _deal_rows(order: Integers, k: int) -> Integers:
+    fold_of = np.empty_like(order)
+    fold_of[order] = np.arange(len(order)) % k
+    return fold_of
+
+
+def _deal_groups(order: Integers, k: int, codes: Integers) -> Integers:
+    sizes = np.bincount(codes)
+    fold_of_group = np.empty(len(sizes), dtype=np.intp)
+    filled = [(0, fold) for fold in range(k)]
+    for group in order[np.argsort(-sizes[order], kind="stable")]:
+        rows, fold = filled[0]
+        fold_of_group[group] = fold
+        heapq.heapreplace(filled, (rows + int(sizes[group]), fold))
+    return fold_of_group[codes]
+
+
+def _generator(rng: Any, repeats: int) -> np.random.Generator | None:
+    if rng is None:
+        return as_generator(0) if repeats > 1 else None
+    return as_generator(rng)
+
+
+def _refuse_randomness(repeats: int, rng: Any) -> None:
+    if repeats != 1 or rng is not None:
+        raise InvalidInputError(
+            f"repeats and rng apply when cv is a number of folds; got repeats={repeats}, "
+            f"rng={rng!r} with given folds. Set them in the splitter instead."
+        )
+
+
+def _pairs(cv: Any, X: Any, y: Any, groups: Any) -> Iterator[Any]:
+    allowed = (
+        'cv must be a number of folds >= 2, "loo", a scikit-learn splitter (with a method '
+        "split(X, y, groups)), or an iterable of (train, test) pairs of row numbers"
+    )
+    if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
+        raise InvalidInputError(f"{allowed}; got {cv!r:.80} of type {type(cv).__name__}.")
+    try:
+        yield from cv.split(X, y, groups) if hasattr(cv, "split") else cv
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"{cv!r:.80} could not split the rows: {error}") from error
+
+
+def _given_folds(pairs: Iterable[Any], n: int) -> list[Fold]:
+    folds: list[Fold] = []
+    tested = np.zeros(n, dtype=bool)
+    repeat = 0
+    for number, pair in enumerate(pairs):
+        train, test = _as_pair(pair, number, n)
+        if tested[test].any():
+            repeat, tested = repeat + 1, np.zeros(n, dtype=bool)
+        tested[test] = True
+        fold = Fold(test=test, n_rows=n, repeat=repeat)
+        if not np.array_equal(fold.train, train):
+            fold = Fold(test=test, n_rows=n, repeat=repeat, train_rows=train)
+        folds.append(fold)
+    if not folds:
+        raise InvalidInputError("cv gives no folds; at least one (train, test) pair is needed.")
+    return folds
+
+
+def _as_pair(pair: Any, number: int, n: int) -> tuple[Integers, Integers]:
+    if not isinstance(pair, Sequence) or len(pair) != 2:
+        raise InvalidInputError(
+            f"cv must give (train, test) pairs of row numbers; item {number} is {pair!r:.80}. "
+            "For one fold label per row use scikit-learn's PredefinedSplit."
+        )
+    train = _as_rows(pair[0], f"the training part of fold {number}", n)
+    test = _as_rows(pair[1], f"the test part of fold {number}", n)
+    if len(np.unique(test)) < len(test):
+        raise InvalidInputError(f"fold {number} tests a row twice; test rows must be distinct.")
+    shared = np.intersect1d(train, test)
+    if len(shared):
+        raise InvalidInputError(
+            f"fold {number} has {len(shared)} row(s) in both parts, such as row {shared[0]}; "
+            "errors on rows that were fitted say nothing about new ones."
+        )
+    return train, test
+
+
+def _as_rows(rows: Any, what: str, n: int) -> Integers:
+    array = np.asarray(rows)
+    if array.dtype == bool and array.shape == (n,):
+        array = np.flatnonzero(array)
+    if array.size == 0:
+        raise InvalidInputError(f"{what} has no rows.")
+    if array.ndim != 1 or array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= n:
+        raise InvalidInputError(
+            f"{what} must be row numbers in 0..{n - 1} or a boolean mask of length {n}; "
+            f"got {array.tolist()!r:.80}."
+        )
+    return array.astype(np.intp)
+
+
+def _require_training_rows(folds: Sequence[Fold]) -> None:
+    for number, fold in enumerate(folds):
+        given = fold.train_rows
+        rows = fold.n_rows - len(fold.test) if given is None else len(np.unique(given))
+        if rows < 2:
+            raise InvalidInputError(
+                f"fold {number} leaves {rows} row(s) to fit on; at least 2 are needed. Use more "
+                "rows, or more folds."
+            )
+
+
+def _number_of_rows(X: Any) -> int:
+    shape = getattr(X, "shape", None)
+    try:
+        return int(shape[0]) if shape else len(X)
+    except TypeError as error:
+        raise InvalidInputError(
+            f"X must have rows to be split, such as an array or a data frame; got "
+            f"{type(X).__name__}."
+        ) from error

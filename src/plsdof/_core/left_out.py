@@ -1,0 +1,449 @@
+r"""The left-out matrix: residuals of rows by the fits without them, of all models.
+
+E (K x n): row m, column i is y_i minus the prediction of row i by model m *without the fold of i*,
+with means, scales and components of its own. Cross-validation, the choice of a model, averages,
+noise levels and intervals read it, and none of them needs a decomposition.
+
+`leave_out` makes it. For Partial Least Squares all folds advance in one recursion
+(`plsdof._core.recursion`) with the operator that costs least; where its error estimate is too
+large the next more accurate one takes over, and at last a fit of its own for each fold. Methods
+without a recursion are fitted fold by fold.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plsdof._core.display import as_html, data_frame, one_line, parameter_column
+from plsdof._core.inputs import Array, Observations, read_only
+from plsdof._core.recursion import Gram, Integers, Moments, Operator, Rows, Run, Split, run, sums_of
+from plsdof._core.work import cached_property, threads_for
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+# Rows are left out one by one up to this number, in folds of every tenth row beyond: errors of the
+# choice are then the same within a percent, at a fraction of the cost.
+SINGLE = 30
+FOLDS = 10
+# The walk to richer models ends after so many without a smaller error, if nobody asked for more.
+PATIENCE = 5
+# Predictions that may be off by more than this share of the spread of y are made again.
+_TOLERANCE = 1e-9
+# Numbers that the recursion may hold at once (256 MB): more folds are worked on in parts.
+_AT_ONCE = 2**25
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class LeftOut:
+    """Residuals of rows left out, of every model; made by `Path.left_out`.
+
+    Attributes
+    ----------
+    parameters : (K,) array
+        Numbers of components, or alphas.
+    parameter_name : str
+        "n_components" or "alpha".
+    order : (K,) array of int
+        Rows from the simplest model to the richest.
+    residuals : (K, n) array
+        Response minus prediction by the fit without the fold of the row.
+    rss : (K,) array
+        (Weighted) residual sums of squares of the fits to all rows.
+    fold : (n,) array of int
+        Which fold leaves a row out.
+    y : (n,) array
+        The response.
+    sample_weight : (n,) array or None
+    groups : int or None
+        Number of groups, where rows that belong together were left out together.
+    error : (K,) array
+        Estimated rounding error of the residuals.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import load_ozone
+    >>> left = pls_path(*load_ozone(return_X_y=True), 4).left_out()
+    >>> left.rmse.round(2), left.q2.round(2)
+    (array([8.19, 4.84, 4.62, 4.65, 4.58]), array([-0.  ,  0.65,  0.68,  0.68,  0.69]))
+    """
+
+    parameters: Array
+    parameter_name: str
+    order: Integers
+    residuals: Array
+    rss: Array
+    fold: Integers
+    y: Array
+    sample_weight: Array | None = None
+    groups: int | None = None
+    error: Array
+
+    @property
+    def n(self) -> float:
+        """Number of rows, or the sum of their weights."""
+        return float(self._weights.sum())
+
+    @cached_property
+    def press(self) -> Array:
+        """(Weighted) sums of squared residuals. Shape (K,)."""
+        return read_only(np.square(self.residuals) @ self._weights)
+
+    @property
+    def rmse(self) -> Array:
+        """Roots of the mean squared residuals, RMSECV. Shape (K,)."""
+        return np.asarray(np.sqrt(self.press / self.n))
+
+    @property
+    def q2(self) -> Array:
+        """Q^2 = 1 - PRESS / TSS. Shape (K,)."""
+        w = self._weights
+        total = float(w @ (self.y - w @ self.y / w.sum()) ** 2)
+        return np.asarray(1.0 - self.press / (total if total > 0 else np.nan))
+
+    @property
+    def dof(self) -> Array:
+        """Left-out Degrees of Freedom, n (1 - sqrt(RSS / PRESS)), in [0, n]. Shape (K,).
+
+        What they say of a model that leaves out nothing of y by chance: 0 there.
+        """
+        return np.asarray(self.n * (1.0 - _root_ratio(self.rss, self.press)))
+
+    @property
+    def noise_variance(self) -> Array:
+        """Noise variance (PRESS / n) / (2 - sqrt(RSS / PRESS)). Shape (K,).
+
+        It is PRESS / (n + `dof`), and always between the mean squares of fitted and left-out
+        residuals.
+        """
+        return noise_from_left_out(self.rss, self.press, self.n)
+
+    def to_frame(self) -> "DataFrame":
+        """Return a pandas data frame with one row per model."""
+        measures = {name: getattr(self, name) for name in ("press", "rmse", "q2")}
+        parameters = parameter_column(self.parameters, self.parameter_name)
+        return data_frame({self.parameter_name: parameters} | measures)
+
+    def _repr_html_(self) -> str:
+        parameters = parameter_column(self.parameters, self.parameter_name)
+        columns = {self.parameter_name: parameters, "RMSE": self.rmse, "Q2": self.q2}
+        return as_html(repr(self), columns, chosen=int(np.argmin(self.press)))
+
+    def __repr__(self) -> str:
+        folds = f"{int(self.fold.max()) + 1} folds"
+        return one_line(self, f"{len(self.parameters)} models", f"{len(self.y)} rows", folds)
+
+    @cached_property
+    def _weights(self) -> Array:
+        return np.ones(len(self.y)) if self.sample_weight is None else self.sample_weight
+
+    def fold_sums(self, values: Array) -> Array:
+        """Add up (weighted) values (K, n) over the rows of each fold. Shape (K, F)."""
+        weighted = values * self._weights
+        order = np.argsort(self.fold, kind="stable")
+        starts = np.searchsorted(self.fold[order], np.arange(int(self.fold.max()) + 1))
+        return np.asarray(np.add.reduceat(weighted[:, order], starts, axis=1))
+
+
+def noise_from_left_out(rss: Array, press: Array, n: float) -> Array:
+    """Return (P / n) / (2 - sqrt(RSS / P)): a noise variance from rows left out.
+
+    Examples
+    --------
+    >>> noise_from_left_out(np.array([64.0]), np.array([100.0]), 50)
+    array([1.66666667])
+    """
+    return np.asarray(press / n / (2.0 - _root_ratio(rss, press)))
+
+
+def _root_ratio(rss: Array, press: Array) -> Array:
+    """Return sqrt(RSS / PRESS), at most one; one where both vanish."""
+    ratio = np.divide(rss, press, out=np.ones_like(press), where=press > 0)
+    return np.asarray(np.sqrt(np.clip(ratio, 0.0, 1.0)))
+
+
+# Which rows are left out together, unless somebody says so
+# ---------------------------------------------------------
+
+
+def usual_folds(n: int, codes: Integers | None = None) -> Integers:
+    """Return the fold of every row: single rows up to 30 of them, else every tenth row together.
+
+    ``codes`` number groups, which are then dealt out as rows are.
+
+    Examples
+    --------
+    >>> usual_folds(4), usual_folds(31)[:12]
+    (array([0, 1, 2, 3]), array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1]))
+    """
+    units = n if codes is None else int(codes.max()) + 1
+    number = units if units <= SINGLE else FOLDS
+    dealt = np.arange(units) % number
+    return dealt if codes is None else dealt[codes]
+
+
+def split_of(fold: Integers) -> Split:
+    """Return the split that leaves out one fold after the other."""
+    order = np.argsort(fold, kind="stable")
+    ends = np.cumsum(np.bincount(fold))
+    return Split(tests=np.split(order, ends[:-1]))
+
+
+# From data and a split to predictions of the rows left out
+# ---------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Held:
+    """Predictions of the rows left out, and what is known of the fit to all rows.
+
+    Attributes
+    ----------
+    predictions : (k + 1, N) array
+        Fold after fold.
+    error : (k + 1,) array
+        Estimated rounding error.
+    run : Run
+        The recursion behind it, with coefficients of the fit to all rows.
+    certain : bool
+        Whether all estimates are within the tolerance.
+    """
+
+    predictions: Array
+    error: Array
+    run: Run
+    certain: bool
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Problem:
+    """Partial Least Squares as the recursion needs it.
+
+    Attributes
+    ----------
+    given : Observations
+        Rows with positive weight.
+    scale : bool
+        Scale the columns of every fold.
+    kernel : (n, n) array or None
+        Of rows that are not there, or whose kernel it is; then nothing is scaled.
+    between : callable or None
+        See `Rows`.
+    """
+
+    given: Observations
+    scale: bool
+    kernel: Array | None = None
+    between: Callable[[Array], Array] | None = None
+
+    def operators(self, split: Split, n_components: int) -> list[Callable[[Split], Operator]]:
+        """Return ways to make the products of a split, the fastest one first, then safer ones."""
+        X, y, weights = self.given.X, self.given.y, self.given.weights
+        if self.kernel is not None:
+            return [partial(_gram, self.kernel, y, weights, None)]
+        safe = partial(_rows, X, y, weights, self.scale, self.between)
+        if self.between is not None:
+            return [safe]
+        fast = _cheapest(X.shape, len(split.tests), n_components, self.scale)
+        if fast == "moments":
+            return [partial(_moments, X, y, weights, self.scale), safe]
+        if fast == "gram":
+            return [partial(_gram_of_rows, X, y, weights), safe]
+        return [safe]
+
+
+def _cheapest(shape: tuple[int, ...], folds: int, n_components: int, scale: bool) -> str:
+    """Return the operator that costs least; the costs are what parts took on one machine, in ns."""
+    n, p = shape
+    m = min(n_components, 2 * PATIENCE)
+    # A product with X is bound by memory for few folds, and more so once X leaves the cache.
+    per_entry = 0.048 * folds + 0.25 + (0.35 if n * p > 2e6 else 0.0)
+    costs = {
+        "rows": 2 * m * n * p * per_entry + 4 * n * p,
+        "moments": 0.022 * n * p**2 + folds * (5e4 + p**2 * (2.5 + 0.45 * m)) + 2 * n * p,
+    }
+    if not scale:
+        costs["gram"] = 0.022 * n**2 * p + 2 * m * n**2 * (0.048 * folds + 0.25)
+    return min(costs, key=lambda name: costs[name])
+
+
+def _rows(
+    X: Array, y: Array, weights: Array | None, scale: bool, between: Any, split: Split
+) -> Operator:
+    return Rows(X, y, split, weights, scale=scale, between=between)
+
+
+def _gram(K: Array, y: Array, weights: Array | None, lift: Any, split: Split) -> Operator:
+    return Gram(K, y, split, weights, lift=lift)
+
+
+def _gram_of_rows(X: Array, y: Array, weights: Array | None, split: Split) -> Operator:
+    mean = X.mean(axis=0) if weights is None else weights @ X / weights.sum()
+    centred = X - mean
+    K = centred @ centred.T
+    return Gram(K, y, split, weights, lift=partial(_times, centred), x_mean=mean)
+
+
+def _times(centred: Array, combined: Array) -> Array:
+    return np.asarray(combined @ centred)
+
+
+def _moments(X: Array, y: Array, weights: Array | None, scale: bool, split: Split) -> Operator:
+    # The mean of some rows is close to that of all; none at all if zero is close enough.
+    first = X[: min(len(X), 500)]
+    shift = first.mean(axis=0)
+    if np.all(len(first) * shift**2 <= 0.5 * np.einsum("ij,ij->j", first, first)):
+        shift = np.zeros_like(shift)
+    y_shift = float(y.mean())
+    n = len(X)
+
+    def of(rows: Any) -> Any:
+        return sums_of(X[rows], y[rows], None if weights is None else weights[rows], shift, y_shift)
+
+    tests = [_as_slice(test) for test in split.tests]
+    tested = [of(rows) for rows in tests]
+    times = np.bincount(split.rows, minlength=n)
+    if split.trains is None and np.all(times == 1):
+        left, whole = tested, _added(tested)
+    else:
+        whole = of(slice(None))
+        fitted = split.training_weights(n, None)[:-1] > 0
+        left = [of(np.flatnonzero(~one)) for one in fitted]
+
+    def train(fold: int) -> tuple[Array, Array]:
+        return X, split.training_weights(n, weights)[fold]
+
+    return Moments(
+        whole,
+        left,
+        shift,
+        y_shift,
+        scale=scale,
+        test=lambda fold: X[tests[fold]],
+        train=train,
+        tested=None if left is tested else tested,
+    )
+
+
+def _as_slice(rows: Integers) -> Any:
+    """Return rows as a slice where they are evenly spaced: its rows need not be copied."""
+    if len(rows) < 2:
+        return rows
+    step = int(rows[1] - rows[0])
+    even = step > 0 and bool(np.all(np.diff(rows) == step))
+    return slice(int(rows[0]), int(rows[-1]) + 1, step) if even else rows
+
+
+def _added(parts: Sequence[Any]) -> Any:
+    whole = parts[0]
+    kind = type(whole)
+    return kind(
+        squares=np.sum([one.squares for one in parts], axis=0),
+        first=np.sum([one.first for one in parts], axis=0),
+        response=np.sum([one.response for one in parts], axis=0),
+    )
+
+
+def hold_out(
+    problem: Problem,
+    split: Split,
+    n_components: int,
+    *,
+    patience: int | None = None,
+    keep: bool = False,
+) -> Held:
+    """Leave out all folds of a split in one recursion, with the fastest operator that is certain.
+
+    Parameters
+    ----------
+    problem : Problem
+    split : Split
+    n_components : int
+    patience, keep
+        As for `run`.
+
+    Notes
+    -----
+    Cost: O(F n p k) time for k components of F folds, or O(n p^2 + F p^2 k) for tall data; memory
+    bounded.
+    """
+    n, p = problem.given.X.shape
+    n_components = min(n_components, n - 1, n if problem.kernel is not None else p)
+    y, weights = problem.given.y, problem.given.weights
+    centre = y.mean() if weights is None else weights @ y / weights.sum()
+    tolerance = _TOLERANCE * float(np.sqrt(np.mean((y - centre) ** 2)))
+    with threads_for((n, max(p, 4 * len(split.tests) * max(n_components, 1)))):
+        for make in problem.operators(split, n_components):
+            found = _in_parts(make, split, n, n_components, patience, keep)
+            error = np.maximum(found.error.max(axis=1, initial=0.0), found.fit_error)
+            certain = bool(np.all(error <= tolerance))
+            if certain:
+                break
+            # Models behind those that a choice looks at may be cut off.
+            usable = int(np.argmax(error > tolerance))
+            press = _squares(y, weights, split, found.predictions)
+            if patience is not None and usable > int(np.argmin(press)) + patience:
+                certain, found, error = True, _shortened(found, usable), error[:usable]
+                break
+    return Held(predictions=found.predictions, error=error, run=found, certain=certain)
+
+
+def _squares(y: Array, weights: Array | None, split: Split, predictions: Array) -> Array:
+    squares = np.square(y[split.rows] - predictions)
+    return np.asarray(squares.sum(axis=1) if weights is None else squares @ weights[split.rows])
+
+
+def _in_parts(
+    make: Callable[[Split], Operator],
+    split: Split,
+    n: int,
+    n_components: int,
+    patience: int | None,
+    keep: bool,
+) -> Run:
+    """Run the recursion on as many folds at once as memory allows."""
+    size = max(1, _AT_ONCE // max(n * n_components, 1) - 1)
+    if len(split.tests) <= size:
+        return run(make(split), n_components, patience=patience, keep=keep)
+    folds = [slice(start, start + size) for start in range(0, len(split.tests), size)]
+    runs = [run(make(split.part(one)), n_components, keep=keep) for one in folds]
+    k = min(len(one.rss) for one in runs)
+    last = runs[-1]
+    return Run(
+        predictions=np.concatenate([one.predictions[:k] for one in runs], axis=1),
+        error=np.concatenate([one.error[:k] for one in runs], axis=1),
+        rss=last.rss[:k],
+        fit_error=last.fit_error[:k],
+        directions=_joined([one.directions[: k - 1] for one in runs], keep, axis=1),
+        triangle=_joined([one.triangle[: k - 1, : k - 1] for one in runs], True, axis=2),
+        loadings=_joined([one.loadings[: k - 1] for one in runs], True, axis=1),
+        lift=last.lift,
+        centre=last.centre,
+    )
+
+
+def _joined(parts: Sequence[Array], every: bool, axis: int) -> Array:
+    """Join what parts hold for each of their folds; the fit to all rows, last in each, once."""
+    if not every:
+        return parts[-1]
+    own = [np.delete(one, -1, axis=axis) for one in parts[:-1]]
+    return np.concatenate([*own, parts[-1]], axis=axis)
+
+
+def _shortened(found: Run, models: int) -> Run:
+    k = models - 1
+    return Run(
+        predictions=found.predictions[:models],
+        error=found.error[:models],
+        rss=found.rss[:models],
+        fit_error=found.fit_error[:models],
+        directions=found.directions[:k],
+        triangle=found.triangle[:k, :k],
+        loadings=found.loadings[:k],
+        lift=found.lift,
+        centre=found.centre,
+    )

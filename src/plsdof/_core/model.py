@@ -1,0 +1,411 @@
+"""One model of a path, or an average of its models: what inference, pictures and files take.
+
+A model is a vector of weights over the models of a path. For a single model it is a corner of the
+simplex, for an average any point; coefficients, predictions and left-out residuals follow the
+same formulas.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from plsdof._core import choice
+from plsdof._core.choice import LEFT_OUT, Selection
+from plsdof._core.criteria import Noise, as_variance
+from plsdof._core.display import as_html, one_line, plural
+from plsdof._core.exact import Exact
+from plsdof._core.inputs import Array, as_level, read_only
+from plsdof._core.left_out import LeftOut, noise_from_left_out, usual_folds
+from plsdof._core.work import cached_property
+from plsdof.errors import InvalidInputError, NotAvailableError
+
+if TYPE_CHECKING:
+    from plsdof._core.path import Path
+
+# Fewer degrees of freedom than these say nothing about a spread.
+_LEAST_DF = 2
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Model:
+    """One model of a path, ``path[m]``, or an average of its models, ``path.average()``.
+
+    Attributes
+    ----------
+    path : Path
+        All models.
+    index : int
+        Row of the path; of an average that with the largest weight.
+    weights : (K,) array or None
+        Weights of the models in an average; None for a single model.
+    selection : Selection or None
+        How it was chosen; None for a model that was asked for.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import load_ozone
+    >>> model = pls_path(*load_ozone(return_X_y=True))[2]
+    >>> model.label, round(model.dof, 2), round(model.noise_std, 2), round(model.rmse, 2)
+    ('2 components', 6.46, 4.53, 4.62)
+    """
+
+    path: "Path"
+    index: int
+    weights: Array | None = None
+    selection: Selection | None = None
+    _prepare: Callable[[Any], Any] | None = None
+
+    # What answers: the closed form, and the row of it
+    # ------------------------------------------------
+
+    @cached_property
+    def exact(self) -> Exact:
+        """The closed form that holds this model, in `row`."""
+        if self.weights is None:
+            return self.path.exact
+        weights = np.zeros(len(self.path))
+        weights[: len(self.weights)] = self.weights[: len(weights)]
+        return self.path.exact.averaged(weights / weights.sum())
+
+    @property
+    def row(self) -> int:
+        """Row of `exact` that is this model."""
+        return self.index if self.weights is None else 0
+
+    @property
+    def is_average(self) -> bool:
+        """Whether it averages models."""
+        return self.weights is not None
+
+    # What it is
+    # ----------
+
+    @property
+    def label(self) -> str:
+        """What it is, in words."""
+        if self.weights is None:
+            return self.path._label(self.index)
+        return f"average of {plural(int(np.count_nonzero(self.weights)), 'model')}"
+
+    @property
+    def parameter(self) -> float:
+        """Number of components, or alpha; of an average the weighted mean (geometric of alphas)."""
+        if self.weights is None and self.path.parameter_name == "n_components":
+            return float(self.index)
+        values = self.path.parameters if self.left_out_or_none is None else self._parameters()
+        if self.weights is None:
+            return float(values[self.index])
+        weights = self.weights[: len(values)]
+        if self.path.parameter_name == "alpha":
+            return float(np.exp(weights @ np.log(values)))
+        return float(weights @ values)
+
+    def _parameters(self) -> Array:
+        assert self.left_out_or_none is not None
+        return self.left_out_or_none.parameters
+
+    @property
+    def n_components(self) -> float:
+        """Number of components; of an average the weighted mean."""
+        if self.path.parameter_name != "n_components":
+            raise AttributeError("This model has a penalty, not components; read .parameter.")
+        return self.parameter if self.is_average else self.index
+
+    @cached_property
+    def _linear(self) -> tuple[Array, float]:
+        """Coefficients and intercept, without a decomposition where that is certain."""
+        if self.weights is None:
+            quick = self.path._quick_coef(self.index)
+            if quick is not None:
+                return read_only(quick[0]), quick[1]
+            exact = self.path.exact
+            return read_only(exact.coef[self.index]), float(exact.intercept[self.index])
+        parts = [(w, self.path[m]._linear) for m, w in enumerate(self.weights) if w > 0]
+        coef = np.sum([w * one[0] for w, one in parts], axis=0)
+        return read_only(coef), float(sum(w * one[1] for w, one in parts))
+
+    @property
+    def coef(self) -> Array:
+        """Coefficients in original units. Shape (p,)."""
+        return self._linear[0]
+
+    @property
+    def intercept(self) -> float:
+        """Intercept."""
+        return self._linear[1]
+
+    @property
+    def dof(self) -> float:
+        """Degrees of Freedom: the trace of d yhat / d y, X and the model held fixed.
+
+        A choice by the same response costs about one more, which is not in it. Of an average the
+        weighted mean of those of its models, plus what its weights cost: the sum of their
+        cumulative sums.
+        """
+        return float(self.exact.dof[self.row])
+
+    @property
+    def rss(self) -> float:
+        """Residual sum of squares."""
+        return float(self.exact.rss[self.row])
+
+    @property
+    def fitted(self) -> Array:
+        """Fitted values of the training rows with positive weight. Shape (n_rows,)."""
+        return read_only(self.exact.fitted[self.row])
+
+    @property
+    def residuals(self) -> Array:
+        """Responses minus fitted values. Shape (n_rows,)."""
+        return np.asarray(self.path._response() - self.fitted)
+
+    def predict(self, X_new: Any) -> Array:
+        """Predict new rows, dense or sparse. Shape (n_new,)."""
+        rows = self.path._rows_of(self.prepared(X_new))
+        if self.path.is_counted or self.path._given is None:
+            exact = self.exact
+            coef = exact.standardized_coef[self.row]
+            return np.asarray(exact.units.y_mean + exact.standardized_times(rows, coef))
+        return np.asarray(rows @ self.coef + self.intercept)
+
+    def prepared(self, X_new: Any) -> Any:
+        """Return new rows as the path takes them: after the steps before it in a Pipeline."""
+        if X_new is None:
+            raise InvalidInputError("X_new is missing; give the rows to predict.")
+        return X_new if self._prepare is None else self._prepare(X_new)
+
+    # Rows left out
+    # -------------
+
+    @property
+    def left_out_or_none(self) -> LeftOut | None:
+        """The left-out matrix behind the choice, if there is one."""
+        return None if self.selection is None else self.selection.left_out
+
+    @cached_property
+    def left_out(self) -> LeftOut:
+        """The left-out matrix: that behind the choice, or that of the usual folds."""
+        known = self.left_out_or_none
+        if known is not None and self.index < len(known.residuals):
+            return known
+        given = self.path._require_rows()
+        if known is not None:
+            return self.path._leave_out(known.fold, known.groups, through=self.index)
+        return self.path._leave_out(usual_folds(len(given.y)), None, through=self.index)
+
+    @property
+    def left_out_residuals(self) -> Array:
+        """Residuals of rows by the fits without them. Shape (n_rows,)."""
+        E = self.left_out.residuals
+        if self.weights is None:
+            return read_only(E[min(self.index, len(E) - 1)])
+        return read_only(self.weights @ E[: len(self.weights)])
+
+    @property
+    def rmse(self) -> float:
+        """Root of the mean squared left-out residual, RMSECV."""
+        left = self.left_out
+        return float(np.sqrt(self.left_out_residuals**2 @ left._weights / left.n))
+
+    @cached_property
+    def scores(self) -> Array:
+        """Absolute left-out residuals behind intervals, the choice made again without each fold.
+
+        Of a model that was asked for nothing is chosen. Shape (n_rows,).
+        """
+        left = self.left_out
+        if not self._was_chosen:
+            return read_only(np.abs(self.left_out_residuals))
+        assert self.selection is not None
+        made = choice.chosen_without(left, self.selection.loss, average=self.is_average)
+        return read_only(np.abs(made))
+
+    @property
+    def _was_chosen(self) -> bool:
+        """Whether rows left out have chosen it, so that they choose again without each fold."""
+        chosen = self.selection
+        return chosen is not None and chosen.left_out is not None and chosen.rule != "given"
+
+    def half_width(self, level: float = 0.95) -> float:
+        """Return half the width of an interval for a new observation.
+
+        The ceil(level (n + 1))-th smallest of the n `scores` (split conformal, without a
+        distribution) where there is one; with fewer rows, or with groups, Student's t with
+        u - 1 - k degrees of freedom times the root mean square of the scores, u the number of
+        rows or groups and k the number of models with weight.
+        """
+        level, left = as_level(level), self.left_out
+        n = len(self.scores)
+        rank = math.ceil(round(level * (n + 1), 9))  # rounding must not push it up
+        if rank <= n and left.groups is None and left.sample_weight is None:
+            return float(np.partition(self.scores, rank - 1)[rank - 1])
+        from scipy.special import stdtrit
+
+        units = n if left.groups is None else left.groups
+        active = 1 if self.weights is None else int(np.count_nonzero(self.weights))
+        df = max(units - 1 - active, _LEAST_DF)
+        size = np.sqrt(self.scores**2 @ left._weights / left.n)
+        return float(stdtrit(df, (1.0 + level) / 2.0) * size)
+
+    # Noise and derivatives
+    # ---------------------
+
+    def noise_variance(self, kind: Noise = None) -> float:
+        """Estimate the noise variance, by kind as `Path.noise_variance` does; numbers stay."""
+        if kind is None:
+            kind = "jacobian" if self.path._given is None else LEFT_OUT
+        if not isinstance(kind, str):
+            return as_variance(kind)
+        if kind == LEFT_OUT:
+            left = self.left_out
+            if self.weights is None:
+                return float(left.noise_variance[min(self.index, len(left.rss) - 1)])
+            press = self.left_out_residuals**2 @ left._weights
+            return float(noise_from_left_out(np.array([self.rss]), np.array([press]), left.n)[0])
+        if self.weights is None:
+            return float(self.path.noise_variance(kind)[self.index])
+        exact = self.exact
+        spare = {
+            "jacobian": float(exact.filter.residual_trace[0]),
+            "dof": exact.spectrum.n - self.dof,
+            "naive": exact.spectrum.n - float(exact.filter.naive_dof[0]),
+        }
+        if kind not in spare:
+            self.path.noise_variance(kind)  # says which words there are
+        return self.rss / spare[kind] if spare[kind] > 0 else float("nan")
+
+    @property
+    def noise_std(self) -> float:
+        """Root of `noise_variance`."""
+        return float(np.sqrt(self.noise_variance()))
+
+    def leverage(self) -> Array:
+        """Return d yhat_i / d y_i of the training rows. Shape (n_rows,)."""
+        return self.exact.leverage(self.row)
+
+    def jacobian(self) -> Array:
+        """Return d yhat / d y; of an average with its weights held fixed. Shape (n, n)."""
+        return self.exact.jacobian(self.row)
+
+    def coef_covariance(self, *, noise: Noise = None) -> Array:
+        """Estimate the covariance of the coefficients, sigma^2 (d beta/dy)(d beta/dy)'. (p, p)."""
+        A, scale = self.exact.standardized_coef_factor(self.row), self.exact.units.x_scale
+        covariance: Array = self.noise_variance(noise) * (A @ A.T)
+        with np.errstate(over="ignore"):
+            return covariance / scale / scale[:, None]
+
+    def coef_std_error(self, *, noise: Noise = None) -> Array:
+        """Standard errors of the coefficients, without a p x p matrix. Shape (p,)."""
+        A = self.exact.standardized_coef_factor(self.row)
+        squares: Array = np.einsum("ij,ij->i", A, A)
+        with np.errstate(over="ignore"):
+            return np.sqrt(self.noise_variance(noise) * squares) / self.exact.units.x_scale
+
+    def _repr_html_(self) -> str:
+        names = self.path.feature_names or [str(i) for i in range(len(self.coef))]
+        return as_html(repr(self), {"predictor": list(names), "coefficient": self.coef})
+
+    def __repr__(self) -> str:
+        return one_line(self, self.label, p=len(self.coef))
+
+
+# What has a model: a model itself, a fitted estimator, a Pipeline that ends in one
+# --------------------------------------------------------------------------------
+
+
+class Fitted(Protocol):
+    """A fitted estimator of this package, a Pipeline that ends in one, or a search over them."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Fit, as in scikit-learn."""
+
+    def predict(self, X: Any) -> Any:
+        """Predict, as in scikit-learn."""
+
+
+# What functions of a model take.
+ModelLike = Model | Fitted
+
+
+def as_model(model: Any) -> Model:
+    """Return a model, that of a fitted estimator, or of the one at the end of a Pipeline.
+
+    Examples
+    --------
+    >>> from plsdof import PLSRegressor
+    >>> as_model(PLSRegressor(1).fit([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0]))
+    Model(1 component, p=1)
+    """
+    if isinstance(model, Model):
+        return model
+    if hasattr(model, "recipe") and hasattr(model, "left_out"):
+        raise InvalidInputError(
+            "A path holds many models; say which one: path[m], path[path.select().index] or "
+            "path.average()."
+        )
+    fitted = getattr(model, "best_estimator_", model)  # of a search
+    is_pipeline = hasattr(fitted, "steps") and hasattr(fitted, "named_steps")
+    estimator = fitted.steps[-1][1] if is_pipeline else fitted
+    kind = type(estimator).__name__
+    if not hasattr(estimator, "path_rows"):
+        raise InvalidInputError(
+            "model must be a model, such as path[m] of a path, or a fitted estimator of this "
+            "package (PLSRegressor, PCRegressor, RidgeRegressor, ...), or a Pipeline that ends in "
+            f"one; got {kind}."
+        )
+    if not hasattr(estimator, "index_"):
+        raise InvalidInputError(f"This {kind} is not fitted yet; call its method fit first.")
+    models = getattr(estimator, "models_", ())
+    if len(models) != 1 or not isinstance(models[0], Model):
+        raise InvalidInputError(
+            f"This {kind} was fitted to several responses; give one of its models_, or fit one "
+            "response."
+        )
+    found: Model = models[0]
+    if not is_pipeline or len(fitted.steps) == 1:
+        return replace(found, _prepare=estimator.path_rows)
+    before = fitted[:-1]
+    path = found.path
+    if path.feature_names is None and hasattr(fitted, "feature_names_in_"):
+        path = path.with_names(tuple(map(str, before.get_feature_names_out())))
+    return replace(found, path=path, _prepare=_Prepared(estimator, before))
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """The steps of a Pipeline before its estimator."""
+
+    estimator: Any
+    before: Any
+
+    def __call__(self, X_new: Any) -> Any:
+        return self.estimator.path_rows(self.before.transform(X_new))
+
+
+def as_path(path: Any) -> "Path":
+    """Return a path, that of a model, of a fitted estimator, or at the end of a Pipeline."""
+    if hasattr(path, "recipe") and hasattr(path, "left_out"):
+        found: Path = path
+        return found
+    return as_model(path).path
+
+
+def require_noise(model: Model, noise: Noise) -> float:
+    """Return the noise variance; say what to do where there is nothing to estimate it from."""
+    variance = model.noise_variance(noise)
+    if not np.isfinite(variance):
+        raise NotAvailableError(
+            f"The model with {model.label} leaves no residual to estimate the noise from "
+            f"(n = {model.exact.spectrum.n:g}, {model.dof:.1f} Degrees of Freedom); choose a "
+            "smaller model or give noise=<variance>."
+        )
+    if np.isnan(model.dof):
+        raise NotAvailableError(
+            "The fit of this method jumps with y, so it has no derivative to build intervals on "
+            "(its Degrees of Freedom are nan)."
+        )
+    return variance

@@ -1,0 +1,108 @@
+"""How a path was fitted, as data: a method and its options.
+
+Whatever fits again (cross-validation, rows left out, the jackknife, tuning) asks the recipe of a
+path, and every path has one.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from plsdof.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from plsdof._core.path import Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """A regression method: how it is fitted, and all that others need to know about it.
+
+    Attributes
+    ----------
+    name : str
+        The word that chooses it, such as "pls".
+    label : str
+        What headings and legends call it.
+    path : callable
+        From (X, y) and options to a path of all its models.
+    size : {"max_components", "alphas"}
+        The option that says which models there are.
+    check : callable
+        From that option to its checked value.
+    """
+
+    name: str
+    label: str
+    path: Callable[..., "Path"]
+    size: str
+    check: Callable[[Any], Any]
+
+    def recipe(self, **options: Any) -> "Recipe":
+        """Return a recipe of this method.
+
+        Sizes of other methods may be among the options as long as they are None.
+
+        Examples
+        --------
+        >>> from plsdof._core.fit import METHODS
+        >>> recipe = METHODS["pcr"].recipe(max_components=1, alphas=None)
+        >>> recipe.fit([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 4.0]], [1.0, 2.0, 3.0, 5.0]).dof
+        array([1., 2.])
+        """
+        for name in {"max_components", "alphas"} - {self.size}:
+            if (value := options.pop(name, None)) is not None:
+                raise InvalidInputError(
+                    f"{name} does not apply to {self.name!r}; got {name}={value!r:.80}. Leave it "
+                    f"out; {self.name!r} takes {self.size}."
+                )
+        options[self.size] = self.check(options.get(self.size))
+        return Recipe(method=self, options=options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """A method and its options, to fit the same again.
+
+    Attributes
+    ----------
+    method : Method
+    options : mapping
+        Keyword arguments of ``method.path``.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> X, y = [[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 4.0]], [1.0, 2.0, 3.0, 5.0]
+    >>> path = pls_path(X, y, 1, scale=False)
+    >>> path.recipe
+    Recipe(pls, max_components=1, scale=False, solver='auto')
+    >>> bool((path.recipe.fit(X, y).coef == path.coef).all())
+    True
+    """
+
+    method: Method
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Path":
+        """Fit the same method, with the same options, to other rows."""
+        return self.method.path(X, y, sample_weight=sample_weight, **self.options)
+
+    def __call__(self, X: Any, y: Any, sample_weight: Any = None) -> "Path":
+        return self.fit(X, y, sample_weight)
+
+    def but(self, **changes: Any) -> "Recipe":
+        """Return the recipe with some options changed."""
+        return Recipe(method=self.method, options={**self.options, **changes})
+
+    def __getattr__(self, name: str) -> Any:
+        """Return an option by its name, such as ``recipe.scale``."""
+        options = self.__dict__.get("options", MappingProxyType({}))
+        if name in options:
+            return options[name]
+        raise AttributeError(f"{type(self).__name__} has no option {name!r}")
+
+    def __repr__(self) -> str:
+        options = "".join(f", {name}={value!r:.60}" for name, value in self.options.items())
+        return f"Recipe({self.method.name}{options})"

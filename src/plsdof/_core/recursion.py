@@ -1,0 +1,627 @@
+r"""Partial Least Squares on many training sets at once: one recursion, three operators.
+
+F folds, each with training weights of its own (zero for the rows that it leaves out), advance
+together; the fit to all rows is one more of them, the last. No decomposition, no loop over folds.
+
+A score t of a fold is held by coordinates a and their dual a*, so that t_i't_k = a_i* a_k:
+
+              a                      dual a*            forward(r*)           rows left out
+    Rows      scores of all rows     w_f a              X D_f^-2 X'r*         entries of a
+    Gram      scores of all rows     w_f a              K r*                  entries of a
+    Moments   direction, t = X a     X'W_f X a          D_f^-2 r*             X a, at the end
+
+X is centred by the means of the fold, D_f holds the scales of its columns. With the dual of the
+residual, r* = W_f (y - ybar_f) or X'W_f (y - ybar_f), one step of every fold is
+
+    a = forward(r*);   a -= sum_i (a_i* a) a_i  (twice);   a /= |a|;   q = r* a;   r* -= q a*
+
+`Rows` needs products with X only and keeps all digits. `Gram` and `Moments` square the condition
+number, and are faster where there are many columns, or rows. `run` estimates the error of its
+predictions; `plsdof._core.left_out` decides what to do about it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from plsdof._core.inputs import CONSTANT_ULPS, Array
+
+Integers = npt.NDArray[np.intp]
+Mask = npt.NDArray[np.bool_]
+_EPS = float(np.finfo(np.float64).eps)
+# Rounding may be this share of a new score; beyond, nothing but rounding is left of it.
+_CERTAIN = 0.1
+# Estimates add up the rounding of single steps to first order; this covers the rest.
+_SAFETY = 20.0
+# A sum of squares that centring makes smaller than this share of what it was has lost digits.
+_CANCELLED = 1e-2
+# Numbers that fit the cache of one core, with room for a result.
+_CACHED = 2**16
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Split:
+    """Which rows each fold leaves out, and which it fits.
+
+    Attributes
+    ----------
+    tests : sequence of (t,) arrays of int
+        Rows that are left out and predicted, fold by fold.
+    trains : sequence of (s,) arrays of int or None, optional
+        Rows to fit on, where these are not all others.
+    """
+
+    tests: Sequence[Integers]
+    trains: Sequence[Integers | None] | None = None
+
+    def training_weights(self, n: int, weights: Array | None) -> Array:
+        """Return the weights of all rows in each fold and, last, in the fit to all. (F + 1, n)."""
+        kept = np.ones((len(self.tests) + 1, n))
+        kept.reshape(-1)[self.places(n)] = 0.0
+        for row, train in zip(kept, self.trains or (), strict=False):
+            if train is not None:
+                row[:] = np.bincount(train, minlength=n)
+        return kept if weights is None else kept * weights
+
+    @property
+    def rows(self) -> Integers:
+        """All rows that are left out, fold after fold. Shape (N,)."""
+        return np.concatenate(self.tests) if len(self.tests) else np.zeros(0, dtype=np.intp)
+
+    @property
+    def fold(self) -> Integers:
+        """The fold of each of `rows`. Shape (N,)."""
+        return np.repeat(np.arange(len(self.tests)), [len(test) for test in self.tests])
+
+    def places(self, n: int) -> Integers:
+        """Where the rows left out stand in an (F, n) array. Shape (N,)."""
+        return self.fold * n + self.rows
+
+    def part(self, folds: slice) -> "Split":
+        """Return some of the folds."""
+        trains = None if self.trains is None else self.trains[folds]
+        return Split(tests=self.tests[folds], trains=trains)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Run:
+    """What the recursion has found with k components.
+
+    Attributes
+    ----------
+    predictions : (k + 1, N) array
+        Of the rows left out, fold after fold, with 0..k components. A fold that has no further
+        component stands still.
+    error : (k + 1, F) array
+        Estimated rounding error of the predictions of each fold, in units of y.
+    rss, fit_error : (k + 1,) arrays
+        (Weighted) residual sum of squares of the fit to all rows, and the estimated rounding error
+        of its fitted values.
+    directions : (k, 1 or F + 1, d) array
+        Of the fit to all rows or, if they were kept, of all folds.
+    triangle, loadings : (k, k, F + 1) and (k, F + 1) arrays
+        Coefficients are the directions combined by the solution x of ``triangle x = loadings``.
+    lift : callable or None
+        From (d,) combined directions to coefficients of the columns of X.
+    centre : (p,) array and float
+        Means of all rows and of their responses.
+    centres : (F + 1, p) and (F + 1,) arrays, or None
+        The same of the training rows of all folds, if directions were kept.
+    """
+
+    predictions: Array
+    error: Array
+    rss: Array
+    fit_error: Array
+    directions: Array
+    triangle: Array
+    loadings: Array
+    lift: Callable[[Array], Array] | None
+    centre: tuple[Array, float]
+    centres: tuple[Array, Array] | None = None
+
+    def coef(self, m: int, fold: int = -1) -> Array:
+        """Return coefficients of the columns of X of m components; of all rows by default."""
+        if not m:
+            return np.zeros(len(self.centre[0]))
+        shares = np.linalg.solve(self.triangle[:m, :m, fold], self.loadings[:m, fold])
+        combined = np.asarray(shares @ self.directions[:m, fold])
+        return combined if self.lift is None else self.lift(combined)
+
+
+class Operator(Protocol):
+    """Products of one kind, for all folds; see the table at the top of the module.
+
+    ``residual`` is the dual of the residual to start from, ``n`` (F + 1,) the sums of the training
+    weights, ``total`` (F + 1,) the sums of squares of y.
+    """
+
+    residual: Array
+    n: Array
+    total: Array
+    stores_dual: bool
+    lift: Callable[[Array], Array] | None
+    centre: tuple[Array, float]
+
+    def forward(self, r: Array) -> Array:
+        """Return the coordinates of the next scores."""
+
+    def directions(self, a: Array, r: Array) -> Array:
+        """Return what the coordinates that `forward` has just returned were made of."""
+
+    def dual(self, a: Array) -> Array:
+        """Return the duals of coordinates."""
+
+    def noise(self, gradient: Array, squares: Array) -> Array:
+        """Estimate the rounding of new scores, relative to them. Shape (F + 1,)."""
+
+    def start(self) -> float:
+        """Return the sum of squared errors of rows left out by the means."""
+
+    def advance(self, q: Array, a: Array, length: Array) -> float:
+        """Take in one more component; return the sum of squared errors of rows left out."""
+
+    def left(self, q: Array, r: Array, before: float) -> float:
+        """Return the residual sum of squares of the fit to all rows."""
+
+    def predictions(self, Q: Array, A: Array) -> Array:
+        """Return the predictions of the rows left out. Shape (k + 1, N)."""
+
+    def centres(self) -> tuple[Array, Array]:
+        """Return the means of the training rows, and of their responses, of all folds."""
+
+
+@np.errstate(all="ignore")  # a fold that is complete divides by zero, and stands still
+def run(op: Operator, n_components: int, *, patience: int | None = None, keep: bool = False) -> Run:
+    """Run the recursion for up to so many components.
+
+    Parameters
+    ----------
+    op : Operator
+    n_components : int
+    patience : int, optional
+        End after so many components without a smaller sum of squared errors of rows left out.
+    keep : bool
+        Keep the directions of all folds, not of the fit to all rows alone.
+
+    Notes
+    -----
+    Cost: one product ``forward`` per component, and O(F N k^2) time and O(F N k) memory for
+    coordinates of length N.
+    """
+    r = op.residual.copy()
+    (F1, N), M = r.shape, n_components
+    A = np.empty((M, F1, N))
+    D = np.empty((M, F1, N)) if op.stores_dual else A
+    earlier, duals = A.transpose(1, 0, 2), D.transpose(1, 0, 2)
+    Q, noise, triangle = np.empty((M, F1)), np.empty((M, F1)), np.zeros((M, M, F1))
+    part, directions = np.empty((F1, N)), []
+    rss, errors = [float(op.total[-1])], [op.start()]
+    best = k = 0
+    for j in range(M):
+        a = op.forward(r)
+        direction = op.directions(a, r)
+        direction = (direction if keep else direction[-1:]).copy()
+        gradient = np.vecdot(r, a)  # |D^-1 X'W r|^2
+        # Orthogonal to the earlier scores of the fold: twice is enough, once is not.
+        if j:
+            for _ in range(2):
+                shares = np.matvec(duals[:, :j], a if op.stores_dual else op.dual(a))
+                a -= np.vecmat(shares, earlier[:, :j], out=part)
+                triangle[:j, j] += shares.T
+        d = op.dual(a)
+        squares = np.vecdot(a, d)
+        noise[j] = op.noise(gradient, squares)
+        alive = noise[j] < _CERTAIN
+        if not alive[-1]:
+            break  # the fit to all rows is complete
+        length = np.sqrt(squares)
+        if not alive.all():
+            length = np.where(alive, length, np.inf)
+        triangle[j, j] = np.where(alive, length, 1.0)
+        np.divide(a, length[:, None], out=A[j])
+        d = np.divide(d, length[:, None], out=D[j] if op.stores_dual else d)
+        # What the component explains of the rows that are fitted, and of those left out.
+        q = np.vecdot(A[j], r, out=Q[j])
+        r -= np.multiply(q[:, None], d, out=part)
+        directions.append(direction)
+        rss.append(op.left(q, r, rss[-1]))
+        errors.append(op.advance(q, A[j], length))
+        k = j + 1
+        if errors[k] < errors[best]:
+            best = k
+        elif patience is not None and k - best >= patience:
+            break
+    Q, noise = Q[:k], np.where(noise[:k] < _CERTAIN, noise[:k], 0.0)
+    error = np.zeros((k + 1, F1))
+    np.cumsum(_SAFETY * noise * np.abs(Q) / np.sqrt(op.n), axis=0, out=error[1:])
+    return Run(
+        predictions=op.predictions(Q, A[:k]),
+        error=error[:, :-1],
+        rss=np.array(rss),
+        fit_error=error[:, -1],
+        directions=np.array(directions) if k else np.zeros((0, 1, 0)),
+        triangle=triangle[:k, :k],
+        loadings=Q,
+        lift=op.lift,
+        centre=op.centre,
+        centres=op.centres() if keep else None,
+    )
+
+
+# Operators in the space of the samples: products with X, or with a Gram matrix
+# -----------------------------------------------------------------------------
+
+
+class _Samples:
+    """What `Rows` and `Gram` have in common: a score is one number per row."""
+
+    stores_dual = False
+    lift: Callable[[Array], Array] | None = None
+    centre: tuple[Array, float]
+
+    def __init__(self, y: Array, split: Split, weights: Array | None) -> None:
+        n = len(y)
+        self.weights = W = split.training_weights(n, weights)
+        self.n = W.sum(axis=1)
+        self._ybar = (W @ y) / self.n
+        centred = y - self._ybar[:, None]
+        self.residual = W * centred
+        self.total = np.vecdot(self.residual, centred)
+        self._places, self._fold, rows = split.places(n), split.fold, split.rows
+        self._y = y[rows]
+        self._share = None if weights is None else weights[rows]
+        self._root = None if weights is None else 1.0 / np.sqrt(weights)
+        self._made = [self._ybar[self._fold]]
+
+    def dual(self, a: Array) -> Array:
+        return a * self.weights
+
+    def start(self) -> float:
+        return self._error(self._made[0])
+
+    def advance(self, q: Array, a: Array, length: Array) -> float:  # noqa: ARG002
+        self._made.append(self._made[-1] + a.take(self._places) * q.take(self._fold))
+        return self._error(self._made[-1])
+
+    def left(self, q: Array, r: Array, before: float) -> float:  # noqa: ARG002
+        last = r[-1] if self._root is None else r[-1] * self._root
+        return float(last @ last)
+
+    def predictions(self, Q: Array, A: Array) -> Array:  # noqa: ARG002
+        return np.array(self._made)
+
+    def _error(self, predicted: Array) -> float:
+        e = self._y - predicted
+        return float(e @ e if self._share is None else e @ (self._share * e))
+
+
+class Rows(_Samples):
+    """Products with X: means and scales are those of the training rows, all digits are kept.
+
+    Parameters
+    ----------
+    X, y : (n, p) and (n,) arrays
+    split : Split
+    weights : (n,) array or None
+        All positive.
+    scale : bool
+        Scale the columns of every fold to unit variance.
+    between : callable, optional
+        A symmetric positive definite (p, p) matrix between X and X', as a function of rows (F, p).
+
+    Notes
+    -----
+    Cost: 4 F n p operations per component.
+    """
+
+    def __init__(
+        self,
+        X: Array,
+        y: Array,
+        split: Split,
+        weights: Array | None = None,
+        *,
+        scale: bool = True,
+        between: Callable[[Array], Array] | None = None,
+    ) -> None:
+        super().__init__(y, split, weights)
+        n, p = X.shape
+        W, nf = self.weights, self.n[:, None]
+        self.shift = X.mean(axis=0) if weights is None else weights @ X / weights.sum()
+        self.X = centred = np.empty_like(X, order="C")
+        first, gross = np.zeros((len(W), p)), np.zeros((len(W), p))
+        # Sums and sums of squares of the training rows of all folds, block by block.
+        step = max(8, _CACHED // p)
+        place = np.empty((min(step, n), p))
+        for start in range(0, n, step):
+            block = slice(start, start + step)
+            part = np.subtract(X[block], self.shift, out=centred[block])
+            first += W[:, block] @ part
+            if scale:
+                gross += W[:, block] @ np.multiply(part, part, out=place[: len(part)])
+        self.mean = first / nf
+        self.centre = self.shift + self.mean[-1], float(self._ybar[-1])
+        self._between = between
+        self._inverse: Array | None = None
+        if scale:
+            squares = gross - nf * self.mean**2
+            constant = _look_closer(squares, gross, lambda f: (X, W[f]), exactly=True)
+            self._inverse = _inverse(squares, constant, nf)
+            self._size = np.vecdot(gross, self._inverse)
+        else:
+            self._size = np.full(len(W), float(np.vdot(centred, centred)))
+            if weights is not None:
+                self._size *= float(weights.max())
+        self._C = np.empty((len(W), p))
+
+    def forward(self, r: Array) -> Array:
+        C = np.matmul(r, self.X, out=self._C)
+        if self._between is not None:
+            root = 1.0 if self._inverse is None else np.sqrt(self._inverse)
+            C = self._C = self._between(C * root) * root
+        elif self._inverse is not None:
+            C *= self._inverse
+        a = C @ self.X.T
+        a -= np.vecdot(C, self.mean)[:, None]
+        return a
+
+    def directions(self, a: Array, r: Array) -> Array:  # noqa: ARG002
+        return self._C
+
+    def centres(self) -> tuple[Array, Array]:
+        return self.shift + self.mean, self._ybar
+
+    def noise(self, gradient: Array, squares: Array) -> Array:
+        """Rounding of the two products: eps |X| (1 / alpha + |y| / |X'r|)."""
+        return np.asarray(
+            _EPS
+            * (
+                np.sqrt(self._size * gradient / squares)
+                + np.sqrt(self._size * self.total / gradient)
+            )
+        )
+
+
+class Gram(_Samples):
+    """Products with one (n, n) matrix K = XX' of rows that are not scaled, or of a kernel.
+
+    Its digits are half those of X. Cost: 2 F n^2 operations per component.
+    """
+
+    def __init__(
+        self,
+        K: Array,
+        y: Array,
+        split: Split,
+        weights: Array | None = None,
+        *,
+        lift: Callable[[Array], Array] | None = None,
+        x_mean: Array | None = None,
+    ) -> None:
+        super().__init__(y, split, weights)
+        self.K, self.lift = K, lift
+        self.centre = np.zeros(0) if x_mean is None else x_mean, float(self._ybar[-1])
+        largest = 1.0 if weights is None else float(weights.max())
+        self._size = largest * float(np.trace(K))
+
+    def forward(self, r: Array) -> Array:
+        a = r @ self.K
+        a -= (np.vecdot(a, self.weights) / self.n)[:, None]
+        return np.asarray(a)
+
+    def directions(self, a: Array, r: Array) -> Array:  # noqa: ARG002
+        return r
+
+    def centres(self) -> tuple[Array, Array]:
+        nothing = np.zeros((len(self.n), len(self.centre[0])))
+        return nothing, self._ybar
+
+    def noise(self, gradient: Array, squares: Array) -> Array:  # noqa: ARG002
+        """Rounding of a product with K: eps |X|^2 |y| / |t|."""
+        return np.asarray(_EPS * self._size * np.sqrt(self.total / squares))
+
+
+# The operator in the space of the features: moments of the training rows
+# -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sums:
+    """Moments of some rows about a shift: X'WX (p, p), X'W (1, y) (2, p), and of y alone (3,).
+
+    The last ones are sums of the weights, of y and of y^2. They add up over rows.
+    """
+
+    squares: Array
+    first: Array
+    response: Array
+
+
+def sums_of(X: Array, y: Array, weights: Array | None, shift: Array, y_shift: float) -> Sums:
+    """Return the moments of rows in memory, in blocks that fit the cache where they are shifted."""
+    n, p = X.shape
+    c = y - y_shift
+    w = np.ones(n) if weights is None else weights
+    both = np.stack([w, w * c])
+    response = np.array([w.sum(), w @ c, (w * c) @ c])
+    if weights is None and not shift.any():
+        return Sums(squares=X.T @ X, first=both @ X, response=response)
+    squares, first, product = np.zeros((p, p)), np.zeros((2, p)), np.empty((p, p))
+    step = max(64, 8 * _CACHED // p)
+    place, root = np.empty((min(step, n), p)), np.sqrt(w)
+    for start in range(0, n, step):
+        block = slice(start, start + step)
+        part = np.subtract(X[block], shift, out=place[: len(X[block])])
+        first += both[:, block] @ part
+        if weights is not None:
+            part *= root[block, None]
+        squares += np.matmul(part.T, part, out=product)
+    return Sums(squares=squares, first=first, response=response)
+
+
+class Moments:
+    """Moments of the training rows of every fold, downdated from those of all rows.
+
+    For tall data, also for data that were read once. Its digits are half those of X.
+
+    Parameters
+    ----------
+    whole : Sums
+        Of all rows.
+    left : sequence of Sums
+        Of the rows that each fold does not fit.
+    shift, y_shift : (p,) array and float
+        What the moments are about.
+    scale : bool
+    test : callable
+        From a fold to the rows (t, p) that it leaves out.
+    train : callable
+        From a fold to rows and their training weights, where a column may be constant.
+    tested : sequence of Sums, optional
+        Of the rows that each fold predicts, where these are not those it does not fit.
+
+    Notes
+    -----
+    Cost: O(F p^2) operations per component.
+    """
+
+    stores_dual = True
+    lift: Callable[[Array], Array] | None = None
+
+    def __init__(
+        self,
+        whole: Sums,
+        left: Sequence[Sums],
+        shift: Array,
+        y_shift: float,
+        *,
+        scale: bool,
+        test: Callable[[int], Array],
+        train: Callable[[int], tuple[Array, Array]],
+        tested: Sequence[Sums] | None = None,
+    ) -> None:
+        p = len(shift)
+        F1 = len(left) + 1
+        S, first = np.empty((F1, p, p)), np.empty((F1, 2, p))
+        response = np.empty((F1, 3))
+        for f, one in enumerate(left):
+            np.subtract(whole.squares, one.squares, out=S[f])
+            np.subtract(whole.first, one.first, out=first[f])
+            np.subtract(whole.response, one.response, out=response[f])
+        S[-1], first[-1], response[-1] = whole.squares, whole.first, whole.response
+        self.shift, self.y_shift, self._test = shift, y_shift, test
+        self._S, self.n = S, response[:, 0]
+        nf = self.n[:, None]
+        self.mean = first[:, 0] / nf
+        self._ybar = response[:, 1] / self.n
+        self.centre = shift + self.mean[-1], y_shift + float(self._ybar[-1])
+        self.residual = first[:, 1] - (self.n * self._ybar)[:, None] * self.mean
+        self.total = np.maximum(response[:, 2] - self.n * self._ybar**2, 0.0)
+        # Downdating loses digits relative to the moments of all rows.
+        size = np.broadcast_to(np.diagonal(whole.squares), self.mean.shape)
+        self._inverse = np.ones((F1, p))
+        if scale:
+            squares = np.einsum("fii->fi", S) - nf * self.mean**2
+            self._inverse = _inverse(squares, _look_closer(squares, size, train), nf)
+        self._size = np.vecdot(size, self._inverse)
+        out = left if tested is None else tested
+        self._out = [
+            np.array([getattr(one, name) for one in out]) for name in ("first", "response")
+        ]
+        self._squares = None if tested is None else [one.squares for one in tested]
+        self._b, self._v = np.zeros((F1 - 1, p)), np.zeros((F1 - 1, p))
+
+    def forward(self, r: Array) -> Array:
+        return r * self._inverse
+
+    def directions(self, a: Array, r: Array) -> Array:  # noqa: ARG002
+        return a
+
+    def centres(self) -> tuple[Array, Array]:
+        return self.shift + self.mean, self.y_shift + self._ybar
+
+    def dual(self, a: Array) -> Array:
+        self._raw = np.matvec(self._S, a)
+        return np.asarray(self._raw - (self.n * np.vecdot(self.mean, a))[:, None] * self.mean)
+
+    def noise(self, gradient: Array, squares: Array) -> Array:  # noqa: ARG002
+        """Rounding of a product with X'X: eps |X|^2 |y| / |t|."""
+        return np.asarray(_EPS * self._size * np.sqrt(self.total / squares))
+
+    def start(self) -> float:
+        return self._error()
+
+    def advance(self, q: Array, a: Array, length: Array) -> float:
+        # Coefficients b of every fold, and X'WX b of the rows that it leaves out.
+        self._b += q[:-1, None] * a[:-1]
+        if self._squares is None:
+            added = a[:-1] @ self._S[-1] - self._raw[:-1] / length[:-1, None]
+        else:
+            added = np.array([S @ one for S, one in zip(self._squares, a, strict=False)])
+        self._v += q[:-1, None] * added
+        return self._error()
+
+    def _error(self) -> float:
+        """Return |y - c - X b|^2 of the rows left out, from their moments."""
+        first, (count, ysum, ysquares) = self._out[0], self._out[1].T
+        c = self._ybar[:-1] - np.vecdot(self._b, self.mean[:-1])
+        along = np.vecdot(self._b, self._v) - 2.0 * np.vecdot(self._b, first[:, 1])
+        level = count * c**2 - 2.0 * c * (ysum - np.vecdot(self._b, first[:, 0]))
+        return float(np.sum(ysquares + along + level))
+
+    def left(self, q: Array, r: Array, before: float) -> float:  # noqa: ARG002
+        return max(before - float(q[-1]) ** 2, 0.0)
+
+    def predictions(self, Q: Array, A: Array) -> Array:
+        made = []
+        for f in range(Q.shape[1] - 1):
+            rows = self._test(f)
+            B = np.cumsum(Q[:, f, None] * A[:, f], axis=0)
+            level = self.y_shift + self._ybar[f]
+            values = np.full((len(Q) + 1, len(rows)), level)
+            values[1:] += B @ rows.T - (B @ (self.mean[f] + self.shift))[:, None]
+            made.append(values)
+        return np.concatenate(made, axis=1) if made else np.empty((len(Q) + 1, 0))
+
+
+def _look_closer(
+    squares: Array,
+    gross: Array,
+    train: Callable[[int], tuple[Array, Array]],
+    *,
+    exactly: bool = False,
+) -> Mask:
+    """Return which columns are constant in which fold, (F, p).
+
+    Where centring has made a sum of squares much smaller, the rows themselves tell. With
+    ``exactly`` the sums of the others are made again, in place.
+
+    Parameters
+    ----------
+    train : callable
+        From a fold to the rows of X and their training weights, those of other rows zero.
+    """
+    low = squares <= _CANCELLED * gross
+    constant = np.zeros(low.shape, dtype=bool)
+    for f in np.flatnonzero(low.any(axis=1)):
+        columns = np.flatnonzero(low[f])
+        X, w = train(int(f))
+        part, w = X[np.ix_(w > 0, columns)], w[w > 0]
+        spread = np.ptp(part, axis=0)
+        constant[f, columns] = spread <= CONSTANT_ULPS * np.abs(part).max(axis=0)
+        if exactly:
+            part -= w @ part / w.sum()
+            squares[f, columns] = w @ part**2
+    return constant
+
+
+def _inverse(squares: Array, constant: Mask, n: Array) -> Array:
+    """Return inverse variances; zero takes a constant column out."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inverse = (n - 1.0) / squares
+    inverse[constant | ~(squares > 0)] = 0.0
+    return inverse
