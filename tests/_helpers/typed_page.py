@@ -181,6 +181,7 @@ def pictures(X: Array, y: Array) -> None:
     print(plotting.CoefficientDisplay.from_estimator(model).figure_)
     print(plotting.ComparisonDisplay, plotting.ContributionDisplay, plotting.DistanceDisplay)
     print(plotting.BenchmarkDisplay, plotting.PermutationDisplay)
+    print(plotting.BiplotDisplay, plotting.CorrelationDisplay)
     print(plotting.ErrorDisplay, plotting.ImportanceDisplay, plotting.LoadingsDisplay)
     print(plotting.PredictionDisplay, plotting.ScoresDisplay, plotting.SpectraDisplay)
     plotting.overview_figure(model, y=y).savefig("overview.png")

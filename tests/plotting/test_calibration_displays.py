@@ -28,7 +28,9 @@ from plsdof.datasets import load_ozone, make_spectra
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.inference import permutation_test
 from plsdof.plotting import (
+    BiplotDisplay,
     ContributionDisplay,
+    CorrelationDisplay,
     DistanceDisplay,
     DoFDisplay,
     ErrorDisplay,
@@ -59,6 +61,11 @@ def spectra():
 @pytest.fixture(scope="module")
 def ozone():
     return load_ozone(return_X_y=True, as_frame=True)
+
+
+def names_in(display):
+    """Return the names written beside points; long ones end in an ellipsis."""
+    return {text.get_text()[:21] for text in display.ax_.texts}
 
 
 def drawn(line):
@@ -303,3 +310,64 @@ def test_hostile_names_are_plain_text(spectra):
             assert not set(text.get_text()) & set("\x00\u202e")
     with pytest.raises(InvalidInputError, match="groups has 1 entries for 40 rows"):
         ScoresDisplay.from_path(pls_path(X, y, 3), groups=["a"])
+
+
+@pytest.mark.parametrize("scale", [True, False])
+def test_correlation_loadings_are_correlations_of_columns_and_scores(ozone, scale):
+    X, y = ozone
+    path = pls_path(X, y, 4, scale=scale)
+    display = CorrelationDisplay.from_path(path, X, (1, 3))
+    expected = np.corrcoef(X.to_numpy().T, path.x_scores[:, [0, 2]].T)[:12, 12:]
+    np.testing.assert_allclose(display.values, expected, atol=1e-12)
+    np.testing.assert_array_equal(drawn(display.points_), display.values.T)
+    radii = [np.linalg.norm(drawn(circle), axis=0) for circle in display.circles_]
+    np.testing.assert_allclose(radii, np.sqrt([[0.5], [1.0]]) * np.ones(200))
+    assert names_in(display) == {name[:21] for name in X.columns}
+    # All components together explain all of the variance of every column.
+    every = [
+        CorrelationDisplay.from_path(pls_path(X, y, scale=scale), X, (i, i + 1)).values
+        for i in range(1, 12, 2)
+    ]
+    np.testing.assert_allclose(np.sum(np.square(every), axis=(0, 2)), 1.0)
+
+
+def test_correlation_loadings_of_columns_beside_the_predictors(spectra):
+    X, y = spectra
+    model = make_pipeline(StandardScaler(), PLSRegressor(3)).fit(X, y)
+    beside = pd.DataFrame({"response": y, "constant": np.ones(40), "huge": 1e300 * X.iloc[:, 0]})
+    display = CorrelationDisplay.from_estimator(model, beside)
+    assert np.isnan(display.values[1]).all()
+    assert np.isfinite(display.values[[0, 2]]).all()
+    assert display.features.names == ("response", "constant", "huge")
+    with pytest.raises(InvalidInputError):
+        CorrelationDisplay.from_estimator(model, X[:30])
+    with pytest.raises(InvalidInputError):
+        CorrelationDisplay.from_estimator(model, X, (1,))
+
+
+def test_a_biplot_has_the_scores_and_the_loadings_of_the_path(ozone):
+    X, y = ozone
+    path = pls_path(X, y, 4)
+    display = BiplotDisplay.from_path(path, (2, 3))
+    np.testing.assert_array_equal(drawn(display.points_), path.x_scores[:, [1, 2]].T)
+    tips = np.column_stack([display.arrows_.U, display.arrows_.V])
+    np.testing.assert_allclose(tips, display.arrow_scale * path.x_loadings[:, [1, 2]])
+    farthest = np.linalg.norm(path.x_scores[:, [1, 2]], axis=1).max()
+    assert np.linalg.norm(tips, axis=1).max() == pytest.approx(farthest)
+    low, high = np.array([display.ax_.get_xlim(), display.ax_.get_ylim()]).T
+    assert np.all((tips >= low) & (tips <= high))
+    assert names_in(display) == {name[:21] for name in X.columns}
+    few = BiplotDisplay.from_estimator(
+        PLSRegressor(2).fit(X[:20], y[:20]),
+        names=range(20),
+        predictors=[f"p{i}" for i in range(12)],
+    )
+    assert {text.get_text() for text in few.ax_.texts} >= {"0", "19", "p0", "p11"}
+
+
+def test_a_biplot_of_kernels_or_of_one_component_is_refused(spectra):
+    X, y = spectra
+    with pytest.raises(NotAvailableError):
+        BiplotDisplay.from_path(kernel_pls_path(X, y, max_components=3))
+    with pytest.raises(InvalidInputError):
+        BiplotDisplay.from_path(pls_path(X, y, 1))

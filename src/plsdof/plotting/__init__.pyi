@@ -6,9 +6,11 @@ from .curves import DoFDisplay as DoFDisplay
 from .curves import ErrorDisplay as ErrorDisplay
 from .curves import PermutationDisplay as PermutationDisplay
 from .overview import overview_figure as overview_figure
+from .predictors import CorrelationDisplay as CorrelationDisplay
 from .predictors import ImportanceDisplay as ImportanceDisplay
 from .predictors import LoadingsDisplay as LoadingsDisplay
 from .predictors import SpectraDisplay as SpectraDisplay
+from .rows import BiplotDisplay as BiplotDisplay
 from .rows import ContributionDisplay as ContributionDisplay
 from .rows import DistanceDisplay as DistanceDisplay
 from .rows import PredictionDisplay as PredictionDisplay

@@ -1,4 +1,4 @@
-"""Pictures over the predictors: spectra, loadings and weights, importance of variables."""
+"""Pictures over the predictors: spectra, loadings, correlation loadings, importance."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,13 +8,14 @@ import numpy as np
 
 from plsdof._core.inputs import Array, as_choice, as_count, as_matrix, as_response, feature_names
 from plsdof._core.path import PLSPath, as_model, as_path
-from plsdof.chemometrics.diagnostics import as_predictor_path
+from plsdof.chemometrics.diagnostics import as_predictor_path, as_score_path
 from plsdof.chemometrics.variables import selectivity_ratio_test, vip
 from plsdof.errors import InvalidInputError
 from plsdof.plotting.style import (
     BLUE,
     GREY,
     LINES,
+    MOST_NAMED,
     FeatureAxis,
     axes_or_new,
     draw_over_features,
@@ -23,6 +24,7 @@ from plsdof.plotting.style import (
     plain,
     show_features,
     show_legend,
+    write_name,
 )
 
 if TYPE_CHECKING:
@@ -259,6 +261,134 @@ def as_component_numbers(components: Any, available: int, most: int) -> tuple[in
 def first_components(path: Any) -> tuple[int, ...]:
     """Return (1, 2), or (1,) where a path has only one component."""
     return tuple(range(1, 1 + min(2, len(path.dof) - 1)))
+
+
+# Correlation loadings: how predictors and two components go together
+# -------------------------------------------------------------------
+
+
+@dataclass(kw_only=True, eq=False)
+class CorrelationDisplay:
+    """Correlations of the predictors with two components, inside of the unit circle.
+
+    The squared distance from the centre is the share of a predictor's variance that the two
+    components explain; on the inner circle it is one half.
+
+    Attributes
+    ----------
+    values : (p, 2) array
+        Correlation of every predictor with the two scores; nan for a predictor without variance.
+    components : tuple of two int
+        Counted from 1.
+    features : FeatureAxis
+    ax_, figure_ : matplotlib objects
+    points_ : matplotlib line
+    circles_ : list of two matplotlib lines
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+    >>> display = CorrelationDisplay.from_path(pls_path(X, y), X)
+    >>> display.values.shape, display.ax_.get_xlabel()
+    ((12, 2), 'correlation with component 1')
+    """
+
+    values: Array
+    components: tuple[int, ...]
+    features: FeatureAxis
+    ax_: "Axes" = field(init=False, repr=False)
+    figure_: "Figure" = field(init=False, repr=False)
+    points_: Any = field(init=False, repr=False)
+    circles_: list[Any] = field(init=False, repr=False)
+
+    @classmethod
+    def from_path(
+        cls,
+        path: PLSPath,
+        X: Any,
+        components: Sequence[int] = (1, 2),
+        *,
+        names: Sequence[str] | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the predictors of the training rows against two components, counted from 1.
+
+        Parameters
+        ----------
+        path : PLSPath, PenalizedPLSPath or KernelPLSPath
+        X : (n, p) array or frame
+            The rows the path was fitted on, or other columns that were measured on them.
+        components : two int
+        names : sequence of str, optional
+            Names of the columns; by default those of ``X`` or of the path.
+        """
+        path = as_score_path(path)
+        wanted = as_two_components(components, path.x_scores.shape[1])
+        columns, scores = as_matrix(X), path.x_scores[:, [one - 1 for one in wanted]]
+        if len(columns) != len(scores):
+            raise InvalidInputError(
+                f"X has {len(columns)} rows, but the path was fitted on {len(scores)}; give those."
+            )
+        known = feature_names(X) or path.feature_names
+        display = cls(
+            values=_correlations(columns, scores),
+            components=wanted,
+            features=feature_axis(known if names is None else names, columns.shape[1]),
+        )
+        return display.plot(ax, **kwargs)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, components: Sequence[int] = (1, 2), **kwargs: Any
+    ) -> Self:
+        """Draw those of a fitted PLS estimator or Pipeline; ``kwargs`` as for `from_path`."""
+        path: Any = as_path(estimator)
+        return cls.from_path(path, X, components, **kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw on ``ax``, or on new axes; ``kwargs`` go to the points."""
+        self.ax_ = axes_or_new(ax)
+        self.figure_ = self.ax_.figure  # type: ignore[assignment]
+        angle = np.linspace(0, 2 * np.pi, 200)
+        circle = np.array([np.cos(angle), np.sin(angle)])
+        self.circles_ = []
+        for share, dash in ((0.5, "--"), (1.0, "-")):
+            label = f"{100 * share:g}% of the variance"
+            style: dict[str, Any] = {"color": GREY, "linestyle": dash, "linewidth": 1}
+            self.circles_ += self.ax_.plot(*(np.sqrt(share) * circle), label=label, **style)
+        self.ax_.axhline(0.0, color=GREY, linewidth=0.5, zorder=0)
+        self.ax_.axvline(0.0, color=GREY, linewidth=0.5, zorder=0)
+        style = {"color": BLUE, "marker": "o", "linestyle": "none", "markersize": 4}
+        (self.points_,) = self.ax_.plot(*self.values.T, **style | kwargs)
+        if len(self.values) <= MOST_NAMED:
+            for name, where in zip(self.features.names, self.values, strict=True):
+                write_name(self.ax_, name, where, most=22)
+        self.ax_.set(aspect="equal", xticks=np.linspace(-1, 1, 5), yticks=np.linspace(-1, 1, 5))
+        self.ax_.set_xlabel(f"correlation with component {self.components[0]}")
+        self.ax_.set_ylabel(f"correlation with component {self.components[1]}")
+        show_legend(self.ax_)
+        return self
+
+
+def _correlations(columns: Array, scores: Array) -> Array:
+    """Return the correlation of every column with every score; nan for constant columns."""
+    columns, scores = (a - a.mean(axis=0) for a in (columns, scores))
+    largest = np.max(np.abs(columns), axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        columns = columns / largest  # lengths below would overflow otherwise
+        lengths = np.linalg.norm(columns, axis=0)[:, None] * np.linalg.norm(scores, axis=0)
+        return np.asarray(columns.T @ scores / lengths)
+
+
+def as_two_components(components: Any, available: int) -> tuple[int, ...]:
+    """Return two different numbers of components, counted from 1, that a path has."""
+    found = as_component_numbers(components, available, most=2)
+    if len(found) != 2:
+        raise InvalidInputError(f"components must be two numbers; got {components!r}.")
+    return found
 
 
 # Importance of variables: VIP and selectivity ratio, with the line that calls one important

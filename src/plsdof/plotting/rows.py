@@ -1,4 +1,4 @@
-"""Pictures of the rows: predicted against measured, scores, distances and contributions."""
+"""Pictures of the rows: predictions, scores, biplot, distances and contributions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,15 +9,16 @@ import numpy.typing as npt
 
 from plsdof._core.inputs import Array, as_choice, as_count, as_fraction, as_response, require_type
 from plsdof._core.path import Path, PLSPath, as_model, as_path
-from plsdof.chemometrics.diagnostics import Diagnostic, as_score_path
+from plsdof.chemometrics.diagnostics import Diagnostic, as_predictor_path, as_score_path
 from plsdof.chemometrics.rows import contributions, hotelling_t2, q_residuals, t2_limit
 from plsdof.chemometrics.variables import explained_variance
 from plsdof.errors import InvalidInputError, NotAvailableError
-from plsdof.plotting.predictors import as_component_numbers
+from plsdof.plotting.predictors import as_two_components
 from plsdof.plotting.style import (
     BLUE,
     GREY,
     LINES,
+    MOST_NAMED,
     VERMILLION,
     FeatureAxis,
     axes_or_new,
@@ -26,6 +27,7 @@ from plsdof.plotting.style import (
     plain,
     show_features,
     show_legend,
+    write_name,
 )
 from plsdof.selection.cross_validation import CrossValidation
 
@@ -256,9 +258,7 @@ class ScoresDisplay:
             Share of ordinary rows inside of the ellipse.
         """
         path, level = as_score_path(path), as_fraction(level, "level")
-        wanted = as_component_numbers(components, path.x_scores.shape[1], most=2)
-        if len(wanted) != 2:
-            raise InvalidInputError(f"components must be two numbers; got {components!r}.")
+        wanted = as_two_components(components, path.x_scores.shape[1])
         columns = [one - 1 for one in wanted]
         n = path.units.n_rows
         shares = explained_variance(path)
@@ -342,13 +342,6 @@ def ellipse(path: PLSPath, level: float) -> Array:
     return np.asarray(np.sqrt(limit) * np.abs(spread))
 
 
-def write_name(ax: "Axes", name: str, where: Array) -> None:
-    """Write a name beside a point."""
-    ax.annotate(
-        plain(name, 16), tuple(where), xytext=(4, 3), textcoords="offset points", fontsize="small"
-    )
-
-
 def _labels(labels: Sequence[Any] | None, n_rows: int, what: str) -> Labels | None:
     if labels is None:
         return None
@@ -358,6 +351,130 @@ def _labels(labels: Sequence[Any] | None, n_rows: int, what: str) -> Labels | No
             f"{what} has {len(found)} entries for {n_rows} rows; give one for every row."
         )
     return found
+
+
+# Rows and predictors in one plane
+# --------------------------------
+
+
+@dataclass(kw_only=True, eq=False)
+class BiplotDisplay:
+    """Rows as points (scores) and predictors as arrows (loadings) in the plane of two components.
+
+    A row far out in the direction of an arrow has large values of that predictor. Arrows have a
+    scale of their own: the longest is as long as the distance of the farthest row.
+
+    Attributes
+    ----------
+    scores : (n, 2) array
+    loadings : (p, 2) array
+        In standardised units.
+    components : tuple of two int
+        Counted from 1.
+    features : FeatureAxis
+    names : tuple of str or None
+        Written beside the rows, if there are not more than 30.
+    ax_, figure_ : matplotlib objects
+    points_ : matplotlib line
+    arrows_ : matplotlib Quiver
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import load_ozone
+    >>> path = pls_path(*load_ozone(return_X_y=True, as_frame=True))
+    >>> BiplotDisplay.from_path(path).ax_.get_ylabel()
+    'component 2'
+    """
+
+    scores: Array
+    loadings: Array
+    components: tuple[int, ...]
+    features: FeatureAxis
+    names: Labels | None = None
+    ax_: "Axes" = field(init=False, repr=False)
+    figure_: "Figure" = field(init=False, repr=False)
+    points_: Any = field(init=False, repr=False)
+    arrows_: Any = field(init=False, repr=False)
+
+    @classmethod
+    def from_path(
+        cls,
+        path: PLSPath,
+        components: Sequence[int] = (1, 2),
+        *,
+        names: Sequence[Any] | None = None,
+        predictors: Sequence[str] | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw training rows and predictors in the plane of two components, counted from 1.
+
+        Parameters
+        ----------
+        path : PLSPath or PenalizedPLSPath
+        components : two int
+        names : sequence of n, optional
+            What to call the rows.
+        predictors : sequence of p str, optional
+            What to call the predictors; by default what the path calls them.
+        """
+        path = as_predictor_path(path, "A biplot")
+        wanted = as_two_components(components, path.x_scores.shape[1])
+        columns = [one - 1 for one in wanted]
+        loadings = path.x_loadings[:, columns]
+        known = path.feature_names if predictors is None else predictors
+        display = cls(
+            scores=path.x_scores[:, columns],
+            loadings=loadings,
+            components=wanted,
+            features=feature_axis(known, len(loadings)),
+            names=_labels(names, len(path.x_scores), "names"),
+        )
+        return display.plot(ax, **kwargs)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, components: Sequence[int] = (1, 2), **kwargs: Any
+    ) -> Self:
+        """Draw those of a fitted PLS estimator; ``kwargs`` as for `from_path`."""
+        path: Any = as_path(estimator)
+        return cls.from_path(path, components, **kwargs)
+
+    @property
+    def arrow_scale(self) -> float:
+        """What loadings are multiplied by to be drawn among the scores."""
+        rows, arrows = (np.max(np.linalg.norm(a, axis=1)) for a in (self.scores, self.loadings))
+        return float(rows / arrows)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw on ``ax``, or on new axes; ``kwargs`` go to the points."""
+        self.ax_ = axes_or_new(ax)
+        self.figure_ = self.ax_.figure  # type: ignore[assignment]
+        self.ax_.axhline(0.0, color=GREY, linewidth=0.5, zorder=0)
+        self.ax_.axvline(0.0, color=GREY, linewidth=0.5, zorder=0)
+        style: dict[str, Any] = {"color": BLUE, "marker": "o", "linestyle": "none"}
+        style |= {"markersize": 4, "markerfacecolor": "none", "label": "rows (scores)"}
+        (self.points_,) = self.ax_.plot(*self.scores.T, **style | kwargs)
+        tips = self.arrow_scale * self.loadings
+        zeros = np.zeros(len(tips))
+        scaled: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.003}
+        label = f"predictors (loadings x {self.arrow_scale:.3g})"
+        self.arrows_ = self.ax_.quiver(
+            zeros, zeros, *tips.T, color=VERMILLION, label=label, **scaled
+        )
+        self.ax_.update_datalim(tips)
+        self.ax_.autoscale_view()
+        if len(tips) <= MOST_NAMED:
+            for name, where in zip(self.features.names, tips, strict=True):
+                write_name(self.ax_, name, where, most=22)
+        if self.names is not None and len(self.names) <= _MOST_LABELS // 2:
+            for name, where in zip(self.names, self.scores, strict=True):
+                write_name(self.ax_, name, where)
+        self.ax_.set_xlabel(f"component {self.components[0]}")
+        self.ax_.set_ylabel(f"component {self.components[1]}")
+        show_legend(self.ax_)
+        return self
 
 
 # T^2 against Q, and which variables are behind them in one row

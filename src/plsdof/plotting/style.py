@@ -315,6 +315,13 @@ def criterion_title(name: str) -> str:
     return f"{label} (response²)" if is_squared(name) else label
 
 
+def write_name(ax: "Axes", name: str, where: Array, most: int = 16) -> None:
+    """Write a name of at most so many characters beside a point."""
+    ax.annotate(
+        plain(name, most), tuple(where), xytext=(4, 3), textcoords="offset points", fontsize="small"
+    )
+
+
 def plain(text: str, most: int = 30) -> str:
     """Return a readable text that matplotlib does not take for mathematics."""
     return readable(text, most).replace("$", r"\$")
