@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import KFold
 
 from plsdof import cross_validate, datasets, dof_lower_bound, paper, pcr_path, pls_path, ridge_path
 from plsdof.complexity import mean_absolute_correlation
@@ -294,13 +295,12 @@ def compare_once(X: Array, y: Array, seed: int, repeat: int) -> Values:
     """Choose and test one model of each kind on one split, with the same rows and folds."""
     rng = generator(seed, "comparison", repeat)
     order = rng.permutation(len(y))
-    folds = int(rng.integers(2**31))
+    folds = KFold(N_FOLDS, shuffle=True, random_state=int(rng.integers(2**31)))
     train, test = order[:N_TRAIN], order[N_TRAIN:]
     values: Values = {"test_error": [], "parameter": [], "dof": [], "training": []}
     for method, fit in PATHS.items():
         path = fit(X[train], y[train])
-        cv = cross_validate(X[train], y[train], method.lower(), N_FOLDS, random_state=folds)
-        chosen = cv.select()
+        chosen = cross_validate(X[train], y[train], method.lower(), folds).select()
         residuals = y[test] - path.predict(X[test])[chosen.index]
         values["test_error"].append(np.mean(residuals**2))
         values["parameter"].append(chosen.parameter)

@@ -731,7 +731,6 @@ class TestMakeRbfOzone:
     )
     def test_senseless_options_are_refused(self, options):
         (name,) = options
-        name = "random_state" if name == "basis_state" else name
         with pytest.raises(InvalidInputError, match=f"{name} must be"):
             make_rbf_ozone(**options)
 

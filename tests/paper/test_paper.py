@@ -63,11 +63,11 @@ def test_lanczos_agrees_with_the_closed_form_in_everything(problem, scale):
     np.testing.assert_allclose(result.coef, path.coef, atol=1e-10)
     np.testing.assert_allclose(result.intercept, path.intercept, atol=1e-10)
     np.testing.assert_allclose(result.rss, path.rss, rtol=1e-8)
-    np.testing.assert_allclose(result.noise_variance, path.noise_variance(), rtol=1e-8)
+    np.testing.assert_allclose(result.noise_variance, path.noise_variance("jacobian"), rtol=1e-8)
     for m in range(7):
         np.testing.assert_allclose(result.jacobian(m), path.jacobian(m), atol=1e-10)
         np.testing.assert_allclose(result.coef_jacobian[m], path.coef_jacobian(m), atol=1e-9)
-        covariance = path.coef_covariance(m)
+        covariance = path.coef_covariance(m, noise="jacobian")
         scale_of = max(np.abs(covariance).max(), 1.0)
         np.testing.assert_allclose(result.coef_covariance(m), covariance, atol=1e-9 * scale_of)
 
@@ -291,7 +291,7 @@ def test_noise_variance_when_dof_exceeds_n_is_nan_for_krylov_and_positive_for_la
     krylov, lanczos = (f(X, y, 1, scale=False) for f in (paper.krylov, paper.lanczos))
     np.testing.assert_allclose([krylov.dof[1], lanczos.dof[1]], 10002, rtol=1e-10)
     assert np.isnan(krylov.noise_variance[1])
-    expected = pls_path(X, y, 1, scale=False).noise_variance()[1]
+    expected = pls_path(X, y, 1, scale=False).noise_variance("jacobian")[1]
     assert lanczos.noise_variance[1] == pytest.approx(expected, rel=1e-9)
     assert expected > 0
 

@@ -137,7 +137,7 @@ def make_kin(
     ((300, 32), True)
     """
     n = as_count(n_samples, "n_samples", minimum=1)
-    rng = as_generator(random_state)
+    rng = as_generator(random_state, "random_state")
     X = _kin_predictors(n, rng)
     distance = kin_distance(X)
     y = distance * rng.uniform(0.8, 1.2, n) + rng.normal(0.0, 0.094, n)
@@ -245,7 +245,7 @@ def make_spectra(
     n = as_count(n_samples, "n_samples", minimum=1)
     p = as_count(n_features, "n_features", minimum=1)
     as_choice(response, "response", CONSTITUENTS)
-    rng, error = as_generator(random_state), _as_deviation(noise)
+    rng, error = as_generator(random_state, "random_state"), _as_deviation(noise)
     wavelengths = np.linspace(1100.0, 2498.0, p)
     constituents = _mixtures(n, rng)
     spectra = _spectra(wavelengths, constituents, rng)
@@ -352,11 +352,11 @@ def make_rbf_ozone(
     """
     d = as_count(n_basis, "n_basis", minimum=1)
     as_choice(distance, "distance", ("squared", "plain"))
-    rng, ratio = as_generator(random_state), _as_ratio(signal_to_noise)
+    rng, ratio = as_generator(random_state, "random_state"), _as_ratio(signal_to_noise)
     X = load_ozone().data
     low, high = X.min(axis=0), X.max(axis=0)
     scaled = 2.0 * (X - low) / (high - low) - 1.0
-    centers = as_generator(basis_state).uniform(-1.0, 1.0, (d, X.shape[1]))
+    centers = as_generator(basis_state, "basis_state").uniform(-1.0, 1.0, (d, X.shape[1]))
     squares = np.sum((scaled[:, None] - centers) ** 2, axis=2)
     features = np.exp(-squares if distance == "squared" else -np.sqrt(squares))
     coef = rng.uniform(1.0, 3.0, d)
