@@ -189,14 +189,16 @@ def errors_over_estimates(kind, seed, solver="auto"):
     relative = np.abs(path.dof - truth.dof) / np.maximum(1.0, np.abs(truth.dof))
     assert np.all((relative <= 1e-8) | (path.dof_error > 1e-8))
     size = np.linalg.norm(truth.coef, axis=1)
-    coef = np.linalg.norm(path.standardized_coef - truth.coef, axis=1) / np.where(size > 0, size, 1)
+    coef = np.linalg.norm(path.exact.standardized_coef - truth.coef, axis=1) / np.where(
+        size > 0, size, 1
+    )
     found = {
         "dof": np.abs(path.dof - truth.dof) / (path.dof_error + 1e-15),
         "rss": np.abs(path.rss - truth.rss) / path.rss_error,
         "coef": coef / (path.coef_error + 1e-14),
     }
-    noise = path.filter.residual_trace - truth.residual_trace
-    found["trace"] = np.abs(noise) / path.filter.residual_trace_error
+    noise = path.exact.filter.residual_trace - truth.residual_trace
+    found["trace"] = np.abs(noise) / path.exact.filter.residual_trace_error
     return {name: float(ratio.max()) for name, ratio in found.items()}
 
 

@@ -39,9 +39,11 @@ def test_weights_whose_sum_is_below_the_rank_leave_all_of_the_residual(method):
     if method != "ridge":  # which has no empty model
         assert weighted.rss[0] == pytest.approx(0.25 * np.sum((y - y.mean()) ** 2), rel=1e-12)
         # Five observations leave four for the variance of y, and none after ten directions.
-        assert weighted.noise_variance()[0] == pytest.approx(weighted.rss[0] / 4, rel=1e-12)
+        assert weighted.noise_variance("jacobian")[0] == pytest.approx(
+            weighted.rss[0] / 4, rel=1e-12
+        )
     if method in ("pls", "pcr"):
-        assert np.isnan(weighted.noise_variance()[-1])
+        assert np.isnan(weighted.noise_variance("jacobian")[-1])
     residual = y - weighted.predict(X)[-1]
     assert weighted.rss[-1] == pytest.approx(0.25 * residual @ residual, rel=1e-8)
 
@@ -107,7 +109,7 @@ def test_directions_that_turn_towards_collinear_ones_are_in_the_error_of_the_coe
     y = X @ [1.0, 1.0, 1e-4, 1e-4]
     path = pls_path(X, y, scale=False, solver="gram")
     truth = exact_fit(X, y, len(path.dof) - 1, scale=False).coef
-    apart = np.linalg.norm(path.standardized_coef - truth, axis=1)
+    apart = np.linalg.norm(path.exact.standardized_coef - truth, axis=1)
     assert np.all(apart <= path.coef_error * np.linalg.norm(truth, axis=1))
 
 
@@ -138,7 +140,7 @@ def test_errors_of_ridge_are_within_their_estimates(make, solver, seed):
     for index, alpha in enumerate(alphas):
         rss, coef = exact_ridge(X, y, alpha, scale=scale)
         assert abs(path.rss[index] - rss) <= path.rss_error[index]
-        apart = np.linalg.norm(path.standardized_coef[index] - coef)
+        apart = np.linalg.norm(path.exact.standardized_coef[index] - coef)
         assert apart <= (path.coef_error[index] + 1e-14) * np.linalg.norm(coef)
 
 
@@ -195,9 +197,9 @@ def test_the_noise_has_an_error_estimate():
     X, y = make_problem(30, 5)
     path = pls_path(X, y)
     truth = exact_fit(X, y, 5)
-    error = np.abs(path.noise_variance() - truth.rss / truth.residual_trace)
+    error = np.abs(path.noise_variance("jacobian") - truth.rss / truth.residual_trace)
     assert np.all(error <= path.noise_error)
-    assert np.all(path.noise_error <= 1e-10 * path.noise_variance())
+    assert np.all(path.noise_error <= 1e-10 * path.noise_variance("jacobian"))
 
 
 @pytest.mark.parametrize(

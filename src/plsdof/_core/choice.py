@@ -27,6 +27,7 @@ from plsdof._core.criteria import criterion_label
 from plsdof._core.display import as_html, one_line, plural
 from plsdof._core.inputs import Array, as_choice
 from plsdof._core.left_out import LeftOut
+from plsdof._core.work import cached_property
 from plsdof.errors import NotAvailableError
 
 if TYPE_CHECKING:
@@ -51,8 +52,9 @@ LEFT_OUT = "left-out"
 _NEAR = 0.7
 # Scores that differ by less than this share of them are equal but for rounding.
 _EQUAL = 1e-12
-# So many models of an average are named.
+# So many models of an average are named, and gains of at least this share.
 _MOST_NAMED = 4
+_WORTH_SAYING = 0.01
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +97,7 @@ class Selection:
     summary : str
         The choice in one sentence.
     remarks : tuple of Remark
-        Anything unusual about it.
+        Anything unusual about it, found out when somebody asks.
     left_out : LeftOut or None
         The rows left out behind the choice, if it is theirs.
     loss : {"squared", "huber"}
@@ -116,9 +118,14 @@ class Selection:
     criterion: str
     rule: str
     summary: str
-    remarks: tuple[Remark, ...] = ()
     left_out: LeftOut | None = None
     loss: str = "squared"
+    _remarks: tuple[Remark, ...] | Callable[[], tuple[Remark, ...]] = ()
+
+    @cached_property
+    def remarks(self) -> tuple[Remark, ...]:
+        """Anything unusual about the choice."""
+        return self._remarks() if callable(self._remarks) else self._remarks
 
     @property
     def message(self) -> str:
@@ -171,44 +178,45 @@ class Selection:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Objective:
-    """J of the module's first lines, for the K' models that may take part, simplest first.
+    """J of the module's first lines, simplest model first.
 
     Attributes
     ----------
-    models : (K',) array of int
+    models : (K,) array of int
         Rows of the path.
-    residuals : (K', n) array
+    residuals : (K, n) array
         Of the rows left out, times the roots of their weights.
-    price : (K',) array
-        2 c s^2 d_m.
+    losses, price : (K,) arrays
+        Sums of squares (or of Huber's loss) of single models, and 2 c s^2 d_m.
+    most : int
+        So many of the models may take part.
     scale : float
         Where Huber's loss becomes linear; infinite for squares.
     """
 
     models: npt.NDArray[np.intp]
     residuals: Array
+    losses: Array
     price: Array
+    most: int
     scale: float
-
-    @property
-    def losses(self) -> Array:
-        """J of the single models. Shape (K',)."""
-        return huber(self.residuals, self.scale).sum(axis=1) + self.price
 
     def best_vertex(self) -> int:
         """Return the row of the path with the smallest J."""
-        return int(self.models[np.argmin(self.losses)])
+        return int(self.models[np.argmin((self.losses + self.price)[: self.most])])
 
     def best_point(self) -> Array:
-        """Return the weights with the smallest J, of `models`. Shape (K',)."""
-        E, v = self.residuals, np.ones(self.residuals.shape[1])
-        w = _simplex((E * v) @ E.T, self.price)
+        """Return the weights with the smallest J, in the order of the path. Shape (K,)."""
+        E, price = self.residuals[: self.most], self.price[: self.most]
+        w = _simplex(E @ E.T, price)
         if np.isfinite(self.scale):
             for _ in range(_REWEIGHTED):
                 e = np.abs(w @ E)
                 v = np.minimum(1.0, self.scale / np.maximum(e, 1e-3 * self.scale))
-                w = _simplex((E * v) @ E.T, self.price)
-        return w
+                w = _simplex((E * v) @ E.T, price)
+        weights = np.zeros(len(self.models))
+        weights[self.models[: self.most]] = w
+        return weights
 
 
 def huber(residuals: Array, scale: float) -> Array:
@@ -231,45 +239,41 @@ def objective(left: LeftOut, loss: str = "squared", without: int | None = None) 
     Degrees of Freedom are those of all rows in any case: they are a property of the models.
     """
     as_choice(loss, "loss", LOSSES)
-    E, n = left.residuals[left.order], left.n
+    E, n, order = left.residuals, left.n, left.order
+    if left.parameter_name != "n_components":
+        E = E[order]  # others are in order
     if left.sample_weight is not None:
         E = E * np.sqrt(left.sample_weight)
     if without is not None:
         kept = left.fold != without
-        E, n = E[:, kept], n * float(kept.mean())
+        E, n = E[:, kept], float(left._weights[kept].sum())
     scale = np.inf
     if loss == "huber":
-        middle = np.median(np.abs(E), axis=1)
-        scale = _HUBER * float(middle.min()) / _MEDIAN or np.inf
-    losses = huber(E, scale).sum(axis=1)
-    best = int(np.argmin(np.where(np.isnan(losses), np.inf, losses)))
-    taking_part = slice(0, best + 1 + _AHEAD)
-    d = np.maximum.accumulate(np.clip(left.dof[left.order], 1.0, n))
+        middle = float(np.median(np.abs(E), axis=1).min())
+        scale = _HUBER * middle / _MEDIAN if middle > 0 else np.inf
+    losses = np.vecdot(E, E) if np.isinf(scale) else huber(E, scale).sum(axis=1)
+    best = int(np.argmin(losses))
+    d = np.maximum.accumulate(np.minimum(np.maximum(left.dof[order], 1.0), n))
     return Objective(
-        models=left.order[taking_part],
-        residuals=E[taking_part],
-        price=2.0 * _PRICE * losses[best] / n * d[taking_part],
+        models=order,
+        residuals=E,
+        losses=losses,
+        price=2.0 * _PRICE * losses[best] / n * d,
+        most=best + 1 + _AHEAD,
         scale=scale,
     )
 
 
-def scores_of(left: LeftOut, loss: str) -> Array:
+def scores_of(found: Objective, n: float) -> Array:
     """Return J / n of every model, in the order of the path: errors with their price. (K,)."""
-    found = objective(left, loss)
-    E = left.residuals if left.sample_weight is None else left.residuals * left._weights**0.5
-    losses = huber(E, found.scale).sum(axis=1)
-    d = np.empty_like(losses)
-    d[left.order] = np.maximum.accumulate(np.clip(left.dof[left.order], 1.0, left.n))
-    unit = np.divide(found.price[0], max(d[left.order[0]], 1.0))
-    return np.asarray((losses + unit * d) / left.n)
+    scores = np.empty(len(found.models))
+    scores[found.models] = (found.losses + found.price) / n
+    return scores
 
 
 def average_weights(left: LeftOut, loss: str = "squared", without: int | None = None) -> Array:
     """Return the weights of the models in the best average. Shape (K,), sum 1."""
-    found = objective(left, loss, without)
-    weights = np.zeros(len(left.residuals))
-    weights[found.models] = found.best_point()
-    return weights
+    return objective(left, loss, without).best_point()
 
 
 def chosen_without(left: LeftOut, loss: str = "squared", *, average: bool = False) -> Array:
@@ -465,7 +469,7 @@ def left_out_remarks(
     *,
     label: Callable[[int], str],
     longer: bool,
-    average: Array | None = None,
+    loss: str = "squared",
 ) -> tuple[Remark, ...]:
     """Return what is worth knowing about a choice by rows left out.
 
@@ -477,8 +481,8 @@ def left_out_remarks(
         From a row to the model in words.
     longer : bool
         Whether there are further models behind the last one that was left out.
-    average : (K,) array, optional
-        Weights of the average, to say what it would gain.
+    loss : {"squared", "huber"}
+        Of the average, to say what it would gain.
     """
     said = []
     best = int(np.argmin(left.press))
@@ -499,19 +503,12 @@ def left_out_remarks(
         )
     if left.dof[chosen] > _NEAR * left.n:
         said.append(near_n(left.n))
-    if average is not None:
-        mixed = np.sqrt(float((average @ left.residuals) ** 2 @ left._weights) / left.n)
-        gain = 1.0 - mixed / left.rmse[chosen] if left.rmse[chosen] > 0 else 0.0
-        if gain >= 0.005:
-            said.append(
-                Remark(
-                    kind="average",
-                    text=f"An average of models has an error of {mixed:.4g}, "
-                    f"{100 * gain:.0f}% lower."
-                    if gain >= 0.01
-                    else f"An average of models has an error of {mixed:.4g}.",
-                )
-            )
+    mixed = average_weights(left, loss) @ left.residuals
+    error = float(np.sqrt(mixed**2 @ left._weights / left.n))
+    if error < (1.0 - _WORTH_SAYING) * left.rmse[chosen]:
+        gain = 100.0 * (1.0 - error / left.rmse[chosen])
+        text = f"The average of models has an error of {error:.4g}, {gain:.0f}% lower."
+        said.append(Remark(kind="average", text=text))
     return tuple(said)
 
 

@@ -20,6 +20,7 @@ from plsdof._core.inputs import (
     centre_response,
     read_only,
     require_flag,
+    require_squares,
     standardize_observations,
     warn_constant_columns,
 )
@@ -29,7 +30,7 @@ from plsdof._core.recipe import Method, Recipe
 from plsdof._core.routes import MakeFilter, first_accurate, krylov_routes, whole_routes
 from plsdof._core.spectrum import SOLVERS
 from plsdof._core.work import threads_for
-from plsdof.errors import RankExhaustedError, RankExhaustedWarning, warn_caller
+from plsdof.errors import RankExhaustedError, RankExhaustedWarning, quietly, warn_caller
 
 PathType = TypeVar("PathType", bound=Path)
 
@@ -256,8 +257,11 @@ def _count_whole(
 def checked(X: Any, y: Any, sample_weight: Any, scale: bool) -> Observations:
     """Check data, once, and say what is unusual about them."""
     require_flag(scale)
-    given = as_observations(X, y, sample_weight)
-    centre_response(given.y)  # refuses numbers whose squares leave the range of floats
+    given = X if isinstance(X, Observations) else as_observations(X, y, sample_weight)
+    # Refuse numbers whose squares leave the range of floats.
+    centre_response(given.y)
+    if not scale:
+        require_squares(given.X)
     warn_constant_columns(_constant(given.X), given.names)
     return given.owned()
 
@@ -292,9 +296,12 @@ def finished(
     require_flag(strict, "strict")
     asked = recipe.options.get("max_components")
     most = min(len(given.y) - 1, given.X.shape[1]) if most is None else most
-    if asked is not None and asked > most:
-        report_end(
-            f"X has {len(given.y)} rows and {given.X.shape[1]} columns.", most, asked, strict
+    if asked is not None and asked > most and not strict:
+        # This much is known without counting; a strict path counts, and has the true number.
+        warn_caller(
+            f"{asked} components asked for, at most {most} supported: X has {len(given.y)} rows "
+            f"and {given.X.shape[1]} columns.",
+            RankExhaustedWarning,
         )
         asked = None
     path = kind(
@@ -305,6 +312,8 @@ def finished(
         **further,
     )
     if strict:
+        with quietly():
+            _ = path.exact
         report_end(path.message, len(path) - 1, asked, strict)
     return path
 

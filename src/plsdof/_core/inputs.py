@@ -634,7 +634,14 @@ def as_observations(X: Any, y: Any, sample_weight: Any = None) -> Observations:
     X = as_matrix(X, min_rows=2)
     y = as_response(y, len(X)).copy()
     require_response_outside(X, y, names, label)
-    weights, kept = as_weights(sample_weight, len(X)), None
+    return observe(X, y, as_weights(sample_weight, len(X)), names)
+
+
+def observe(
+    X: Array, y: Array, weights: Array | None, names: tuple[str, ...] | None
+) -> Observations:
+    """Put together data that have been checked, without rows that have no weight."""
+    kept = None
     if weights is not None:
         kept = weights > 0
         X, y, weights = X[kept], y[kept], weights[kept]
@@ -746,13 +753,9 @@ def centre_columns(X: Array, weights: Array | None, n: float, scale: bool) -> Co
     half_spread = highest / 2 - lowest / 2  # the spread itself may overflow
     constant = half_spread <= CONSTANT_ULPS / 2 * magnitude
     # Powers of two bring extreme columns to order one without rounding.
-    extreme = (magnitude > LARGE) | ((magnitude < SMALL) & (magnitude > 0))
-    if not scale and np.any(extreme & ~constant):
-        raise InvalidInputError(
-            f"X reaches {magnitude.max():.1e} in absolute value (smallest column: "
-            f"{magnitude[magnitude > 0].min():.1e}); without scaling the squares leave the range "
-            "of 64-bit floats. Use scale=True or change the units."
-        )
+    extreme = _extreme(magnitude)
+    if not scale:
+        _refuse(extreme & ~constant, magnitude)
     rescue = bool(extreme.any())
     exponent = np.where(extreme, np.frexp(magnitude)[1], 0) if rescue else 0
     values = np.ldexp(X, -exponent) if rescue else X
@@ -784,6 +787,27 @@ def centre_columns(X: Array, weights: Array | None, n: float, scale: bool) -> Co
         constant=constant,
         rounding=float(np.finfo(np.float64).eps * np.sqrt(len(X)) * np.linalg.norm(size)),
     )
+
+
+def require_squares(X: Array) -> None:
+    """Refuse columns whose squares leave the range of floats: without scales nothing helps."""
+    highest, lowest = X.max(axis=0), X.min(axis=0)
+    magnitude = np.maximum(np.abs(highest), np.abs(lowest))
+    constant = highest / 2 - lowest / 2 <= CONSTANT_ULPS / 2 * magnitude
+    _refuse(_extreme(magnitude) & ~constant, magnitude)
+
+
+def _extreme(magnitude: Array) -> npt.NDArray[np.bool_]:
+    return np.asarray((magnitude > LARGE) | ((magnitude < SMALL) & (magnitude > 0)))
+
+
+def _refuse(extreme: npt.NDArray[np.bool_], magnitude: Array) -> None:
+    if extreme.any():
+        raise InvalidInputError(
+            f"X reaches {magnitude.max():.1e} in absolute value (smallest column: "
+            f"{magnitude[magnitude > 0].min():.1e}); without scaling the squares leave the range "
+            "of 64-bit floats. Use scale=True or change the units."
+        )
 
 
 def _extent(X: Array, weights: Array | None, blocks: list[slice]) -> tuple[Array, Array, Array]:

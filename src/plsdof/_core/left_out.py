@@ -18,8 +18,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plsdof._core.display import as_html, data_frame, one_line, parameter_column
-from plsdof._core.inputs import Array, Observations, read_only
-from plsdof._core.recursion import Gram, Integers, Moments, Operator, Rows, Run, Split, run, sums_of
+from plsdof._core.inputs import LARGE, SMALL, Array, Observations, read_only
+from plsdof._core.recursion import (
+    Gram,
+    Integers,
+    Moments,
+    Operator,
+    Rows,
+    Run,
+    Split,
+    evenly_spaced,
+    run,
+    sums_of,
+)
 from plsdof._core.work import cached_property, threads_for
 
 if TYPE_CHECKING:
@@ -83,7 +94,7 @@ class LeftOut:
     groups: int | None = None
     error: Array
 
-    @property
+    @cached_property
     def n(self) -> float:
         """Number of rows, or the sum of their weights."""
         return float(self._weights.sum())
@@ -91,7 +102,9 @@ class LeftOut:
     @cached_property
     def press(self) -> Array:
         """(Weighted) sums of squared residuals. Shape (K,)."""
-        return read_only(np.square(self.residuals) @ self._weights)
+        if self.sample_weight is None:
+            return read_only(np.vecdot(self.residuals, self.residuals))
+        return read_only(np.square(self.residuals) @ self.sample_weight)
 
     @property
     def rmse(self) -> Array:
@@ -105,7 +118,7 @@ class LeftOut:
         total = float(w @ (self.y - w @ self.y / w.sum()) ** 2)
         return np.asarray(1.0 - self.press / (total if total > 0 else np.nan))
 
-    @property
+    @cached_property
     def dof(self) -> Array:
         """Left-out Degrees of Freedom, n (1 - sqrt(RSS / PRESS)), in [0, n]. Shape (K,).
 
@@ -186,13 +199,6 @@ def usual_folds(n: int, codes: Integers | None = None) -> Integers:
     return dealt if codes is None else dealt[codes]
 
 
-def split_of(fold: Integers) -> Split:
-    """Return the split that leaves out one fold after the other."""
-    order = np.argsort(fold, kind="stable")
-    ends = np.cumsum(np.bincount(fold))
-    return Split(tests=np.split(order, ends[:-1]))
-
-
 # From data and a split to predictions of the rows left out
 # ---------------------------------------------------------
 
@@ -248,12 +254,27 @@ class Problem:
         safe = partial(_rows, X, y, weights, self.scale, self.between)
         if self.between is not None:
             return [safe]
-        fast = _cheapest(X.shape, len(split.tests), n_components, self.scale)
+        fast = _cheapest(X.shape, split.count, n_components, self.scale)
         if fast == "moments":
             return [partial(_moments, X, y, weights, self.scale), safe]
         if fast == "gram":
             return [partial(_gram_of_rows, X, y, weights), safe]
         return [safe]
+
+    @np.errstate(over="ignore", under="ignore")
+    def in_range(self) -> bool:
+        """Whether the squares of all scores are in the range of floats. Cost: one pass over X."""
+        X, weights = self.given.X, self.given.weights
+        spread = (float(np.ptp(self.given.y)) or 1.0) * (1.0 if weights is None else weights.max())
+        if self.kernel is not None:
+            return bool(SMALL < spread * np.trace(self.kernel) < LARGE)
+        squares = np.einsum("ij,ij->j", X, X)
+        if not squares.any():
+            return not X.any()
+        if not self.scale:
+            return bool(SMALL < spread * squares.sum() < LARGE)
+        safe = (squares > SMALL) & (squares < LARGE)
+        return bool(SMALL < spread < LARGE and not X[:, ~safe].any())
 
 
 def _cheapest(shape: tuple[int, ...], folds: int, n_components: int, scale: bool) -> str:
@@ -304,10 +325,9 @@ def _moments(X: Array, y: Array, weights: Array | None, scale: bool, split: Spli
     def of(rows: Any) -> Any:
         return sums_of(X[rows], y[rows], None if weights is None else weights[rows], shift, y_shift)
 
-    tests = [_as_slice(test) for test in split.tests]
+    tests = [evenly_spaced(test) for test in split.tests]
     tested = [of(rows) for rows in tests]
-    times = np.bincount(split.rows, minlength=n)
-    if split.trains is None and np.all(times == 1):
+    if split.is_partition(n):
         left, whole = tested, _added(tested)
     else:
         whole = of(slice(None))
@@ -327,15 +347,6 @@ def _moments(X: Array, y: Array, weights: Array | None, scale: bool, split: Spli
         train=train,
         tested=None if left is tested else tested,
     )
-
-
-def _as_slice(rows: Integers) -> Any:
-    """Return rows as a slice where they are evenly spaced: its rows need not be copied."""
-    if len(rows) < 2:
-        return rows
-    step = int(rows[1] - rows[0])
-    even = step > 0 and bool(np.all(np.diff(rows) == step))
-    return slice(int(rows[0]), int(rows[-1]) + 1, step) if even else rows
 
 
 def _added(parts: Sequence[Any]) -> Any:
@@ -371,12 +382,14 @@ def hold_out(
     Cost: O(F n p k) time for k components of F folds, or O(n p^2 + F p^2 k) for tall data; memory
     bounded.
     """
+    if not problem.in_range():
+        return _unknown(split)
     n, p = problem.given.X.shape
     n_components = min(n_components, n - 1, n if problem.kernel is not None else p)
     y, weights = problem.given.y, problem.given.weights
     centre = y.mean() if weights is None else weights @ y / weights.sum()
     tolerance = _TOLERANCE * float(np.sqrt(np.mean((y - centre) ** 2)))
-    with threads_for((n, max(p, 4 * len(split.tests) * max(n_components, 1)))):
+    with threads_for((n, max(p, 4 * split.count * max(n_components, 1)))):
         for make in problem.operators(split, n_components):
             found = _in_parts(make, split, n, n_components, patience, keep)
             error = np.maximum(found.error.max(axis=1, initial=0.0), found.fit_error)
@@ -390,6 +403,23 @@ def hold_out(
                 certain, found, error = True, _shortened(found, usable), error[:usable]
                 break
     return Held(predictions=found.predictions, error=error, run=found, certain=certain)
+
+
+def _unknown(split: Split) -> Held:
+    """Return what is known where products leave the range of floats: nothing."""
+    N, F = len(split.rows), len(split.tests)
+    run = Run(
+        predictions=np.full((1, N), np.nan),
+        error=np.full((1, F), np.inf),
+        rss=np.full(1, np.nan),
+        fit_error=np.full(1, np.inf),
+        directions=np.zeros((0, 1, 0)),
+        triangle=np.zeros((0, 0, F + 1)),
+        loadings=np.zeros((0, F + 1)),
+        lift=None,
+        centre=(np.zeros(0), np.nan),
+    )
+    return Held(predictions=run.predictions, error=run.fit_error, run=run, certain=False)
 
 
 def _squares(y: Array, weights: Array | None, split: Split, predictions: Array) -> Array:
@@ -407,10 +437,10 @@ def _in_parts(
 ) -> Run:
     """Run the recursion on as many folds at once as memory allows."""
     size = max(1, _AT_ONCE // max(n * n_components, 1) - 1)
-    if len(split.tests) <= size:
+    if split.count <= size:
         return run(make(split), n_components, patience=patience, keep=keep)
-    folds = [slice(start, start + size) for start in range(0, len(split.tests), size)]
-    runs = [run(make(split.part(one)), n_components, keep=keep) for one in folds]
+    starts = range(0, split.count, size)
+    runs = [run(make(split.part(one, one + size)), n_components, keep=keep) for one in starts]
     k = min(len(one.rss) for one in runs)
     last = runs[-1]
     return Run(
@@ -423,7 +453,14 @@ def _in_parts(
         loadings=_joined([one.loadings[: k - 1] for one in runs], True, axis=1),
         lift=last.lift,
         centre=last.centre,
+        centres=_joined_centres(runs) if keep else None,
     )
+
+
+def _joined_centres(runs: Sequence[Run]) -> tuple[Array, Array]:
+    parts = [one.centres for one in runs if one.centres is not None]
+    means, levels = zip(*parts, strict=True)
+    return _joined(means, True, axis=0), _joined(levels, True, axis=0)
 
 
 def _joined(parts: Sequence[Array], every: bool, axis: int) -> Array:
@@ -446,4 +483,5 @@ def _shortened(found: Run, models: int) -> Run:
         loadings=found.loadings[:k],
         lift=found.lift,
         centre=found.centre,
+        centres=found.centres,
     )

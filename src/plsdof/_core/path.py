@@ -31,7 +31,6 @@ from plsdof._core.left_out import (
     LeftOut,
     Problem,
     hold_out,
-    split_of,
     usual_folds,
 )
 from plsdof._core.model import Model
@@ -288,28 +287,28 @@ class Path:
     def _folds(self, cv: Any, groups: Any) -> tuple[Integers, int | None]:
         """Return the fold of every row, and the number of groups if there are any."""
         given = self._require_rows()
-        n = len(given.y)
-        codes = None
-        if groups is not None:
-            codes = group_codes(groups, given.n_given)
-            codes = np.unique(
-                codes if given.kept is None else codes[given.kept], return_inverse=True
-            )[1]
-        count = None if codes is None else int(codes.max()) + 1
-        if count == 1:
-            raise InvalidInputError("groups has one group only; rows left out need at least two.")
+        n, kept = given.n_given, slice(None) if given.kept is None else given.kept
+        codes = None if groups is None else group_codes(groups, n)
         if cv is None:
-            return usual_folds(n, codes), count
-        folds = make_folds(given.X, given.y, cv, codes)
-        fold, times = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.intp)
-        for number, one in enumerate(folds):
-            fold[one.test], times[one.test] = number, times[one.test] + 1
-        if len(folds) < 2 or np.any(times != 1):
-            raise InvalidInputError(
-                "Folds must leave every row out exactly once, in at least 2 folds; got "
-                f"{len(folds)} fold(s) for {n} rows."
-            )
-        return fold, count
+            codes = None if codes is None else np.unique(codes[kept], return_inverse=True)[1]
+            fold = usual_folds(len(given.y), codes)
+        else:
+            y = np.zeros(n)
+            y[kept] = given.y
+            folds = make_folds(np.zeros((n, 1)), y, cv, codes)
+            fold, times = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.intp)
+            for number, one in enumerate(folds):
+                fold[one.test], times[one.test] = number, times[one.test] + 1
+            if len(folds) < 2 or np.any(times != 1):
+                raise InvalidInputError(
+                    "Folds must leave every row out exactly once, in at least 2 folds; got "
+                    f"{len(folds)} fold(s) for {n} rows."
+                )
+            # Rows without weight leave nothing out.
+            fold = np.unique(fold[kept], return_inverse=True)[1]
+        if fold.max() == 0:
+            raise InvalidInputError("Rows left out need at least two folds, or groups; got one.")
+        return fold, None if groups is None else len(np.unique(np.asarray(groups)[kept]))
 
     def _leave_out(
         self, fold: Integers, count: int | None, *, through: int | None, patience: int | None = None
@@ -325,19 +324,20 @@ class Path:
         """
         key = fold.tobytes(), count is None
         known = self._known_left_out.get(key)
-        if known is not None and (
-            known[1]
-            or patience is not None
-            or (through is not None and through < len(known[0].rss))
-        ):
-            return known[0]
+        if known is not None:
+            enough = patience is not None and known.for_choice
+            enough |= through is not None and through < len(known.left_out.rss)
+            if known.complete or enough:
+                return known.left_out
         found, complete = self._made_left_out(fold, count, through, patience)
-        self._known_left_out[key] = found, complete
+        self._known_left_out[key] = _Known(
+            left_out=found, complete=complete, for_choice=patience is not None
+        )
         return found
 
     @cached_property
-    def _known_left_out(self) -> dict[Any, tuple[LeftOut, bool]]:
-        """What `_leave_out` has found, and whether it has all models."""
+    def _known_left_out(self) -> dict[Any, "_Known"]:
+        """What `_leave_out` has found."""
         return {}
 
     @cached_property
@@ -350,7 +350,7 @@ class Path:
     ) -> tuple[LeftOut, bool]:
         given, problem = self._require_rows(), self._problem()
         given.require_unchanged()
-        split = split_of(fold)
+        split = Split.of(fold)
         common = {
             "fold": fold,
             "y": given.y,
@@ -380,8 +380,11 @@ class Path:
         for test in split.tests:
             kept = np.ones(len(given.y), dtype=bool)
             kept[test] = False
-            with quietly():
-                predicted = self._predicted_without(np.flatnonzero(kept), test)
+            if np.count_nonzero(kept) == 1:  # nothing but a mean
+                predicted = np.broadcast_to(given.y[kept], (1, len(test)))
+            else:
+                with quietly():
+                    predicted = self._predicted_without(np.flatnonzero(kept), test)
             short = len(self) - len(predicted)
             if short > 0:
                 predicted = np.concatenate([predicted, np.repeat(predicted[-1:], short, axis=0)])
@@ -506,27 +509,20 @@ class Path:
         return self._select_left_out(left, loss)
 
     def _select_left_out(self, left: LeftOut, loss: str) -> Selection:
-        index = choice.objective(left, loss).best_vertex()
-        longer = self.parameter_name == "n_components" and self._could_be_longer(len(left.rss))
-        remarks = choice.left_out_remarks(
-            left,
-            index,
-            label=self._label,
-            longer=longer,
-            average=choice.average_weights(left, loss),
-        )
+        found = choice.objective(left, loss)
+        index = found.best_vertex()
         return Selection(
             index=index,
             parameter=float(left.parameters[index]),
             parameter_name=self.parameter_name,
-            scores=read_only(choice.scores_of(left, loss)),
+            scores=read_only(choice.scores_of(found, left.n)),
             criterion=LEFT_OUT,
             rule="best-model",
             summary=f"{self._label(index)} (error of rows left out {left.rmse[index]:.4g}): "
             f"{choice.rule_in_words('best-model', '')}.",
-            remarks=remarks,
             left_out=left,
             loss=loss,
+            _remarks=partial(_remarks_of, self, left, index, loss),
         )
 
     def _select_by(
@@ -559,7 +555,7 @@ class Path:
             summary=choice.choice_in_words(
                 self._label(index), float(self.dof[index]), rule, criterion
             ),
-            remarks=remarks,
+            _remarks=remarks,
         )
 
     def average(self, *, groups: Any = None, cv: Any = None, loss: str = "squared") -> Model:
@@ -587,7 +583,8 @@ class Path:
         return self._average_left_out(left, loss)
 
     def _average_left_out(self, left: LeftOut, loss: str) -> Model:
-        weights = read_only(choice.average_weights(left, loss))
+        found = choice.objective(left, loss)
+        weights = read_only(found.best_point())
         heaviest = int(np.argmax(weights))
         mixed = np.sqrt(float((weights @ left.residuals) ** 2 @ left._weights) / left.n)
         labels = [self._label(i) for i in range(len(weights))]
@@ -598,13 +595,13 @@ class Path:
             index=heaviest,
             parameter=float(left.parameters[heaviest]),
             parameter_name=self.parameter_name,
-            scores=read_only(choice.scores_of(left, loss)),
+            scores=read_only(choice.scores_of(found, left.n)),
             criterion=LEFT_OUT,
             rule="average",
             summary=choice.average_in_words(weights, labels, float(mixed)),
-            remarks=remarks,
             left_out=left,
             loss=loss,
+            _remarks=remarks,
         )
         return Model(path=self, index=heaviest, weights=weights, selection=selection)
 
@@ -807,7 +804,7 @@ class Path:
             if problem is None:
                 return None
             self._given.require_unchanged()
-            run = self._runs["all"] = hold_out(problem, Split(tests=[]), m).run
+            run = self._runs["all"] = hold_out(problem, Split.given([]), m).run
         if m >= len(run.rss) or run.fit_error[m] > _QUICK * float(self._given.y.std()):
             return None
         return run
@@ -869,11 +866,26 @@ class Path:
         return spectrum.outside / spare
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Known:
+    """Rows left out: whether all models are there, or all that a choice looks at."""
+
+    left_out: LeftOut
+    complete: bool
+    for_choice: bool
+
+
 def end_in_words(message: str, size: int, asked: int | None) -> str | None:
-    """Say that a path is shorter than asked for; None if it is not, or nobody asked."""
-    if not message or asked is None:
+    """Say that a path is empty, or shorter than asked for; None if it is neither."""
+    if not message or (asked is None and size > 0):
         return None
-    return f"{asked} components asked for, {size} supported: {message}"
+    wanted = "No component" if asked is None else f"{asked} components asked for, {size}"
+    return f"{wanted} supported: {message}"
+
+
+def _remarks_of(path: Path, left: LeftOut, index: int, loss: str) -> tuple[Remark, ...]:
+    longer = path.parameter_name == "n_components" and path._could_be_longer(len(left.rss))
+    return choice.left_out_remarks(left, index, label=path._label, longer=longer, loss=loss)
 
 
 def _refitted(path: Path, y: Array) -> Exact:

@@ -544,9 +544,14 @@ class KernelPLSPath(PLSPath):
     def _rows_of(self, X_new: Any, *, sparse: bool = True) -> Array:  # noqa: ARG002
         """Return the kernel values of new dense rows with the training rows. (n_new, n_rows)."""
         inputs = self.inputs
-        if isinstance(inputs, KernelRows):
-            inputs = replace(inputs, names=self.feature_names)
+        if isinstance(inputs, KernelRows) and self._names is not None:
+            inputs = replace(inputs, names=self._names)
         return inputs.values(X_new)
+
+    @property
+    def feature_names(self) -> None:
+        """None: coefficients belong to rows, not to columns."""
+        return None
 
     def _training_features(self) -> Array:
         return self.inputs.training_values()
@@ -680,9 +685,11 @@ def kernel_pls_path(
         kept=_kept(sample_weight, len(values)),
     )
     count = partial(_count, inputs, data)
-    return finished(
+    path = finished(
         KernelPLSPath, recipe, given, count, strict, most=len(values) - 1, inputs=inputs
     )
+    _ = path.exact  # refuses what is not a kernel, where it comes in
+    return path
 
 
 def _response_of(data: Standardized) -> Array:
