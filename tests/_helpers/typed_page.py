@@ -190,7 +190,7 @@ def data() -> None:
     assert_type(datasets.load_ozone(), datasets.Bunch)
     X, y = datasets.load_gasoline(return_X_y=True)
     print(X.shape, y.shape, datasets.fetch_cookie, datasets.fetch_kin32fh)
-    print(datasets.make_kin, datasets.make_spectra)
+    print(datasets.make_kin, datasets.make_spectra, datasets.make_rbf_ozone)
     print(datasets.dataset_status, datasets.DatasetStatus)
     try:
         datasets.fetch_cookie()
@@ -205,5 +205,4 @@ def the_paper(X: Array, y: Array) -> None:
     assert_type(paper.krylov(X, y, 3), paper.KrylovResult)
     assert_type(paper.scores_and_weights(X, y, 3), paper.ScoresAndWeights)
     assert_type(paper.dof_of_one_component(X, y), float)
-    print(paper.Settings, paper.TARGETS, paper.DIMENSIONS, paper.Check, paper.Claim)
-    print(paper.reproduce, paper.Reproduction)
+    print(paper.normalize, paper.dA, paper.dvvtz)

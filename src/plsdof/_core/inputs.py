@@ -514,7 +514,7 @@ def shortened(labels: Sequence[str], most: int = 5) -> str:
     return shown + (f" and {len(labels) - most} more" if len(labels) > most else "")
 
 
-def as_generator(rng: Any) -> np.random.Generator:
+def as_generator(rng: Any, name: str = "rng") -> np.random.Generator:
     """Return a random generator from a seed or a generator."""
     # numpy takes more, such as True and matrices, which crash the interpreter.
     generators = np.random.Generator | np.random.RandomState
@@ -524,7 +524,7 @@ def as_generator(rng: Any) -> np.random.Generator:
     if not no_seed and isinstance(rng, int | np.integer) and rng >= 0:
         return np.random.default_rng(rng)
     raise InvalidInputError(
-        f"rng must be a whole number >= 0, a numpy Generator or None; got {rng!r:.80}."
+        f"{name} must be a whole number >= 0, a numpy Generator or None; got {rng!r:.80}."
     )
 
 
