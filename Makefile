@@ -36,13 +36,13 @@ dist:
 # About half an hour; the second part writes 4 GB to SCRATCH and deletes them.
 SCRATCH ?= /tmp
 bench: $(VENV)/.bench
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/core.py docs/benchmark-core.md
-	$(BIN)/python benchmarks/core.py docs/benchmark-core-threads.md
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/core.py benchmarks/results/core.md
+	$(BIN)/python benchmarks/core.py benchmarks/results/core-threads.md
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/small.py
-	$(BIN)/python benchmarks/peers.py --out docs/measured
-	$(BIN)/python benchmarks/scale.py --scratch $(SCRATCH) --out docs/measured
+	$(BIN)/python benchmarks/peers.py --out benchmarks/results
+	$(BIN)/python benchmarks/scale.py --scratch $(SCRATCH) --out benchmarks/results
 	$(BIN)/python benchmarks/bounded.py --scratch $(SCRATCH)
-	$(BIN)/python benchmarks/growth.py --out docs
+	$(BIN)/python benchmarks/growth.py --out benchmarks/results
 
 # Prints the table of errors of the README: Degrees of Freedom against ball arithmetic.
 accuracy: $(VENV)/.test
@@ -50,7 +50,7 @@ accuracy: $(VENV)/.test
 
 # Measures the tables of docs/coverage.md; about an hour (benchmarks/coverage.py --help for less).
 coverage: $(VENV)/.test
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/coverage.py --out docs
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/coverage.py
 
 # Writes docs/choice.md: rules of choice against cross-validation; minutes, goes on where it stopped.
 choice: $(VENV)/.test

@@ -1,6 +1,6 @@
 """How well rules choose: error on new rows, relative to the best number of components.
 
-Run with ``python benchmarks/choice.py [--repeats 40] [--out docs/measured/choice.json]``. For every
+Run with ``python benchmarks/choice.py [--repeats 40] [--out FILE.json]``. For every
 design and repeat all models of one path are fitted (at most 30 components) and tested on new rows.
 The error of the model that a rule takes, over that of the best model for this very training set, is
 what counts; means are geometric. An interrupted run goes on where it stopped.
@@ -22,6 +22,7 @@ from plsdof import cross_validate, kernel_pls_path, penalized_pls_path, pls_path
 from plsdof.datasets import load_gasoline, load_ozone
 from plsdof.selection import selection_frequency
 
+RESULTS = File(__file__).with_name("results")
 MOST = 30
 BASE = "10-fold cross-validation, minimum"
 RULES = (
@@ -311,7 +312,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--repeats", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=File, default=File("docs/measured/choice.json"))
+    parser.add_argument("--out", type=File, default=RESULTS / "choice.json")
     parser.add_argument("--random", type=int, default=600, help="number of random designs")
     parser.add_argument("--page", type=File, help="write this Markdown page from choice_page.md")
     options = parser.parse_args()

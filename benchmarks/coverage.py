@@ -1,9 +1,9 @@
 """How often intervals hold what they say: coverage in simulated designs, with standard errors.
 
-Run with ``python benchmarks/coverage.py [--repeats 300] [--design NAME ...] [--out docs]``. Every
-design is written to ``measured/coverage.json`` in the output folder when it is done, and a run that
-was stopped goes on from there: what is in the file with as many repeats is not measured again
-(``--again`` does). ``coverage.md`` beside it shows all that is in the file.
+Run with ``python benchmarks/coverage.py [--repeats 300] [--design NAME ...] [--out DIR]``. Every
+design is written to ``coverage.json`` in the output folder when it is done, and a run that was
+stopped goes on from there: what is in the file with as many repeats is not measured again
+(``--again`` does). ``--page``, docs/coverage.md by default, shows all that is in the file.
 
 Every design has rows (drawn anew in every repeat, or spectra that were measured), a true mean and
 noise. What is measured, all at nominal 95 %:
@@ -679,10 +679,11 @@ def main():
         "--kernel", type=int, default=300, help="data sets of kernel PLS and of PLS2, 0 for none"
     )
     parser.add_argument("--again", action="store_true", help="measure what is there already, too")
-    parser.add_argument("--out", type=Path, default=Path("docs"))
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_name("results"))
+    parser.add_argument("--page", type=Path, default=Path("docs/coverage.md"))
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
-    file = asked.out / "measured" / "coverage.json"
+    file = asked.out / "coverage.json"
     file.parent.mkdir(parents=True, exist_ok=True)
     content = json.loads(file.read_text()) if file.exists() else {"designs": {}}
     known = designs()
@@ -691,7 +692,7 @@ def main():
         order = [name for name in known if name in content["designs"]]
         content["designs"] = {name: content["designs"][name] for name in order}
         file.write_text(json.dumps(content, indent=1) + "\n")
-        (asked.out / "coverage.md").write_text(page(content))
+        asked.page.write_text(page(content))
 
     def is_there(found, repeats):
         return not asked.again and found is not None and found["repeats"] == repeats

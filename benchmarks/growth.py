@@ -10,7 +10,7 @@ the same sizes. Peak memory is the growth of VmHWM over one call in a process of
 
 Every series runs in a child process with one thread (unless OPENBLAS_NUM_THREADS is set), and a
 size counts with the fastest of its calls. ``--quick`` divides the sizes. ``--out`` gets
-benchmark-growth.md and benchmark-growth.json.
+growth.md and growth.json.
 """
 
 import argparse
@@ -267,8 +267,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     }
     if options.out:
         options.out.mkdir(parents=True, exist_ok=True)
-        (options.out / "benchmark-growth.md").write_text(markdown(content))
-        (options.out / "benchmark-growth.json").write_text(json.dumps(content, indent=1) + "\n")
+        (options.out / "growth.md").write_text(markdown(content))
+        (options.out / "growth.json").write_text(json.dumps(content, indent=1) + "\n")
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

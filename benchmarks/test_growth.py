@@ -138,8 +138,8 @@ def test_command_writes_table_and_numbers(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(growth, "run_child", child)
     growth.main(["--quick", "--only", "dense", "--out", str(tmp_path)])
     assert "| dense, few components | p |" in capsys.readouterr().out
-    content = json.loads((tmp_path / "benchmark-growth.json").read_text())
+    content = json.loads((tmp_path / "growth.json").read_text())
     assert [one["exponent"]["value"] for one in content["series"]] == pytest.approx([1, 1, 0])
-    page = (tmp_path / "benchmark-growth.md").read_text()
+    page = (tmp_path / "growth.md").read_text()
     assert "| 1.00 ± 0.00 |" in page
     assert "Sizes were cut" in page

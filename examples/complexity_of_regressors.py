@@ -57,13 +57,13 @@ regressors = {
 #
 # PLS with two components uses more than three Degrees of Freedom because its components look at
 # the response. Where the number of components, or the penalty of the lasso, is chosen by looking at
-# the response once more, a formula takes the choice as given, and Monte Carlo counts it.
+# the response once more, Monte Carlo counts the choice; for PLS a formula takes it as given.
 
 results = {name: degrees_of_freedom(model, X, y) for name, model in regressors.items()}
 for name, result in results.items():
     spread = f"+- {result.std_error:.1f}" if result.std_error else ""
     print(f"{name:26}{result.value:6.1f} {spread:8}{result.method}")
-print(results["lasso, penalty by CV"].message)
+print(results["PLS, components by BIC"].message)
 
 # %%
 # All on one axis

@@ -21,7 +21,6 @@ from plsdof.inference import coefficient_inference, noise_interval, prediction_i
 from plsdof.large import ArrayBlocks, Moments, block_gram, cross_validate_from, operator_gram
 from plsdof.large import pls_path_from as path_from
 from plsdof.plotting import (
-    BenchmarkDisplay,
     ComparisonDisplay,
     CriterionDisplay,
     DoFDisplay,
@@ -189,7 +188,6 @@ OTHER_KINDS = {
     "blocks of rows": (lambda: ArrayBlocks([1, 2], Y), "X must be an array of numbers; got list"),
     "blocks, axis": (lambda: ArrayBlocks(X, Y, axis=X), "axis must be 0"),
     "operator": (lambda: operator_gram([[1.0]], Y), "X must be a sparse matrix.*got list"),
-    "benchmark": (lambda: BenchmarkDisplay.from_benchmark(X), "result must be a Benchmark"),
     "criterion": (lambda: CriterionDisplay.from_cross_validation(X), "cv must be a CrossVal"),
     "error": (lambda: ErrorDisplay.from_path(PATH, cv=X), "cv must be a CrossValidation"),
     "permutation": (lambda: PermutationDisplay.from_test(X), "test must be a PermutationTest"),

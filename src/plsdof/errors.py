@@ -65,17 +65,17 @@ class EmptyModelWarning(PlsdofWarning):
     """The model without components was chosen, although a richer one would score lower."""
 
 
-_quiet: ContextVar[bool] = ContextVar("quiet", default=False)
+_quiet: ContextVar[tuple[type[Warning], ...]] = ContextVar("quiet", default=())
 
 
 @contextmanager
-def quietly() -> Iterator[None]:
-    """Keep this package's own warnings to itself, in this thread of execution only.
+def quietly(*kinds: type[Warning]) -> Iterator[None]:
+    """Keep this package's own warnings, or some kinds of them, in this thread of execution.
 
     For fits inside of a fit, such as those without some rows: the whole fit has said what there is
     to say. Filters of the module `warnings` belong to the process and are left alone.
     """
-    token = _quiet.set(True)
+    token = _quiet.set(_quiet.get() + (kinds or (Warning,)))
     try:
         yield
     finally:
@@ -84,7 +84,7 @@ def quietly() -> Iterator[None]:
 
 def warn_caller(text: str, category: type[Warning]) -> None:
     """Warn at the first line up the stack that is not in this package, unless `quietly`."""
-    if _quiet.get():
+    if issubclass(category, _quiet.get()):
         return
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):

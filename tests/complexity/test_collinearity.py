@@ -1,14 +1,11 @@
 """Lower bound of the theorem, and the mean absolute correlation of Table 1."""
 
-import tracemalloc
-
 import numpy as np
 import pandas as pd
 import pytest
 from _helpers.problems import SHARED, make_problem
 
 from plsdof import pls_path
-from plsdof.complexity import collinearity
 from plsdof.complexity.collinearity import dof_lower_bound, mean_absolute_correlation
 from plsdof.errors import ConstantColumnWarning, InvalidInputError
 
@@ -129,25 +126,6 @@ def test_mean_correlation_equals_that_of_the_full_matrix(n, p):
     X, _ = make_problem(n, p, seed=6)
     expected = np.abs(np.corrcoef(X, rowvar=False)[np.triu_indices(p, 1)]).mean()
     assert mean_absolute_correlation(X) == pytest.approx(expected, rel=1e-12)
-
-
-@pytest.mark.parametrize("block", [1, 2, 3, 7, 8])
-def test_mean_correlation_does_not_depend_on_the_blocks(monkeypatch, block):
-    X, _ = make_problem(20, 7, seed=7)
-    expected = mean_absolute_correlation(X)
-    monkeypatch.setattr(collinearity, "_BLOCK", block)
-    assert mean_absolute_correlation(X) == pytest.approx(expected, rel=1e-13)
-
-
-@pytest.mark.parametrize("function", [dof_lower_bound, mean_absolute_correlation])
-def test_many_predictors_need_no_square_matrix_of_them(monkeypatch, function):
-    monkeypatch.setattr(collinearity, "_BLOCK", 64)
-    X = np.random.default_rng(8).normal(size=(3, 2000))
-    tracemalloc.start()
-    function(X)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 2000 * 2000 * 8 / 10
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from sklearn.cross_decomposition import PLSRegression
 from plsdof import kernel_pls_path, pcr_path, penalized_pls_path, pls_path, ridge_path
 from plsdof._core import left_out
 from plsdof._core.inputs import as_observations
-from plsdof._core.left_out import Problem, hold_out, split_of, usual_folds
+from plsdof._core.left_out import Problem, hold_out, usual_folds
 from plsdof._core.recursion import Split, run
 from plsdof.errors import PlsdofWarning
 
@@ -59,15 +59,15 @@ def operators(X, y, split, scale, weights=None):
 
 
 SPLITS = {
-    "single rows": lambda n: split_of(np.arange(n)),
-    "every tenth row": lambda n: split_of(usual_folds(max(n, 31))[:n]),
-    "unequal folds": lambda n: split_of(np.repeat(np.arange(4), [1, 2, n // 3, n - n // 3 - 3])),
-    "groups": lambda n: split_of(np.arange(n) // 4),
-    "rows tested twice": lambda n: Split(tests=[np.arange(6), np.arange(3, 9), np.array([1, 0])]),
-    "given training rows": lambda n: Split(
+    "single rows": lambda n: Split.of(np.arange(n)),
+    "every tenth row": lambda n: Split.of(usual_folds(max(n, 31))[:n]),
+    "unequal folds": lambda n: Split.of(np.repeat(np.arange(4), [1, 2, n // 3, n - n // 3 - 3])),
+    "groups": lambda n: Split.of(np.arange(n) // 4),
+    "rows tested twice": lambda _: Split.given(tests=[np.arange(6), np.arange(3, 9), np.array([1, 0])]),
+    "given training rows": lambda n: Split.given(
         tests=[np.arange(5), np.arange(5, 9)], trains=[np.arange(7, n), None]
     ),
-    "training rows drawn twice": lambda n: Split(
+    "training rows drawn twice": lambda n: Split.given(
         tests=[np.arange(4)], trains=[np.r_[np.arange(4, n), np.arange(6, 12)]]
     ),
 }
@@ -108,9 +108,9 @@ def test_integer_weights_are_repeated_rows(shape, scale):
     for name in ("press", "rmse", "q2", "dof", "noise_variance", "rss"):
         np.testing.assert_allclose(getattr(left, name), getattr(expected, name), rtol=1e-8)
     observations = as_observations(X, y, weights)
-    for op in operators(X, y, split_of(fold), scale, observations.weights).values():
+    for op in operators(X, y, Split.of(fold), scale, observations.weights).values():
         predicted = run(op, 4).predictions
-        close(y[split_of(fold).rows] - predicted, left.residuals[:, split_of(fold).rows], y)
+        close(y[Split.of(fold).rows] - predicted, left.residuals[:, Split.of(fold).rows], y)
 
 
 def with_rare_columns(n):
@@ -127,7 +127,7 @@ def with_rare_columns(n):
 @pytest.mark.parametrize("n", [30, 120])
 def test_rare_and_repeated_columns_and_rows(n, scale):
     X, y = with_rare_columns(n)
-    split = split_of(usual_folds(n))
+    split = Split.of(usual_folds(n))
     expected = refitted(X, y, split, 4, scale)
     found = operators(X, y, split, scale)
     close(run(found["rows"], 4).predictions, expected, y)
@@ -162,7 +162,7 @@ def test_thirty_components_of_collinear_spectra_keep_their_digits(shape, scale):
 @pytest.mark.parametrize("seed", range(6))
 def test_errors_against_ball_arithmetic_are_within_their_estimates(seed):
     X, y = spectra(24, 12 + 3 * seed, seed)
-    split = split_of(np.arange(24) % 3)
+    split = Split.of(np.arange(24) % 3)
     for op in operators(X, y, split, scale=False).values():
         found = run(op, 9)
         start = 0
@@ -187,7 +187,7 @@ def test_errors_against_ball_arithmetic_are_within_their_estimates(seed):
 )
 def test_estimated_errors_are_not_too_small(seed, decay, shape, scale):
     X, y = make_problem(*shape, seed=seed, decay=decay, noise=0.3)
-    split = split_of(np.arange(len(y)) % 4)
+    split = Split.of(np.arange(len(y)) % 4)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PlsdofWarning)
         exact = [
@@ -211,7 +211,7 @@ def test_estimated_errors_are_not_too_small(seed, decay, shape, scale):
 def test_parts_that_fit_the_memory_give_the_same(monkeypatch, shape, scale):
     X, y = make_problem(*shape, seed=5, noise=1.0)
     problem = Problem(given=as_observations(X, y), scale=scale)
-    split = split_of(np.arange(len(y)) % 20)
+    split = Split.of(np.arange(len(y)) % 20)
     whole = hold_out(problem, split, 5, keep=True)
     monkeypatch.setattr(left_out, "_AT_ONCE", 4 * 5 * len(y))
     parts = hold_out(problem, split, 5, keep=True)
@@ -229,7 +229,7 @@ def test_the_fit_to_all_rows_comes_with_it():
         for scale in (True, False):
             X, y = make_problem(n, p, seed=n, noise=1.0)
             path = pls_path(X, y, 4, scale=scale, solver="svd")
-            split = split_of(np.arange(n) % 5)
+            split = Split.of(np.arange(n) % 5)
             for op in operators(X, y, split, scale).values():
                 found = run(op, 4)
                 np.testing.assert_allclose(found.rss, path.rss, rtol=1e-8)
@@ -240,7 +240,7 @@ def test_the_fit_to_all_rows_comes_with_it():
 def test_patience_ends_the_walk_and_changes_nothing_before():
     X, y = make_problem(60, 40, seed=8, noise=2.0)
     problem = Problem(given=as_observations(X, y), scale=True)
-    split = split_of(np.arange(60) % 10)
+    split = Split.of(np.arange(60) % 10)
     all_of_it, short = hold_out(problem, split, 30), hold_out(problem, split, 30, patience=3)
     size = len(short.predictions)
     assert size < len(all_of_it.predictions)

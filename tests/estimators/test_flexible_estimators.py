@@ -85,7 +85,7 @@ def test_penalised_attributes_describe_the_chosen_model():
     np.testing.assert_allclose(model.predict(X), path.fitted[m], atol=1e-9)
     limits = model.conf_int()
     assert np.all(limits[:, 0] < model.coef_)
-    assert "Penalized" in str(model.summary())
+    assert "penalised PLS" in str(model.summary())
 
 
 @pytest.mark.parametrize("choice", ["bic", "cv"])
@@ -106,11 +106,10 @@ def test_several_values_are_chosen_from_together_with_the_components(choice):
 def test_a_fixed_number_of_components_is_kept_while_a_value_is_chosen():
     X, y = make_curve()
     model = KernelPLSRegressor(3, gamma=[0.05, 0.5, 5.0]).fit(X, y)
-    scores = [kernel_pls_path(X, y, gamma=g).criterion("bic")[3] for g in (0.05, 0.5, 5.0)]
+    scores = [kernel_pls_path(X, y, gamma=g).left_out().press[3] for g in (0.05, 0.5, 5.0)]
     assert model.n_components_ == 3
     assert model.gamma_ == [0.05, 0.5, 5.0][int(np.argmin(scores))]
-    assert "3 components" in model.selection_.message
-    assert model.selection_.rule == "fixed"
+    assert model.joint_selection_.selection.rule == "fixed"
 
 
 def test_intervals_for_the_fit_cover_the_curve_nearly_as_often_as_they_say():
@@ -202,8 +201,8 @@ def test_the_pipeline_cross_validates_like_its_parts():
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (KernelPLSRegressor("best"), "n_components must be one of 'aic', 'bic'"),
-        (KernelPLSRegressor("best", gamma=[1.0]), "by must be one of 'aic', 'bic'"),
+        (KernelPLSRegressor("best"), "n_components must be one of 'left-out'"),
+        (KernelPLSRegressor("best", gamma=[1.0]), "n_components must be one of 'left-out'"),
         (KernelPLSRegressor(gamma=[]), "values of gamma to choose from must be a list"),
         (KernelPLSRegressor(gamma=[[1.0]]), "values of gamma to choose from must be a list"),
         (KernelPLSRegressor(gamma=[-1.0]), "gamma must be finite and > 0"),

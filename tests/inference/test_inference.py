@@ -1,5 +1,8 @@
 """Intervals, tests and bands against textbook formulas and simulation."""
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.stats
@@ -7,14 +10,15 @@ import statsmodels.api as sm
 from _helpers.problems import make_problem
 
 from plsdof import inference, pls_path
-from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.errors import InvalidInputError, LowLevelWarning, NotAvailableError
 from plsdof.inference.resampling import jackknife, residual_bootstrap
 
 
 def test_full_model_equals_ordinary_least_squares_inference():
     X, y = make_problem(40, 4, seed=1)
     ols = sm.OLS(y, sm.add_constant(X)).fit()
-    result = inference.coefficient_inference(pls_path(X, y), 4, level=0.9)
+    # With all components every noise level but that of rows left out is the unbiased one.
+    result = inference.coefficient_inference(pls_path(X, y)[4], level=0.9, noise="jacobian")
     np.testing.assert_allclose(result.coef, ols.params[1:], rtol=1e-8)
     np.testing.assert_allclose(result.std_error, ols.bse[1:], rtol=1e-8)
     np.testing.assert_allclose(result.p_value, ols.pvalues[1:], rtol=1e-6, atol=1e-12)
@@ -32,8 +36,8 @@ def test_prediction_intervals_of_the_full_model_equal_ordinary_least_squares():
     frame = sm.OLS(y, sm.add_constant(X)).fit().get_prediction(sm.add_constant(X_new))
     expected = frame.summary_frame(alpha=0.05)
     path = pls_path(X, y)
-    mean = inference.prediction_interval(path, 4, X_new, kind="mean")
-    new = inference.prediction_interval(path, 4, X_new)
+    mean = inference.prediction_interval(path[4], X_new, kind="mean", noise="jacobian")
+    new = inference.prediction_interval(path[4], X_new, method="normal", noise="jacobian")
     np.testing.assert_allclose(mean.lower, expected["mean_ci_lower"], rtol=1e-8)
     np.testing.assert_allclose(mean.upper, expected["mean_ci_upper"], rtol=1e-8)
     np.testing.assert_allclose(new.lower, expected["obs_ci_lower"], rtol=1e-8)
@@ -42,7 +46,7 @@ def test_prediction_intervals_of_the_full_model_equal_ordinary_least_squares():
 
 def test_normal_intervals_with_given_noise():
     path = pls_path(*make_problem(20, 5, seed=3))
-    result = inference.coefficient_inference(path, 2, noise=0.25, distribution="normal")
+    result = inference.coefficient_inference(path[2], noise=0.25, distribution="normal")
     half = 1.959963984540054 * path.coef_std_error(2, noise=0.25)
     np.testing.assert_allclose(result.upper - result.coef, half, rtol=1e-10)
     covariance = path.coef_covariance(2, noise=0.25)
@@ -53,15 +57,15 @@ def test_mean_interval_at_training_rows_equals_the_jacobian():
     X, y = make_problem(15, 6, seed=4)
     path = pls_path(X, y)
     J = path.jacobian(2)
-    spread = inference.prediction_interval(path, 2, X, kind="mean", noise=1.0).std_error
+    spread = inference.prediction_interval(path[2], X, kind="mean", noise=1.0).std_error
     np.testing.assert_allclose(spread, np.linalg.norm(J, axis=1), rtol=1e-9)
 
 
 @pytest.mark.parametrize(("adjust", "method"), [("holm", "holm"), ("benjamini-hochberg", "fdr_bh")])
 def test_adjusted_p_values(adjust, method):
     path = pls_path(*make_problem(30, 6, seed=5))
-    plain = inference.coefficient_inference(path, 2).p_value
-    adjusted = inference.coefficient_inference(path, 2, adjust=adjust).p_value
+    plain = inference.coefficient_inference(path[2]).p_value
+    adjusted = inference.coefficient_inference(path[2], adjust=adjust).p_value
     order = np.argsort(plain)
     ranks = np.arange(1, 7)
     if method == "holm":
@@ -74,21 +78,21 @@ def test_adjusted_p_values(adjust, method):
 def test_simultaneous_band_is_wider_than_pointwise_and_narrower_than_bonferroni():
     X, y = make_problem(30, 100, seed=6, decay=2)
     path = pls_path(X, y, 3)
-    band = inference.simultaneous_band(path, 3, distribution="normal", n_draws=4000)
+    band = inference.simultaneous_band(path[3], distribution="normal", n_draws=4000)
     bonferroni = scipy.stats.norm.ppf(1 - 0.025 / 100)
     assert 1.96 < band.critical < bonferroni
-    again = inference.simultaneous_band(path, 3, distribution="normal", n_draws=4000)
+    again = inference.simultaneous_band(path[3], distribution="normal", n_draws=4000)
     np.testing.assert_array_equal(band.lower, again.lower)
     # One coefficient: the band is the interval.
     single = pls_path(X[:, :1], y)
-    one = inference.simultaneous_band(single, 1, n_draws=200_000)
+    one = inference.simultaneous_band(single[1], n_draws=200_000)
     assert one.critical == pytest.approx(scipy.stats.t.ppf(0.975, 28), rel=0.02)
 
 
 def test_noise_interval_of_the_full_model_is_the_chi_square_interval():
     X, y = make_problem(40, 4, seed=7)
     path = pls_path(X, y)
-    interval = inference.noise_interval(path, 4, robust=False)
+    interval = inference.noise_interval(path[4], robust=False)
     rss = path.rss[4]
     assert interval.lower[0] == pytest.approx(rss / scipy.stats.chi2.ppf(0.975, 35), rel=1e-9)
     assert interval.upper[0] == pytest.approx(rss / scipy.stats.chi2.ppf(0.025, 35), rel=1e-9)
@@ -100,39 +104,50 @@ def test_robust_noise_interval_follows_the_kurtosis():
     X = rng.normal(size=(60, 3))
     even = X @ [1.0, 2.0, 0.0] + rng.choice([-1.0, 1.0], 60)  # less kurtosis than normal noise
     path = pls_path(X, even)
-    plain = inference.noise_interval(path, 3, robust=False)
-    assert inference.noise_interval(path, 3).upper == pytest.approx(plain.upper)
+    plain = inference.noise_interval(path[3], robust=False)
+    assert inference.noise_interval(path[3]).upper == pytest.approx(plain.upper)
     heavy = even.copy()
     heavy[7] += 15.0
     path = pls_path(X, heavy)
-    robust, plain = (inference.noise_interval(path, 3, robust=flag) for flag in (True, False))
+    robust, plain = (inference.noise_interval(path[3], robust=flag) for flag in (True, False))
     assert robust.upper[0] > 2 * plain.upper[0]
     assert robust.lower[0] < plain.lower[0]
     # Never less than a chi-square with 4 degrees of freedom tells.
-    assert robust.upper[0] <= path.noise_variance()[3] * 4 / scipy.stats.chi2.ppf(0.025, 4) * 1.001
+    assert (
+        robust.upper[0]
+        <= path.noise_variance("jacobian")[3] * 4 / scipy.stats.chi2.ppf(0.025, 4) * 1.001
+    )
     assert "any kurtosis" in robust.assumptions
 
 
 def test_undefined_inference_says_what_to_do():
     X, y = make_problem(8, 20, seed=8)
     path = pls_path(X, y)
-    last = len(path.dof) - 1
+    last = len(path) - 1
     with pytest.raises(NotAvailableError, match="leaves no residual"):
-        inference.coefficient_inference(path, last)
+        inference.coefficient_inference(path[last], noise="jacobian")
     crowded = int(np.argmax(path.dof >= 8))
     # More Degrees of Freedom than observations, and still an interval.
-    result = inference.coefficient_inference(path, crowded)
+    result = inference.coefficient_inference(path[crowded])
     assert np.all(np.isfinite(result.upper))
     assert 1.0 <= result.degrees_of_freedom < 7.0
     with pytest.raises(InvalidInputError, match="between 0 and 1"):
-        inference.coefficient_inference(path, 1, level=95)
+        inference.coefficient_inference(path[1], level=95)
+
+
+def test_a_level_that_looks_like_its_complement_is_noticed():
+    path = pls_path(*make_problem(20, 3))
+    with pytest.warns(LowLevelWarning):
+        inference.coefficient_inference(path[1], level=0.05)
+    with pytest.warns(LowLevelWarning):
+        path[1].half_width(0.05)
 
 
 @pytest.mark.filterwarnings("ignore::plsdof.errors.ConstantColumnWarning")
 def test_constant_columns_have_no_uncertainty():
     X, y = make_problem(20, 3, seed=9)
     X = np.column_stack([X, np.ones(20)])
-    result = inference.coefficient_inference(pls_path(X, y), 2)
+    result = inference.coefficient_inference(pls_path(X, y)[2])
     assert result.coef[3] == 0
     assert result.std_error[3] == 0
     assert result.p_value[3] == 1
@@ -141,7 +156,7 @@ def test_constant_columns_have_no_uncertainty():
 def test_bootstrap_and_analytic_standard_errors_agree():
     X, y = make_problem(80, 5, seed=10, noise=0.3)
     path = pls_path(X, y)
-    boot = residual_bootstrap(path, y, 2, n_draws=800)
+    boot = residual_bootstrap(path[2], n_draws=800)
     # Bootstrap standard errors have a relative error of about 1/sqrt(2 draws) = 2.5%.
     np.testing.assert_allclose(boot.std_error, path.coef_std_error(2), rtol=0.15)
     assert boot.interval(0.9).shape == (5, 2)
@@ -149,7 +164,7 @@ def test_bootstrap_and_analytic_standard_errors_agree():
 
 def test_jackknife_of_the_full_model_agrees_with_its_definition():
     X, y = make_problem(25, 3, seed=11)
-    result = jackknife(X, y, 3)
+    result = jackknife(pls_path(X, y)[3])
     betas = []
     for i in range(25):
         keep = np.arange(25) != i
@@ -158,7 +173,7 @@ def test_jackknife_of_the_full_model_agrees_with_its_definition():
     betas = np.array(betas)
     expected = np.sqrt(24 / 25 * np.sum((betas - betas.mean(0)) ** 2, axis=0))
     np.testing.assert_allclose(result.std_error, expected, rtol=1e-8)
-    np.testing.assert_allclose(jackknife(X, y, 3, cv=5).replicates.shape, (5, 3))
+    np.testing.assert_allclose(jackknife(pls_path(X, y)[3], cv=5).replicates.shape, (5, 3))
 
 
 def test_weighted_jackknife_leaves_out_repeated_rows_together():
@@ -166,8 +181,8 @@ def test_weighted_jackknife_leaves_out_repeated_rows_together():
     weights = np.random.default_rng(1).integers(1, 4, 15)
     rows = np.repeat(np.arange(15), weights)
     pairs = [(np.flatnonzero(rows != i), np.flatnonzero(rows == i)) for i in range(15)]
-    repeated = jackknife(X[rows], y[rows], 2, cv=pairs)
-    weighted = jackknife(X, y, 2, sample_weight=weights)
+    repeated = jackknife(pls_path(X[rows], y[rows])[2], cv=pairs)
+    weighted = jackknife(pls_path(X, y, sample_weight=weights)[2])
     np.testing.assert_allclose(weighted.std_error, repeated.std_error, rtol=1e-8)
 
 
@@ -175,7 +190,7 @@ def test_weighted_bootstrap_has_the_analytic_standard_errors_of_a_linear_fit():
     # Least squares is linear in y: the bootstrap must reproduce sigma^2 K K' with noise / weights.
     X, y = make_problem(30, 3)
     path = pls_path(X, y, sample_weight=np.linspace(0.5, 3.0, 30))
-    drawn = residual_bootstrap(path, y, 3, n_draws=4000)
+    drawn = residual_bootstrap(path[3], n_draws=4000)
     # The relative standard error of a standard deviation over 4000 draws is 1.1 %.
     np.testing.assert_allclose(drawn.std_error, path.coef_std_error(3), rtol=0.05)
 
@@ -183,7 +198,7 @@ def test_weighted_bootstrap_has_the_analytic_standard_errors_of_a_linear_fit():
 def test_bootstrap_of_many_responses_at_once_is_that_of_single_refits():
     X, y = make_problem(25, 8, seed=3)
     path = pls_path(X, y)
-    many = residual_bootstrap(path, y, 3, n_draws=20, random_state=5)
+    many = residual_bootstrap(path[3], n_draws=20, rng=5)
     residuals = path.residuals(3) - path.residuals(3).mean()
     residuals *= np.sqrt(path.noise_variance()[3] / np.mean(residuals**2))
     drawn = np.random.default_rng(5).choice(residuals, (20, 25))
@@ -194,19 +209,48 @@ def test_bootstrap_of_many_responses_at_once_is_that_of_single_refits():
 def test_rows_without_weight_are_no_folds_of_the_jackknife():
     X, y = make_problem(30, 3)
     weights = np.where(np.arange(30) < 12, 1.0, 0.0)
-    result = jackknife(X, y, 2, sample_weight=weights)
-    expected = jackknife(X[:12], y[:12], 2)
+    result = jackknife(pls_path(X, y, sample_weight=weights)[2])
+    expected = jackknife(pls_path(X[:12], y[:12])[2])
     np.testing.assert_allclose(result.std_error, expected.std_error, rtol=1e-9)
 
 
-def test_what_is_no_path_or_seed_is_refused():
+def test_what_is_not_a_model_or_a_seed_is_refused():
     X, y = make_problem(20, 3)
-    with pytest.raises(InvalidInputError, match=r"path must be a path.*got ndarray"):
-        residual_bootstrap(X, y, 2)
-    with pytest.raises(InvalidInputError, match=r"path must be a path.*got ndarray"):
-        inference.coefficient_inference(X, 2)
+    for function in (residual_bootstrap, inference.coefficient_inference):
+        with pytest.raises(InvalidInputError, match="got ndarray"):
+            function(X)
+        with pytest.raises(InvalidInputError, match=r"path\[m\]"):
+            function(pls_path(X, y))
     path = pls_path(X, y)
-    with pytest.raises(InvalidInputError, match="random_state must be"):
-        residual_bootstrap(path, y, 2, random_state=-1)
-    with pytest.raises(InvalidInputError, match="random_state must be"):
-        inference.simultaneous_band(path, 2, random_state="x")
+    with pytest.raises(InvalidInputError, match="rng must be"):
+        residual_bootstrap(path[2], rng=-1)
+    with pytest.raises(InvalidInputError, match="rng must be"):
+        inference.simultaneous_band(path[2], rng="x")
+
+
+@pytest.mark.parametrize("kind", ["single", "chosen", "average"])
+def test_intervals_for_observations_are_those_of_rows_left_out(kind):
+    X, y = make_problem(60, 6, seed=3, noise=1.0)
+    path = pls_path(X, y)
+    model = path[2] if kind == "single" else path.average()
+    if kind == "chosen":
+        choice = path.select()
+        model = replace(path[choice.index], selection=choice)
+    found = inference.prediction_interval(model, X[:3], level=0.9)
+    np.testing.assert_allclose(found.center, model.predict(X[:3]))
+    half = np.sort(model.scores)[math.ceil(0.9 * 61) - 1]
+    np.testing.assert_allclose(found.upper - found.center, half)
+    np.testing.assert_allclose(found.center - found.lower, half)
+    if kind == "single":
+        np.testing.assert_array_equal(model.scores, np.abs(path.left_out().residuals[2]))
+
+
+def test_rows_in_groups_have_wider_intervals_than_rows_alone():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(12), 5)
+    X = np.repeat(rng.normal(size=(12, 8)), 5, axis=0) + 0.01 * rng.normal(size=(60, 8))
+    y = X[:, 0] + np.repeat(rng.normal(size=12), 5) + 0.01 * rng.normal(size=60)
+    path = pls_path(X, y)
+    alone, together = path.average(), path.average(groups=groups)
+    assert together.left_out.groups == 12
+    assert together.half_width() > 2 * alone.half_width()

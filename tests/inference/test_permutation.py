@@ -14,7 +14,7 @@ from plsdof.inference import permutation_test
 def test_scores_of_permuted_responses_are_those_of_single_fits(make):
     X, y = make_problem(20, 6, seed=1)
     path = make(X, y, 4)
-    found = permutation_test(path, n_permutations=19, random_state=3)
+    found = permutation_test(path, n_permutations=19, rng=3)
     rng = np.random.default_rng(3)
     centred = y - y.mean()
     responses = [centred, *(rng.permutation(centred) for _ in range(19))]
@@ -57,9 +57,7 @@ def test_p_values_are_uniform_without_a_relation(n, p):
     path = pls_path(X, rng.normal(size=n), 5)
     values = []
     for seed in range(400):
-        test = permutation_test(
-            path.refit(rng.normal(size=n)), n_permutations=99, random_state=seed
-        )
+        test = permutation_test(path.refit(rng.normal(size=n)), n_permutations=99, rng=seed)
         values.append(test.p_value)
     # Multiples of 1/100: moved into their cells before the test.
     spread = np.array(values) - rng.uniform(size=400) / 100

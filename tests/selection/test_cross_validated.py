@@ -131,7 +131,7 @@ def test_pooled_measures_and_test_need_the_predictions(problem):
         ({"rule": "randomization", "by": "pearson"}, NotAvailableError, "squared errors, not pea"),
         ({"rule": "one-standard-error", "by": "pooled-pearson"}, NotAvailableError, "not defined"),
         ({"rule": "randomization", "n_permutations": 0}, InvalidInputError, "n_permutations must"),
-        ({"rule": "randomization", "random_state": "a"}, InvalidInputError, "random_state must"),
+        ({"rule": "randomization", "rng": "a"}, InvalidInputError, "rng must"),
     ],
 )
 def test_select_explains_what_it_cannot_do(problem, options, error, match):

@@ -41,7 +41,7 @@ def test_a_number_of_folds_without_seed_deals_rows_out_in_turn():
 def test_groups_stay_together_and_every_row_is_tested_once_per_repeat(labels, k, repeats, seed):
     n, groups = len(labels), np.array(labels)
     data = np.zeros((n, 1)), np.zeros(n)
-    split = partial(make_folds, *data, k, groups, repeats=repeats, random_state=seed)
+    split = partial(make_folds, *data, k, groups, repeats=repeats, rng=seed)
     if len(np.unique(groups)) == 1:
         with pytest.raises(InvalidInputError, match="groups; there are"):
             split()
@@ -74,7 +74,7 @@ def test_single_row_groups_are_dealt_like_rows():
 
 def test_random_folds_are_reproducible_balanced_and_differ_by_seed():
     def tests(seed):
-        folds = make_folds(np.zeros((22, 1)), np.zeros(22), 4, random_state=seed)
+        folds = make_folds(np.zeros((22, 1)), np.zeros(22), 4, rng=seed)
         return [fold.test.tolist() for fold in folds]
 
     assert tests(7) == tests(7)

@@ -33,7 +33,7 @@ def test_randomization_p_values_equal_full_enumeration(groups):
     result = made_result(errors, groups=groups)
     units = errors if groups is None else errors[::2] + errors[1::2]
     exact = exact_p_values(units, 2)
-    test = randomization_test(result, n_permutations=20_000, random_state=1)
+    test = randomization_test(result, n_permutations=20_000, rng=1)
     assert test.reference == 2
     assert test.p_values[2] == 1.0
     assert 0.002 < exact[1] < 0.3  # the comparison says something
@@ -69,7 +69,7 @@ def test_randomization_test_is_reproducible_and_bounded_in_memory(monkeypatch, p
     result = cross_validate(*problem, cv=5)
     first, again = randomization_test(result), randomization_test(result)
     assert_array_equal(first.p_values, again.p_values)
-    other = randomization_test(result, random_state=1)
+    other = randomization_test(result, rng=1)
     assert not np.array_equal(first.p_values, other.p_values)
     monkeypatch.setattr(cross_validated, "_SIGNS_AT_ONCE", 10_000)
     tracemalloc.start()
@@ -86,7 +86,7 @@ def test_randomization_test_keeps_its_level_for_equally_good_models():
     draws, rejected = 1000, 0
     for _ in range(draws):
         result = made_result(rng.normal(size=(30, 2)) ** 2)
-        test = randomization_test(result, n_permutations=199, random_state=rng)
+        test = randomization_test(result, n_permutations=199, rng=rng)
         rejected += test.p_values[1 - test.reference] <= 0.05
     # The better of the two is the reference, so either of two one-sided tests may reject.
     assert abs(rejected / draws - 0.10) <= 4 * np.sqrt(0.1 * 0.9 / draws)
@@ -101,10 +101,10 @@ def test_p_values_do_not_depend_on_how_many_signs_are_drawn_at_once(monkeypatch,
 
 def test_rule_and_test_give_the_same_p_values(problem):
     result = cross_validate(*problem, "ridge", 5, alphas=np.logspace(-3, 3, 7))
-    test = randomization_test(result, n_permutations=99, random_state=5)
+    test = randomization_test(result, n_permutations=99, rng=5)
     assert test.reference == result.select().index
     for level in (0.05, 0.3):
-        chosen = result.select(rule="randomization", level=level, n_permutations=99, random_state=5)
+        chosen = result.select(rule="randomization", level=level, n_permutations=99, rng=5)
         simplest = next(k for k in result.simplest_first if test.p_values[k] > level)
         assert chosen.index == simplest
         assert f"p = {test.p_values[simplest]:.3g} " in chosen.message

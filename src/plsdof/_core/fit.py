@@ -257,7 +257,7 @@ def _count_whole(
 def checked(X: Any, y: Any, sample_weight: Any, scale: bool) -> Observations:
     """Check data, once, and say what is unusual about them."""
     require_flag(scale)
-    given = as_observations(X, y, sample_weight)
+    given = X if isinstance(X, Observations) else as_observations(X, y, sample_weight)
     # Refuse numbers whose squares leave the range of floats.
     centre_response(given.y)
     if not scale:

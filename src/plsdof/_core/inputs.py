@@ -634,7 +634,14 @@ def as_observations(X: Any, y: Any, sample_weight: Any = None) -> Observations:
     X = as_matrix(X, min_rows=2)
     y = as_response(y, len(X)).copy()
     require_response_outside(X, y, names, label)
-    weights, kept = as_weights(sample_weight, len(X)), None
+    return observe(X, y, as_weights(sample_weight, len(X)), names)
+
+
+def observe(
+    X: Array, y: Array, weights: Array | None, names: tuple[str, ...] | None
+) -> Observations:
+    """Put together data that have been checked, without rows that have no weight."""
+    kept = None
     if weights is not None:
         kept = weights > 0
         X, y, weights = X[kept], y[kept], weights[kept]

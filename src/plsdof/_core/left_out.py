@@ -28,6 +28,7 @@ from plsdof._core.recursion import (
     Run,
     Split,
     Sums,
+    evenly_spaced,
     run,
     sums_of,
 )
@@ -199,13 +200,6 @@ def usual_folds(n: int, codes: Integers | None = None) -> Integers:
     return dealt if codes is None else dealt[codes]
 
 
-def split_of(fold: Integers) -> Split:
-    """Return the split that leaves out one fold after the other."""
-    order = np.argsort(fold, kind="stable")
-    ends = np.cumsum(np.bincount(fold))
-    return Split(tests=np.split(order, ends[:-1]))
-
-
 # From data and a split to predictions of the rows left out
 # ---------------------------------------------------------
 
@@ -261,7 +255,7 @@ class Problem:
         safe = partial(_rows, X, y, weights, self.scale, self.between)
         if self.between is not None:
             return [safe]
-        fast = _cheapest(X.shape, len(split.tests), n_components, self.scale)
+        fast = _cheapest(X.shape, split.count, n_components, self.scale)
         if fast == "moments":
             return [partial(_moments, X, y, weights, self.scale), safe]
         if fast == "gram":
@@ -339,10 +333,9 @@ def _moments(X: Array, y: Array, weights: Array | None, scale: bool, split: Spli
         repeated = times if weights is None else times * weights
         return _combined(np.subtract, whole, sums_of(X, y, repeated, shift, y_shift))
 
-    tests = [_as_slice(test) for test in split.tests]
+    tests = [evenly_spaced(test) for test in split.tests]
     tested = [of(rows) for rows in tests]
-    times = np.bincount(split.rows, minlength=n)
-    if split.trains is None and np.all(times == 1):
+    if split.is_partition(n):
         left, whole = tested, reduce(partial(_combined, np.add), tested)
     else:
         whole = of(slice(None))
@@ -361,15 +354,6 @@ def _moments(X: Array, y: Array, weights: Array | None, scale: bool, split: Spli
         train=train,
         tested=None if left is tested else tested,
     )
-
-
-def _as_slice(rows: Integers) -> Any:
-    """Return rows as a slice where they are evenly spaced: its rows need not be copied."""
-    if len(rows) < 2:
-        return rows
-    step = int(rows[1] - rows[0])
-    even = step > 0 and bool(np.all(np.diff(rows) == step))
-    return slice(int(rows[0]), int(rows[-1]) + 1, step) if even else rows
 
 
 def _combined(how: Callable[[Array, Array], Array], one: Sums, other: Sums) -> Sums:
@@ -410,7 +394,7 @@ def hold_out(
     y, weights = problem.given.y, problem.given.weights
     centre = y.mean() if weights is None else weights @ y / weights.sum()
     tolerance = _TOLERANCE * float(np.sqrt(np.mean((y - centre) ** 2)))
-    with threads_for((n, max(p, 4 * len(split.tests) * max(n_components, 1)))):
+    with threads_for((n, max(p, 4 * split.count * max(n_components, 1)))):
         for make in problem.operators(split, n_components):
             found = _in_parts(make, split, n, n_components, patience, keep)
             error = np.maximum(found.error.max(axis=1, initial=0.0), found.fit_error)
@@ -458,10 +442,10 @@ def _in_parts(
 ) -> Run:
     """Run the recursion on as many folds at once as memory allows."""
     size = max(1, _AT_ONCE // max(n * n_components, 1) - 1)
-    if len(split.tests) <= size:
+    if split.count <= size:
         return run(make(split), n_components, patience=patience, keep=keep)
-    folds = [slice(start, start + size) for start in range(0, len(split.tests), size)]
-    runs = [run(make(split.part(one)), n_components, keep=keep) for one in folds]
+    starts = range(0, split.count, size)
+    runs = [run(make(split.part(one, one + size)), n_components, keep=keep) for one in starts]
     k = min(len(one.rss) for one in runs)
     last = runs[-1]
     return Run(

@@ -31,7 +31,6 @@ from plsdof._core.left_out import (
     LeftOut,
     Problem,
     hold_out,
-    split_of,
     usual_folds,
 )
 from plsdof._core.model import Model
@@ -288,28 +287,28 @@ class Path:
     def _folds(self, cv: Any, groups: Any) -> tuple[Integers, int | None]:
         """Return the fold of every row, and the number of groups if there are any."""
         given = self._require_rows()
-        n = len(given.y)
-        codes = None
-        if groups is not None:
-            codes = group_codes(groups, given.n_given)
-            codes = np.unique(
-                codes if given.kept is None else codes[given.kept], return_inverse=True
-            )[1]
-        count = None if codes is None else int(codes.max()) + 1
-        if count == 1:
-            raise InvalidInputError("groups has one group only; rows left out need at least two.")
+        n, kept = given.n_given, slice(None) if given.kept is None else given.kept
+        codes = None if groups is None else group_codes(groups, n)
         if cv is None:
-            return usual_folds(n, codes), count
-        folds = make_folds(given.X, given.y, cv, codes)
-        fold, times = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.intp)
-        for number, one in enumerate(folds):
-            fold[one.test], times[one.test] = number, times[one.test] + 1
-        if len(folds) < 2 or np.any(times != 1):
-            raise InvalidInputError(
-                "Folds must leave every row out exactly once, in at least 2 folds; got "
-                f"{len(folds)} fold(s) for {n} rows."
-            )
-        return fold, count
+            codes = None if codes is None else np.unique(codes[kept], return_inverse=True)[1]
+            fold = usual_folds(len(given.y), codes)
+        else:
+            y = np.zeros(n)
+            y[kept] = given.y
+            folds = make_folds(np.zeros((n, 1)), y, cv, codes)
+            fold, times = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.intp)
+            for number, one in enumerate(folds):
+                fold[one.test], times[one.test] = number, times[one.test] + 1
+            if len(folds) < 2 or np.any(times != 1):
+                raise InvalidInputError(
+                    "Folds must leave every row out exactly once, in at least 2 folds; got "
+                    f"{len(folds)} fold(s) for {n} rows."
+                )
+            # Rows without weight leave nothing out.
+            fold = np.unique(fold[kept], return_inverse=True)[1]
+        if fold.max() == 0:
+            raise InvalidInputError("Rows left out need at least two folds, or groups; got one.")
+        return fold, None if groups is None else len(np.unique(np.asarray(groups)[kept]))
 
     def _leave_out(
         self, fold: Integers, count: int | None, *, through: int | None, patience: int | None = None
@@ -325,19 +324,20 @@ class Path:
         """
         key = fold.tobytes(), count is None
         known = self._known_left_out.get(key)
-        if known is not None and (
-            known[1]
-            or patience is not None
-            or (through is not None and through < len(known[0].rss))
-        ):
-            return known[0]
+        if known is not None:
+            enough = patience is not None and known.for_choice
+            enough |= through is not None and through < len(known.left_out.rss)
+            if known.complete or enough:
+                return known.left_out
         found, complete = self._made_left_out(fold, count, through, patience)
-        self._known_left_out[key] = found, complete
+        self._known_left_out[key] = _Known(
+            left_out=found, complete=complete, for_choice=patience is not None
+        )
         return found
 
     @cached_property
-    def _known_left_out(self) -> dict[Any, tuple[LeftOut, bool]]:
-        """What `_leave_out` has found, and whether it has all models."""
+    def _known_left_out(self) -> dict[Any, "_Known"]:
+        """What `_leave_out` has found."""
         return {}
 
     @cached_property
@@ -350,7 +350,7 @@ class Path:
     ) -> tuple[LeftOut, bool]:
         given, problem = self._require_rows(), self._problem()
         given.require_unchanged()
-        split = split_of(fold)
+        split = Split.of(fold)
         common = {
             "fold": fold,
             "y": given.y,
@@ -804,7 +804,7 @@ class Path:
             if problem is None:
                 return None
             self._given.require_unchanged()
-            run = self._runs["all"] = hold_out(problem, Split(tests=[]), m).run
+            run = self._runs["all"] = hold_out(problem, Split.given([]), m).run
         if m >= len(run.rss) or run.fit_error[m] > _QUICK * float(self._given.y.std()):
             return None
         return run
@@ -864,6 +864,15 @@ class Path:
                 "directions in X as observations least squares leaves none. Give noise=<variance>."
             )
         return spectrum.outside / spare
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Known:
+    """Rows left out: whether all models are there, or all that a choice looks at."""
+
+    left_out: LeftOut
+    complete: bool
+    for_choice: bool
 
 
 def end_in_words(message: str, size: int, asked: int | None) -> str | None:

@@ -175,7 +175,7 @@ def run_each(
     results, caught = [], []
     known = [None] * len(tasks) if done is None else done
     todo = [task for task, outcome in zip(tasks, known, strict=True) if outcome is None]
-    made = _outcomes(partial(_recorded, work), todo, _as_jobs(n_jobs))
+    made = one_by_one(partial(_recorded, work), todo, n_jobs)
     outcomes = _completed(known, iter(made))
     for result, notes in with_progress(outcomes, len(tasks), description) if progress else outcomes:
         results.append(result)
@@ -184,7 +184,8 @@ def run_each(
     return results
 
 
-def _as_jobs(n_jobs: int | None) -> int:
+def as_jobs(n_jobs: int | None) -> int:
+    """Check a number of processes."""
     if n_jobs is None:
         return 1
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
@@ -195,9 +196,17 @@ def _as_jobs(n_jobs: int | None) -> int:
     return int(n_jobs)
 
 
-def _outcomes(
-    work: Callable[[Task], Outcome[Result]], tasks: Sequence[Task], n_jobs: int
-) -> Iterable[Outcome[Result]]:
+def one_by_one(
+    work: Callable[[Task], Result], tasks: Sequence[Task], n_jobs: int | None = None
+) -> Iterable[Result]:
+    """Return what work makes of the tasks, each as soon as it and those before it are done.
+
+    Examples
+    --------
+    >>> next(iter(one_by_one(abs, [-3, 2])))
+    3
+    """
+    n_jobs = as_jobs(n_jobs)
     if n_jobs == 1:
         return map(work, tasks)
     import joblib
@@ -206,7 +215,7 @@ def _outcomes(
         return ()
     with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
         run = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
-    outcomes: Iterable[Outcome[Result]] = run(joblib.delayed(work)(task) for task in tasks)
+    outcomes: Iterable[Result] = run(joblib.delayed(work)(task) for task in tasks)
     return outcomes
 
 

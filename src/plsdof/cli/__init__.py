@@ -6,8 +6,8 @@ used, with one line that says why; 130 interrupted by Ctrl-C.
     plsdof fit TABLE --response COLUMN     choose a model, print it, keep it, report it; the table
                                            may be a folder, or larger than memory
     plsdof predict MODEL TABLE             predictions and intervals for new rows
-    plsdof compare TABLE --response COLUMN PLS, PCR and ridge on the scale of Degrees of Freedom
-    plsdof benchmark TABLE --response COLUMN  rules and methods in random splits of the rows
+    plsdof compare TABLE --response COLUMN PLS, PCR and ridge on the scale of Degrees of Freedom;
+                                           with --splits 50 also ways to choose, on rows left out
     plsdof reproduce                       the paper's table and figures
     plsdof demo, plsdof datasets           the main job on a shipped data set; the data sets
 """
@@ -28,7 +28,6 @@ except ImportError as error:
     raise MissingExtraError("typer", "cli", "The command line") from error
 
 from plsdof.cli._terminal import complain, tolerate_any_character
-from plsdof.cli.benchmark import benchmark
 from plsdof.cli.compare import compare
 from plsdof.cli.fit import fit
 from plsdof.cli.others import datasets, demo, reproduce
@@ -98,7 +97,7 @@ def _add(command: Callable[..., None]) -> None:
     app.command()(run)
 
 
-for _command in (fit, predict, compare, benchmark, reproduce, demo, datasets):
+for _command in (fit, predict, compare, reproduce, demo, datasets):
     _add(_command)
 
 

@@ -1,12 +1,15 @@
 """``plsdof compare``."""
 
+import sys
 import warnings
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import typer
 from rich.table import Table
 
-from plsdof._core.criteria import INFORMATION_CRITERIA
+from plsdof._core.choice import LEFT_OUT
+from plsdof._core.criteria import CRITERIA
 from plsdof._core.fit import METHODS, method_label
 from plsdof._core.inputs import as_choice
 from plsdof.cli import _options as options
@@ -30,6 +33,7 @@ from plsdof.cli._terminal import (
     fixed,
     note,
     number,
+    plural,
     print_json,
     records,
     remark,
@@ -37,10 +41,28 @@ from plsdof.cli._terminal import (
     waiting,
 )
 from plsdof.complexity.comparison import Comparison
-from plsdof.errors import NotAvailableError
-from plsdof.selection.agreement import FEWEST_DOF, UNSTABLE_REMARK
+from plsdof.complexity.splits import CONTESTANTS, SplitComparison, by_criterion, compare_splits
+from plsdof.errors import InvalidInputError, NotAvailableError
 
+# Rows of the table at equal Degrees of Freedom, unless more are needed or asked for.
 _MOST_COMPONENTS = 10
+# By chain of preprocessing steps: all models, and of each method the row taken and its score.
+Results = dict[str, Comparison]
+Choices = dict[str, dict[str, tuple[int, float]]]
+
+Splits = Annotated[
+    int | None,
+    typer.Option(
+        "--splits",
+        metavar="N",
+        help="Test methods and ways to choose in N random splits of the rows.",
+        show_default=False,
+    ),
+]
+TestFraction = Annotated[
+    float, typer.Option(metavar="P", help="Share of the rows to test on, in --splits.")
+]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Draws the --splits.")]
 
 
 def compare(
@@ -64,18 +86,24 @@ def compare(
     no_scale: options.NoScale = False,
     preprocess: options.Preprocesses = None,
     cv: options.FoldsText = None,
+    splits: Splits = None,
+    test_fraction: TestFraction = 0.2,
+    seed: Seed = 0,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
 ) -> None:
     """Compare PLS, PCR and ridge regression on the scale of their Degrees of Freedom.
 
-    With --preprocess more than once, compare these ways of preprocessing, too.
+    With --preprocess more than once, compare these ways of preprocessing, too. With --splits 50,
+    compare ways to choose a model instead, by their errors on rows left out, as the paper does.
     """
     as_choice(criterion, "--criterion", [one for one in options.CHOICES if one != "average"])
     chains = list(dict.fromkeys(preprocess or ["none"]))
     for steps in chains:
         check_steps(steps)
+    if splits is not None and (cv is not None or len(chains) > 1):
+        raise InvalidInputError("--splits goes with one --preprocess at a time, and without --cv.")
     folds = as_folds(cv, criterion, groups)
     reading = Reading(
         sheet=sheet,
@@ -98,6 +126,19 @@ def compare(
             exclude_rows=exclude_rows,
             reading=reading,
         )
+    if splits is not None:
+        _compare_splits(
+            problem.after(chains[0]),
+            criterion=criterion,
+            n_splits=splits,
+            test_size=test_fraction,
+            rng=seed,
+            max_components=max_components or options.DEFAULT_COMPONENTS,
+            scale=not no_scale,
+            as_json=as_json,
+            quiet=quiet,
+        )
+        return
     with waiting("Comparing", quiet=quiet), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         problems = {steps: problem.after(steps) for steps in chains}
@@ -113,22 +154,94 @@ def compare(
         notes += preprocessing_notes(one, cross_validated=folds is not None)
     chosen = {steps: choose(result, criterion) for steps, result in results.items()}
     if as_json:
-        print_json("compare", _content(problem, results, chosen, criterion, notes))
+        said = {"criterion": criterion, **_content(results, chosen), "notes": notes}
+        print_json("compare", _facts(problem) | said)
     elif not quiet:
         screen = console()
         screen.print(heading(problem), style="bold")
         screen.print()
         screen.print(_best_table(results, chosen, criterion))
         if len(chains) == 1:
-            compared, best = results[chains[0]], chosen[chains[0]]
             screen.print()
-            screen.print(_scale_table(compared, best, verbose))
-            words = _in_words(compared, best)
-        else:
-            words = _best_in_words(results, chosen)
+            screen.print(_scale_table(results[chains[0]], chosen[chains[0]], verbose))
         screen.print()
-        remark(screen, "In words", words)
+        remark(screen, "In words", _in_words(results, chosen))
         note(screen, notes)
+
+
+# In random splits of the rows
+# ----------------------------
+
+
+def _compare_splits(
+    problem: TableProblem,
+    *,
+    criterion: str,
+    n_splits: int,
+    as_json: bool,
+    quiet: bool,
+    **how: Any,
+) -> None:
+    """Compare all contestants and PLS by the criterion; interrupted, show what is done."""
+    named = f"pls-{criterion}"
+    known = named in CONTESTANTS or criterion == LEFT_OUT
+    asked = {} if known else {named: by_criterion(named, criterion)}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = compare_splits(
+            problem.X.to_numpy(),
+            problem.y,
+            [*(CONTESTANTS | asked).values()],
+            n_splits=n_splits,
+            groups=problem.groups,
+            progress=not quiet and sys.stderr.isatty(),
+            **how,
+        )
+    notes = [*problem.notes, *(str(one.message) for one in caught)]
+    notes += [*problem.cross_validation_notes, *preprocessing_notes(problem, cross_validated=False)]
+    if problem.preprocessing is not None and problem.preprocessing.learns_from_rows:
+        notes.append("The preprocessing has seen the predictors of the test rows, too.")
+    if as_json:
+        done = {"splits": found.n_splits, "n_train": found.n_train, "n_test": found.n_test}
+        numbers = {"contestants": records(found.columns()), "values": found.values}
+        print_json("compare", _facts(problem) | done | numbers | {"notes": notes})
+    elif not quiet:
+        screen = console()
+        screen.print(heading(problem), style="bold")
+        screen.print()
+        screen.print(_split_table(found))
+        note(screen, notes)
+    if found.n_splits < n_splits:
+        raise KeyboardInterrupt
+
+
+def _split_table(found: SplitComparison) -> Table:
+    rows = f"{found.n_train} rows to fit, {found.n_test} to test"
+    title = f"{plural(found.n_splits, 'random split')}, {rows}"
+    made = table(title, ("", "RMSEP", "components", "DoF", "noise level"), text_columns=1)
+    for row in sorted(records(found.columns()), key=lambda one: one["rmse"]):
+        cells = [
+            f"{shown(row[name], digits)} ({shown(row[f'{name}_std'], digits)})"
+            for name, shown, digits in (
+                ("rmse", number, 3),
+                ("n_components", fixed, 1),
+                ("dof", fixed, 1),
+                ("noise_level", number, 3),
+            )
+        ]
+        add_row(made, [row["contestant"], *(one.removesuffix(" (-)") for one in cells)])
+    made.caption = (
+        "Means over the splits (standard deviations). RMSEP: root mean squared error of the test "
+        "rows. cv: 10-fold cross-validation; bic: its first minimum, with exact Degrees of "
+        "Freedom, with the noise level of the paper's Krylov algorithm, with DoF = m + 1; one "
+        "word: the default choice."
+    )
+    made.caption_justify = "left"
+    return made
+
+
+# On the scale of Degrees of Freedom
+# ----------------------------------
 
 
 def compare_methods(
@@ -163,153 +276,119 @@ def compare_methods(
             validated[name] = cross_validate_problem(
                 problem, name, folds, limits=limits, scale=scale
             )
-    return Comparison.of(paths, validated, criteria=INFORMATION_CRITERIA)
+    return Comparison.of(paths, validated, criteria=tuple(CRITERIA))
 
 
-def choose(compared: Comparison, criterion: str) -> dict[str, int]:
-    """Return the chosen row of each method."""
+def choose(compared: Comparison, criterion: str) -> dict[str, tuple[int, float]]:
+    """Return the chosen row of each method, and its score."""
     if criterion == "cv":
-        return compared.best("cv_error")
+        best = compared.best("cv_error")
+        return {name: (row, float(np.sqrt(compared.cv_error[row]))) for name, row in best.items()}
     chosen = {}
     for name, path in compared.paths.items():
-        start = int(np.flatnonzero(compared.method == name)[0])
-        chosen[name] = start + select_by(path, criterion).index
+        start, found = int(np.argmax(compared.method == name)), select_by(path, criterion)
+        chosen[name] = start + found.index, float(found.scores[found.index])
     return chosen
 
 
-def _best_table(
-    results: dict[str, Comparison], chosen: dict[str, dict[str, int]], criterion: str
-) -> Table:
-    with_cv = _has_cv(results)
-    by = "" if criterion == "cv" else criterion
-    several = len(results) > 1
+def _best_table(results: Results, chosen: Choices, criterion: str) -> Table:
+    with_cv, by, several = _has_cv(results), criterion_name(criterion), len(results) > 1
+    scored = [by] * (criterion != "cv")
     headings = ["preprocessing"] * several + ["method", "model", "DoF", "RMSEC"]
-    headings += [criterion_name(by)] if by else []
-    headings += ["RMSECV"] if with_cv else []
-    made = table(f"Chosen by {criterion_name(criterion)}", headings, text_columns=2 + several)
+    headings += scored + ["RMSECV"] * with_cv
+    made = table(f"Chosen by {by}", headings, text_columns=2 + several)
     for steps, compared in results.items():
-        for name, row in chosen[steps].items():
-            cells = [steps] * several
-            cells += [method_label(name), _label(compared, name, row), fixed(compared.dof[row])]
-            cells.append(number(np.sqrt(compared.train_error)[row]))
-            cells += [number(_score(compared, name, row, by))] if by else []
-            cells += [number(np.sqrt(compared.cv_error)[row])] if with_cv else []
+        for name, (row, score) in chosen[steps].items():
+            model = compared.paths[name][row - int(np.argmax(compared.method == name))].label
+            cells = [steps] * several + [method_label(name), model, fixed(compared.dof[row])]
+            cells += [number(np.sqrt(compared.train_error[row]))] + [number(score)] * len(scored)
+            cells += [number(np.sqrt(compared.cv_error[row]))] * with_cv
             add_row(made, cells)
     made.caption = "RMSEC: root mean squared error of the fitted rows" + (
-        "; RMSECV: of rows left out, by cross-validation" if with_cv else ""
+        "; RMSECV: of rows left out, by cross-validation" * with_cv
     )
     made.caption_justify = "left"
     return made
 
 
-def _score(compared: Comparison, name: str, row: int, criterion: str) -> float:
-    """Return the score that a model was chosen by, with the Degrees of Freedom of the choice."""
-    start = int(np.flatnonzero(compared.method == name)[0])
-    return float(select_by(compared.paths[name], criterion).scores[row - start])
+def _has_cv(results: Results) -> bool:
+    return any(np.any(np.isfinite(one.cv_error)) for one in results.values())
 
 
-def _has_cv(results: dict[str, Comparison]) -> bool:
-    return not all(np.all(np.isnan(one.cv_error)) for one in results.values())
-
-
-def _best_in_words(results: dict[str, Comparison], chosen: dict[str, dict[str, int]]) -> str:
-    """Name the chain and method with the smallest error, and what they cost."""
-    if not _has_cv(results):
-        return "Add --cv 10 for errors on rows the models have not seen."
-    error, steps, name, row = min(
-        (float(results[steps].cv_error[row]), steps, name, row)
-        for steps, rows in chosen.items()
-        for name, row in rows.items()
-    )
-    dof, size = results[steps].dof[row], number(np.sqrt(error))
-    return (
-        f"The smallest cross-validated error, {size}, is that of {method_label(name)} with "
-        f"--preprocess {steps}; it uses {dof:.1f} Degrees of Freedom. The smallest of many "
-        "errors is too small on average: plsdof fit --test-fraction 0.3 tells how much."
-    )
-
-
-def _label(compared: Comparison, name: str, row: int) -> str:
-    value = compared.parameter[row]
-    if compared.paths[name].parameter_name == "alpha":
-        return f"alpha = {value:.3g}"
-    return f"{value:.0f} component{'' if value == 1 else 's'}"
-
-
-def _scale_table(compared: Comparison, chosen: dict[str, int], verbose: bool) -> Table:
+def _scale_table(
+    compared: Comparison, chosen: dict[str, tuple[int, float]], verbose: bool
+) -> Table:
     """For each PLS model, the PCR and ridge models that cost about as much."""
-    with_cv = not np.all(np.isnan(compared.cv_error))
+    with_cv = _has_cv({"": compared})
     error = np.sqrt(compared.cv_error if with_cv else compared.train_error)
-    made = table(
-        f"{'RMSECV' if with_cv else 'RMSEC'} at equal Degrees of Freedom",
-        ("PLS m", "DoF", "error", "PCR m", "DoF", "error", "ridge alpha", "DoF", "error"),
-    )
-    rows = np.flatnonzero(compared.method == "pls")
-    last = max(_MOST_COMPONENTS, int(chosen["pls"] - rows[0]) + 2)
+    headings = ("PLS m", "DoF", "error", "PCR m", "DoF", "error", "ridge alpha", "DoF", "error")
+    made = table(f"{'RMSECV' if with_cv else 'RMSEC'} at equal Degrees of Freedom", headings)
+    rows, taken = np.flatnonzero(compared.method == "pls"), chosen["pls"][0]
+    last = max(_MOST_COMPONENTS, int(taken - rows[0]) + 2)
     shown = rows if verbose else rows[: last + 1]
     for row in shown:
         try:
             near = compared.nearest(float(compared.dof[row])) | {"pls": int(row)}
         except NotAvailableError:
             continue
-        cells = [
-            cell
-            for name in METHODS
-            for cell in (
-                f"{compared.parameter[near[name]]:.3g}",
-                fixed(compared.dof[near[name]], 1),
-                number(error[near[name]]),
-            )
-        ]
-        add_row(made, cells, chosen=row == chosen["pls"])
+        cells = []
+        for one in (near[name] for name in METHODS):
+            cells += [f"{compared.parameter[one]:.3g}", fixed(compared.dof[one], 1)]
+            cells.append(number(error[one]))
+        add_row(made, cells, chosen=row == taken)
     if len(shown) < len(rows):
         made.caption = f"{len(shown)} of {len(rows)} PLS models; --verbose shows all"
         made.caption_justify = "left"
     return made
 
 
-def _in_words(compared: Comparison, chosen: dict[str, int]) -> str:
-    with_cv = not np.all(np.isnan(compared.cv_error))
-    costs = {name: compared.dof[row] for name, row in chosen.items()}
-    text = ", ".join(f"{method_label(name)} {value:.1f}" for name, value in costs.items())
-    sentence = f"Degrees of Freedom used: {text}"
-    if min(costs.values()) >= FEWEST_DOF:
-        lean = min(costs, key=lambda name: costs[name])
-        sentence += f"; {method_label(lean)} is the most economical."
-    else:
-        sentence += f". {UNSTABLE_REMARK}"
-    if with_cv:
-        errors = {name: compared.cv_error[row] for name, row in chosen.items()}
-        best = min(errors, key=lambda name: errors[name])
-        sentence += f" The smallest cross-validated error is that of {method_label(best)}."
-    else:
-        sentence += " Add --cv 10 for errors on rows the models have not seen."
-    return sentence
+def _in_words(results: Results, chosen: Choices) -> str:
+    """Say what the chosen models cost, and whose error is smallest."""
+    words, several = "", len(results) > 1
+    if not several:
+        ((steps, compared),) = results.items()
+        costs = {name: compared.dof[row] for name, (row, _) in chosen[steps].items()}
+        text = ", ".join(f"{method_label(name)} {value:.1f}" for name, value in costs.items())
+        lean = method_label(min(costs, key=lambda name: costs[name]))
+        words = f"Degrees of Freedom used: {text}"
+        # The mean has one.
+        if min(costs.values()) >= 1.0 - 1e-9:
+            words += f"; {lean} is the most economical. "
+        else:
+            words += ". Fewer than 1: small changes of the response would change the components. "
+    if not _has_cv(results):
+        return f"{words}Add --cv 10 for errors on rows the models have not seen."
+    error, steps, name, row = min(
+        (float(results[steps].cv_error[row]), steps, name, row)
+        for steps, rows in chosen.items()
+        for name, (row, _) in rows.items()
+    )
+    if not several:
+        return f"{words}The smallest cross-validated error is that of {method_label(name)}."
+    return (
+        f"The smallest cross-validated error, {number(np.sqrt(error))}, is that of "
+        f"{method_label(name)} with --preprocess {steps}; it uses {results[steps].dof[row]:.1f} "
+        "Degrees of Freedom. The smallest of many errors is too small on average: plsdof fit "
+        "--test-fraction 0.3 tells how much."
+    )
 
 
-def _content(
-    problem: TableProblem,
-    results: dict[str, Comparison],
-    chosen: dict[str, dict[str, int]],
-    criterion: str,
-    notes: list[str],
-) -> dict[str, Any]:
+def _content(results: Results, chosen: Choices) -> dict[str, Any]:
     models: list[dict[str, Any]] = []
     rows: dict[str, Any] = {}
     for steps, compared in results.items():
         roots = {"rmsec": np.sqrt(compared.train_error), "rmsecv": np.sqrt(compared.cv_error)}
-        start = len(models)
-        found = records(compared.columns() | roots)
+        start, found = len(models), records(compared.columns() | roots)
         models += [{"preprocessing": steps, **one} for one in found]
-        rows[steps] = {name: start + row for name, row in chosen[steps].items()}
+        rows[steps] = {name: start + row for name, (row, _) in chosen[steps].items()}
+    return {"models": models, "chosen": next(iter(rows.values())) if len(rows) == 1 else rows}
+
+
+def _facts(problem: TableProblem) -> dict[str, Any]:
     return {
         "file": problem.source,
         "response": problem.response,
         "n": len(problem.y),
         "p": len(problem.names),
         "rows_dropped": problem.dropped,
-        "criterion": criterion,
-        "models": models,
-        "chosen": next(iter(rows.values())) if len(rows) == 1 else rows,
-        "notes": notes,
     }

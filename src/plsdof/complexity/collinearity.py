@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from plsdof._core.inputs import (
-    Array,
     Columns,
     as_matrix,
     centre_columns,
@@ -16,8 +15,6 @@ from plsdof._core.inputs import (
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, warn_caller
 
 _EPS = float(np.finfo(np.float64).eps)
-# Correlations are computed in square blocks of this many columns (8 MB each).
-_BLOCK = 1024
 
 
 def dof_lower_bound(X: Any, *, scale: bool = True) -> float | None:
@@ -83,7 +80,7 @@ def mean_absolute_correlation(X: Any) -> float:
 
     Notes
     -----
-    Cost: O(n p^2) time, O(np) memory: the p x p matrix is never there as a whole.
+    Cost: O(n p^2) time, O(np + p^2) memory.
 
     References
     ----------
@@ -109,20 +106,10 @@ def mean_absolute_correlation(X: Any) -> float:
             "correlation with the others and are left out of the mean.",
             ConstantColumnWarning,
         )
-    return float(_sum_above_diagonal(varying) / (len(varying) - 1) / (p * (p - 1) / 2))
+    correlations = varying.T @ varying / (len(varying) - 1)
+    return float(np.abs(correlations[np.triu_indices(p, 1)]).mean())
 
 
 def _standardized_columns(X: Any, scale: bool) -> Columns:
     matrix = as_matrix(X, min_rows=2)
     return centre_columns(matrix, None, float(len(matrix)), scale)
-
-
-def _sum_above_diagonal(columns: Array) -> float:
-    """Sum |X'X| over i < j, block by block."""
-    p = columns.shape[1]
-    blocks = [columns[:, start : start + _BLOCK] for start in range(0, p, _BLOCK)]
-    total = 0.0
-    for i, left in enumerate(blocks):
-        total += float(np.abs(np.triu(left.T @ left, 1)).sum())
-        total += sum(float(np.abs(left.T @ right).sum()) for right in blocks[i + 1 :])
-    return total

@@ -1,7 +1,7 @@
 """Different regression methods on the common scale of Degrees of Freedom."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.criteria import CRITERIA, INFORMATION_CRITERIA, Fits, noise_from_dof, score
-from plsdof._core.display import Curve, as_html, data_frame, one_line
+from plsdof._core.criteria import CRITERIA, Fits, noise_from_dof, score
+from plsdof._core.display import as_html, data_frame, one_line
 from plsdof._core.fit import METHODS
 from plsdof._core.inputs import (
     Array,
@@ -22,6 +22,7 @@ from plsdof._core.inputs import (
     read_only,
 )
 from plsdof._core.path import Path
+from plsdof._core.recipe import Recipe
 from plsdof.complexity._monte_carlo import weight_options
 from plsdof.complexity.regressors import degrees_of_freedom
 from plsdof.errors import InvalidInputError, NotAvailableError
@@ -119,8 +120,7 @@ class Comparison:
     def nearest(self, dof: float) -> dict[str, int]:
         """Return, for each method, the row whose Degrees of Freedom are nearest to ``dof``."""
         found, wanted = {}, as_response(dof if np.ndim(dof) else [dof], 1, "dof")[0]
-        for name in dict.fromkeys(self.method.tolist()):
-            rows = np.flatnonzero(self.method == name)
+        for name, rows in self._rows().items():
             distance = np.abs(self.dof[rows] - wanted)
             if np.all(np.isnan(distance)):
                 raise NotAvailableError(f"The Degrees of Freedom of {name!r} are not known.")
@@ -129,46 +129,32 @@ class Comparison:
 
     def best(self, by: str = "cv_error") -> dict[str, int]:
         """Return, for each method, the row with the smallest value of a column."""
-        columns = self.columns()
         as_choice(by, "by", ("train_error", "cv_error", *self.criteria))
         found = {}
-        for name in dict.fromkeys(self.method.tolist()):
-            rows = np.flatnonzero(self.method == name)
-            values = columns[by][rows]
+        for name, rows in self._rows().items():
+            values = self.columns()[by][rows]
             if np.all(np.isnan(values)):
                 raise NotAvailableError(f"{by!r} is not known for {name!r}; ask for it (cv=...).")
             found[name] = int(rows[np.nanargmin(values)])
         return found
 
     def _repr_html_(self) -> str:
-        """Return the best model of each method, and the errors of all by Degrees of Freedom."""
+        """Return the best model of each method as a table."""
         validated = bool(np.any(np.isfinite(self.cv_error)))
         by = "cv_error" if validated else next(iter(self.criteria), "train_error")
-        columns, best = self.columns(), self._best_rows(by)
-        error = self.cv_error if validated else self.train_error
-        methods = dict.fromkeys(self.method.tolist())
+        columns = self.columns()
+        known = [rows for rows in self._rows().values() if np.any(np.isfinite(columns[by][rows]))]
+        best = [int(rows[np.nanargmin(columns[by][rows])]) for rows in known]
         return as_html(
             repr(self),
             {name: values[best] for name, values in columns.items() if name != "dof_std_error"},
             notes=[f"The model of each method with the smallest {by}."],
-            curve=Curve(
-                lines={name: self._by_dof(name, error) for name in methods},
-                x_label="Degrees of Freedom",
-                y_label="cross-validated error" if validated else "training error",
-            ),
         )
 
-    def _best_rows(self, by: str) -> list[int]:
-        values = self.columns()[by]
-        rows = (np.flatnonzero(self.method == name) for name in dict.fromkeys(self.method.tolist()))
-        return [
-            int(one[np.nanargmin(values[one])]) for one in rows if np.any(np.isfinite(values[one]))
-        ]
-
-    def _by_dof(self, name: str, values: Array) -> tuple[Array, Array]:
-        rows = np.flatnonzero(self.method == name)
-        rows = rows[np.argsort(self.dof[rows], kind="stable")]
-        return self.dof[rows], values[rows]
+    def _rows(self) -> dict[str, npt.NDArray[np.intp]]:
+        """Return the rows of each method."""
+        names = dict.fromkeys(self.method.tolist())
+        return {name: np.flatnonzero(self.method == name) for name in names}
 
     def __repr__(self) -> str:
         counts = Counter(self.method.tolist())
@@ -186,7 +172,7 @@ def compare_paths(
     criteria: Sequence[str] = ("aic", "bic"),
     cv: Any = None,
     sample_weight: Any = None,
-    random_state: int | None = None,
+    rng: Any = None,
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> Comparison:
@@ -207,7 +193,7 @@ def compare_paths(
         Folds for the cross-validated error, the same for all methods; none by default.
     sample_weight : (n,) array, optional
         Weights, integers meaning repeated rows, for fits, errors and criteria alike.
-    random_state, n_jobs, progress
+    rng, n_jobs, progress
         As in `cross_validate`.
 
     Examples
@@ -223,18 +209,18 @@ def compare_paths(
     y = as_response(y, len(X))
     criteria = (criteria,) if isinstance(criteria, str) else tuple(criteria)
     for name in criteria:
-        as_choice(name, "criteria", INFORMATION_CRITERIA)
+        as_choice(name, "criteria", tuple(CRITERIA))
     weights = as_weights(sample_weight, len(X))
     weighted = {} if weights is None else {"sample_weight": weights}
-    n = float(len(X)) if weights is None else float(weights.sum())
-    known = _as_methods(methods, n, max_components, alphas)
+    known: Mapping[str, Any] = methods if isinstance(methods, Mapping) and methods else {}
+    known = known or named_methods(methods, max_components=max_components, alphas=alphas)
     validate = partial(
         cross_validate,
         X,
         y,
         cv=cv,
         sample_weight=weights,
-        random_state=random_state,
+        rng=rng,
         n_jobs=n_jobs,
         progress=progress,
     )
@@ -244,11 +230,11 @@ def compare_paths(
     for name, method in known.items():
         if hasattr(method, "predict"):
             block = _regressor_rows(method, X, y, weights, criteria)
-            fit = partial(_Fitted, method)
+            fit: Callable[..., Any] = partial(_Fitted, method)
         else:
             paths[name] = method(given, y, **weighted)
             block = _path_rows(paths[name], criteria, noise)
-            fit = method
+            fit = paths[name].recipe if isinstance(method, Recipe) else method
         size = len(block["dof"])
         block["cv_error"] = _padded(None if cv is None else validate(fit), size)
         blocks.append({"method": np.full(size, name), **block})
@@ -288,8 +274,8 @@ def _path_rows(path: Path, criteria: Sequence[str], noise: str) -> dict[str, Any
         "parameter": path.parameters,
         "dof": path.dof,
         "dof_std_error": path.dof_std_error,
-        "train_error": path.rss / path.spectrum.n,
-        **path.criteria_by_name(criteria, noise),
+        "train_error": path.rss / path.exact.spectrum.n,
+        **path._criteria_by_name(criteria, noise),
     }
 
 
@@ -315,19 +301,16 @@ def _regressor_rows(
     }
 
 
-def _as_methods(methods: Any, n: float, max_components: int | None, alphas: Any) -> dict[str, Any]:
-    if isinstance(methods, Mapping) and methods:
-        return dict(methods)
+def named_methods(methods: Any, *, scale: bool = True, **sizes: Any) -> dict[str, Recipe]:
+    """Return recipes of methods by their names; sizes of other methods do not concern them."""
     named = isinstance(methods, list | tuple | set) and len(methods) > 0
     if not named or not all(isinstance(name, str) and name in METHODS for name in methods):
         raise InvalidInputError(
             f"methods must be a list of names among {tuple(METHODS)}, or a mapping from a name to "
             f"a callable (X, y) -> path or to a regressor; got {methods!r}."
         )
-    # Each method has a size of its own; those of the others do not concern it.
-    sizes = {"max_components": max_components, "alphas": alphas}
     chosen = [METHODS[name] for name in methods]
-    return {one.name: one.sized(n, **{one.size: sizes[one.size]}) for one in chosen}
+    return {one.name: one.recipe(scale=scale, **{one.size: sizes[one.size]}) for one in chosen}
 
 
 def _padded(result: CrossValidation | None, size: int) -> Array:

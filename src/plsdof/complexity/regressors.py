@@ -38,7 +38,7 @@ from plsdof.errors import InvalidInputError, NotAvailableError
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Problem:
+class Refittable:
     """A fit, whatever made it: how to repeat it, and what is known about it.
 
     Attributes
@@ -81,7 +81,7 @@ class Problem:
         return self.y
 
 
-def path_problem(path: Path, model: int | None, y: Any, sample_weight: Any) -> Problem:
+def _of_path(path: Path, model: int | None, y: Any, sample_weight: Any) -> Refittable:
     """Describe one model of a path."""
     if sample_weight is not None:
         raise InvalidInputError(
@@ -92,26 +92,27 @@ def path_problem(path: Path, model: int | None, y: Any, sample_weight: Any) -> P
             f"A path holds {len(path.dof)} models; say which with model=0..{len(path.dof) - 1}."
         )
     index = path.index(model)
-    response = None if y is None else as_response(y, path.units.n_rows)
-    weights = None if path.units.row_scale is None else path.units.row_scale**2
+    response = None if y is None else as_response(y, path.exact.units.n_rows)
+    scale = path.exact.units.row_scale
+    weights = None if scale is None else scale**2
     fit, values = _in_equal_units(partial(refitted, path, index), response, weights)
-    return Problem(
-        name=f"{type(path).__name__} with {path.label(index)}",
-        n=path.spectrum.n,
+    return Refittable(
+        name=f"{type(path).__name__} with {path[index].label}",
+        n=path.exact.spectrum.n,
         rss=float(path.rss[index]),
         exact=partial(exact_dof_of_path, path, index),
         fit=fit,
         y=values,
-        basis=lambda: linear_basis(path.rows_of_basis(), weights),
-        estimate_noise=partial(path.noise_at, index),
+        basis=lambda: linear_basis(path.exact.rows_of_basis(), weights),
+        estimate_noise=path[index].noise_variance,
         noise_source="the path's estimate",
         weighted=weights is not None,
     )
 
 
-def estimator_problem(
+def _of_estimator(
     estimator: Any, X: Any, y: Any, model: int | None, sample_weight: Any, seed: int
-) -> Problem:
+) -> Refittable:
     """Fit a regressor and describe the fit."""
     if model is not None:
         raise InvalidInputError(f"model={model!r} is for paths; an estimator has one model.")
@@ -124,7 +125,7 @@ def estimator_problem(
     squares = (response - fitted.values) ** 2
     refit = Refit(estimator=estimator, X=X, weights=weights)
     fit, values = _in_equal_units(refit, response, weights)
-    return Problem(
+    return Refittable(
         name=type(estimator).__name__,
         n=float(len(response)) if weights is None else float(weights.sum()),
         rss=float(squares.sum() if weights is None else weights @ squares),
@@ -156,14 +157,14 @@ def _in_equal_units(fit: Fit, y: Array | None, weights: Array | None) -> tuple[F
 # Degrees of Freedom of any regressor: exact where a formula is known, Monte Carlo otherwise
 # ------------------------------------------------------------------------------------------
 
-METHODS = ("auto", "exact", "monte-carlo")
+_WAYS = ("auto", "exact", "monte-carlo")
 
 # In units of the noise's standard deviation. Ye (1998) recommends 0.5 to 1; the lower end, since
 # prediction errors, from which the noise is estimated, contain it and more.
-DEFAULT_STEP = 0.5
+_STEP = 0.5
 # Fits without jumps have a derivative, which a smaller step is closer to: support vector
 # regression with the default step is 6 % too low.
-SMOOTH_STEP = 0.02
+_SMOOTH_STEP = 0.02
 _SMOOTH = {
     "SVR",
     "NuSVR",
@@ -239,7 +240,7 @@ def degrees_of_freedom(
     n_draws: int = 100,
     noise: float | None = None,
     step: float | None = None,
-    random_state: Any = 0,
+    rng: Any = 0,
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> DegreesOfFreedom:
@@ -277,7 +278,7 @@ def degrees_of_freedom(
         Standard deviation of the perturbations in units of the noise's; by default 0.02 for fits
         that are known to have no jumps (support vectors, Huber, generalised linear models), 0.5
         for all others.
-    random_state : int or numpy Generator
+    rng : int or numpy Generator
         Seeds the perturbations, and whatever in the estimator has ``random_state=None``. The
         result does not depend on ``n_jobs``.
     n_jobs : int, optional
@@ -300,17 +301,16 @@ def degrees_of_freedom(
 
     Notes
     -----
-    *Exact*: paths and estimators of this package, LinearRegression, Ridge, KernelRidge, Lasso,
-    LassoLars, ElasticNet, PLSRegression, nearest neighbours, GaussianProcessRegressor with a
-    fixed kernel, DummyRegressor, and pipelines that end in one of them after transformers that
-    ignore y (scaling, PCA, polynomials, splines, kernel approximations, imputation, ...).
+    *Exact*: paths and estimators of this package, LinearRegression, Ridge, Lasso, ElasticNet,
+    PLSRegression, nearest neighbours, and pipelines that end in one of them after transformers
+    that ignore y (scaling, PCA, polynomials, splines, imputation, ...).
 
-    *Choices made by looking at y* (LassoCV, RidgeCV, GridSearchCV, a Gaussian process with an
-    optimizer, ``PLSRegressor("bic")``) are part of the fit. A formula takes the choice as given:
-    "exact" reports that as method "conditional", "auto" counts the choice by Monte Carlo and
-    gives the formula's value in ``conditional``.
+    *Choices made by looking at y* (LassoCV, GridSearchCV, ``PLSRegressor("bic")``) are part of
+    the fit, and Monte Carlo counts them. For an estimator of this package a formula takes the
+    choice as given: "exact" reports that as method "conditional", "auto" gives it in
+    ``conditional`` next to the Monte Carlo value.
 
-    *Monte Carlo* (trees, forests, boosting, support vectors, neural networks, anything): the
+    *Monte Carlo* (trees, forests, boosting, support vectors, kernels, searches, anything): the
     average response of the fit to perturbations of a given size, see `monte_carlo`. Fits that
     jump, such as trees, have derivative zero nearly everywhere, and only perturbations of the
     size of the noise show how the splits follow it; hence the finite step. For them, and to a
@@ -341,48 +341,50 @@ def degrees_of_freedom(
     >>> tree.method, tree.value > 5
     ('monte-carlo', True)
     """
-    as_choice(method, "method", METHODS)
-    rng = as_generator(random_state)
+    as_choice(method, "method", _WAYS)
+    rng = as_generator(rng)
     if isinstance(estimator, Path):
-        problem = path_problem(estimator, model, y, sample_weight)
+        subject = _of_path(estimator, model, y, sample_weight)
     else:
         seed = int(rng.integers(2**31 - 1))
-        problem = estimator_problem(estimator, X, y, model, sample_weight, seed)
-    exact, reason = _exact_or_reason(problem) if method != "monte-carlo" else (None, "")
+        subject = _of_estimator(estimator, X, y, model, sample_weight, seed)
+    exact, reason = _exact_or_reason(subject) if method != "monte-carlo" else (None, "")
     if method == "exact" and exact is None:
         raise NotAvailableError(
-            f"method='exact' for {problem.name}: {reason}. Use method='monte-carlo' or 'auto'."
+            f"method='exact' for {subject.name}: {reason}. Use method='monte-carlo' or 'auto'."
         )
     if exact is not None and (method == "exact" or not exact.chosen):
-        return _from_formula(problem, exact)
-    scale, source = _perturbation(problem, noise, step)
+        return _from_formula(subject, exact)
+    scale, source = _perturbation(subject, noise, step)
     estimate = monte_carlo_dof(
-        problem.fit,
-        problem.perturbed(),
+        subject.fit,
+        subject.perturbed(),
         step=scale,
         n_draws=n_draws,
         rng=rng,
-        basis=problem.basis(),
+        basis=subject.basis(),
         n_jobs=n_jobs,
         progress=progress,
     )
-    return _from_draws(problem, estimate, source, exact, reason)
+    return _from_draws(subject, estimate, source, exact, reason)
 
 
-def _exact_or_reason(problem: Problem) -> tuple[Exact | None, str]:
+def _exact_or_reason(subject: Refittable) -> tuple[Exact | None, str]:
     try:
-        return problem.exact(), ""
+        return subject.exact(), ""
     except NotAvailableError as error:
         return None, str(error)
 
 
-def _perturbation(problem: Problem, noise: float | None, step: float | None) -> tuple[float, str]:
+def _perturbation(
+    subject: Refittable, noise: float | None, step: float | None
+) -> tuple[float, str]:
     """Return the standard deviation of the perturbations, and in words where it is from."""
-    usual = SMOOTH_STEP if problem.smooth else DEFAULT_STEP
+    usual = _SMOOTH_STEP if subject.smooth else _STEP
     fraction = usual if step is None else _positive(step, "step")
-    source = problem.noise_source if noise is None else "as given"
-    variance = problem.estimate_noise() if noise is None else _positive(noise, "noise")
-    size = float(np.max(np.abs(problem.perturbed())))
+    source = subject.noise_source if noise is None else "as given"
+    variance = subject.estimate_noise() if noise is None else _positive(noise, "noise")
+    size = float(np.max(np.abs(subject.perturbed())))
     scale = fraction * float(np.sqrt(variance))
     # Below this, rounding of y + perturbation shows in the third digit of a draw.
     if not scale > 1e-12 * size:
@@ -391,7 +393,7 @@ def _perturbation(problem: Problem, noise: float | None, step: float | None) -> 
             f"({source}) and |y| up to {size:.3g}: too small to be seen. Give noise=<variance>, "
             "or a larger step."
         )
-    per_row = ", over the root of a row's weight" if problem.weighted else ""
+    per_row = ", over the root of a row's weight" if subject.weighted else ""
     return scale, f"{scale:.4g} = {fraction:g} x the noise's ({source}){per_row}"
 
 
@@ -402,21 +404,21 @@ def _positive(value: Any, name: str) -> float:
     return float(numbers[0])
 
 
-def _from_formula(problem: Problem, exact: Exact) -> DegreesOfFreedom:
+def _from_formula(subject: Refittable, exact: Exact) -> DegreesOfFreedom:
     given = f" Given {exact.chosen}, chosen by looking at y; the choice is not counted."
     return DegreesOfFreedom(
         value=exact.value,
         std_error=0.0,
         method="conditional" if exact.chosen else "exact",
         message=exact.how + (given if exact.chosen else ""),
-        name=problem.name,
-        n=problem.n,
-        rss=problem.rss,
+        name=subject.name,
+        n=subject.n,
+        rss=subject.rss,
     )
 
 
 def _from_draws(
-    problem: Problem, estimate: MonteCarlo, source: str, exact: Exact | None, reason: str
+    subject: Refittable, estimate: MonteCarlo, source: str, exact: Exact | None, reason: str
 ) -> DegreesOfFreedom:
     parts = [
         f"Monte Carlo (Ye 1998; Efron 2004) over {len(estimate.draws)} antithetic perturbations "
@@ -436,9 +438,9 @@ def _from_draws(
         std_error=estimate.std_error,
         method="monte-carlo",
         message=" ".join(parts),
-        name=problem.name,
-        n=problem.n,
-        rss=problem.rss,
+        name=subject.name,
+        n=subject.n,
+        rss=subject.rss,
         draws=estimate.draws,
         conditional=None if exact is None else exact.value,
     )

@@ -24,6 +24,8 @@ except ImportError:  # scikit-learn before 1.8
 
 from plsdof._core.choice import LEFT_OUT, Selection
 from plsdof._core.criteria import CRITERIA, DOF_KINDS
+from plsdof._core.fit import METHODS
+from plsdof._core.folds import group_codes, make_folds
 from plsdof._core.inputs import (
     Array,
     as_choice,
@@ -35,6 +37,7 @@ from plsdof._core.inputs import (
     as_sparse_rows,
     as_weights,
     feature_names,
+    observe,
     require_finite_columns,
     require_response_outside,
     row_labels,
@@ -48,6 +51,7 @@ from plsdof.errors import (
     EmptyModelWarning,
     InvalidInputError,
     NotAvailableError,
+    RankExhaustedWarning,
     quietly,
     warn_caller,
 )
@@ -345,7 +349,8 @@ class PathRegressor(ResponseRegressor):
         self._check_options(is_sparse, groups)
         X, Y = self._training_data(X, y)
         weights = as_weights(sample_weight, X.shape[0])
-        with quietly() if isinstance(self._choice(), str) else nullcontext():
+        self._noise, self._cv = self.noise, self._split(X, Y, groups)
+        with quietly(RankExhaustedWarning) if isinstance(self._choice(), str) else nullcontext():
             # The largest size is then only a limit to the search.
             models = self._fit_models(X, Y, weights, groups)
         names = getattr(self, "feature_names_in_", None)
@@ -354,6 +359,14 @@ class PathRegressor(ResponseRegressor):
             models = [replace(one, path=one.path.with_names(named)) for one in models]
         self._publish(models)
         return self
+
+    def _split(self, X: Any, Y: Array, groups: Any) -> Any:
+        """Return the folds of all responses: pairs of rows are drawn once."""
+        if groups is not None:
+            group_codes(groups, len(Y))  # checked even where nothing is left out
+        if self.cv is None or isinstance(self.cv, numbers.Integral | str):
+            return self.cv
+        return [(fold.train, fold.test) for fold in make_folds(X, Y[:, 0], self.cv, groups)]
 
     def _check_options(self, is_sparse: bool, groups: Any) -> None:
         choice = self._choice()
@@ -385,7 +398,11 @@ class PathRegressor(ResponseRegressor):
     def _fit_models(self, X: Any, Y: Array, weights: Array | None, groups: Any) -> list[Model]:
         """Fit the paths of all responses and choose a model on each."""
         recipe = self._method.recipe(**self._options())
-        first = recipe.fit(X, Y[:, 0], weights)
+        is_sparse: bool = scipy.sparse.issparse(X)
+        if is_sparse or self._method.name not in METHODS:
+            first = recipe.fit(X, Y[:, 0], weights)
+        else:  # the data have been checked
+            first = recipe.fit(observe(X, Y[:, 0], weights, None), None)
         kept = Y if weights is None else Y[weights > 0]
         refit = Y.shape[1] > 1 and first._given is not None
         others = [first.refit(y) if refit else recipe.fit(X, y, weights) for y in kept.T[1:]]
@@ -407,14 +424,14 @@ class PathRegressor(ResponseRegressor):
                 model = replace(model, selection=given_selection(model, left))
             return model
         if choice == "average":
-            return path.average(groups=groups, cv=self.cv)
+            return path.average(groups=groups, cv=self._cv)
         if choice == "cv":
-            seed = self.random_state if isinstance(self.cv or 10, numbers.Integral) else None
+            seed = self.random_state if isinstance(self._cv or 10, numbers.Integral) else None
             results = cross_validate(
                 X,
                 y,
                 path.recipe,
-                10 if self.cv is None else self.cv,
+                10 if self._cv is None else self._cv,
                 groups,
                 sample_weight=weights,
                 rng=seed,
@@ -423,7 +440,7 @@ class PathRegressor(ResponseRegressor):
             self._cv_results[number] = results
             selection = results.select(rule=self.rule or "minimum")
         elif choice == LEFT_OUT and path._given is not None:
-            selection = path.select(groups=groups, cv=self.cv)
+            selection = path.select(groups=groups, cv=self._cv)
         else:
             criterion = None if choice == LEFT_OUT else choice
             selection = path.select(criterion, self.dof, self.noise, self.rule)
@@ -478,7 +495,7 @@ class PathRegressor(ResponseRegressor):
     def noise_std_(self) -> float:
         """Noise standard deviation of the chosen model; (q,) array if y had columns."""
         self._require_fitted()
-        variances = [one.noise_variance(self.noise) for one in self.models_]
+        variances = [one.noise_variance(self._noise) for one in self.models_]
         noise: float = self._one_or_array([float(np.sqrt(value)) for value in variances])
         return noise
 
@@ -537,7 +554,7 @@ class PathRegressor(ResponseRegressor):
         array([[ 1.2, 19.2]])
         """
         rows = self._new_rows(X, sparse=self._path_takes_sparse)
-        noise = self.noise if method == "normal" or kind != "observation" else None
+        noise = self._noise if method == "normal" or kind != "observation" else None
         intervals = [
             inference.prediction_interval(
                 one,
@@ -656,7 +673,7 @@ class PathRegressor(ResponseRegressor):
             inference.coefficient_inference(
                 one,
                 level=level,
-                noise=self.noise,
+                noise=self._noise,
                 distribution=distribution,
                 adjust=adjust,
                 covariance=covariance,
@@ -668,6 +685,13 @@ class PathRegressor(ResponseRegressor):
 
     def _choice(self) -> Any:
         return getattr(self, self._choice_name)
+
+    @property
+    def _takes_sparse(self) -> bool:
+        choice = self._choice()
+        return self._path_takes_sparse and not (
+            isinstance(choice, str) and choice in ("cv", "average")
+        )
 
     def _labels(self) -> list[str]:
         return [one.label for one in self.models_]

@@ -79,14 +79,14 @@ class TunedRegressor(ScoresMixin, ComponentRegressor):
             dof=self.dof,
             noise=self.noise if named else None,
             rule=self.rule,
-            cv=self.cv,
+            cv=self._cv,
             groups=groups,
             sample_weight=weights,
             n_jobs=self.n_jobs,
         )
         self._tunings[number] = found
         if choice == "average":
-            return found.path.average(groups=groups, cv=self.cv)
+            return found.path.average(groups=groups, cv=self._cv)
         chosen = None if not isinstance(choice, str) else found.selection
         return replace(found.path[found.selection.index], selection=chosen)
 

@@ -1,4 +1,3 @@
-from .benchmarks import BenchmarkDisplay as BenchmarkDisplay
 from .coefficients import CoefficientDisplay as CoefficientDisplay
 from .curves import ComparisonDisplay as ComparisonDisplay
 from .curves import CriterionDisplay as CriterionDisplay

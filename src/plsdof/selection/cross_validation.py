@@ -47,7 +47,7 @@ from plsdof._core.inputs import (
 from plsdof._core.left_out import Problem, hold_out
 from plsdof._core.recipe import Recipe
 from plsdof._core.recursion import Split
-from plsdof._core.work import run_each, threads_for
+from plsdof._core.work import as_jobs, run_each, threads_for
 from plsdof.errors import InvalidInputError, NotAvailableError
 
 if TYPE_CHECKING:
@@ -412,7 +412,7 @@ class CrossValidation:
         return data_frame({self.parameter_name: parameters, **measures})
 
     def _repr_html_(self) -> str:
-        """Return the errors of all models as a table and a curve, the smallest one marked."""
+        """Return the errors of all models as a table, the smallest one in bold."""
         order, name = self.simplest_first, self.parameter_name
         parameters, error = parameter_column(self.parameters, name)[order], self.mean_error[order]
         best = int(np.argmin(np.where(np.isnan(error), np.inf, error)))
@@ -734,7 +734,7 @@ def _together(
     n = float(len(X)) if weights is None else float(weights.sum())
     given = Observations(X=X, y=y, weights=weights, n=n, names=None)
     problem = Problem(given=given, scale=recipe.options.get("scale", True))
-    split = Split(tests=[fold.test for fold in folds], trains=[fold.train_rows for fold in folds])
+    split = Split.given([fold.test for fold in folds], [fold.train_rows for fold in folds])
     smallest = min(len(np.unique(fold.train)) for fold in folds)
     asked = recipe.options.get("max_components")
     size = smallest - 1 if asked is None else min(asked, smallest - 1)
@@ -788,8 +788,8 @@ def cross_validate(
     X : (n, p) array or data frame
     y : (n,) array
     path : {"pls", "pcr", "ridge"}, Recipe or callable
-        A recipe is that of a path (``path.recipe``). A callable takes arrays ``(X_train, y_train)``, and ``sample_weight=`` if weights are
-        given, and returns a path or anything with ``parameters`` (K,), simplest model first, and
+        A recipe is that of a path (``path.recipe``). A callable takes arrays
+        ``(X_train, y_train)``, and ``sample_weight=`` if weights are given, and returns a path or anything with ``parameters`` (K,), simplest model first, and
         ``predict(X_new)`` (K, n_new): for example ``functools.partial(pls_path, solver="svd")``.
     cv, groups, repeats, rng
         See `make_folds`. A number of folds without ``rng`` puts row i into
@@ -824,8 +824,8 @@ def cross_validate(
     -----
     Cost: one fit and O(K p t) for the predictions of t test rows, per fold. With "pls" all folds
     are fitted together, without a decomposition: O(F M n p) time for M components of F folds, or
-    O(n p^2 + F M p^2) for tall data. Where that is not certain to 1e-9 of the spread of y, folds are
-    fitted one by one.
+    O(n p^2 + F M p^2) for tall data. Where that is not certain to 1e-9 of the spread of y, folds
+    are fitted one by one.
 
     Examples
     --------
@@ -846,6 +846,7 @@ def cross_validate(
     weights = as_weights(sample_weight, len(X))
     require_flag(scale)
     as_choice(order, "order", ("variance", "correlation"))
+    as_jobs(n_jobs)
     recipe = _as_recipe(path, X, y, weights, max_components, alphas, order, scale)
     folds = make_folds(X, y, cv, groups, repeats=repeats, rng=rng)
     fits = None

@@ -5,7 +5,7 @@ the Degrees of Freedom put all models of all paths on one scale.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -146,9 +146,10 @@ def tune(
     paths = list(with_progress(fits, len(makers), "Paths") if progress else fits)
     if by != "cv":
         folds_of = {"groups": groups, "cv": cv} if by == LEFT_OUT else {}
-        choices = [path.select(by, dof, noise, rule, **folds_of) for path in paths]
         if fixed:
-            choices = [_at_the_end(*pair) for pair in zip(paths, choices, strict=True)]
+            choices = [_at_the_end(path, cv, groups) for path in paths]
+        else:
+            choices = [path.select(by, dof, noise, rule, **folds_of) for path in paths]
         best = _first_smallest(choices)
         scores = _padded([one.scores for one in choices], _width(paths))
         return _result(paths, values, parameter_name, scores, best, choices[best])
@@ -171,18 +172,20 @@ def tune(
     return _chosen_by_error(paths, values, parameter_name, found, rule)
 
 
-def _at_the_end(path: Path, choice: Selection) -> Selection:
-    """Return the choice of the largest model of a path instead."""
-    index = len(path.dof) - 1
-    return replace(
-        choice,
+def _at_the_end(path: Path, cv: Any, groups: Any) -> Selection:
+    """Return the choice of the largest model of a path, with its error of rows left out."""
+    left, index = path.left_out(cv, groups), len(path) - 1
+    scores = np.full(len(path), np.nan)
+    scores[: len(left.press)] = (left.press / left.n)[: len(path)]
+    scores[len(left.press) :] = scores[len(left.press) - 1]
+    return Selection(
         index=index,
         parameter=float(path.parameters[index]),
+        parameter_name=path.parameter_name,
+        scores=read_only(scores),
+        criterion=LEFT_OUT,
         rule="fixed",
-        summary=choice_in_words(
-            path[index].label, float(path.dof[index]), "fixed", choice.criterion
-        ),
-        _remarks=(),
+        summary=choice_in_words(path[index].label, float(path.dof[index]), "fixed", LEFT_OUT),
     )
 
 
