@@ -63,7 +63,9 @@ SPLITS = {
     "every tenth row": lambda n: Split.of(usual_folds(max(n, 31))[:n]),
     "unequal folds": lambda n: Split.of(np.repeat(np.arange(4), [1, 2, n // 3, n - n // 3 - 3])),
     "groups": lambda n: Split.of(np.arange(n) // 4),
-    "rows tested twice": lambda _: Split.given(tests=[np.arange(6), np.arange(3, 9), np.array([1, 0])]),
+    "rows tested twice": lambda _: Split.given(
+        tests=[np.arange(6), np.arange(3, 9), np.array([1, 0])]
+    ),
     "given training rows": lambda n: Split.given(
         tests=[np.arange(5), np.arange(5, 9)], trains=[np.arange(7, n), None]
     ),
