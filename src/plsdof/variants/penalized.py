@@ -40,7 +40,7 @@ from plsdof._core.inputs import (
     require_flag,
     standardize,
 )
-from plsdof._core.path import PLSPath
+from plsdof._core.path import PLSPath, row_norms
 from plsdof._core.spectrum import SOLVERS, Decomposition, decompose
 from plsdof._core.work import cached_property, threads_for
 from plsdof.errors import ConstantColumnWarning, InvalidInputError
@@ -395,6 +395,18 @@ class PenalizedPLSPath(PLSPath):
 
     strength: float
     metric: Metric
+
+    @cached_property
+    def coef_error(self) -> Array:
+        """Estimated relative error of `coef` (standardised predictors). Shape (K,).
+
+        Coefficients are b = C^{-1} w, and what is known is the error of w relative to its norm:
+        C^{-1} keeps it where it is smooth, however rough, and small, b may be.
+        """
+        rotated = self.filter.factors * self.spectrum.z / self.decomposition.singular_values
+        metric_norm, norm = row_norms(rotated), row_norms(self.standardized_coef)
+        rough = np.divide(metric_norm, norm, out=np.ones_like(norm), where=norm > 0)
+        return read_only(super().coef_error * np.maximum(rough, 1.0))
 
     @cached_property
     def x_loadings(self) -> Array:
