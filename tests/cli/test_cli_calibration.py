@@ -197,7 +197,7 @@ def test_groups_stay_together_in_a_random_test_set(tmp_path):
         (("--test-rows", "a"), "numbers from 1 to 30"),
         (("--test-rows", "1:29"), "29 of 30 rows would be kept apart"),
         (("--test-rows", "set=test"), "no column 'set'"),
-        (("--test-rows", "x0=7"), "no row has this value in 'x0'"),
+        (("--test-rows", "x0=7"), "no row has the value '7' in 'x0'"),
         (("--test-fraction", 1.5), "--test-fraction"),
         (("--test-fraction", 0.001), "kept apart"),
         (("--test", "no.csv"), "could not be read"),

@@ -91,12 +91,13 @@ def test_folder_parquet_and_table_in_memory_give_the_same_numbers(tmp_path, opti
     for file, choice in (
         (folder, ()),
         (folder, ("--in-memory",)),
+        (folder, ("--streamed",)),
         (tmp_path / "table.parquet", ("--streamed",)),
         (tmp_path / "table.csv", ("--streamed",)),
     ):
         found = run_json("fit", file, "-r", "y", *choice, *options)
         assert_same_numbers(found, expected)
-        assert found["streamed"] is (choice != ("--in-memory",))
+        assert found["streamed"] is (choice == ("--streamed",))
         assert found["file"] == str(file)
         for key in ("response", "method", "notes"):
             assert found[key] == expected[key]
@@ -184,7 +185,7 @@ def test_reports_and_plots_show_a_sample_of_the_rows_and_say_so(spectra, tmp_pat
     monkeypatch.setattr(streamed, "_SAMPLE", 50)
     report, plot = tmp_path / "r.html", tmp_path / "p.png"
     options = ("-r", "fat", "--id", "id", "--cv", 5, "--preprocess", "snv", "--test-rows", "1:20")
-    run("fit", spectra / "folder", *options, "--report", report, "--plot", plot, "-q")
+    run("fit", spectra / "folder", "--streamed", *options, "--report", report, "--plot", plot, "-q")
     assert plot.stat().st_size > 10_000
     data = embedded(report)
     assert data["n"] == 180
@@ -211,7 +212,7 @@ def test_reports_and_plots_show_a_sample_of_the_rows_and_say_so(spectra, tmp_pat
 
 def test_rows_to_test_on_that_take_too_much_memory_are_refused(spectra, monkeypatch):
     monkeypatch.setattr(streamed, "_MOST_NUMBERS", 1000)
-    line = refused("fit", spectra / "folder", "-r", "fat", "--test-fraction", 0.4)
+    line = refused("fit", spectra / "folder", "--streamed", "-r", "fat", "--test-fraction", 0.4)
     assert "80 rows to test on are kept in memory" in line
     assert "plsdof predict" in line
 
@@ -220,7 +221,7 @@ def test_rows_that_cannot_be_preprocessed_are_named_by_their_number(tmp_path):
     frame = table(60, 5)
     frame.loc[33, frame.columns != "y"] = 2.0
     folder = write_csvs(tmp_path / "folder", frame, [20])
-    line = refused("fit", folder, "-r", "y", "--preprocess", "snv")
+    line = refused("fit", folder, "--streamed", "-r", "y", "--preprocess", "snv")
     assert "snv is not defined for row 34" in line
 
 
@@ -257,7 +258,7 @@ def test_columns_are_chosen_as_in_memory(tmp_path):
         ("-f", "x*", "-x", "re:[02]$"),
     ):
         expected = run_json("fit", tmp_path / "table.csv", "-r", "y", *options)
-        found = run_json("fit", folder, "-r", "y", *options)
+        found = run_json("fit", folder, "--streamed", "-r", "y", *options)
         names = [one["name"] for one in found["coefficients"]]
         assert names == [one["name"] for one in expected["coefficients"]]
         assert_same_numbers(found, expected)
@@ -272,7 +273,7 @@ def test_fit_then_predict_gives_the_fitted_values(tmp_path):
     folder = write_csvs(tmp_path / "folder", frame, [150])
     frame.to_csv(tmp_path / "table.csv", index=False)
     model, whole = tmp_path / "model.json", tmp_path / "whole.json"
-    run("fit", folder, "-r", "y", "--model", model, "-q")
+    run("fit", folder, "--streamed", "-r", "y", "--model", model, "-q")
     run("fit", tmp_path / "table.csv", "-r", "y", "--model", whole, "-q")
     found = run_json("predict", model, tmp_path / "table.csv")
     expected = run_json("predict", whole, tmp_path / "table.csv")
@@ -284,8 +285,13 @@ def test_fit_then_predict_gives_the_fitted_values(tmp_path):
 
 def test_a_given_number_of_components_is_kept_and_the_limit_named(tmp_path):
     folder = write_csvs(tmp_path / "folder", table(), [150])
-    assert run_json("fit", folder, "-r", "y", "--components", 4)["choice"]["rule"] == "given"
-    assert "supports 12 at most" in refused("fit", folder, "-r", "y", "--components", 13)
+    assert (
+        run_json("fit", folder, "--streamed", "-r", "y", "--components", 4)["choice"]["rule"]
+        == "given"
+    )
+    assert "supports 12 at most" in refused(
+        "fit", folder, "--streamed", "-r", "y", "--components", 13
+    )
 
 
 # estimated Degrees of Freedom, and intervals that would need too much memory
@@ -295,7 +301,7 @@ def test_estimated_degrees_of_freedom_come_with_their_standard_error(tmp_path, m
     frame = table(400, 40)
     folder = write_csvs(tmp_path / "folder", frame, [150])
     model = tmp_path / "model.json"
-    options = ("fit", folder, "-r", "y", "--max-components", 4)
+    options = ("fit", folder, "--streamed", "-r", "y", "--max-components", 4)
     exact = run_json(*options)
     monkeypatch.setattr(streamed, "source_gram", partial(source_gram, limit=10))
     found = run_json(*options, "--model", model)
@@ -358,6 +364,47 @@ def test_size_and_kind_decide_what_is_streamed(tmp_path, monkeypatch):
     assert are_streamed() == [True, True, False]
     assert "cannot be read piece by piece" in refused("fit", files[2], "-r", "y", "--streamed")
     assert run_json("fit", files[0], "-r", "y", "--in-memory")["streamed"] is False
+    folder = write_csvs(tmp_path / "folder", frame, [20])
+    assert run_json("fit", folder, "-r", "y")["streamed"] is False
+    monkeypatch.setattr(streamed, "LARGE_FOLDER", 1000)
+    assert run_json("fit", folder, "-r", "y")["streamed"] is True
+
+
+def test_a_small_folder_is_checked_as_one_file_is(tmp_path):
+    """Test rows that are also in the calibration, codes for missing values, and the rest."""
+    frame = table(60, 4)
+    frame.loc[7, "x1"] = -999.0
+    folder = write_csvs(tmp_path / "folder", frame, [20, 40])
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    frame[:10].to_csv(tmp_path / "test.csv", index=False)
+    options = (
+        "-r",
+        "y",
+        "--test",
+        tmp_path / "test.csv",
+        "--cv",
+        "loo",
+        "--intervals",
+        "conformal",
+    )
+    found, expected = (run_json("fit", one, *options) for one in (folder, tmp_path / "table.csv"))
+    assert found["notes"] == expected["notes"]
+    assert any("Also in the calibration: 10 of 10" in note for note in found["notes"])
+    assert_same_numbers(found, expected)
+
+
+def test_text_in_one_file_of_a_folder_is_not_dropped_without_a_word(tmp_path):
+    frame = table(60, 4)
+    folder = write_csvs(tmp_path / "folder", frame, [20, 40])
+    changed = frame[20:40].astype({"x2": object})
+    changed["x2"] = "n.d."
+    changed.to_csv(folder / "part-1.csv", index=False)
+    for read in ("--streamed", "--in-memory"):
+        line = refused("fit", folder, "-r", "y", read)
+        assert "'x2'" in line
+        found = run_json("fit", folder, "-r", "y", read, "-x", "x2")
+        assert [one["name"] for one in found["coefficients"]] == ["x0", "x1", "x3"]
+    assert "part-1.csv" in refused("fit", folder, "-r", "y", "--streamed")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
@@ -385,7 +432,7 @@ def test_what_needs_the_rows_is_refused_with_advice(tmp_path, monkeypatch, optio
     monkeypatch.chdir(tmp_path)
     folder = write_csvs(tmp_path / "folder", table(60, 3), [20])
     words = [*str(options[0]).split(), *options[1:]]
-    line = refused("fit", folder, "-r", "y", *words)
+    line = refused("fit", folder, "--streamed", "-r", "y", *words)
     assert options[0] in line
     assert "--in-memory" in line
     assert [one.name for one in tmp_path.iterdir()] == ["folder"]
@@ -409,7 +456,7 @@ def test_bad_options_give_one_line_that_helps(tmp_path, monkeypatch, options, re
     monkeypatch.chdir(tmp_path)
     write_csvs(tmp_path / "folder", table(60, 3), [20])
     before = sorted(tmp_path.rglob("*"))
-    for choice in ((), ("--in-memory",)):
+    for choice in (("--streamed",), ("--in-memory",)):
         assert reason in refused("fit", "folder", *options, *choice)
     assert sorted(tmp_path.rglob("*")) == before
 
@@ -418,7 +465,7 @@ def test_a_missing_value_is_named_by_file_row_and_column(tmp_path):
     frame = table(60, 3)
     frame.loc[45, "x1"] = np.nan
     folder = write_csvs(tmp_path / "folder", frame, [20])
-    line = refused("fit", folder, "-r", "y", "--model", tmp_path / "model.json")
+    line = refused("fit", folder, "--streamed", "-r", "y", "--model", tmp_path / "model.json")
     assert "part-1.csv: the value in row 26 of column 'x1' is missing" in line
     assert not (tmp_path / "model.json").exists()
     assert "--drop-missing" in line
@@ -477,21 +524,21 @@ def test_malformed_tables_give_one_line(tmp_path):
     }.items():
         file = tmp_path / "table.csv"
         file.write_text(text)
-        for source in ((file, "--streamed"), (tmp_path,)):
-            assert reason in refused("fit", *source, "-r", "y")
+        for source in (file, tmp_path):
+            assert reason in refused("fit", source, "--streamed", "-r", "y")
 
 
-@pytest.mark.parametrize("choice", [(), ("--in-memory",)])
+@pytest.mark.parametrize("choice", ["--streamed", "--in-memory"])
 def test_folders_must_hold_files_with_the_same_columns(tmp_path, choice):
-    assert "no file in this folder" in refused("fit", tmp_path, "-r", "y", *choice)
+    assert "no file in this folder" in refused("fit", tmp_path, "-r", "y", choice)
     frame = table(60, 3)
     folder = write_csvs(tmp_path / "folder", frame, [20])
     (folder / ".hidden").write_text("no table")
     (folder / "_SUCCESS").write_text("no table")
     frame[frame.columns[::-1]].to_csv(folder / "part-2.csv", index=False)
-    assert run_json("fit", folder, "-r", "y", *choice)["n"] == 120
+    assert run_json("fit", folder, "-r", "y", choice)["n"] == 120
     frame.rename(columns={"x1": "z1"}).to_csv(folder / "part-3.csv", index=False)
-    line = refused("fit", folder, "-r", "y", *choice)
+    line = refused("fit", folder, "-r", "y", choice)
     assert "part-3.csv" in line
     assert "lacks column 'x1'" in line
 
@@ -528,7 +575,7 @@ def test_a_terminal_shows_progress_and_control_c_ends_it_with_130(tmp_path):
     folder, model = large_folder(tmp_path), tmp_path / "model.json"
     terminal, stderr = pty.openpty()
     process = subprocess.Popen(
-        arguments_of("fit", folder, "-r", "y", "--model", model),
+        arguments_of("fit", folder, "--streamed", "-r", "y", "--model", model),
         stdout=subprocess.PIPE,
         stderr=stderr,
         env=environment(TERM="xterm"),

@@ -492,6 +492,8 @@ def left_out_remarks(
         said.append(empty_model(label(best)))
     if longer and best == int(left.order[-1]) and len(left.order) > 1:
         said.append(last_model())
+    if left.parameter_name == "alpha":
+        said += edge_of_grid(position, len(left.order))
     near = as_good(left, chosen)
     if len(near) > 1:
         said.append(
@@ -602,6 +604,15 @@ def last_model() -> Remark:
     )
 
 
+def edge_of_grid(position: int, size: int) -> list[Remark]:
+    """Say that a penalty is the largest or the smallest one that was tried."""
+    if size < 3 or 0 < position < size - 1:
+        return []
+    which, other = ("largest", "larger") if position == 0 else ("smallest", "smaller")
+    text = f"This is the {which} penalty that was tried: {other} ones may do better."
+    return [Remark(kind="edge", text=text)]
+
+
 def near_n(n: float) -> Remark:
     """Say that a model nearly interpolates."""
     return Remark(
@@ -612,10 +623,19 @@ def near_n(n: float) -> Remark:
 
 
 def criterion_remarks(
-    scores: Array, dof: Array, chosen: int, n: float, *, label: Callable[[int], str], longer: bool
+    scores: Array,
+    dof: Array,
+    chosen: int,
+    n: float,
+    *,
+    label: Callable[[int], str],
+    longer: bool,
+    penalties: bool = False,
 ) -> tuple[Remark, ...]:
     """Return what is worth knowing about a choice by a criterion; arrays simplest model first."""
     said, last = [], len(scores) - 1
+    if penalties:
+        said += edge_of_grid(chosen, len(scores))
     lowest = global_minimum(scores)
     if chosen == 0 and lowest > 0 and dof[0] <= 1.0 + 1e-9:
         said.append(empty_model(label(lowest)))

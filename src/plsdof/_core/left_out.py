@@ -20,7 +20,7 @@ import numpy as np
 
 from plsdof._core.display import as_html, data_frame, one_line, parameter_column
 from plsdof._core.folds import group_codes, make_folds
-from plsdof._core.inputs import Array, Observations, as_level, read_only
+from plsdof._core.inputs import LARGE, SMALL, Array, Observations, as_level, read_only
 from plsdof._core.recursion import (
     Gram,
     Integers,
@@ -334,6 +334,21 @@ class Problem:
             return [partial(_gram_of_rows, X, y, weights), safe]
         return [safe]
 
+    @np.errstate(over="ignore", under="ignore")
+    def in_range(self) -> bool:
+        """Whether the squares of all scores are in the range of floats. Cost: one pass over X."""
+        X, weights = self.given.X, self.given.weights
+        spread = (float(np.ptp(self.given.y)) or 1.0) * (1.0 if weights is None else weights.max())
+        if self.kernel is not None:
+            return bool(SMALL < spread * np.trace(self.kernel) < LARGE)
+        squares = np.einsum("ij,ij->j", X, X)
+        if not squares.any():
+            return not X.any()
+        if not self.scale:
+            return bool(SMALL < spread * squares.sum() < LARGE)
+        safe = (squares > SMALL) & (squares < LARGE)
+        return bool(SMALL < spread < LARGE and not X[:, ~safe].any())
+
 
 def _cheapest(shape: tuple[int, ...], folds: int, n_components: int, scale: bool) -> str:
     """Return the operator that costs least; the costs are what parts took on one machine, in ns."""
@@ -440,6 +455,8 @@ def hold_out(
     Cost: O(F n p k) time for k components of F folds, or O(n p^2 + F p^2 k) for tall data; memory
     bounded.
     """
+    if not problem.in_range():
+        return _unknown(split)
     n, p = problem.given.X.shape
     n_components = min(n_components, n - 1, n if problem.kernel is not None else p)
     y, weights = problem.given.y, problem.given.weights
@@ -459,6 +476,23 @@ def hold_out(
                 certain, found, error = True, _shortened(found, usable), error[:usable]
                 break
     return Held(predictions=found.predictions, error=error, run=found, certain=certain)
+
+
+def _unknown(split: Split) -> Held:
+    """Return what is known where products leave the range of floats: nothing."""
+    N, F = len(split.rows), len(split.tests)
+    run = Run(
+        predictions=np.full((1, N), np.nan),
+        error=np.full((1, F), np.inf),
+        rss=np.full(1, np.nan),
+        fit_error=np.full(1, np.inf),
+        directions=np.zeros((0, 1, 0)),
+        triangle=np.zeros((0, 0, F + 1)),
+        loadings=np.zeros((0, F + 1)),
+        lift=None,
+        centre=(np.zeros(0), np.nan),
+    )
+    return Held(predictions=run.predictions, error=run.fit_error, run=run, certain=False)
 
 
 def _squares(y: Array, weights: Array | None, split: Split, predictions: Array) -> Array:
@@ -492,7 +526,14 @@ def _in_parts(
         loadings=_joined([one.loadings[: k - 1] for one in runs], True, axis=1),
         lift=last.lift,
         centre=last.centre,
+        centres=_joined_centres(runs) if keep else None,
     )
+
+
+def _joined_centres(runs: Sequence[Run]) -> tuple[Array, Array]:
+    parts = [one.centres for one in runs if one.centres is not None]
+    means, levels = zip(*parts, strict=True)
+    return _joined(means, True, axis=0), _joined(levels, True, axis=0)
 
 
 def _joined(parts: Sequence[Array], every: bool, axis: int) -> Array:
@@ -515,4 +556,5 @@ def _shortened(found: Run, models: int) -> Run:
         loadings=found.loadings[:k],
         lift=found.lift,
         centre=found.centre,
+        centres=found.centres,
     )

@@ -301,19 +301,20 @@ class Path:
         """
         key = fold.tobytes(), count is None
         known = self._known_left_out.get(key)
-        if known is not None and (
-            known[1]
-            or patience is not None
-            or (through is not None and through < len(known[0].rss))
-        ):
-            return known[0]
+        if known is not None:
+            enough = patience is not None and known.for_choice
+            enough |= through is not None and through < len(known.left_out.rss)
+            if known.complete or enough:
+                return known.left_out
         found, complete = self._made_left_out(fold, count, through, patience)
-        self._known_left_out[key] = found, complete
+        self._known_left_out[key] = _Known(
+            left_out=found, complete=complete, for_choice=patience is not None
+        )
         return found
 
     @cached_property
-    def _known_left_out(self) -> dict[Any, tuple[LeftOut, bool]]:
-        """What `_leave_out` has found, and whether it has all models."""
+    def _known_left_out(self) -> dict[Any, "_Known"]:
+        """What `_leave_out` has found."""
         return {}
 
     @cached_property
@@ -356,8 +357,11 @@ class Path:
         for test in split.tests:
             kept = np.ones(len(given.y), dtype=bool)
             kept[test] = False
-            with quietly():
-                predicted = self._predicted_without(np.flatnonzero(kept), test)
+            if np.count_nonzero(kept) == 1:  # nothing but a mean
+                predicted = np.broadcast_to(given.y[kept], (1, len(test)))
+            else:
+                with quietly():
+                    predicted = self._predicted_without(np.flatnonzero(kept), test)
             short = len(self) - len(predicted)
             if short > 0:
                 predicted = np.concatenate([predicted, np.repeat(predicted[-1:], short, axis=0)])
@@ -372,7 +376,7 @@ class Path:
         ), True
 
     def _problem(self) -> Problem | None:
-        """Return the path as the recursion of Partial Least Squares takes it; None if it does not."""
+        """Return the path as the recursion takes it; None if there is none for its method."""
         return None
 
     def _most_components(self) -> int:
@@ -405,8 +409,8 @@ class Path:
     def _require_rows(self) -> Observations:
         if self._given is None:
             raise NotAvailableError(
-                "This needs the rows of the data, and a path made from moments, blocks, sparse data "
-                "or a file read piece by piece does not keep them. Fit arrays that are in memory."
+                "This needs the rows of the data, and a path made from moments, blocks, sparse "
+                "data or a file read piece by piece does not keep them. Fit arrays in memory."
             )
         return self._given
 
@@ -504,6 +508,7 @@ class Path:
             self.exact.spectrum.n,
             label=lambda place: self._label(int(order[place])),
             longer=self._could_be_longer(len(self)),
+            penalties=self.parameter_name == "alpha",
         )
         return Selection(
             index=index,
@@ -696,8 +701,7 @@ class Path:
 
     def __repr__(self) -> str:
         if not self.is_counted and self._given is not None:
-            n, p = self._given.X.shape
-            return one_line(self, n=float(self._given.n), p=p)
+            return one_line(self, n=float(self._given.n), p=self._given.X.shape[1])
         exact = self.exact
         return one_line(
             self,
@@ -724,7 +728,7 @@ class Path:
         return plural(index, "component")
 
     def _rows_of(self, X_new: Any, *, sparse: bool = True) -> Any:
-        """Return new rows as the matrix that coefficients multiply, after checking their columns."""
+        """Return new rows as the matrix that coefficients multiply, their columns checked."""
         return checked_rows(X_new, self._n_features, self.feature_names, sparse=sparse)
 
     @property
@@ -807,11 +811,21 @@ class Path:
         return spectrum.outside / spare
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Known:
+    """Rows left out: whether all models are there, or all that a choice looks at."""
+
+    left_out: LeftOut
+    complete: bool
+    for_choice: bool
+
+
 def end_in_words(message: str, size: int, asked: int | None) -> str | None:
-    """Say that a path is shorter than asked for; None if it is not, or nobody asked."""
-    if not message or asked is None:
+    """Say that a path is empty, or shorter than asked for; None if it is neither."""
+    if not message or (asked is None and size > 0):
         return None
-    return f"{asked} components asked for, {size} supported: {message}"
+    wanted = "No component" if asked is None else f"{asked} components asked for, {size}"
+    return f"{wanted} supported: {message}"
 
 
 def _refitted(path: Path, y: Array) -> Exact:

@@ -368,7 +368,6 @@ class Rows(_Samples):
         between: Callable[[Array], Array] | None = None,
     ) -> None:
         super().__init__(y, split, weights)
-        n, p = X.shape
         W, nf = self.weights, self.n[:, None]
         self.shift = X.mean(axis=0) if weights is None else weights @ X / weights.sum()
         self.X = np.subtract(X, self.shift, order="C")
@@ -388,7 +387,7 @@ class Rows(_Samples):
             self._size = np.full(len(W), float(np.vdot(self.X, self.X)))
             if weights is not None:
                 self._size *= float(weights.max())
-        self._C = np.empty((len(W), p))
+        self._C = np.empty((len(W), X.shape[1]))
 
     def _sums(self, split: Split, weights: Array | None, squares: bool) -> tuple[Array, Array]:
         """Return sums, and sums of squares, of the training rows of all folds. (F + 1, p) each."""
@@ -617,6 +616,8 @@ class Moments:
         return self._error()
 
     def advance(self, q: Array, a: Array, length: Array) -> float:
+        if not len(self._b):
+            return 0.0
         # Coefficients b of every fold, and X'WX b of the rows that it leaves out.
         self._b += q[:-1, None] * a[:-1]
         if self._squares is None:

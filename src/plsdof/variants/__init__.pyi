@@ -2,7 +2,6 @@ from .columnwise import ResponsePaths as ResponsePaths
 from .columnwise import pcr_paths as pcr_paths
 from .columnwise import pls_paths as pls_paths
 from .columnwise import ridge_paths as ridge_paths
-from .kernel import IndefiniteKernelWarning as IndefiniteKernelWarning
 from .kernel import KernelPLSPath as KernelPLSPath
 from .kernel import kernel_pls_path as kernel_pls_path
 from .kernel import select_kernel as select_kernel
