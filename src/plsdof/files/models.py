@@ -56,8 +56,8 @@ How far a row is from those of the training is (n - 1) |R u|^2, Hotelling's T^2,
 *Versions 1 and 2* have one response, its entries among the others, and intervals of 0.2: "normal";
 "conformal", the prediction plus and minus s sqrt(1 + 1/n + |G u|^2), s the ceil(level (n + 1))-th
 of the list ``conformal``; or "jackknife+", from a quantile of m_i(x) - |r_i| to one of
-m_i(x) + |r_i|, where the fit m_i without row i predicts level + coef'(x - x_mean), with ``left_out``,
-and r_i is the residual it leaves there. ``interval_method`` says which.
+m_i(x) + |r_i|, where the fit m_i without row i predicts level + coef'(x - x_mean), and r_i is the
+residual it leaves there (``left_out``). ``interval_method`` says which.
 
 Size: about 100 p bytes for each response, 10.7 (k + 2 m) p for its matrices, if they are kept.
 """
@@ -73,7 +73,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -140,12 +140,19 @@ _OF_0_2 = ("conformal", "jackknife+")
 # ------------------------------------------------------------------------------------------------
 
 
-def _entry(kind: str, **default: Any) -> Any:
-    return field(metadata={"kind": kind}, **default)
+Text = Annotated[str, "text"]
+Number = Annotated[float, "number"]
+Positive = Annotated[float, "positive"]
+Maybe = Annotated[float, "maybe"]
+MaybePositive = Annotated[float, "maybe positive"]
+Numbers = Annotated[Array, "list"]
+Sizes = Annotated[Array, "positive list"]
+Matrix = Annotated[Array, "matrix"]
+_NONE = read_only(np.zeros(0))
 
 
 def _none() -> Array:
-    return read_only(np.zeros(0))
+    return _NONE
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -169,15 +176,15 @@ class RowCheck:
         Mean and variance over rows left out, in files of 0.2.
     """
 
-    rotations: Array = _entry("matrix")
-    loadings: Array = _entry("matrix")
-    residual_variances: Array = _entry("positive list")
-    t2: Array = _entry("list", default_factory=_none)
-    q: Array = _entry("list", default_factory=_none)
-    weights: Array = _entry("list", default_factory=_none)
-    units: float = _entry("number", default=0.0)
-    t2_moments: Array = _entry("list", default_factory=_none)
-    q_moments: Array = _entry("list", default_factory=_none)
+    rotations: Matrix
+    loadings: Matrix
+    residual_variances: Sizes
+    t2: Numbers = field(default_factory=_none)
+    q: Numbers = field(default_factory=_none)
+    weights: Numbers = field(default_factory=_none)
+    units: Number = 0.0
+    t2_moments: Numbers = field(default_factory=_none)
+    q_moments: Numbers = field(default_factory=_none)
 
     def limit(self, name: str, n: float, level: float) -> Limit:
         """Return the limit of "t2" or "q" of new rows."""
@@ -199,10 +206,10 @@ class RowCheck:
 class LeftOutFits:
     """Fits without some rows each, which "jackknife+" of 0.2 kept."""
 
-    coef: Array = _entry("matrix")
-    level: Array = _entry("list")
-    residuals: Array = _entry("list")
-    fold_of: Array = _entry("list")
+    coef: Matrix
+    level: Numbers
+    residuals: Numbers
+    fold_of: Numbers
 
     def limits(self, deviation: Array, level: float) -> Array:
         """Return limits at rows, given as deviations from the mean. Shape (n_new, 2)."""
@@ -229,11 +236,11 @@ def _place(n: int, level: float) -> int:
 class KernelRows:
     """A kernel with the standardised training rows (k, p) and their mean kernel values (k,)."""
 
-    name: str = _entry("text")
-    degree: float = _entry("number")
-    coef0: float = _entry("number")
-    rows: Array = _entry("matrix")
-    mean: Array = _entry("list")
+    name: Text
+    degree: Number
+    coef0: Number
+    rows: Matrix
+    mean: Numbers
 
     def values(self, rows: Array, gamma: float) -> Array:
         """Return centred kernel values of standardised rows. Shape (n_new, k)."""
@@ -246,26 +253,26 @@ class KernelRows:
 class PortableResponse:
     """What a `PortableModel` keeps of one response; see `plsdof.files.models`."""
 
-    response: str = _entry("text")
-    coef: Array = _entry("list")
-    intercept: float = _entry("number")
-    y_mean: float = _entry("number")
-    parameter: float = _entry("number")
-    dof: float = _entry("maybe")
-    choice: Mapping[str, str] = _entry("mapping")
-    gamma: float = _entry("maybe", default=math.nan)
-    scores: Array = _entry("positive list", default_factory=_none)
-    weights: Array = _entry("positive list", default_factory=_none)
-    groups: float = _entry("maybe", default=math.nan)
-    active: float = _entry("number", default=1.0)
-    noise_variance: float = _entry("maybe positive", default=math.nan)
-    df: float = _entry("maybe positive", default=math.nan)
-    factor: Array | None = _entry("matrix", default=None)
-    check: RowCheck | None = _entry("check", default=None)
+    response: Text
+    coef: Numbers
+    intercept: Number
+    y_mean: Number
+    parameter: Number
+    dof: Maybe
+    choice: Annotated[Mapping[str, str], "mapping"]
+    gamma: Maybe = math.nan
+    scores: Sizes = field(default_factory=_none)
+    weights: Sizes = field(default_factory=_none)
+    groups: Maybe = math.nan
+    active: Number = 1.0
+    noise_variance: MaybePositive = math.nan
+    df: MaybePositive = math.nan
+    factor: Annotated[Array | None, "matrix"] = None
+    check: Annotated[RowCheck | None, "check"] = None
     # Of files of 0.2.
-    interval_method: str = _entry("text", default="")
-    conformal: Array = _entry("list", default_factory=_none)
-    left_out: LeftOutFits | None = _entry("left_out", default=None)
+    interval_method: Text = ""
+    conformal: Numbers = field(default_factory=_none)
+    left_out: Annotated[LeftOutFits | None, "left_out"] = None
 
     @property
     def interval_methods(self) -> tuple[str, ...]:
@@ -345,28 +352,27 @@ class PortableModel:
     (PortableModel(pls, n_components=2, response='y', p=12), 0.69, array([[ 0.9, 19.5]]))
     """
 
-    names: tuple[str, ...] = _entry("names")
-    x_mean: Array = _entry("vector")
-    x_scale: Array = _entry("scale")
-    n: float = _entry("positive")
-    method: str = _entry("text")
-    parameter_name: str = _entry("text")
-    source: Mapping[str, Any] = _entry("mapping")
-    package: str = _entry("text")
-    created: str = _entry("text")
-    one_response: bool = _entry("flag", default=True)
-    kernel: KernelRows | None = _entry("kernel", default=None)
-    preprocessing: "Preprocessor | None" = _entry("preprocessing", default=None)
+    names: Annotated[tuple[str, ...], "names"]
+    x_mean: Annotated[Array, "vector"]
+    x_scale: Annotated[Array, "scale"]
+    n: Positive
+    method: Text
+    parameter_name: Text
+    source: Annotated[Mapping[str, Any], "mapping"]
+    package: Text
+    created: Text
+    one_response: Annotated[bool, "flag"] = True
+    kernel: Annotated[KernelRows | None, "kernel"] = None
+    preprocessing: Annotated["Preprocessor | None", "preprocessing"] = None
     parts: tuple[PortableResponse, ...] = ()
 
     def __getattr__(self, name: str) -> Any:
         """Return what is kept of the only response."""
         parts = self.__dict__.get("parts", ())
-        if (
-            name.startswith("_")
-            or not hasattr(PortableResponse, name)
-            and (name not in PortableResponse.__dataclass_fields__)
-        ):
+        if name.startswith("_") or name not in {
+            *dir(PortableResponse),
+            *PortableResponse.__dataclass_fields__,
+        }:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         if len(parts) != 1:
             raise AttributeError(f"There are {len(parts)} responses: see {name} of each of parts.")
@@ -1179,19 +1185,24 @@ def _record(kind: type, content: Any, p: int, key: str = "responses") -> dict[st
     """Return the fields of a record, each checked; absent ones have their defaults."""
     if not isinstance(content, dict):
         _refuse(key, "an object")
-    described = [one for one in fields(kind) if "kind" in one.metadata]
+    described = [one for one in fields(kind) if hasattr(one.type, "__metadata__")]
     absent = sorted(one.name for one in described if one.name not in content and _needed(one))
     if absent:
         raise InvalidInputError(f"the model file lacks {', '.join(absent)}.")
     return {
-        one.name: _checked(content[one.name], one.name, one.metadata["kind"], p)
+        one.name: _checked(content[one.name], one.name, _kind(one), p)
         for one in described
         if content.get(one.name) is not None or (one.name in content and _needed(one))
     }
 
 
+def _kind(one: Field[Any]) -> str:
+    """Return what an entry must be, in a word."""
+    return str(getattr(one.type, "__metadata__", ("",))[0])
+
+
 def _needed(one: Field[Any]) -> bool:
-    may_be_absent = one.metadata["kind"].startswith("maybe")
+    may_be_absent = _kind(one).startswith("maybe")
     return one.default is MISSING and one.default_factory is MISSING and not may_be_absent
 
 
@@ -1229,7 +1240,9 @@ def _numbers(values: Any, key: str, kind: str, p: int) -> Array:
         _refuse(key, f"a list of {p} numbers" if fixed else "a list of numbers")
     # A column that does not vary has the scale null, which becomes infinity.
     missing = np.array([kind == "scale" and one is None for one in values], dtype=bool)
-    array = np.array([1.0 if gone else _finite(one, key) for one, gone in zip(values, missing)])
+    array = np.array(
+        [1.0 if gone else _finite(one, key) for one, gone in zip(values, missing, strict=True)]
+    )
     if kind == "scale" and not np.all(array > 0):
         _refuse(key, "positive or null")
     if kind == "positive list" and not np.all(array >= 0):
