@@ -149,6 +149,43 @@ def exact_ridge(X, y, alpha, *, scale=True, bits=1000):
         flint.ctx.prec = before
 
 
+def exact_pcr(X, y, max_components, *, scale=True, sample_weight=None, bits=1500):
+    """Return RSS (M + 1,) and coefficients of standardised predictors (M + 1, p), 0..M components.
+
+    Eigenvectors in many digits; rounded at that precision, not enclosed.
+    """
+    before = flint.ctx.prec
+    flint.ctx.prec = bits
+    try:
+        weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight)
+        kept = weight > 0
+        Z, response = _standardized_balls(X[kept], y[kept], weight[kept], scale)
+        return _exact_pcr(Z, response, max_components)
+    finally:
+        flint.ctx.prec = before
+
+
+def _exact_pcr(Z, response, M):
+    turned = Z.transpose()
+    wide = Z.nrows() <= Z.ncols()
+    G = Z * turned if wide else turned * Z
+    d = G.nrows()
+    middle = flint.arb_mat([[G[i, j].mid() for j in range(d)] for i in range(d)])
+    values, vectors = flint.acb_mat(middle).eig(right=True, algorithm="approx")
+    order = sorted(range(d), key=lambda i: values[i].real.mid(), reverse=True)
+    coef = flint.arb_mat(Z.ncols(), 1)
+    fits = [(response, np.zeros(Z.ncols()))]
+    for i in order[:M]:
+        v = flint.arb_mat([[vectors[j, i].real.mid()] for j in range(d)])
+        along = (v.transpose() * (response if wide else turned * response))[0, 0]
+        share = along / values[i].real.mid() / (v.transpose() * v)[0, 0]
+        coef = coef + (turned * v if wide else v) * share
+        beta = np.array([float(coef[j, 0].mid()) for j in range(Z.ncols())])
+        fits.append((response - Z * coef, beta))
+    rss = [float((left.transpose() * left)[0, 0].mid()) for left, _ in fits]
+    return np.array(rss), np.array([beta for _, beta in fits])
+
+
 def _standardized_balls(X, y, weight, scale):
     n, p = X.shape
     W = [flint.arb(float(value)) for value in weight]

@@ -150,6 +150,9 @@ def test_a_chain_that_learns_nothing_leaves_rows_out_in_one_recursion(spectra):
     np.testing.assert_allclose(path.left_out().residuals, plain.left_out().residuals, rtol=1e-9)
     assert not path.is_counted
     np.testing.assert_allclose(path[3].coef, plain[3].coef, rtol=1e-9)
+    one, other = left_out_rows(path[3]), left_out_rows(plain[3])
+    np.testing.assert_allclose(one.t2, other.t2, rtol=1e-8)
+    np.testing.assert_allclose(one.q, other.q, rtol=1e-8)
     named = preprocessed("snv", pls_at_most(4))(load_gasoline(as_frame=True)["data"], y)
     assert named.feature_names == path.with_names(named.feature_names).feature_names
 

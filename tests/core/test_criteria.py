@@ -185,7 +185,7 @@ def test_a_derivative_unlike_that_of_similar_responses_is_remarked():
     path = pls_path(X, y > 0)
     index = unsteady.index
     residual = path.rss[index] / (40 - path.smoothed_dof()[index])
-    assert path.noise_variance()[index] < 0.05 * residual
+    assert path.noise_variance("jacobian")[index] < 0.05 * residual
     assert "(-27.86 Degrees of Freedom, 5.88 on average over them)" in unsteady.remarks[-1]
 
 
@@ -194,7 +194,7 @@ def test_clipped_dof_is_limited_as_in_r():
     path = pls_path(X, y)
     assert path.dof.max() > 11
     clipped = np.minimum(path.dof, 11)
-    expected = path.rss / 12 + 2 * clipped / 12 * path.noise_variance()
+    expected = path.rss / 12 + 2 * clipped / 12 * path.noise_variance("jacobian")
     np.testing.assert_allclose(path.criterion("aic", dof="clipped"), expected)
 
 

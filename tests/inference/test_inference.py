@@ -113,7 +113,10 @@ def test_robust_noise_interval_follows_the_kurtosis():
     assert robust.upper[0] > 2 * plain.upper[0]
     assert robust.lower[0] < plain.lower[0]
     # Never less than a chi-square with 4 degrees of freedom tells.
-    assert robust.upper[0] <= path.noise_variance("jacobian")[3] * 4 / scipy.stats.chi2.ppf(0.025, 4) * 1.001
+    assert (
+        robust.upper[0]
+        <= path.noise_variance("jacobian")[3] * 4 / scipy.stats.chi2.ppf(0.025, 4) * 1.001
+    )
     assert "any kurtosis" in robust.assumptions
 
 

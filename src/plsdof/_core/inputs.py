@@ -514,7 +514,7 @@ def shortened(labels: Sequence[str], most: int = 5) -> str:
     return shown + (f" and {len(labels) - most} more" if len(labels) > most else "")
 
 
-def as_generator(rng: Any) -> np.random.Generator:
+def as_generator(rng: Any, name: str = "rng") -> np.random.Generator:
     """Return a random generator from a seed or a generator."""
     # numpy takes more, such as True and matrices, which crash the interpreter.
     generators = np.random.Generator | np.random.RandomState
@@ -524,7 +524,7 @@ def as_generator(rng: Any) -> np.random.Generator:
     if not no_seed and isinstance(rng, int | np.integer) and rng >= 0:
         return np.random.default_rng(rng)
     raise InvalidInputError(
-        f"rng must be a whole number >= 0, a numpy Generator or None; got {rng!r:.80}."
+        f"{name} must be a whole number >= 0, a numpy Generator or None; got {rng!r:.80}."
     )
 
 
@@ -580,13 +580,31 @@ class Units:
 class Standardized:
     """Centred and scaled ``X`` and centred ``y``, rows multiplied by ``units.row_scale``.
 
-    ``rounding`` bounds the norm of what rounding the given entries of X did to it.
+    Or a factor of these: other rows with the same products X'X, X'y and y'y, which are not
+    centred and whose number says nothing about that of the observations, ``units.n_rows``.
+
+    Attributes
+    ----------
+    X : (k, p) array
+    y : (k,) array
+    units : Units
+    rounding : float
+        Bound of the norm of what rounding the given entries of X did to it.
+    is_factor : bool
+        Whether the rows are those of a factor.
     """
 
     X: Array
     y: Array
     units: Units
     rounding: float = 0.0
+    is_factor: bool = False
+
+    @property
+    def max_rank(self) -> int:
+        """What the rank of X cannot exceed: centring takes one dimension of the observations."""
+        varying = int(np.count_nonzero(np.isfinite(self.units.x_scale)))
+        return min(self.units.n_rows - 1, len(self.X), varying)
 
     def standardized(self) -> "Standardized":
         """Return itself; other ways to keep data have more to do."""
@@ -646,7 +664,14 @@ def as_observations(X: Any, y: Any, sample_weight: Any = None) -> Observations:
     X = as_matrix(X, min_rows=2)
     y = as_response(y, len(X)).copy()
     require_response_outside(X, y, names, label)
-    weights, kept = as_weights(sample_weight, len(X)), None
+    return observe(X, y, as_weights(sample_weight, len(X)), names)
+
+
+def observe(
+    X: Array, y: Array, weights: Array | None, names: tuple[str, ...] | None
+) -> Observations:
+    """Put together data that have been checked, without rows that have no weight."""
+    kept = None
     if weights is not None:
         kept = weights > 0
         X, y, weights = X[kept], y[kept], weights[kept]
@@ -758,13 +783,9 @@ def centre_columns(X: Array, weights: Array | None, n: float, scale: bool) -> Co
     half_spread = highest / 2 - lowest / 2  # the spread itself may overflow
     constant = half_spread <= CONSTANT_ULPS / 2 * magnitude
     # Powers of two bring extreme columns to order one without rounding.
-    extreme = (magnitude > LARGE) | ((magnitude < SMALL) & (magnitude > 0))
-    if not scale and np.any(extreme & ~constant):
-        raise InvalidInputError(
-            f"X reaches {magnitude.max():.1e} in absolute value (smallest column: "
-            f"{magnitude[magnitude > 0].min():.1e}); without scaling the squares leave the range "
-            "of 64-bit floats. Use scale=True or change the units."
-        )
+    extreme = _extreme(magnitude)
+    if not scale:
+        _refuse(extreme & ~constant, magnitude)
     rescue = bool(extreme.any())
     exponent = np.where(extreme, np.frexp(magnitude)[1], 0) if rescue else 0
     values = np.ldexp(X, -exponent) if rescue else X
@@ -796,6 +817,27 @@ def centre_columns(X: Array, weights: Array | None, n: float, scale: bool) -> Co
         constant=constant,
         rounding=float(np.finfo(np.float64).eps * np.sqrt(len(X)) * np.linalg.norm(size)),
     )
+
+
+def require_squares(X: Array) -> None:
+    """Refuse columns whose squares leave the range of floats: without scales nothing helps."""
+    highest, lowest = X.max(axis=0), X.min(axis=0)
+    magnitude = np.maximum(np.abs(highest), np.abs(lowest))
+    constant = highest / 2 - lowest / 2 <= CONSTANT_ULPS / 2 * magnitude
+    _refuse(_extreme(magnitude) & ~constant, magnitude)
+
+
+def _extreme(magnitude: Array) -> npt.NDArray[np.bool_]:
+    return np.asarray((magnitude > LARGE) | ((magnitude < SMALL) & (magnitude > 0)))
+
+
+def _refuse(extreme: npt.NDArray[np.bool_], magnitude: Array) -> None:
+    if extreme.any():
+        raise InvalidInputError(
+            f"X reaches {magnitude.max():.1e} in absolute value (smallest column: "
+            f"{magnitude[magnitude > 0].min():.1e}); without scaling the squares leave the range "
+            "of 64-bit floats. Use scale=True or change the units."
+        )
 
 
 def _extent(X: Array, weights: Array | None, blocks: list[slice]) -> tuple[Array, Array, Array]:

@@ -34,10 +34,10 @@ from plsdof._core.inputs import (
     row_labels,
     standardize_observations,
 )
-from plsdof._core.left_out import hold_out, split_of, usual_folds
+from plsdof._core.left_out import hold_out, usual_folds
 from plsdof._core.model import Model, as_model
 from plsdof._core.path import PLSPath
-from plsdof._core.recursion import Run
+from plsdof._core.recursion import Run, Split
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
     Limit,
@@ -252,21 +252,20 @@ def _left_out_distances(path: PLSPath, fold: Integers, m: int) -> tuple[Array, A
 
 
 def _measured(path: PLSPath, fold: Integers, size: int) -> tuple[Array, Array | None]:
-    given, split, problem = path._require_rows(), split_of(fold), path._problem()
+    given, split, problem = path._require_rows(), Split.of(fold), path._problem()
     held = None if problem is None else hold_out(problem, split, size, keep=True)
-    run = held.run if held is not None and held.certain else None
     t2, q = np.zeros((size + 1, len(given.y))), np.zeros((size + 1, len(given.y)))
     for f, test in enumerate(split.tests):
         train = np.flatnonzero(fold != f)
-        if run is not None and path._is_dual:
-            part = _kernel_part(run, f, problem.kernel, train, test, given.weights)
-        elif run is not None:
-            part = _linear_part(run, f, given, train, test, problem.scale)
-        else:
+        if problem is None or held is None or not held.certain:
             part = _fitted_part(path, size, train, given.X[test])
+        elif problem.kernel is not None:
+            part = _kernel_part(held.run, f, problem.kernel, train, test, given.weights)
+        else:
+            part = _linear_part(held.run, f, problem.given, train, test, problem.scale)
         taken = np.minimum(np.arange(size + 1), part.scores.shape[1])
         t2[:, test] = (part.n - 1.0) * _sums_of_squares(part.scores)[taken]
-        if part.rows is not None:
+        if part.rows is not None and part.loadings is not None:
             q[:, test] = _squared_residuals(part.rows, part.scores, part.loadings)[taken]
     return read_only(t2), None if path._is_dual else read_only(q)
 

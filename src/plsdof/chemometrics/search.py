@@ -127,9 +127,9 @@ def search_columns(
     A set of J intervals counts D = log(K choose J) Degrees of Freedom more, one of T thresholds
     D = log T: the risk inflation of the best of so many sets. An information criterion adds them
     to those of the model; the mean squared error of rows left out becomes larger by 2 D / n of its
-    smallest value over the models of the set. In simulations (docs/howto/nir-calibration.md) searches
-    help where large parts of X are noise, "intervals" if one region matters and "forward" if
-    several do; with smooth spectra they are about as good as all columns.
+    smallest value over the models of the set. In simulations (docs/howto/nir-calibration.md)
+    searches help where large parts of X are noise, "intervals" if one region matters and "forward"
+    if several do; with smooth spectra they are about as good as all columns.
 
     Cost: one fit for each set: K for "intervals", at most K (K + 1) / 2 for "forward" and
     "backward", K (J + 1) if J intervals are added or left out. ``path.dof`` of the result takes

@@ -85,7 +85,8 @@ class CoefficientDisplay(Display):
         names : sequence of str, optional
             Names of the predictors; by default those of the path.
         """
-        model, per = as_model(model), as_choice(per, "per", PER)
+        as_choice(per, "per", PER)
+        model = as_model(model)
         result, reason = inference_or_reason(model, level=level, noise=noise)
         factor = scale_of(model) if per == "standard-deviation" else np.ones(len(model.coef))
         display = cls(

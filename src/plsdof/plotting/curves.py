@@ -191,24 +191,21 @@ class CriterionDisplay(Display):
             Of a criterion by name, as for `plsdof.Path.criterion`.
         """
         subject, path = path, as_path(path)
-        if selection is None:
-            known = None if subject is path else as_model(subject).selection
-            selection = path.select() if known is None else known
-        elif selection == LEFT_OUT:
-            selection = path.select(LEFT_OUT)
-        if isinstance(selection, str):
+        mark = None
+        if isinstance(selection, str) and selection != LEFT_OUT:
             name, scores = selection, path.criterion(selection, dof, noise)
-            chosen = chosen_parameter(subject, path, None)
         else:
-            chosen = chosen_parameter(subject, path, selection)
-            name, scores = selection.criterion, padded(selection.scores, len(path))
+            mark = _choice(subject, path, selection)
+            name, scores = mark.criterion, padded(mark.scores, len(path))
+        if subject is not path and not isinstance(selection, Selection):
+            mark = None  # the model itself is marked
         order = path._simplest_first()
         display = cls(
             parameters=path.parameters[order],
             scores=scores[order],
             criterion=name,
             parameter_name=path.parameter_name,
-            chosen=chosen,
+            chosen=chosen_parameter(subject, path, mark),
         )
         return display.plot(ax, **kwargs)
 
@@ -261,6 +258,14 @@ class CriterionDisplay(Display):
         )
 
 
+def _choice(subject: Any, path: Path, selection: Any) -> Selection:
+    """Return a choice: that given, that behind a model, or that of the path."""
+    if isinstance(selection, Selection):
+        return selection
+    known = None if subject is path or selection is not None else as_model(subject).selection
+    return path.select(selection) if known is None else known
+
+
 @dataclass(kw_only=True, eq=False)
 class ErrorDisplay(Display):
     """Root mean squared error of rows left out (RMSECV) of every model, with the chosen one.
@@ -283,7 +288,7 @@ class ErrorDisplay(Display):
     >>> from plsdof.datasets import load_ozone
     >>> display = ErrorDisplay.from_path(pls_path(*load_ozone(return_X_y=True), 4))
     >>> display.rmse.round(2)
-    array([8.19, 4.84, 4.62, 4.65, 4.58])
+    array([8.19, 4.84, 4.62, 4.62, 4.57])
     """
 
     parameters: Array

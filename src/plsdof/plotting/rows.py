@@ -97,7 +97,8 @@ class PredictionDisplay(Display):
         model = as_model(model)
         if (X_test is None) != (y_test is None):
             raise InvalidInputError("X_test and y_test belong together; give both or neither.")
-        measured, predicted = {}, {}
+        measured: dict[str, Array] = {}
+        predicted: dict[str, Array] = {}
         if model.path._given is not None or X_test is None:
             y = model.path._response()
             measured |= {"calibration": y, "cross-validation": y}
