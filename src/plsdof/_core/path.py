@@ -129,7 +129,7 @@ class Path:
 
     def _has(self, m: int) -> bool:
         """Whether model m is known to exist without counting."""
-        return not self.is_counted and any(m < len(run.rss) for run in self._runs.values())
+        return self._quick_run(m) is not None
 
     def index(self, m: int) -> int:
         """Check a row of the path and return it."""
