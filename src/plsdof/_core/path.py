@@ -851,7 +851,7 @@ class Path:
             return np.full(len(self), self._least_squares_noise())
         noise = usual_noise(dof) if noise is None else noise
         if isinstance(noise, str):
-            values = self.noise_variance(noise)
+            values = self.noise_variance(as_choice(noise, "noise", NOISE_KINDS))
             return np.full_like(values, values[-1]) if one_for_all else values
         return np.full(len(self), as_variance(noise))
 
