@@ -1,5 +1,6 @@
 """The model as a JSON file: nothing is lost, and nothing but an intact file is taken."""
 
+import base64
 import json
 from dataclasses import replace
 
@@ -419,3 +420,51 @@ def test_a_damaged_list_of_left_out_fits_is_refused(tmp_path):
         (tmp_path / "model.json").write_text(json.dumps(content))
         with pytest.raises(InvalidInputError, match=reason):
             load_model(tmp_path / "model.json")
+
+
+def entries(content, above=()):
+    """Where the numbers of a model file are; one of each list."""
+    for key, value in content.items() if isinstance(content, dict) else [(0, content[0])]:
+        where = (*above, key)
+        if key in ("format", "version", "sha256", "source", "choice", "rows", "columns"):
+            continue
+        if key == "values" or (isinstance(value, int | float) and not isinstance(value, bool)):
+            yield where
+        elif isinstance(value, dict | list) and value:
+            yield from entries(value, where)
+
+
+def with_number(content, where, number):
+    """Return a model file with another number in one place, signed again."""
+    changed = json.loads(json.dumps(content))
+    inner = changed
+    for key in where[:-1]:
+        inner = inner[key]
+    if where[-1] == "values":
+        matrix = np.frombuffer(base64.b64decode(inner["values"])).copy()
+        matrix[0] = number
+        inner["values"] = base64.b64encode(matrix.tobytes()).decode()
+    else:
+        inner[where[-1]] = number
+    changed["sha256"] = checksum(changed)
+    return changed
+
+
+@pytest.mark.parametrize("intervals", ["normal", "conformal", "jackknife+"])
+def test_numbers_that_lead_out_of_the_range_of_floats_are_refused(tmp_path, intervals):
+    """Signed files, too: every number they hold, very large and very small."""
+    X, y = make_problem(20, 5)
+    path, file = pls_path(X, y), tmp_path / "model.json"
+    save_model(detach(path, path.select("gcv"), names=names_of(path), intervals=intervals), file)
+    content = json.loads(file.read_text())
+    for where in entries(content):
+        for number in (1e300, -1e300, 1e200, 1e-200, 1e-320):
+            file.write_text(json.dumps(with_number(content, where, number)))
+            try:
+                model = load_model(file)
+                answers = [model.predict(X), model.predict_interval(X).lower]
+                answers += [one.values for one in (model.hotelling_t2(X), model.q_residuals(X))]
+            except InvalidInputError:
+                continue
+            assert np.all(np.isfinite(answers)), (where, number)
+            assert abs(number) < 1, (where, number)

@@ -18,6 +18,7 @@ from plsdof.errors import (
     RankExhaustedError,
     RankExhaustedWarning,
 )
+from plsdof.estimators.flexible import KernelPLSRegressor
 from plsdof.variants.kernel import as_kernel, from_gram, kernel_pls_path, select_kernel
 
 STEP = 1e-5
@@ -226,6 +227,56 @@ def test_integer_weights_mean_repeated_rows():
     np.testing.assert_allclose(weighted.rss, repeated.rss, rtol=1e-9)
     np.testing.assert_allclose(weighted.predict(X_new), repeated.predict(X_new), rtol=1e-8)
     assert weighted.coef.shape == (6, np.count_nonzero(counts))
+
+
+def dates(n=30, offset=0.0, seed=0):
+    """Two columns of whole seconds since some time, and a response."""
+    rng = np.random.default_rng(seed)
+    T = np.round(rng.uniform(0, 1e3, (n, 2)))
+    y = np.sin(T[:, 0] / 300) + (T[:, 1] / 500) ** 2 + 0.1 * rng.normal(size=n)
+    return T + offset, y
+
+
+@pytest.mark.parametrize("kernel", ["poly", "rbf", "linear"])
+@pytest.mark.parametrize("offset", [1.7e9, 1e12])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_large_means_do_not_cost_digits(kernel, offset, weighted):
+    weights = np.random.default_rng(1).uniform(0.5, 1.5, 30) if weighted else None
+    (near, y), (far, _) = dates(), dates(offset=offset)
+    exact = kernel_pls_path(near, y, kernel, 2, sample_weight=weights)
+    path = kernel_pls_path(far, y, kernel, 2, sample_weight=weights)
+    assert np.all(np.abs(path.dof - exact.dof) <= path.dof_error + exact.dof_error)
+    np.testing.assert_allclose(path.predict(far), exact.predict(near), atol=1e-9)
+    # A fit to some rows, and the path seen through some rows, keep them as well.
+    some = np.arange(20)
+    few, fewer = (one._fit_rows(some).predict(X) for one, X in ((path, far), (exact, near)))
+    np.testing.assert_allclose(few, fewer, atol=1e-9)
+
+
+@pytest.mark.parametrize("through", ["path", "estimator"])
+def test_a_matrix_that_is_not_a_kernel_is_refused_with_its_smallest_eigenvalue(through):
+    rng = np.random.default_rng(0)
+    X = 3 * rng.uniform(size=(20, 5))
+    K, y = np.floor(X @ X.T), X[:, 0] + 0.1 * rng.normal(size=20)
+    centred = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+    lowest = f"{np.linalg.eigvalsh(centred)[0]:.3g}"
+    model = KernelPLSRegressor(kernel="precomputed")
+    fit = model.fit if through == "estimator" else partial(kernel_pls_path, kernel="precomputed")
+    with pytest.raises(InvalidInputError, match=lowest):
+        fit(K, y)
+
+
+def test_values_of_single_precision_are_a_kernel():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 5))
+    y = X[:, 0] + 0.1 * rng.normal(size=20)
+    K = pairwise.rbf_kernel(X)
+    rounded = K.astype(np.float32)
+    # Rounding that differs on the two sides of the diagonal.
+    rounded = np.triu(rounded) + np.tril(np.nextafter(rounded, np.float32(9e9)), -1)
+    exact = kernel_pls_path(K, y, "precomputed", 3)
+    path = kernel_pls_path(rounded, y, "precomputed", 3)
+    np.testing.assert_allclose(path.dof, exact.dof, atol=1e-4)
 
 
 @pytest.mark.parametrize("weights", [None, np.array([0.0, 1.0, 2.5] * 5)])

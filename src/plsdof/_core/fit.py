@@ -217,8 +217,8 @@ def ridge_path(
     ----------
     alphas : array of float, optional
         Penalties, one model each, in this order; 0 is least squares (the shortest coefficients
-        that attain it). By default 50 values from 1e-4 to 1e4
-        times n, largest (simplest model) first.
+        that attain it). By default 50 values, largest (simplest model) first, from where the
+        eigenvalues of X'X leave next to nothing of the fit to where they leave all of it.
     X, y, scale, sample_weight, solver, strict
         As for `pls_path`.
 
@@ -233,7 +233,7 @@ def ridge_path(
         gram = room.read_gram(X, y, scale=scale, sample_weight=sample_weight, solver=solver)
         return room.ridge_path_from(gram, alphas)
     given = checked(X, y, sample_weight, scale)
-    recipe = METHODS["ridge"].recipe(alphas=as_penalties(alphas, given.n), **options)
+    recipe = METHODS["ridge"].recipe(alphas=alphas, **options)
     return finished(RidgePath, recipe, given, _count_ridge, strict)
 
 
@@ -267,7 +267,7 @@ def checked(X: Any, y: Any, sample_weight: Any, scale: bool) -> Observations:
 
 
 def _constant(X: Array) -> npt.NDArray[np.bool_]:
-    """Return which columns do not vary; only those whose first and last rows agree are looked at."""
+    """Return which columns do not vary; those whose first and last rows agree are looked at."""
     constant = np.zeros(X.shape[1], dtype=bool)
     some = X[[0, len(X) // 2, -1]]
     with np.errstate(over="ignore"):
@@ -338,11 +338,6 @@ def report_end(message: str, size: int, asked: int | None, strict: bool) -> None
         warn_caller(text, RankExhaustedWarning)
 
 
-def default_alphas(n: float) -> Array:
-    """Return 50 penalties from 1e4 n to 1e-4 n, n the number of rows or the sum of the weights."""
-    return np.logspace(4, -4, 50) * n
-
-
 def optional_count(max_components: int | None) -> int | None:
     """Check a number of components that may be left out."""
     return None if max_components is None else as_count(max_components, "max_components")
@@ -350,7 +345,7 @@ def optional_count(max_components: int | None) -> int | None:
 
 def optional_penalties(alphas: Any) -> Array | None:
     """Check penalties that may be left out."""
-    return None if alphas is None else as_penalties(alphas, 1.0)
+    return None if alphas is None else read_only(as_nonnegative(alphas, "alphas"))
 
 
 def pcr_method(order: str, max_components: int | None, among: int | None = None) -> MakeFilter:
@@ -361,11 +356,6 @@ def pcr_method(order: str, max_components: int | None, among: int | None = None)
         return partial(pcr_filter, max_components=size)
     kept = None if among is None else as_count(among, "among", minimum=1)
     return partial(supervised_pcr_filter, max_components=size, among=kept)
-
-
-def as_penalties(alphas: Any, n: float) -> Array:
-    """Check penalties of ridge regression; by default `default_alphas`. 0 is least squares."""
-    return read_only(as_nonnegative(default_alphas(n) if alphas is None else alphas, "alphas"))
 
 
 # Every list of methods, in options, tables and pictures, is derived from this one.

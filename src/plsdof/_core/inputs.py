@@ -363,11 +363,23 @@ def _in_memory(values: Any, name: str) -> Any:
 
 
 def unmasked(values: Any) -> Any:
-    """Return values with NaN for masked ones."""
+    """Return values with NaN for masked ones, also of rows in a list.
+
+    Examples
+    --------
+    >>> unmasked([np.ma.masked_equal([1.0, 2.0], 2.0), [3.0, 4.0]])
+    [array([ 1., nan]), [3.0, 4.0]]
+    """
+    if isinstance(values, list | tuple) and any(map(_may_be_masked, values)):
+        return [unmasked(one) for one in values]
     if not isinstance(values, np.ma.MaskedArray) or not np.ma.is_masked(values):
         return values
     kind = np.float64 if values.dtype.kind in "biuf" else object
     return np.ma.filled(values.astype(kind), np.nan)
+
+
+def _may_be_masked(values: Any) -> bool:
+    return isinstance(values, np.ma.MaskedArray | list | tuple)
 
 
 def _is_date(kind: Any) -> bool:
@@ -502,7 +514,7 @@ def shortened(labels: Sequence[str], most: int = 5) -> str:
     return shown + (f" and {len(labels) - most} more" if len(labels) > most else "")
 
 
-def as_generator(rng: Any) -> np.random.Generator:
+def as_generator(rng: Any, name: str = "rng") -> np.random.Generator:
     """Return a random generator from a seed or a generator."""
     # numpy takes more, such as True and matrices, which crash the interpreter.
     generators = np.random.Generator | np.random.RandomState
@@ -512,7 +524,7 @@ def as_generator(rng: Any) -> np.random.Generator:
     if not no_seed and isinstance(rng, int | np.integer) and rng >= 0:
         return np.random.default_rng(rng)
     raise InvalidInputError(
-        f"rng must be a whole number >= 0, a numpy Generator or None; got {rng!r:.80}."
+        f"{name} must be a whole number >= 0, a numpy Generator or None; got {rng!r:.80}."
     )
 
 
@@ -568,13 +580,31 @@ class Units:
 class Standardized:
     """Centred and scaled ``X`` and centred ``y``, rows multiplied by ``units.row_scale``.
 
-    ``rounding`` bounds the norm of what rounding the given entries of X did to it.
+    Or a factor of these: other rows with the same products X'X, X'y and y'y, which are not
+    centred and whose number says nothing about that of the observations, ``units.n_rows``.
+
+    Attributes
+    ----------
+    X : (k, p) array
+    y : (k,) array
+    units : Units
+    rounding : float
+        Bound of the norm of what rounding the given entries of X did to it.
+    is_factor : bool
+        Whether the rows are those of a factor.
     """
 
     X: Array
     y: Array
     units: Units
     rounding: float = 0.0
+    is_factor: bool = False
+
+    @property
+    def max_rank(self) -> int:
+        """What the rank of X cannot exceed: centring takes one dimension of the observations."""
+        varying = int(np.count_nonzero(np.isfinite(self.units.x_scale)))
+        return min(self.units.n_rows - 1, len(self.X), varying)
 
     def standardized(self) -> "Standardized":
         """Return itself; other ways to keep data have more to do."""

@@ -10,6 +10,7 @@ large the next more accurate one takes over, and at last a fit of its own for ea
 without a recursion are fitted fold by fold.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
@@ -18,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plsdof._core.display import as_html, data_frame, one_line, parameter_column
-from plsdof._core.inputs import LARGE, SMALL, Array, Observations, read_only
+from plsdof._core.folds import group_codes, make_folds
+from plsdof._core.inputs import Array, Observations, as_level, read_only
 from plsdof._core.recursion import (
     Gram,
     Integers,
@@ -33,6 +35,7 @@ from plsdof._core.recursion import (
     sums_of,
 )
 from plsdof._core.work import cached_property, threads_for
+from plsdof.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -43,6 +46,8 @@ SINGLE = 30
 FOLDS = 10
 # The walk to richer models ends after so many without a smaller error, if nobody asked for more.
 PATIENCE = 5
+# Fewer degrees of freedom than these say nothing about a spread.
+_LEAST_DF = 2
 # Predictions that may be off by more than this share of the spread of y are made again.
 _TOLERANCE = 1e-9
 # Numbers that the recursion may hold at once (256 MB): more folds are worked on in parts.
@@ -200,6 +205,74 @@ def usual_folds(n: int, codes: Integers | None = None) -> Integers:
     return dealt if codes is None else dealt[codes]
 
 
+def folds_of(given: Observations, cv: Any, groups: Any) -> tuple[Integers, int | None]:
+    """Return the fold of every row, and the number of groups; see `Path.left_out`."""
+    n, kept = given.n_given, slice(None) if given.kept is None else given.kept
+    codes = None if groups is None else group_codes(groups, n)
+    if cv is None:
+        codes = None if codes is None else np.unique(codes[kept], return_inverse=True)[1]
+        fold = usual_folds(len(given.y), codes)
+    else:
+        y = np.zeros(n)
+        y[kept] = given.y
+        folds = make_folds(np.zeros((n, 1)), y, cv, codes)
+        fold, times = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.intp)
+        for number, one in enumerate(folds):
+            fold[one.test], times[one.test] = number, times[one.test] + 1
+        if len(folds) < 2 or np.any(times != 1):
+            raise InvalidInputError(
+                "Folds must leave every row out exactly once, in at least 2 folds; got "
+                f"{len(folds)} fold(s) for {n} rows."
+            )
+        # Rows without weight leave nothing out.
+        fold = np.unique(fold[kept], return_inverse=True)[1]
+    if fold.max() == 0:
+        raise InvalidInputError("Rows left out need at least two folds, or groups; got one.")
+    return fold, None if groups is None else len(np.unique(np.asarray(groups)[kept]))
+
+
+def half_width(
+    scores: Array,
+    level: float,
+    *,
+    weights: Array | None = None,
+    groups: int | None = None,
+    active: int = 1,
+) -> float:
+    """Return half the width of an interval for a new observation from errors of rows left out.
+
+    The ceil(level (n + 1))-th smallest of the n scores (split conformal, without a distribution)
+    where there is one; with fewer rows, with weights or with groups, Student's t with u - 1 - k
+    degrees of freedom times the root mean square of the scores, u the number of rows or groups and
+    k the number of ``active`` models.
+
+    Parameters
+    ----------
+    scores : (n,) array
+        Absolute residuals of rows left out.
+    level : float
+    weights : (n,) array, optional
+    groups : int, optional
+        Number of groups that were left out together.
+    active : int
+        Number of models with weight.
+
+    Examples
+    --------
+    >>> half_width(np.arange(1.0, 40.0), 0.95)
+    38.0
+    """
+    n = len(scores)
+    rank = math.ceil(round(as_level(level) * (n + 1), 9))  # rounding must not push it up
+    if rank <= n and groups is None and weights is None:
+        return float(np.partition(scores, rank - 1)[rank - 1])
+    from scipy.special import stdtrit
+
+    df = max((n if groups is None else groups) - 1 - active, _LEAST_DF)
+    size = np.sqrt(np.average(scores**2, weights=weights))
+    return float(stdtrit(df, (1.0 + level) / 2.0) * size)
+
+
 # From data and a split to predictions of the rows left out
 # ---------------------------------------------------------
 
@@ -261,21 +334,6 @@ class Problem:
         if fast == "gram":
             return [partial(_gram_of_rows, X, y, weights), safe]
         return [safe]
-
-    @np.errstate(over="ignore", under="ignore")
-    def in_range(self) -> bool:
-        """Whether the squares of all scores are in the range of floats. Cost: one pass over X."""
-        X, weights = self.given.X, self.given.weights
-        spread = (float(np.ptp(self.given.y)) or 1.0) * (1.0 if weights is None else weights.max())
-        if self.kernel is not None:
-            return bool(SMALL < spread * np.trace(self.kernel) < LARGE)
-        squares = np.einsum("ij,ij->j", X, X)
-        if not squares.any():
-            return not X.any()
-        if not self.scale:
-            return bool(SMALL < spread * squares.sum() < LARGE)
-        safe = (squares > SMALL) & (squares < LARGE)
-        return bool(SMALL < spread < LARGE and not X[:, ~safe].any())
 
 
 def _cheapest(shape: tuple[int, ...], folds: int, n_components: int, scale: bool) -> str:
@@ -387,8 +445,6 @@ def hold_out(
     Cost: O(F n p k) time for k components of F folds, or O(n p^2 + F p^2 k) for tall data; memory
     bounded.
     """
-    if not problem.in_range():
-        return _unknown(split)
     n, p = problem.given.X.shape
     n_components = min(n_components, n - 1, n if problem.kernel is not None else p)
     y, weights = problem.given.y, problem.given.weights
@@ -397,6 +453,8 @@ def hold_out(
     with threads_for((n, max(p, 4 * split.count * max(n_components, 1)))):
         for make in problem.operators(split, n_components):
             found = _in_parts(make, split, n, n_components, patience, keep)
+            if found is None:
+                return _unknown(split)
             error = np.maximum(found.error.max(axis=1, initial=0.0), found.fit_error)
             certain = bool(np.all(error <= tolerance))
             if certain:
@@ -412,7 +470,7 @@ def hold_out(
 
 def _unknown(split: Split) -> Held:
     """Return what is known where products leave the range of floats: nothing."""
-    N, F = len(split.rows), len(split.tests)
+    N, F = len(split.rows), split.count
     run = Run(
         predictions=np.full((1, N), np.nan),
         error=np.full((1, F), np.inf),
@@ -432,6 +490,7 @@ def _squares(y: Array, weights: Array | None, split: Split, predictions: Array) 
     return np.asarray(squares.sum(axis=1) if weights is None else squares @ weights[split.rows])
 
 
+@np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
 def _in_parts(
     make: Callable[[Split], Operator],
     split: Split,
@@ -439,13 +498,20 @@ def _in_parts(
     n_components: int,
     patience: int | None,
     keep: bool,
-) -> Run:
-    """Run the recursion on as many folds at once as memory allows."""
+) -> Run | None:
+    """Run the recursion on as many folds at once as memory allows; None out of range."""
     size = max(1, _AT_ONCE // max(n * n_components, 1) - 1)
     if split.count <= size:
-        return run(make(split), n_components, patience=patience, keep=keep)
-    starts = range(0, split.count, size)
-    runs = [run(make(split.part(one, one + size)), n_components, keep=keep) for one in starts]
+        operator = make(split)
+        if not operator.in_range:
+            return None
+        return run(operator, n_components, patience=patience, keep=keep)
+    runs = []
+    for start in range(0, split.count, size):
+        operator = make(split.part(start, start + size))
+        if not operator.in_range:
+            return None
+        runs.append(run(operator, n_components, keep=keep))
     k = min(len(one.rss) for one in runs)
     last = runs[-1]
     return Run(

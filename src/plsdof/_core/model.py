@@ -5,7 +5,6 @@ simplex, for an average any point; coefficients, predictions and left-out residu
 same formulas.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,16 +16,13 @@ from plsdof._core.choice import LEFT_OUT, Selection
 from plsdof._core.criteria import Noise, as_variance
 from plsdof._core.display import as_html, one_line, plural
 from plsdof._core.exact import Exact
-from plsdof._core.inputs import Array, as_level, read_only
-from plsdof._core.left_out import LeftOut, noise_from_left_out, usual_folds
+from plsdof._core.inputs import Array, read_only
+from plsdof._core.left_out import LeftOut, half_width, noise_from_left_out, usual_folds
 from plsdof._core.work import cached_property
 from plsdof.errors import InvalidInputError, NotAvailableError
 
 if TYPE_CHECKING:
     from plsdof._core.path import Path
-
-# Fewer degrees of freedom than these say nothing about a spread.
-_LEAST_DF = 2
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -238,18 +234,11 @@ class Model:
         u - 1 - k degrees of freedom times the root mean square of the scores, u the number of
         rows or groups and k the number of models with weight.
         """
-        level, left = as_level(level), self.left_out
-        n = len(self.scores)
-        rank = math.ceil(round(level * (n + 1), 9))  # rounding must not push it up
-        if rank <= n and left.groups is None and left.sample_weight is None:
-            return float(np.partition(self.scores, rank - 1)[rank - 1])
-        from scipy.special import stdtrit
-
-        units = n if left.groups is None else left.groups
+        left = self.left_out
         active = 1 if self.weights is None else int(np.count_nonzero(self.weights))
-        df = max(units - 1 - active, _LEAST_DF)
-        size = np.sqrt(self.scores**2 @ left._weights / left.n)
-        return float(stdtrit(df, (1.0 + level) / 2.0) * size)
+        return half_width(
+            self.scores, level, weights=left.sample_weight, groups=left.groups, active=active
+        )
 
     # Noise and derivatives
     # ---------------------
@@ -359,7 +348,7 @@ def as_model(model: Any) -> Model:
         )
     if not hasattr(estimator, "index_"):
         raise InvalidInputError(f"This {kind} is not fitted yet; call its method fit first.")
-    models = getattr(estimator, "models_", ())
+    models: tuple[Any, ...] = getattr(estimator, "models_", ())
     if len(models) != 1 or not isinstance(models[0], Model):
         raise InvalidInputError(
             f"This {kind} was fitted to several responses; give one of its models_, or fit one "
