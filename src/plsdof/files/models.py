@@ -6,7 +6,8 @@ The file is one JSON object (UTF-8; numbers are decimals that read back to the s
 format, version    "plsdof-model", and 3; versions 1 and 2 are read, what is newer is refused
 package, created   what wrote the file, and when (UTC, ISO 8601)
 source             where the training data came from (file, rows, dropped, id)
-names              names of the p predictors in order; x0, x1, ... if they had none
+names, named       names of the p predictors in order, x0, x1, ... if they had none; whether they
+                   had (responses_named: whether the responses had)
 method             "pls", "pcr", "ridge", "pls2", ...
 parameter_name     "n_components" or "alpha"
 n                  number of observations
@@ -83,6 +84,7 @@ from plsdof.files.portable import (
     LeftOutFits,
     PortableResponse,
     RowCheck,
+    numbered,
 )
 from plsdof.files.portable import PortableModel as PortableModel
 from plsdof.files.portable import detach as detach
@@ -214,7 +216,13 @@ def from_content(content: dict[str, Any]) -> PortableModel:
             "the model again."
         )
     if version < VERSION:  # one response, its entries among the others
-        content = {**content, "responses": [{"interval_method": "normal"} | content]}
+        named = content.get("names") != list(numbered(len(content.get("names") or ())))
+        content = {
+            **content,
+            "named": named,
+            "responses_named": content.get("response") != "y",
+            "responses": [{"interval_method": "normal"} | content],
+        }
     responses = content.get("responses")
     if not isinstance(responses, list) or not responses:
         _refuse("responses", "a list of objects")

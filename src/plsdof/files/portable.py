@@ -21,6 +21,7 @@ from plsdof._core.inputs import (
     as_matrix,
     as_new_rows,
     as_weights,
+    feature_names,
     read_only,
     row_labels,
 )
@@ -190,8 +191,8 @@ class PortableResponse:
     intercept: Number
     y_mean: Number
     parameter: Number
-    dof: Maybe
     choice: Annotated[Mapping[str, str], "mapping"]
+    dof: Maybe = math.nan
     gamma: Maybe = math.nan
     scores: Sizes = field(default_factory=_none)
     weights: Sizes = field(default_factory=_none)
@@ -266,6 +267,8 @@ class PortableModel:
         "pls", "pcr", ...; "n_components" or "alpha".
     one_response : bool
         Whether y had one dimension.
+    named, responses_named : bool
+        Whether predictors and responses had names.
     source : mapping
         What it was fitted to.
     package, created : str
@@ -294,6 +297,8 @@ class PortableModel:
     package: Text
     created: Text
     one_response: Annotated[bool, "flag"] = True
+    named: Annotated[bool, "flag"] = True
+    responses_named: Annotated[bool, "flag"] = True
     kernel: Annotated[KernelRows | None, "kernel"] = None
     preprocessing: Annotated["Preprocessor | None", "preprocessing"] = None
     parts: tuple[PortableResponse, ...] = ()
@@ -318,14 +323,14 @@ class PortableModel:
     @property
     def feature_names_in_(self) -> npt.NDArray[np.object_]:
         """Names of the predictors, if they had names."""
-        if self._names is None:
+        if not self.named:
             raise AttributeError("The model was fitted to predictors without names.")
         return np.array(self.names, dtype=object)
 
     @property
-    def response_names_(self) -> tuple[str, ...]:
-        """Names of the responses."""
-        return tuple(one.response for one in self.parts)
+    def response_names_(self) -> tuple[str, ...] | None:
+        """Names of the responses; None if they had none."""
+        return tuple(one.response for one in self.parts) if self.responses_named else None
 
     @property
     def coef_(self) -> Array:
@@ -487,13 +492,11 @@ class PortableModel:
             f"response={self.response[:60]!r}, p={len(self.names)})"
         )
 
-    @property
-    def _names(self) -> tuple[str, ...] | None:
-        return None if self.names == _numbered(len(self.names)) else self.names
-
     def _deviation(self, X: Any) -> Array:
         """Return new rows, checked and preprocessed, minus the means of the training rows."""
-        rows = as_new_rows(X, len(self.names), self._names)
+        # Numbers in the place of names do not forbid others, but have an order.
+        known = self.named or set(feature_names(X) or ()) == set(self.names)
+        rows = as_new_rows(X, len(self.names), self.names if known else None)
         if self.preprocessing is not None:
             rows = np.asarray(self.preprocessing.transform(rows))
         return rows - self.x_mean
@@ -546,8 +549,9 @@ def _not_kept(method: str, part: PortableResponse, n: float) -> str:
     )
 
 
-def _numbered(p: int) -> tuple[str, ...]:
-    return tuple(f"x{i}" for i in range(p))
+def numbered(count: int, letter: str = "x") -> tuple[str, ...]:
+    """Return names for what has none."""
+    return tuple(f"{letter}{i}" for i in range(count))
 
 
 # From a fitted model to a portable one
@@ -611,7 +615,8 @@ def detach(
     first = opened.models[0]
     preprocessing = preprocessing or opened.preprocessor()
     scaling = opened.scaling(preprocessing is not None)
-    given = names or opened.names or _numbered(len(scaling.factor))
+    given = opened.names if names is None else names
+    known = numbered(len(scaling.factor)) if given is None else tuple(map(str, given))
     responses = opened.responses(response)
     default = intervals if isinstance(intervals, str) else ""
     if isinstance(first, PLS2Model):
@@ -629,7 +634,7 @@ def detach(
         # Coefficients of the columns as they are measured.
         parts = [_rescaled(one, scaling, x_mean) for one in parts]
     return PortableModel(
-        names=tuple(map(str, given)),
+        names=known,
         x_mean=read_only((x_mean - scaling.shift) / scaling.factor),
         x_scale=read_only(x_scale / scaling.factor),
         n=float(n),
@@ -639,6 +644,8 @@ def detach(
         package=f"plsdof {__version__}",
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         one_response=opened.one_response,
+        named=given is not None,
+        responses_named=response is not None or opened.response_names is not None,
         kernel=kernel,
         preprocessing=preprocessing,
         parts=tuple(parts),
@@ -828,12 +835,10 @@ class _Opened:
     def responses(self, given: str | None) -> tuple[str, ...]:
         """Return the names of the responses."""
         first = self.models[0]
-        if isinstance(first, PLS2Model) and self.response_names is None and not self.one_response:
-            return first.path.names
-        if len(self.models) == 1 and self.one_response:
+        count = len(first.path.names) if isinstance(first, PLS2Model) else len(self.models)
+        if self.one_response:
             return (given or (self.response_names or ("y",))[0],)
-        count = len(self.models)
-        return self.response_names or tuple(f"y{i}" for i in range(count))
+        return self.response_names or numbered(count, "y")
 
     def preprocessor(self) -> "Preprocessor | None":
         """Return the step before an estimator if it is the only one, and a file can hold it."""
@@ -880,7 +885,11 @@ def _opened(model: Any) -> _Opened:
         before = getattr(model._prepare, "before", None)
         return _Opened(models=[model], before=before, names=model.path.feature_names)
     if isinstance(model, PLS2Model):
-        return _Opened(models=[model], names=model.path.units.names, one_response=False)
+        path = model.path
+        named = None if path.names == tuple(map(str, range(len(path.names)))) else path.names
+        return _Opened(
+            models=[model], names=path.units.names, response_names=named, one_response=False
+        )
     fitted = getattr(model, "best_estimator_", model)  # of a search
     is_pipeline = hasattr(fitted, "steps") and hasattr(fitted, "named_steps")
     estimator = fitted.steps[-1][1] if is_pipeline else fitted
