@@ -284,7 +284,7 @@ class PortableModel:
     >>> X, y = load_ozone(return_X_y=True)
     >>> model = detach(PLSRegressor(2).fit(X, y))
     >>> model, round(model.score(X, y), 2), model.predict_interval(X[:1]).round(1)
-    (PortableModel(pls, n_components=2, response='y', p=12), 0.69, array([[ 0.9, 19.5]]))
+    (PortableModel(pls, n_components=2, response='y', p=12), 0.7, array([[ 1.1, 19.4]]))
     """
 
     names: Annotated[tuple[str, ...], "names"]
