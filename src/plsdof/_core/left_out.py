@@ -13,14 +13,14 @@ without a recursion are fitted fold by fold.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from plsdof._core.display import as_html, data_frame, one_line, parameter_column
 from plsdof._core.folds import group_codes, make_folds
-from plsdof._core.inputs import LARGE, SMALL, Array, Observations, as_level, read_only
+from plsdof._core.inputs import Array, Observations, as_level, read_only
 from plsdof._core.recursion import (
     Gram,
     Integers,
@@ -29,6 +29,7 @@ from plsdof._core.recursion import (
     Rows,
     Run,
     Split,
+    Sums,
     evenly_spaced,
     run,
     sums_of,
@@ -334,21 +335,6 @@ class Problem:
             return [partial(_gram_of_rows, X, y, weights), safe]
         return [safe]
 
-    @np.errstate(over="ignore", under="ignore")
-    def in_range(self) -> bool:
-        """Whether the squares of all scores are in the range of floats. Cost: one pass over X."""
-        X, weights = self.given.X, self.given.weights
-        spread = (float(np.ptp(self.given.y)) or 1.0) * (1.0 if weights is None else weights.max())
-        if self.kernel is not None:
-            return bool(SMALL < spread * np.trace(self.kernel) < LARGE)
-        squares = np.einsum("ij,ij->j", X, X)
-        if not squares.any():
-            return not X.any()
-        if not self.scale:
-            return bool(SMALL < spread * squares.sum() < LARGE)
-        safe = (squares > SMALL) & (squares < LARGE)
-        return bool(SMALL < spread < LARGE and not X[:, ~safe].any())
-
 
 def _cheapest(shape: tuple[int, ...], folds: int, n_components: int, scale: bool) -> str:
     """Return the operator that costs least; the costs are what parts took on one machine, in ns."""
@@ -395,17 +381,23 @@ def _moments(X: Array, y: Array, weights: Array | None, scale: bool, split: Spli
     y_shift = float(y.mean())
     n = len(X)
 
-    def of(rows: Any) -> Any:
+    def of(rows: Any) -> Sums:
         return sums_of(X[rows], y[rows], None if weights is None else weights[rows], shift, y_shift)
+
+    def not_fitted(times: Array) -> Sums:
+        if times.max() <= 1:
+            return of(np.flatnonzero(times == 0))
+        # Rows that are fitted more than once.
+        repeated = times if weights is None else times * weights
+        return _combined(np.subtract, whole, sums_of(X, y, repeated, shift, y_shift))
 
     tests = [evenly_spaced(test) for test in split.tests]
     tested = [of(rows) for rows in tests]
     if split.is_partition(n):
-        left, whole = tested, _added(tested)
+        left, whole = tested, reduce(partial(_combined, np.add), tested)
     else:
         whole = of(slice(None))
-        fitted = split.training_weights(n, None)[:-1] > 0
-        left = [of(np.flatnonzero(~one)) for one in fitted]
+        left = [not_fitted(times) for times in split.training_weights(n, None)[:-1]]
 
     def train(fold: int) -> tuple[Array, Array]:
         return X, split.training_weights(n, weights)[fold]
@@ -422,13 +414,11 @@ def _moments(X: Array, y: Array, weights: Array | None, scale: bool, split: Spli
     )
 
 
-def _added(parts: Sequence[Any]) -> Any:
-    whole = parts[0]
-    kind = type(whole)
-    return kind(
-        squares=np.sum([one.squares for one in parts], axis=0),
-        first=np.sum([one.first for one in parts], axis=0),
-        response=np.sum([one.response for one in parts], axis=0),
+def _combined(how: Callable[[Array, Array], Array], one: Sums, other: Sums) -> Sums:
+    return Sums(
+        squares=how(one.squares, other.squares),
+        first=how(one.first, other.first),
+        response=how(one.response, other.response),
     )
 
 
@@ -455,8 +445,6 @@ def hold_out(
     Cost: O(F n p k) time for k components of F folds, or O(n p^2 + F p^2 k) for tall data; memory
     bounded.
     """
-    if not problem.in_range():
-        return _unknown(split)
     n, p = problem.given.X.shape
     n_components = min(n_components, n - 1, n if problem.kernel is not None else p)
     y, weights = problem.given.y, problem.given.weights
@@ -465,6 +453,8 @@ def hold_out(
     with threads_for((n, max(p, 4 * split.count * max(n_components, 1)))):
         for make in problem.operators(split, n_components):
             found = _in_parts(make, split, n, n_components, patience, keep)
+            if found is None:
+                return _unknown(split)
             error = np.maximum(found.error.max(axis=1, initial=0.0), found.fit_error)
             certain = bool(np.all(error <= tolerance))
             if certain:
@@ -480,7 +470,7 @@ def hold_out(
 
 def _unknown(split: Split) -> Held:
     """Return what is known where products leave the range of floats: nothing."""
-    N, F = len(split.rows), len(split.tests)
+    N, F = len(split.rows), split.count
     run = Run(
         predictions=np.full((1, N), np.nan),
         error=np.full((1, F), np.inf),
@@ -507,13 +497,20 @@ def _in_parts(
     n_components: int,
     patience: int | None,
     keep: bool,
-) -> Run:
-    """Run the recursion on as many folds at once as memory allows."""
+) -> Run | None:
+    """Run the recursion on as many folds at once as memory allows; None out of range."""
     size = max(1, _AT_ONCE // max(n * n_components, 1) - 1)
     if split.count <= size:
-        return run(make(split), n_components, patience=patience, keep=keep)
-    starts = range(0, split.count, size)
-    runs = [run(make(split.part(one, one + size)), n_components, keep=keep) for one in starts]
+        operator = make(split)
+        if not operator.in_range:
+            return None
+        return run(operator, n_components, patience=patience, keep=keep)
+    runs = []
+    for start in range(0, split.count, size):
+        operator = make(split.part(start, start + size))
+        if not operator.in_range:
+            return None
+        runs.append(run(operator, n_components, keep=keep))
     k = min(len(one.rss) for one in runs)
     last = runs[-1]
     return Run(
