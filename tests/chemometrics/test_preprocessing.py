@@ -28,7 +28,6 @@ from plsdof.chemometrics import (
 from plsdof.chemometrics.preprocessing import STEPS
 from plsdof.datasets import load_gasoline
 from plsdof.errors import InvalidInputError
-from plsdof.files import detach
 from plsdof.inference import prediction_interval
 
 CHAINS = {
@@ -200,6 +199,8 @@ def test_degrees_of_freedom_after_a_chain_are_those_of_the_preprocessed_rows():
 
 
 def test_a_kept_model_preprocesses_new_rows(spectra, tmp_path):
+    from plsdof.files import detach
+
     X, y = spectra
     chain = Preprocessor("msc,savgol:15:2:1")
     rows = chain.fit_transform(X[:40])

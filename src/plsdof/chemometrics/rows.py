@@ -34,10 +34,10 @@ from plsdof._core.inputs import (
     row_labels,
     standardize_observations,
 )
-from plsdof._core.left_out import hold_out, split_of, usual_folds
+from plsdof._core.left_out import hold_out, usual_folds
 from plsdof._core.model import Model, as_model
 from plsdof._core.path import PLSPath
-from plsdof._core.recursion import Run
+from plsdof._core.recursion import Run, Split
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
     Limit,
@@ -116,6 +116,10 @@ class LeftOutRows:
         values = self.t2 if name == "t2" else self.q
         assert values is not None
         return values
+
+    def ordinary(self, name: str) -> Array:
+        """Return the values that a limit comes from: without rows far from all others, sorted."""
+        return self.values(name)[self._ordinary(name)]
 
     def _ordinary(self, name: str) -> Integers:
         """Return the rows whose values are not far from all smaller ones, smallest first."""
@@ -252,7 +256,7 @@ def _left_out_distances(path: PLSPath, fold: Integers, m: int) -> tuple[Array, A
 
 
 def _measured(path: PLSPath, fold: Integers, size: int) -> tuple[Array, Array | None]:
-    given, split, problem = path._require_rows(), split_of(fold), path._problem()
+    given, split, problem = path._require_rows(), Split.of(fold), path._problem()
     held = None if problem is None else hold_out(problem, split, size, keep=True)
     t2, q = np.zeros((size + 1, len(given.y))), np.zeros((size + 1, len(given.y)))
     for f, test in enumerate(split.tests):
