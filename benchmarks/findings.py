@@ -113,7 +113,9 @@ def check_peers(records: Sequence[dict[str, Any]]) -> Check:
         verdict, words = _compare(here)
         verdicts.append(verdict)
         details.append(f"{place}: {words}")
-    promise = "the default (rows left out, choice, coefficients) is faster than every peer's selection"
+    promise = (
+        "the default (rows left out, choice, coefficients) is faster than every peer's selection"
+    )
     return Check(promise=promise, holds=_all(verdicts), details=tuple(details))
 
 

@@ -13,7 +13,7 @@ without a recursion are fitted fold by fold.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from plsdof._core.recursion import (
     Rows,
     Run,
     Split,
+    Sums,
     evenly_spaced,
     run,
     sums_of,
@@ -395,17 +396,23 @@ def _moments(X: Array, y: Array, weights: Array | None, scale: bool, split: Spli
     y_shift = float(y.mean())
     n = len(X)
 
-    def of(rows: Any) -> Any:
+    def of(rows: Any) -> Sums:
         return sums_of(X[rows], y[rows], None if weights is None else weights[rows], shift, y_shift)
+
+    def not_fitted(times: Array) -> Sums:
+        if times.max() <= 1:
+            return of(np.flatnonzero(times == 0))
+        # Rows that are fitted more than once.
+        repeated = times if weights is None else times * weights
+        return _combined(np.subtract, whole, sums_of(X, y, repeated, shift, y_shift))
 
     tests = [evenly_spaced(test) for test in split.tests]
     tested = [of(rows) for rows in tests]
     if split.is_partition(n):
-        left, whole = tested, _added(tested)
+        left, whole = tested, reduce(partial(_combined, np.add), tested)
     else:
         whole = of(slice(None))
-        fitted = split.training_weights(n, None)[:-1] > 0
-        left = [of(np.flatnonzero(~one)) for one in fitted]
+        left = [not_fitted(times) for times in split.training_weights(n, None)[:-1]]
 
     def train(fold: int) -> tuple[Array, Array]:
         return X, split.training_weights(n, weights)[fold]
@@ -422,13 +429,11 @@ def _moments(X: Array, y: Array, weights: Array | None, scale: bool, split: Spli
     )
 
 
-def _added(parts: Sequence[Any]) -> Any:
-    whole = parts[0]
-    kind = type(whole)
-    return kind(
-        squares=np.sum([one.squares for one in parts], axis=0),
-        first=np.sum([one.first for one in parts], axis=0),
-        response=np.sum([one.response for one in parts], axis=0),
+def _combined(how: Callable[[Array, Array], Array], one: Sums, other: Sums) -> Sums:
+    return Sums(
+        squares=how(one.squares, other.squares),
+        first=how(one.first, other.first),
+        response=how(one.response, other.response),
     )
 
 

@@ -348,7 +348,7 @@ def as_model(model: Any) -> Model:
         )
     if not hasattr(estimator, "index_"):
         raise InvalidInputError(f"This {kind} is not fitted yet; call its method fit first.")
-    models = getattr(estimator, "models_", ())
+    models: tuple[Any, ...] = getattr(estimator, "models_", ())
     if len(models) != 1 or not isinstance(models[0], Model):
         raise InvalidInputError(
             f"This {kind} was fitted to several responses; give one of its models_, or fit one "

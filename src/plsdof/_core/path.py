@@ -325,55 +325,63 @@ class Path:
     def _made_left_out(
         self, fold: Integers, count: int | None, through: int | None, patience: int | None
     ) -> tuple[LeftOut, bool]:
-        given, problem = self._require_rows(), self._problem()
+        """Leave out folds; return also whether all models of the path are there."""
+        given, problem, split = self._require_rows(), self._problem(), Split.of(fold)
         given.require_unchanged()
-        split = Split.of(fold)
-        common = {
-            "fold": fold,
-            "y": given.y,
-            "sample_weight": given.weights,
-            "groups": count,
-            "parameter_name": self.parameter_name,
-        }
+        found = partial(
+            LeftOut,
+            fold=fold,
+            y=given.y,
+            sample_weight=given.weights,
+            groups=count,
+            parameter_name=self.parameter_name,
+        )
         if problem is not None:
             wanted = through if through is not None else self._most_components()
             held = hold_out(problem, split, wanted, patience=patience)
             if held.certain:
-                if len(held.run.rss) > len(self._runs["all"].rss if "all" in self._runs else ()):
-                    self._runs["all"] = held.run
+                self._remember(held.run)
                 K = len(held.predictions)
                 residuals = np.empty((K, len(given.y)))
                 residuals[:, split.rows] = given.y[split.rows] - held.predictions
-                return LeftOut(
+                made = found(
                     parameters=read_only(np.arange(K, dtype=np.float64)),
                     order=np.arange(K),
                     residuals=read_only(residuals),
                     rss=read_only(held.run.rss),
                     error=read_only(held.error),
-                    **common,
-                ), through is None and patience is None
-        # A fit of its own for every fold; one that has fewer models stands still.
-        residuals = np.empty((len(self), len(given.y)))
+                )
+                return made, through is None and patience is None
+        made = found(
+            parameters=self.parameters,
+            order=self._simplest_first(),
+            residuals=read_only(self._refitted_residuals(split)),
+            rss=self.rss,
+            error=read_only(np.zeros(len(self))),
+        )
+        return made, True
+
+    def _remember(self, run: Run) -> None:
+        """Keep a recursion for the coefficients of the fit to all rows, if it is the longest."""
+        known = self._runs.get("all")
+        if known is None or len(run.rss) > len(known.rss):
+            self._runs["all"] = run
+
+    def _refitted_residuals(self, split: Split) -> Array:
+        """Fit every fold by itself; one that has fewer models stands still. Shape (K, n_rows)."""
+        y = self._response()
+        residuals = np.empty((len(self), len(y)))
         for test in split.tests:
-            kept = np.ones(len(given.y), dtype=bool)
+            kept = np.ones(len(y), dtype=bool)
             kept[test] = False
             if np.count_nonzero(kept) == 1:  # nothing but a mean
-                predicted = np.broadcast_to(given.y[kept], (1, len(test)))
+                predicted = np.broadcast_to(y[kept], (1, len(test)))
             else:
                 with quietly():
                     predicted = self._predicted_without(np.flatnonzero(kept), test)
-            short = len(self) - len(predicted)
-            if short > 0:
-                predicted = np.concatenate([predicted, np.repeat(predicted[-1:], short, axis=0)])
-            residuals[:, test] = given.y[test] - predicted[: len(self)]
-        return LeftOut(
-            parameters=self.parameters,
-            order=self._simplest_first(),
-            residuals=read_only(residuals),
-            rss=self.rss,
-            error=read_only(np.zeros(len(self))),
-            **common,
-        ), True
+            last = np.minimum(np.arange(len(self)), len(predicted) - 1)
+            residuals[:, test] = y[test] - predicted[last]
+        return residuals
 
     def _problem(self) -> Problem | None:
         """Return the path as the recursion takes it; None if there is none for its method."""
@@ -765,11 +773,11 @@ class Path:
     def _could_be_longer(self, models: int) -> bool:
         """Whether there are further models behind the last one, that were not asked for."""
         asked = self.recipe.options.get("max_components")
-        if asked is None or models <= asked:
+        if asked is None or models <= int(asked):
             return False
         if not self.is_counted and self._given is not None:
             n, p = self._given.X.shape
-            return models - 1 < min(n - 1, p)
+            return models - 1 < int(min(n - 1, p))
         return not self.message and models - 1 < self.exact.spectrum.rank
 
     def _score_or_nan(self, name: str, noise: Noise) -> Array:

@@ -426,7 +426,7 @@ class Rows(_Samples):
             C = self._C = self._between(C * root) * root
         elif self._inverse is not None:
             C *= self._inverse
-        a = C @ self.X.T
+        a: Array = C @ self.X.T
         a -= np.vecdot(C, self.mean)[:, None]
         return a
 

@@ -341,6 +341,8 @@ def analyse(data: Data, request: Request | None = None) -> Analysis:
     with quietly():  # what there is to say becomes a remark
         search = None
         if request.select is not None and isinstance(data, TableProblem):
+            if request.wants(LEFT_OUT):  # a search knows criteria only
+                request = replace(request, criterion="gcv")
             search = _searched(data, request)
             data = data.only(search.found.support)
         path = fitted(data, request)
@@ -632,7 +634,8 @@ def has_scores(path: Path) -> bool:
 
 
 def _unusual(data: Data, model: Model, request: Request) -> OutlierTable | None:
-    if not has_scores(model.path) or isinstance(data, StreamedProblem):
+    # Of two rows each is judged by the other, which has no spread.
+    if not has_scores(model.path) or isinstance(data, StreamedProblem) or len(data.y) < 3:
         return None
     with contextlib.suppress(NotAvailableError):
         # The limits are those that new rows are judged by.
@@ -690,7 +693,7 @@ def _searched(data: TableProblem, request: Request) -> SearchCost:
 
     assert request.select is not None
     options: dict[str, Any] = {
-        "criterion": "gcv" if request.wants(LEFT_OUT) else request.criterion,
+        "criterion": request.criterion,
         "max_components": request.max_components or _SEARCHED_COMPONENTS,
         "scale": scales(request, data),
     }

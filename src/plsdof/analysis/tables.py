@@ -73,10 +73,10 @@ def test_columns(test: TestSet) -> Columns:
 
 def row_columns(analysis: Analysis) -> Columns:
     """Return the rows of the fit, the most unusual ones first, and what is unusual about them."""
-    table, rows = analysis.unusual, analysis.drawn.rows
+    table = analysis.unusual
     if table is None:
         return {}
-    order = table.order
+    rows, order = analysis.drawn.rows, table.order
     columns: Columns = {"row": rows.numbers[order]}
     columns |= {} if rows.labels is None else {"id": rows.labels[order]}
     columns |= {"observed": rows.y[order], "fitted": analysis.model.fitted[order]}

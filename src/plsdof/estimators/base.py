@@ -460,7 +460,7 @@ class PathRegressor(ResponseRegressor):
         kept = Y if weights is None else Y[weights > 0]
         refit = Y.shape[1] > 1 and first._given is not None
         others = [first.refit(y) if refit else recipe.fit(X, y, weights) for y in kept.T[1:]]
-        self._cv_results = [None] * Y.shape[1]
+        self._cv_results: list[CrossValidation | None] = [None] * Y.shape[1]
         return [
             self._chosen_on(path, X, y, weights, groups, number)
             for number, (path, y) in enumerate(zip([first, *others], Y.T, strict=True))

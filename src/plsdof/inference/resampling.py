@@ -314,7 +314,7 @@ class ManyModels:
 def many_models(
     path: Exact, Z: Array, max_components: int, *, progress: bool = False
 ) -> Iterator[ManyModels]:
-    """Fit the method of a complete closed form to many responses, given as (B, r) rotated coordinates.
+    """Fit a method to many responses, given as (B, r) rotated coordinates.
 
     One recursion runs on a batch of them; yields one part of the batch after the other, for models
     of 0..max_components components (all models of a method that is linear in y). Rounding errors

@@ -333,10 +333,7 @@ def _details(view: View, place: int, tested: dict[int, Array] | None) -> dict[st
 
 
 def _inference(view: View, place: int) -> tuple[CoefficientInference | None, str]:
-    """Return intervals for the coefficients of a model, or why there are none worth showing.
-
-    With less than one observation beyond the Degrees of Freedom the t distribution has no use.
-    """
+    """Return intervals for the coefficients of a model, or why there are none."""
     analysis, model = view.analysis, view.models[place]
     if place == view.chosen:
         reasons = ("no-intervals", "intervals-memory", "no-std-errors")
@@ -344,13 +341,10 @@ def _inference(view: View, place: int) -> tuple[CoefficientInference | None, str
         return analysis.inference, known[0] if known else ""
     if analysis.inference is None and analysis.remark("no-intervals") is None:
         return None, ""
-    n = float(analysis.path.exact.spectrum.n)
     try:
-        if n - model.dof >= 1:
-            return coefficient_inference(model, level=view.level, **_covariance(view, place)), ""
+        return coefficient_inference(model, level=view.level, **_covariance(view, place)), ""
     except NotAvailableError:
-        pass
-    return None, no_intervals(model.dof, n).text
+        return None, no_intervals(model.dof, float(analysis.path.exact.spectrum.n)).text
 
 
 def _covariance(view: View, place: int) -> dict[str, Any]:

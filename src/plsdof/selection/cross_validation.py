@@ -789,8 +789,8 @@ def cross_validate(
     y : (n,) array
     path : {"pls", "pcr", "ridge"}, Recipe or callable
         A recipe is that of a path (``path.recipe``). A callable takes arrays
-        ``(X_train, y_train)``, and ``sample_weight=`` if weights are given, and returns a path or anything with ``parameters`` (K,), simplest model first, and
-        ``predict(X_new)`` (K, n_new): for example ``functools.partial(pls_path, solver="svd")``.
+        ``(X_train, y_train)``, and ``sample_weight=`` if weights are given, and returns a path or
+        anything with ``parameters`` (K,), simplest model first, and ``predict(X_new)`` (K, n_new).
     cv, groups, repeats, rng
         See `make_folds`. A number of folds without ``rng`` puts row i into
         fold i mod cv; with it the folds are random; ``groups`` keeps rows together; "loo" is

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from plsdof._core.choice import Selection
-from plsdof._core.criteria import Noise
+from plsdof._core.criteria import Noise, as_variance
 from plsdof._core.display import model_in_words
 from plsdof._core.folds import Integers
 from plsdof._core.inputs import Array, as_count, as_generator, read_only
@@ -160,10 +160,10 @@ def _simulated(
         weights[: len(found)] = found[: len(weights)]
     else:
         weights[index] = 1.0
-    kind = None if isinstance(noise, str) else noise
-    variance = path.noise_variance(noise if kind is None else None)
-    if kind is not None:
-        variance = np.full(len(path), float(kind))
+    if noise is None or isinstance(noise, str):
+        variance = path.noise_variance(noise)
+    else:
+        variance = np.full(len(path), as_variance(noise))
     if not np.all(np.isfinite(variance[weights > 0])):
         worst = int(np.flatnonzero((weights > 0) & ~np.isfinite(variance))[0])
         raise NotAvailableError(
