@@ -117,10 +117,6 @@ class LeftOutRows:
         assert values is not None
         return values
 
-    def ordinary(self, name: str) -> Array:
-        """Return the values that a limit comes from: without rows far from all others, sorted."""
-        return self.values(name)[self._ordinary(name)]
-
     def _ordinary(self, name: str) -> Integers:
         """Return the rows whose values are not far from all smaller ones, smallest first."""
         values = self.values(name)

@@ -688,7 +688,9 @@ def detach(
         as_choice(intervals, "intervals", INTERVAL_METHODS)
     opened = _opened(model)
     first = opened.models[0]
-    preprocessing = preprocessing or opened.preprocessor()
+    # A path of `chemometrics.preprocessed` has a chain of its own.
+    own = getattr(first.path, "preprocessor", None)
+    preprocessing = preprocessing or own or opened.preprocessor()
     scaling = opened.scaling(preprocessing is not None)
     given = names or opened.names or _numbered(len(scaling.factor))
     responses = opened.responses(response)
@@ -712,7 +714,7 @@ def detach(
         x_mean=read_only((x_mean - scaling.shift) / scaling.factor),
         x_scale=read_only(x_scale / scaling.factor),
         n=float(n),
-        method=first.path.recipe.method.name,
+        method=first.path.recipe.method.name.rpartition(",")[2],
         parameter_name=parameter_name,
         source=dict(source or {}),
         package=f"plsdof {__version__}",
