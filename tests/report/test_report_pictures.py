@@ -3,16 +3,16 @@
 import base64
 import json
 import re
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from _helpers.calibration import Calibration
 from _helpers.colors import contrast, palettes
 
 import plsdof.report.document as document
 from plsdof import PCRegressor, PLSRegressor, RidgeRegressor, pls_path
-from plsdof.analysis import Request, Rows, TableProblem, analyse
+from plsdof.analysis import Request, TableProblem, analyse
 from plsdof.chemometrics import (
     contributions,
     explained_variance,
@@ -21,7 +21,7 @@ from plsdof.chemometrics import (
     vip,
 )
 from plsdof.chemometrics.rows import t2_limit
-from plsdof.datasets import load_gasoline, load_ozone
+from plsdof.datasets import load_ozone
 from plsdof.errors import InvalidInputError
 from plsdof.inference import coefficient_inference, noise_interval, prediction_interval
 from plsdof.report import write_report
@@ -31,39 +31,6 @@ from plsdof.report._matrices import floats, packed
 @pytest.fixture(autouse=True)
 def _small_plotly(monkeypatch):
     monkeypatch.setattr(document, "plotly_script", lambda: 'window.Plotly = {}; "plotly.js v9 "')
-
-
-class Calibration:
-    """Gasoline, every fourth row kept for a test."""
-
-    def __init__(self):
-        self.raw, y = load_gasoline(return_X_y=True, as_frame=True)
-        y = np.asarray(y)
-        self.kept = np.arange(60) % 4 != 3
-        self.groups = np.where(np.arange(45) % 3 == 0, "<old>", "new")
-        numbers = np.arange(1, 61)
-        fitted, tested = (
-            Rows(
-                X=self.raw[rows].reset_index(drop=True),
-                y=y[rows],
-                numbers=numbers[rows],
-                labels=None,
-                source="every fourth row",
-            )
-            for rows in (self.kept, ~self.kept)
-        )
-        of = {"response": "octane", "groups": self.groups}
-        data = TableProblem.of(fitted.X, fitted.y, **of)
-        self.data = replace(data, rows=fitted, test=tested, groups=None).after("snv")
-        self.X, self.y = self.data.X, fitted.y
-        self.analysis = self.analysed()
-        self.path, self.test = self.analysis.path, self.analysis.test
-
-    def analysed(self, **asked):
-        asked = {"criterion": "bic", "max_components": 8, "preprocess": "snv", "cv": 10} | asked
-        found = analyse(self.data, Request(**asked))
-        # Groups of colours, which are not left out together.
-        return replace(found, data=replace(found.data, groups=self.groups))
 
 
 @pytest.fixture(scope="module")
