@@ -131,6 +131,36 @@ def _exact_fit(X, y, M, scale, sample_weight):
     return ExactFit(dof=dof, rss=rss, coef=coef, residual_trace=trace)
 
 
+def exact_penalized(X, y, max_components, penalty, strength, *, scale=False, bits=2000):
+    """Fit penalised PLS, with the Krylov space of K = X (I + strength P)^{-1} X'."""
+    before = flint.ctx.prec
+    flint.ctx.prec = bits
+    try:
+        Z, response = _standardized_balls(X, y, np.ones(len(y)), scale)
+        factor, p, M = flint.arb(float(strength)), Z.ncols(), max_components
+        metric = flint.arb_mat(
+            [[factor * float(penalty[i, j]) + int(i == j) for j in range(p)] for i in range(p)]
+        )
+        solved = metric.solve(Z.transpose())
+        K = Z * solved
+        vectors = [response]
+        while len(vectors) <= (3 * M + 2) // 2 + 1:
+            vectors.append(K * vectors[-1])
+        moments = [
+            (vectors[k // 2].transpose() * vectors[k - k // 2])[0, 0] for k in range(3 * M + 2)
+        ]
+        traces, power = [flint.arb(Z.nrows())], None
+        for _ in range(2 * M):
+            power = K if power is None else power * K
+            traces.append(sum((power[i, i] for i in range(Z.nrows())), flint.arb(0)))
+        steps = [solved * vector for vector in vectors[:M]]
+        fits = [_exact_model(moments, traces, steps, m, len(y) - 1.0) for m in range(1, M + 1)]
+        dof, rss, coef, trace = (np.array(part) for part in zip(*fits, strict=True))
+        return ExactFit(dof=dof, rss=rss, coef=coef, residual_trace=trace)
+    finally:
+        flint.ctx.prec = before
+
+
 def exact_ridge(X, y, alpha, *, scale=True, bits=1000):
     """Return RSS and coefficients of standardised predictors, (X'X + alpha I) b = X'y."""
     before = flint.ctx.prec

@@ -27,8 +27,7 @@ def load(name):
 
 
 def limits(model, rows, **options):
-    interval = model.predict_interval(rows, level=0.9, **options)
-    return np.column_stack([interval.lower, interval.upper])
+    return np.asarray(model.predict_interval(rows, 0.9, **options))
 
 
 def having(entry):
@@ -78,6 +77,17 @@ def test_distances_of_new_rows(name):
     rows = expected["rows"]
     np.testing.assert_allclose(model.hotelling_t2(rows).values, expected["t2"], **CLOSE)
     np.testing.assert_allclose(model.q_residuals(rows).values, expected["q"], **CLOSE)
+
+
+@pytest.mark.parametrize("name", ["pls_jackknife_plus", "average_conformal", "pls_weighted"])
+def test_such_models_can_be_kept_again(name, tmp_path):
+    model, expected = load(name)
+    model.save(tmp_path / "again.json")
+    again = plsdof.load_model(tmp_path / "again.json")
+    assert json.loads((tmp_path / "again.json").read_text(encoding="utf-8"))["version"] == 3
+    rows = expected["rows"]
+    np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
+    np.testing.assert_array_equal(limits(again, rows), limits(model, rows))
 
 
 def test_names_of_any_kind_are_kept():

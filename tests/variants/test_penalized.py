@@ -6,7 +6,7 @@ import flint
 import numpy as np
 import pandas as pd
 import pytest
-from _helpers.oracle import dof_from_moments
+from _helpers.oracle import dof_from_moments, exact_penalized
 from _helpers.problems import SHARED, counted, load_case, make_problem
 from scipy.linalg import block_diag
 from sklearn.linear_model import LinearRegression
@@ -396,3 +396,34 @@ def test_knots_may_be_given_by_their_places():
     assert basis.blocks == (8, 8)
     # B-splines add up to one within their knots.
     np.testing.assert_allclose(basis.features[:, :8].sum(axis=1), 1.0)
+
+
+def rough(n, p, rng):
+    """Predictors without a smooth part: third differences that vanish at both ends."""
+    return np.diff(np.pad(rng.normal(size=(n, p - 3)), ((0, 0), (3, 3))), 3, axis=1)
+
+
+def smooth(n, p, rng):
+    return rng.normal(size=(n, p)).cumsum(axis=1)
+
+
+@pytest.mark.filterwarnings("ignore::plsdof.errors.RankExhaustedWarning")
+@pytest.mark.parametrize("given", [False, True])
+@pytest.mark.parametrize("strength", [1.0, 5e4, 1e8])
+@pytest.mark.parametrize("make", [rough, smooth])
+def test_errors_are_within_their_estimates_whatever_the_strength(make, strength, given):
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        X = make(15, 8 + 6 * seed, rng)
+        y = X[:, 4] + 0.1 * X.std() * rng.normal(size=15)
+        P = difference_penalty(X.shape[1])
+        path = penalized_pls_path(X, y, P if given else None, strength=strength, max_components=3)
+        M = len(path.dof) - 1
+        if M == 0:
+            continue
+        truth = exact_penalized(X, y, M, P, strength)
+        off = np.linalg.norm(path.exact.standardized_coef[1:] - truth.coef, axis=1)
+        size = np.linalg.norm(truth.coef, axis=1)
+        assert np.all(off <= (path.coef_error[1:] + 1e-14) * size)
+        assert np.all(np.abs(path.dof[1:] - truth.dof) <= path.dof_error[1:])
+        assert np.all(np.abs(path.rss[1:] - truth.rss) <= path.rss_error[1:])

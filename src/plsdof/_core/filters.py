@@ -447,7 +447,7 @@ def _turning(spectrum: Spectrum, factors: Array, residuals: Array) -> _Turned:
         rss += 2.0 * np.sqrt(spectrum.outside) * lost + lost**2
         coef += slopes**2 @ angle**2 * spectrum.outside
     # Right ones turn towards directions that are zero, or cannot be told from it.
-    if spectrum.unresolved:
+    if spectrum.unresolved or spectrum.null:
         coef += slopes**2 @ (np.minimum(e / lam, 1.0) * z) ** 2
     return _Turned(rss=rss, coef=np.sqrt(coef))
 

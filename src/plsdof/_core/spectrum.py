@@ -95,6 +95,9 @@ class Spectrum:
         ``|y|^2``, if known from elsewhere than z.
     collinear : int
         Number of directions of X that are no larger than the rounding of its entries, and left out.
+    null : int
+        Number of directions that are known to be zero, in a basis of the features of fewer
+        observations: computed directions turn towards them, too.
     computed_basis : bool
         Whether the basis comes from a decomposition in floating point, which mixes directions
         whose eigenvalues are close; False if the numbers above are taken as given.
@@ -112,6 +115,7 @@ class Spectrum:
     side: str = "samples"
     squares: float | None = None
     collinear: int = 0
+    null: int = 0
     computed_basis: bool = True
 
     @classmethod
@@ -336,7 +340,7 @@ class Decomposition:
         The standardised predictors, kept when one side was not computed.
     unresolved : int
     floor : float
-    collinear : int
+    collinear, null : int
         See `Spectrum`.
     solver : str
         "svd" or "gram": how it was made.
@@ -352,6 +356,7 @@ class Decomposition:
     floor: float
     solver: str
     collinear: int = 0
+    null: int = 0
 
     @property
     def singular_values(self) -> Array:
@@ -426,6 +431,7 @@ class Decomposition:
             side="features" if self.left is None else "samples",
             squares=norm**2,
             collinear=self.collinear,
+            null=self.null,
         )
 
 
@@ -531,6 +537,7 @@ def on_gram(
         unresolved=unresolved,
         floor=floor,
         solver="gram",
+        null=0 if wide else gram.order - gram.max_rank,
     )
 
 
