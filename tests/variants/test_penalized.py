@@ -422,7 +422,7 @@ def test_errors_are_within_their_estimates_whatever_the_strength(make, strength,
         if M == 0:
             continue
         truth = exact_penalized(X, y, M, P, strength)
-        off = np.linalg.norm(path.standardized_coef[1:] - truth.coef, axis=1)
+        off = np.linalg.norm(path.exact.standardized_coef[1:] - truth.coef, axis=1)
         size = np.linalg.norm(truth.coef, axis=1)
         assert np.all(off <= (path.coef_error[1:] + 1e-14) * size)
         assert np.all(np.abs(path.dof[1:] - truth.dof) <= path.dof_error[1:])

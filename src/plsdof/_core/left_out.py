@@ -20,7 +20,7 @@ import numpy as np
 
 from plsdof._core.display import as_html, data_frame, one_line, parameter_column
 from plsdof._core.folds import group_codes, make_folds
-from plsdof._core.inputs import LARGE, SMALL, Array, Observations, as_level, read_only
+from plsdof._core.inputs import Array, Observations, as_level, read_only
 from plsdof._core.recursion import (
     Gram,
     Integers,
@@ -335,21 +335,6 @@ class Problem:
             return [partial(_gram_of_rows, X, y, weights), safe]
         return [safe]
 
-    @np.errstate(over="ignore", under="ignore")
-    def in_range(self) -> bool:
-        """Whether the squares of all scores are in the range of floats. Cost: one pass over X."""
-        X, weights = self.given.X, self.given.weights
-        spread = (float(np.ptp(self.given.y)) or 1.0) * (1.0 if weights is None else weights.max())
-        if self.kernel is not None:
-            return bool(SMALL < spread * np.trace(self.kernel) < LARGE)
-        squares = np.einsum("ij,ij->j", X, X)
-        if not squares.any():
-            return not X.any()
-        if not self.scale:
-            return bool(SMALL < spread * squares.sum() < LARGE)
-        safe = (squares > SMALL) & (squares < LARGE)
-        return bool(SMALL < spread < LARGE and not X[:, ~safe].any())
-
 
 def _cheapest(shape: tuple[int, ...], folds: int, n_components: int, scale: bool) -> str:
     """Return the operator that costs least; the costs are what parts took on one machine, in ns."""
@@ -460,8 +445,6 @@ def hold_out(
     Cost: O(F n p k) time for k components of F folds, or O(n p^2 + F p^2 k) for tall data; memory
     bounded.
     """
-    if not problem.in_range():
-        return _unknown(split)
     n, p = problem.given.X.shape
     n_components = min(n_components, n - 1, n if problem.kernel is not None else p)
     y, weights = problem.given.y, problem.given.weights
@@ -470,6 +453,8 @@ def hold_out(
     with threads_for((n, max(p, 4 * split.count * max(n_components, 1)))):
         for make in problem.operators(split, n_components):
             found = _in_parts(make, split, n, n_components, patience, keep)
+            if found is None:
+                return _unknown(split)
             error = np.maximum(found.error.max(axis=1, initial=0.0), found.fit_error)
             certain = bool(np.all(error <= tolerance))
             if certain:
@@ -485,7 +470,7 @@ def hold_out(
 
 def _unknown(split: Split) -> Held:
     """Return what is known where products leave the range of floats: nothing."""
-    N, F = len(split.rows), len(split.tests)
+    N, F = len(split.rows), split.count
     run = Run(
         predictions=np.full((1, N), np.nan),
         error=np.full((1, F), np.inf),
@@ -505,6 +490,7 @@ def _squares(y: Array, weights: Array | None, split: Split, predictions: Array) 
     return np.asarray(squares.sum(axis=1) if weights is None else squares @ weights[split.rows])
 
 
+@np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
 def _in_parts(
     make: Callable[[Split], Operator],
     split: Split,
@@ -512,13 +498,20 @@ def _in_parts(
     n_components: int,
     patience: int | None,
     keep: bool,
-) -> Run:
-    """Run the recursion on as many folds at once as memory allows."""
+) -> Run | None:
+    """Run the recursion on as many folds at once as memory allows; None out of range."""
     size = max(1, _AT_ONCE // max(n * n_components, 1) - 1)
     if split.count <= size:
-        return run(make(split), n_components, patience=patience, keep=keep)
-    starts = range(0, split.count, size)
-    runs = [run(make(split.part(one, one + size)), n_components, keep=keep) for one in starts]
+        operator = make(split)
+        if not operator.in_range:
+            return None
+        return run(operator, n_components, patience=patience, keep=keep)
+    runs = []
+    for start in range(0, split.count, size):
+        operator = make(split.part(start, start + size))
+        if not operator.in_range:
+            return None
+        runs.append(run(operator, n_components, keep=keep))
     k = min(len(one.rss) for one in runs)
     last = runs[-1]
     return Run(

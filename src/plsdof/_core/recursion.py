@@ -39,6 +39,8 @@ _CERTAIN = 0.1
 _SAFETY = 20.0
 # A sum of squares that centring makes smaller than this share of what it was has lost digits.
 _CANCELLED = 1e-2
+# Squares of scores may have so many decades, less than the 308 of a float.
+_DECADES = 280.0
 # Numbers that fit the cache of one core, with room for a result.
 _CACHED = 2**16
 
@@ -175,13 +177,15 @@ class Operator(Protocol):
     """Products of one kind, for all folds; see the table at the top of the module.
 
     ``residual`` is the dual of the residual to start from, ``n`` (F + 1,) the sums of the training
-    weights, ``total`` (F + 1,) the sums of squares of y.
+    weights, ``total`` (F + 1,) the sums of squares of y. Where ``in_range`` is False, squares leave
+    the range of floats, and there is nothing to run.
     """
 
     residual: Array
     n: Array
     total: Array
     stores_dual: bool
+    in_range: bool
     lift: Callable[[Array], Array] | None
     centre: tuple[Array, float]
 
@@ -383,10 +387,12 @@ class Rows(_Samples):
             constant = _look_closer(squares, size, lambda f: (X, W[f]), exactly=True)
             self._inverse = _inverse(squares, constant, nf)
             self._size = np.vecdot(gross, self._inverse)
+            self.in_range = _varies_in_range(squares, constant)
         else:
             self._size = np.full(len(W), float(np.vdot(self.X, self.X)))
             if weights is not None:
                 self._size *= float(weights.max())
+            self.in_range = _reach_in_range(self._size[-1], self.total[-1])
         self._C = np.empty((len(W), X.shape[1]))
 
     def _sums(self, split: Split, weights: Array | None, squares: bool) -> tuple[Array, Array]:
@@ -468,6 +474,7 @@ class Gram(_Samples):
         self.centre = np.zeros(0) if x_mean is None else x_mean, float(self._ybar[-1])
         largest = 1.0 if weights is None else float(weights.max())
         self._size = largest * float(np.trace(K))
+        self.in_range = _reach_in_range(self._size, self.total[-1])
 
     def forward(self, r: Array) -> Array:
         a = r @ self.K
@@ -587,8 +594,12 @@ class Moments:
         self._inverse = np.ones((F1, p))
         if scale:
             squares = np.einsum("fii->fi", S) - nf * self.mean**2
-            self._inverse = _inverse(squares, _look_closer(squares, size, train), nf)
+            constant = _look_closer(squares, size, train)
+            self._inverse = _inverse(squares, constant, nf)
+            self.in_range = _varies_in_range(size, constant)
         self._size = np.vecdot(size, self._inverse)
+        if not scale:
+            self.in_range = _reach_in_range(self._size[-1], self.total[-1])
         out = left if tested is None else tested
         self._first = np.array([one.first for one in out]).reshape(-1, 2, p)
         self._response = np.array([one.response for one in out]).reshape(-1, 3)
@@ -688,3 +699,17 @@ def _inverse(squares: Array, constant: Mask, n: Array) -> Array:
         inverse = (n - 1.0) / squares
     inverse[constant | ~(squares > 0)] = 0.0
     return inverse
+
+
+def _varies_in_range(squares: Array, constant: Mask) -> bool:
+    """Whether sums of squares of columns that vary are far from zero and infinity."""
+    least, most = 10.0**-_DECADES, 10.0**_DECADES
+    return bool(np.all(constant | ((squares > least) & (squares < most))))
+
+
+def _reach_in_range(size: float, total: float) -> bool:
+    """Whether squared scores |X|^4 |y|^2 of columns that are not scaled are in range."""
+    if size == 0 or total == 0:
+        return True
+    with np.errstate(over="ignore", under="ignore"):
+        return bool(abs(2.0 * np.log10(size) + np.log10(total)) < _DECADES)

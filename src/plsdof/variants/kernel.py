@@ -639,6 +639,7 @@ def _kernel_rows(
     weights = as_weights(sample_weight, len(rows))
     if weights is not None:
         rows, weights = rows[weights > 0], weights[weights > 0]
+    given = read_only(rows.copy())
     rows = (rows - mean) / spread
     rest = np.zeros(p) if as_it_is else np.average(rows, axis=0, weights=weights)
     if kernel.name in WITH_GAMMA and kernel.gamma is None:
@@ -650,7 +651,7 @@ def _kernel_rows(
         rest=read_only(rest),
         scale=read_only(spread),
         names=units.names,
-        given=read_only(rows.copy()),
+        given=given,
     )
     return inputs, data
 
