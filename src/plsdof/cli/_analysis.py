@@ -545,11 +545,13 @@ def fit_problem(
     problem: TableProblem | StreamedProblem, method: str, *, scale: bool, **sizes: Any
 ) -> Path:
     """Fit a method to a problem, however its table is read."""
-    sized = METHODS[method].sized(float(problem.shape[0]), scale=scale, **sizes)
+    options = METHODS[method].sized(float(problem.shape[0]), scale=scale, **sizes).keywords
+    if method == "ridge":  # penalties that were not asked for follow the eigenvalues
+        options["alphas"] = sizes.get("alphas")
     if isinstance(problem, TableProblem):
-        return sized(problem.X, problem.y)
+        return METHODS[method].path(problem.X, problem.y, **options)
     fit: Callable[..., Path] = getattr(sources, f"{method}_path_from")
-    return fit(problem.gram, **sized.keywords)
+    return fit(problem.gram, **options)
 
 
 def _cross_validate(
@@ -601,6 +603,9 @@ def cross_validate_problem(
         return validate(problem.X, problem.y, method, scale=scale, **limits)
     from plsdof.chemometrics.preprocessing import preprocessed
 
+    if method == "ridge" and limits.get("alphas") is None:
+        whole = METHODS[method].path(problem.X, problem.y, scale=scale)
+        limits = {**limits, "alphas": whole.parameters}
     fit = METHODS[method].sized(float(len(problem.y)), scale=scale, **limits)
     return validate(problem.rows.X, problem.y, preprocessed(chain.steps, fit))
 
