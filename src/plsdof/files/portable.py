@@ -429,15 +429,15 @@ class PortableModel:
         if method not in known:
             raise NotAvailableError(_not_kept(method, part, self.n))
         deviation = self._deviation(X)
-        center = self._center(part, deviation)
+        center = low = high = self._center(part, deviation)
         std_error, critical = np.full(len(center), np.nan), math.nan
         words = part.choice.get("intervals", f"Errors of rows left out ({method}).")
+        half: Any = 0.0
         if method == LEFT_OUT:
-            half = np.full(len(center), part.half_width(level))
+            half = part.half_width(level)
         elif method == "jackknife+":
             assert part.left_out is not None
-            limits = part.left_out.limits(deviation, level)
-            center, half = limits.mean(axis=1), np.ptp(limits, axis=1) / 2
+            low, high = part.left_out.limits(deviation, level).T
         else:
             assert part.factor is not None
             reach = (deviation / self.x_scale) @ part.factor.T
@@ -452,10 +452,10 @@ class PortableModel:
             half = critical * std_error
         labels = row_labels(X)
         return Interval(
-            center=read_only(self._center(part, deviation)),
+            center=read_only(center),
             std_error=read_only(std_error),
-            lower=read_only(center - half),
-            upper=read_only(center + half),
+            lower=read_only(low - half),
+            upper=read_only(high + half),
             level=level,
             critical=critical,
             names=None if labels is None else tuple(labels),
@@ -495,7 +495,8 @@ class PortableModel:
     def _deviation(self, X: Any) -> Array:
         """Return new rows, checked and preprocessed, minus the means of the training rows."""
         # Numbers in the place of names do not forbid others, but have an order.
-        known = self.named or set(feature_names(X) or ()) == set(self.names)
+        given = None if self.named else feature_names(X)
+        known = self.named or (given is not None and set(given) == set(self.names))
         rows = as_new_rows(X, len(self.names), self.names if known else None)
         if self.preprocessing is not None:
             rows = np.asarray(self.preprocessing.transform(rows))
@@ -583,7 +584,8 @@ def detach(
     source : mapping, optional
         What the model was fitted to, for the record.
     noise : {"left-out", "jacobian", "dof", "naive"} or float, optional
-        Noise variance of intervals "normal", as `Model.noise_variance`.
+        Noise variance of intervals "normal", as `Model.noise_variance`; by default that of the
+        estimator.
     intervals : bool or {"left-out", "normal"}
         Whether to keep what intervals "normal", T^2 and Q need, next to the errors of rows left
         out: as much as the training data, and a decomposition of X. A word says which intervals
@@ -625,7 +627,7 @@ def detach(
         x_mean, x_scale, kernel = units.x_mean, units.x_scale, None
     else:
         parts = [
-            _of_model(one, name, default, bool(intervals), noise)
+            _of_model(one, name, default, bool(intervals), noise or opened.noise)
             for one, name in zip(opened.models, responses, strict=True)
         ]
         x_mean, x_scale, n = _units(first, bool(intervals))
@@ -831,6 +833,7 @@ class _Opened:
     names: Sequence[str] | None = None
     response_names: tuple[str, ...] | None = None
     one_response: bool = True
+    noise: Noise = None
 
     def responses(self, given: str | None) -> tuple[str, ...]:
         """Return the names of the responses."""
@@ -902,4 +905,5 @@ def _opened(model: Any) -> _Opened:
         names=getattr(fitted, "feature_names_in_", None),
         response_names=estimator.response_names_,
         one_response=estimator._one_response,
+        noise=estimator.noise,
     )
