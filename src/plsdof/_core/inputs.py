@@ -19,6 +19,7 @@ from plsdof.errors import (
     ConstantColumnWarning,
     InvalidInputError,
     LowLevelWarning,
+    RelativeWeightsWarning,
     ResponseInPredictorsWarning,
     warn_caller,
 )
@@ -541,6 +542,8 @@ _SEGMENT = 64
 _SMALLEST_SPREAD = 1e-10
 # Sums of squares outside of this range may have left that of float64 on the way.
 _SQUARES = 1e-200, 1e200
+# The mean of weights that are meant as numbers of repeated rows, but not whole, is within these.
+_FAR_FROM_ONE = 0.5, 2.0
 # Arrays of up to this many bytes (256 MB) are copied by what keeps them.
 _COPIED = 2**28
 # Beyond these magnitudes squares may leave the range of float64.
@@ -676,6 +679,7 @@ def observe(
         kept = weights > 0
         X, y, weights = X[kept], y[kept], weights[kept]
         require_enough(weights)
+        _notice_relative(weights)
         kept = None if kept.all() else kept
     n = float(len(X)) if weights is None else float(weights.sum())
     return Observations(X=X, y=y, weights=weights, n=n, names=names, kept=kept)
@@ -749,6 +753,18 @@ def require_enough(weights: Array) -> None:
             f"sample_weight sums to {weights.sum():.3g}; weights count as repeated rows, so the "
             "sum plays the role of n and must exceed 1. For relative weights use "
             "sample_weight / sample_weight.mean()."
+        )
+
+
+def _notice_relative(weights: Array) -> None:
+    """Warn of weights that are not counts and whose sum is far from the number of rows."""
+    share = float(weights.sum()) / len(weights)
+    if not _FAR_FROM_ONE[0] <= share <= _FAR_FROM_ONE[1] and np.any(weights != np.round(weights)):
+        warn_caller(
+            f"sample_weight sums to {weights.sum():.4g} for {len(weights)} rows, and weights count "
+            "as numbers of repeated rows: n, noise level and intervals follow their sum. For "
+            "relative weights use sample_weight / sample_weight.mean().",
+            RelativeWeightsWarning,
         )
 
 

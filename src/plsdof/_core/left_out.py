@@ -490,6 +490,7 @@ def _squares(y: Array, weights: Array | None, split: Split, predictions: Array) 
     return np.asarray(squares.sum(axis=1) if weights is None else squares @ weights[split.rows])
 
 
+@np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
 def _in_parts(
     make: Callable[[Split], Operator],
     split: Split,

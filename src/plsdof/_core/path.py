@@ -128,7 +128,7 @@ class Path:
 
     def _has(self, m: int) -> bool:
         """Whether model m is known to exist without counting."""
-        return not self.is_counted and any(m < len(run.rss) for run in self._runs.values())
+        return self._quick_run(m) is not None
 
     def index(self, m: int) -> int:
         """Check a row of the path and return it."""
@@ -804,7 +804,7 @@ class Path:
             return np.full(len(self), self._least_squares_noise())
         noise = usual_noise(dof) if noise is None else noise
         if isinstance(noise, str):
-            values = self.noise_variance(noise)
+            values = self.noise_variance(as_choice(noise, "noise", NOISE_KINDS))
             return np.full_like(values, values[-1]) if one_for_all else values
         return np.full(len(self), as_variance(noise))
 

@@ -702,8 +702,9 @@ def _inverse(squares: Array, constant: Mask, n: Array) -> Array:
 
 
 def _varies_in_range(squares: Array, constant: Mask) -> bool:
-    """Whether sums of squares of columns that vary are numbers above zero."""
-    return bool(np.all(constant | ((squares > 0) & np.isfinite(squares))))
+    """Whether sums of squares of columns that vary are far from zero and infinity."""
+    least, most = 10.0**-_DECADES, 10.0**_DECADES
+    return bool(np.all(constant | ((squares > least) & (squares < most))))
 
 
 def _reach_in_range(size: float, total: float) -> bool:
