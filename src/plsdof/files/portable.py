@@ -740,19 +740,19 @@ def _units(model: Model, intervals: bool) -> tuple[Array, Array, float]:
     inputs = getattr(path, "inputs", None)
     if isinstance(inputs, GivenKernel):
         x_mean = np.zeros(len(inputs.gram))
-        x_mean[inputs.kept] = _mean_kernel(model)
+        x_mean[inputs.kept] = _mean_features(model)
         return x_mean, np.ones(len(x_mean)), path._require_rows().n
     if inputs is not None:
         return inputs.mean, inputs.scale, path._require_rows().n
     if intervals or path._given is None:
         units = path.exact.units
         return units.x_mean, units.x_scale, units.n
-    given = path._given
-    mean = np.average(given.X, axis=0, weights=given.weights)
-    return mean, np.ones(len(mean)), given.n
+    mean = _mean_features(model)
+    return mean, np.ones(len(mean)), path._given.n
 
 
-def _mean_kernel(model: Model) -> Array:
+def _mean_features(model: Model) -> Array:
+    """Return the means of what coefficients multiply."""
     values = model.path._training_features()
     return np.asarray(np.average(values, axis=0, weights=model.path._require_rows().weights))
 
@@ -771,7 +771,7 @@ def _kernel(model: Model) -> KernelRows | None:
         degree=float(inputs.kernel.degree),
         coef0=inputs.kernel.coef0,
         rows=read_only(np.array(inputs.rows)),
-        mean=read_only(_mean_kernel(model)),
+        mean=read_only(_mean_features(model)),
     )
 
 
