@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 import plsdof
 from plsdof import (
+    analysis,
     chemometrics,
     complexity,
     datasets,
@@ -89,9 +90,12 @@ def models(X: Array, y: Array, file: File) -> None:
     assert_type(plsdof.load_model(file), files.PortableModel)
     assert_type(files.detach(model).predict(X), Array)
     files.save_model(files.load_model(file), file)
-    plsdof.write_report(file, model, X=X, y=y)
-    report.write_report(file, model, X=X, y=y)
-    print(report.combine_reports)
+    plsdof.write_report(model, file)
+    report.write_report(model, file)
+    data = analysis.TableProblem.of(X, y)
+    assert_type(analysis.analyse(data, analysis.Request()), analysis.Analysis)
+    assert_type(analysis.analysis_of(model), analysis.Analysis)
+    print(analysis.Rows, analysis.StreamedProblem)
     assert_type(files.read_table(file), files.Table)
     print(files.read_folder)
     blocks: files.FileBlocks = files.file_blocks(file, "y")

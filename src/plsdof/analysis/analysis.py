@@ -384,6 +384,11 @@ def analysis_of(
     found = as_model(model)
     path = found.path
     given = path._require_rows()
+    if path._is_dual:
+        raise NotAvailableError(
+            f"{path.recipe.method.label} has no coefficients of predictors to describe; look at "
+            "its path, left_out() and predict_interval()."
+        )
     data = TableProblem.of(
         given.X, given.y, response=response, labels=labels, groups=groups, source=source
     )
@@ -629,13 +634,13 @@ def _sigma(model: Model, request: Request) -> Interval | None:
 
 
 def has_scores(path: Path) -> bool:
-    """Whether a path is one of plain PLS, which T^2, Q and studentised residuals need."""
-    return type(path) is PLSPath
+    """Whether a path is one of plain PLS with components and rows enough for T^2 and Q."""
+    # Of two rows each is judged by the other, which has no spread.
+    return type(path) is PLSPath and len(path) > 1 and path.exact.spectrum.n >= 3
 
 
 def _unusual(data: Data, model: Model, request: Request) -> OutlierTable | None:
-    # Of two rows each is judged by the other, which has no spread.
-    if not has_scores(model.path) or isinstance(data, StreamedProblem) or len(data.y) < 3:
+    if not has_scores(model.path) or isinstance(data, StreamedProblem):
         return None
     with contextlib.suppress(NotAvailableError):
         # The limits are those that new rows are judged by.
@@ -688,7 +693,6 @@ def _merit(
 
 def _searched(data: TableProblem, request: Request) -> SearchCost:
     """Search, count the Degrees of Freedom of the search, and leave rows out of all of it."""
-    from plsdof.chemometrics.preprocessing import preprocessed
     from plsdof.chemometrics.search import SelectedPLSRegressor, search_columns, searching
     from plsdof.complexity.regressors import degrees_of_freedom
 
@@ -703,10 +707,11 @@ def _searched(data: TableProblem, request: Request) -> SearchCost:
     whole = degrees_of_freedom(
         SelectedPLSRegressor(request.select, **options), X, y, n_draws=_SEARCH_DRAWS
     )
-    fit: Callable[..., Any] = searching(request.select, **options)
+    fit = searching(request.select, **options)
     rows, chain = X, data.preprocessing
     if chain is not None and chain.learns_from_rows:
-        fit, rows = preprocessed(chain.steps, fit), np.asarray(data.rows.X, dtype=np.float64)
+        fit = searching(request.select, preprocessing=chain.steps, **options)
+        rows = np.asarray(data.rows.X, dtype=np.float64)
     folds = data.split(10 if request.cv is None else request.cv, request.seed)
     cv = cross_validate(rows, y, fit, cv=[(one.train, one.test) for one in folds])
     residuals = y - _predictions(cv)[0]

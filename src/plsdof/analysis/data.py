@@ -135,8 +135,7 @@ class Problem:
 
         Without a file: of the fitted numbers.
         """
-        file, digest = Path(self.source), hashlib.sha256()
-        parts = [file] if file.is_file() else files_in(file) if file.is_dir() else []
+        digest, parts = hashlib.sha256(), self._files()
         for part in parts:
             with part.open("rb") as stream:
                 while block := stream.read(1 << 20):
@@ -144,6 +143,13 @@ class Problem:
         if not parts:
             digest.update(self._numbers())
         return digest.hexdigest()
+
+    def _files(self) -> Sequence[Path]:
+        try:
+            file = Path(self.source)
+            return [file] if file.is_file() else files_in(file) if file.is_dir() else []
+        except (OSError, ValueError):  # not the name of a file
+            return []
 
     def _numbers(self) -> bytes:
         return b""

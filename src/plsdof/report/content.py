@@ -114,6 +114,10 @@ class View:
             for place in self.shown
         }
 
+    def predicted(self, model: Model) -> Array:
+        """Return predictions of the rows that are drawn."""
+        return np.asarray(model.intercept + self.rows @ model.coef)
+
     @cached_property
     def axis(self) -> FeatureAxis:
         """Names and positions of the predictors."""
@@ -429,8 +433,8 @@ class RowNumbers:
 
 def row_numbers(view: View, place: int) -> RowNumbers:
     """Return what is known of all rows in one model."""
-    model, streamed = view.models[place], view.analysis.drawn.places is not None
-    fitted = model.intercept + view.rows @ model.coef if streamed else model.fitted
+    model = view.models[place]
+    fitted = model.fitted if view.analysis.drawn.places is None else view.predicted(model)
     values = {"fitted": fitted, "residual": view.y - fitted}
     table = _outliers(view, place)
     if table is None:
@@ -595,8 +599,7 @@ def _merits(view: View, place: int, tested: Array | None) -> list[dict[str, Any]
     if place == view.chosen:
         found = analysis.merit
     else:
-        fitted = model.intercept + view.rows @ model.coef
-        found = {"calibration": figures_of_merit(view.y, fitted)}
+        found = {"calibration": figures_of_merit(view.y, view.predicted(model))}
         left_out = _left_out(view, place)
         if left_out is not None:
             found["cross-validation"] = figures_of_merit(view.y, left_out)
