@@ -82,7 +82,7 @@ MISTAKES = {
     ),
     "too many components": (
         lambda: pls_path(X, Y, 9, strict=True),
-        ["9 components asked for", "4 supported", "4 columns"],
+        ["9 components asked for", "4 supported", "there is no further one"],
     ),
     "row of a path that is not there": (lambda: vip(PATH[9]), [r"0\.\.4", "got 9"]),
     "new rows with other columns, path": (
@@ -142,7 +142,9 @@ MISTAKES = {
 @pytest.mark.parametrize("name", MISTAKES)
 def test_an_error_says_what_came_in_what_is_allowed_and_what_to_do(name):
     mistake, words = MISTAKES[name]
-    with pytest.raises((PlsdofError, ValueError, IndexError, NotFittedError), match=r"\w") as caught:
+    with pytest.raises(
+        (PlsdofError, ValueError, IndexError, NotFittedError), match=r"\w"
+    ) as caught:
         mistake()
     for word in words:
         assert caught.match(word)
@@ -151,7 +153,7 @@ def test_an_error_says_what_came_in_what_is_allowed_and_what_to_do(name):
 def test_more_components_than_there_are_is_a_warning_unless_strict():
     with pytest.warns(RankExhaustedWarning, match="9 components asked for, at most 4 supported"):
         assert len(pls_path(X, Y, 9).dof) == 5
-    with pytest.raises(RankExhaustedError, match="9 components asked for, at most 4 supported"):
+    with pytest.raises(RankExhaustedError, match="9 components asked for, 4 supported"):
         pls_path(X, Y, 9, strict=True)
 
 
@@ -183,10 +185,8 @@ OTHER_KINDS = {
     "blocks, axis": (lambda: ArrayBlocks(X, Y, axis=X), "axis must be 0"),
     "operator": (lambda: operator_gram([[1.0]], Y), "X must be a sparse matrix.*got list"),
     "criterion": (lambda: CriterionDisplay.from_cross_validation(X), "cv must be a CrossVal"),
-    "error": (lambda: ErrorDisplay.from_path(PATH, cv=X), "cv must be a CrossValidation"),
     "permutation": (lambda: PermutationDisplay.from_test(X), "test must be a PermutationTest"),
     "comparison": (lambda: ComparisonDisplay.from_comparison(X), "comparison must be a Comparison"),
-    "prediction": (lambda: PredictionDisplay.from_model(PATH[1], cv=X), "cv must be a Cross"),
     "axes": (lambda: DoFDisplay.from_path(PATH, ax=X), "ax must be matplotlib axes or None"),
     "spectra": (lambda: SpectraDisplay.from_spectra(2**63), "X must be"),
     "report": (lambda: write_report(X, "r.html"), "model must be a model"),
