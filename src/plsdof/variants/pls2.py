@@ -782,7 +782,8 @@ class PLS2Model:
             normal noise with covariance Sigma between the responses of a row, B of `coef_root`.
         """
         as_choice(kind, "kind", ("observation", "mean"))
-        method = method or (LEFT_OUT if kind == "observation" else "normal")
+        if method is None:
+            method = LEFT_OUT if kind == "observation" else "normal"
         as_choice(method, "method", INTERVAL_METHODS)
         if method == LEFT_OUT and kind != "observation":
             raise InvalidInputError(
