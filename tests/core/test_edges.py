@@ -189,7 +189,7 @@ def test_ridge_of_derivative_spectra_is_as_good_as_its_penalties_allow():
 def test_a_part_of_the_rows_has_the_penalties_of_all():
     X, y = make_problem(30, 6, seed=2)
     path = ridge_path(X, y)
-    some = path.fit_rows(np.arange(20))
+    some = path._fit_rows(np.arange(20))
     np.testing.assert_array_equal(some.alphas, path.alphas)
 
 
@@ -212,7 +212,7 @@ def test_principal_components_with_equal_eigenvalues_are_not_returned(order):
     X, y = replicated_factorial([3.0, 2.0, 2.0, 1.0])
     # The second and the third share an eigenvalue: one of them without the other is arbitrary.
     with pytest.warns(RankExhaustedWarning):
-        path = pcr_path(X, y, 4, order=order, scale=False)
+        path = counted(pcr_path(X, y, 4, order=order, scale=False))
     assert path.message
     assert np.all(path.coef_error < 1e-10)
     turned = X @ np.linalg.qr(np.random.default_rng(1).normal(size=(4, 4)))[0]
