@@ -13,7 +13,12 @@ from plsdof import compare_paths, cross_validate, pcr_path, pls_path, ridge_path
 from plsdof._core.filters import ridge_grid
 from plsdof.chemometrics import q_residuals
 from plsdof.datasets import load_gasoline
-from plsdof.errors import ConstantColumnWarning, InvalidInputError, RankExhaustedWarning
+from plsdof.errors import (
+    ConstantColumnWarning,
+    InvalidInputError,
+    RankExhaustedWarning,
+    RelativeWeightsWarning,
+)
 from plsdof.inference import coefficient_inference, prediction_interval, residual_bootstrap
 from plsdof.large import Moments
 from plsdof.variants import kernel_pls_path, penalized_pls_path, pls2_path
@@ -54,7 +59,8 @@ def test_weights_whose_sum_is_below_the_rank_leave_all_of_the_residual(method):
 def test_small_weights_leave_the_residual_of_several_responses():
     X, y = make_problem(20, 10, seed=1)
     Y = np.column_stack([y, y**2])
-    path = pls2_path(X, Y, 2, sample_weight=np.full(20, 0.25))
+    with pytest.warns(RelativeWeightsWarning):
+        path = pls2_path(X, Y, 2, sample_weight=np.full(20, 0.25))
     residual = Y - path.predict(X)[2]
     np.testing.assert_allclose(path.rss[2], 0.25 * np.sum(residual**2, axis=0), rtol=1e-8)
 
@@ -383,6 +389,15 @@ def test_a_response_that_does_not_vary_is_predicted_without_doubt(method):
     interval = path[2].prediction_interval(X[:4], method=method)
     np.testing.assert_allclose(interval[:, 0], 3.0)
     assert np.all(interval[:, 1, 0] < interval[:, 1, 1])
+
+
+def test_a_response_that_does_not_vary_changes_nothing_for_the_others():
+    X, y = make_problem(30, 5)
+    average = pls2_path(X, np.column_stack([np.full(30, 3.0), y])).average()
+    alone = pls2_path(X, y).average()
+    # Degrees of Freedom count all rows of all responses in the price of complexity.
+    np.testing.assert_allclose(average.weights, alone.weights, atol=0.05)
+    np.testing.assert_array_equal(average.predict(X)[:, 0], 3.0)
 
 
 def test_predictors_that_do_not_vary_have_coefficients_without_doubt():

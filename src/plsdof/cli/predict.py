@@ -163,8 +163,8 @@ def _predicted(
     columns = {"prediction": model.predict(X)}
     if not model.has_intervals:
         return columns, ""
-    mean = model.predict_interval(X, level=level, kind="mean")
-    single = model.predict_interval(X, level=level, kind="observation", method=method)
+    mean = model.prediction_interval(X, level=level, kind="mean")
+    single = model.prediction_interval(X, level=level, kind="observation", method=method)
     columns |= {"mean_lower": mean.lower, "mean_upper": mean.upper}
     columns |= {"lower": single.lower, "upper": single.upper}
     return columns, single.assumptions

@@ -484,7 +484,7 @@ class PathRegressor(ResponseRegressor):
             results = cross_validate(
                 X,
                 y,
-                path.recipe,
+                path._same_models(),
                 10 if self._cv is None else self._cv,
                 groups,
                 sample_weight=weights,
