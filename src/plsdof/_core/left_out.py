@@ -320,7 +320,7 @@ class Problem:
     kernel: Array | None = None
     between: Callable[[Array], Array] | None = None
 
-    def operators(self, split: Split, n_components: int) -> list[Callable[[Split], Operator]]:
+    def operators(self, split: Split, n_components: int) -> list["partial[Operator]"]:
         """Return ways to make the products of a split, the fastest one first, then safer ones."""
         X, y, weights = self.given.X, self.given.y, self.given.weights
         if self.kernel is not None:
@@ -452,7 +452,9 @@ def hold_out(
     tolerance = _TOLERANCE * float(np.sqrt(np.mean((y - centre) ** 2)))
     with threads_for((n, max(p, 4 * split.count * max(n_components, 1)))):
         for make in problem.operators(split, n_components):
-            attempt = _in_parts(make, split, n, n_components, patience, keep)
+            # Numbers that a fold takes: its scores, or its moments.
+            each = p * p if make.func is _moments else n * n_components
+            attempt = _in_parts(make, split, each, n_components, patience, keep)
             if attempt is None:
                 return _unknown(split)
             found = attempt
@@ -493,15 +495,15 @@ def _squares(y: Array, weights: Array | None, split: Split, predictions: Array) 
 
 @np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
 def _in_parts(
-    make: Callable[[Split], Operator],
+    make: "partial[Operator]",
     split: Split,
-    n: int,
+    each: int,
     n_components: int,
     patience: int | None,
     keep: bool,
 ) -> Run | None:
     """Run the recursion on as many folds at once as memory allows; None out of range."""
-    size = max(1, _AT_ONCE // max(n * n_components, 1) - 1)
+    size = max(1, _AT_ONCE // max(each, 1) - 1)
     if split.count <= size:
         operator = make(split)
         if not operator.in_range:
