@@ -20,7 +20,7 @@ import numpy as np
 
 from plsdof._core.display import as_html, data_frame, one_line, parameter_column
 from plsdof._core.folds import group_codes, make_folds
-from plsdof._core.inputs import Array, Observations, as_level, read_only
+from plsdof._core.inputs import LARGE, Array, Observations, as_level, read_only
 from plsdof._core.recursion import (
     Gram,
     Integers,
@@ -448,6 +448,8 @@ def hold_out(
     n, p = problem.given.X.shape
     n_components = min(n_components, n - 1, n if problem.kernel is not None else p)
     y, weights = problem.given.y, problem.given.weights
+    if np.abs(y).max() > LARGE:  # a response so large does not vary, or it would have been refused
+        return _unknown(split)
     centre = y.mean() if weights is None else weights @ y / weights.sum()
     tolerance = _TOLERANCE * float(np.sqrt(np.mean((y - centre) ** 2)))
     with threads_for((n, max(p, 4 * split.count * max(n_components, 1)))):
