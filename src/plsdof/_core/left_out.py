@@ -20,7 +20,7 @@ import numpy as np
 
 from plsdof._core.display import as_html, data_frame, one_line, parameter_column
 from plsdof._core.folds import group_codes, make_folds
-from plsdof._core.inputs import Array, Observations, as_level, read_only
+from plsdof._core.inputs import LARGE, Array, Observations, as_level, read_only
 from plsdof._core.recursion import (
     Gram,
     Integers,
@@ -320,7 +320,7 @@ class Problem:
     kernel: Array | None = None
     between: Callable[[Array], Array] | None = None
 
-    def operators(self, split: Split, n_components: int) -> list[Callable[[Split], Operator]]:
+    def operators(self, split: Split, n_components: int) -> list["partial[Operator]"]:
         """Return ways to make the products of a split, the fastest one first, then safer ones."""
         X, y, weights = self.given.X, self.given.y, self.given.weights
         if self.kernel is not None:
@@ -448,11 +448,15 @@ def hold_out(
     n, p = problem.given.X.shape
     n_components = min(n_components, n - 1, n if problem.kernel is not None else p)
     y, weights = problem.given.y, problem.given.weights
+    if np.abs(y).max() > LARGE:  # a response so large does not vary, or it would have been refused
+        return _unknown(split)
     centre = y.mean() if weights is None else weights @ y / weights.sum()
     tolerance = _TOLERANCE * float(np.sqrt(np.mean((y - centre) ** 2)))
     with threads_for((n, max(p, 4 * split.count * max(n_components, 1)))):
         for make in problem.operators(split, n_components):
-            attempt = _in_parts(make, split, n, n_components, patience, keep)
+            # Numbers that a fold takes: its scores, or its moments.
+            each = p * p if make.func is _moments else n * n_components
+            attempt = _in_parts(make, split, each, n_components, patience, keep)
             if attempt is None:
                 return _unknown(split)
             found = attempt
@@ -493,15 +497,15 @@ def _squares(y: Array, weights: Array | None, split: Split, predictions: Array) 
 
 @np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
 def _in_parts(
-    make: Callable[[Split], Operator],
+    make: "partial[Operator]",
     split: Split,
-    n: int,
+    each: int,
     n_components: int,
     patience: int | None,
     keep: bool,
 ) -> Run | None:
     """Run the recursion on as many folds at once as memory allows; None out of range."""
-    size = max(1, _AT_ONCE // max(n * n_components, 1) - 1)
+    size = max(1, _AT_ONCE // max(each, 1) - 1)
     if split.count <= size:
         operator = make(split)
         if not operator.in_range:
