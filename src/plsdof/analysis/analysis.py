@@ -476,7 +476,7 @@ def _described(
     if left is not None:
         average = model if model.is_average else path._average_left_out(left, "squared")
     inference, reason = _inference(data, request, model, left)
-    wanted = reason is None or reason.kind == "no-intervals"
+    quick = reason is None or reason.kind != "no-std-errors"
     test = _tested(data, model)
     permutation = None
     if request.permutations is not None:
@@ -500,8 +500,8 @@ def _described(
         average=average,
         merit=_merit(data, model, left, test, search),
         inference=inference,
-        sigma=_sigma(model, request) if wanted else None,
-        unusual=_unusual(data, model, request) if wanted else None,
+        sigma=_sigma(model, request) if quick else None,
+        unusual=_unusual(data, model, request) if quick else None,
         test=test,
         search=search,
         permutation=permutation,
