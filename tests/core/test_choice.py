@@ -44,7 +44,7 @@ def random_left_out(K, n, seed, **other):
     return made(E, **other)
 
 
-def J(w, E, price, scale=np.inf):
+def judged(w, E, price, scale=np.inf):
     """The objective of the module, by its definition."""
     e = np.abs(w @ E)
     loss = e**2 if np.isinf(scale) else np.where(e <= scale, e**2, 2 * scale * e - scale**2)
@@ -71,7 +71,7 @@ def test_the_objective_is_that_of_the_theory():
 def test_the_best_vertex_is_the_best_of_all_single_models(seed, loss):
     left = random_left_out(7, 30, seed)
     found = objective(left, loss)
-    values = [J(np.eye(7)[m], left.residuals, found.price, found.scale) for m in range(7)]
+    values = [judged(np.eye(7)[m], left.residuals, found.price, found.scale) for m in range(7)]
     assert found.best_vertex() == np.argmin(values)
 
 
@@ -86,7 +86,7 @@ def test_the_best_point_of_three_models_beats_a_fine_grid(seed):
     a, b = np.meshgrid(np.linspace(0, 1, 201), np.linspace(0, 1, 201))
     grid = np.stack([a, b, 1 - a - b], axis=-1)[a + b <= 1]
     values = np.sum((grid @ E) ** 2, axis=1) + grid @ price
-    assert J(w, E, price) <= values.min() * (1 + 1e-12)
+    assert judged(w, E, price) <= values.min() * (1 + 1e-12)
     assert np.abs(w - grid[np.argmin(values)]).max() < 0.2
 
 
@@ -101,7 +101,7 @@ def test_the_best_point_of_six_models_is_that_of_a_general_solver(seed, loss):
     E, price = left.residuals[part], found.price[part]
     K = len(E)
     solved = scipy.optimize.minimize(
-        lambda w: J(w, E, price, found.scale),
+        lambda w: judged(w, E, price, found.scale),
         np.full(K, 1 / K),
         bounds=[(0, 1)] * K,
         constraints={"type": "eq", "fun": lambda w: w.sum() - 1},
@@ -112,7 +112,7 @@ def test_the_best_point_of_six_models_is_that_of_a_general_solver(seed, loss):
     assert np.all(w[found.most :] == 0)
     # Reweighting comes close to the minimum of Huber's loss, not to all digits.
     close = 1e-9 if loss == "squared" else 2e-3
-    assert J(w[part], E, price, found.scale) <= solved.fun * (1 + close)
+    assert judged(w[part], E, price, found.scale) <= solved.fun * (1 + close)
 
 
 def test_models_far_beyond_the_best_one_have_no_weight():
@@ -129,7 +129,7 @@ def test_an_average_is_not_worse_than_the_best_model():
         left = random_left_out(6, 30, seed)
         found = objective(left)
         best = (found.losses + found.price)[found.best_vertex()]
-        assert J(found.best_point(), left.residuals, found.price) <= best * (1 + 1e-12)
+        assert judged(found.best_point(), left.residuals, found.price) <= best * (1 + 1e-12)
 
 
 @settings(max_examples=60, deadline=None)

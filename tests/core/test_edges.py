@@ -6,17 +6,21 @@ import warnings
 import numpy as np
 import pytest
 from _helpers.oracle import exact_fit, exact_ridge
-from _helpers.problems import make_problem
+from _helpers.problems import counted, make_problem
 from scipy.signal import savgol_filter
 
 from plsdof import compare_paths, cross_validate, pcr_path, pls_path, ridge_path
 from plsdof._core.filters import ridge_grid
 from plsdof.chemometrics import q_residuals
 from plsdof.datasets import load_gasoline
-from plsdof.errors import ConstantColumnWarning, InvalidInputError, RankExhaustedWarning
+from plsdof.errors import (
+    ConstantColumnWarning,
+    InvalidInputError,
+    RankExhaustedWarning,
+    RelativeWeightsWarning,
+)
 from plsdof.inference import coefficient_inference, prediction_interval, residual_bootstrap
 from plsdof.large import Moments
-from plsdof.selection import left_out_predictions
 from plsdof.variants import kernel_pls_path, penalized_pls_path, pls2_path
 
 
@@ -55,7 +59,8 @@ def test_weights_whose_sum_is_below_the_rank_leave_all_of_the_residual(method):
 def test_small_weights_leave_the_residual_of_several_responses():
     X, y = make_problem(20, 10, seed=1)
     Y = np.column_stack([y, y**2])
-    path = pls2_path(X, Y, 2, sample_weight=np.full(20, 0.25))
+    with pytest.warns(RelativeWeightsWarning):
+        path = pls2_path(X, Y, 2, sample_weight=np.full(20, 0.25))
     residual = Y - path.predict(X)[2]
     np.testing.assert_allclose(path.rss[2], 0.25 * np.sum(residual**2, axis=0), rtol=1e-8)
 
@@ -184,7 +189,7 @@ def test_ridge_of_derivative_spectra_is_as_good_as_its_penalties_allow():
 def test_a_part_of_the_rows_has_the_penalties_of_all():
     X, y = make_problem(30, 6, seed=2)
     path = ridge_path(X, y)
-    some = path.fit_rows(np.arange(20))
+    some = path._fit_rows(np.arange(20))
     np.testing.assert_array_equal(some.alphas, path.alphas)
 
 
@@ -207,7 +212,7 @@ def test_principal_components_with_equal_eigenvalues_are_not_returned(order):
     X, y = replicated_factorial([3.0, 2.0, 2.0, 1.0])
     # The second and the third share an eigenvalue: one of them without the other is arbitrary.
     with pytest.warns(RankExhaustedWarning):
-        path = pcr_path(X, y, 4, order=order, scale=False)
+        path = counted(pcr_path(X, y, 4, order=order, scale=False))
     assert path.message
     assert np.all(path.coef_error < 1e-10)
     turned = X @ np.linalg.qr(np.random.default_rng(1).normal(size=(4, 4)))[0]
@@ -227,7 +232,7 @@ def test_principal_components_of_a_factorial_design_are_none():
 def test_asking_for_what_rounding_decides_warns():
     X, y = waves(64, 10)
     with pytest.warns(RankExhaustedWarning, match="rounding in the data's decomposition"):
-        pls_path(X, y, 6, scale=False)
+        counted(pls_path(X, y, 6, scale=False))
 
 
 @pytest.mark.parametrize("seed", [2, 34, 136, 391, 394, 397, 398])
@@ -263,9 +268,10 @@ def test_the_noise_has_an_error_estimate():
     X, y = make_problem(30, 5)
     path = pls_path(X, y)
     truth = exact_fit(X, y, 5)
-    error = np.abs(path.noise_variance("jacobian") - truth.rss / truth.residual_trace)
-    assert np.all(error <= path.noise_error)
-    assert np.all(path.noise_error <= 1e-10 * path.noise_variance("jacobian"))
+    noise, found = path.noise_variance("jacobian"), path.exact.filter
+    share = path.rss_error / path.rss + found.residual_trace_error / found.residual_trace
+    assert np.all(np.abs(noise - truth.rss / truth.residual_trace) <= share * noise)
+    assert np.all(share <= 1e-10)
 
 
 @pytest.mark.parametrize(
@@ -284,7 +290,7 @@ def test_standard_errors_hold_in_any_unit(x_exponent, y_exponent):
 def test_predictions_hold_where_coefficients_leave_the_range_of_floats():
     X, y = make_problem(30, 5)
     usual = pls_path(X, y)
-    path = pls_path(X * 1e-200, y * 1e120)
+    path = counted(pls_path(X * 1e-200, y * 1e120))
     np.testing.assert_allclose(path.predict(X * 1e-200), usual.predict(X) * 1e120, rtol=1e-10)
     np.testing.assert_allclose(path.intercept, usual.intercept * 1e120, rtol=1e-8)
     assert np.all(np.isinf(path.coef[1:]))
@@ -316,8 +322,8 @@ def test_scaling_is_a_matter_of_true_or_false(scale):
 
 def test_limits_of_q_hold_in_any_unit():
     X, y = make_problem(30, 6)
-    usual = q_residuals(pls_path(X, y, scale=False), 2)
-    small = q_residuals(pls_path(X * 1e-90, y, scale=False), 2)
+    usual = q_residuals(pls_path(X, y, scale=False)[2])
+    small = q_residuals(pls_path(X * 1e-90, y, scale=False)[2])
     np.testing.assert_allclose(small.values, usual.values * 1e-180, rtol=1e-8)
     assert small.limit == pytest.approx(usual.limit * 1e-180, rel=1e-8)
 
@@ -325,11 +331,11 @@ def test_limits_of_q_hold_in_any_unit():
 @pytest.mark.parametrize("exponent", [-200, 158])
 def test_tests_and_intervals_hold_in_any_unit(exponent):
     X, y = make_problem(30, 5)
-    usual = coefficient_inference(pls_path(X, y), 2)
-    path = pls_path(X * 10.0**exponent, y)
-    np.testing.assert_allclose(coefficient_inference(path, 2).p_value, usual.p_value, rtol=1e-8)
-    interval = prediction_interval(path, 2, X * 10.0**exponent)
-    expected = prediction_interval(pls_path(X, y), 2, X)
+    usual = coefficient_inference(pls_path(X, y)[2])
+    model = pls_path(X * 10.0**exponent, y)[2]
+    np.testing.assert_allclose(coefficient_inference(model).p_value, usual.p_value, rtol=1e-8)
+    interval = prediction_interval(model, X * 10.0**exponent)
+    expected = prediction_interval(pls_path(X, y)[2], X)
     np.testing.assert_allclose(interval.lower, expected.lower, rtol=1e-8)
 
 
@@ -338,9 +344,9 @@ def test_rows_left_out_and_resamples_hold_in_any_unit(exponent):
     X, y = make_problem(30, 5)
     unit = 10.0**exponent
     usual, path = pls_path(X, y), pls_path(X * unit, y)
-    left, expected = left_out_predictions(path), left_out_predictions(usual)
-    np.testing.assert_allclose(left.predictions, expected.predictions, rtol=1e-8)
-    drawn, wanted = (residual_bootstrap(one, m=2, n_draws=20).std_error for one in (path, usual))
+    left, expected = path.left_out(), usual.left_out()
+    np.testing.assert_allclose(left.residuals, expected.residuals, rtol=0, atol=1e-9)
+    drawn, wanted = (residual_bootstrap(one[2], n_draws=20).std_error for one in (path, usual))
     np.testing.assert_allclose(drawn * unit, wanted, rtol=1e-8)
 
 
@@ -349,8 +355,8 @@ def test_intervals_of_several_responses_hold_in_any_unit(exponent):
     X, y = make_problem(30, 5)
     Y = np.column_stack([y, X[:, 0] + y[::-1]])
     unit = 10.0**exponent
-    interval = pls2_path(X * unit, Y).coef_interval(2)
-    np.testing.assert_allclose(interval * unit, pls2_path(X, Y).coef_interval(2), rtol=1e-8)
+    interval = pls2_path(X * unit, Y)[2].coef_interval()
+    np.testing.assert_allclose(interval * unit, pls2_path(X, Y)[2].coef_interval(), rtol=1e-8)
 
 
 @pytest.mark.parametrize("method", ["pls", "pcr", "kernel", "penalized"])
@@ -358,52 +364,55 @@ def test_without_noise_the_interval_of_the_mean_is_a_point(method):
     X, _ = make_problem(30, 5)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankExhaustedWarning)
-        path = METHODS[method](X, np.full(30, 3.0))
-    interval = prediction_interval(path, 0, X[:2], kind="truth")
+        model = counted(METHODS[method](X, np.full(30, 3.0)))[0]
+    interval = prediction_interval(model, X[:2], kind="truth")
     np.testing.assert_allclose([interval.lower, interval.upper], 3.0)
-    assert not residual_bootstrap(path, m=0, n_draws=5).std_error.any()
+    assert not residual_bootstrap(model, n_draws=5).std_error.any()
 
 
 def test_predictors_that_do_not_vary_leave_the_mean_without_each_row():
     y = np.random.default_rng(0).normal(size=25)
     with pytest.warns(ConstantColumnWarning, match="do not vary"):
         path = pls_path(np.ones((25, 3)), y, 0, scale=False)
-    with pytest.warns(ConstantColumnWarning, match="In 25 of 25 folds"):
-        interval = prediction_interval(path, 0, np.ones((1, 3)), method="jackknife+")
     without = (y.sum() - y) / 24
-    spread = np.abs(y - without)
-    assert interval.lower[0] == pytest.approx(np.sort(without - spread)[0])
-    assert interval.upper[0] == pytest.approx(np.sort(without + spread)[-1])
+    np.testing.assert_allclose(path[0].left_out_residuals, y - without)
+    interval = prediction_interval(path[0], np.ones((1, 3)), level=0.9)
+    half = np.sort(np.abs(y - without))[23]  # of 25, the 0.9 * 26th
+    assert interval.lower[0] == pytest.approx(y.mean() - half)
+    assert interval.upper[0] == pytest.approx(y.mean() + half)
 
 
-@pytest.mark.parametrize("method", ["normal", "conformal", "jackknife+"])
+@pytest.mark.parametrize("method", ["normal", "left-out"])
 def test_a_response_that_does_not_vary_is_predicted_without_doubt(method):
     X, y = make_problem(30, 5)
     path = pls2_path(X, np.column_stack([np.full(30, 3.0), y]))
-    interval = path.prediction_interval(2, X[:4], method=method)
+    interval = path[2].prediction_interval(X[:4], method=method)
     np.testing.assert_allclose(interval[:, 0], 3.0)
     assert np.all(interval[:, 1, 0] < interval[:, 1, 1])
 
 
-def test_a_response_that_does_not_vary_leaves_one_model_of_several_responses():
+def test_a_response_that_does_not_vary_changes_nothing_for_the_others():
     X, y = make_problem(30, 5)
     average = pls2_path(X, np.column_stack([np.full(30, 3.0), y])).average()
-    assert np.count_nonzero(average.weights) == 1
-    model = pls2_path(X, np.column_stack([np.full(30, 3.0), y])).model(average.selection.index)
-    np.testing.assert_array_equal(average.dof_by_response, model.dof_by_response)
+    alone = pls2_path(X, y).average()
+    # Degrees of Freedom count all rows of all responses in the price of complexity.
+    np.testing.assert_allclose(average.weights, alone.weights, atol=0.05)
+    np.testing.assert_array_equal(average.predict(X)[:, 0], 3.0)
 
 
 def test_predictors_that_do_not_vary_have_coefficients_without_doubt():
     Y = np.random.default_rng(0).normal(size=(20, 2))
     with pytest.warns(ConstantColumnWarning, match="do not vary"):
         path = pls2_path(np.ones((20, 3)), Y, 0)
-    np.testing.assert_array_equal(path.coef_interval(0), np.zeros((3, 2, 2)))
+    np.testing.assert_array_equal(path[0].coef_interval(), np.zeros((3, 2, 2)))
 
 
 def test_a_model_that_does_not_exist_is_refused():
     X, y = make_problem(30, 5)
+    with pytest.raises(IndexError, match=r"models 0\.\.5; got 9"):
+        pls_path(X, y)[9]
     with pytest.raises(InvalidInputError, match=r"m must be in 0\.\.5; got 9"):
-        prediction_interval(pls_path(X, y), 9, X)
+        pls_path(X, y).jacobian(9)
 
 
 def test_a_comparison_of_nothing_is_refused():
@@ -415,5 +424,5 @@ def test_a_comparison_of_nothing_is_refused():
 def test_a_response_that_does_not_vary_has_no_component_and_the_warning_is_a_sentence():
     X, _ = make_problem(20, 4, seed=0)
     with pytest.warns(RankExhaustedWarning, match="^No component supported: y does not vary"):
-        path = pls_path(X, np.ones(20))
+        path = counted(pls_path(X, np.ones(20)))
     assert len(path.dof) == 1

@@ -9,10 +9,11 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import plsdof
-from plsdof.errors import NotAvailableError
+from plsdof.errors import InvalidInputError, NotAvailableError
 
 FOLDER = Path(__file__).parent / "models_0_2"
 EXPECTED = json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))
@@ -93,3 +94,18 @@ def test_such_models_can_be_kept_again(name, tmp_path):
 def test_names_of_any_kind_are_kept():
     model, _ = load("pls_of_a_frame")
     assert tuple(model.names) == ("900 nm", "µ", "<b>", "", "x\n")
+
+
+def test_names_are_checked_and_columns_put_in_order():
+    model, expected = load("pls_of_a_frame")
+    rows = pd.DataFrame(expected["rows"], columns=list(model.names))
+    backwards = rows[rows.columns[::-1]]
+    np.testing.assert_allclose(model.predict(backwards), expected["predictions"], **CLOSE)
+    with pytest.raises(InvalidInputError):
+        model.predict(rows.rename(columns={"µ": "m"}))
+    # Numbers in the place of names have an order, too.
+    model, expected = load("pls_conformal")
+    rows = pd.DataFrame(expected["rows"]).add_prefix("x")
+    backwards = rows[rows.columns[::-1]]
+    np.testing.assert_allclose(model.predict(backwards), expected["predictions"], **CLOSE)
+    assert not hasattr(model, "feature_names_in_")

@@ -19,6 +19,7 @@ from plsdof.errors import (
     ConstantColumnWarning,
     InvalidInputError,
     LowLevelWarning,
+    RelativeWeightsWarning,
     ResponseInPredictorsWarning,
     warn_caller,
 )
@@ -75,15 +76,26 @@ def feature_names(X: Any, name: str = "X") -> tuple[str, ...] | None:
 
 
 def require_same_columns(
-    names: tuple[str, ...] | None, known: tuple[str, ...] | None, what: str = "X_new"
+    names: tuple[str, ...] | None,
+    known: tuple[str, ...] | None,
+    what: str = "X_new",
+    *,
+    ordered: bool = True,
 ) -> None:
-    """Refuse other columns than the known ones; their order does not matter."""
+    """Refuse other columns than the known ones and, unless told otherwise, another order."""
     if names is None or known is None or names == known:
         return
     missing = [label for label in known if label not in set(names)]
     unknown = [label for label in names if label not in set(known)]
     if not missing and not unknown:
-        return
+        if not ordered:
+            return
+        first = next(i for i, label in enumerate(names) if label != known[i])
+        raise InvalidInputError(
+            f"{what} has the columns of the training data in another order: column {first} is "
+            f"{names[first][:60]!r} instead of {known[first][:60]!r}. Give the same columns in "
+            "the same order."
+        )
     parts = [f"without {shortened(missing)}"] if missing else []
     parts += [f"with {shortened(unknown)} in addition"] if unknown else []
     raise InvalidInputError(
@@ -162,7 +174,7 @@ def as_matrix(X: Any, name: str = "X", *, min_rows: int = 1) -> Array:
 def as_new_rows(X_new: Any, p: int, known: tuple[str, ...] | None) -> Array:
     """Return new rows as an array, after comparing columns with those of the training data."""
     names = feature_names(X_new, "X_new")
-    require_same_columns(names, known)
+    require_same_columns(names, known, ordered=False)
     array = as_matrix(X_new, "X_new")
     if names is not None and known is not None and names != known:
         array = array[:, [names.index(label) for label in known]]
@@ -541,6 +553,8 @@ _SEGMENT = 64
 _SMALLEST_SPREAD = 1e-10
 # Sums of squares outside of this range may have left that of float64 on the way.
 _SQUARES = 1e-200, 1e200
+# The mean of weights that are meant as numbers of repeated rows, but not whole, is within these.
+_FAR_FROM_ONE = 0.5, 2.0
 # Arrays of up to this many bytes (256 MB) are copied by what keeps them.
 _COPIED = 2**28
 # Beyond these magnitudes squares may leave the range of float64.
@@ -676,6 +690,7 @@ def observe(
         kept = weights > 0
         X, y, weights = X[kept], y[kept], weights[kept]
         require_enough(weights)
+        _notice_relative(weights)
         kept = None if kept.all() else kept
     n = float(len(X)) if weights is None else float(weights.sum())
     return Observations(X=X, y=y, weights=weights, n=n, names=names, kept=kept)
@@ -749,6 +764,18 @@ def require_enough(weights: Array) -> None:
             f"sample_weight sums to {weights.sum():.3g}; weights count as repeated rows, so the "
             "sum plays the role of n and must exceed 1. For relative weights use "
             "sample_weight / sample_weight.mean()."
+        )
+
+
+def _notice_relative(weights: Array) -> None:
+    """Warn of weights that are not counts and whose sum is far from the number of rows."""
+    share = float(weights.sum()) / len(weights)
+    if not _FAR_FROM_ONE[0] <= share <= _FAR_FROM_ONE[1] and np.any(weights != np.round(weights)):
+        warn_caller(
+            f"sample_weight sums to {weights.sum():.4g} for {len(weights)} rows, and weights count "
+            "as numbers of repeated rows: n, noise level and intervals follow their sum. For "
+            "relative weights use sample_weight / sample_weight.mean().",
+            RelativeWeightsWarning,
         )
 
 

@@ -701,7 +701,6 @@ def _merit(
 
 def _searched(data: TableProblem, request: Request) -> SearchCost:
     """Search, count the Degrees of Freedom of the search, and leave rows out of all of it."""
-    from plsdof.chemometrics.preprocessing import preprocessed
     from plsdof.chemometrics.search import SelectedPLSRegressor, search_columns, searching
     from plsdof.complexity.regressors import degrees_of_freedom
 
@@ -716,10 +715,11 @@ def _searched(data: TableProblem, request: Request) -> SearchCost:
     whole = degrees_of_freedom(
         SelectedPLSRegressor(request.select, **options), X, y, n_draws=_SEARCH_DRAWS
     )
-    fit: Callable[..., Any] = searching(request.select, **options)
+    fit = searching(request.select, **options)
     rows, chain = X, data.preprocessing
     if chain is not None and chain.learns_from_rows:
-        fit, rows = preprocessed(chain.steps, fit), np.asarray(data.rows.X, dtype=np.float64)
+        fit = searching(request.select, preprocessing=chain.steps, **options)
+        rows = np.asarray(data.rows.X, dtype=np.float64)
     folds = data.split(10 if request.cv is None else request.cv, request.seed)
     cv = cross_validate(rows, y, fit, cv=[(one.train, one.test) for one in folds])
     residuals = y - _predictions(cv)[0]

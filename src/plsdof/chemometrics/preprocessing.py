@@ -276,7 +276,9 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
     Notes
     -----
     No step looks at y. The Degrees of Freedom of PLS after a `Preprocessor` are those of PLS on
-    the preprocessed X, without a correction. Cost: O(n p) for each step.
+    the preprocessed X, without a correction. In a Pipeline the regressor leaves out rows of the
+    preprocessed X, which a chain that `learns_from_rows` has seen; a path made by `preprocessed`
+    fits the chain anew without them. Cost: O(n p) for each step.
 
     References
     ----------

@@ -921,7 +921,7 @@ def _as_recipe(
             scale=None if scale else False,
             order=None if order == "variance" else order,
         )
-        return path
+        return _same_penalties(path, X, y, weights) if isinstance(path, Recipe) else path
     if not isinstance(path, str) or path not in METHODS:
         words = ", ".join(map(repr, METHODS))
         raise InvalidInputError(
@@ -933,11 +933,14 @@ def _as_recipe(
         if path != "pcr":
             raise InvalidInputError(f"order applies to path='pcr'; got path={path!r:.80}.")
         options["order"] = order
-    recipe = method.recipe(**options)
-    if recipe.options[method.size] is None and method.size == "alphas":
-        # One list of penalties for all folds, that of all rows.
-        recipe = recipe.but(alphas=recipe.fit(X, y, weights).parameters)
-    return recipe
+    return _same_penalties(method.recipe(**options), X, y, weights)
+
+
+def _same_penalties(recipe: Recipe, X: Array, y: Array, weights: Array | None) -> Recipe:
+    """Return a recipe with one list of penalties for all folds, that of all rows."""
+    if recipe.method.size != "alphas" or recipe.options["alphas"] is not None:
+        return recipe
+    return recipe.but(alphas=recipe.fit(X, y, weights).parameters)
 
 
 def _refuse_with_callable(**options: Any) -> None:

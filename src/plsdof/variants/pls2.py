@@ -663,11 +663,16 @@ class PLS2Model:
     @cached_property
     def scores(self) -> Array:
         """Absolute left-out residuals behind intervals, see `Model.scores`. Shape (n_rows, q)."""
-        chosen = self.selection
-        if chosen is None or chosen.left_out is None or chosen.rule not in _CHOSEN_AGAIN:
+        if not self._was_chosen:
             return read_only(np.abs(self.left_out_residuals))
-        made = choice.chosen_without(chosen.left_out, chosen.loss, average=self.is_average)
+        assert self.selection is not None
+        made = choice.chosen_without(self.left_out, self.selection.loss, average=self.is_average)
         return read_only(np.abs(self.path._unstacked(made)))
+
+    @property
+    def _was_chosen(self) -> bool:
+        """Whether rows left out have chosen it, and choose again without each fold."""
+        return self.selection is not None and self.selection.rule in ("best-model", "average")
 
     def half_width(self, level: float = 0.95) -> Array:
         """Return half the widths of intervals for a new observation, see `Model.half_width`. (q,).
@@ -811,10 +816,6 @@ class PLS2Model:
     def __repr__(self) -> str:
         q = plural(len(self.path.names), "response")
         return one_line(self, self.label, q, p=len(self.path.units.x_mean))
-
-
-# Choices that rows left out make again without each fold.
-_CHOSEN_AGAIN = ("best-model", "average")
 
 
 def pls2_path(
