@@ -486,6 +486,7 @@ def _described(
         *words.path_remarks(path, data.names, searched=search is not None),
         *([] if search is None else [Remark(kind="search", text=search.words)]),
         *selection.remarks,
+        *words.stability_remarks(model),
         *words.edge_remarks(path, selection),
         *words.preprocessing_remarks(data, left_out=left is not None),
         *words.group_remarks(data, selection),
