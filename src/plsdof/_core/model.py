@@ -224,6 +224,16 @@ class Model:
         made = choice.chosen_without(left, self.selection.loss, average=self.is_average)
         return read_only(np.abs(made))
 
+    def _left_out_dof(self, units: int) -> float:
+        """Left-out Degrees of Freedom, in rows or groups; of an average added up as in `dof`."""
+        left = self.left_out
+        d = np.maximum(left.dof / left.n * units, 1.0)
+        if self.weights is None:
+            return float(d[self.index])
+        kept = np.flatnonzero(self.weights)
+        w = self.weights[kept]
+        return float(w @ d[kept] + np.cumsum(w)[:-1].sum())
+
     @property
     def _was_chosen(self) -> bool:
         """Whether rows left out have chosen it, so that they choose again without each fold."""
@@ -235,8 +245,8 @@ class Model:
 
         The ceil(level (n + 1))-th smallest of the n `scores` (split conformal, without a
         distribution) where there is one; with fewer rows, or with groups, Student's t with
-        u - 1 - k degrees of freedom times the root mean square of the scores, u the number of
-        rows or groups and k the number of models with weight.
+        u - d - 1 degrees of freedom times the root mean square of the scores: u the number of
+        rows or groups, d the left-out Degrees of Freedom times u / n, and one for a choice.
         """
         level, left = as_level(level), self.left_out
         n = len(self.scores)
@@ -246,8 +256,7 @@ class Model:
         from scipy.special import stdtrit
 
         units = n if left.groups is None else left.groups
-        active = 1 if self.weights is None else int(np.count_nonzero(self.weights))
-        df = max(units - 1 - active, _LEAST_DF)
+        df = max(units - self._left_out_dof(units) - self._was_chosen, _LEAST_DF)
         size = np.sqrt(self.scores**2 @ left._weights / left.n)
         return float(stdtrit(df, (1.0 + level) / 2.0) * size)
 
