@@ -69,7 +69,7 @@ class LeftOut:
     >>> from plsdof.datasets import load_ozone
     >>> left = pls_path(*load_ozone(return_X_y=True), 4).left_out()
     >>> left.rmse.round(2), left.q2.round(2)
-    (array([8.19, 4.84, 4.62, 4.65, 4.58]), array([-0.  ,  0.65,  0.68,  0.68,  0.69]))
+    (array([8.19, 4.84, 4.62, 4.62, 4.57]), array([-0.  ,  0.65,  0.68,  0.68,  0.69]))
     """
 
     parameters: Array
