@@ -64,22 +64,20 @@ def installed_version(package: str) -> str | None:
         return None
 
 
-def plsdof_exact(problem: Problem, _: int, dof: str = "exact", *, confirm: bool = False) -> Choice:
+def plsdof_default(problem: Problem, _: int) -> Choice:
+    from plsdof import PLSRegressor
+
+    model = PLSRegressor(max_components=problem.max_components).fit(problem.X, problem.y)
+    return Choice(n_components=model.n_components_, predict=model.predict)
+
+
+def plsdof_counted(problem: Problem, threads: int) -> Choice:
     from plsdof import pls_path
 
     path = pls_path(problem.X, problem.y, max_components=problem.max_components)
-    m = path.select("gcv", dof, confirm=confirm).n_components
-    coef, intercept = path.coef[m], path.intercept[m]
-    _ = path.dof, path.noise_variance()
-    return Choice(n_components=m, predict=lambda X: X @ coef + intercept)
-
-
-def plsdof_smoothed(problem: Problem, threads: int) -> Choice:
-    return plsdof_exact(problem, threads, dof="smoothed")
-
-
-def plsdof_default(problem: Problem, threads: int) -> Choice:
-    return plsdof_exact(problem, threads, dof="smoothed", confirm=True)
+    model = path[path.select().index]
+    _ = path.dof, path.dof_error, model.noise_std
+    return Choice(n_components=model.index, predict=model.predict)
 
 
 def plsdof_cv(problem: Problem, _: int) -> Choice:
@@ -201,31 +199,20 @@ _floor = functools.partial(
 CONTESTANTS = (
     _contestant(
         "plsdof",
-        plsdof_exact,
-        "plsdof",
-        'pls_path(X, y, max_components=M).select("gcv", "exact"), coef, dof, noise_variance()',
-        title="plsdof, GCV",
-        kind="ours",
-        modules=("plsdof",),
-        random=False,
-    ),
-    _contestant(
-        "plsdof-smoothed",
-        plsdof_smoothed,
-        "plsdof",
-        "the same with smoothed Degrees of Freedom and confirm=False",
-        title="plsdof, GCV, smoothed",
-        kind="ours",
-        modules=("plsdof",),
-        random=False,
-    ),
-    _contestant(
-        "plsdof-default",
         plsdof_default,
         "plsdof",
-        "the same as it is by default: rows left out have a say where models have more than 0.15 n "
-        "Degrees of Freedom (up to 5,000 rows)",
-        title="plsdof, default choice",
+        "PLSRegressor(max_components=M).fit(X, y)",
+        title="plsdof, default",
+        kind="ours",
+        modules=("plsdof", "plsdof.estimators"),
+        random=False,
+    ),
+    _contestant(
+        "plsdof-counted",
+        plsdof_counted,
+        "plsdof",
+        "pls_path(X, y, max_components=M).select(), then all Degrees of Freedom with their errors",
+        title="plsdof, counted",
         kind="ours",
         modules=("plsdof",),
         random=False,
@@ -300,7 +287,7 @@ CONTESTANTS = (
     _floor("svd-thin", thin_svd, call="svd(X, full_matrices=False)", title="SVD, thin"),
 )
 BY_KEY = {contestant.key: contestant for contestant in CONTESTANTS}
-OURS, FLOOR, SVD = "plsdof", "gram", "svd-values"
+OURS, COUNTED, FLOOR, SVD = "plsdof", "plsdof-counted", "gram", "svd-values"
 
 
 def load(contestant: Contestant) -> None:

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 import findings
-from contestants import BY_KEY, CONTESTANTS, FLOOR, OURS, SVD
+from contestants import BY_KEY, CONTESTANTS, COUNTED, FLOOR, OURS, SVD
 from measure import Effort, available_cores, measure
 from ratio_plot import plot
 from regimes import REGIMES, shrunk
 
-QUICK_REGIMES = ("tall", "wide", "nir")
+QUICK_REGIMES = ("tall", "nir-noise-300", "nir")
 QUICK = Effort(rounds=3, slow=0.3, limit=15.0, draws=4, quality=0.4, deadline=40.0)
 
 
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     effort = Effort()
     if options.quick:
         regimes, effort = [shrunk(one, options.shrink) for one in regimes], QUICK
-    wanted = {*options.contestants, OURS, FLOOR, SVD}
+    wanted = {*options.contestants, OURS, COUNTED, FLOOR, SVD}
     contestants = [one for one in CONTESTANTS if one.key in wanted]
     threads = sorted({1, options.threads})
     rows = measure(regimes, contestants, threads, effort, lambda line: print(line, flush=True))

@@ -52,16 +52,17 @@ class Choice:
 
 
 REGIMES = (
-    Regime(name="tall", n=1000, p=500),
-    Regime(name="huge-tall", n=10_000, p=500),
-    Regime(name="square", n=500, p=500),
-    Regime(name="wide", n=200, p=1000),
+    Regime(name="tiny", n=30, p=10, max_components=10),
+    Regime(name="nir-small", n=60, p=400, kind="spectra"),
     Regime(name="nir", n=70, p=700, kind="spectra"),
-    Regime(name="nir-large", n=500, p=3000, kind="spectra"),
     Regime(name="nir-noise-100", n=100, p=200, kind="noisy spectra"),
     Regime(name="nir-noise-300", n=300, p=1000, kind="noisy spectra"),
-    Regime(name="nir-noise-500", n=500, p=3000, kind="noisy spectra"),
+    Regime(name="nir-large", n=500, p=3000, kind="spectra"),
+    Regime(name="square", n=500, p=500),
+    Regime(name="tall", n=1000, p=500),
     Regime(name="nir-noise-2000", n=2000, p=2000, kind="noisy spectra"),
+    Regime(name="huge-tall", n=10_000, p=500),
+    Regime(name="tallest", n=100_000, p=200),
 )
 
 

@@ -24,7 +24,7 @@ new[3] += 0.05 * np.exp(-(((np.arange(401) - 200) / 10) ** 2))
 
 # %%
 # Both distances of new rows, with their limits. The prediction itself does not give it away.
-t2, q = hotelling_t2(model, X_new=new), q_residuals(model, X_new=new)
+t2, q = hotelling_t2(model, new), q_residuals(model, new)
 print("flagged by T2:", np.flatnonzero(t2.flags), " by Q:", np.flatnonzero(q.flags))
 print("prediction with and without the bump:", model.predict([new[3], X[test[3]]]).round(2))
 

@@ -2,15 +2,15 @@
 How many components should I keep?
 ==================================
 
-Near-infrared spectra of gasoline, and the octane number. The default choice looks at every model
-once, with its exact Degrees of Freedom; cross-validation fits each of them ten times.
+Near-infrared spectra of gasoline, and the octane number. The default choice leaves rows out, for
+all models in one go; Degrees of Freedom tell what each of them costs.
 """
 
 import matplotlib.pyplot as plt
 
 from plsdof import PLSRegressor, cross_validate
 from plsdof.datasets import load_gasoline
-from plsdof.plotting import CriterionDisplay, DoFDisplay
+from plsdof.plotting import DoFDisplay, ErrorDisplay
 
 # %%
 # 60 samples, 401 wavelengths. The estimator says what it chose and why:
@@ -19,7 +19,7 @@ model = PLSRegressor(max_components=10).fit(X, y)
 print(model.selection_.message)
 
 # %%
-# Cross-validation comes to a similar answer, at ten times the cost.
+# The same folds with the rule of one standard error, which prefers small models.
 result = cross_validate(X, y, max_components=10)
 print("minimum:", result.select().n_components)
 print("one standard error:", result.select(rule="one-standard-error").n_components)
@@ -28,4 +28,4 @@ print("one standard error:", result.select(rule="one-standard-error").n_componen
 # A component costs more than one Degree of Freedom, which is why counting components misleads.
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 DoFDisplay.from_estimator(model, ax=left)
-CriterionDisplay.from_estimator(model, ax=right)
+ErrorDisplay.from_estimator(model, ax=right)

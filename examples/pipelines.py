@@ -36,6 +36,6 @@ print("best:", search.best_params_["functiontransformer__func"], -search.best_sc
 
 # %%
 # Intervals and T2 of new rows, from the search itself.
-interval = prediction_interval(search, X_new=X[:3])
+interval = prediction_interval(search, X[:3])
 print(np.column_stack([interval.lower, y[:3], interval.upper]).round(2))
-print(hotelling_t2(search, X_new=X[:3]).values.round(2))
+print(hotelling_t2(search, X[:3]).values.round(2))

@@ -30,9 +30,7 @@ print(model.selection_.message)
 # %%
 # Predicted against measured: points on the line are predicted exactly, and the legend tells the
 # root mean squared error of either kind of row.
-PredictionDisplay.from_estimator(
-    model, X[~test], y[~test], X_test=X[test], y_test=y[test], response="octane"
-)
+PredictionDisplay.from_estimator(model, X[test], y[test], response="octane")
 
 # %%
 # Scores: every row in the plane of the first two components. The ellipse holds about 95% of
@@ -50,5 +48,5 @@ DistanceDisplay.from_estimator(model, X[test], ax=ax)
 
 # %%
 # The test row with the largest Q, and the wavelengths that make it so.
-row = int(np.argmax(q_residuals(model, X_new=X[test]).values))
-ContributionDisplay.from_estimator(model, row=row, X_new=X[test], kind="q", name=f"test row {row}")
+row = int(np.argmax(q_residuals(model, X[test]).values))
+ContributionDisplay.from_estimator(model, X[test], row=row, kind="q", name=f"test row {row}")

@@ -29,7 +29,7 @@ from plsdof.plotting import (
     PredictionDisplay,
     SpectraDisplay,
 )
-from plsdof.report import combine_reports, write_report
+from plsdof.report import write_report
 from plsdof.selection import agreement, randomization_test
 
 X, Y = make_problem(30, 4, seed=0)
@@ -195,8 +195,7 @@ OTHER_KINDS = {
     "prediction": (lambda: PredictionDisplay.from_path(PATH, 1, y=Y, cv=X), "cv must be a Cross"),
     "axes": (lambda: DoFDisplay.from_path(PATH, ax=X), "ax must be matplotlib axes or None"),
     "spectra": (lambda: SpectraDisplay.from_spectra(2**63), "X must be"),
-    "report": (lambda: write_report("r.html", MODEL, X=TABLE, y=Y, cv=X), "cv must be a CrossVal"),
-    "reports": (lambda: combine_reports("r.html", ["<p>"]), "pages must be a mapping"),
+    "report": (lambda: write_report(X, "r.html"), "model must be a model"),
     "nearest": (lambda: compare_paths(X, Y).nearest(10**400), "dof must be numeric"),
     "components": (lambda: PATH.predict_components(X, [[1, 2], [3]]), "components must be a whole"),
     "merit": (lambda: figures_of_merit([[1.0], [2.0, 3.0]], [1.0]), "observed must be"),

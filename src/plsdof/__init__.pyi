@@ -1,3 +1,4 @@
+from . import analysis as analysis
 from . import chemometrics as chemometrics
 from . import complexity as complexity
 from . import datasets as datasets

@@ -27,8 +27,11 @@ class RankExhaustedError(PlsdofError, ValueError):
     """More components were asked for than the data support, with ``strict=True``."""
 
 
-class NotAvailableError(PlsdofError, ValueError):
-    """The quantity is not defined for this result, or was not kept."""
+class NotAvailableError(PlsdofError, ValueError, AttributeError):
+    """The quantity is not defined for this result, or was not kept.
+
+    It is an AttributeError, too: ``hasattr`` says False where a property raises it.
+    """
 
 
 class MissingExtraError(PlsdofError, ImportError):
@@ -55,6 +58,10 @@ class ResponseInPredictorsWarning(PlsdofWarning):
 
 class RankExhaustedWarning(PlsdofWarning):
     """The path is shorter than asked for because the data support no more components."""
+
+
+class RelativeWeightsWarning(PlsdofWarning):
+    """Weights look like relative ones, but count as numbers of repeated rows."""
 
 
 class LowLevelWarning(PlsdofWarning):

@@ -131,6 +131,36 @@ def _exact_fit(X, y, M, scale, sample_weight):
     return ExactFit(dof=dof, rss=rss, coef=coef, residual_trace=trace)
 
 
+def exact_penalized(X, y, max_components, penalty, strength, *, scale=False, bits=2000):
+    """Fit penalised PLS, with the Krylov space of K = X (I + strength P)^{-1} X'."""
+    before = flint.ctx.prec
+    flint.ctx.prec = bits
+    try:
+        Z, response = _standardized_balls(X, y, np.ones(len(y)), scale)
+        factor, p, M = flint.arb(float(strength)), Z.ncols(), max_components
+        metric = flint.arb_mat(
+            [[factor * float(penalty[i, j]) + int(i == j) for j in range(p)] for i in range(p)]
+        )
+        solved = metric.solve(Z.transpose())
+        K = Z * solved
+        vectors = [response]
+        while len(vectors) <= (3 * M + 2) // 2 + 1:
+            vectors.append(K * vectors[-1])
+        moments = [
+            (vectors[k // 2].transpose() * vectors[k - k // 2])[0, 0] for k in range(3 * M + 2)
+        ]
+        traces, power = [flint.arb(Z.nrows())], None
+        for _ in range(2 * M):
+            power = K if power is None else power * K
+            traces.append(sum((power[i, i] for i in range(Z.nrows())), flint.arb(0)))
+        steps = [solved * vector for vector in vectors[:M]]
+        fits = [_exact_model(moments, traces, steps, m, len(y) - 1.0) for m in range(1, M + 1)]
+        dof, rss, coef, trace = (np.array(part) for part in zip(*fits, strict=True))
+        return ExactFit(dof=dof, rss=rss, coef=coef, residual_trace=trace)
+    finally:
+        flint.ctx.prec = before
+
+
 def exact_ridge(X, y, alpha, *, scale=True, bits=1000):
     """Return RSS and coefficients of standardised predictors, (X'X + alpha I) b = X'y."""
     before = flint.ctx.prec
@@ -147,6 +177,43 @@ def exact_ridge(X, y, alpha, *, scale=True, bits=1000):
         return float(rss.mid()), np.array([float(beta[i, 0].mid()) for i in range(p)])
     finally:
         flint.ctx.prec = before
+
+
+def exact_pcr(X, y, max_components, *, scale=True, sample_weight=None, bits=1500):
+    """Return RSS (M + 1,) and coefficients of standardised predictors (M + 1, p), 0..M components.
+
+    Eigenvectors in many digits; rounded at that precision, not enclosed.
+    """
+    before = flint.ctx.prec
+    flint.ctx.prec = bits
+    try:
+        weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight)
+        kept = weight > 0
+        Z, response = _standardized_balls(X[kept], y[kept], weight[kept], scale)
+        return _exact_pcr(Z, response, max_components)
+    finally:
+        flint.ctx.prec = before
+
+
+def _exact_pcr(Z, response, M):
+    turned = Z.transpose()
+    wide = Z.nrows() <= Z.ncols()
+    G = Z * turned if wide else turned * Z
+    d = G.nrows()
+    middle = flint.arb_mat([[G[i, j].mid() for j in range(d)] for i in range(d)])
+    values, vectors = flint.acb_mat(middle).eig(right=True, algorithm="approx")
+    order = sorted(range(d), key=lambda i: values[i].real.mid(), reverse=True)
+    coef = flint.arb_mat(Z.ncols(), 1)
+    fits = [(response, np.zeros(Z.ncols()))]
+    for i in order[:M]:
+        v = flint.arb_mat([[vectors[j, i].real.mid()] for j in range(d)])
+        along = (v.transpose() * (response if wide else turned * response))[0, 0]
+        share = along / values[i].real.mid() / (v.transpose() * v)[0, 0]
+        coef = coef + (turned * v if wide else v) * share
+        beta = np.array([float(coef[j, 0].mid()) for j in range(Z.ncols())])
+        fits.append((response - Z * coef, beta))
+    rss = [float((left.transpose() * left)[0, 0].mid()) for left, _ in fits]
+    return np.array(rss), np.array([beta for _, beta in fits])
 
 
 def _standardized_balls(X, y, weight, scale):

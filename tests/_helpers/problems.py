@@ -20,6 +20,12 @@ def make_problem(n, p, seed=0, *, decay=0.0, noise=0.5):
     return X, y
 
 
+def counted(path):
+    """Return a path after its closed form was made: what there is to warn about comes then."""
+    _ = path.exact
+    return path
+
+
 def load_case(name, numbers):
     """Data of one reference case."""
     if name == "small":

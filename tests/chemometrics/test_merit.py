@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+from _helpers.problems import make_problem
 from scipy import stats
 from sklearn.metrics import r2_score, root_mean_squared_error
 
+from plsdof import pcr_path, pls_path, ridge_path
 from plsdof.chemometrics import TestSet, figures_of_merit
+from plsdof.chemometrics.merit import figures_of_fit
 from plsdof.errors import InvalidInputError
 
 
@@ -44,6 +47,17 @@ def test_figures_hold_in_any_unit(exponent):
         assert getattr(found, name) == getattr(usual, name)
     for name in ("rmse", "bias", "sep", "intercept"):
         assert getattr(found, name) == np.ldexp(getattr(usual, name), exponent)
+
+
+@pytest.mark.parametrize("make", [pls_path, pcr_path, ridge_path])
+def test_figures_of_a_fit_are_those_of_its_fitted_values(make):
+    X, y = make_problem(30, 5, seed=1)
+    path = make(X, y)
+    model = path[len(path) // 2]
+    found, known = figures_of_fit(model), figures_of_merit(y, model.fitted)
+    for name in ("rmse", "r2", "sep", "rpd", "rpiq", "slope", "intercept"):
+        assert getattr(found, name) == pytest.approx(getattr(known, name), rel=1e-9)
+    assert figures_of_fit(model, y) == found
 
 
 def test_what_is_not_defined_is_nan():

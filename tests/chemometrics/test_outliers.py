@@ -25,7 +25,7 @@ def test_each_kind_of_outlier_is_flagged_by_its_own_diagnostic():
     strange -= np.linalg.lstsq(loadings.T, strange, rcond=None)[0] @ loadings
     new[2] += strange
     response = np.array([0.25, 3.0, 0.25, 2.0])
-    table = outliers(path, 2, response, new, level=0.999)
+    table = outliers(path[2], new, response, level=0.999)
     np.testing.assert_array_equal(np.flatnonzero(table.t2.flags), [1])
     np.testing.assert_array_equal(np.flatnonzero(table.q.flags), [2])
     np.testing.assert_array_equal(np.flatnonzero(table.leverage.flags), [1])
@@ -38,7 +38,7 @@ def test_responses_are_flagged_on_both_sides(sign):
     X, y = DATA["tall"]
     y = y.copy()
     y[17] += sign * 8.0
-    result = outliers(pls_path(X, y, 3), 2, y, level=0.999).studentized
+    result = outliers(pls_path(X, y, 3)[2], y=y, level=0.999).studentized
     np.testing.assert_array_equal(np.flatnonzero(result.flags), [17])
     assert np.sign(result.values[17]) == sign
 
@@ -48,22 +48,24 @@ def test_table_repeats_its_parts_and_explains_them():
     y = y.copy()
     y[17] += 8.0
     path = pls_path(X, y, 3)
-    table = outliers(path, 2, y, level=0.99, q_limit="box")
-    np.testing.assert_array_equal(table.t2.values, monitoring.hotelling_t2(path, 2).values)
-    assert table.q.limit == monitoring.q_residuals(path, 2, level=0.99, limit="box").limit
+    table = outliers(path[2], y=y, level=0.99, limit="cross-validated")
+    np.testing.assert_array_equal(table.t2.values, monitoring.hotelling_t2(path[2]).values)
+    assert table.q.limit == (
+        monitoring.q_residuals(path[2], level=0.99, limit="cross-validated").limit
+    )
     np.testing.assert_array_equal(table.leverage.values, path.leverage(2))
     assert table.leverage.limit == pytest.approx(3 * np.mean(path.leverage(2)))
     frame = pd.DataFrame(table.columns())
     assert list(frame) == [
         *("t2", "t2_flag", "q", "q_flag", "leverage", "leverage_flag"),
-        *("studentized", "studentized_flag", "n_flags"),
+        *("studentized", "studentized_flag", "n_flags", "residual", "p_value"),
     ]
     assert frame.loc[17, "studentized_flag"]
     lines = table.describe().splitlines()
     assert len(lines) == 4
     assert lines[0].startswith("t2: ")
     assert "within the components" in lines[0]
-    assert f"above {table.q.limit:.4g} (box)" in lines[1]
+    assert f"above {table.q.limit:.4g} (cross-validated)" in lines[1]
     assert "1 of 40 row(s)" in lines[3]
     assert ": 17. Meaning: the response is further" in lines[3]
 
@@ -76,7 +78,7 @@ def test_least_squares_gives_internally_studentised_residuals(studentize):
     hat = design @ np.linalg.solve(design.T @ design, design.T)
     residual = y - hat @ y
     sigma = np.sqrt(residual @ residual / (40 - 7))
-    table = outliers(path, 6, y, studentize=studentize)
+    table = outliers(path[6], y=y, noise="jacobian", studentize=studentize)
     expected = residual / (sigma * np.sqrt(1 - np.diag(hat)))
     np.testing.assert_allclose(table.studentized.values, expected, rtol=1e-7)
     # r^2/33 ~ Beta(1/2, 16) is the same as t with 32 degrees of freedom, transformed.
@@ -93,7 +95,7 @@ def test_least_squares_prediction_errors_of_new_rows_follow_students_t():
     sigma = np.sqrt(np.sum((y[:30] - design @ beta) ** 2) / 23)
     new = np.column_stack([np.ones(10), X[30:]])
     leverage = np.einsum("ij,jk,ik->i", new, inverse, new)
-    table = outliers(path, 6, y[30:], X[30:])
+    table = outliers(path[6], X[30:], y[30:], noise="jacobian")
     np.testing.assert_allclose(table.leverage.values, leverage, rtol=1e-7)
     assert table.leverage.limit == pytest.approx(3 * 7 / 30)
     expected = (y[30:] - new @ beta) / (sigma * np.sqrt(1 + leverage))
@@ -109,7 +111,7 @@ def test_leverage_of_new_rows_is_the_squared_derivative_of_their_prediction():
         shift = step * np.eye(len(y))[i]
         ahead, behind = (PLSRegression(3).fit(X, y + s).predict(new) for s in (shift, -shift))
         derivative[:, i] = (ahead - behind).ravel() / (2 * step)
-    table = outliers(pls_path(X, y, 3), 3, X_new=new)
+    table = outliers(pls_path(X, y, 3)[3], X_new=new)
     np.testing.assert_allclose(table.leverage.values, np.sum(derivative**2, axis=1), rtol=1e-5)
 
 
@@ -123,15 +125,15 @@ def test_studentised_residuals_of_pls_agree_with_the_dense_jacobian(weighted):
     sigma = np.sqrt(path.noise_variance("dof")[2])
     # In units where the noise has variance sigma^2 in every row.
     left = np.eye(len(y)) - J * root[:, None] / root
-    by_jacobian = outliers(path, 2, y, noise="dof")
-    by_leverage = outliers(path, 2, y, noise="dof", studentize="leverage")
+    by_jacobian = outliers(path[2], y=y, noise="dof")
+    by_leverage = outliers(path[2], y=y, noise="dof", studentize="leverage")
     np.testing.assert_allclose(
         by_jacobian.studentized.values, residual / sigma / np.linalg.norm(left, axis=1), rtol=1e-8
     )
     np.testing.assert_allclose(
         by_leverage.studentized.values, residual / sigma / np.sqrt(1 - np.diag(J)), rtol=1e-8
     )
-    nu = path.spectrum.n - path.dof[2]
+    nu = path.exact.spectrum.n - path.dof[2]
     expected = np.sqrt(nu * stats.beta.ppf(0.95, 0.5, (nu - 1) / 2))
     assert by_jacobian.studentized.limit == pytest.approx(expected)
 
@@ -139,7 +141,7 @@ def test_studentised_residuals_of_pls_agree_with_the_dense_jacobian(weighted):
 def test_given_noise_variance_leads_to_the_normal_limit():
     X, y = DATA["tall"]
     path = pls_path(X, y, 2)
-    known = outliers(path, 2, y, noise=4.0, level=0.9, studentize="leverage").studentized
+    known = outliers(path[2], y=y, noise=4.0, level=0.9, studentize="leverage").studentized
     assert known.limit == pytest.approx(stats.norm.ppf(0.95))
     expected = (y - path.fitted[2]) / (2 * np.sqrt(1 - path.leverage(2)))
     np.testing.assert_allclose(known.values, expected)
@@ -153,10 +155,10 @@ def test_rows_with_leverage_above_one_are_undefined_unless_the_jacobian_is_used(
     )
     path = pls_path(X, y, 3)
     high = path.leverage(3) >= 1
-    by_leverage = outliers(path, 3, y, studentize="leverage").studentized
+    by_leverage = outliers(path[3], y=y, studentize="leverage").studentized
     np.testing.assert_array_equal(np.isnan(by_leverage.values), high)
     assert f"Undefined for {high.sum()} row(s)" in by_leverage.message
-    by_jacobian = outliers(path, 3, y).studentized
+    by_jacobian = outliers(path[3], y=y).studentized
     assert np.isfinite(by_jacobian.values).all()
     assert by_jacobian.message == ""
 
@@ -165,11 +167,11 @@ def test_interpolation_leaves_no_residual_to_judge():
     X, y = DATA["wide"]
     path = pls_path(X[:6], y[:6])
     for studentize in STUDENTIZE:
-        table = outliers(path, 5, y[:6], studentize=studentize)
+        table = outliers(path[5], y=y[:6], noise="jacobian", studentize=studentize)
         assert np.isnan(table.studentized.values).all()
         assert "so residuals have no scale" in table.studentized.message
         assert np.isnan(table.studentized.limit)
-        known = outliers(path, 5, y[:6], noise=1.0, studentize=studentize)
+        known = outliers(path[5], y=y[:6], noise=1.0, studentize=studentize)
         assert "interpolates" in known.studentized.message
         assert np.isnan(known.studentized.values).all()
 
@@ -180,7 +182,7 @@ def test_negative_degrees_of_freedom_leave_no_limit_for_the_leverage():
     X, y = U * [1.0, 1e-2], U @ [1e-3, 1.0]
     path = pls_path(X, y, 1, scale=False)
     assert path.dof[1] < 0
-    leverage = outliers(path, 1, y).leverage
+    leverage = outliers(path[1]).leverage
     assert np.isnan(leverage.limit)
     assert "average is not a standard" in leverage.message
     assert not leverage.flags.any()
@@ -188,7 +190,7 @@ def test_negative_degrees_of_freedom_leave_no_limit_for_the_leverage():
 
 def test_the_empty_model_judges_responses_by_their_distance_from_the_mean():
     X, y = DATA["tall"]
-    table = outliers(pls_path(X, y, 1), 0, y)
+    table = outliers(pls_path(X, y, 1)[0], y=y, noise="jacobian")
     expected = (y - y.mean()) / y.std(ddof=1) / np.sqrt(1 - 1 / 40)
     np.testing.assert_allclose(table.studentized.values, expected)
     np.testing.assert_allclose(table.leverage.values, 1 / 40)
@@ -196,20 +198,23 @@ def test_the_empty_model_judges_responses_by_their_distance_from_the_mean():
 
 def test_without_responses_the_other_diagnostics_remain():
     X, y = DATA["tall"]
-    table = outliers(pls_path(X, y, 2), 2)
+    table = outliers(pls_path(X, y, 2)[2], X)
     assert np.isnan(table.studentized.values).all()
     assert "Without y there are no residuals" in table.studentized.message
     assert np.isfinite(table.t2.values).all()
     assert not table.studentized.flags.any()
+    assert sorted(table.order) == list(range(40))
+    # The rows of the fit are known with their responses.
+    assert np.isfinite(outliers(pls_path(X, y, 2)[2]).studentized.values).all()
 
 
 def test_responses_of_other_rows_are_refused():
     X, y = DATA["tall"]
     path = pls_path(X, y, 2)
     with pytest.raises(InvalidInputError, match="give the responses the path was fitted on"):
-        outliers(path, 2, y[::-1])
+        outliers(path[2], y=y[::-1])
     with pytest.raises(InvalidInputError, match="y has 39 entries but X has 40 rows"):
-        outliers(path, 2, y[1:])
+        outliers(path[2], y=y[1:])
 
 
 @pytest.mark.slow
@@ -220,7 +225,67 @@ def test_studentised_residuals_keep_their_level_under_the_jacobian():
     rates = []
     for _ in range(300):
         y = T.sum(axis=1) + rng.normal(size=60)
-        table = outliers(pls_path(X, y, 3), 3, y)
+        table = outliers(pls_path(X, y, 3)[3], y=y)
         rates.append(table.studentized.flags.mean())
     error = np.std(rates) / np.sqrt(len(rates))
     assert abs(np.mean(rates) - 0.05) < 0.005 + 4 * error
+
+
+def calibration(n=60):
+    rng = np.random.default_rng(3)
+    T = rng.normal(size=(n, 2))
+    X = T @ rng.normal(size=(2, 8)) + 0.1 * rng.normal(size=(n, 8))
+    return X, T @ [1.0, 0.5] + 0.1 * rng.normal(size=n)
+
+
+def test_rows_are_ranked_by_severity_with_residuals_first():
+    X, y = calibration()
+    y[[17, 40]] += [0.6, -0.9]
+    X[5] *= 6.0  # far away within the components, and its response along
+    y[5] *= 6.0
+    table = outliers(pls_path(X, y, 2)[2])
+    assert table.order[:2].tolist() == [40, 17]
+    assert table.order[2] == 5
+    assert sorted(table.order) == list(range(60))
+    assert np.all(table.p_value[[17, 40]] < 0.05)
+    assert table.residual[40] < 0 < table.residual[17]
+    ranked = table.ranked()
+    assert ranked.index[:3].tolist() == [40, 17, 5]
+    assert len(ranked) == 60
+
+
+def test_ranked_rows_keep_the_names_of_their_frame():
+    X, y = calibration()
+    y[17] += 0.8
+    names = [f"T{i:03d}" for i in range(60)]
+    response = pd.Series(y, index=names)
+    table = outliers(pls_path(X, y, 2)[2], y=response)
+    assert table.ranked().index[0] == "T017"
+    assert "T017" in table.describe().splitlines()[3]
+    new = outliers(pls_path(X, y, 2)[2], pd.DataFrame(X, index=names), response)
+    assert new.ranked().index[0] == "T017"
+
+
+def test_p_values_compare_a_row_with_all_others_left_out():
+    X, y = calibration(30)
+    model = pls_path(X, y, 2)[2]
+    held = model.left_out_residuals
+    others = np.array([np.sqrt(np.mean(np.delete(held, i) ** 2)) for i in range(30)])
+    table = outliers(model)
+    np.testing.assert_allclose(table.residual, held / others, rtol=1e-10)
+    raw = np.sort(2 * stats.t.sf(np.abs(table.residual), 28))
+    expected = np.minimum(np.maximum.accumulate(raw * np.arange(30, 0, -1)), 1.0)
+    np.testing.assert_allclose(np.sort(table.p_value), expected, rtol=1e-9)
+
+
+@pytest.mark.slow
+def test_few_data_sets_have_a_row_that_is_called_sure_by_chance():
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(300):
+        T = rng.normal(size=(40, 3))
+        X = T @ rng.normal(size=(3, 15)) + rng.normal(size=(40, 15))
+        table = outliers(pls_path(X, T.sum(axis=1) + rng.normal(size=40), 3)[3])
+        found.append(table.p_value.min() < 0.05)
+    # Standard error 1.3 %.
+    assert np.mean(found) < 0.05 + 4 * 0.013

@@ -17,11 +17,19 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import plsdof
 from plsdof import cross_validate, degrees_of_freedom, pcr_path, pls_path, ridge_path
-from plsdof.chemometrics import Preprocessor, preprocessed
+from plsdof._core.fit import METHODS
+from plsdof.chemometrics import (
+    PreprocessedPath,
+    Preprocessor,
+    left_out_rows,
+    preprocessed,
+    q_residuals,
+)
 from plsdof.chemometrics.preprocessing import STEPS
 from plsdof.datasets import load_gasoline
 from plsdof.errors import InvalidInputError
 from plsdof.files import detach
+from plsdof.inference import prediction_interval
 
 CHAINS = {
     "snv": (StandardNormalVariate(),),
@@ -85,8 +93,9 @@ def test_it_is_known_which_steps_learn_from_rows(spectra, steps, learns):
     assert np.allclose(some, chain.fit(X[20:]).transform(X[:5]), rtol=1e-9) != learns
 
 
-def test_it_is_a_scikit_learn_transformer():
-    found = check_estimator(Preprocessor("center"), on_skip=None)
+@pytest.mark.parametrize("steps", ["none", "center", "autoscale"])
+def test_it_is_a_scikit_learn_transformer(steps):
+    found = check_estimator(Preprocessor(steps), on_skip=None)
     assert {one["status"] for one in found} <= {"passed", "skipped"}
 
 
@@ -102,6 +111,50 @@ def test_cross_validation_fits_the_chain_in_every_fold(spectra):
     np.testing.assert_allclose(found.predictions[0, 3], expected, rtol=1e-8)
     outside = cross_validate(Preprocessor("msc,savgol:9:2:1").fit_transform(X), y, cv=KFold(6))
     assert np.abs(outside.predictions[0, 3] - expected).max() > 1e-6
+
+
+@pytest.mark.parametrize("method", ["pls", "pcr", "ridge"])
+def test_rows_left_out_are_left_out_of_the_chain_too(spectra, method):
+    X, y = spectra
+    options = {"alphas": [1.0, 100.0]} if method == "ridge" else {"max_components": 3}
+    fit = preprocessed("msc,savgol:9:2:1", METHODS[method].recipe(**options))
+    path = fit(X, y)
+    assert isinstance(path, PreprocessedPath)
+    left = path.left_out(cv=6)
+    for fold in range(6):
+        rows = left.fold != fold
+        expected = y[~rows] - fit(X[rows], y[rows]).predict(X[~rows])
+        np.testing.assert_allclose(left.residuals[:, ~rows], expected, rtol=1e-7, atol=1e-9)
+    outside = METHODS[method].recipe(**options).fit(path._training_features(), y)
+    assert np.abs(outside.left_out(cv=6).residuals - left.residuals).max() > 1e-6
+    np.testing.assert_allclose(path.predict(X), outside.predict(path._training_features()))
+    np.testing.assert_allclose(path.dof, outside.dof)
+    again = path.recipe.fit(X, y)
+    np.testing.assert_array_equal(again.coef, path.coef)
+    # Choice, average and intervals come from these rows.
+    assert path.select().left_out.q2.max() > 0.5
+    assert path.average().predict(X[:3]).shape == (3,)
+    model = path[path.select().index]
+    assert np.all(np.diff(prediction_interval(model, X[:3]).upper - model.predict(X[:3])) < 1e-9)
+    if method == "pls":
+        found = left_out_rows(path[2])
+        rows = np.arange(len(y)) % 10 != 4
+        part = fit(X[rows], y[rows])[2]
+        np.testing.assert_allclose(found.q[~rows], q_residuals(part, X[~rows]).values, rtol=1e-6)
+
+
+def test_a_chain_that_learns_nothing_leaves_rows_out_in_one_recursion(spectra):
+    X, y = spectra
+    path = preprocessed("snv", pls_at_most(4))(X, y)
+    plain = pls_path(Preprocessor("snv").fit_transform(X), y, 4)
+    np.testing.assert_allclose(path.left_out().residuals, plain.left_out().residuals, rtol=1e-9)
+    assert not path.is_counted
+    np.testing.assert_allclose(path[3].coef, plain[3].coef, rtol=1e-9)
+    one, other = left_out_rows(path[3]), left_out_rows(plain[3])
+    np.testing.assert_allclose(one.t2, other.t2, rtol=1e-8)
+    np.testing.assert_allclose(one.q, other.q, rtol=1e-8)
+    named = preprocessed("snv", pls_at_most(4))(load_gasoline(as_frame=True)["data"], y)
+    assert named.feature_names == path._with_names(named.feature_names).feature_names
 
 
 def pls_at_most(m):
@@ -149,29 +202,25 @@ def test_degrees_of_freedom_after_a_chain_are_those_of_the_preprocessed_rows():
 def test_a_kept_model_preprocesses_new_rows(spectra, tmp_path):
     X, y = spectra
     chain = Preprocessor("msc,savgol:15:2:1")
-    rows = chain.fit_transform(X[:40])
-    path = pls_path(rows, y[:40], 5)
+    path = pls_path(chain.fit_transform(X[:40]), y[:40], 5)
+    model = path[path.select("bic").index]
     names = tuple(f"{i}" for i in range(X.shape[1]))
-    model = detach(path, path.select("bic"), names=names, preprocessing=chain)
-    plsdof.save_model(model, tmp_path / "m.json")
+    plsdof.save_model(detach(model, names=names, preprocessing=chain), tmp_path / "m.json")
     again = plsdof.load_model(tmp_path / "m.json")
-    index = path.select("bic").index
+    expected = model.predict(chain.transform(X[40:]))
+    np.testing.assert_allclose(again.predict(X[40:]), expected, rtol=1e-12)
+    plain, rows = detach(model, names=names), chain.transform(X[40:])
     np.testing.assert_allclose(
-        again.predict(X[40:]), path.predict(chain.transform(X[40:]))[index], rtol=1e-12
+        again.predict_interval(X[40:]), plain.predict_interval(rows), rtol=1e-12
     )
-    plain = detach(path, path.select("bic"), names=names)
-    np.testing.assert_allclose(
-        again.predict_interval(X[40:]).lower,
-        plain.predict_interval(chain.transform(X[40:])).lower,
-        rtol=1e-12,
-    )
-    np.testing.assert_allclose(
-        again.hotelling_t2(X[40:]).values, plain.hotelling_t2(chain.transform(X[40:])).values
-    )
-    # What does not know preprocessing must not read it: older readers refuse version 2.
-    assert json.loads((tmp_path / "m.json").read_text())["version"] == 2
-    plsdof.save_model(plain, tmp_path / "plain.json")
-    assert json.loads((tmp_path / "plain.json").read_text())["version"] == 1
+    np.testing.assert_allclose(again.hotelling_t2(X[40:]).values, plain.hotelling_t2(rows).values)
+    # A path that preprocesses keeps its chain.
+    whole = preprocessed(chain.steps, pls_at_most(5))(X[:40], y[:40])[model.index]
+    plsdof.save_model(detach(whole, names=names), tmp_path / "whole.json")
+    kept = plsdof.load_model(tmp_path / "whole.json")
+    assert kept.method == "pls"
+    np.testing.assert_allclose(kept.predict(X[40:]), expected, rtol=1e-9)
+    np.testing.assert_allclose(kept.q_residuals(X[40:]).values, again.q_residuals(X[40:]).values)
 
 
 @pytest.mark.parametrize(
@@ -201,10 +250,10 @@ def test_a_chain_that_is_none_is_refused(spectra, steps, message):
 def test_flat_rows_are_named(spectra, steps):
     X = spectra[0].copy()
     X[7] = 0.1  # its mean is not exactly 0.1, so that the deviation is not exactly 0
-    with pytest.raises(InvalidInputError, match="is not defined for row 8: all values"):
+    with pytest.raises(InvalidInputError, match="is not defined for row 7: all values"):
         Preprocessor(steps).fit(X)
     chain = Preprocessor(steps).fit(spectra[0])
-    with pytest.raises(InvalidInputError, match="is not defined for row 8"):
+    with pytest.raises(InvalidInputError, match="is not defined for row 7"):
         chain.transform(X)
 
 

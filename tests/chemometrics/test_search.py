@@ -32,7 +32,7 @@ def test_the_set_with_the_smallest_criterion_wins(search):
         # Which one of so many sets costs Degrees of Freedom, too.
         sets = 5 if search == "vip" else math.comb(10, int(mask.sum()) // 4)
         spent = 0.0 if mask.all() else np.log(sets)
-        expected = path.criterion("bic", chosen.dof, spent=spent)[chosen.index]
+        expected = path.criterion("bic", spent=spent)[chosen.index]
         assert score == pytest.approx(expected, rel=1e-9)
     assert found.chosen == np.argmin(found.scores)
     assert found.masks[0].all()
@@ -67,7 +67,7 @@ def test_important_variables_are_those_of_the_whole_model():
     X, y = signal(1)
     found = search_columns(X, y, "vip", max_components=3)
     whole = pls_path(X, y, 3)
-    values = vip(whole, max(1, whole.select("gcv").index))
+    values = vip(whole[max(1, whole.select().index)])
     assert found.labels[1:] == tuple(f"VIP >= {t:g}" for t in (0.5, 0.75, 1, 1.25, 1.5))
     np.testing.assert_array_equal(found.masks[3], values >= 1)
 
@@ -81,9 +81,22 @@ def test_the_regressor_predicts_with_the_chosen_columns():
     assert not model.coef_[~model.support_].any()
 
 
-def test_it_is_a_scikit_learn_regressor():
+def test_sets_are_compared_by_errors_of_rows_left_out_with_the_price_of_the_search():
+    X, y = signal(0)
+    found = search_columns(X, y, "intervals:10", max_components=3)
+    assert found.labels[found.chosen] == "columns 9 to 12"
+    for mask, score in zip(found.masks, found.scores, strict=True):
+        left = pls_path(X[:, mask], y, 3).select().left_out
+        price = 0.0 if mask.all() else 2 * np.log(10) / 30
+        chosen = pls_path(X[:, mask], y, 3).select()
+        expected = chosen.scores[chosen.index] + price * left.press.min() / 30
+        assert score == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("search", ["intervals", "vip"])
+def test_it_is_a_scikit_learn_regressor(search):
     found = check_estimator(
-        SelectedPLSRegressor("vip", max_components=2), on_skip=None, on_fail=None
+        SelectedPLSRegressor(search, max_components=2), on_skip=None, on_fail=None
     )
     failed = {one["check_name"] for one in found if one["status"] == "failed"}
     assert failed == set()

@@ -9,10 +9,10 @@ from _helpers.command_line import (
     made,
     refused,
     run_json,
+    said,
 )
 
 from plsdof import cross_validate
-from plsdof.selection.agreement import GROUPS_REMARK
 
 
 def replicated(folder, ids=True):
@@ -32,50 +32,42 @@ def test_groups_stay_together_in_cross_validation(tmp_path, ids):
     file, X, y, sample = replicated(tmp_path, ids)
     options = ("-r", "y", "--groups", "Sample ID", "--cv")
     for cv, folds in ((4, 4), ("loo", 12)):
-        expected = cross_validate(X, y, cv=folds, groups=sample).mean_error
-        found = run_json("fit", file, *options, cv)
+        expected = cross_validate(X, y, cv=folds, groups=sample).rmse
+        found = run_json("fit", file, *options, cv, "--max-components", 5)
         assert [one["name"] for one in found["coefficients"]] == [f"x{i}" for i in range(5)]
-        np.testing.assert_allclose([row["cv_error"] for row in found["path"]], expected, rtol=1e-9)
-        assert found["notes"] == [GROUPS_REMARK]
-        models = run_json("compare", file, *options, cv)["models"]
-        errors = [row["cv_error"] for row in models if row["method"] == "pls"]
+        # Folds of groups differ in size: the mean is over rows.
+        errors = [row["rmsecv"] for row in found["path"]]
         np.testing.assert_allclose(errors, expected, rtol=1e-9)
-    assert not np.allclose(cross_validate(X, y, cv=4).mean_error, expected, rtol=0.05)
+        assert found["recipe"]["groups"] == "Sample ID"
+        assert f"{folds} folds" in found["recipe"]["rows left out to validate"] or folds == 12
+        models = run_json("compare", file, *options, cv)["models"]
+        errors = [row["rmsecv"] for row in models if row["method"] == "pls"]
+        np.testing.assert_allclose(errors, expected, rtol=1e-9)
+    assert not np.allclose(cross_validate(X, y, cv=4).rmse, expected, rtol=0.05)
+    # A criterion does not know of groups, which is said.
+    found = run_json("fit", file, *options, 4, "--criterion", "bic")
+    assert "groups-ignored" in [one["kind"] for one in found["remarks"]]
     # There are at most as many folds as groups.
     assert (
         run_json("fit", file, *options, 13)["path"] == run_json("fit", file, *options, 12)["path"]
     )
 
 
-@pytest.mark.parametrize("method", ["pls", "pcr"])
-def test_the_largest_group_limits_what_is_cross_validated(tmp_path, method):
-    file, _, _ = made(tmp_path, p=40)
-    frame = pd.read_csv(file).assign(site=["one"] * 20 + ["two", "three"] * 5)
-    frame.to_csv(file, index=False)
-    options = ("-r", "y", "--groups", "site", "--cv", "loo")
-    found = run_json("fit", file, *options, "--method", method, "--components", 1)
-    known = [row["rmsecv"] is not None for row in found["path"]]
-    assert known == [True] * 10 + [False] * (len(known) - 10)
-    assert GROUPS_REMARK in found["notes"]
-    models = run_json("compare", file, *options)["models"]
-    assert max(row["parameter"] for row in models if row["method"] == method) == 9
+def kinds_of(name, *options):
+    return [one["kind"] for one in run_json(name, *options)["remarks"]]
 
 
-def test_possible_replicates_are_remarked_when_cross_validating(tmp_path):
+def test_possible_replicates_are_remarked(tmp_path):
     file, _, _, _ = replicated(tmp_path)
-    note = (
-        "'Sample ID' has repeated values: if these are replicates, keep them together with "
-        "--groups 'Sample ID'."
-    )
-    left_out = "Left out, not numeric: 'Sample ID' (such as 'S0')."
-    for name in ("fit", "compare"):
-        assert run_json(name, file, "-r", "y", "--cv", 5)["notes"][:2] == [left_out, note]
-        assert note not in run_json(name, file, "-r", "y")["notes"]
-        assert note in run_json(name, file, "-r", "y", "--cv", 5, "--id", "Sample ID")["notes"]
+    for options in ((), ("--cv", 5), ("--cv", 5, "--id", "Sample ID")):
+        assert "replicates" in kinds_of("fit", file, "-r", "y", *options)
+    assert "Add --groups." in said("fit", file, "-r", "y")
+    assert "replicates" not in kinds_of("fit", file, "-r", "y", "--groups", "Sample ID")
+    assert "'Sample ID' has repeated values" in said("compare", file, "-r", "y")
     frame = pd.read_csv(file)
     for values in ("same", [f"S{i}" for i in range(30)]):
         frame.assign(**{"Sample ID": values}).to_csv(file, index=False)
-        assert len(run_json("fit", file, "-r", "y", "--cv", 5)["notes"]) == 1
+        assert "replicates" not in kinds_of("fit", file, "-r", "y", "--cv", 5)
 
 
 def test_groups_must_be_a_column_without_gaps(tmp_path):
@@ -87,11 +79,11 @@ def test_groups_must_be_a_column_without_gaps(tmp_path):
     line = refused(*options, "--groups", "x1", "-f", "x1", "-f", "x2")
     assert "--groups 'x1': the column is a predictor" in line
     found = run_json("fit", file, "-r", "y", "--groups", "Sample ID")
-    assert found["choice"]["criterion"] == "cv-error"
+    assert found["choice"]["criterion"] == "left-out"
     found = run_json("compare", file, "-r", "y", "--groups", "Sample ID")
     assert found["models"][0]["rmsecv"] is not None
-    streamed = run_json("fit", file, "-r", "y", "--groups", "Sample ID", "--streamed")
-    whole = run_json("fit", file, "-r", "y", "--groups", "Sample ID")
+    grouped = ("fit", file, "-r", "y", "--groups", "Sample ID", "--cv", 4)
+    streamed, whole = run_json(*grouped, "--streamed"), run_json(*grouped)
     assert streamed["path"][2]["rmsecv"] == pytest.approx(whole["path"][2]["rmsecv"], rel=1e-9)
     frame.loc[4, "Sample ID"] = None
     frame.to_csv(file, index=False)
@@ -126,7 +118,7 @@ def test_a_few_columns_beside_a_spectrum_are_left_out_and_named(tmp_path):
     asked = run_json("fit", file, "-r", "octane", "-f", "900:976", "-f", "Temp")
     assert [one["name"] for one in asked["coefficients"]][-1] == "Temp"
     found = run_json("fit", file, "-r", "octane", "-x", "Temp", "-x", "run no")
-    assert found["notes"] == []
+    assert "data" not in [one["kind"] for one in found["remarks"]]
     streamed = run_json("fit", file, "-r", "octane", "--streamed")
     assert note in streamed["notes"]
     assert len(streamed["wavelengths"]) == 39

@@ -252,3 +252,38 @@ def test_a_kept_model_predicts_with_its_intervals(tmp_path, method):
     if method != "jackknife+":
         line = refused("predict", model, GASOLINE, "--intervals", "jackknife+")
         assert "--intervals jackknife+ --model FILE" in line
+
+
+@pytest.mark.parametrize("value", ["n.d.", "<0.1", "inf", "1.2.3"])
+def test_one_unreadable_reference_value_costs_one_row_and_is_named(tmp_path, model, value):
+    file, _, _ = made(tmp_path)
+    lines = file.read_text().splitlines()
+    lines[5] = ",".join([value, *lines[5].split(",")[1:]])
+    file.write_text("\n".join(lines) + "\n")
+    found = run_json("predict", model, file)
+    assert found["compared"] == 29
+    assert found["rmse"] > 0
+    assert found["predictions"][4]["observed"] is None
+    assert any(repr(value) in note and "row 5" in note for note in found["notes"])
+    assert "Accuracy" in said("predict", model, file)
+
+
+def test_a_reference_that_is_text_is_said(tmp_path, model):
+    frame = pd.read_csv(made(tmp_path)[0]).assign(y="low")
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    found = run_json("predict", model, tmp_path / "new.csv")
+    assert found["merit"] is None
+    assert any("'low'" in note for note in found["notes"])
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_names_that_look_like_formulas_are_written_harmlessly(tmp_path, model, plain):
+    frame = pd.read_csv(made(tmp_path)[0])
+    frame.insert(0, "name", [f"=cmd{i}" for i in range(len(frame))])
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    out = tmp_path / "out.csv"
+    run("predict", model, tmp_path / "new.csv", "--out", out, *["--plain-csv"] * plain)
+    written = pd.read_csv(out)
+    assert written["id"][0] == ("=cmd0" if plain else "'=cmd0")
+    assert written["prediction"].dtype == float
+    assert (written["prediction"] < 0).any()

@@ -548,15 +548,32 @@ def test_responses_are_joined_by_ids_of_other_names(tmp_path, ours, theirs):
     assert any(words in note for note in found["notes"])
 
 
-def test_responses_without_ids_are_joined_by_order_or_refused(tmp_path):
+def test_responses_without_ids_are_refused_unless_the_order_is_said_to_count(tmp_path):
     (tmp_path / "x.csv").write_text(text([row[2:] for row in rows()]))
-    (tmp_path / "y.csv").write_text(text([["fat", "ash"], *[[r[1], "1"] for r in rows()[1:]]]))
+    (tmp_path / "y.csv").write_text(text([["fat", "ash"], *[[r[1], "1.5"] for r in rows()[1:]]]))
     options = ("fit", tmp_path / "x.csv", "-r", "fat", "--response-file", tmp_path / "y.csv")
-    found = run_json(*options)
+    assert "--by-row-order" in refused(*options)
+    found = run_json(*options, "--by-row-order")
     np.testing.assert_allclose([one["dof"] for one in found["path"]], EXPECTED, rtol=1e-9)
-    assert any("row by row, as no column in common names" in note for note in found["notes"])
-    (tmp_path / "y.csv").write_text(text([["fat", "ash"], *[[r[1], "1"] for r in rows()[2:]]]))
-    assert "name it with --id" in refused(*options)
+    (tmp_path / "y.csv").write_text(text([["fat", "ash"], *[[r[1], "1.5"] for r in rows()[2:]]]))
+    assert "--by-row-order" not in refused(*options)
+    refused(*options, "--by-row-order")
+    refused(*options[:4], "--by-row-order")
+
+
+def test_responses_under_another_header_are_not_joined_by_order(tmp_path):
+    numbers = [str(7 * i + 3) for i in range(N)]
+    spectra = [["no", *rows()[0][2:]]]
+    spectra += [[one, *row[2:]] for one, row in zip(numbers, rows()[1:], strict=True)]
+    (tmp_path / "x.csv").write_text(text(spectra))
+    order = np.random.default_rng(1).permutation(N)
+    other = [["Probennummer", "fat"], *[[numbers[i], rows()[i + 1][1]] for i in order]]
+    (tmp_path / "y.csv").write_text(text(other))
+    options = ("fit", tmp_path / "x.csv", "-r", "fat", "--response-file", tmp_path / "y.csv")
+    found = run_json(*options, "-x", "no")
+    np.testing.assert_allclose([one["dof"] for one in found["path"]], EXPECTED, rtol=1e-9)
+    (tmp_path / "y.csv").write_text(text([*other, other[3]]))
+    assert repr(other[3][0]) in refused(*options)
 
 
 def test_predict_reads_messy_tables_too(tmp_path):
@@ -793,3 +810,27 @@ def test_ranges_are_given_one_at_a_time(tmp_path):
     file = write(tmp_path, text(rows()))
     line = refused("fit", file, "-r", "fat", "-f", "1100:1106,1110:1120")
     assert "Give one range at a time." in line
+
+
+@pytest.mark.parametrize(
+    ("values", "is_said"),
+    [
+        ([0, 1], True),
+        ([-1, 1], True),
+        ([0.2, 0.8], True),
+        ([1, 2, 3], True),
+        ([1.5, 2.5, 3.5], False),
+        (range(24), False),
+    ],
+)
+@pytest.mark.parametrize("read", ["--in-memory", "--streamed"])
+def test_classes_and_grades_as_a_response_are_said(tmp_path, values, is_said, read):
+    y = np.resize(list(values), N)
+    np.random.default_rng(0).shuffle(y)
+    cells = [
+        rows()[0],
+        *[[row[0], str(one), *row[2:]] for row, one in zip(rows()[1:], y, strict=True)],
+    ]
+    (tmp_path / "t.csv").write_text(text(cells))
+    notes = run_json("fit", tmp_path / "t.csv", "-r", "fat", read)["notes"]
+    assert any("classes or grades" in note for note in notes) is is_said

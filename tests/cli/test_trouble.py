@@ -1,10 +1,8 @@
 """What the operating system refuses, and files that are not what they should be."""
 
 import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -33,15 +31,6 @@ def test_links_in_a_circle_give_one_line(tmp_path):
     (tmp_path / "loop").symlink_to("loop")
     assert "loop" in refused("fit", tmp_path / "loop", "-r", "y")
     assert "loop" in refused("fit", table(tmp_path), "-r", "y", "--report", tmp_path / "loop")
-
-
-def test_a_folder_that_is_a_file_gives_one_line(tmp_path):
-    (tmp_path / "file").write_text("mine")
-    options = ["--out", tmp_path / "file", "--repeats", "1", "--data", tmp_path, "--quiet"]
-    result = run("reproduce", "fig1", *options, code=2)
-    assert "Error: " in result.stderr
-    assert "Traceback" not in result.stderr
-    assert (tmp_path / "file").read_text() == "mine"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
@@ -86,43 +75,6 @@ def test_an_interrupt_while_modules_are_read_gives_one_line():
     )
     assert done.returncode == 130
     assert done.stderr.split() == ["Interrupted."]
-
-
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs signals")
-def test_a_killed_process_leaves_no_workers_behind(tmp_path):
-    code = (
-        "import os, sys, time\n"
-        "from plsdof.paper._work import _outcomes\n"
-        "class Unit:\n"
-        "    name = 'u'\n"
-        "def work(unit):\n"
-        "    open(os.path.join(sys.argv[1], str(os.getpid())), 'w').close()\n"
-        "    time.sleep(60)\n"
-        "list(_outcomes([Unit(), Unit()], work, 2))\n"
-    )
-    started = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)])
-    try:
-        _wait_for(lambda: len(list(tmp_path.iterdir())) == 2)
-    finally:
-        started.kill()
-        started.wait()
-    workers = [int(one.name) for one in tmp_path.iterdir()]
-    _wait_for(lambda: not any(map(_lives, workers)))
-
-
-def _wait_for(condition):
-    deadline = time.monotonic() + 90
-    while not condition():
-        assert time.monotonic() < deadline, "this should have happened by now"
-        time.sleep(0.1)
-
-
-def _lives(process):
-    try:
-        state = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"
 
 
 # Malformed files
@@ -197,3 +149,14 @@ def test_damaged_tables_are_refused_in_one_line(tmp_path):
 @pytest.mark.parametrize("part", range(10))
 def test_many_damaged_tables_are_refused_in_one_line(tmp_path, part):
     assert check_damaged(tmp_path, range(100 * (part + 1), 100 * (part + 2))) > 30
+
+
+@pytest.mark.parametrize(
+    ("module", "name"), [("plsdof.cli.fit", "analyse"), ("plsdof.cli._tables", "read_table")]
+)
+def test_too_little_memory_gives_one_line(tmp_path, monkeypatch, module, name):
+    def fail(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr(sys.modules[module], name, fail)
+    assert "memory" in refused("fit", table(tmp_path), "-r", "y")

@@ -65,4 +65,6 @@ def test_noise_identity_trace_of_residual_jacobian():
     path = pls_path(X, y)
     for m in range(6):
         R = np.eye(20) - path.jacobian(m)
-        assert path.noise_variance()[m] == pytest.approx(path.rss[m] / np.sum(R**2), rel=1e-10)
+        assert path.noise_variance("jacobian")[m] == pytest.approx(
+            path.rss[m] / np.sum(R**2), rel=1e-10
+        )

@@ -1,18 +1,21 @@
 """Numbers at the edge of what 64-bit floats can tell apart, one by one."""
 
+import itertools
 import warnings
 
 import numpy as np
 import pytest
 from _helpers.oracle import exact_fit, exact_ridge
-from _helpers.problems import make_problem
+from _helpers.problems import counted, make_problem
+from scipy.signal import savgol_filter
 
 from plsdof import compare_paths, cross_validate, pcr_path, pls_path, ridge_path
+from plsdof._core.filters import ridge_grid
 from plsdof.chemometrics import q_residuals
+from plsdof.datasets import load_gasoline
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, RankExhaustedWarning
 from plsdof.inference import coefficient_inference, prediction_interval, residual_bootstrap
 from plsdof.large import Moments
-from plsdof.selection import left_out_predictions
 from plsdof.variants import kernel_pls_path, penalized_pls_path, pls2_path
 
 
@@ -39,9 +42,11 @@ def test_weights_whose_sum_is_below_the_rank_leave_all_of_the_residual(method):
     if method != "ridge":  # which has no empty model
         assert weighted.rss[0] == pytest.approx(0.25 * np.sum((y - y.mean()) ** 2), rel=1e-12)
         # Five observations leave four for the variance of y, and none after ten directions.
-        assert weighted.noise_variance()[0] == pytest.approx(weighted.rss[0] / 4, rel=1e-12)
+        assert weighted.noise_variance("jacobian")[0] == pytest.approx(
+            weighted.rss[0] / 4, rel=1e-12
+        )
     if method in ("pls", "pcr"):
-        assert np.isnan(weighted.noise_variance()[-1])
+        assert np.isnan(weighted.noise_variance("jacobian")[-1])
     residual = y - weighted.predict(X)[-1]
     assert weighted.rss[-1] == pytest.approx(0.25 * residual @ residual, rel=1e-8)
 
@@ -107,7 +112,7 @@ def test_directions_that_turn_towards_collinear_ones_are_in_the_error_of_the_coe
     y = X @ [1.0, 1.0, 1e-4, 1e-4]
     path = pls_path(X, y, scale=False, solver="gram")
     truth = exact_fit(X, y, len(path.dof) - 1, scale=False).coef
-    apart = np.linalg.norm(path.standardized_coef - truth, axis=1)
+    apart = np.linalg.norm(path.exact.standardized_coef - truth, axis=1)
     assert np.all(apart <= path.coef_error * np.linalg.norm(truth, axis=1))
 
 
@@ -138,7 +143,7 @@ def test_errors_of_ridge_are_within_their_estimates(make, solver, seed):
     for index, alpha in enumerate(alphas):
         rss, coef = exact_ridge(X, y, alpha, scale=scale)
         assert abs(path.rss[index] - rss) <= path.rss_error[index]
-        apart = np.linalg.norm(path.standardized_coef[index] - coef)
+        apart = np.linalg.norm(path.exact.standardized_coef[index] - coef)
         assert apart <= (path.coef_error[index] + 1e-14) * np.linalg.norm(coef)
 
 
@@ -146,6 +151,40 @@ def test_errors_of_ridge_stay_in_the_range_of_floats():
     X, y = make_problem(12, 6, seed=1)
     path = ridge_path(1e111 * X, 1e120 * y, alphas=[1.0], scale=False)
     assert np.all(path.coef_error < 1e-8)
+
+
+@pytest.mark.parametrize("unit", [1e-100, 1e-3, 1.0, 1e100])
+@pytest.mark.parametrize("decades", [0.0, 3.0, 12.0])
+def test_penalties_lead_from_the_mean_to_least_squares_in_any_unit(unit, decades):
+    lam = unit * np.logspace(0, -decades, 20)
+    alphas = ridge_grid(lam)
+    assert np.all(np.diff(alphas) < 0)
+    explained = (lam / (lam + alphas[:, None])).sum(axis=1)
+    assert 0.001 < explained[0] <= 0.01
+    assert 0.001 < 20 - explained[-1] <= 0.01
+    np.testing.assert_allclose(ridge_grid(lam / unit) * unit, alphas, rtol=1e-12)
+
+
+def test_directions_of_rounding_do_not_stretch_the_penalties():
+    lam = np.logspace(0, -10, 11)
+    assert ridge_grid(np.append(lam, 1e-30))[-1] > 1e-19
+
+
+def test_ridge_of_derivative_spectra_is_as_good_as_its_penalties_allow():
+    X, y = load_gasoline(return_X_y=True)
+    X = savgol_filter(X, 15, 2, 1, axis=1)
+    path = ridge_path(X, y, scale=False)
+    folds = cross_validate(X, y, path="ridge", alphas=path.alphas, scale=False, cv=10)
+    assert folds.rmse.min() < 0.225
+    # The best penalty is one of the middle, and so it can be told from the best of all.
+    assert 0 < int(np.argmin(folds.rmse)) < len(path.alphas) - 1
+
+
+def test_a_part_of_the_rows_has_the_penalties_of_all():
+    X, y = make_problem(30, 6, seed=2)
+    path = ridge_path(X, y)
+    some = path.fit_rows(np.arange(20))
+    np.testing.assert_array_equal(some.alphas, path.alphas)
 
 
 def test_directions_that_a_gram_matrix_does_not_resolve_are_named_as_the_reason():
@@ -156,10 +195,38 @@ def test_directions_that_a_gram_matrix_does_not_resolve_are_named_as_the_reason(
         assert len(pls_path(X, y, 3, scale=False, solver="gram").dof) == 2
 
 
+def replicated_factorial(sizes):
+    """Return all combinations of two levels, twice each, and a response."""
+    X = np.array(list(itertools.product([-1.0, 1.0], repeat=len(sizes))) * 2) * sizes
+    return X, X.sum(axis=1) + np.random.default_rng(3).normal(size=len(X))
+
+
+@pytest.mark.parametrize("order", ["variance", "correlation"])
+def test_principal_components_with_equal_eigenvalues_are_not_returned(order):
+    X, y = replicated_factorial([3.0, 2.0, 2.0, 1.0])
+    # The second and the third share an eigenvalue: one of them without the other is arbitrary.
+    with pytest.warns(RankExhaustedWarning):
+        path = pcr_path(X, y, 4, order=order, scale=False)
+    assert path.message
+    assert np.all(path.coef_error < 1e-10)
+    turned = X @ np.linalg.qr(np.random.default_rng(1).normal(size=(4, 4)))[0]
+    again = pcr_path(turned, y, order=order, scale=False)
+    np.testing.assert_allclose(again.predict(turned), path.predict(X), atol=1e-9)
+    if order == "variance":
+        assert len(path.dof) - 1 == 1
+        assert not pcr_path(X, y, 1, scale=False).message
+
+
+def test_principal_components_of_a_factorial_design_are_none():
+    X, y = replicated_factorial([1.0, 1.0, 1.0])
+    with pytest.warns(RankExhaustedWarning):
+        assert len(pcr_path(X, y).dof) == 1
+
+
 def test_asking_for_what_rounding_decides_warns():
     X, y = waves(64, 10)
     with pytest.warns(RankExhaustedWarning, match="rounding in the data's decomposition"):
-        pls_path(X, y, 6, scale=False)
+        counted(pls_path(X, y, 6, scale=False))
 
 
 @pytest.mark.parametrize("seed", [2, 34, 136, 391, 394, 397, 398])
@@ -195,9 +262,10 @@ def test_the_noise_has_an_error_estimate():
     X, y = make_problem(30, 5)
     path = pls_path(X, y)
     truth = exact_fit(X, y, 5)
-    error = np.abs(path.noise_variance() - truth.rss / truth.residual_trace)
-    assert np.all(error <= path.noise_error)
-    assert np.all(path.noise_error <= 1e-10 * path.noise_variance())
+    noise, found = path.noise_variance("jacobian"), path.exact.filter
+    share = path.rss_error / path.rss + found.residual_trace_error / found.residual_trace
+    assert np.all(np.abs(noise - truth.rss / truth.residual_trace) <= share * noise)
+    assert np.all(share <= 1e-10)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +284,7 @@ def test_standard_errors_hold_in_any_unit(x_exponent, y_exponent):
 def test_predictions_hold_where_coefficients_leave_the_range_of_floats():
     X, y = make_problem(30, 5)
     usual = pls_path(X, y)
-    path = pls_path(X * 1e-200, y * 1e120)
+    path = counted(pls_path(X * 1e-200, y * 1e120))
     np.testing.assert_allclose(path.predict(X * 1e-200), usual.predict(X) * 1e120, rtol=1e-10)
     np.testing.assert_allclose(path.intercept, usual.intercept * 1e120, rtol=1e-8)
     assert np.all(np.isinf(path.coef[1:]))
@@ -248,8 +316,8 @@ def test_scaling_is_a_matter_of_true_or_false(scale):
 
 def test_limits_of_q_hold_in_any_unit():
     X, y = make_problem(30, 6)
-    usual = q_residuals(pls_path(X, y, scale=False), 2)
-    small = q_residuals(pls_path(X * 1e-90, y, scale=False), 2)
+    usual = q_residuals(pls_path(X, y, scale=False)[2])
+    small = q_residuals(pls_path(X * 1e-90, y, scale=False)[2])
     np.testing.assert_allclose(small.values, usual.values * 1e-180, rtol=1e-8)
     assert small.limit == pytest.approx(usual.limit * 1e-180, rel=1e-8)
 
@@ -257,11 +325,11 @@ def test_limits_of_q_hold_in_any_unit():
 @pytest.mark.parametrize("exponent", [-200, 158])
 def test_tests_and_intervals_hold_in_any_unit(exponent):
     X, y = make_problem(30, 5)
-    usual = coefficient_inference(pls_path(X, y), 2)
-    path = pls_path(X * 10.0**exponent, y)
-    np.testing.assert_allclose(coefficient_inference(path, 2).p_value, usual.p_value, rtol=1e-8)
-    interval = prediction_interval(path, 2, X * 10.0**exponent)
-    expected = prediction_interval(pls_path(X, y), 2, X)
+    usual = coefficient_inference(pls_path(X, y)[2])
+    model = pls_path(X * 10.0**exponent, y)[2]
+    np.testing.assert_allclose(coefficient_inference(model).p_value, usual.p_value, rtol=1e-8)
+    interval = prediction_interval(model, X * 10.0**exponent)
+    expected = prediction_interval(pls_path(X, y)[2], X)
     np.testing.assert_allclose(interval.lower, expected.lower, rtol=1e-8)
 
 
@@ -270,9 +338,9 @@ def test_rows_left_out_and_resamples_hold_in_any_unit(exponent):
     X, y = make_problem(30, 5)
     unit = 10.0**exponent
     usual, path = pls_path(X, y), pls_path(X * unit, y)
-    left, expected = left_out_predictions(path), left_out_predictions(usual)
-    np.testing.assert_allclose(left.predictions, expected.predictions, rtol=1e-8)
-    drawn, wanted = (residual_bootstrap(one, m=2, n_draws=20).std_error for one in (path, usual))
+    left, expected = path.left_out(), usual.left_out()
+    np.testing.assert_allclose(left.residuals, expected.residuals, rtol=0, atol=1e-9)
+    drawn, wanted = (residual_bootstrap(one[2], n_draws=20).std_error for one in (path, usual))
     np.testing.assert_allclose(drawn * unit, wanted, rtol=1e-8)
 
 
@@ -290,25 +358,25 @@ def test_without_noise_the_interval_of_the_mean_is_a_point(method):
     X, _ = make_problem(30, 5)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankExhaustedWarning)
-        path = METHODS[method](X, np.full(30, 3.0))
-    interval = prediction_interval(path, 0, X[:2], kind="truth")
+        model = counted(METHODS[method](X, np.full(30, 3.0)))[0]
+    interval = prediction_interval(model, X[:2], kind="truth")
     np.testing.assert_allclose([interval.lower, interval.upper], 3.0)
-    assert not residual_bootstrap(path, m=0, n_draws=5).std_error.any()
+    assert not residual_bootstrap(model, n_draws=5).std_error.any()
 
 
 def test_predictors_that_do_not_vary_leave_the_mean_without_each_row():
     y = np.random.default_rng(0).normal(size=25)
     with pytest.warns(ConstantColumnWarning, match="do not vary"):
         path = pls_path(np.ones((25, 3)), y, 0, scale=False)
-    with pytest.warns(ConstantColumnWarning, match="In 25 of 25 folds"):
-        interval = prediction_interval(path, 0, np.ones((1, 3)), method="jackknife+")
     without = (y.sum() - y) / 24
-    spread = np.abs(y - without)
-    assert interval.lower[0] == pytest.approx(np.sort(without - spread)[0])
-    assert interval.upper[0] == pytest.approx(np.sort(without + spread)[-1])
+    np.testing.assert_allclose(path[0].left_out_residuals, y - without)
+    interval = prediction_interval(path[0], np.ones((1, 3)), level=0.9)
+    half = np.sort(np.abs(y - without))[23]  # of 25, the 0.9 * 26th
+    assert interval.lower[0] == pytest.approx(y.mean() - half)
+    assert interval.upper[0] == pytest.approx(y.mean() + half)
 
 
-@pytest.mark.parametrize("method", ["normal", "conformal", "jackknife+"])
+@pytest.mark.parametrize("method", ["normal", "left-out"])
 def test_a_response_that_does_not_vary_is_predicted_without_doubt(method):
     X, y = make_problem(30, 5)
     path = pls2_path(X, np.column_stack([np.full(30, 3.0), y]))
@@ -334,8 +402,10 @@ def test_predictors_that_do_not_vary_have_coefficients_without_doubt():
 
 def test_a_model_that_does_not_exist_is_refused():
     X, y = make_problem(30, 5)
+    with pytest.raises(IndexError, match=r"models 0\.\.5; got 9"):
+        pls_path(X, y)[9]
     with pytest.raises(InvalidInputError, match=r"m must be in 0\.\.5; got 9"):
-        prediction_interval(pls_path(X, y), 9, X)
+        pls_path(X, y).jacobian(9)
 
 
 def test_a_comparison_of_nothing_is_refused():
@@ -347,5 +417,5 @@ def test_a_comparison_of_nothing_is_refused():
 def test_a_response_that_does_not_vary_has_no_component_and_the_warning_is_a_sentence():
     X, _ = make_problem(20, 4, seed=0)
     with pytest.warns(RankExhaustedWarning, match="^No component supported: y does not vary"):
-        path = pls_path(X, np.ones(20))
+        path = counted(pls_path(X, np.ones(20)))
     assert len(path.dof) == 1

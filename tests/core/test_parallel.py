@@ -29,18 +29,20 @@ def problem():
 def test_exhausted_folds_give_one_warning():
     X, y = make_problem(12, 30, seed=0)
     with pytest.warns(RankExhaustedWarning, match="In 4 of 4 folds: 20 components") as record:
-        result = cross_validate(X, y, cv=4, max_components=20)
+        result = cross_validate(X, y, "pcr", cv=4, max_components=20)
     assert len(record) == 1
     assert record[0].filename == __file__
     assert "13 of 21 models" not in result.message
     assert result.message.startswith("12 of 21 models are left out because fold 0 supports 9 only")
+    together = cross_validate(X, y, cv=4, max_components=20)  # in one recursion
+    assert together.message.startswith("12 of 21 models are left out")
 
 
 def test_constant_columns_of_single_folds_give_one_warning(problem):
     X, y = problem
     X = np.column_stack([X, np.arange(47) == 3, np.arange(47) == 4])
     with pytest.warns(ConstantColumnWarning, match="In 2 of 5 folds: 1 column") as record:
-        cross_validate(X, y, cv=5, max_components=2)
+        cross_validate(X, y, "pcr", cv=5, max_components=2)
     assert len(record) == 1
 
 
@@ -50,14 +52,14 @@ def test_warnings_turned_into_errors_still_speak_for_all_folds(problem):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(ConstantColumnWarning, match="In 2 of 5 folds: 1 column"):
-            cross_validate(X, y, cv=5, max_components=2)
+            cross_validate(X, y, "pcr", cv=5, max_components=2)
 
 
 def test_there_is_one_warning_of_each_kind():
     X, y = make_problem(12, 30, seed=0)
     X[:, 0] = 1.0
     with pytest.warns(PlsdofWarning) as record:
-        cross_validate(X, y, cv=4, max_components=20)
+        cross_validate(X, y, "pcr", cv=4, max_components=20)
     assert {one.category for one in record} == {ConstantColumnWarning, RankExhaustedWarning}
     assert len(record) == 2
     assert all(str(one.message).startswith("In 4 of 4 folds: ") for one in record)
@@ -73,10 +75,12 @@ def test_other_warnings_of_a_callable_are_passed_on_once(problem):
     assert len(record) == 1
 
 
-@pytest.mark.parametrize("path", ["pls", partial(pcr_path, max_components=3)])
+@pytest.mark.parametrize(
+    "path", ["pls", "pcr", partial(pcr_path, max_components=3), partial(pls_path, solver="svd")]
+)
 def test_parallel_run_equals_the_plain_loop(problem, path):
-    plain = cross_validate(*problem, path, 4, random_state=0, repeats=2)
-    parallel = cross_validate(*problem, path, 4, random_state=0, repeats=2, n_jobs=2)
+    plain = cross_validate(*problem, path, 4, rng=0, repeats=2)
+    parallel = cross_validate(*problem, path, 4, rng=0, repeats=2, n_jobs=2)
     assert_allclose(parallel.predictions, plain.predictions, rtol=1e-12)
     assert_allclose(parallel.fold_errors, plain.fold_errors, rtol=1e-12)
 
@@ -84,7 +88,7 @@ def test_parallel_run_equals_the_plain_loop(problem, path):
 def test_parallel_run_hands_warnings_over():
     X, y = make_problem(12, 30, seed=0)
     with pytest.warns(RankExhaustedWarning, match="In 4 of 4 folds") as record:
-        cross_validate(X, y, cv=4, max_components=20, n_jobs=2)
+        cross_validate(X, y, "pcr", cv=4, max_components=20, n_jobs=2)
     assert len(record) == 1
 
 
@@ -111,14 +115,14 @@ def test_progress_bar_goes_to_stderr_only(problem, capsys, monkeypatch):
     pytest.importorskip("rich")
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
-    shown = cross_validate(*problem, cv=3, progress=True)
+    shown = cross_validate(*problem, "pcr", cv=3, progress=True)
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "Cross-validation" in captured.err
-    assert_array_equal(shown.fold_errors, cross_validate(*problem, cv=3).fold_errors)
+    assert_array_equal(shown.fold_errors, cross_validate(*problem, "pcr", cv=3).fold_errors)
 
 
 def test_a_missing_package_is_named_with_its_extra(monkeypatch, problem):
     monkeypatch.setitem(sys.modules, "rich.progress", None)
     with pytest.raises(MissingExtraError, match=r"plsdof\[cli\]"):
-        cross_validate(*problem, cv=3, progress=True)
+        cross_validate(*problem, "pcr", cv=3, progress=True)

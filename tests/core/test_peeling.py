@@ -1,7 +1,10 @@
 """The Gram matrix in two parts: what is taken off, what is left, and the fits that come of it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import scipy.linalg
 
 from plsdof import pls_path
 from plsdof._core.inputs import standardize
@@ -74,7 +77,7 @@ def test_fits_agree_with_the_singular_value_decomposition(shape, weighted):
     weights = np.random.default_rng(2).exponential(size=shape[0]) + 0.1 if weighted else None
     fast = pls_path(X, y, 12, sample_weight=weights)
     slow = pls_path(X, y, 12, sample_weight=weights, solver="svd")
-    assert fast.solver == "gram"
+    assert fast.exact.decomposition.solver == "gram"
     assert np.all(np.abs(fast.dof - slow.dof) <= fast.dof_error + slow.dof_error)
     np.testing.assert_allclose(fast.dof, slow.dof, rtol=1e-9)
     np.testing.assert_allclose(fast.rss, slow.rss, rtol=1e-9)
@@ -125,3 +128,20 @@ def test_equal_eigenvalues_are_not_taken_apart():
     y = np.random.default_rng(1).normal(size=60)
     peeled = peel(standardize(X, y, scale=False), 5)
     assert peeled is None or np.all(np.isfinite(peeled.rest))
+
+
+def test_the_factor_is_not_left_to_the_threads_of_scipy(monkeypatch):
+    """Two pools of threads wait for each other: numpy's has just formed the matrix."""
+
+    def refuse(*_, **__):
+        raise AssertionError("scipy has a pool of threads of its own")
+
+    monkeypatch.setattr(scipy.linalg, "cholesky", refuse)
+    assert compress_peeled(standardize(*spectra(80, 200)), 12) is not None
+
+
+def test_a_factor_with_fewer_rows_than_columns_is_left_to_the_singular_value_decomposition():
+    data = standardize(*spectra(80, 200))
+    assert compress_peeled(replace(data, is_factor=True), 12) is None
+    tall = standardize(*spectra(200, 80))
+    assert compress_peeled(replace(tall, is_factor=True), 12) is not None

@@ -101,7 +101,7 @@ def test_frame_of_a_path_has_all_criteria(path):
     np.testing.assert_array_equal(frame["dof"], path.dof)
     np.testing.assert_array_equal(frame["naive_dof"], path.naive_dof)
     np.testing.assert_array_equal(frame["rss"], path.rss)
-    np.testing.assert_allclose(frame["noise_std"] ** 2, path.noise_variance())
+    np.testing.assert_allclose(frame["noise_std"] ** 2, path.noise_variance("jacobian"))
     for name in set(plsdof.selection.criteria.CRITERIA) - {"press"}:
         np.testing.assert_array_equal(frame[name], path.criterion(name))
 

@@ -45,9 +45,9 @@ def numbers(values):
 
 def noise_of_r_krylov(path):
     """R divides by n - DoF + 1 for m >= 1 (the paper: n - DoF), with its clipped DoF."""
-    noise = path.noise_variance("dof", dof="clipped")
-    dof = np.minimum(path.dof, min(path.spectrum.n - 1, path.coef.shape[1] + 1))[1:]
-    noise[1:] = path.rss[1:] / (path.spectrum.n - dof + 1)
+    noise = path.noise_variance("dof")
+    dof = np.minimum(path.dof, min(path.exact.spectrum.n - 1, path.coef.shape[1] + 1))[1:]
+    noise[1:] = path.rss[1:] / (path.exact.spectrum.n - dof + 1)
     return noise
 
 
@@ -73,8 +73,11 @@ def test_coefficient_covariance_equals_that_of_r(path, reference):
         pytest.skip("no covariance was recorded for this case")
     for m, expected in enumerate(reference.covariance, start=1):
         scale = np.abs(expected).max()
-        np.testing.assert_allclose(path.coef_covariance(m), expected, atol=1e-9 * scale)
-        np.testing.assert_allclose(path.coef_std_error(m) ** 2, np.diag(expected), rtol=1e-8)
+        np.testing.assert_allclose(
+            path.coef_covariance(m, noise="jacobian"), expected, atol=1e-9 * scale
+        )
+        variances = path.coef_std_error(m, noise="jacobian") ** 2
+        np.testing.assert_allclose(variances, np.diag(expected), rtol=1e-8)
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,11 @@ pytestmark = pytest.mark.slow
 
 def naive_std_error(path, m):
     """Return the textbook standard error that takes the scores as given: sigma |V S^-1 T T'|."""
-    T = path.filter.scores[:, :m]
-    A = path.decomposition.to_features((T @ T.T) / path.decomposition.singular_values[:, None])
-    A = A / path.units.x_scale[:, None]
+    T = path.exact.filter.scores[:, :m]
+    A = path.exact.decomposition.to_features(
+        (T @ T.T) / path.exact.decomposition.singular_values[:, None]
+    )
+    A = A / path.exact.units.x_scale[:, None]
     return np.sqrt(path.noise_variance("naive")[m] * np.sum(A**2, axis=1))
 
 

@@ -9,7 +9,7 @@ import scipy.sparse
 from plsdof import pls_path
 from plsdof._core.inputs import as_observations, standardize
 from plsdof._core.spectrum import tall_gram
-from plsdof.errors import NotAvailableError
+from plsdof.errors import InvalidInputError
 
 
 def table(n=300, p=40, seed=0, offset=3.0):
@@ -114,15 +114,19 @@ def test_a_path_owns_its_rows(change, later):
     np.testing.assert_array_equal(LATER[later](path), expected)
 
 
-@pytest.mark.parametrize("later", ["fitted", "another response"])
-def test_rows_beyond_what_is_kept_are_said_to_be_gone(later, monkeypatch):
+LARGE = LATER | {"rows left out": lambda path: path.select().scores}
+
+
+@pytest.mark.parametrize("later", LARGE)
+def test_rows_that_are_too_large_to_copy_must_stay_as_they_are(later, monkeypatch):
     X, y = table()
-    expected = pls_path(X, y, 5)
-    monkeypatch.setattr("plsdof._core.spectrum._KEPT", 1000)
-    path = pls_path(X, y, 5)
-    with pytest.raises(NotAvailableError, match=r"rows of the data were not kept.*predict\(\)"):
-        LATER[later](path)
-    np.testing.assert_array_equal(path.coef_std_error(2), expected.coef_std_error(2))
+    expected = LARGE[later](pls_path(X, y, 5))
+    monkeypatch.setattr("plsdof._core.inputs._COPIED", 1000)
+    same, path = pls_path(X, y, 5), pls_path(X, y, 5)
+    np.testing.assert_array_equal(LARGE[later](same), expected)
+    X[3, 2] += 1.0
+    with pytest.raises(InvalidInputError, match="has been changed"):
+        LARGE[later](path)
 
 
 @pytest.mark.parametrize("weights", [None, np.linspace(0.1, 2.0, 300)])
@@ -167,7 +171,7 @@ def test_a_common_offset_of_all_columns_costs_no_digits(offset):
     X -= X.mean(axis=0)
     y = X[:, :5].sum(axis=1) + rng.normal(size=3000)
     truth, found = pls_path(X, y, 6, solver="svd"), pls_path(X + offset, y, 6)
-    assert found.solver == "gram"
+    assert found.exact.decomposition.solver == "gram"
     away = np.linalg.norm(found.coef[1:] - truth.coef[1:], axis=1)
     assert np.all(away <= found.coef_error[1:] * np.linalg.norm(truth.coef[1:], axis=1) / 2)
     assert np.all(np.abs(found.dof - truth.dof) <= found.dof_error)

@@ -7,7 +7,6 @@ import json
 import pickle
 import sys
 import threading
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +21,6 @@ from plsdof.datasets import (
     Bunch,
     DatasetError,
     DatasetUnavailableError,
-    _export,
     catalogue,
     dataset_status,
     fetch_cookie,
@@ -30,6 +28,7 @@ from plsdof.datasets import (
     load_gasoline,
     load_ozone,
     make_kin,
+    make_rbf_ozone,
     make_spectra,
 )
 from plsdof.datasets import catalogue as published
@@ -54,6 +53,7 @@ MAKERS = {
     "gasoline": load_gasoline,
     "kin": lambda **options: make_kin(40, random_state=0, **options),
     "spectra": lambda **options: make_spectra(20, 30, random_state=0, **options),
+    "rbf": lambda **options: make_rbf_ozone(7, random_state=0, **options),
 }
 
 
@@ -183,9 +183,11 @@ class TestOzone:
         assert path.rss == pytest.approx(exact["RSS"], rel=1e-10)
 
     @needs_files
-    def test_export_from_the_published_file_gives_the_shipped_bytes(self):
-        text = _export.ozone_csv(DATA / "Ozone.rda")
-        assert text.encode() == published.OZONE.path.read_bytes()
+    def test_the_shipped_numbers_are_those_of_the_published_file(self):
+        frame = rdata.read_rda(DATA / "Ozone.rda", default_encoding="ascii")["Ozone"]
+        expected = np.column_stack([frame[name].astype(str).astype(float) for name in frame])
+        shipped_table = np.genfromtxt(published.OZONE.path, delimiter=",", skip_header=1)
+        np.testing.assert_array_equal(shipped_table, expected)
 
     def test_unknown_choice_of_rows_is_refused(self):
         with pytest.raises(InvalidInputError, match="'complete', 'all'; got 'some'"):
@@ -210,25 +212,6 @@ class TestGasoline:
     def test_spectra_predict_octane(self):
         path = plsdof.pls_path(*load_gasoline(return_X_y=True), 5)
         assert path.rss[3] < 0.05 * path.rss[0]
-
-
-class TestExport:
-    def test_lazy_load_finds_an_object_by_name(self, tmp_path):
-        chunks = [b"first object", b"second " * 50]
-        stored = [len(c).to_bytes(4, "big") + zlib.compress(c) for c in chunks]
-        (tmp_path / "Rdata.rdb").write_bytes(b"".join(stored))
-        place = {
-            "one": np.array([0, len(stored[0])], dtype=np.int32),
-            "two": np.array([len(stored[0]), len(stored[1])], dtype=np.int32),
-        }
-        rdata.write_rds(tmp_path / "Rdata.rdx", {"variables": place})
-        assert _export.lazy_load(tmp_path / "Rdata", "two") == chunks[1]
-
-    def test_cells_read_back_as_the_same_number(self):
-        values = [0.1 + 0.2, 5480.0, -0.05, 1e-17, 12.0]
-        assert [float(_export._cell(value)) for value in values] == values
-        assert _export._cell(12.0) == "12"
-        assert _export._cell(float("nan")) == ""
 
 
 class TestShippedFiles:
@@ -702,6 +685,54 @@ class TestMakeSpectra:
     def test_senseless_noise_is_refused(self, noise):
         with pytest.raises(InvalidInputError, match="noise must be a finite standard deviation"):
             make_spectra(3, 4, noise=noise)
+
+
+class TestMakeRbfOzone:
+    def test_predictors_are_radial_basis_functions_of_the_scaled_rows(self):
+        made = make_rbf_ozone(5, random_state=0)
+        X = load_ozone().data
+        scaled = 2 * (X - X.min(axis=0)) / np.ptp(X, axis=0) - 1
+        assert np.abs(made.centers).max() <= 1
+        for j, centre in enumerate(made.centers):
+            expected = [np.exp(-np.sum((row - centre) ** 2)) for row in scaled]
+            np.testing.assert_allclose(made.data[:, j], expected, rtol=1e-12)
+        plain = make_rbf_ozone(5, distance="plain", random_state=0)
+        np.testing.assert_allclose(np.log(plain.data) ** 2, -np.log(made.data))
+
+    def test_response_is_a_linear_model_with_the_stated_noise(self):
+        for ratio in (9.0, 36.0):
+            made = make_rbf_ozone(20, signal_to_noise=ratio, random_state=1)
+            np.testing.assert_allclose(made.expected_target, made.data @ made.coef)
+            assert np.var(made.expected_target) / made.noise_std**2 == pytest.approx(ratio)
+            assert 1 <= made.coef.min() <= made.coef.max() <= 3
+            noise = (made.target - made.expected_target) / made.noise_std
+            # 203 draws: the standard deviation is 1 +- 0.05.
+            assert noise.std() == pytest.approx(1.0, abs=0.2)
+
+    def test_the_basis_has_its_own_seed(self):
+        first, second = (make_rbf_ozone(5, random_state=seed) for seed in (1, 2))
+        assert np.array_equal(first.data, second.data)
+        assert not np.array_equal(first.target, second.target)
+        other = make_rbf_ozone(5, basis_state=1, random_state=1)
+        assert not np.array_equal(first.data, other.data)
+        assert np.array_equal(first.coef, other.coef)
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"n_basis": 0},
+            {"distance": "round"},
+            {"signal_to_noise": 0},
+            {"signal_to_noise": np.nan},
+            {"signal_to_noise": "high"},
+            {"basis_state": -1},
+            {"random_state": "seed"},
+        ],
+    )
+    def test_senseless_options_are_refused(self, options):
+        (name,) = options
+        with pytest.raises(InvalidInputError, match=f"{name} must be"):
+            make_rbf_ozone(**options)
 
 
 @pytest.mark.parametrize("make", [make_kin, make_spectra])

@@ -46,11 +46,18 @@ def make_spectra(n=40, p=30, seed=0):
     return X, X[:, 8:15].mean(axis=1) + 0.5 * rng.normal(size=n)
 
 
+# One check rounds a kernel matrix to whole numbers, which is not a kernel any more.
+NOT_A_KERNEL = {"check_estimators_dtypes": "the rounded matrix is not positive semi-definite"}
+
+
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 def test_scikit_learn_has_no_complaints(estimator):
+    given = getattr(estimator, "kernel", None) == "precomputed"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        results = check_estimator(estimator, on_fail=None)
+        results = check_estimator(
+            estimator, expected_failed_checks=NOT_A_KERNEL if given else None, on_fail=None
+        )
     assert len(results) > 50
     failed = [one["check_name"] for one in results if one["status"] == "failed"]
     assert failed == []

@@ -23,6 +23,8 @@ ESTIMATORS = [
     PLS2Regressor(2),
     PLS2Regressor("gcv", algorithm="simpls", scale_response=True),
     PLS2Regressor("aic", noise="correlated", rule="global-minimum"),
+    PLS2Regressor("average"),
+    PLS2Regressor("cv", cv=3),
 ]
 CHECKS = [
     pytest.param(estimator, check, id=f"{estimator}-{check.func.__name__}")
@@ -39,27 +41,57 @@ def test_scikit_learn_check(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("noise", ["independent", "correlated"])
-@pytest.mark.parametrize("choice", ["bic", "aic", "gcv", 2])
-def test_attributes_describe_the_chosen_model(choice, noise):
-    X, Y = make_responses(30, 6, 3, seed=1)
-    model = PLS2Regressor(choice, noise=noise, max_components=5).fit(X, Y)
+@pytest.mark.parametrize("choice", ["left-out", "bic", "aic", "gcv", "hqc", "cv", "average", 2])
+def test_attributes_describe_the_chosen_model(choice):
+    X, Y = make_responses(40, 6, 3, seed=1)
+    model = PLS2Regressor(choice, max_components=5).fit(X, Y)
     path = pls2_path(X, Y, 2 if choice == 2 else 5)
-    m = 2 if choice == 2 else path.select(choice, noise).n_components
-    assert model.n_components_ == m
-    assert model.dof_ == pytest.approx(path.dof[m])
-    np.testing.assert_allclose(model.dof_by_response_, path.dof_by_response[m])
-    assert model.dof_by_response_.sum() == pytest.approx(model.dof_)
-    np.testing.assert_allclose(model.noise_std_, np.sqrt(path.noise_variance()[m]))
+    expected = path[2]
+    if choice == "average":
+        expected = path.average()
+    elif choice == "cv":
+        expected = path[int(np.argmin(path.left_out(10).press))]
+    elif choice != 2:
+        expected = path[path.select(choice).index]
+    assert model.n_components_ == expected.n_components
+    assert model.dof_ == pytest.approx(expected.dof)
+    np.testing.assert_allclose(model.dof_by_response_, expected.dof_by_response)
+    np.testing.assert_allclose(model.noise_std_, expected.noise_std)
     assert model.coef_.shape == (3, 6)
-    np.testing.assert_allclose(model.predict(X), path.fitted[m], atol=1e-9)
-    assert model.score(X, Y) == pytest.approx(r2_score(Y, path.fitted[m]))
+    np.testing.assert_allclose(model.predict(X), expected.fitted, atol=1e-9)
+    assert model.score(X, Y) == pytest.approx(r2_score(Y, expected.fitted))
+    m = expected.index
     np.testing.assert_allclose(model.transform(X), path.x_scores[:, :m], atol=1e-9)
     assert len(model.get_feature_names_out()) == m
-    if choice == 2:
-        assert model.selection_ is None
-    else:
-        assert "for 3 responses" in model.selection_.message
+    assert (model.selection_ is None) == (choice == 2)
+    limits = model.predict_interval(X[:3])
+    # Residuals of a choice that was made are those of the choice made again.
+    again = expected if model.selection_ is None else model.model_
+    np.testing.assert_allclose(limits, again.prediction_interval(X[:3]), atol=1e-9)
+
+
+@pytest.mark.parametrize("noise", ["independent", "correlated"])
+def test_criteria_take_the_noise_as_independent_or_not(noise):
+    X, Y = make_responses(30, 6, 3, seed=1)
+    model = PLS2Regressor("bic", noise=noise, max_components=5).fit(X, Y)
+    path = pls2_path(X, Y, 5)
+    np.testing.assert_allclose(model.selection_.scores, path.criterion("bic", noise=noise))
+
+
+@pytest.mark.parametrize("choice", ["left-out", "average", "cv", 2])
+def test_groups_reach_the_choice_and_the_intervals(choice):
+    X, Y = make_responses(40, 5, 2, seed=8)
+    groups = np.repeat(np.arange(8), 5)
+    model = PLS2Regressor(choice, max_components=4).fit(X, Y, groups=groups)
+    left = model.model_.left_out
+    assert left.groups == 8
+    folds = left.fold.reshape(40, 2)
+    assert all(len(np.unique(folds[groups == group])) == 1 for group in range(8))
+    alone = PLS2Regressor(choice, max_components=4).fit(X, Y)
+    width, single = (np.ptp(one.predict_interval(X[:1]), axis=2) for one in (model, alone))
+    assert not np.allclose(width, single)
+    with pytest.raises(InvalidInputError, match="groups"):
+        PLS2Regressor("bic").fit(X, Y, groups=groups)
 
 
 @pytest.mark.parametrize("scaled", [False, True])
@@ -89,11 +121,12 @@ def test_integer_weights_mean_repeated_rows():
     weights = np.random.default_rng(0).integers(0, 4, 25)
     rows = np.repeat(np.arange(25), weights)
     for noise in ("independent", "correlated"):
-        weighted = PLS2Regressor(noise=noise).fit(X, Y, sample_weight=weights)
-        repeated = PLS2Regressor(noise=noise).fit(X[rows], Y[rows])
+        weighted = PLS2Regressor("gcv", noise=noise).fit(X, Y, sample_weight=weights)
+        repeated = PLS2Regressor("gcv", noise=noise).fit(X[rows], Y[rows])
         assert weighted.n_components_ == repeated.n_components_
         assert weighted.dof_ == pytest.approx(repeated.dof_, rel=1e-8)
-        np.testing.assert_allclose(weighted.noise_std_, repeated.noise_std_, rtol=1e-8)
+        one, other = (each.model_.noise_variance("dof") for each in (weighted, repeated))
+        np.testing.assert_allclose(one, other, rtol=1e-8)
         np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-7)
 
 
@@ -114,12 +147,13 @@ def test_names_tools_and_copies():
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (PLS2Regressor("cv"), "n_components must be one of 'aic', 'bic', 'gcv'"),
+        (PLS2Regressor("gmdl"), "n_components must be one of 'left-out', 'average', 'cv', 'aic'"),
         (PLS2Regressor(1.5), "n_components must be a whole number"),
         (PLS2Regressor(max_components=-1), "max_components must be >= 0"),
         (PLS2Regressor(algorithm="kernel"), "algorithm must be one of"),
         (PLS2Regressor(2, noise="white"), "noise must be one of"),
-        (PLS2Regressor(rule="best"), "rule must be one of"),
+        (PLS2Regressor("bic", rule="best"), "rule must be one of"),
+        (PLS2Regressor(rule="paper"), "rule belongs to a choice by a criterion"),
     ],
     ids=str,
 )

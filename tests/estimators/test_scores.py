@@ -54,15 +54,23 @@ def test_attributes_of_pls_regression():
     )
     np.testing.assert_allclose(ours.fit_transform(X, Y), ours.x_scores_, atol=1e-10)
     assert ours.score(X, Y) == pytest.approx(theirs.score(X, Y))
+    # The response is in units of its own here.
+    signs = np.sign(np.sum(ours.x_scores_ * theirs.x_scores_, axis=0))
+    expected = theirs.y_loadings_ * Y.std(ddof=1)
+    np.testing.assert_allclose(ours.y_loadings_ * signs, expected, rtol=1e-9)
+    np.testing.assert_allclose(ours.y_scores_ * signs, theirs.y_scores_, rtol=1e-8)
 
 
 def test_attributes_of_pls_regression_with_shared_components():
     Y2 = np.column_stack([Y, X[:, 0] - Y, X[:, 1] ** 2])
     ours = PLS2Regressor(3, scale_response=True).fit(X, Y2)
     theirs = PLSRegression(3, tol=1e-14, max_iter=10_000).fit(X, Y2)
-    for name in ("x_scores_", "x_weights_", "x_loadings_", "x_rotations_"):
+    names = ("x_scores_", "x_weights_", "x_loadings_", "x_rotations_", "y_loadings_", "y_scores_")
+    signs = np.sign(np.sum(ours.x_scores_ * theirs.x_scores_, axis=0))
+    for name in names:
         expected = getattr(theirs, name)
-        np.testing.assert_allclose(aligned(getattr(ours, name), expected), expected, atol=1e-6)
+        assert getattr(ours, name).shape == expected.shape
+        np.testing.assert_allclose(getattr(ours, name) * signs, expected, atol=1e-6)
     np.testing.assert_allclose(
         ours.inverse_transform(ours.transform(NEW)),
         theirs.inverse_transform(theirs.transform(NEW)),
@@ -88,6 +96,28 @@ def test_scores_of_principal_components_are_those_of_pca():
     shares = explained_variance(pcr_path(X, Y))
     path = pcr_path(X, Y)
     np.testing.assert_allclose(shares.y_cumulative, 1 - path.rss[1:] / path.rss[0], atol=1e-12)
+
+
+@pytest.mark.parametrize("weights", [None, np.random.default_rng(7).integers(1, 4, 40)])
+@pytest.mark.parametrize("scale", [True, False])
+def test_shares_of_the_variance_are_those_of_the_fits(scale, weights):
+    w = np.ones(40) if weights is None else weights
+    mean = w @ X / w.sum()
+    spread = np.sqrt(w @ (X - mean) ** 2 / (w.sum() - 1)) if scale else 1.0
+    rows = (X - mean) / spread
+    two = np.column_stack([Y, X[:, 0] - Y])
+    models = [PLSRegressor(3, scale=scale), PCRegressor(3, scale=scale)]
+    models = [model.fit(X, Y, weights) for model in models]
+    for model in [*models, PLS2Regressor(3, scale=scale).fit(X, two, weights)]:
+        left = rows - model.x_scores_ @ model.x_loadings_.T
+        expected = 1 - np.sum(w @ left**2) / np.sum(w @ rows**2)
+        assert model.explained_variance_ratio_.sum() == pytest.approx(expected)
+        rss = model.path_.rss[:4]
+        np.testing.assert_allclose(
+            model.y_explained_variance_ratio_.cumsum(axis=0), 1 - rss[1:] / rss[0]
+        )
+    pca = PCA(3).fit(np.repeat(rows, w.astype(int), axis=0))
+    np.testing.assert_allclose(models[1].explained_variance_ratio_, pca.explained_variance_ratio_)
 
 
 @pytest.mark.parametrize("order", ["variance", "correlation"])

@@ -4,6 +4,7 @@ import operator
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from _helpers.problems import make_problem
 
@@ -12,6 +13,7 @@ from plsdof.errors import ConstantColumnWarning, InvalidInputError, MissingExtra
 from plsdof.files.blocks import file_blocks
 from plsdof.files.tables import read_table
 from plsdof.large.block_gram import block_gram
+from plsdof.large.moments import block_sums, merge_sums
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -458,3 +460,51 @@ def test_the_missing_package_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtraError, match=r"plsdof\[large\]"):
         file_blocks(tmp_path / "data.parquet", "y")
+
+
+# files that change while they are read
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("what", ["grows", "vanishes", "shrinks"])
+def test_a_file_that_changes_between_two_passes_is_refused(tmp_path, kind, what):
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 3)), columns=["y", "a", "b"])
+
+    def written(rows):
+        if kind == "csv":
+            rows.to_csv(tmp_path / "table.csv", index=False)
+        else:
+            rows.to_parquet(tmp_path / "table.parquet")
+
+    written(frame)
+    blocks = file_blocks(tmp_path / f"table.{kind}", "y", axis=0)
+    blocks.reduce(block_sums, merge_sums)
+    if what == "vanishes":
+        (tmp_path / f"table.{kind}").unlink()
+    else:
+        written(frame[:20] if what == "shrinks" else pd.concat([frame, frame]))
+    with pytest.raises(InvalidInputError, match=f"table.{kind}"):
+        blocks.reduce(block_sums, merge_sums)
+    with pytest.raises(InvalidInputError, match=f"table.{kind}"):
+        blocks.table(["a"], "table")
+
+
+def test_a_file_that_grows_during_a_pass_is_refused_before_its_rows_are_used(tmp_path, monkeypatch):
+    """Whoever chose rows by their numbers never sees more of them."""
+    monkeypatch.setattr("plsdof.files.blocks._PARSED", 1)
+    file = tmp_path / "table.csv"
+    file.write_text("y,a\n" + "1.5,2.5\n2.5,3\n" * 10)
+    blocks = file_blocks(file, "y", memory=64)
+    blocks.table(["a"], "table")
+    seen = []
+
+    def grow(block):
+        if not seen:
+            with file.open("a") as stream:
+                stream.write("9,9\n" * 1000)
+        seen.append(len(block.X))
+        return 0
+
+    with pytest.raises(InvalidInputError, match=r"table\.csv"):
+        blocks.reduce(grow, lambda one, other: one + other)
+    assert sum(seen) <= 20

@@ -9,10 +9,11 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import plsdof
-from plsdof.errors import NotAvailableError
+from plsdof.errors import InvalidInputError, NotAvailableError
 
 FOLDER = Path(__file__).parent / "models_0_2"
 EXPECTED = json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))
@@ -27,8 +28,7 @@ def load(name):
 
 
 def limits(model, rows, **options):
-    interval = model.predict_interval(rows, level=0.9, **options)
-    return np.column_stack([interval.lower, interval.upper])
+    return np.asarray(model.predict_interval(rows, 0.9, **options))
 
 
 def having(entry):
@@ -80,6 +80,32 @@ def test_distances_of_new_rows(name):
     np.testing.assert_allclose(model.q_residuals(rows).values, expected["q"], **CLOSE)
 
 
+@pytest.mark.parametrize("name", ["pls_jackknife_plus", "average_conformal", "pls_weighted"])
+def test_such_models_can_be_kept_again(name, tmp_path):
+    model, expected = load(name)
+    model.save(tmp_path / "again.json")
+    again = plsdof.load_model(tmp_path / "again.json")
+    assert json.loads((tmp_path / "again.json").read_text(encoding="utf-8"))["version"] == 3
+    rows = expected["rows"]
+    np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
+    np.testing.assert_array_equal(limits(again, rows), limits(model, rows))
+
+
 def test_names_of_any_kind_are_kept():
     model, _ = load("pls_of_a_frame")
     assert tuple(model.names) == ("900 nm", "µ", "<b>", "", "x\n")
+
+
+def test_names_are_checked_and_columns_put_in_order():
+    model, expected = load("pls_of_a_frame")
+    rows = pd.DataFrame(expected["rows"], columns=list(model.names))
+    backwards = rows[rows.columns[::-1]]
+    np.testing.assert_allclose(model.predict(backwards), expected["predictions"], **CLOSE)
+    with pytest.raises(InvalidInputError):
+        model.predict(rows.rename(columns={"µ": "m"}))
+    # Numbers in the place of names have an order, too.
+    model, expected = load("pls_conformal")
+    rows = pd.DataFrame(expected["rows"]).add_prefix("x")
+    backwards = rows[rows.columns[::-1]]
+    np.testing.assert_allclose(model.predict(backwards), expected["predictions"], **CLOSE)
+    assert not hasattr(model, "feature_names_in_")

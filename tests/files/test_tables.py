@@ -8,6 +8,7 @@ from pathlib import Path
 
 import hypothesis
 import numpy as np
+import openpyxl
 import pandas as pd
 import pytest
 from hypothesis import strategies
@@ -540,3 +541,112 @@ def test_places_that_cannot_be_written_are_refused_early_and_late(tmp_path):
         check_writable(absent)
     with pytest.raises(InvalidInputError, match="could not be written"), atomic_write(absent):
         pass
+
+
+# what a file does not show, or shows in two ways
+
+
+def workbook(tmp_path, cells, change=None):
+    book = openpyxl.Workbook()
+    for row in cells:
+        book.active.append(row)
+    if change is not None:
+        change(book.active)
+    book.save(tmp_path / "table.xlsx")
+    return tmp_path / "table.xlsx"
+
+
+CELLS = [["Meat"], ["fat", "1100", "1102"], *[[i + 0.5, i, i * i] for i in range(12)]]
+
+
+def hide(sheet):
+    for row in (4, 9):
+        sheet.row_dimensions[row].hidden = True
+    sheet.column_dimensions["B"].hidden = True
+
+
+def test_rows_and_columns_that_a_sheet_hides_are_read_and_named(tmp_path):
+    plain = read_table(workbook(tmp_path, CELLS))
+    hidden = read_table(workbook(tmp_path, CELLS, hide))
+    assert hidden.numbers(hidden.names).tolist() == plain.numbers(plain.names).tolist()
+    found = [note for note in hidden.notes if note not in plain.notes]
+    assert len(found) == 2
+    # By the numbers that --exclude-rows takes: 1 is the first row below the names.
+    assert "2 rows" in found[0]
+    assert "--exclude-rows 2,7" in found[0]
+    assert "column B" in found[1]
+
+
+def test_columns_hidden_in_a_sheet_on_its_side_are_rows(tmp_path):
+    cells = [list(column) for column in zip(*CELLS[1:], strict=True)]
+    hidden = read_table(workbook(tmp_path, cells, hide), transpose=True)
+    assert any("--exclude-rows 1." in note for note in hidden.notes)
+
+
+def test_rows_that_a_filter_hides_are_named_too(tmp_path):
+    def filtered(sheet):
+        sheet.auto_filter.ref = "A2:C14"
+        sheet.auto_filter.add_filter_column(0, ["0.5"])
+        for row in range(4, 15):
+            sheet.row_dimensions[row].hidden = True
+
+    (note,) = [n for n in read_table(workbook(tmp_path, CELLS, filtered)).notes if "idden" in n]
+    assert "11 rows" in note
+
+
+def test_workbooks_that_unpack_to_too_much_are_refused_before_they_are_unpacked(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr("plsdof.files.tables._MOST_UNPACKED", 1 << 20)
+    file = workbook(tmp_path, CELLS)
+    assert len(read_table(file)) == 12
+    with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/worksheets/sheet2.xml", b" " * (1 << 21))
+    assert file.stat().st_size < 1 << 14
+    monkeypatch.setattr("zipfile.ZipFile.open", None)
+    with pytest.raises(InvalidInputError, match="unpacks to"):
+        read_table(file)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-le"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_last_line_without_an_end_is_noted(tmp_path, encoding, end):
+    file = tmp_path / "table.csv"
+    lines = ["fat,a,b", "1.5,2,3", "2.5,1,4", "3.5,2,5"]
+    file.write_bytes((end.join(lines) + end).encode(encoding))
+    assert read_table(file).notes == ()
+    file.write_bytes(end.join(lines).encode(encoding))
+    assert len(read_table(file).notes) == 1
+
+
+@pytest.mark.parametrize(
+    ("cells", "count"),
+    [
+        (["1,234", "5,678", "2,345"], 1),
+        (["1,234", "5,6", "2,345"], 0),
+        (["0,234", "5,678", "2,345"], 0),
+        (["1.234", "5.678", "2.345"], 0),
+    ],
+)
+def test_a_comma_that_may_stand_between_thousands_is_noted(tmp_path, cells, count):
+    file = tmp_path / "table.csv"
+    file.write_text("fat;1100\n" + "".join(f"{cell};{i}\n" for i, cell in enumerate(cells)))
+    table = read_table(file)
+    assert len(table.notes) == count
+    assert table.numbers(("fat",))[0, 0] == float(cells[0].replace(",", "."))
+
+
+def test_notes_on_other_files_of_a_folder_are_told_with_their_names(tmp_path):
+    for name, end in (("a", "\n"), ("b", ""), ("c", "\n"), ("d", "")):
+        (tmp_path / f"{name}.csv").write_text(f"y,a\n1,2\n2,3{end}")
+    notes = read_folder(tmp_path).notes
+    assert [note.partition(":")[0] for note in notes] == ["b.csv", "d.csv"]
+    assert file_blocks(tmp_path, "y").notes == notes
+
+
+def test_values_that_cannot_be_read_are_named_by_their_rows(tmp_path):
+    file = tmp_path / "table.csv"
+    file.write_text("fat,a\n1.5,1\nn.d.,2\n,3\n-999,4\ninf,5\n2.5 ,6\n")
+    found, wrong = read_table(file, na=["-999"]).readable("fat")
+    np.testing.assert_array_equal(found, [1.5, np.nan, np.nan, np.nan, np.nan, 2.5])
+    assert wrong == {2: "n.d.", 5: "inf"}

@@ -57,9 +57,7 @@ def test_p_values_are_uniform_without_a_relation(n, p):
     path = pls_path(X, rng.normal(size=n), 5)
     values = []
     for seed in range(400):
-        test = permutation_test(
-            path.refit(rng.normal(size=n)), n_permutations=99, rng=seed
-        )
+        test = permutation_test(path.refit(rng.normal(size=n)), n_permutations=99, rng=seed)
         values.append(test.p_value)
     # Multiples of 1/100: moved into their cells before the test.
     spread = np.array(values) - rng.uniform(size=400) / 100

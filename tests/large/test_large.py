@@ -7,7 +7,7 @@ from scipy.sparse.linalg import aslinearoperator
 
 from plsdof import pcr_path, pls_path, pls_path_from, ridge_path
 from plsdof.errors import InvalidInputError, NotAvailableError
-from plsdof.large import Moments, pcr_path_from, ridge_path_from, sources
+from plsdof.large import ArrayBlocks, Moments, pcr_path_from, ridge_path_from, sources
 from plsdof.large.sources import large_gram
 from plsdof.large.sparse import operator_gram
 
@@ -63,7 +63,9 @@ def source(request, data, tmp_path):
 def agree(path, exact, tolerance=1e-8):
     np.testing.assert_allclose(path.dof, exact.dof, rtol=tolerance)
     np.testing.assert_allclose(path.rss, exact.rss, rtol=tolerance)
-    np.testing.assert_allclose(path.noise_variance(), exact.noise_variance(), rtol=tolerance)
+    np.testing.assert_allclose(
+        path.noise_variance("jacobian"), exact.noise_variance("jacobian"), rtol=tolerance
+    )
     np.testing.assert_allclose(path.coef, exact.coef, atol=tolerance * np.abs(exact.coef).max())
     np.testing.assert_allclose(path.intercept, exact.intercept, rtol=1e-7)
     assert path.select("bic").n_components == exact.select("bic").n_components
@@ -81,7 +83,9 @@ def test_standard_errors_of_coefficients_agree_too(source, data):
     exact = pls_path(*data, COMPONENTS, solver="svd")
     path = pls_path(source, data[1], COMPONENTS)
     for m in (1, 4):
-        np.testing.assert_allclose(path.coef_std_error(m), exact.coef_std_error(m), rtol=1e-7)
+        np.testing.assert_allclose(
+            path.coef_std_error(m), exact.coef_std_error(m, noise="jacobian"), rtol=1e-7
+        )
 
 
 def test_all_components_of_large_data(source, data):
@@ -113,7 +117,7 @@ def test_products_alone_give_estimates_within_four_standard_errors(source, data,
 
     monkeypatch.setattr(sources, "large_gram", implicit)
     exact = pls_path(*data, COMPONENTS, solver="svd")
-    path = pls_path(source, data[1], COMPONENTS, random_state=3)
+    path = pls_path(source, data[1], COMPONENTS, rng=3)
     assert np.all(path.dof_std_error <= 0.01 * path.dof)
     assert np.all(np.abs(path.dof - exact.dof) <= 4 * path.dof_std_error)
     np.testing.assert_allclose(path.rss, exact.rss, rtol=1e-8)
@@ -197,3 +201,44 @@ def test_streamed_predictors_of_low_rank_do_not_cost_digits(tmp_path):
     exact = pls_path(X, y, 12, solver="svd")
     path = pls_path(mapped(X, tmp_path), y, 12)
     np.testing.assert_allclose(path.predict(X), exact.predict(X), atol=1e-9 * np.std(y))
+
+
+def few_spectra(p):
+    """Return 20 spectra with a baseline that is far above everything else."""
+    rng = np.random.default_rng(174)
+    n, grid = 20, np.linspace(0, 1, p)
+    shares = rng.dirichlet(np.ones(4), n)
+    X = shares @ np.exp(-(((grid - rng.uniform(size=(4, 1))) / 0.15) ** 2))
+    X += rng.normal(size=(n, 1)) + 1e-4 * rng.normal(size=(n, p))
+    return X, shares[:, 0] + 0.01 * rng.normal(size=n)
+
+
+@pytest.mark.parametrize("memory", [8 * 40 * 5, 8 * 40 * 100], ids=["many", "one"])
+@pytest.mark.parametrize("p", [19, 20, 40])
+def test_rows_that_come_in_blocks_may_be_fewer_than_columns(p, memory):
+    X, y = few_spectra(p)
+    exact = pls_path(X, y, 4, scale=False, solver="svd")
+    path = pls_path_from(ArrayBlocks(X, y, axis=0, memory=memory), 4, scale=False)
+    assert path.spectrum.rank == exact.spectrum.rank
+    assert path.spectrum.collinear == 0
+    np.testing.assert_allclose(path.dof, exact.dof, rtol=1e-7)
+    np.testing.assert_allclose(path.coef, exact.coef, atol=1e-6 * np.abs(exact.coef).max())
+    np.testing.assert_allclose(path.noise_variance(), exact.noise_variance(), rtol=1e-6)
+
+
+def test_all_components_of_few_rows_in_blocks():
+    X, y = few_spectra(40)
+    exact = pls_path(X, y, solver="svd")
+    path = pls_path_from(ArrayBlocks(X, y, axis=0, memory=8 * 40 * 5))
+    assert len(path.dof) == len(exact.dof)
+    np.testing.assert_allclose(path.dof, exact.dof, rtol=1e-6)
+
+
+def test_columns_may_come_in_blocks_where_rows_are_more_than_columns():
+    k, t = np.arange(1, 13), 2 * np.pi * np.arange(48)[:, None] / 48
+    X = np.hstack([np.cos(k * t), np.sin(k * t)]) / np.tile(k, 2) ** 0.03
+    y = np.random.default_rng(3).normal(size=48)
+    exact = pls_path(X, y, 3, scale=False, solver="svd")
+    path = pls_path_from(ArrayBlocks(X, y, axis=1), 3, scale=False)
+    # Half of y is out of reach of the columns, which must not cost digits of what is not.
+    np.testing.assert_allclose(path.coef, exact.coef, atol=1e-12 * np.abs(exact.coef).max())

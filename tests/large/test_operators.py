@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
+from plsdof import pls_path
 from plsdof._core.inputs import standardize
 from plsdof.errors import ConstantColumnWarning, InvalidInputError
 from plsdof.large import sparse as sparse_problem
@@ -154,6 +155,21 @@ def test_columns_far_from_zero_keep_their_digits():
     for limit in (5000, 0):
         gram = operator_gram(scipy.sparse.csr_array(X), y, limit=limit)
         assert_same(gram, standardize(X, y), tolerance=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::plsdof.errors.RankExhaustedWarning")
+@pytest.mark.parametrize("shape", [(40, 8), (12, 12), (10, 30)])
+@pytest.mark.parametrize("offset", [1e2, 1e8])
+def test_an_operator_says_what_the_means_of_its_columns_cost(shape, offset):
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=shape) + offset
+    y = X[:, 0] + rng.normal(size=shape[0])
+    path, truth = pls_path(aslinearoperator(X), y, 3), pls_path(X, y, 3)
+    size = np.linalg.norm(truth.standardized_coef, axis=1)
+    M = len(path.dof)
+    off = np.linalg.norm(path.standardized_coef - truth.standardized_coef[:M], axis=1)
+    assert np.all(np.abs(path.dof - truth.dof[:M]) <= path.dof_error)
+    assert np.all(off <= path.coef_error * size[:M])
 
 
 def test_shifting_columns_stores_at_most_a_quarter_more():

@@ -8,9 +8,10 @@ import pytest
 
 from plsdof import pls_path
 from plsdof._core.filters import pls_filter
-from plsdof._core.fit import gram_route
+from plsdof._core.fit import METHODS, counted
 from plsdof._core.inputs import standardize
 from plsdof._core.path import PLSPath
+from plsdof._core.routes import gram_route
 from plsdof._core.spectrum import dense_gram
 from plsdof.errors import NotAvailableError
 from plsdof.large.probes import Sampling, count_by_probes
@@ -21,7 +22,8 @@ def sampled_path(X, y, m, *, sample_weight=None, tolerance=0.01, seed=0, maximum
     gram = replace(dense_gram(standardize(X, y, sample_weight=sample_weight)), matrix=None)
     sampling = Sampling(n_components=m, tolerance=tolerance, seed=seed, maximum=maximum)
     count = partial(count_by_probes, sampling=sampling)
-    return gram_route(PLSPath, gram, partial(pls_filter, max_components=m), m, count)
+    exact = gram_route(gram, partial(pls_filter, max_components=m), m, count)
+    return counted(PLSPath, METHODS["pls"].recipe(max_components=m), exact, False)
 
 
 def noisy(seed, n, p, rank=40):
@@ -43,7 +45,9 @@ def test_estimates_are_within_four_standard_errors_and_the_rest_is_exact(shape, 
     assert np.all(np.abs(path.dof - exact.dof) <= 4 * path.dof_std_error)
     np.testing.assert_allclose(path.rss, exact.rss, rtol=1e-10)
     np.testing.assert_allclose(path.coef, exact.coef, atol=1e-9 * np.abs(exact.coef).max())
-    np.testing.assert_allclose(path.noise_variance(), exact.noise_variance(), rtol=0.05)
+    np.testing.assert_allclose(
+        path.noise_variance("jacobian"), exact.noise_variance("jacobian"), rtol=0.05
+    )
 
 
 def test_exact_paths_report_no_standard_error():
@@ -54,14 +58,14 @@ def test_exact_paths_report_no_standard_error():
 def test_a_smaller_tolerance_takes_more_probes_and_keeps_its_word():
     X, y = noisy(4, 300, 200)
     rough, fine = sampled_path(X, y, 5, tolerance=0.02), sampled_path(X, y, 5, tolerance=0.004)
-    assert fine.spectrum.counted.probes.count > rough.spectrum.counted.probes.count
+    assert fine.exact.spectrum.counted.probes.count > rough.exact.spectrum.counted.probes.count
     assert np.all(fine.dof_std_error <= 0.004 * fine.dof)
 
 
 def test_probes_end_at_their_maximum_with_the_standard_error_they_have():
     X, y = noisy(4, 300, 200)
     path = sampled_path(X, y, 5, tolerance=1e-6, maximum=16)
-    assert path.spectrum.counted.probes.count == 16
+    assert path.exact.spectrum.counted.probes.count == 16
     assert np.any(path.dof_std_error > 1e-6 * path.dof)
 
 
@@ -78,7 +82,7 @@ def test_dominating_eigenvalues_are_counted_and_not_sampled():
     X += 1e3 * np.outer(rng.normal(size=200), rng.normal(size=150))
     exact = pls_path(X, y, 6, solver="svd")
     path = sampled_path(X, y, 6)
-    assert path.spectrum.counted.basis_weights.sum() >= 1
+    assert path.exact.spectrum.counted.basis_weights.sum() >= 1
     assert np.all(np.abs(path.dof - exact.dof) <= 4 * path.dof_std_error)
 
 

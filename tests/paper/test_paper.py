@@ -63,11 +63,11 @@ def test_lanczos_agrees_with_the_closed_form_in_everything(problem, scale):
     np.testing.assert_allclose(result.coef, path.coef, atol=1e-10)
     np.testing.assert_allclose(result.intercept, path.intercept, atol=1e-10)
     np.testing.assert_allclose(result.rss, path.rss, rtol=1e-8)
-    np.testing.assert_allclose(result.noise_variance, path.noise_variance(), rtol=1e-8)
+    np.testing.assert_allclose(result.noise_variance, path.noise_variance("jacobian"), rtol=1e-8)
     for m in range(7):
         np.testing.assert_allclose(result.jacobian(m), path.jacobian(m), atol=1e-10)
         np.testing.assert_allclose(result.coef_jacobian[m], path.coef_jacobian(m), atol=1e-9)
-        covariance = path.coef_covariance(m)
+        covariance = path.coef_covariance(m, noise="jacobian")
         scale_of = max(np.abs(covariance).max(), 1.0)
         np.testing.assert_allclose(result.coef_covariance(m), covariance, atol=1e-9 * scale_of)
 
@@ -291,7 +291,7 @@ def test_noise_variance_when_dof_exceeds_n_is_nan_for_krylov_and_positive_for_la
     krylov, lanczos = (f(X, y, 1, scale=False) for f in (paper.krylov, paper.lanczos))
     np.testing.assert_allclose([krylov.dof[1], lanczos.dof[1]], 10002, rtol=1e-10)
     assert np.isnan(krylov.noise_variance[1])
-    expected = pls_path(X, y, 1, scale=False).noise_variance()[1]
+    expected = pls_path(X, y, 1, scale=False).noise_variance("jacobian")[1]
     assert lanczos.noise_variance[1] == pytest.approx(expected, rel=1e-9)
     assert expected > 0
 
@@ -413,6 +413,57 @@ def test_a_singular_basis_gives_nan_and_not_a_number():
     result = paper.krylov(X, y, 2)
     assert np.all(np.isfinite(result.jacobian(2)))
     assert np.all(np.isnan(replace(result, basis=np.ones((2, 2))).jacobian(2)))
+
+
+# the formulas Algorithm 1 is made of
+
+
+def curved(seed, n=4, p=6):
+    """Return a smooth function from R^n to R^p and its derivative."""
+    rng = np.random.default_rng(seed)
+    A, B = rng.normal(size=(2, p, n))
+    return lambda y: A @ y + np.sin(B @ y), lambda y: A + np.cos(B @ y)[:, None] * B
+
+
+def central_differences(function, y, step=1e-5):
+    moves = step * np.eye(len(y))
+    return np.array([function(y + e) - function(y - e) for e in moves]).T / (2 * step)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_formulas_of_algorithm_1_are_the_central_differences(seed):
+    rng = np.random.default_rng(100 + seed)
+    y, root = rng.normal(size=4), rng.normal(size=(6, 9))
+    S = root @ root.T
+    (v, dv), (z, dz) = curved(seed), curved(seed + 50)
+    unit = paper.normalize(v(y), S)
+    assert unit @ S @ unit == pytest.approx(1.0, rel=1e-12)
+    found = paper.dA(v(y), S, dv(y))
+    assert relative(found, central_differences(lambda y: paper.normalize(v(y), S), y)) < 1e-8
+    np.testing.assert_allclose(found, paper.dA(v(y), lambda a: S @ a, dv(y)), rtol=1e-12)
+    expected = central_differences(lambda y: v(y) * (v(y) @ z(y)), y)
+    assert relative(paper.dvvtz(v(y), z(y), dv(y), dz(y)), expected) < 1e-8
+    # With v'v in the denominator, as printed, it is not the derivative.
+    size = np.sqrt(v(y) @ S @ v(y))
+    printed = (dv(y) - np.outer(v(y), v(y) @ S @ dv(y)) / (v(y) @ v(y))) / size
+    assert relative(printed, found) > 0.1
+
+
+def test_algorithm_1_line_by_line_gives_the_degrees_of_freedom():
+    X, y = make_problem(15, 4, seed=2)
+    Z, n = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1), 15
+    S, s, ds = Z.T @ Z / (n - 1), Z.T @ (y - y.mean()) / (n - 1), Z.T / (n - 1)
+    beta, d_beta, vs, dvs = np.zeros(4), np.zeros((4, n)), [], []
+    for m in range(1, 5):
+        w, dw = s - S @ beta, ds - S @ d_beta
+        v = w - sum(v_j * (v_j @ S @ w) for v_j in vs)
+        dv = dw - sum(
+            paper.dvvtz(v_j, S @ w, dv_j, S @ dw) for v_j, dv_j in zip(vs, dvs, strict=True)
+        )
+        v, dv = paper.normalize(v, S), paper.dA(v, S, dv)
+        beta, d_beta = beta + v * (v @ s), d_beta + paper.dvvtz(v, s, dv, ds)
+        vs, dvs = [*vs, v], [*dvs, dv]
+        assert 1 + np.trace(Z @ d_beta) == pytest.approx(pls_path(X, y, 4).dof[m], rel=1e-9)
 
 
 # what the paper says on the way

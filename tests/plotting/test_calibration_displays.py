@@ -20,6 +20,7 @@ from plsdof.chemometrics import (
     contributions,
     explained_variance,
     hotelling_t2,
+    outliers,
     q_residuals,
     selectivity_ratio_test,
     vip,
@@ -112,36 +113,31 @@ def test_wavelength_axes_have_plain_numbers():
 
 def test_predictions_are_those_of_fit_folds_and_test_rows(spectra):
     X, y = spectra
-    path, cv = pls_path(X[:30], y[:30], 5), cross_validate(X[:30], y[:30], max_components=5)
-    display = PredictionDisplay.from_path(path, 3, y=y[:30], cv=cv, X_test=X[30:], y_test=y[30:])
+    path = pls_path(X[:30], y[:30], 5)
+    display = PredictionDisplay.from_model(path[3], X[30:], y[30:])
     assert list(display.points_) == ["calibration", "cross-validation", "test"]
     points = {name: drawn(line) for name, line in display.points_.items()}
     np.testing.assert_allclose(points["calibration"], [y[:30], path.predict(X[:30])[3]])
-    np.testing.assert_allclose(points["cross-validation"], [y[:30], cv.predictions[0, 3]])
+    left_out = cross_validate(X[:30], y[:30], cv="loo", max_components=5).predictions[0, 3]
+    np.testing.assert_allclose(points["cross-validation"], [y[:30], left_out])
     np.testing.assert_allclose(points["test"], [y[30:], path.predict(X[30:])[3]])
     error = np.sqrt(np.mean((path.predict(X[30:])[3] - y[30:]) ** 2))
     assert f"test (RMSE {error:.4g})" in [t.get_text() for t in display.ax_.get_legend().texts]
     with pytest.raises(InvalidInputError, match="X_test and y_test belong together"):
-        PredictionDisplay.from_path(path, 3, y=y[:30], X_test=X[30:])
-
-
-def test_repeated_cross_validation_is_averaged(spectra):
-    X, y = spectra
-    cv = cross_validate(X, y, max_components=3, cv=5, repeats=2, random_state=0)
-    display = PredictionDisplay.from_path(pls_path(X, y, 3), 2, y=y, cv=cv)
-    found = drawn(display.points_["cross-validation"])[1]
-    np.testing.assert_allclose(found, cv.predictions[:, 2].mean(axis=0))
-    cv = cross_validate(X, y, max_components=3, keep_predictions=False)
-    with pytest.raises(NotAvailableError, match="keep_predictions=True"):
-        PredictionDisplay.from_path(pls_path(X, y, 3), 2, y=y, cv=cv)
+        PredictionDisplay.from_model(path[3], X[30:])
 
 
 def test_predictions_of_a_pipeline_are_its_own(spectra):
     X, y = spectra
-    pipe = make_pipeline(StandardScaler(), PLSRegressor("cv", cv=4)).fit(X[:30], y[:30])
-    display = PredictionDisplay.from_estimator(pipe, X[:30], y[:30], X_test=X[30:], y_test=y[30:])
+    groups = np.repeat(np.arange(10), 3)
+    pipe = make_pipeline(StandardScaler(), PLSRegressor())
+    pipe.fit(X[:30], y[:30], plsregressor__groups=groups)
+    display = PredictionDisplay.from_estimator(pipe, X[30:], y[30:])
     np.testing.assert_allclose(drawn(display.points_["test"])[1], pipe.predict(X[30:]))
-    assert "cross-validation" in display.points_
+    left = pipe[-1].model_.left_out
+    assert left.groups == 10
+    expected = y[:30] - left.residuals[pipe[-1].n_components_]
+    np.testing.assert_allclose(drawn(display.points_["cross-validation"])[1], expected)
 
 
 def test_scores_are_those_of_the_path_with_shares_groups_and_names(spectra):
@@ -165,7 +161,7 @@ def test_the_ellipse_is_where_t2_of_two_components_has_its_limit(spectra):
     display = ScoresDisplay.from_path(path, level=0.9)
     legend = [one.get_text() for one in display.ax_.get_legend().get_texts()]
     assert legend == ["T² of these two, 90%"]
-    t2 = hotelling_t2(path, 2, level=0.9)
+    t2 = hotelling_t2(path[2], level=0.9)
     np.testing.assert_array_equal(display.outside, t2.flags)
     x, y = drawn(display.ellipse_)
     spread = path.x_scores.std(axis=0, ddof=1)
@@ -199,8 +195,8 @@ def test_named_predictors_stand_beside_their_names(ozone):
     display = LoadingsDisplay.from_path(path)
     np.testing.assert_array_equal(drawn(display.lines_[0])[0], path.x_loadings[:, 0])
     assert [t.get_text() for t in display.ax_.get_yticklabels()] == list(ozone[0].columns)
-    importance = ImportanceDisplay.from_path(path, 2)
-    np.testing.assert_array_equal(drawn(importance.line_)[0], vip(path, 2))
+    importance = ImportanceDisplay.from_model(path[2])
+    np.testing.assert_array_equal(drawn(importance.line_)[0], vip(path[2]))
     assert set(importance.limit_line_.get_xdata()) == {1.0}
 
 
@@ -208,9 +204,9 @@ def test_importance_is_vip_or_selectivity_ratio_with_its_limit(spectra):
     X, y = spectra
     model = PLSRegressor(3).fit(X, y)
     display = ImportanceDisplay.from_estimator(model)
-    np.testing.assert_array_equal(drawn(display.line_)[1], vip(model.path_, 3))
+    np.testing.assert_array_equal(drawn(display.line_)[1], vip(model.path_[3]))
     display = ImportanceDisplay.from_estimator(model, kind="selectivity-ratio", level=0.9)
-    expected = selectivity_ratio_test(model.path_, 3, 0.9)
+    expected = selectivity_ratio_test(model, level=0.9)
     np.testing.assert_array_equal(drawn(display.line_)[1], expected.values)
     assert set(display.limit_line_.get_ydata()) == {expected.limit}
 
@@ -219,7 +215,7 @@ def test_distances_and_their_flags_are_those_of_the_library(spectra):
     X, y = spectra
     model = PLSRegressor(3).fit(X, y)
     display = DistanceDisplay.from_estimator(model, names=[f"s{i}" for i in range(40)])
-    t2, q = hotelling_t2(model.path_, 3), q_residuals(model.path_, 3, limit="cross-validated")
+    t2, q = (one(model, limit="cross-validated") for one in (hotelling_t2, q_residuals))
     beyond = t2.flags | q.flags
     np.testing.assert_array_equal(drawn(display.beyond_), [t2.values[beyond], q.values[beyond]])
     np.testing.assert_array_equal(drawn(display.points_), [t2.values[~beyond], q.values[~beyond]])
@@ -232,39 +228,71 @@ def test_new_rows_pass_the_steps_of_a_pipeline(spectra):
     new = X[:5] + 0.1
     display = DistanceDisplay.from_estimator(pipe, new)
     rows = pipe[:-1].transform(new)
-    expected = hotelling_t2(pipe[-1].path_, 3, rows).values
+    expected = hotelling_t2(pipe[-1].path_[3], rows).values
     assert sorted([*drawn(display.points_)[0], *drawn(display.beyond_)[0]]) == sorted(expected)
     display = ContributionDisplay.from_estimator(pipe, row=2, X_new=new, kind="t2")
-    np.testing.assert_array_equal(display.values, contributions(pipe[-1].path_, 3, rows).t2[2])
+    np.testing.assert_array_equal(display.values, contributions(pipe[-1].path_[3], rows).t2[2])
 
 
 def test_contributions_of_a_row_are_those_of_the_library(spectra):
     path = pls_path(*spectra, 4)
-    found = contributions(path, 3)
+    found = contributions(path[3])
     for kind in ("q", "t2"):
-        display = ContributionDisplay.from_path(path, 3, row=6, kind=kind, name="sample <7>")
+        display = ContributionDisplay.from_model(path[3], row=6, kind=kind, name="sample <7>")
         np.testing.assert_array_equal(drawn(display.line_)[1], getattr(found, kind)[6])
     assert display.ax_.get_ylabel() == "contribution to T² of sample <7>"
     with pytest.raises(InvalidInputError, match=r"row must be in 0\.\.39; got 40"):
-        ContributionDisplay.from_path(path, 3, row=40)
+        ContributionDisplay.from_model(path[3], row=40)
 
 
-def test_errors_on_new_rows_stand_side_by_side(ozone):
+def test_rows_are_positions_from_0_or_the_index_of_a_frame_everywhere(spectra):
+    X, y = spectra
+    odd = X.to_numpy().copy()
+    odd[4, 30] += 5.0
+    named = pd.DataFrame(odd, columns=X.columns, index=[f"s{i}" for i in range(len(odd))])
+    for rows, expected in ((odd, "4"), (named, "s4")):
+        model = PLSRegressor(3).fit(X if expected == "s4" else X.to_numpy(), y)
+        distances = DistanceDisplay.from_estimator(model, rows)
+        assert expected in {text.get_text() for text in distances.ax_.texts}
+        contribution = ContributionDisplay.from_estimator(model, rows, row=4)
+        assert contribution.ax_.get_ylabel() == f"contribution to Q of row {expected}"
+        table = outliers(model, rows, y)
+        assert str(table.to_frame().index[4]) == expected
+        assert np.argmax(table.q.values) == 4
+
+
+def test_names_beside_points_are_not_cut_off(spectra):
+    path, names = pls_path(*spectra, 3), [f"sample number {i}" for i in range(40)]
+    for display in (
+        DistanceDisplay.from_model(path[2], names=names, level=0.6),
+        ScoresDisplay.from_path(path, names=names, level=0.6),
+    ):
+        display.figure_.draw_without_rendering()
+        whole = display.figure_.bbox
+        assert display.ax_.texts
+        for text in display.ax_.texts:
+            box = text.get_window_extent()
+            assert whole.x0 <= box.x0 < box.x1 <= whole.x1 + 1
+            assert whole.y0 <= box.y0 < box.y1 <= whole.y1 + 1
+
+
+def test_errors_are_those_of_rows_left_out_with_the_chosen_model(ozone):
     X, y = ozone
     path, cv = pls_path(X, y), cross_validate(X, y)
-    display = ErrorDisplay.from_path(path, path.select("bic"), cv=cv)
-    np.testing.assert_allclose(drawn(display.lines_["RMSECV"])[1], cv.rmse)
-    gcv = path.criterion("gcv", "smoothed")
-    np.testing.assert_allclose(drawn(display.lines_["GCV"])[1] ** 2, gcv)
-    press = drawn(display.lines_["leave-one-out (PRESS)"])[1]
-    np.testing.assert_allclose(len(y) * press**2, path.press())
+    display = ErrorDisplay.from_path(path, path.select("bic"))
+    np.testing.assert_allclose(drawn(display.line_)[1], cv.rmse)
     # The delta method: (rmse + d)^2 - (rmse - d)^2 is four times rmse times d.
-    d = display.std_errors["RMSECV"]
+    d = display.std_error
     np.testing.assert_allclose((cv.rmse + d) ** 2 - (cv.rmse - d) ** 2, 2 * cv.std_error)
     assert set(display.chosen_line_.get_xdata()) == {path.select("bic").n_components}
-    assert "RMSECV" not in ErrorDisplay.from_path(ridge_path(X, y)).errors
-    model = PLSRegressor("cv", cv=4).fit(X, y)
-    assert "RMSECV" in ErrorDisplay.from_estimator(model).errors
+    assert ErrorDisplay.from_path(path).chosen == path.select().n_components
+    groups = np.arange(len(y)) // 7
+    model = PLSRegressor().fit(X, y, groups=groups)
+    display = ErrorDisplay.from_estimator(model)
+    assert display.chosen == model.n_components_
+    np.testing.assert_array_equal(display.rmse, model.selection_.left_out.rmse)
+    ridge = ErrorDisplay.from_path(ridge_path(X, y, alphas=[1.0, 100.0]))
+    np.testing.assert_array_equal(drawn(ridge.line_)[0], [100.0, 1.0])
 
 
 def test_permuted_scores_are_drawn_beside_that_of_the_data(ozone):
@@ -302,7 +330,7 @@ def test_hostile_names_are_plain_text(spectra):
     names = ["$\\frac{", "a\x00b", "\u202etxt", "x" * 1000] * 10
     for display in (
         ScoresDisplay.from_path(pls_path(X, y, 3), names=names, groups=names, level=0.5),
-        DistanceDisplay.from_path(pls_path(X, y, 3), 2, names=names, level=0.5),
+        DistanceDisplay.from_model(pls_path(X, y, 3)[2], names=names, level=0.5),
     ):
         display.figure_.draw_without_rendering()
         for text in display.ax_.texts:

@@ -22,6 +22,7 @@ from plsdof import (
 from plsdof.datasets import load_ozone, make_spectra
 from plsdof.errors import InvalidInputError, MissingExtraError, NotAvailableError
 from plsdof.inference.intervals import coefficient_inference
+from plsdof.large import ArrayBlocks, pls_path_from
 from plsdof.plotting import (
     CoefficientDisplay,
     ComparisonDisplay,
@@ -141,11 +142,12 @@ def test_displays_of_an_estimator_equal_those_of_its_path(ozone):
 
 def test_estimators_with_fixed_size_or_cross_validation_can_be_drawn(ozone):
     fixed = CriterionDisplay.from_estimator(PCRegressor(3).fit(*ozone))
-    assert fixed.chosen is None
+    assert fixed.chosen == 3
     model = RidgeRegressor("cv", alphas=[1.0, 10.0], cv=4).fit(*ozone)
     display = CriterionDisplay.from_estimator(model)
-    assert display.std_error is not None
+    np.testing.assert_array_equal(display.scores, model.cv_results_.mean_error[::-1])
     assert display.chosen == model.alpha_
+    assert ErrorDisplay.from_estimator(model).chosen == model.alpha_
 
 
 def test_an_estimator_that_is_not_fitted_is_refused():
@@ -155,8 +157,8 @@ def test_an_estimator_that_is_not_fitted_is_refused():
 
 def test_coefficient_band_over_wavelengths_is_the_interval_of_the_library(spectra):
     path = pls_path(*spectra, 6)
-    display = CoefficientDisplay.from_path(path, 3, level=0.8)
-    expected = coefficient_inference(path, 3, level=0.8)
+    display = CoefficientDisplay.from_model(path[3], level=0.8)
+    expected = coefficient_inference(path[3], level=0.8)
     assert display.ax_.get_xlabel() == "wavelength (nm)"
     np.testing.assert_array_equal(drawn(display.line_)[1], expected.coef)
     outline = display.band_.get_paths()[0].vertices
@@ -168,8 +170,8 @@ def test_coefficient_band_over_wavelengths_is_the_interval_of_the_library(spectr
 def test_wavelengths_in_any_order_are_drawn_from_left_to_right(spectra):
     X, y = spectra
     shuffled = X[np.random.default_rng(0).permutation(X.columns)]
-    straight = CoefficientDisplay.from_path(pls_path(X, y, 3), 2)
-    display = CoefficientDisplay.from_path(pls_path(shuffled, y, 3), 2)
+    straight = CoefficientDisplay.from_model(pls_path(X, y, 3)[2])
+    display = CoefficientDisplay.from_model(pls_path(shuffled, y, 3)[2])
     np.testing.assert_allclose(drawn(display.line_), drawn(straight.line_), rtol=1e-6)
     outlines = [one.band_.get_paths()[0].vertices for one in (display, straight)]
     np.testing.assert_allclose(*outlines, rtol=1e-6)
@@ -178,20 +180,20 @@ def test_wavelengths_in_any_order_are_drawn_from_left_to_right(spectra):
 def test_coefficients_per_standard_deviation_are_comparable(ozone):
     X, y = ozone
     path = pls_path(X, y)
-    display = CoefficientDisplay.from_path(path, 2, per="standard-deviation")
+    display = CoefficientDisplay.from_model(path[2], per="standard-deviation")
     np.testing.assert_allclose(display.coef, path.coef[2] * X.std(), rtol=1e-12)
-    other_units = CoefficientDisplay.from_path(pls_path(X * 10, y), 2, per="standard-deviation")
+    other_units = CoefficientDisplay.from_model(pls_path(X * 10, y)[2], per="standard-deviation")
     np.testing.assert_allclose(other_units.upper, display.upper, rtol=1e-8)
     with pytest.raises(NotAvailableError, match="scale=True"):
-        CoefficientDisplay.from_path(pls_path(X, y, scale=False), 2, per="standard-deviation")
+        CoefficientDisplay.from_model(pls_path(X, y, scale=False)[2], per="standard-deviation")
     with pytest.raises(InvalidInputError, match="per must be one of"):
-        CoefficientDisplay.from_path(path, 2, per="inch")
+        CoefficientDisplay.from_model(path[2], per="inch")
 
 
 def test_a_model_without_spare_observations_says_why_it_has_no_band(spectra):
     path = pls_path(*spectra)
     size = len(path.dof) - 1
-    display = CoefficientDisplay.from_path(path, size)
+    display = CoefficientDisplay.from_model(path[size])
     assert display.band_ is None
     assert display.lower is None
     assert "40 observations" in display.reason
@@ -213,18 +215,12 @@ def test_comparison_display_puts_every_method_on_the_scale_of_dof(ozone):
 
 def make_overview(kind, ozone, spectra):
     if kind == "pls":
-        X, y = ozone
-        path, cv = pls_path(X, y), cross_validate(X, y)
-        return overview_figure(path, path.select("bic"), y=y, cv=cv, response="ozone $ppm")
-    X, y = spectra
+        return overview_figure(PLSRegressor().fit(*ozone), response="ozone $ppm")
     if kind == "gmdl":
-        path, cv = pls_path(X, y, 10), cross_validate(X, y, max_components=10)
-        return overview_figure(path, path.select("gmdl"), cv=cv)
+        return overview_figure(PLSRegressor("gmdl", max_components=10).fit(*spectra))
     if kind == "ridge":
-        path, cv = ridge_path(X, y), cross_validate(X, y, "ridge")
-        return overview_figure(path, cv.select(), cv=cv)
-    path = pcr_path(X, y, 10)
-    return overview_figure(path, path.select("bic"))
+        return overview_figure(RidgeRegressor("cv").fit(*spectra))
+    return overview_figure(pcr_path(*spectra, 10)[4])
 
 
 @pytest.mark.parametrize("kind", ["pls", "gmdl", "ridge", "pcr"])
@@ -269,7 +265,7 @@ def test_legends_of_single_pictures_hide_nothing(ozone, spectra):
         for display in (
             DoFDisplay.from_path(path, path.select("bic")),
             CriterionDisplay.from_cross_validation(cv, cv.select()),
-            CoefficientDisplay.from_path(path, 3),
+            CoefficientDisplay.from_model(path[3]),
             ComparisonDisplay.from_comparison(compare_paths(*ozone)),
         ):
             assert display.ax_.get_legend().get_texts()
@@ -290,24 +286,32 @@ def test_a_figure_that_makes_no_room_has_its_legend_inside(ozone):
 def test_overview_draws_observed_against_fitted(ozone):
     X, y = ozone
     path = pls_path(X, y)
-    panel = overview_figure(path, path.select("bic"), y=y).axes[3]
+    panel = overview_figure(path[2]).axes[3]
     fitted, observed = drawn(panel.lines[1])
     np.testing.assert_array_equal(observed, y)
     np.testing.assert_allclose(fitted, path.predict(X)[2], rtol=1e-9)
     assert f"{1 - np.sum((y - fitted) ** 2) / np.sum((y - y.mean()) ** 2):.3f}" in panel.get_title()
 
 
-def test_overview_of_an_estimator_is_that_of_its_path(ozone):
+def test_overview_of_an_estimator_is_that_of_its_model(ozone):
     model = PLSRegressor("cv", cv=4).fit(*ozone)
-    mine = overview_figure(model)
-    other = overview_figure(model.path_, model.selection_, cv=model.cv_results_)
+    mine, other = overview_figure(model), overview_figure(model.model_)
     for one, same in zip(mine.axes, other.axes, strict=True):
         assert len(one.lines) == len(same.lines) > 0
         for line, twin in zip(one.lines, same.lines, strict=True):
-            np.testing.assert_array_equal(drawn(line), drawn(twin))
+            np.testing.assert_allclose(drawn(line), drawn(twin), rtol=1e-10)
     fixed = overview_figure(RidgeRegressor(10.0).fit(*ozone))
     texts = [text.get_text() for text in fixed.axes[0].get_legend().get_texts()]
     assert "chosen: alpha = 10" in texts
+
+
+def test_overview_shows_what_chose_the_model(ozone):
+    path = pls_path(*ozone)
+    chosen = PLSRegressor("bic").fit(*ozone)
+    scores = drawn(overview_figure(chosen).axes[1].lines[0])[1]
+    np.testing.assert_array_equal(scores, path.criterion("bic"))
+    errors = drawn(overview_figure(PLSRegressor().fit(*ozone)).axes[1].lines[0])[1]
+    np.testing.assert_allclose(errors, path.left_out().rmse[: len(errors)], rtol=1e-9)
 
 
 def test_a_criterion_can_be_named_in_the_place_of_a_selection(ozone):
@@ -322,23 +326,25 @@ def test_a_criterion_can_be_named_in_the_place_of_a_selection(ozone):
 def test_what_cannot_be_drawn_is_named(ozone):
     path, model = pls_path(*ozone), PLSRegressor().fit(*ozone)
     for draw, reason in (
-        (lambda: overview_figure(path), "A path needs a selection, such as .*; got None"),
-        (lambda: overview_figure(path, "bic"), "A path needs a selection, such as .*; got 'bic'"),
+        (lambda: overview_figure(path), "say which one: path"),
         (lambda: overview_figure(PLSRegressor()), "not fitted yet; call its method fit"),
         (lambda: overview_figure(7), "or a fitted estimator .*; got int"),
-        (lambda: overview_figure(model, "bic"), "selection must be a Selection"),
+        (lambda: DoFDisplay.from_path(model, "bic"), "selection must be a Selection"),
         (lambda: DoFDisplay.from_path(path, "bic"), "selection must be a Selection"),
         (lambda: DoFDisplay.from_path(7), "or a fitted estimator .*; got int"),
-        (lambda: CoefficientDisplay.from_path(path), "m says which one"),
+        (lambda: CoefficientDisplay.from_model(path), "say which one: path"),
     ):
         with pytest.raises(InvalidInputError, match=reason):
             draw()
 
 
-def test_overview_without_response_shows_leverage(ozone):
-    path = pls_path(*ozone)
-    panel = overview_figure(path, path.select("bic")).axes[3]
-    np.testing.assert_allclose(drawn(panel.lines[0])[1], np.diag(path.jacobian(2)), rtol=1e-9)
+def test_overview_without_rows_shows_leverage_and_a_criterion(ozone):
+    X, y = (np.asarray(one) for one in ozone)
+    path = pls_path_from(ArrayBlocks(X, y, axis=1), 4)
+    axes = overview_figure(path[2]).axes
+    known = pls_path(X, y, 4)
+    np.testing.assert_allclose(drawn(axes[3].lines[0])[1], known.leverage(2), rtol=1e-6)
+    np.testing.assert_allclose(drawn(axes[1].lines[0])[1], known.criterion("gcv"), rtol=1e-6)
 
 
 def test_lines_can_be_told_apart_without_colour():
@@ -351,7 +357,7 @@ def test_hostile_names_are_drawn_as_plain_text():
     X, y = make_problem(15, 4, seed=5)
     names = ["$\\frac{", "a\x00b\nc", "x" * 10_000, "\u202etxt"]
     path = pls_path(pd.DataFrame(X, columns=names), y)
-    display = CoefficientDisplay.from_path(path, 2)
+    display = CoefficientDisplay.from_model(path[2])
     display.figure_.draw_without_rendering()
     labels = [text.get_text() for text in display.ax_.get_yticklabels()]
     assert max(map(len, labels)) <= 23
@@ -406,13 +412,13 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch, ozone):
     with pytest.raises(MissingExtraError, match=r"plsdof\[plot\]"):
         DoFDisplay.from_path(path)
     with pytest.raises(MissingExtraError, match=r"plsdof\[plot\]"):
-        overview_figure(path, path.select("bic"))
+        overview_figure(path[2])
 
 
 def test_the_overview_of_an_average_shows_its_own_coefficients_and_fit():
     X, y = load_ozone(return_X_y=True, as_frame=True)
     model = PLSRegressor("average", max_components=4).fit(X, y)
-    axes = overview_figure(model, y=y).axes
+    axes = overview_figure(model).axes
     drawn = [line.get_xdata() for line in axes[2].lines if len(line.get_xdata()) == X.shape[1]]
     expected = model.coef_ * X.std().to_numpy()
     assert any(np.allclose(np.sort(values), np.sort(expected)) for values in drawn)

@@ -14,13 +14,13 @@ from _helpers.browser import (
     wait_until,
     wait_until_drawn,
 )
+from _helpers.calibration import Calibration
 
-from plsdof import cross_validate, pls_path
-from plsdof.chemometrics import TestSet, contributions, selectivity_ratio_test, vip
-from plsdof.datasets import load_gasoline, load_ozone
-from plsdof.inference import permutation_test
+from plsdof import PLSRegressor
+from plsdof.analysis import analysis_of
+from plsdof.chemometrics import contributions, selectivity_ratio_test, vip
+from plsdof.datasets import load_ozone
 from plsdof.report import write_report
-from plsdof.report.switch import combine_reports
 
 pytestmark = pytest.mark.browser
 
@@ -43,59 +43,22 @@ SPECTRA = ("spectra-raw", "spectra-preprocessed", "permutation")
 HOSTILE = ["<img src=x onerror=window.hacked=1>", "w" * 1000, "\u202egnp.exe", "%{y}${x}"]
 
 
-class Gasoline:
-    """Spectra, preprocessed, with a test set, groups and cross-validation."""
-
-    def __init__(self):
-        self.raw, y = load_gasoline(return_X_y=True, as_frame=True)
-        self.X = self.raw.sub(self.raw.mean(axis=1), axis=0).div(self.raw.std(axis=1), axis=0)
-        self.y, self.kept = np.asarray(y), np.arange(60) % 4 != 3
-        X, y = self.X[self.kept], self.y[self.kept]
-        self.path, self.cv = pls_path(X, y, 8), cross_validate(X, y, max_components=8)
-
-    def write(self, file):
-        kept = self.kept
-        test = TestSet(
-            source="every fourth row",
-            X=self.X[~kept].to_numpy(),
-            observed=self.y[~kept],
-            predicted=self.path.predict(self.X[~kept])[3],
-            row_numbers=np.flatnonzero(~kept) + 1,
-        )
-        write_report(
-            file,
-            self.path,
-            self.path.select("bic"),
-            X=self.X[kept],
-            y=self.y[kept],
-            raw=self.raw[kept],
-            preprocessing="snv",
-            cv=self.cv,
-            groups=np.where(np.arange(45) % 3 == 0, "old", "new"),
-            row_numbers=np.flatnonzero(kept) + 1,
-            test=test,
-            permutation=permutation_test(self.path, n_permutations=199),
-            response="octane",
-        )
-
-
 def write_named(file):
     """Write a report of named predictors, with hostile names of rows and groups."""
     X, y = load_ozone(return_X_y=True, as_frame=True)
-    path, cv = pls_path(X, y), cross_validate(X, y)
     names = [HOSTILE[i % 4] for i in range(len(y))]
-    write_report(file, path, path.select("bic"), X=X, y=y, cv=cv, groups=names, row_labels=names)
+    write_report(PLSRegressor("bic").fit(X, y), file, groups=names, labels=names)
 
 
 @pytest.fixture(scope="module")
 def gasoline():
-    return Gasoline()
+    return Calibration()
 
 
 @pytest.fixture(scope="module")
 def files(gasoline, tmp_path_factory):
     folder = tmp_path_factory.mktemp("pictures")
-    gasoline.write(folder / "spectra.html")
+    write_report(gasoline.analysed(permutations=199), folder / "spectra.html")
     write_named(folder / "names.html")
     return {name: folder / f"{name}.html" for name in ("spectra", "names")}
 
@@ -196,7 +159,7 @@ def test_a_click_on_t2_and_q_shows_the_contributions_of_that_row(
 ):
     data = open_page(browser, files["spectra"], width, scheme=scheme)
     m = data["chosen"]
-    expected = contributions(gasoline.path, m)
+    expected = contributions(gasoline.path[m])
     clicked = set()
     for k in range(3):
         click_point(browser, "distance", 1, k)
@@ -231,7 +194,7 @@ def test_contributions_follow_the_slider_and_the_list_of_rows(browser, files, ga
     Select(browser.find_element(By.ID, "pick-row")).select_by_value("20")
     assert press(browser, "END") == 8
     for m in (8, 7):
-        expected = contributions(gasoline.path, m).q[20]
+        expected = contributions(gasoline.path[m]).q[20]
         found = np.array(traces(browser, "q-parts")[0]["y"])
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-3 * np.abs(expected).max())
         press(browser, "ARROW_LEFT")
@@ -258,7 +221,7 @@ def test_scores_loadings_and_weights_are_of_the_components_that_are_picked(
     found = sorted((x, y) for one in groups for x, y in zip(one["x"], one["y"], strict=True))
     expected = sorted(map(tuple, path.x_scores[:, [2, 4]]))
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
-    assert {one["name"] for one in groups} == {"old", "new"}
+    assert {one["name"] for one in groups} == {"&lt;old&gt;", "new"}
     half = data["components"]["half_axes"]
     assert max(ellipse["x"]) == pytest.approx(half[2])
     assert max(ellipse["y"]) == pytest.approx(half[4], rel=1e-3)
@@ -278,9 +241,7 @@ def test_predictions_of_fit_folds_and_test_rows_are_drawn(browser, files, gasoli
     expected = set(zip(rows["observed"], one["rows"]["left_out"], strict=True))
     assert drawn["cross-validation"] == expected
     assert drawn["test"] == set(zip(test["observed"], one["test"], strict=True))
-    np.testing.assert_allclose(
-        one["test"], gasoline.path.predict(gasoline.X[~gasoline.kept])[m], rtol=1e-4
-    )
+    np.testing.assert_allclose(one["test"], gasoline.path.predict(gasoline.test.X)[m], rtol=1e-4)
 
 
 def test_test_rows_have_bars_of_their_prediction_intervals(browser, files):
@@ -310,8 +271,8 @@ def test_importance_follows_the_slider(browser, files, gasoline):
     open_page(browser, files["spectra"])
     m = press(browser, "ARROW_RIGHT")
     for chart, expected in (
-        ("vip", vip(gasoline.path, m)),
-        ("selectivity", selectivity_ratio_test(gasoline.path, m).values),
+        ("vip", vip(gasoline.path[m])),
+        ("selectivity", selectivity_ratio_test(gasoline.path[m]).values),
     ):
         found = traces(browser, chart)[0]["y"]
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4 * np.ptp(expected))
@@ -319,20 +280,13 @@ def test_importance_follows_the_slider(browser, files, gasoline):
     assert traces(browser, "vip") == []
 
 
-def test_errors_have_bars_of_one_standard_error(browser, files):
-    data = open_page(browser, files["spectra"])
-    script = (
-        "return document.getElementById('chart-errors').data"
-        ".map((t) => [t.name, t.y, t.error_y && t.error_y.array])"
-    )
-    drawn = {name: (values, bars) for name, values, bars in browser.execute_script(script)}
-    for one in data["errors"]:
-        assert drawn[one["name"]] == (one["value"], one["std_error"])
-    assert data["errors"][0]["name"] == "RMSECV"
-    bars = browser.execute_script(
-        "return document.querySelectorAll('#chart-errors .yerror').length"
-    )
-    assert bars >= 9
+def test_errors_have_a_band_of_one_standard_error(browser, files):
+    models = open_page(browser, files["spectra"])["models"]
+    low, high, curve, _ = traces(browser, "errors")
+    assert curve["y"] == models["rmsecv"]
+    error, spread = np.array(models["rmsecv"]), np.array(models["rmsecv_std_error"])
+    np.testing.assert_allclose(high["y"], error + spread)
+    np.testing.assert_allclose(low["y"], np.maximum(error - spread, error.min() / 10))
 
 
 def test_wavelengths_have_plain_ticks(browser, tmp_path):
@@ -340,9 +294,8 @@ def test_wavelengths_have_plain_ticks(browser, tmp_path):
     X = pd.DataFrame(rng.normal(size=(30, 60)).cumsum(axis=1))
     X.columns = [f"{9000 + 100 * i} cm-1" for i in range(60)]
     y = X.iloc[:, 30].to_numpy() + rng.normal(size=30)
-    path = pls_path(X, y, 4)
     file = tmp_path / "wavenumbers.html"
-    write_report(file, path, path.select("bic"), X=X, y=y)
+    write_report(PLSRegressor("bic", max_components=4).fit(X, y), file)
     open_page(browser, file)
     for chart in ("spectra-raw", "coefficients", "vip", "loadings", "q-parts"):
         ticks = ticks_of(browser, chart)
@@ -364,9 +317,8 @@ def test_a_few_models_have_a_tick_each(browser, tmp_path, width):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 4)) * [1, 2, 3, 4]
     y = X @ [5000.0, 0, 0, 0.1] + rng.normal(size=40)
-    path = pls_path(X, y)
     file = tmp_path / "few.html"
-    write_report(file, path, path.select("bic"), X=X, y=y)
+    write_report(PLSRegressor("bic", max_components=4).fit(X, y), file)
     open_page(browser, file, width=width)
     for chart in ("dof", "criterion", "errors"):
         assert ticks_of(browser, chart) == ["0", "1", "2", "3", "4"]
@@ -381,9 +333,8 @@ def test_a_model_without_components_has_no_importance(browser, tmp_path):
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(30, 40)), columns=[f"{1100 + 10 * i}" for i in range(40)])
     y = rng.normal(size=30)
-    path = pls_path(X, y, 4)
     file = tmp_path / "empty.html"
-    write_report(file, path, path.select("bic"), X=X, y=y)
+    write_report(PLSRegressor("bic", max_components=4).fit(X, y), file)
     data = open_page(browser, file)
     assert data["chosen"] == 0
     for chart in ("vip", "selectivity"):
@@ -398,9 +349,8 @@ def test_one_component_is_enough_for_a_page(browser, tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20, 1))
     y = X[:, 0] + rng.normal(size=20)
-    path = pls_path(X, y)
     file = tmp_path / "one.html"
-    write_report(file, path, path.select("bic"), X=X, y=y)
+    write_report(PLSRegressor("bic", max_components=4).fit(X, y), file)
     open_page(browser, file)
     assert_quiet(browser, file)
 
@@ -411,22 +361,22 @@ def test_a_switch_shows_the_report_of_each_response(browser, tmp_path, width, sc
     from selenium.webdriver.common.by import By
 
     X, y = load_ozone(return_X_y=True, as_frame=True)
-    pages = {}
-    for name, power in (("ozone", 1), ("<b>squared", 2)):
-        path = pls_path(X, y**power, 3)
-        write_report(tmp_path / "one.html", path, path.select(), X=X, y=y**power, response=name)
-        pages[name] = (tmp_path / "one.html").read_text(encoding="utf-8")
+    powers = {"ozone": 1, "<b>squared": 2}
+    analyses = [
+        analysis_of(PLSRegressor(max_components=3).fit(X, y**power), response=name)
+        for name, power in powers.items()
+    ]
     file = tmp_path / "all.html"
-    combine_reports(file, pages)
+    write_report(analyses, file)
     browser.get("about:blank")
     browser.get_log("browser")
     set_scheme(browser, scheme)
     metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     browser.get(file.as_uri())
-    for button, name in enumerate(pages):
+    for button, name in enumerate(powers):
         browser.find_elements(By.CSS_SELECTOR, "nav button")[button].click()
-        browser.switch_to.frame("report")
+        browser.switch_to.frame(button)
         wait_until(browser, f"return document.title === 'PLS model of {name}'")
         wait_until_drawn(browser)
         assert sticking_out(browser) == []

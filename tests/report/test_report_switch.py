@@ -25,7 +25,7 @@ def test_one_report_shows_each_response(tmp_path, browser, width):
     for name in ("octane", "density / %", "octane"):
         buttons = browser.find_elements("css selector", "nav button")
         next(one for one in buttons if one.text == name).click()
-        browser.switch_to.frame("report")
+        browser.switch_to.frame(["octane", "density / %"].index(name))
         heading = f"document.querySelector('h1')?.textContent.includes({name!r})"
         wait_until(browser, f"return {heading} === true")
         wait_until_drawn(browser)
@@ -33,3 +33,8 @@ def test_one_report_shows_each_response(tmp_path, browser, width):
     wide = browser.execute_script("return document.documentElement.scrollWidth")
     assert wide <= width
     assert_quiet(browser, report)
+    # On paper every response is there as a whole, not only the one on the screen.
+    browser.execute_script("window.dispatchEvent(new Event('beforeprint'))")
+    script = "return [...document.querySelectorAll('iframe')].map((one) => one.clientHeight)"
+    assert min(browser.execute_script(script)) > 2000
+    browser.execute_script("window.dispatchEvent(new Event('afterprint'))")

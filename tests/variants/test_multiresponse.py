@@ -10,8 +10,10 @@ from _helpers.responses import ALGORITHMS, STEP, make_responses, nipals, scaled,
 from sklearn.cross_decomposition import PLSRegression
 
 from plsdof import pls_path
+from plsdof._core.choice import RULES
 from plsdof.errors import InvalidInputError, PlsdofWarning, RankExhaustedError, RankExhaustedWarning
 from plsdof.variants import _pls2 as joint_derivative
+from plsdof.variants import pls2
 from plsdof.variants.pls2 import pls2_path
 
 
@@ -87,7 +89,9 @@ def test_one_response_is_pls1(algorithm, scale_response, decay):
     np.testing.assert_allclose(path.fitted[:, :, 0], single.fitted, rtol=1e-8)
     np.testing.assert_allclose(path.coef[:, :, 0], single.coef, rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(path.rss[:, 0], single.rss, rtol=1e-8)
-    np.testing.assert_allclose(path.noise_variance()[:, 0], single.noise_variance("dof"), rtol=1e-6)
+    np.testing.assert_allclose(
+        path.noise_variance("dof")[:, 0], single.noise_variance("dof"), rtol=1e-6
+    )
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -113,15 +117,16 @@ def test_predictions_coefficients_and_residuals_belong_together():
     np.testing.assert_allclose(path.fitted[0], np.broadcast_to(Y.mean(axis=0), Y.shape))
     np.testing.assert_allclose(path.dof[0], 3.0)
     assert "3 responses" in repr(path)
-    with pytest.raises(InvalidInputError, match="columns of the training data in another order"):
-        path.predict(frame[list("abdc")])
+    np.testing.assert_allclose(path.predict(frame[list("abdc")]), path.fitted, atol=1e-9)
+    with pytest.raises(InvalidInputError):
+        path.predict(frame.rename(columns={"d": "e"}))
 
 
 def test_results_cannot_be_changed():
     X, Y = make_responses(12, 4, 2, seed=7)
     path = pls2_path(X, Y, 2)
-    with pytest.raises(FrozenInstanceError, match="algorithm"):
-        path.algorithm = "simpls"
+    with pytest.raises(FrozenInstanceError, match="names"):
+        path.names = ("a", "b")
     for array in (path.dof, path.coef, path.intercept, path.fitted, path.rss, path.dof_error):
         assert not array.flags.writeable
 
@@ -130,9 +135,10 @@ def test_results_cannot_be_changed():
 def test_blocks_of_directions_change_nothing(monkeypatch, algorithm):
     X, Y = make_responses(12, 4, 3, seed=8)
     whole = pls2_path(X, Y, algorithm=algorithm, scale_response=True)
+    expected = whole.dof_by_response  # made now, before blocks are small
     monkeypatch.setattr(joint_derivative, "_BLOCK_ENTRIES", 200)
     blocks = pls2_path(X, Y, algorithm=algorithm, scale_response=True)
-    np.testing.assert_allclose(blocks.dof_by_response, whole.dof_by_response, rtol=1e-12)
+    np.testing.assert_allclose(blocks.dof_by_response, expected, rtol=1e-12)
 
 
 def test_degrees_of_freedom_agree_with_their_monte_carlo_estimate():
@@ -167,7 +173,7 @@ def test_the_path_ends_with_the_covariance_or_the_rank():
     with pytest.raises(RankExhaustedError, match="4 supported"):
         pls2_path(X, Y, 6, strict=True)
     with pytest.warns(RankExhaustedWarning, match="no covariance with X left"):
-        assert len(pls2_path(X, np.ones((12, 2)), scale_response=True).dof) == 1
+        assert len(pls2_path(X, np.ones((12, 2)), 2, scale_response=True).dof) == 1
     assert pls2_path(X, Y, 4).message == ""
 
 
@@ -222,7 +228,7 @@ def test_noise_covariance_is_that_of_the_residuals_and_has_the_variances_on_its_
         path = pls2_path(X, Y, 3, sample_weight=w, scale_response=True)
         covariance = path.noise_covariance()
         np.testing.assert_allclose(
-            np.diagonal(covariance, axis1=1, axis2=2), path.noise_variance(), rtol=1e-12
+            np.diagonal(covariance, axis1=1, axis2=2), path.noise_variance("dof"), rtol=1e-12
         )
         E = (Y - path.fitted[2]) * (1.0 if w is None else np.sqrt(w)[:, None])
         root = np.sqrt(path.units.n - path.dof_by_response[2])
@@ -236,25 +242,25 @@ def test_for_one_response_the_criteria_are_those_of_a_path(name):
     joint, path = pls2_path(X, Y), pls_path(X, Y[:, 0])
     for noise in ("independent", "correlated"):
         np.testing.assert_allclose(
-            joint.criterion(name, noise), path.criterion(name, noise="dof"), rtol=1e-8
+            joint.criterion(name, noise=noise), path.criterion(name, noise="dof"), rtol=1e-8
         )
-    for rule in ("patient", "first-minimum"):
+    for rule in RULES:
         expected = path.select(name, "exact", noise="dof", rule=rule)
-        chosen = joint.select(name, rule=rule, dof="exact")
+        chosen = joint.select(name, rule=rule)
         assert (chosen.n_components, chosen.rule) == (expected.n_components, rule)
 
 
 def test_the_joint_criterion_is_the_sum_over_responses():
     X, Y = make_responses(40, 6, 3, seed=15)
     path, n = pls2_path(X, Y), 40.0
-    rss, dof, variance = path.rss, path.dof_by_response, path.noise_variance()
+    rss, dof, variance = path.rss, path.dof_by_response, path.noise_variance("dof")
     aic = np.sum(rss / n + 2 / n * variance * dof, axis=1)
     np.testing.assert_allclose(path.criterion("aic"), aic, rtol=1e-12)
     gcv = np.sum(rss / n / (1 - dof / n) ** 2, axis=1)
     np.testing.assert_allclose(path.criterion("gcv"), gcv, rtol=1e-12)
     penalty = np.einsum("mjk,mjk->m", path.noise_covariance(), path.dof_matrix)
     correlated = rss.sum(axis=1) / n + np.log(n) / n * penalty
-    np.testing.assert_allclose(path.criterion("bic", "correlated"), correlated, rtol=1e-12)
+    np.testing.assert_allclose(path.criterion("bic", noise="correlated"), correlated, rtol=1e-12)
 
 
 def test_with_equal_noise_the_penalty_is_the_joint_degrees_of_freedom():
@@ -272,7 +278,7 @@ def test_units_of_scaled_responses_do_not_matter(noise):
     one = pls2_path(X, Y, scale_response=True)
     other = pls2_path(X, Y * [1.0, 1e3, 1e-2] + 7.0, scale_response=True)
     np.testing.assert_allclose(
-        other.criterion("bic", noise), one.criterion("bic", noise), rtol=1e-8
+        other.criterion("bic", noise=noise), one.criterion("bic", noise=noise), rtol=1e-8
     )
     np.testing.assert_allclose(other.dof, one.dof, rtol=1e-8)
 
@@ -345,14 +351,72 @@ def test_new_rows_have_the_scores_that_training_rows_have(algorithm):
     ("call", "message"),
     [
         (lambda path: path.criterion("gmdl"), "criterion must be one of 'aic', 'bic', 'gcv'"),
-        (lambda path: path.select("bic", "white"), "noise must be one of 'independent'"),
+        (lambda path: path.criterion("gcv", dof="clipped"), "dof must be one of"),
+        (lambda path: path.select("bic", noise="white"), "noise must be one of 'independent'"),
         (lambda path: path.select("bic", rule="best"), "rule must be one of"),
-        (lambda path: path.index(9), r"m must be in 0\.\.4; got 9"),
+        (lambda path: path.select("bic", cv=5), "cv does not belong"),
+        (lambda path: path.select(rule="paper"), "rule does not belong"),
+        (lambda path: path.noise_variance("naive"), "kind must be one of"),
+        (lambda path: path["2"], "number of components"),
     ],
 )
 def test_unusable_questions_are_refused(call, message):
     with pytest.raises(InvalidInputError, match=message):
         call(pls2_path(*make_responses(12, 4, 2)))
+
+
+def test_a_path_is_a_sequence_of_models():
+    path = pls2_path(*make_responses(12, 4, 2))
+    assert [model.index for model in path] == [0, 1, 2, 3, 4]
+    assert path[-1].index == 4
+    for m in (9, -6):
+        with pytest.raises(IndexError):
+            path[m]
+
+
+def test_fits_and_choices_count_nothing():
+    X, Y = make_responses(40, 5, 2, seed=23)
+    path = pls2_path(X, Y)
+    chosen = path[path.select().index]
+    chosen.prediction_interval(X)
+    assert path.average().predict(X).shape == Y.shape
+    assert path.coef.shape == (6, 5, 2)
+    assert not path.is_counted
+    assert chosen.dof > 2
+    assert path.is_counted
+
+
+def test_the_recipe_fits_the_same_again():
+    X, Y = make_responses(20, 5, 2, seed=24)
+    path = pls2_path(X, Y, 3, algorithm="simpls", scale=False, scale_response=True)
+    assert path.recipe.method.name == "pls2"
+    np.testing.assert_array_equal(path.recipe.fit(X, Y).coef, path.coef)
+
+
+def test_the_path_ends_where_rounding_begins():
+    # Spectra of four substances; beyond these X is noise close to rounding.
+    rng = np.random.default_rng(4)
+    grid, C = np.linspace(0, 1, 60), rng.dirichlet(np.ones(4), 30)
+    bands = np.exp(-(((grid - rng.uniform(size=(4, 1))) / 0.15) ** 2))
+    X = C @ bands + 1e-10 * rng.normal(size=(30, 60))
+    Y = C[:, :2] + 0.01 * rng.normal(size=(30, 2))
+    with pytest.warns(RankExhaustedWarning):
+        path = pls2_path(X, Y, 10, scale=False)
+    assert 3 <= len(path) < 10
+    assert np.all(path.dof_error < 1e-6 * path.dof)
+
+
+def test_uncertain_degrees_of_freedom_are_not_given(monkeypatch):
+    X, Y = make_responses(20, 5, 2, seed=25, decay=6.0)
+    path = pls2_path(X, Y)
+    relative = path.dof_error / path.naive_dof
+    monkeypatch.setattr(pls2, "SUPPORTED_ERROR", 2.0 * float(relative[0]))
+    with pytest.warns(RankExhaustedWarning):
+        missing = np.isnan(path.dof)
+    assert missing.any()
+    assert not missing[0]
+    np.testing.assert_array_equal(np.isnan(path.criterion("gcv")), missing)
+    assert not missing[path.select("gcv").index]
 
 
 def test_predictors_that_do_not_vary_leave_the_empty_model():

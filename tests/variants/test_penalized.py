@@ -6,8 +6,8 @@ import flint
 import numpy as np
 import pandas as pd
 import pytest
-from _helpers.oracle import dof_from_moments
-from _helpers.problems import SHARED, load_case, make_problem
+from _helpers.oracle import dof_from_moments, exact_penalized
+from _helpers.problems import SHARED, counted, load_case, make_problem
 from scipy.linalg import block_diag
 from sklearn.linear_model import LinearRegression
 from sklearn.preprocessing import SplineTransformer
@@ -184,7 +184,7 @@ def test_a_penalty_so_strong_that_the_identity_drowns_is_reported():
     with pytest.warns(
         RankExhaustedWarning, match="No component supported: from component 1 on, rounding"
     ):
-        penalized_pls_path(X, y, random_penalty(20), strength=1e10)
+        counted(penalized_pls_path(X, y, random_penalty(20), strength=1e10))
 
 
 def test_degrees_of_freedom_agree_with_their_monte_carlo_estimate():
@@ -246,7 +246,7 @@ def test_inference_and_cross_validation_take_penalised_paths_as_they_are():
 
     result = cross_validate(X, y, fit, cv=5)
     np.testing.assert_allclose(joint.scores[0], result.mean_error, rtol=1e-10)
-    interval = inference.prediction_interval(fit(X, y), 2, X[:3])
+    interval = inference.prediction_interval(fit(X, y)[2], X[:3])
     np.testing.assert_allclose(interval.center, fit(X, y).fitted[2, :3], atol=1e-9)
 
 
@@ -342,7 +342,7 @@ def test_joint_choice_covers_all_strengths():
     assert joint.value == strengths[int(np.argmin(scores))]
     assert joint.path.strength == joint.value
     assert joint.n_components == best[int(np.argmin(scores))].n_components
-    expected = [path.criterion("bic", "smoothed") for path in paths]
+    expected = [path.criterion("bic") for path in paths]
     np.testing.assert_allclose(joint.scores, expected)
     assert len(select_strength(X, y, max_components=3).values) == 9
 
@@ -361,7 +361,7 @@ def test_smooth_coefficients_on_near_infrared_spectra():
 
 def test_more_components_than_supported_are_reported():
     X, y = make_spectra(8, 20, seed=12)
-    with pytest.warns(RankExhaustedWarning, match="9 components asked for, 7 supported"):
+    with pytest.warns(RankExhaustedWarning, match="9 components asked for, at most 7 supported"):
         penalized_pls_path(X, y, max_components=9)
     with pytest.raises(RankExhaustedError, match="7 supported"):
         penalized_pls_path(X, y, max_components=9, strict=True)
@@ -396,3 +396,34 @@ def test_knots_may_be_given_by_their_places():
     assert basis.blocks == (8, 8)
     # B-splines add up to one within their knots.
     np.testing.assert_allclose(basis.features[:, :8].sum(axis=1), 1.0)
+
+
+def rough(n, p, rng):
+    """Predictors without a smooth part: third differences that vanish at both ends."""
+    return np.diff(np.pad(rng.normal(size=(n, p - 3)), ((0, 0), (3, 3))), 3, axis=1)
+
+
+def smooth(n, p, rng):
+    return rng.normal(size=(n, p)).cumsum(axis=1)
+
+
+@pytest.mark.filterwarnings("ignore::plsdof.errors.RankExhaustedWarning")
+@pytest.mark.parametrize("given", [False, True])
+@pytest.mark.parametrize("strength", [1.0, 5e4, 1e8])
+@pytest.mark.parametrize("make", [rough, smooth])
+def test_errors_are_within_their_estimates_whatever_the_strength(make, strength, given):
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        X = make(15, 8 + 6 * seed, rng)
+        y = X[:, 4] + 0.1 * X.std() * rng.normal(size=15)
+        P = difference_penalty(X.shape[1])
+        path = penalized_pls_path(X, y, P if given else None, strength=strength, max_components=3)
+        M = len(path.dof) - 1
+        if M == 0:
+            continue
+        truth = exact_penalized(X, y, M, P, strength)
+        off = np.linalg.norm(path.exact.standardized_coef[1:] - truth.coef, axis=1)
+        size = np.linalg.norm(truth.coef, axis=1)
+        assert np.all(off <= (path.coef_error[1:] + 1e-14) * size)
+        assert np.all(np.abs(path.dof[1:] - truth.dof) <= path.dof_error[1:])
+        assert np.all(np.abs(path.rss[1:] - truth.rss) <= path.rss_error[1:])

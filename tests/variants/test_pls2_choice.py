@@ -1,85 +1,77 @@
-"""PLS2: smoothed Degrees of Freedom, choice and averages."""
+"""PLS2: rows left out, choice, averages."""
 
 import numpy as np
 import pytest
 from _helpers.responses import make_responses
 
 from plsdof import pls_path
-from plsdof._core import criteria
-from plsdof.errors import InvalidInputError
+from plsdof.selection import make_folds
 from plsdof.variants.pls2 import pls2_path
 
-
-def weights_with(path, dof, by, chosen):
-    if by == "mallows":
-        noise = path.rss[chosen] / (path.units.n - dof[chosen])
-        return criteria.mallows_weights((path.rss / noise).sum(axis=1), dof.sum(axis=1), chosen)
-    logs = np.log(criteria.gcv(path.rss, dof, path.units.n)).sum(axis=1)
-    logs[~criteria.candidates(dof.mean(axis=1), path.units.n)] = np.inf
-    weights = np.exp(-path.units.n / 2 * (logs - logs.min()))
-    return weights / weights.sum()
+WEIGHTS = np.random.default_rng(1).uniform(0.3, 2.0, size=35)
 
 
 @pytest.mark.parametrize("algorithm", ["nipals", "simpls"])
 @pytest.mark.parametrize("scale_response", [False, True])
-def test_smoothed_values_equal_the_mean_over_drawn_responses(algorithm, scale_response):
-    X, Y = make_responses(25, 6, 2, seed=3)
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+def test_rows_left_out_are_predicted_by_fits_without_them(algorithm, scale_response, weights):
+    X, Y = make_responses(35, 5, 2, seed=3)
     options = {"algorithm": algorithm, "scale_response": scale_response}
-    path = pls2_path(X, Y, 3, **options)
-    weights = path.weights("exact", by="gcv")
-    mu = np.tensordot(weights, path.fitted, axes=1)
-    spare = 25 - weights @ path.dof_by_response
-    noise = np.sqrt(np.sum((Y - mu) ** 2, axis=0) / spare)
-    rng = np.random.default_rng(0)
-    drawn = [
-        pls2_path(X, mu + noise * rng.normal(size=Y.shape), 3, **options).dof_by_response
-        for _ in range(150)
-    ]
-    drawn = np.clip(drawn, 1, 25)
-    smooth = path.smoothed_dof_by_response(300)
-    error = drawn.std(axis=0) / np.sqrt(150)
-    # Random directions add sqrt(2 |J|^2 / probes) to a draw; |J|^2 is at most about the trace.
-    sampling = np.sqrt(2 * smooth / 4 / 300)
-    assert np.all(np.abs(smooth - drawn.mean(axis=0)) <= 4 * np.hypot(error, sampling) + 0.03)
+    path = pls2_path(X, Y, 3, sample_weight=weights, **options)
+    left = path.left_out(cv=5)
+    residuals = left.residuals.reshape(4, 35, 2) * path.y_scale
+    for number, fold in enumerate(make_folds(X, Y, 5)):
+        part = None if weights is None else weights[fold.train]
+        alone = pls2_path(X[fold.train], Y[fold.train], 3, sample_weight=part, **options)
+        expected = Y[fold.test] - alone.predict(X[fold.test])
+        np.testing.assert_allclose(residuals[:, fold.test], expected, atol=1e-9)
+        assert np.all(left.fold.reshape(35, 2)[fold.test] == number)
+    w = np.ones(35) if weights is None else weights
+    press = np.einsum("kij,i,j->k", residuals**2, w, path.y_scale**-2.0)
+    np.testing.assert_allclose(left.press, press, rtol=1e-9)
+    rss = np.einsum("kij,i,j->k", (Y - path.fitted) ** 2, w, path.y_scale**-2.0)
+    np.testing.assert_allclose(left.rss, rss, rtol=1e-8)
+    np.testing.assert_allclose(left.q2, 1.0 - press / left.rss[0], rtol=1e-9)
 
 
-def test_for_one_response_the_choice_is_that_of_a_path():
+def test_groups_are_left_out_together():
+    X, Y = make_responses(30, 5, 2, seed=4)
+    groups = np.repeat(np.arange(10), 3)
+    left = pls2_path(X, Y, 3).left_out(groups=groups)
+    assert left.groups == 10
+    for group in range(10):
+        assert len(set(left.fold.reshape(30, 2)[groups == group].ravel())) == 1
+    chosen = pls2_path(X, Y, 3).select(groups=groups)
+    assert chosen.left_out.groups == 10
+
+
+def test_one_response_is_a_path_of_pls():
     X, Y = make_responses(40, 6, 1, seed=14)
     joint, path = pls2_path(X, Y), pls_path(X, Y[:, 0])
-    np.testing.assert_allclose(joint.weights("exact"), path.weights("exact"), rtol=1e-6, atol=1e-12)
-    assert joint.average("exact").dof == pytest.approx(path.average("exact").dof, rel=1e-6)
-    np.testing.assert_allclose(
-        joint.average("exact").coef[:, 0], path.average("exact").coef, rtol=1e-6
-    )
-    assert (joint.select().criterion, joint.select().dof) == ("gcv", "smoothed")
-
-
-@pytest.mark.parametrize("by", ["mallows", "gcv"])
-@pytest.mark.parametrize("scale_response", [False, True])
-def test_degrees_of_freedom_of_an_average_equal_central_differences(scale_response, by):
-    X, Y = make_responses(20, 5, 2, seed=5)
-    path = pls2_path(X, Y, 4, scale_response=scale_response)
-    dof, chosen = path.smoothed_dof_by_response(), path.select().index
-    np.testing.assert_allclose(path.weights(by=by), weights_with(path, dof, by, chosen))
-    assert np.count_nonzero(path.weights(by=by)) > 2
-
-    def fitted(values):
-        again = pls2_path(X, values, 4, scale_response=scale_response)
-        return np.tensordot(weights_with(again, dof, by, chosen), again.fitted, axes=1)
-
-    step, traces = 1e-5, np.zeros(2)
-    for i in range(20):
-        for j in range(2):
-            move = np.zeros_like(Y)
-            move[i, j] = step
-            traces[j] += (fitted(Y + move) - fitted(Y - move))[i, j] / (2 * step)
-    np.testing.assert_allclose(path.average(by=by).dof_by_response, traces, rtol=1e-5)
+    left, expected = joint.left_out(), path.left_out()
+    np.testing.assert_allclose(left.residuals, expected.residuals[: len(joint)], atol=1e-8)
+    assert joint.select().index == path.select().index
+    ours, theirs = joint.average(), path.average()
+    np.testing.assert_allclose(ours.weights[: len(theirs.weights)], theirs.weights, atol=1e-6)
+    assert ours.dof == pytest.approx(theirs.dof, rel=1e-6)
+    np.testing.assert_allclose(ours.coef[:, 0], theirs.coef, rtol=1e-6)
+    np.testing.assert_allclose(ours.scores[:, 0], theirs.scores, atol=1e-8)
+    for level in (0.5, 0.95, 0.999):
+        assert ours.half_width(level)[0] == pytest.approx(theirs.half_width(level), rel=1e-7)
+    for m in (0, 2):
+        one, other = joint[m], path[m]
+        assert one.noise_variance()[0] == pytest.approx(other.noise_variance(), rel=1e-7)
+        assert one.rmse[0] == pytest.approx(other.rmse, rel=1e-8)
+        assert one.half_width()[0] == pytest.approx(other.half_width(), rel=1e-8)
 
 
 def test_an_average_is_the_weighted_sum_of_the_models():
     X, Y = make_responses(30, 5, 3, seed=6)
     path = pls2_path(X, Y, scale_response=True)
     average = path.average()
+    assert average.is_average
+    assert np.all(average.weights >= 0)
+    assert average.weights.sum() == pytest.approx(1.0)
     np.testing.assert_allclose(
         average.predict(X), np.tensordot(average.weights, path.predict(X), axes=1)
     )
@@ -87,24 +79,58 @@ def test_an_average_is_the_weighted_sum_of_the_models():
     np.testing.assert_allclose(average.rss, np.sum((Y - average.fitted) ** 2, axis=0))
     np.testing.assert_allclose(average.intercept + X @ average.coef, average.predict(X))
     assert average.dof == pytest.approx(average.dof_by_response.sum())
-    assert "average of" in average.selection.message
+    kept = average.weights[average.weights > 0]
+    price = np.cumsum(kept)[:-1].sum()
+    assert average.dof == pytest.approx(average.weights @ path.dof + price)
+    assert average.n_components == pytest.approx(average.weights @ np.arange(len(path)))
+    assert average.selection.rule == "average"
 
 
 def test_one_model_is_an_average_of_itself():
     X, Y = make_responses(30, 5, 3, seed=6)
     path = pls2_path(X, Y)
-    np.testing.assert_allclose(path.model(2).coef, path.coef[2])
-    np.testing.assert_allclose(path.model(2).noise_variance, path.noise_variance()[2])
+    np.testing.assert_allclose(path[2].coef, path.coef[2])
+    np.testing.assert_allclose(path[2].rss, path.rss[2], rtol=1e-9)
+    for kind in (None, "left-out", "dof"):
+        np.testing.assert_allclose(
+            path[2].noise_variance(kind), path.noise_variance(kind)[2], rtol=1e-9
+        )
+    assert not path[2].is_average
 
 
 def test_units_of_the_responses_do_not_matter_for_scaled_ones():
     X, Y = make_responses(30, 5, 2, seed=8)
     one = pls2_path(X, Y, scale_response=True)
     two = pls2_path(X, Y * [1.0, 1000.0], scale_response=True)
-    np.testing.assert_allclose(one.weights(), two.weights(), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(one.average().weights, two.average().weights, rtol=1e-6, atol=1e-9)
+    assert one.select().index == two.select().index
+    np.testing.assert_allclose(one[2].half_width() * [1.0, 1000.0], two[2].half_width(), rtol=1e-8)
 
 
-def test_unknown_degrees_of_freedom_are_refused():
-    X, Y = make_responses(20, 4, 2, seed=1)
-    with pytest.raises(InvalidInputError, match="'exact', 'smoothed', 'naive'"):
-        pls2_path(X, Y).criterion("gcv", dof="clipped")
+@pytest.mark.slow
+def test_degrees_of_freedom_of_an_average_agree_with_monte_carlo():
+    X, Y = make_responses(40, 6, 2, seed=5)
+    mean = pls2_path(X, Y, 3).fitted[3]
+    rng, used, covariance = np.random.default_rng(0), [], []
+    for _ in range(400):
+        noise = rng.normal(size=Y.shape)
+        average = pls2_path(X, mean + noise, 5).average()
+        used.append(average.dof)
+        covariance.append(np.sum(noise * (average.fitted - mean)))
+    error = np.std(np.subtract(covariance, used)) / np.sqrt(400)
+    # The price of the weights is right to a few tenths.
+    assert abs(np.mean(covariance) - np.mean(used)) < 4 * error + 0.5
+
+
+@pytest.mark.slow
+def test_heavy_tails_are_covered():
+    inside = []
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(90, 5)) + rng.normal(size=(90, 1))
+        Y = X[:, :2] * [2.0, 1.0] + rng.standard_t(3, size=(90, 2))
+        path = pls2_path(X[:40], Y[:40], 3)
+        limits = path[2].prediction_interval(X[40:])
+        inside.append(np.mean((limits[..., 0] <= Y[40:]) & (Y[40:] <= limits[..., 1])))
+    # The standard error over 100 data sets is about 0.4 %; ranks of 40 rows round up.
+    assert 0.935 <= np.mean(inside) <= 0.98

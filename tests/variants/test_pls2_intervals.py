@@ -9,8 +9,8 @@ from plsdof import pls_path
 from plsdof.chemometrics import vip
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.estimators import PLS2Regressor
-from plsdof.selection import make_folds
-from plsdof.variants import cross_validate_pls2, pls2_path
+from plsdof.inference import prediction_interval
+from plsdof.variants import pls2_path
 
 
 def two_responses(n=30, p=5, seed=0):
@@ -34,47 +34,27 @@ def test_the_root_follows_the_derivative_by_differences(algorithm, scale_respons
             shifted[1][i, j] -= step
             up, down = (pls2_path(X, one, 2, **options).coef[2] for one in shifted)
             moved[i, j] = (up - down) / (2 * step)
-    covariance = path.noise_covariance()[2]
+    covariance = path[2].noise_covariance("dof")
+    np.testing.assert_allclose(covariance, path.noise_covariance()[2], rtol=1e-9)
     expected = np.einsum("ikaj,kl,ilaj->aj", moved, covariance, moved)
     # That the scale of a response depends on what X does not reach is left out.
     tolerance = 2e-2 if scale_response else 1e-6
-    np.testing.assert_allclose(path.coef_std_error(2) ** 2, expected, rtol=tolerance)
+    np.testing.assert_allclose(path[2].coef_std_error("dof") ** 2, expected, rtol=tolerance)
 
 
 def test_one_response_is_the_special_case():
     X, y = make_problem(30, 6, seed=1)
     joint, single = pls2_path(X, y, 3), pls_path(X, y, 3)
-    expected = single.coef_std_error(2, noise="dof")
-    np.testing.assert_allclose(joint.coef_std_error(2)[:, 0], expected, rtol=1e-7)
-    np.testing.assert_allclose(joint.vip(2), vip(single, 2), rtol=1e-8)
-    limits = joint.prediction_interval(2, X, kind="mean")
+    for noise in (None, "dof"):
+        expected = single.coef_std_error(2, noise=noise)
+        np.testing.assert_allclose(joint[2].coef_std_error(noise)[:, 0], expected, rtol=1e-7)
+    np.testing.assert_allclose(joint[2].vip(), vip(single[2]), rtol=1e-8)
+    limits = joint[2].prediction_interval(X, kind="mean")
     assert np.all(limits[:, 0, 0] < limits[:, 0, 1])
-
-
-@pytest.mark.parametrize("scale_response", [False, True])
-def test_cross_validation_predicts_what_fits_without_the_fold_predict(scale_response):
-    X, Y = two_responses(20, 4)
-    groups = np.repeat(np.arange(10), 2)
-    found = cross_validate_pls2(X, Y, 3, cv=5, groups=groups, scale_response=scale_response)
-    errors = []
-    for fold in make_folds(X, Y, 5, groups):
-        assert not set(groups[fold.train]) & set(groups[fold.test])
-        path = pls2_path(X[fold.train], Y[fold.train], 3, scale_response=scale_response)
-        errors.append(np.mean((Y[fold.test] - path.predict(X[fold.test])) ** 2, axis=1))
-    np.testing.assert_allclose(found.mean_error, np.mean(errors, axis=0), rtol=1e-8)
-    expected = np.std(errors, axis=0, ddof=1) / np.sqrt(5)
-    np.testing.assert_allclose(found.std_error, expected, rtol=1e-8)
-    assert found.n_components == np.argmin(found.total_error)
-
-
-def test_folds_of_unequal_size_are_pooled_row_by_row():
-    X, Y = two_responses(20, 4)
-    found = cross_validate_pls2(X, Y, 2, cv=3)
-    left = np.empty((3, *Y.shape))
-    for fold in make_folds(X, Y, 3):
-        path = pls2_path(X[fold.train], Y[fold.train], 2)
-        left[:, fold.test] = Y[fold.test] - path.predict(X[fold.test])
-    np.testing.assert_allclose(found.mean_error, np.mean(left**2, axis=1), rtol=1e-8)
+    expected = prediction_interval(single[2], X)
+    limits = joint[2].prediction_interval(X)
+    np.testing.assert_allclose(limits[:, 0, 0], expected.lower, rtol=1e-8)
+    np.testing.assert_allclose(limits[:, 0, 1], expected.upper, rtol=1e-8)
 
 
 def test_names_and_shapes_of_the_estimator():
@@ -101,7 +81,7 @@ def test_an_average_has_intervals_with_its_weights_held_fixed():
     average = path.average()
     assert np.count_nonzero(average.weights) > 1
     step, noise = 1e-5, average.noise_covariance()
-    np.testing.assert_allclose(np.diagonal(noise), average.noise_variance)
+    np.testing.assert_allclose(np.diagonal(noise), average.noise_variance())
     # Central differences of the coefficients of the first response, all of Y moved one by one.
     moved = np.empty((*average.coef.shape, *Y.shape))
     for i, j in np.ndindex(Y.shape):
@@ -116,30 +96,35 @@ def test_an_average_has_intervals_with_its_weights_held_fixed():
     np.testing.assert_allclose(
         model.conf_int(), average.coef_interval().transpose(1, 0, 2), rtol=1e-6
     )
-    narrow, wide = (average.prediction_interval(X, kind=one) for one in ("mean", "observation"))
+    narrow, wide = (
+        average.prediction_interval(X, kind=one, method="normal") for one in ("mean", "observation")
+    )
     assert np.all(np.ptp(narrow, axis=2) < np.ptp(wide, axis=2))
 
 
 def test_what_has_no_intervals_says_why():
     X, Y = two_responses()
-    with pytest.raises(NotAvailableError, match="this is an average"):
-        PLS2Regressor("average").fit(X, Y).vip()
-    with pytest.raises(NotAvailableError, match="without components"):
-        pls2_path(X, Y, 2).vip(0)
+    path = pls2_path(X, Y, 2)
+    for model in (path.average(), path[0]):
+        with pytest.raises(NotAvailableError):
+            model.vip()
     with pytest.raises(InvalidInputError, match="kind"):
-        pls2_path(X, Y, 2).prediction_interval(1, X, kind="truth")
+        path[1].prediction_interval(X, kind="truth")
+    with pytest.raises(InvalidInputError, match="kind"):
+        path[1].prediction_interval(X, kind="mean", method="left-out")
     wide = two_responses(6, 5)
-    with pytest.raises(NotAvailableError, match="noise of some response"):
-        pls2_path(*wide, 5).coef_std_error(5)
+    with pytest.raises(NotAvailableError):
+        pls2_path(*wide, 5)[5].coef_std_error("dof")
 
 
 @pytest.mark.slow
-def test_coverage_of_new_observations_of_two_responses():
+@pytest.mark.parametrize("method", ["normal", "left-out"])
+def test_coverage_of_new_observations_of_two_responses(method):
     inside = []
     for seed in range(200):
         X, Y = two_responses(60, 6, seed=seed)
         train, new = slice(0, 40), slice(40, 60)
-        limits = pls2_path(X[train], Y[train], 4).prediction_interval(4, X[new])
+        limits = pls2_path(X[train], Y[train], 4)[4].prediction_interval(X[new], method=method)
         inside.append(np.mean((limits[..., 0] <= Y[new]) & (Y[new] <= limits[..., 1]), axis=0))
     # The standard error of each mean is about 0.004.
     assert np.all(np.abs(np.mean(inside, axis=0) - 0.95) < 0.02)

@@ -18,6 +18,7 @@ people read the text.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +26,7 @@ import numpy.typing as npt
 
 from plsdof._core.criteria import criterion_label
 from plsdof._core.display import as_html, one_line, plural
-from plsdof._core.inputs import Array, as_choice
+from plsdof._core.inputs import Array, as_choice, read_only
 from plsdof._core.left_out import LeftOut
 from plsdof._core.work import cached_property
 from plsdof.errors import NotAvailableError
@@ -491,6 +492,8 @@ def left_out_remarks(
         said.append(empty_model(label(best)))
     if longer and best == int(left.order[-1]) and len(left.order) > 1:
         said.append(last_model())
+    if left.parameter_name == "alpha":
+        said += edge_of_grid(position, len(left.order))
     near = as_good(left, chosen)
     if len(near) > 1:
         said.append(
@@ -510,6 +513,59 @@ def left_out_remarks(
         text = f"The average of models has an error of {error:.4g}, {gain:.0f}% lower."
         said.append(Remark(kind="average", text=text))
     return tuple(said)
+
+
+def select_left_out(
+    left: LeftOut, loss: str, *, label: Callable[[int], str], longer: bool
+) -> Selection:
+    """Return the best single model by rows left out, and what is worth knowing about it.
+
+    Parameters
+    ----------
+    left : LeftOut
+    loss : {"squared", "huber"}
+    label, longer
+        As for `left_out_remarks`.
+    """
+    found = objective(left, loss)
+    index = found.best_vertex()
+    return Selection(
+        index=index,
+        parameter=float(left.parameters[index]),
+        parameter_name=left.parameter_name,
+        scores=read_only(scores_of(found, left.n)),
+        criterion=LEFT_OUT,
+        rule="best-model",
+        summary=f"{label(index)} (error of rows left out {left.rmse[index]:.4g}): "
+        f"{rule_in_words('best-model', '')}.",
+        left_out=left,
+        loss=loss,
+        _remarks=partial(left_out_remarks, left, index, label=label, longer=longer, loss=loss),
+    )
+
+
+def average_left_out(
+    left: LeftOut, loss: str, *, label: Callable[[int], str]
+) -> tuple[Array, Selection]:
+    """Return the weights of the best average by rows left out, and the average in words."""
+    found = objective(left, loss)
+    weights = read_only(found.best_point())
+    heaviest, best = int(np.argmax(weights)), int(np.argmin(left.press))
+    mixed = np.sqrt(float((weights @ left.residuals) ** 2 @ left._weights) / left.n)
+    empty = weights[0] == 1.0 and len(weights) > 1 and best > 0
+    selection = Selection(
+        index=heaviest,
+        parameter=float(left.parameters[heaviest]),
+        parameter_name=left.parameter_name,
+        scores=read_only(scores_of(found, left.n)),
+        criterion=LEFT_OUT,
+        rule="average",
+        summary=average_in_words(weights, [label(i) for i in range(len(weights))], float(mixed)),
+        left_out=left,
+        loss=loss,
+        _remarks=(empty_model(label(best)),) if empty else (),
+    )
+    return weights, selection
 
 
 def as_good(left: LeftOut, chosen: int) -> npt.NDArray[np.intp]:
@@ -548,6 +604,15 @@ def last_model() -> Remark:
     )
 
 
+def edge_of_grid(position: int, size: int) -> list[Remark]:
+    """Say that a penalty is the largest or the smallest one that was tried."""
+    if size < 3 or 0 < position < size - 1:
+        return []
+    which, other = ("largest", "larger") if position == 0 else ("smallest", "smaller")
+    text = f"This is the {which} penalty that was tried: {other} ones may do better."
+    return [Remark(kind="edge", text=text)]
+
+
 def near_n(n: float) -> Remark:
     """Say that a model nearly interpolates."""
     return Remark(
@@ -558,10 +623,19 @@ def near_n(n: float) -> Remark:
 
 
 def criterion_remarks(
-    scores: Array, dof: Array, chosen: int, n: float, *, label: Callable[[int], str], longer: bool
+    scores: Array,
+    dof: Array,
+    chosen: int,
+    n: float,
+    *,
+    label: Callable[[int], str],
+    longer: bool,
+    penalties: bool = False,
 ) -> tuple[Remark, ...]:
     """Return what is worth knowing about a choice by a criterion; arrays simplest model first."""
     said, last = [], len(scores) - 1
+    if penalties:
+        said += edge_of_grid(chosen, len(scores))
     lowest = global_minimum(scores)
     if chosen == 0 and lowest > 0 and dof[0] <= 1.0 + 1e-9:
         said.append(empty_model(label(lowest)))

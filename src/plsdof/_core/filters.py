@@ -39,6 +39,9 @@ SUPPORTED_ERROR = 1e-6
 SUPPORTED_COEF_ERROR = 1e-3
 # Neighbours on each side towards which directions are turned.
 _TURNED = 2
+# A grid of ridge penalties ends within this of the Degrees of Freedom that there can be; up to 20
+# powers of ten in steps of at most 2.5, which is finer than errors change with the penalty.
+_GRID_ENDS, _GRID_SIZE = 0.01, 50
 # Backward errors of sums of squares, in units of eps times the largest term.
 _ROUNDINGS = 8.0
 
@@ -195,7 +198,11 @@ def factors_at(spectrum: Spectrum, eigenvalues: Array, max_components: int) -> A
 
 
 def pcr_filter(spectrum: Spectrum, max_components: int | None = None) -> Filter:
-    """Principal components regression: f_i = 1 for the m largest eigenvalues, DoF = m + 1."""
+    """Principal components regression: f_i = 1 for the m largest eigenvalues, DoF = m + 1.
+
+    The path ends before the first model that keeps one of two components whose eigenvalues
+    cannot be told apart: their directions are whatever the decomposition made of rounding.
+    """
     # Components whose singular values are mostly rounding are not candidates.
     relative = spectrum.eigenvalue_error / (2.0 * spectrum.eigenvalues)
     r = int(np.count_nonzero(_SAFETY * relative <= SUPPORTED_COEF_ERROR))
@@ -204,8 +211,28 @@ def pcr_filter(spectrum: Spectrum, max_components: int | None = None) -> Filter:
     ended = max_components is not None and max_components > r
     ended |= max_components is None and spectrum.collinear > 0
     message = f"X has rank {r}, so there are only {r} principal components." if ended else ""
-    naive = 1.0 + np.arange(size, dtype=np.float64)
+    determined = _determined(spectrum, kept)
+    if determined < size:
+        kept, message = kept[:determined], _tied(determined)
+    naive = 1.0 + np.arange(len(kept), dtype=np.float64)
     return _linear_filter(spectrum, kept.astype(np.float64), naive, message)
+
+
+def _determined(spectrum: Spectrum, kept: npt.NDArray[np.bool_]) -> int:
+    """Return how many models come before the first one that parts equal eigenvalues."""
+    lam, e = spectrum.eigenvalues, spectrum.eigenvalue_error
+    gap, coupling = lam[:-1] - lam[1:], (e[:-1] + e[1:]) / 2.0
+    # The angle between neighbours that rounding may turn, as in `_turning`.
+    tied = spectrum.computed_basis & (_SAFETY * coupling > SUPPORTED_COEF_ERROR * gap)
+    parted = ((kept[:, :-1] != kept[:, 1:]) & tied).any(axis=1)
+    return int(np.argmax(parted)) if parted.any() else len(kept)
+
+
+def _tied(component: int) -> str:
+    return (
+        f"component {component} has the same eigenvalue as another one, up to rounding, so that "
+        "its direction, and with it the model, is not determined by the data."
+    )
 
 
 def supervised_pcr_filter(
@@ -222,12 +249,15 @@ def supervised_pcr_filter(
     candidates = spectrum.rank if among is None else min(among, spectrum.rank)
     if among is not None:
         max_components = candidates if max_components is None else min(max_components, candidates)
-    plain = pcr_filter(spectrum, max_components)
     # Component i is kept by models of more than rank_of[i] components.
     rank_of = np.arange(spectrum.rank)
     order = np.argsort(-np.abs(spectrum.z[:candidates]), kind="stable")
     rank_of[order] = np.arange(candidates)
-    factors = plain.factors[:, rank_of]
+    plain = pcr_filter(replace(spectrum, computed_basis=False), max_components)
+    factors, message = plain.factors[:, rank_of], plain.message
+    determined = _determined(spectrum, factors > 0)
+    if determined < len(factors):
+        factors, message = factors[:determined], _tied(determined)
     unknown = np.full(len(factors), np.nan)
     unknown[0] = 1.0
     # With every component kept there is no choice left, and the fit is least squares.
@@ -240,17 +270,50 @@ def supervised_pcr_filter(
         dof=read_only(unknown),
         dof_error=read_only(np.where(np.isnan(unknown), np.nan, 0.0)),
         **_linear_errors(spectrum, factors),
-        dof_std_error=plain.dof_std_error,
+        dof_std_error=plain.dof_std_error[: len(factors)],
         residual_trace=_residual_trace(spectrum, 1.0 - factors),
-        residual_trace_error=plain.residual_trace_error,
-        naive_dof=plain.naive_dof,
-        message=plain.message,
+        residual_trace_error=plain.residual_trace_error[: len(factors)],
+        naive_dof=plain.naive_dof[: len(factors)],
+        message=message,
     )
 
 
-def ridge_filter(spectrum: Spectrum, alphas: Array) -> Filter:
-    """Ridge regression: f_i = lambda_i / (lambda_i + alpha), DoF = 1 + sum f."""
+def ridge_grid(eigenvalues: Array) -> Array:
+    r"""Return penalties that lead from the mean to least squares, largest first. Shape (50,).
+
+    With alpha_1 = sum lambda / d and alpha_50 = d / sum (1 / lambda) the Degrees of Freedom are
+    within d of those of the mean and of least squares,
+
+        sum lambda / (lambda + alpha_1) <= d,     sum alpha_50 / (lambda + alpha_50) <= d,
+
+    whatever the unit of X and however fast its spectrum falls; evenly spaced in log alpha.
+    Directions below the rounding of the largest one do not make the grid any longer.
+
+    Examples
+    --------
+    >>> lam = np.array([4.0, 1.0])
+    >>> alphas = ridge_grid(lam)
+    >>> len(alphas), (lam / (lam + alphas[[0, -1], None])).sum(axis=1).round(2)
+    (50, array([0.01, 1.99]))
+    """
+    if not len(eigenvalues):  # nothing varies: any penalty does
+        return np.ones(1)
+    largest = float(eigenvalues[0])
+    first = float(np.sum(eigenvalues / largest)) / _GRID_ENDS
+    last = _GRID_ENDS / float(np.sum(largest / np.maximum(eigenvalues, _EPS * largest)))
+    # Ends are whole tenths of a power of ten: the same numbers wherever the data come from.
+    unit = np.log10(largest)
+    high, low = np.ceil(10 * (np.log10(first) + unit)), np.floor(10 * (np.log10(last) + unit))
+    return np.asarray(10.0 ** np.linspace(high / 10, low / 10, _GRID_SIZE))
+
+
+def ridge_filter(spectrum: Spectrum, alphas: Array | None = None) -> Filter:
+    """Ridge regression: f_i = lambda_i / (lambda_i + alpha), DoF = 1 + sum f.
+
+    The penalties are by default those of `ridge_grid`.
+    """
     lam = spectrum.eigenvalues
+    alphas = ridge_grid(lam) if alphas is None else alphas
     denominator = lam + alphas[:, None]
     factors = lam / denominator
     # df/dlambda = alpha / (lambda + alpha)^2, times the error of lambda.
@@ -384,7 +447,7 @@ def _turning(spectrum: Spectrum, factors: Array, residuals: Array) -> _Turned:
         rss += 2.0 * np.sqrt(spectrum.outside) * lost + lost**2
         coef += slopes**2 @ angle**2 * spectrum.outside
     # Right ones turn towards directions that are zero, or cannot be told from it.
-    if spectrum.unresolved:
+    if spectrum.unresolved or spectrum.null:
         coef += slopes**2 @ (np.minimum(e / lam, 1.0) * z) ** 2
     return _Turned(rss=rss, coef=np.sqrt(coef))
 

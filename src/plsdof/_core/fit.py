@@ -20,6 +20,7 @@ from plsdof._core.inputs import (
     centre_response,
     read_only,
     require_flag,
+    require_squares,
     standardize_observations,
     warn_constant_columns,
 )
@@ -29,7 +30,7 @@ from plsdof._core.recipe import Method, Recipe
 from plsdof._core.routes import MakeFilter, first_accurate, krylov_routes, whole_routes
 from plsdof._core.spectrum import SOLVERS
 from plsdof._core.work import threads_for
-from plsdof.errors import RankExhaustedError, RankExhaustedWarning, warn_caller
+from plsdof.errors import RankExhaustedError, RankExhaustedWarning, quietly, warn_caller
 
 PathType = TypeVar("PathType", bound=Path)
 
@@ -216,8 +217,8 @@ def ridge_path(
     ----------
     alphas : array of float, optional
         Penalties, one model each, in this order; 0 is least squares (the shortest coefficients
-        that attain it). By default 50 values from 1e-4 to 1e4
-        times n, largest (simplest model) first.
+        that attain it). By default 50 values, largest (simplest model) first, from where the
+        eigenvalues of X'X leave next to nothing of the fit to where they leave all of it.
     X, y, scale, sample_weight, solver, strict
         As for `pls_path`.
 
@@ -232,7 +233,7 @@ def ridge_path(
         gram = room.read_gram(X, y, scale=scale, sample_weight=sample_weight, solver=solver)
         return room.ridge_path_from(gram, alphas)
     given = checked(X, y, sample_weight, scale)
-    recipe = METHODS["ridge"].recipe(alphas=as_penalties(alphas, given.n), **options)
+    recipe = METHODS["ridge"].recipe(alphas=alphas, **options)
     return finished(RidgePath, recipe, given, _count_ridge, strict)
 
 
@@ -256,14 +257,17 @@ def _count_whole(
 def checked(X: Any, y: Any, sample_weight: Any, scale: bool) -> Observations:
     """Check data, once, and say what is unusual about them."""
     require_flag(scale)
-    given = as_observations(X, y, sample_weight)
-    centre_response(given.y)  # refuses numbers whose squares leave the range of floats
+    given = X if isinstance(X, Observations) else as_observations(X, y, sample_weight)
+    # Refuse numbers whose squares leave the range of floats.
+    centre_response(given.y)
+    if not scale:
+        require_squares(given.X)
     warn_constant_columns(_constant(given.X), given.names)
     return given.owned()
 
 
 def _constant(X: Array) -> npt.NDArray[np.bool_]:
-    """Return which columns do not vary; only those whose first and last rows agree are looked at."""
+    """Return which columns do not vary; those whose first and last rows agree are looked at."""
     constant = np.zeros(X.shape[1], dtype=bool)
     some = X[[0, len(X) // 2, -1]]
     with np.errstate(over="ignore"):
@@ -292,9 +296,12 @@ def finished(
     require_flag(strict, "strict")
     asked = recipe.options.get("max_components")
     most = min(len(given.y) - 1, given.X.shape[1]) if most is None else most
-    if asked is not None and asked > most:
-        report_end(
-            f"X has {len(given.y)} rows and {given.X.shape[1]} columns.", most, asked, strict
+    if asked is not None and asked > most and not strict:
+        # This much is known without counting; a strict path counts, and has the true number.
+        warn_caller(
+            f"{asked} components asked for, at most {most} supported: X has {len(given.y)} rows "
+            f"and {given.X.shape[1]} columns.",
+            RankExhaustedWarning,
         )
         asked = None
     path = kind(
@@ -305,6 +312,8 @@ def finished(
         **further,
     )
     if strict:
+        with quietly():
+            _ = path.exact
         report_end(path.message, len(path) - 1, asked, strict)
     return path
 
@@ -329,11 +338,6 @@ def report_end(message: str, size: int, asked: int | None, strict: bool) -> None
         warn_caller(text, RankExhaustedWarning)
 
 
-def default_alphas(n: float) -> Array:
-    """Return 50 penalties from 1e4 n to 1e-4 n, n the number of rows or the sum of the weights."""
-    return np.logspace(4, -4, 50) * n
-
-
 def optional_count(max_components: int | None) -> int | None:
     """Check a number of components that may be left out."""
     return None if max_components is None else as_count(max_components, "max_components")
@@ -341,7 +345,7 @@ def optional_count(max_components: int | None) -> int | None:
 
 def optional_penalties(alphas: Any) -> Array | None:
     """Check penalties that may be left out."""
-    return None if alphas is None else as_penalties(alphas, 1.0)
+    return None if alphas is None else read_only(as_nonnegative(alphas, "alphas"))
 
 
 def pcr_method(order: str, max_components: int | None, among: int | None = None) -> MakeFilter:
@@ -352,11 +356,6 @@ def pcr_method(order: str, max_components: int | None, among: int | None = None)
         return partial(pcr_filter, max_components=size)
     kept = None if among is None else as_count(among, "among", minimum=1)
     return partial(supervised_pcr_filter, max_components=size, among=kept)
-
-
-def as_penalties(alphas: Any, n: float) -> Array:
-    """Check penalties of ridge regression; by default `default_alphas`. 0 is least squares."""
-    return read_only(as_nonnegative(default_alphas(n) if alphas is None else alphas, "alphas"))
 
 
 # Every list of methods, in options, tables and pictures, is derived from this one.

@@ -19,6 +19,7 @@ from plsdof.errors import (
     ConstantColumnWarning,
     InvalidInputError,
     LowLevelWarning,
+    RelativeWeightsWarning,
     ResponseInPredictorsWarning,
     warn_caller,
 )
@@ -75,15 +76,26 @@ def feature_names(X: Any, name: str = "X") -> tuple[str, ...] | None:
 
 
 def require_same_columns(
-    names: tuple[str, ...] | None, known: tuple[str, ...] | None, what: str = "X_new"
+    names: tuple[str, ...] | None,
+    known: tuple[str, ...] | None,
+    what: str = "X_new",
+    *,
+    ordered: bool = True,
 ) -> None:
-    """Refuse other columns than the known ones; their order does not matter."""
+    """Refuse other columns than the known ones and, unless told otherwise, another order."""
     if names is None or known is None or names == known:
         return
     missing = [label for label in known if label not in set(names)]
     unknown = [label for label in names if label not in set(known)]
     if not missing and not unknown:
-        return
+        if not ordered:
+            return
+        first = next(i for i, label in enumerate(names) if label != known[i])
+        raise InvalidInputError(
+            f"{what} has the columns of the training data in another order: column {first} is "
+            f"{names[first][:60]!r} instead of {known[first][:60]!r}. Give the same columns in "
+            "the same order."
+        )
     parts = [f"without {shortened(missing)}"] if missing else []
     parts += [f"with {shortened(unknown)} in addition"] if unknown else []
     raise InvalidInputError(
@@ -162,7 +174,7 @@ def as_matrix(X: Any, name: str = "X", *, min_rows: int = 1) -> Array:
 def as_new_rows(X_new: Any, p: int, known: tuple[str, ...] | None) -> Array:
     """Return new rows as an array, after comparing columns with those of the training data."""
     names = feature_names(X_new, "X_new")
-    require_same_columns(names, known)
+    require_same_columns(names, known, ordered=False)
     array = as_matrix(X_new, "X_new")
     if names is not None and known is not None and names != known:
         array = array[:, [names.index(label) for label in known]]
@@ -363,11 +375,23 @@ def _in_memory(values: Any, name: str) -> Any:
 
 
 def unmasked(values: Any) -> Any:
-    """Return values with NaN for masked ones."""
+    """Return values with NaN for masked ones, also of rows in a list.
+
+    Examples
+    --------
+    >>> unmasked([np.ma.masked_equal([1.0, 2.0], 2.0), [3.0, 4.0]])
+    [array([ 1., nan]), [3.0, 4.0]]
+    """
+    if isinstance(values, list | tuple) and any(map(_may_be_masked, values)):
+        return [unmasked(one) for one in values]
     if not isinstance(values, np.ma.MaskedArray) or not np.ma.is_masked(values):
         return values
     kind = np.float64 if values.dtype.kind in "biuf" else object
     return np.ma.filled(values.astype(kind), np.nan)
+
+
+def _may_be_masked(values: Any) -> bool:
+    return isinstance(values, np.ma.MaskedArray | list | tuple)
 
 
 def _is_date(kind: Any) -> bool:
@@ -502,7 +526,7 @@ def shortened(labels: Sequence[str], most: int = 5) -> str:
     return shown + (f" and {len(labels) - most} more" if len(labels) > most else "")
 
 
-def as_generator(rng: Any) -> np.random.Generator:
+def as_generator(rng: Any, name: str = "rng") -> np.random.Generator:
     """Return a random generator from a seed or a generator."""
     # numpy takes more, such as True and matrices, which crash the interpreter.
     generators = np.random.Generator | np.random.RandomState
@@ -512,7 +536,7 @@ def as_generator(rng: Any) -> np.random.Generator:
     if not no_seed and isinstance(rng, int | np.integer) and rng >= 0:
         return np.random.default_rng(rng)
     raise InvalidInputError(
-        f"rng must be a whole number >= 0, a numpy Generator or None; got {rng!r:.80}."
+        f"{name} must be a whole number >= 0, a numpy Generator or None; got {rng!r:.80}."
     )
 
 
@@ -529,6 +553,8 @@ _SEGMENT = 64
 _SMALLEST_SPREAD = 1e-10
 # Sums of squares outside of this range may have left that of float64 on the way.
 _SQUARES = 1e-200, 1e200
+# The mean of weights that are meant as numbers of repeated rows, but not whole, is within these.
+_FAR_FROM_ONE = 0.5, 2.0
 # Arrays of up to this many bytes (256 MB) are copied by what keeps them.
 _COPIED = 2**28
 # Beyond these magnitudes squares may leave the range of float64.
@@ -568,13 +594,31 @@ class Units:
 class Standardized:
     """Centred and scaled ``X`` and centred ``y``, rows multiplied by ``units.row_scale``.
 
-    ``rounding`` bounds the norm of what rounding the given entries of X did to it.
+    Or a factor of these: other rows with the same products X'X, X'y and y'y, which are not
+    centred and whose number says nothing about that of the observations, ``units.n_rows``.
+
+    Attributes
+    ----------
+    X : (k, p) array
+    y : (k,) array
+    units : Units
+    rounding : float
+        Bound of the norm of what rounding the given entries of X did to it.
+    is_factor : bool
+        Whether the rows are those of a factor.
     """
 
     X: Array
     y: Array
     units: Units
     rounding: float = 0.0
+    is_factor: bool = False
+
+    @property
+    def max_rank(self) -> int:
+        """What the rank of X cannot exceed: centring takes one dimension of the observations."""
+        varying = int(np.count_nonzero(np.isfinite(self.units.x_scale)))
+        return min(self.units.n_rows - 1, len(self.X), varying)
 
     def standardized(self) -> "Standardized":
         """Return itself; other ways to keep data have more to do."""
@@ -634,11 +678,19 @@ def as_observations(X: Any, y: Any, sample_weight: Any = None) -> Observations:
     X = as_matrix(X, min_rows=2)
     y = as_response(y, len(X)).copy()
     require_response_outside(X, y, names, label)
-    weights, kept = as_weights(sample_weight, len(X)), None
+    return observe(X, y, as_weights(sample_weight, len(X)), names)
+
+
+def observe(
+    X: Array, y: Array, weights: Array | None, names: tuple[str, ...] | None
+) -> Observations:
+    """Put together data that have been checked, without rows that have no weight."""
+    kept = None
     if weights is not None:
         kept = weights > 0
         X, y, weights = X[kept], y[kept], weights[kept]
         require_enough(weights)
+        _notice_relative(weights)
         kept = None if kept.all() else kept
     n = float(len(X)) if weights is None else float(weights.sum())
     return Observations(X=X, y=y, weights=weights, n=n, names=names, kept=kept)
@@ -715,6 +767,18 @@ def require_enough(weights: Array) -> None:
         )
 
 
+def _notice_relative(weights: Array) -> None:
+    """Warn of weights that are not counts and whose sum is far from the number of rows."""
+    share = float(weights.sum()) / len(weights)
+    if not _FAR_FROM_ONE[0] <= share <= _FAR_FROM_ONE[1] and np.any(weights != np.round(weights)):
+        warn_caller(
+            f"sample_weight sums to {weights.sum():.4g} for {len(weights)} rows, and weights count "
+            "as numbers of repeated rows: n, noise level and intervals follow their sum. For "
+            "relative weights use sample_weight / sample_weight.mean().",
+            RelativeWeightsWarning,
+        )
+
+
 def _mean(values: Array, weights: Array | None) -> Array:
     if weights is None:
         return np.asarray(values.mean(axis=0))
@@ -746,13 +810,9 @@ def centre_columns(X: Array, weights: Array | None, n: float, scale: bool) -> Co
     half_spread = highest / 2 - lowest / 2  # the spread itself may overflow
     constant = half_spread <= CONSTANT_ULPS / 2 * magnitude
     # Powers of two bring extreme columns to order one without rounding.
-    extreme = (magnitude > LARGE) | ((magnitude < SMALL) & (magnitude > 0))
-    if not scale and np.any(extreme & ~constant):
-        raise InvalidInputError(
-            f"X reaches {magnitude.max():.1e} in absolute value (smallest column: "
-            f"{magnitude[magnitude > 0].min():.1e}); without scaling the squares leave the range "
-            "of 64-bit floats. Use scale=True or change the units."
-        )
+    extreme = _extreme(magnitude)
+    if not scale:
+        _refuse(extreme & ~constant, magnitude)
     rescue = bool(extreme.any())
     exponent = np.where(extreme, np.frexp(magnitude)[1], 0) if rescue else 0
     values = np.ldexp(X, -exponent) if rescue else X
@@ -784,6 +844,27 @@ def centre_columns(X: Array, weights: Array | None, n: float, scale: bool) -> Co
         constant=constant,
         rounding=float(np.finfo(np.float64).eps * np.sqrt(len(X)) * np.linalg.norm(size)),
     )
+
+
+def require_squares(X: Array) -> None:
+    """Refuse columns whose squares leave the range of floats: without scales nothing helps."""
+    highest, lowest = X.max(axis=0), X.min(axis=0)
+    magnitude = np.maximum(np.abs(highest), np.abs(lowest))
+    constant = highest / 2 - lowest / 2 <= CONSTANT_ULPS / 2 * magnitude
+    _refuse(_extreme(magnitude) & ~constant, magnitude)
+
+
+def _extreme(magnitude: Array) -> npt.NDArray[np.bool_]:
+    return np.asarray((magnitude > LARGE) | ((magnitude < SMALL) & (magnitude > 0)))
+
+
+def _refuse(extreme: npt.NDArray[np.bool_], magnitude: Array) -> None:
+    if extreme.any():
+        raise InvalidInputError(
+            f"X reaches {magnitude.max():.1e} in absolute value (smallest column: "
+            f"{magnitude[magnitude > 0].min():.1e}); without scaling the squares leave the range "
+            "of 64-bit floats. Use scale=True or change the units."
+        )
 
 
 def _extent(X: Array, weights: Array | None, blocks: list[slice]) -> tuple[Array, Array, Array]:

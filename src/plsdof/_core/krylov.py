@@ -47,10 +47,12 @@ from plsdof._core.spectrum import (
     Gram,
     Map,
     Spectrum,
+    decompose_gram,
     lapack_svd,
     numerical_rank,
     on_gram,
     resolved_rank,
+    spectrum_on_gram,
 )
 from plsdof._core.work import cached_property
 
@@ -810,6 +812,10 @@ def compress_gram(
     """
     run = lanczos(gram.times, gram.response, krylov_steps(n_components))
     counted, unresolved, floor = (count or _all_eigenvalues)(gram, run)
+    if gram.side == "samples" and count is None and counted.dimension < gram.order - 1:
+        # From y, which X does not reach, Lanczos keeps a node near zero, at the cost of digits.
+        complete = decompose_gram(gram)
+        return Compressed(decomposition=complete, spectrum=spectrum_on_gram(gram, complete))
     theta, z = krylov_nodes(gram, run, floor)
     basis = read_only((run.ritz_vectors[:, : len(theta)].T @ run.basis).T)
     decomposition = on_gram(gram, theta, basis, None, unresolved, floor)
@@ -842,7 +848,7 @@ def _all_eigenvalues(gram: Gram, run: Tridiagonalization) -> tuple[Counted, int,
     assert gram.matrix is not None
     eigenvalues: Array = np.linalg.eigvalsh(gram.matrix)[::-1].astype(np.float64, copy=False)
     r, floor = resolved_rank(gram, eigenvalues)
-    error = BACKWARD * _EPS * max(float(eigenvalues[0]), 0.0)
+    error = gram.error(max(float(eigenvalues[0]), 0.0))
     nodes = krylov_nodes(gram, run, floor)[0]
     counted = _each_once(
         _Values(values=eigenvalues[:r], error=np.full(r, error)),

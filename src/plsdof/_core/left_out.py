@@ -10,17 +10,32 @@ large the next more accurate one takes over, and at last a fit of its own for ea
 without a recursion are fitted fold by fold.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from plsdof._core.display import as_html, data_frame, one_line, parameter_column
-from plsdof._core.inputs import Array, Observations, read_only
-from plsdof._core.recursion import Gram, Integers, Moments, Operator, Rows, Run, Split, run, sums_of
+from plsdof._core.folds import group_codes, make_folds
+from plsdof._core.inputs import Array, Observations, as_level, read_only
+from plsdof._core.recursion import (
+    Gram,
+    Integers,
+    Moments,
+    Operator,
+    Rows,
+    Run,
+    Split,
+    Sums,
+    evenly_spaced,
+    run,
+    sums_of,
+)
 from plsdof._core.work import cached_property, threads_for
+from plsdof.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -31,6 +46,8 @@ SINGLE = 30
 FOLDS = 10
 # The walk to richer models ends after so many without a smaller error, if nobody asked for more.
 PATIENCE = 5
+# Fewer degrees of freedom than these say nothing about a spread.
+_LEAST_DF = 2
 # Predictions that may be off by more than this share of the spread of y are made again.
 _TOLERANCE = 1e-9
 # Numbers that the recursion may hold at once (256 MB): more folds are worked on in parts.
@@ -143,6 +160,17 @@ class LeftOut:
     def _weights(self) -> Array:
         return np.ones(len(self.y)) if self.sample_weight is None else self.sample_weight
 
+    def spent(self, weights: Array, units: int, *, chosen: bool) -> float:
+        """Return the degrees of freedom that a model has spent, of so many rows or groups.
+
+        The (weighted mean of) left-out Degrees of Freedom, as a share of the units, plus the
+        cumulative sums of the weights, which are what weights cost, plus one for a choice.
+        """
+        d = np.maximum(self.dof / self.n * units, 1.0)
+        kept = np.flatnonzero(weights)
+        w = weights[kept]
+        return float(w @ d[kept] + np.cumsum(w)[:-1].sum() + chosen)
+
     def fold_sums(self, values: Array) -> Array:
         """Add up (weighted) values (K, n) over the rows of each fold. Shape (K, F)."""
         weighted = values * self._weights
@@ -188,11 +216,72 @@ def usual_folds(n: int, codes: Integers | None = None) -> Integers:
     return dealt if codes is None else dealt[codes]
 
 
-def split_of(fold: Integers) -> Split:
-    """Return the split that leaves out one fold after the other."""
-    order = np.argsort(fold, kind="stable")
-    ends = np.cumsum(np.bincount(fold))
-    return Split(tests=np.split(order, ends[:-1]))
+def folds_of(given: Observations, cv: Any, groups: Any) -> tuple[Integers, int | None]:
+    """Return the fold of every row, and the number of groups; see `Path.left_out`."""
+    n, kept = given.n_given, slice(None) if given.kept is None else given.kept
+    codes = None if groups is None else group_codes(groups, n)
+    if cv is None:
+        codes = None if codes is None else np.unique(codes[kept], return_inverse=True)[1]
+        fold = usual_folds(len(given.y), codes)
+    else:
+        y = np.zeros(n)
+        y[kept] = given.y
+        folds = make_folds(np.zeros((n, 1)), y, cv, codes)
+        fold, times = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.intp)
+        for number, one in enumerate(folds):
+            fold[one.test], times[one.test] = number, times[one.test] + 1
+        if len(folds) < 2 or np.any(times != 1):
+            raise InvalidInputError(
+                "Folds must leave every row out exactly once, in at least 2 folds; got "
+                f"{len(folds)} fold(s) for {n} rows."
+            )
+        # Rows without weight leave nothing out.
+        fold = np.unique(fold[kept], return_inverse=True)[1]
+    if fold.max() == 0:
+        raise InvalidInputError("Rows left out need at least two folds, or groups; got one.")
+    return fold, None if groups is None else len(np.unique(np.asarray(groups)[kept]))
+
+
+def half_width(
+    scores: Array,
+    level: float,
+    *,
+    weights: Array | None = None,
+    groups: int | None = None,
+    spent: float = 1.0,
+) -> float:
+    """Return half the width of an interval for a new observation from errors of rows left out.
+
+    The ceil(level (n + 1))-th smallest of the n scores (split conformal, without a distribution)
+    where there is one; with fewer rows, with weights or with groups, Student's t times the root mean
+    square of the scores, with as many degrees of freedom as there are rows or groups, without those
+    that the model has spent.
+
+    Parameters
+    ----------
+    scores : (n,) array
+        Absolute residuals of rows left out.
+    level : float
+    weights : (n,) array, optional
+    groups : int, optional
+        Number of groups that were left out together.
+    spent : float
+        See `LeftOut.spent`.
+
+    Examples
+    --------
+    >>> half_width(np.arange(1.0, 40.0), 0.95)
+    38.0
+    """
+    n = len(scores)
+    rank = math.ceil(round(as_level(level) * (n + 1), 9))  # rounding must not push it up
+    if rank <= n and groups is None and weights is None:
+        return float(np.partition(scores, rank - 1)[rank - 1])
+    from scipy.special import stdtrit
+
+    df = max((n if groups is None else groups) - spent, _LEAST_DF)
+    size = np.sqrt(np.average(scores**2, weights=weights))
+    return float(stdtrit(df, (1.0 + level) / 2.0) * size)
 
 
 # From data and a split to predictions of the rows left out
@@ -250,7 +339,7 @@ class Problem:
         safe = partial(_rows, X, y, weights, self.scale, self.between)
         if self.between is not None:
             return [safe]
-        fast = _cheapest(X.shape, len(split.tests), n_components, self.scale)
+        fast = _cheapest(X.shape, split.count, n_components, self.scale)
         if fast == "moments":
             return [partial(_moments, X, y, weights, self.scale), safe]
         if fast == "gram":
@@ -303,18 +392,23 @@ def _moments(X: Array, y: Array, weights: Array | None, scale: bool, split: Spli
     y_shift = float(y.mean())
     n = len(X)
 
-    def of(rows: Any) -> Any:
+    def of(rows: Any) -> Sums:
         return sums_of(X[rows], y[rows], None if weights is None else weights[rows], shift, y_shift)
 
-    tests = [_as_slice(test) for test in split.tests]
+    def not_fitted(times: Array) -> Sums:
+        if times.max() <= 1:
+            return of(np.flatnonzero(times == 0))
+        # Rows that are fitted more than once.
+        repeated = times if weights is None else times * weights
+        return _combined(np.subtract, whole, sums_of(X, y, repeated, shift, y_shift))
+
+    tests = [evenly_spaced(test) for test in split.tests]
     tested = [of(rows) for rows in tests]
-    times = np.bincount(split.rows, minlength=n)
-    if len(tests) and _all_others(split) and np.all(times == 1):
-        left, whole = tested, _added(tested)
+    if split.is_partition(n):
+        left, whole = tested, reduce(partial(_combined, np.add), tested)
     else:
         whole = of(slice(None))
-        fitted = split.training_weights(n, None)[:-1] > 0
-        left = [of(np.flatnonzero(~one)) for one in fitted]
+        left = [not_fitted(times) for times in split.training_weights(n, None)[:-1]]
 
     def train(fold: int) -> tuple[Array, Array]:
         return X, split.training_weights(n, weights)[fold]
@@ -331,26 +425,11 @@ def _moments(X: Array, y: Array, weights: Array | None, scale: bool, split: Spli
     )
 
 
-def _all_others(split: Split) -> bool:
-    return split.trains is None or all(train is None for train in split.trains)
-
-
-def _as_slice(rows: Integers) -> Any:
-    """Return rows as a slice where they are evenly spaced: its rows need not be copied."""
-    if len(rows) < 2:
-        return rows
-    step = int(rows[1] - rows[0])
-    even = step > 0 and bool(np.all(np.diff(rows) == step))
-    return slice(int(rows[0]), int(rows[-1]) + 1, step) if even else rows
-
-
-def _added(parts: Sequence[Any]) -> Any:
-    whole = parts[0]
-    kind = type(whole)
-    return kind(
-        squares=np.sum([one.squares for one in parts], axis=0),
-        first=np.sum([one.first for one in parts], axis=0),
-        response=np.sum([one.response for one in parts], axis=0),
+def _combined(how: Callable[[Array, Array], Array], one: Sums, other: Sums) -> Sums:
+    return Sums(
+        squares=how(one.squares, other.squares),
+        first=how(one.first, other.first),
+        response=how(one.response, other.response),
     )
 
 
@@ -382,9 +461,11 @@ def hold_out(
     y, weights = problem.given.y, problem.given.weights
     centre = y.mean() if weights is None else weights @ y / weights.sum()
     tolerance = _TOLERANCE * float(np.sqrt(np.mean((y - centre) ** 2)))
-    with threads_for((n, max(p, 4 * len(split.tests) * max(n_components, 1)))):
+    with threads_for((n, max(p, 4 * split.count * max(n_components, 1)))):
         for make in problem.operators(split, n_components):
             found = _in_parts(make, split, n, n_components, patience, keep)
+            if found is None:
+                return _unknown(split)
             error = np.maximum(found.error.max(axis=1, initial=0.0), found.fit_error)
             certain = bool(np.all(error <= tolerance))
             if certain:
@@ -398,11 +479,29 @@ def hold_out(
     return Held(predictions=found.predictions, error=error, run=found, certain=certain)
 
 
+def _unknown(split: Split) -> Held:
+    """Return what is known where products leave the range of floats: nothing."""
+    N, F = len(split.rows), split.count
+    run = Run(
+        predictions=np.full((1, N), np.nan),
+        error=np.full((1, F), np.inf),
+        rss=np.full(1, np.nan),
+        fit_error=np.full(1, np.inf),
+        directions=np.zeros((0, 1, 0)),
+        triangle=np.zeros((0, 0, F + 1)),
+        loadings=np.zeros((0, F + 1)),
+        lift=None,
+        centre=(np.zeros(0), np.nan),
+    )
+    return Held(predictions=run.predictions, error=run.fit_error, run=run, certain=False)
+
+
 def _squares(y: Array, weights: Array | None, split: Split, predictions: Array) -> Array:
     squares = np.square(y[split.rows] - predictions)
     return np.asarray(squares.sum(axis=1) if weights is None else squares @ weights[split.rows])
 
 
+@np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
 def _in_parts(
     make: Callable[[Split], Operator],
     split: Split,
@@ -410,13 +509,20 @@ def _in_parts(
     n_components: int,
     patience: int | None,
     keep: bool,
-) -> Run:
-    """Run the recursion on as many folds at once as memory allows."""
+) -> Run | None:
+    """Run the recursion on as many folds at once as memory allows; None out of range."""
     size = max(1, _AT_ONCE // max(n * n_components, 1) - 1)
-    if len(split.tests) <= size:
-        return run(make(split), n_components, patience=patience, keep=keep)
-    folds = [slice(start, start + size) for start in range(0, len(split.tests), size)]
-    runs = [run(make(split.part(one)), n_components, keep=keep) for one in folds]
+    if split.count <= size:
+        operator = make(split)
+        if not operator.in_range:
+            return None
+        return run(operator, n_components, patience=patience, keep=keep)
+    runs = []
+    for start in range(0, split.count, size):
+        operator = make(split.part(start, start + size))
+        if not operator.in_range:
+            return None
+        runs.append(run(operator, n_components, keep=keep))
     k = min(len(one.rss) for one in runs)
     last = runs[-1]
     return Run(
@@ -429,7 +535,14 @@ def _in_parts(
         loadings=_joined([one.loadings[: k - 1] for one in runs], True, axis=1),
         lift=last.lift,
         centre=last.centre,
+        centres=_joined_centres(runs) if keep else None,
     )
+
+
+def _joined_centres(runs: Sequence[Run]) -> tuple[Array, Array]:
+    parts = [one.centres for one in runs if one.centres is not None]
+    means, levels = zip(*parts, strict=True)
+    return _joined(means, True, axis=0), _joined(levels, True, axis=0)
 
 
 def _joined(parts: Sequence[Array], every: bool, axis: int) -> Array:
@@ -452,4 +565,5 @@ def _shortened(found: Run, models: int) -> Run:
         loadings=found.loadings[:k],
         lift=found.lift,
         centre=found.centre,
+        centres=found.centres,
     )

@@ -5,7 +5,6 @@ simplex, for an average any point; coefficients, predictions and left-out residu
 same formulas.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,16 +16,13 @@ from plsdof._core.choice import LEFT_OUT, Selection
 from plsdof._core.criteria import Noise, as_variance
 from plsdof._core.display import as_html, one_line, plural
 from plsdof._core.exact import Exact
-from plsdof._core.inputs import Array, as_level, read_only
-from plsdof._core.left_out import LeftOut, noise_from_left_out, usual_folds
+from plsdof._core.inputs import Array, read_only
+from plsdof._core.left_out import LeftOut, half_width, noise_from_left_out, usual_folds
 from plsdof._core.work import cached_property
 from plsdof.errors import InvalidInputError, NotAvailableError
 
 if TYPE_CHECKING:
     from plsdof._core.path import Path
-
-# Fewer degrees of freedom than these say nothing about a spread.
-_LEAST_DF = 2
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -50,7 +46,7 @@ class Model:
     >>> from plsdof.datasets import load_ozone
     >>> model = pls_path(*load_ozone(return_X_y=True))[2]
     >>> model.label, round(model.dof, 2), round(model.noise_std, 2), round(model.rmse, 2)
-    ('2 components', 6.46, 4.56, 4.62)
+    ('2 components', 6.46, 4.53, 4.62)
     """
 
     path: "Path"
@@ -224,16 +220,6 @@ class Model:
         made = choice.chosen_without(left, self.selection.loss, average=self.is_average)
         return read_only(np.abs(made))
 
-    def _left_out_dof(self, units: int) -> float:
-        """Left-out Degrees of Freedom, in rows or groups; of an average added up as in `dof`."""
-        left = self.left_out
-        d = np.maximum(left.dof / left.n * units, 1.0)
-        if self.weights is None:
-            return float(d[self.index])
-        kept = np.flatnonzero(self.weights)
-        w = self.weights[kept]
-        return float(w @ d[kept] + np.cumsum(w)[:-1].sum())
-
     @property
     def _was_chosen(self) -> bool:
         """Whether rows left out have chosen it, so that they choose again without each fold."""
@@ -244,21 +230,23 @@ class Model:
         """Return half the width of an interval for a new observation.
 
         The ceil(level (n + 1))-th smallest of the n `scores` (split conformal, without a
-        distribution) where there is one; with fewer rows, or with groups, Student's t with
-        u - d - 1 degrees of freedom times the root mean square of the scores: u the number of
-        rows or groups, d the left-out Degrees of Freedom times u / n, and one for a choice.
+        distribution) where there is one; with fewer rows, or with groups, Student's t times the
+        root mean square of the scores, with u - d - 1 degrees of freedom: u the number of rows or
+        groups, d the left-out Degrees of Freedom times u / n, and one for a choice.
         """
-        level, left = as_level(level), self.left_out
-        n = len(self.scores)
-        rank = math.ceil(round(level * (n + 1), 9))  # rounding must not push it up
-        if rank <= n and left.groups is None and left.sample_weight is None:
-            return float(np.partition(self.scores, rank - 1)[rank - 1])
-        from scipy.special import stdtrit
+        left = self.left_out
+        return half_width(
+            self.scores, level, weights=left.sample_weight, groups=left.groups, spent=self._spent
+        )
 
-        units = n if left.groups is None else left.groups
-        df = max(units - self._left_out_dof(units) - self._was_chosen, _LEAST_DF)
-        size = np.sqrt(self.scores**2 @ left._weights / left.n)
-        return float(stdtrit(df, (1.0 + level) / 2.0) * size)
+    @property
+    def _spent(self) -> float:
+        """Degrees of freedom that are lost for intervals, see `LeftOut.spent`."""
+        left, weights = self.left_out, self.weights
+        if weights is None:
+            weights = (np.arange(len(left.rss)) == self.index).astype(np.float64)
+        units = len(left.y) if left.groups is None else left.groups
+        return left.spent(weights, units, chosen=self._was_chosen)
 
     # Noise and derivatives
     # ---------------------
@@ -368,7 +356,7 @@ def as_model(model: Any) -> Model:
         )
     if not hasattr(estimator, "index_"):
         raise InvalidInputError(f"This {kind} is not fitted yet; call its method fit first.")
-    models = getattr(estimator, "models_", ())
+    models: tuple[Any, ...] = getattr(estimator, "models_", ())
     if len(models) != 1 or not isinstance(models[0], Model):
         raise InvalidInputError(
             f"This {kind} was fitted to several responses; give one of its models_, or fit one "
@@ -380,7 +368,7 @@ def as_model(model: Any) -> Model:
     before = fitted[:-1]
     path = found.path
     if path.feature_names is None and hasattr(fitted, "feature_names_in_"):
-        path = path.with_names(tuple(map(str, before.get_feature_names_out())))
+        path = path._with_names(tuple(map(str, before.get_feature_names_out())))
     return replace(found, path=path, _prepare=_Prepared(estimator, before))
 
 

@@ -10,12 +10,11 @@ import numpy.typing as npt
 import scipy.linalg
 
 from plsdof._core import choice, criteria
-from plsdof._core.choice import LEFT_OUT, Remark, Selection
+from plsdof._core.choice import LEFT_OUT, Selection
 from plsdof._core.criteria import DOF_KINDS, NOISE_KINDS, Fits, Noise, as_variance, usual_noise
 from plsdof._core.display import as_html, data_frame, one_line, parameter_column, plural
 from plsdof._core.exact import Exact, checked_rows
 from plsdof._core.filters import PLSFilter
-from plsdof._core.folds import group_codes, make_folds
 from plsdof._core.inputs import (
     Array,
     Observations,
@@ -30,9 +29,8 @@ from plsdof._core.left_out import (
     PATIENCE,
     LeftOut,
     Problem,
+    folds_of,
     hold_out,
-    split_of,
-    usual_folds,
 )
 from plsdof._core.model import Model
 from plsdof._core.recipe import Recipe
@@ -130,9 +128,9 @@ class Path:
 
     def _has(self, m: int) -> bool:
         """Whether model m is known to exist without counting."""
-        return not self.is_counted and any(m < len(run.rss) for run in self._runs.values())
+        return self._quick_run(m) is not None
 
-    def index(self, m: int) -> int:
+    def _index(self, m: int) -> int:
         """Check a row of the path and return it."""
         row = as_count(m, "m")
         if row >= len(self):
@@ -217,21 +215,17 @@ class Path:
         """Predict new rows, dense or sparse, with every model. Shape (K, n_new)."""
         return self.exact.predict(self._rows_of(X_new))
 
-    def residuals(self, m: int) -> Array:
-        """Return y minus the fitted values of model m. Shape (n_rows,)."""
-        return np.asarray(self._response() - self.fitted[self.index(m)])
-
     def jacobian(self, m: int) -> Array:
         """Return d yhat_m / d y, of sample weights w with 1w'/sum(w) for the mean. Shape (n, n)."""
-        return self.exact.jacobian(self.index(m))
+        return self.exact.jacobian(self._index(m))
 
     def leverage(self, m: int) -> Array:
         """Return the diagonal of `jacobian`, without forming it. Shape (n_rows,)."""
-        return self.exact.leverage(self.index(m))
+        return self.exact.leverage(self._index(m))
 
     def coef_jacobian(self, m: int) -> Array:
         """Return d beta_m / d y in original units. Shape (p, n)."""
-        return self.exact.coef_jacobian(self.index(m))
+        return self.exact.coef_jacobian(self._index(m))
 
     def coef_covariance(self, m: int, *, noise: Noise = None) -> Array:
         """Estimate the covariance of the coefficients, sigma^2 (d beta/dy)(d beta/dy)'. (p, p)."""
@@ -287,29 +281,7 @@ class Path:
 
     def _folds(self, cv: Any, groups: Any) -> tuple[Integers, int | None]:
         """Return the fold of every row, and the number of groups if there are any."""
-        given = self._require_rows()
-        n, kept = given.n_given, slice(None) if given.kept is None else given.kept
-        codes = None if groups is None else group_codes(groups, n)
-        if cv is None:
-            codes = None if codes is None else np.unique(codes[kept], return_inverse=True)[1]
-            fold = usual_folds(len(given.y), codes)
-        else:
-            y = np.zeros(n)
-            y[kept] = given.y
-            folds = make_folds(np.zeros((n, 1)), y, cv, codes)
-            fold, times = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.intp)
-            for number, one in enumerate(folds):
-                fold[one.test], times[one.test] = number, times[one.test] + 1
-            if len(folds) < 2 or np.any(times != 1):
-                raise InvalidInputError(
-                    "Folds must leave every row out exactly once, in at least 2 folds; got "
-                    f"{len(folds)} fold(s) for {n} rows."
-                )
-            # Rows without weight leave nothing out.
-            fold = np.unique(fold[kept], return_inverse=True)[1]
-        if fold.max() == 0:
-            raise InvalidInputError("Rows left out need at least two folds, or groups; got one.")
-        return fold, None if groups is None else len(np.unique(np.asarray(groups)[kept]))
+        return folds_of(self._require_rows(), cv, groups)
 
     def _leave_out(
         self, fold: Integers, count: int | None, *, through: int | None, patience: int | None = None
@@ -325,19 +297,20 @@ class Path:
         """
         key = fold.tobytes(), count is None
         known = self._known_left_out.get(key)
-        if known is not None and (
-            known[1]
-            or patience is not None
-            or (through is not None and through < len(known[0].rss))
-        ):
-            return known[0]
+        if known is not None:
+            enough = patience is not None and known.for_choice
+            enough |= through is not None and through < len(known.left_out.rss)
+            if known.complete or enough:
+                return known.left_out
         found, complete = self._made_left_out(fold, count, through, patience)
-        self._known_left_out[key] = found, complete
+        self._known_left_out[key] = _Known(
+            left_out=found, complete=complete, for_choice=patience is not None
+        )
         return found
 
     @cached_property
-    def _known_left_out(self) -> dict[Any, tuple[LeftOut, bool]]:
-        """What `_leave_out` has found, and whether it has all models."""
+    def _known_left_out(self) -> dict[Any, "_Known"]:
+        """What `_leave_out` has found."""
         return {}
 
     @cached_property
@@ -348,55 +321,66 @@ class Path:
     def _made_left_out(
         self, fold: Integers, count: int | None, through: int | None, patience: int | None
     ) -> tuple[LeftOut, bool]:
-        given, problem = self._require_rows(), self._problem()
+        """Leave out folds; return also whether all models of the path are there."""
+        given, problem, split = self._require_rows(), self._problem(), Split.of(fold)
         given.require_unchanged()
-        split = split_of(fold)
-        common = {
-            "fold": fold,
-            "y": given.y,
-            "sample_weight": given.weights,
-            "groups": count,
-            "parameter_name": self.parameter_name,
-        }
+        found = partial(
+            LeftOut,
+            fold=fold,
+            y=given.y,
+            sample_weight=given.weights,
+            groups=count,
+            parameter_name=self.parameter_name,
+        )
         if problem is not None:
             wanted = through if through is not None else self._most_components()
             held = hold_out(problem, split, wanted, patience=patience)
             if held.certain:
-                if len(held.run.rss) > len(self._runs["all"].rss if "all" in self._runs else ()):
-                    self._runs["all"] = held.run
+                self._remember(held.run)
                 K = len(held.predictions)
                 residuals = np.empty((K, len(given.y)))
                 residuals[:, split.rows] = given.y[split.rows] - held.predictions
-                return LeftOut(
+                made = found(
                     parameters=read_only(np.arange(K, dtype=np.float64)),
                     order=np.arange(K),
                     residuals=read_only(residuals),
                     rss=read_only(held.run.rss),
                     error=read_only(held.error),
-                    **common,
-                ), through is None and patience is None
-        # A fit of its own for every fold; one that has fewer models stands still.
-        residuals = np.empty((len(self), len(given.y)))
-        for test in split.tests:
-            kept = np.ones(len(given.y), dtype=bool)
-            kept[test] = False
-            with quietly():
-                predicted = self._predicted_without(np.flatnonzero(kept), test)
-            short = len(self) - len(predicted)
-            if short > 0:
-                predicted = np.concatenate([predicted, np.repeat(predicted[-1:], short, axis=0)])
-            residuals[:, test] = given.y[test] - predicted[: len(self)]
-        return LeftOut(
+                )
+                return made, through is None and patience is None
+        made = found(
             parameters=self.parameters,
             order=self._simplest_first(),
-            residuals=read_only(residuals),
+            residuals=read_only(self._refitted_residuals(split)),
             rss=self.rss,
             error=read_only(np.zeros(len(self))),
-            **common,
-        ), True
+        )
+        return made, True
+
+    def _remember(self, run: Run) -> None:
+        """Keep a recursion for the coefficients of the fit to all rows, if it is the longest."""
+        known = self._runs.get("all")
+        if known is None or len(run.rss) > len(known.rss):
+            self._runs["all"] = run
+
+    def _refitted_residuals(self, split: Split) -> Array:
+        """Fit every fold by itself; one that has fewer models stands still. Shape (K, n_rows)."""
+        y = self._response()
+        residuals = np.empty((len(self), len(y)))
+        for test in split.tests:
+            kept = np.ones(len(y), dtype=bool)
+            kept[test] = False
+            if np.count_nonzero(kept) == 1:  # nothing but a mean
+                predicted = np.broadcast_to(y[kept], (1, len(test)))
+            else:
+                with quietly():
+                    predicted = self._predicted_without(np.flatnonzero(kept), test)
+            last = np.minimum(np.arange(len(self)), len(predicted) - 1)
+            residuals[:, test] = y[test] - predicted[last]
+        return residuals
 
     def _problem(self) -> Problem | None:
-        """Return the path as the recursion of Partial Least Squares takes it; None if it does not."""
+        """Return the path as the recursion takes it; None if there is none for its method."""
         return None
 
     def _most_components(self) -> int:
@@ -429,8 +413,8 @@ class Path:
     def _require_rows(self) -> Observations:
         if self._given is None:
             raise NotAvailableError(
-                "This needs the rows of the data, and a path made from moments, blocks, sparse data "
-                "or a file read piece by piece does not keep them. Fit arrays that are in memory."
+                "This needs the rows of the data, and a path made from moments, blocks, sparse "
+                "data or a file read piece by piece does not keep them. Fit arrays in memory."
             )
         return self._given
 
@@ -506,21 +490,8 @@ class Path:
         return self._select_left_out(left, loss)
 
     def _select_left_out(self, left: LeftOut, loss: str) -> Selection:
-        found = choice.objective(left, loss)
-        index = found.best_vertex()
-        return Selection(
-            index=index,
-            parameter=float(left.parameters[index]),
-            parameter_name=self.parameter_name,
-            scores=read_only(choice.scores_of(found, left.n)),
-            criterion=LEFT_OUT,
-            rule="best-model",
-            summary=f"{self._label(index)} (error of rows left out {left.rmse[index]:.4g}): "
-            f"{choice.rule_in_words('best-model', '')}.",
-            left_out=left,
-            loss=loss,
-            _remarks=partial(_remarks_of, self, left, index, loss),
-        )
+        longer = self.parameter_name == "n_components" and self._could_be_longer(len(left.rss))
+        return choice.select_left_out(left, loss, label=self._label, longer=longer)
 
     def _select_by(
         self, criterion: str, dof: str | None, noise: Noise, rule: str | None
@@ -541,6 +512,7 @@ class Path:
             self.exact.spectrum.n,
             label=lambda place: self._label(int(order[place])),
             longer=self._could_be_longer(len(self)),
+            penalties=self.parameter_name == "alpha",
         )
         return Selection(
             index=index,
@@ -580,27 +552,8 @@ class Path:
         return self._average_left_out(left, loss)
 
     def _average_left_out(self, left: LeftOut, loss: str) -> Model:
-        found = choice.objective(left, loss)
-        weights = read_only(found.best_point())
-        heaviest = int(np.argmax(weights))
-        mixed = np.sqrt(float((weights @ left.residuals) ** 2 @ left._weights) / left.n)
-        labels = [self._label(i) for i in range(len(weights))]
-        remarks: tuple[Remark, ...] = ()
-        if weights[0] == 1.0 and len(weights) > 1 and int(np.argmin(left.press)) > 0:
-            remarks = (choice.empty_model(self._label(int(np.argmin(left.press)))),)
-        selection = Selection(
-            index=heaviest,
-            parameter=float(left.parameters[heaviest]),
-            parameter_name=self.parameter_name,
-            scores=read_only(choice.scores_of(found, left.n)),
-            criterion=LEFT_OUT,
-            rule="average",
-            summary=choice.average_in_words(weights, labels, float(mixed)),
-            left_out=left,
-            loss=loss,
-            _remarks=remarks,
-        )
-        return Model(path=self, index=heaviest, weights=weights, selection=selection)
+        weights, selection = choice.average_left_out(left, loss, label=self._label)
+        return Model(path=self, index=selection.index, weights=weights, selection=selection)
 
     def noise_variance(self, kind: str | None = None) -> Array:
         """Estimate the noise variance from every model. Shape (K,).
@@ -752,8 +705,7 @@ class Path:
 
     def __repr__(self) -> str:
         if not self.is_counted and self._given is not None:
-            n, p = self._given.X.shape
-            return one_line(self, n=float(self._given.n), p=p)
+            return one_line(self, n=float(self._given.n), p=self._given.X.shape[1])
         exact = self.exact
         return one_line(
             self,
@@ -764,7 +716,7 @@ class Path:
             solver=exact.decomposition.solver,
         )
 
-    def with_names(self, names: tuple[str, ...]) -> Self:
+    def _with_names(self, names: tuple[str, ...]) -> Self:
         """Return the same path with names for the columns of X, which new rows must have then."""
         return replace(self, _names=names, _make=partial(_exact_of, self))
 
@@ -780,7 +732,7 @@ class Path:
         return plural(index, "component")
 
     def _rows_of(self, X_new: Any, *, sparse: bool = True) -> Any:
-        """Return new rows as the matrix that coefficients multiply, after checking their columns."""
+        """Return new rows as the matrix that coefficients multiply, their columns checked."""
         return checked_rows(X_new, self._n_features, self.feature_names, sparse=sparse)
 
     @property
@@ -801,7 +753,7 @@ class Path:
             if problem is None:
                 return None
             self._given.require_unchanged()
-            run = self._runs["all"] = hold_out(problem, Split(tests=[]), m).run
+            run = self._runs["all"] = hold_out(problem, Split.given([]), m).run
         if m >= len(run.rss) or run.fit_error[m] > _QUICK * float(self._given.y.std()):
             return None
         return run
@@ -817,11 +769,11 @@ class Path:
     def _could_be_longer(self, models: int) -> bool:
         """Whether there are further models behind the last one, that were not asked for."""
         asked = self.recipe.options.get("max_components")
-        if asked is None or models <= asked:
+        if asked is None or models <= int(asked):
             return False
         if not self.is_counted and self._given is not None:
             n, p = self._given.X.shape
-            return models - 1 < min(n - 1, p)
+            return models - 1 < int(min(n - 1, p))
         return not self.message and models - 1 < self.exact.spectrum.rank
 
     def _score_or_nan(self, name: str, noise: Noise) -> Array:
@@ -848,7 +800,7 @@ class Path:
             return np.full(len(self), self._least_squares_noise())
         noise = usual_noise(dof) if noise is None else noise
         if isinstance(noise, str):
-            values = self.noise_variance(noise)
+            values = self.noise_variance(as_choice(noise, "noise", NOISE_KINDS))
             return np.full_like(values, values[-1]) if one_for_all else values
         return np.full(len(self), as_variance(noise))
 
@@ -863,16 +815,21 @@ class Path:
         return spectrum.outside / spare
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Known:
+    """Rows left out: whether all models are there, or all that a choice looks at."""
+
+    left_out: LeftOut
+    complete: bool
+    for_choice: bool
+
+
 def end_in_words(message: str, size: int, asked: int | None) -> str | None:
-    """Say that a path is shorter than asked for; None if it is not, or nobody asked."""
-    if not message or asked is None:
+    """Say that a path is empty, or shorter than asked for; None if it is neither."""
+    if not message or (asked is None and size > 0):
         return None
-    return f"{asked} components asked for, {size} supported: {message}"
-
-
-def _remarks_of(path: Path, left: LeftOut, index: int, loss: str) -> tuple[Remark, ...]:
-    longer = path.parameter_name == "n_components" and path._could_be_longer(len(left.rss))
-    return choice.left_out_remarks(left, index, label=path._label, longer=longer, loss=loss)
+    wanted = "No component" if asked is None else f"{asked} components asked for, {size}"
+    return f"{wanted} supported: {message}"
 
 
 def _refitted(path: Path, y: Array) -> Exact:

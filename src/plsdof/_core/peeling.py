@@ -23,7 +23,6 @@ two parts.
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 
 from plsdof._core.inputs import Array, Standardized, read_only
 from plsdof._core.krylov import (
@@ -246,6 +245,10 @@ def compress_peeled(data: Standardized, n_components: int) -> Compressed | None:
     Cost: that of `peel`, the eigenvalues and a Cholesky factor of a matrix of order min(n, p), and
     3 n_components + 4 products with it.
     """
+    # What centring takes to zero must be known, and nobody knows where it is among the rows of a
+    # factor; one with more rows than columns has it outside the space of the smaller side.
+    if data.is_factor and data.X.shape[0] <= data.X.shape[1]:
+        return None
     peeled = peel(data, n_components)
     if peeled is None:
         return None
@@ -261,7 +264,8 @@ def compress_peeled(data: Standardized, n_components: int) -> Compressed | None:
     lifted = (float(rest.mean()) * null) @ null.T
     lifted += peeled.rest
     try:
-        R2 = scipy.linalg.cholesky(lifted, overwrite_a=True, check_finite=False)
+        # numpy's own, because scipy brings a second pool of threads that waits for this one.
+        R2: Array = np.asarray(np.linalg.cholesky(lifted).T, dtype=np.float64)
     except np.linalg.LinAlgError:
         return None
     factor = Factor(

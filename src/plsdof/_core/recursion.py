@@ -22,12 +22,13 @@ predictions; `plsdof._core.left_out` decides what to do about it.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.inputs import CONSTANT_ULPS, Array
+from plsdof._core.work import cached_property
 
 Integers = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
@@ -38,6 +39,8 @@ _CERTAIN = 0.1
 _SAFETY = 20.0
 # A sum of squares that centring makes smaller than this share of what it was has lost digits.
 _CANCELLED = 1e-2
+# Squares of scores may have so many decades, less than the 308 of a float.
+_DECADES = 280.0
 # Numbers that fit the cache of one core, with room for a result.
 _CACHED = 2**16
 
@@ -48,42 +51,80 @@ class Split:
 
     Attributes
     ----------
-    tests : sequence of (t,) arrays of int
-        Rows that are left out and predicted, fold by fold.
+    rows, fold : (N,) arrays of int
+        Rows that are left out and predicted, fold after fold, and the fold of each.
+    count : int
+        Number of folds.
     trains : sequence of (s,) arrays of int or None, optional
         Rows to fit on, where these are not all others.
     """
 
-    tests: Sequence[Integers]
+    rows: Integers
+    fold: Integers
+    count: int
     trains: Sequence[Integers | None] | None = None
+
+    @classmethod
+    def of(cls, fold: Integers) -> "Split":
+        """Leave out every row once, with the rows of its fold (n,)."""
+        rows = np.argsort(fold, kind="stable")
+        return cls(rows=rows, fold=fold[rows], count=int(fold.max()) + 1)
+
+    @classmethod
+    def given(
+        cls, tests: Sequence[Integers], trains: Sequence[Integers | None] | None = None
+    ) -> "Split":
+        """Leave out given rows, fold by fold; those fitted may be given, too."""
+        if trains is not None and all(train is None for train in trains):
+            trains = None
+        rows = np.concatenate([np.zeros(0, dtype=np.intp), *tests])
+        fold = np.repeat(np.arange(len(tests)), [len(test) for test in tests])
+        return cls(rows=rows, fold=fold, count=len(tests), trains=trains)
+
+    @cached_property
+    def tests(self) -> list[Integers]:
+        """The rows that each fold leaves out."""
+        ends = np.searchsorted(self.fold, np.arange(1, self.count))
+        return np.split(self.rows, ends) if self.count else []
+
+    def is_partition(self, n: int) -> bool:
+        """Whether every one of n rows is left out once, and all others are fitted."""
+        if self.trains is not None or len(self.rows) != n:
+            return False
+        return bool(np.all(np.bincount(self.rows, minlength=n) == 1))
 
     def training_weights(self, n: int, weights: Array | None) -> Array:
         """Return the weights of all rows in each fold and, last, in the fit to all. (F + 1, n)."""
-        kept = np.ones((len(self.tests) + 1, n))
+        kept = np.ones((self.count + 1, n))
         kept.reshape(-1)[self.places(n)] = 0.0
         for row, train in zip(kept, self.trains or (), strict=False):
             if train is not None:
                 row[:] = np.bincount(train, minlength=n)
         return kept if weights is None else kept * weights
 
-    @property
-    def rows(self) -> Integers:
-        """All rows that are left out, fold after fold. Shape (N,)."""
-        return np.concatenate(self.tests) if len(self.tests) else np.zeros(0, dtype=np.intp)
-
-    @property
-    def fold(self) -> Integers:
-        """The fold of each of `rows`. Shape (N,)."""
-        return np.repeat(np.arange(len(self.tests)), [len(test) for test in self.tests])
-
     def places(self, n: int) -> Integers:
         """Where the rows left out stand in an (F, n) array. Shape (N,)."""
         return self.fold * n + self.rows
 
-    def part(self, folds: slice) -> "Split":
+    def part(self, first: int, last: int) -> "Split":
         """Return some of the folds."""
-        trains = None if self.trains is None else self.trains[folds]
-        return Split(tests=self.tests[folds], trains=trains)
+        here = (self.fold >= first) & (self.fold < last)
+        trains = None if self.trains is None else self.trains[first:last]
+        return Split(
+            rows=self.rows[here],
+            fold=self.fold[here] - first,
+            count=min(last, self.count) - first,
+            trains=trains,
+        )
+
+
+def evenly_spaced(rows: Integers) -> Any:
+    """Return rows as a slice where they are evenly spaced: its rows need not be copied."""
+    if len(rows) < 2:
+        return rows
+    step = int(rows[1] - rows[0])
+    even = step > 0 and bool(np.all(np.diff(rows) == step))
+    return slice(int(rows[0]), int(rows[-1]) + 1, step) if even else rows
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -136,13 +177,15 @@ class Operator(Protocol):
     """Products of one kind, for all folds; see the table at the top of the module.
 
     ``residual`` is the dual of the residual to start from, ``n`` (F + 1,) the sums of the training
-    weights, ``total`` (F + 1,) the sums of squares of y.
+    weights, ``total`` (F + 1,) the sums of squares of y. Where ``in_range`` is False, squares leave
+    the range of floats, and there is nothing to run.
     """
 
     residual: Array
     n: Array
     total: Array
     stores_dual: bool
+    in_range: bool
     lift: Callable[[Array], Array] | None
     centre: tuple[Array, float]
 
@@ -329,34 +372,58 @@ class Rows(_Samples):
         between: Callable[[Array], Array] | None = None,
     ) -> None:
         super().__init__(y, split, weights)
-        n, p = X.shape
         W, nf = self.weights, self.n[:, None]
         self.shift = X.mean(axis=0) if weights is None else weights @ X / weights.sum()
-        self.X = centred = np.empty_like(X, order="C")
-        first, gross = np.zeros((len(W), p)), np.zeros((len(W), p))
-        # Sums and sums of squares of the training rows of all folds, block by block.
-        step = max(8, _CACHED // p)
-        place = np.empty((min(step, n), p))
-        for start in range(0, n, step):
-            block = slice(start, start + step)
-            part = np.subtract(X[block], self.shift, out=centred[block])
-            first += W[:, block] @ part
-            if scale:
-                gross += W[:, block] @ np.multiply(part, part, out=place[: len(part)])
+        self.X = np.subtract(X, self.shift, order="C")
+        first, gross = self._sums(split, weights, scale)
         self.mean = first / nf
         self.centre = self.shift + self.mean[-1], float(self._ybar[-1])
         self._between = between
         self._inverse: Array | None = None
         if scale:
             squares = gross - nf * self.mean**2
-            constant = _look_closer(squares, gross, lambda f: (X, W[f]), exactly=True)
+            # Sums that were taken off others lose digits relative to these.
+            size = np.maximum(gross, gross[-1]) if split.trains is None else gross
+            constant = _look_closer(squares, size, lambda f: (X, W[f]), exactly=True)
             self._inverse = _inverse(squares, constant, nf)
             self._size = np.vecdot(gross, self._inverse)
+            self.in_range = _varies_in_range(squares, constant)
         else:
-            self._size = np.full(len(W), float(np.vdot(centred, centred)))
+            self._size = np.full(len(W), float(np.vdot(self.X, self.X)))
             if weights is not None:
                 self._size *= float(weights.max())
-        self._C = np.empty((len(W), p))
+            self.in_range = _reach_in_range(self._size[-1], self.total[-1])
+        self._C = np.empty((len(W), X.shape[1]))
+
+    def _sums(self, split: Split, weights: Array | None, squares: bool) -> tuple[Array, Array]:
+        """Return sums, and sums of squares, of the training rows of all folds. (F + 1, p) each."""
+        n = len(self.X)
+        if not split.is_partition(n):
+            return self._products(self.weights, squares)
+        # Those of the rows left out are taken off those of all rows.
+        if split.count == n:
+            own = self.X[split.rows]
+            first = own if weights is None else weights[split.rows, None] * own
+            gross = first * own
+        else:
+            left = (1.0 if weights is None else weights) - self.weights[:-1]
+            first, gross = self._products(left, squares)
+        whole = first.sum(axis=0), gross.sum(axis=0)
+        return np.vstack([whole[0] - first, whole[0]]), np.vstack([whole[1] - gross, whole[1]])
+
+    def _products(self, rows: Array, squares: bool) -> tuple[Array, Array]:
+        """Return rows @ X and, if asked, rows @ X^2, in blocks that fit the cache."""
+        n, p = self.X.shape
+        first, gross = np.zeros((len(rows), p)), np.zeros((len(rows), p))
+        step = max(8, _CACHED // p)
+        place = np.empty((min(step, n), p))
+        for start in range(0, n, step):
+            block = slice(start, start + step)
+            part = self.X[block]
+            first += rows[:, block] @ part
+            if squares:
+                gross += rows[:, block] @ np.multiply(part, part, out=place[: len(part)])
+        return first, gross
 
     def forward(self, r: Array) -> Array:
         C = np.matmul(r, self.X, out=self._C)
@@ -365,7 +432,7 @@ class Rows(_Samples):
             C = self._C = self._between(C * root) * root
         elif self._inverse is not None:
             C *= self._inverse
-        a = C @ self.X.T
+        a: Array = C @ self.X.T
         a -= np.vecdot(C, self.mean)[:, None]
         return a
 
@@ -407,6 +474,7 @@ class Gram(_Samples):
         self.centre = np.zeros(0) if x_mean is None else x_mean, float(self._ybar[-1])
         largest = 1.0 if weights is None else float(weights.max())
         self._size = largest * float(np.trace(K))
+        self.in_range = _reach_in_range(self._size, self.total[-1])
 
     def forward(self, r: Array) -> Array:
         a = r @ self.K
@@ -526,8 +594,12 @@ class Moments:
         self._inverse = np.ones((F1, p))
         if scale:
             squares = np.einsum("fii->fi", S) - nf * self.mean**2
-            self._inverse = _inverse(squares, _look_closer(squares, size, train), nf)
+            constant = _look_closer(squares, size, train)
+            self._inverse = _inverse(squares, constant, nf)
+            self.in_range = _varies_in_range(size, constant)
         self._size = np.vecdot(size, self._inverse)
+        if not scale:
+            self.in_range = _reach_in_range(self._size[-1], self.total[-1])
         out = left if tested is None else tested
         self._first = np.array([one.first for one in out]).reshape(-1, 2, p)
         self._response = np.array([one.response for one in out]).reshape(-1, 3)
@@ -555,6 +627,8 @@ class Moments:
         return self._error()
 
     def advance(self, q: Array, a: Array, length: Array) -> float:
+        if not len(self._b):
+            return 0.0
         # Coefficients b of every fold, and X'WX b of the rows that it leaves out.
         self._b += q[:-1, None] * a[:-1]
         if self._squares is None:
@@ -625,3 +699,17 @@ def _inverse(squares: Array, constant: Mask, n: Array) -> Array:
         inverse = (n - 1.0) / squares
     inverse[constant | ~(squares > 0)] = 0.0
     return inverse
+
+
+def _varies_in_range(squares: Array, constant: Mask) -> bool:
+    """Whether sums of squares of columns that vary are far from zero and infinity."""
+    least, most = 10.0**-_DECADES, 10.0**_DECADES
+    return bool(np.all(constant | ((squares > least) & (squares < most))))
+
+
+def _reach_in_range(size: float, total: float) -> bool:
+    """Whether squared scores |X|^4 |y|^2 of columns that are not scaled are in range."""
+    if size == 0 or total == 0:
+        return True
+    with np.errstate(over="ignore", under="ignore"):
+        return bool(abs(2.0 * np.log10(size) + np.log10(total)) < _DECADES)

@@ -95,6 +95,9 @@ class Spectrum:
         ``|y|^2``, if known from elsewhere than z.
     collinear : int
         Number of directions of X that are no larger than the rounding of its entries, and left out.
+    null : int
+        Number of directions that are known to be zero, in a basis of the features of fewer
+        observations: computed directions turn towards them, too.
     computed_basis : bool
         Whether the basis comes from a decomposition in floating point, which mixes directions
         whose eigenvalues are close; False if the numbers above are taken as given.
@@ -112,6 +115,7 @@ class Spectrum:
     side: str = "samples"
     squares: float | None = None
     collinear: int = 0
+    null: int = 0
     computed_basis: bool = True
 
     @classmethod
@@ -207,6 +211,9 @@ class Gram:
     refine : callable or None
         Reads the rows again and returns data of at most p + 1 rows that have the same products to
         full precision; None if it cannot, or has no better digits.
+    rounding : float
+        Bound of the norm of what products with X do to it, where that is more than their own
+        rounding: if they see the means of its columns.
     """
 
     side: str
@@ -219,6 +226,19 @@ class Gram:
     to_features: Map | None = None
     to_samples: Map | None = None
     refine: Callable[[], Standardized | None] | None = None
+    rounding: float = 0.0
+
+    def error(self, largest: float) -> float:
+        """Return how far eigenvalues may be off, from the largest of them."""
+        moved = (2.0 * np.sqrt(largest) + self.rounding) * self.rounding
+        return BACKWARD * _EPS * largest + float(moved)
+
+    def floor(self, largest: float) -> float:
+        """Return below which size eigenvalues cannot be told from zero."""
+        # Rounding adds up over the longer side; what X is off by is a bound as it is.
+        longest = max(self.units.n_rows, len(self.units.x_mean))
+        beyond = self.error(largest) - BACKWARD * _EPS * largest
+        return longest * _EPS * largest + 2.0 * beyond
 
     @property
     def order(self) -> int:
@@ -320,7 +340,7 @@ class Decomposition:
         The standardised predictors, kept when one side was not computed.
     unresolved : int
     floor : float
-    collinear : int
+    collinear, null : int
         See `Spectrum`.
     solver : str
         "svd" or "gram": how it was made.
@@ -336,6 +356,7 @@ class Decomposition:
     floor: float
     solver: str
     collinear: int = 0
+    null: int = 0
 
     @property
     def singular_values(self) -> Array:
@@ -410,6 +431,7 @@ class Decomposition:
             side="features" if self.left is None else "samples",
             squares=norm**2,
             collinear=self.collinear,
+            null=self.null,
         )
 
 
@@ -502,10 +524,12 @@ def on_gram(
     """Put together eigenvalues and orthonormal (d, r) eigenvectors in the space of ``gram``."""
     wide = gram.side == "samples"
     largest = eigenvalues[0] if len(eigenvalues) else 0.0
-    amplification = np.ones_like(eigenvalues) if wide else np.sqrt(largest / eigenvalues)
+    # z = V'X'y / S: rounding of X'y is relative to |X| |y|, and divided by S.
+    moved = np.sqrt(largest) + gram.rounding / (BACKWARD * _EPS)
+    amplification = np.ones_like(eigenvalues) if wide else moved / np.sqrt(eigenvalues)
     return Decomposition(
         eigenvalues=read_only(eigenvalues),
-        eigenvalue_error=read_only(np.full_like(eigenvalues, BACKWARD * _EPS * largest)),
+        eigenvalue_error=read_only(np.full_like(eigenvalues, gram.error(largest))),
         z_amplification=read_only(amplification),
         left=basis if wide else None,
         right=None if wide else basis,
@@ -513,13 +537,13 @@ def on_gram(
         unresolved=unresolved,
         floor=floor,
         solver="gram",
+        null=0 if wide else gram.order - gram.max_rank,
     )
 
 
 def resolved_rank(gram: Gram, eigenvalues: Array) -> tuple[int, float]:
     """Return the numerical rank, from all eigenvalues, largest first, and the floor behind it."""
-    longest = max(gram.units.n_rows, len(gram.units.x_mean))
-    floor = longest * _EPS * max(float(eigenvalues[0]), 0.0)
+    floor = gram.floor(max(float(eigenvalues[0]), 0.0))
     return min(int(np.count_nonzero(eigenvalues > floor)), gram.max_rank), floor
 
 
@@ -542,8 +566,7 @@ def numerical_rank(values: Array, data: Standardized) -> Rank:
     made of zero; centring takes one dimension of the rows.
     """
     floor = max(max(data.X.shape) * _EPS * float(values[0]), data.rounding)
-    varying = int(np.count_nonzero(np.isfinite(data.units.x_scale)))
-    most = min(len(data.X) - 1, varying)
+    most = data.max_rank
     rank = int(np.count_nonzero(values[:most] > floor))
     return Rank(rank=rank, missing=most - rank, floor=floor**2)
 

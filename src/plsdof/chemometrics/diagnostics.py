@@ -102,7 +102,7 @@ def as_pls_path(path: Any) -> PLSPath:
     Penalised and kernel PLS are refused: their weights are not orthonormal in the predictors, and
     what is defined through the singular vectors of X would silently be something else.
     """
-    if type(path) is not PLSPath:
+    if not isinstance(path, PLSPath) or path._is_dual or hasattr(path, "metric"):
         raise InvalidInputError(
             f"path must be a PLSPath, as made by pls_path, or a fitted PLSRegressor; got "
             f"{type(path).__name__}."

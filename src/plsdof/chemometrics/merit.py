@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.inputs import Array, as_float, as_response
-from plsdof._core.path import Path
+from plsdof._core.model import as_model
 from plsdof.errors import InvalidInputError
 
 # Shares and slopes below this one are 0 up to rounding.
@@ -133,7 +133,7 @@ def figures_of_merit(observed: Any, predicted: Any) -> FiguresOfMerit:
     )
 
 
-def figures_of_fit(path: Path, index: int, y: Any) -> FiguresOfMerit:
+def figures_of_fit(model: Any, y: Any = None) -> FiguresOfMerit:
     """Return the figures of merit of the rows of a fit without their fitted values.
 
     With filter factors f and the response z in the coordinates of the spectrum, the sum of
@@ -143,28 +143,27 @@ def figures_of_fit(path: Path, index: int, y: Any) -> FiguresOfMerit:
 
     Parameters
     ----------
-    path : Path
+    model : Model, or a fitted estimator
         Without weights.
-    index : int
-        Row of the model.
-    y : (n,) array
-        The response.
+    y : (n,) array, optional
+        The response; a path of rows in memory knows it.
 
     Examples
     --------
     >>> from plsdof import pls_path
     >>> from plsdof.datasets import load_ozone
     >>> X, y = load_ozone(return_X_y=True)
-    >>> path = pls_path(X, y, 3)
-    >>> found, known = figures_of_fit(path, 2, y), figures_of_merit(y, path.fitted[2])
+    >>> model = pls_path(X, y, 3)[2]
+    >>> found, known = figures_of_fit(model), figures_of_merit(y, model.fitted)
     >>> bool(np.isclose(found.sep, known.sep)), bool(np.isclose(found.slope, known.slope))
     (True, True)
     """
-    y = as_response(y, np.size(y))
-    n, total, rss = len(y), path.spectrum.total, max(float(path.rss[index]), 0.0)
+    model = as_model(model)
+    exact, y = model.exact, model.path._response() if y is None else as_response(y, np.size(y))
+    n, total, rss = len(y), exact.spectrum.total, max(model.rss, 0.0)
     sep = np.sqrt(rss / (n - 1))
     quartiles = np.quantile(y, [0.25, 0.75])
-    slope = float(np.sum(path.filter.factors[index] * path.spectrum.z**2)) / total
+    slope = float(exact.filter.factors[model.row] @ exact.spectrum.z**2) / total
     return FiguresOfMerit(
         n=n,
         rmse=float(np.sqrt(rss / n)),
@@ -174,7 +173,7 @@ def figures_of_fit(path: Path, index: int, y: Any) -> FiguresOfMerit:
         rpd=_ratio(np.sqrt(total / (n - 1)), sep),
         rpiq=_ratio(float(quartiles[1] - quartiles[0]), sep),
         slope=_or_zero(slope),
-        intercept=(1.0 - slope) * path.units.y_mean,
+        intercept=(1.0 - slope) * exact.units.y_mean,
     )
 
 

@@ -20,12 +20,12 @@ None of these looks at the response. Given the rows of X, the preprocessed X is 
 Degrees of Freedom of a model that is fitted to it are exact, as for any other X.
 
 ``msc``, ``baseline``, ``center`` and ``autoscale`` learn something from the rows (a reference, the
-weights to begin with, means, deviations). Cross-validation has to fit them anew in every fold;
-`preprocessed` does that. The other steps treat each row by itself.
+weights to begin with, means, deviations). Whatever leaves rows out has to fit them anew without
+those; a path made by `preprocessed` does that. The other steps treat each row by itself.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -35,8 +35,9 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from plsdof._core.inputs import Array, as_matrix
-from plsdof._core.path import Path
+from plsdof._core.inputs import Array, as_matrix, feature_names
+from plsdof._core.left_out import Problem
+from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath
 from plsdof.errors import InvalidInputError, MissingExtraError
 from plsdof.large.blocks import Block, Blocks
 from plsdof.large.moments import block_sums, merge_sums
@@ -240,11 +241,11 @@ def _parsed(word: str) -> tuple[str, dict[str, Any]]:
 
 
 class UndefinedRowsError(InvalidInputError):
-    """A step is not defined for some rows, whose places are in ``rows``."""
+    """A step is not defined for some rows, whose positions, counted from 0, are in ``rows``."""
 
     def __init__(self, step: str, rows: Sequence[int], names: Sequence[str] = ()) -> None:
         self.step, self.rows = step, tuple(rows)
-        shown = list(names) or [str(row + 1) for row in self.rows]
+        shown = list(names) or [str(row) for row in self.rows]
         more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
         which = f"row {shown[0]}" if len(shown) == 1 else f"rows {', '.join(shown[:8])}{more}"
         super().__init__(
@@ -275,7 +276,9 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
     Notes
     -----
     No step looks at y. The Degrees of Freedom of PLS after a `Preprocessor` are those of PLS on
-    the preprocessed X, without a correction. Cost: O(n p) for each step.
+    the preprocessed X, without a correction. In a Pipeline the regressor leaves out rows of the
+    preprocessed X, which a chain that `learns_from_rows` has seen; a path made by `preprocessed`
+    fits the chain anew without them. Cost: O(n p) for each step.
 
     References
     ----------
@@ -503,46 +506,56 @@ def _flat(values: Array) -> npt.NDArray[np.intp]:
     return np.flatnonzero(np.ptp(values, axis=1) <= _FLAT * size)
 
 
-# A path after preprocessing, for cross-validation: the chain is fitted anew in every fold
-# ----------------------------------------------------------------------------------------
+# A path after preprocessing: whatever leaves rows out fits the chain anew without them
+# --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class PreprocessedPath:
-    """A path fitted to preprocessed rows, which predicts rows as they come.
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PreprocessedPath(Path):
+    """A path fitted to preprocessed rows, which takes and keeps rows as they come.
+
+    Coefficients, scores and loadings are those of the preprocessed columns. Rows left out,
+    predictions and all that follows from them begin with rows that are not preprocessed yet: a
+    chain that learns from rows is fitted anew without those that are left out.
 
     Attributes
     ----------
     preprocessor : Preprocessor
         Fitted to the rows of the path.
-    path : Path
     """
 
     preprocessor: Preprocessor
-    path: Path
 
-    @property
-    def parameters(self) -> Array:
-        """Those of the path."""
-        return self.path.parameters
+    def _rows_of(self, X_new: Any, *, sparse: bool = True) -> Any:  # noqa: ARG002
+        return self.preprocessor.transform(super()._rows_of(X_new, sparse=False))
 
-    @property
-    def parameter_name(self) -> str:
-        """That of the path."""
-        return self.path.parameter_name
+    def _training_features(self) -> Array:
+        return np.asarray(self.preprocessor.transform(self._require_rows().X))
 
-    @property
-    def message(self) -> str:
-        """That of the path."""
-        return self.path.message
+    def _problem(self) -> Problem | None:
+        problem = super()._problem()
+        if problem is None or self.preprocessor.learns_from_rows:
+            return None
+        return replace(problem, given=replace(problem.given, X=self._training_features()))
 
-    def simplest_first(self) -> Any:
-        """Return the order of the path's models."""
-        return self.path.simplest_first()
 
-    def predict(self, X_new: Any) -> Array:
-        """Predict rows that are not preprocessed yet, with every model. Shape (K, n_new)."""
-        return self.path.predict(self.preprocessor.transform(as_matrix(X_new, "X_new")))
+class PreprocessedPLSPath(PreprocessedPath, PLSPath):
+    """Partial Least Squares after preprocessing."""
+
+
+class PreprocessedPCRPath(PreprocessedPath, PCRPath):
+    """Principal components regression after preprocessing."""
+
+
+class PreprocessedRidgePath(PreprocessedPath, RidgePath):
+    """Ridge regression after preprocessing."""
+
+
+_KINDS: Mapping[type[Path], type[PreprocessedPath]] = {
+    PLSPath: PreprocessedPLSPath,
+    PCRPath: PreprocessedPCRPath,
+    RidgePath: PreprocessedRidgePath,
+}
 
 
 def preprocessed(steps: str, path: Callable[..., Path]) -> Callable[..., PreprocessedPath]:
@@ -553,13 +566,15 @@ def preprocessed(steps: str, path: Callable[..., Path]) -> Callable[..., Preproc
     steps : str
         As for `Preprocessor`.
     path : callable
-        Takes (X, y) and keywords; returns a `Path`.
+        Takes (X, y) and keywords; returns a path of PLS, PCR or ridge regression. A recipe, such
+        as ``path.recipe``, is one.
 
     Returns
     -------
     callable
-        Takes (X, y) and the same keywords. `plsdof.cross_validate` calls it in every fold, so that
-        what the chain learns from rows comes from the training rows only.
+        Takes (X, y) and the same keywords; returns a `PreprocessedPath`. Its ``left_out``,
+        ``select``, ``average`` and intervals, and `plsdof.cross_validate` of this function, learn
+        what the chain learns from training rows only.
 
     Examples
     --------
@@ -568,12 +583,41 @@ def preprocessed(steps: str, path: Callable[..., Path]) -> Callable[..., Preproc
     >>> from plsdof.datasets import load_gasoline
     >>> X, y = load_gasoline(return_X_y=True)
     >>> fit = preprocessed("msc", partial(pls_path, max_components=5))
-    >>> cross_validate(X, y, fit).rmse.round(2)[-1]
-    np.float64(0.24)
+    >>> cross_validate(X, y, fit).rmse.round(2)[-1], fit(X, y).left_out().rmse.round(2)[-1]
+    (np.float64(0.24), np.float64(0.24))
     """
+    parse_chain(steps)
+    return partial(_fit_chain, steps, path)
 
-    def fit(X: Any, y: Any, **options: Any) -> PreprocessedPath:
-        chain = Preprocessor(steps)
-        return PreprocessedPath(path=path(chain.fit_transform(X), y, **options), preprocessor=chain)
 
-    return fit
+def _fit_chain(
+    steps: str,
+    path: Callable[..., Path],
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    **options: Any,
+) -> PreprocessedPath:
+    if sample_weight is not None:
+        options["sample_weight"] = sample_weight
+    chain, names = Preprocessor(steps), feature_names(X)
+    rows = as_matrix(X)
+    found = path(chain.fit_transform(rows), y, **options)
+    if type(found) not in _KINDS or found._given is None:
+        raise InvalidInputError(
+            "path must fit PLS, PCR or ridge regression to arrays; it returned "
+            f"{type(found).__name__}."
+        )
+    given, method = found._given, found.recipe.method
+    raw = rows if given.kept is None else rows[given.kept]
+    again = replace(
+        method, name=f"{steps},{method.name}", path=partial(_fit_chain, steps, method.path)
+    )
+    return _KINDS[type(found)](
+        recipe=replace(found.recipe, method=again),
+        preprocessor=chain,
+        _make=partial(getattr, found, "exact"),
+        _given=replace(given, X=raw, names=names, checksum=None).owned(),
+        _asked=found._asked,
+        _names=names,
+    )

@@ -11,29 +11,33 @@ taken as well, with X = U F Q' for orthonormal Q and F in the place of S (`diagn
 those of kernel PLS have scores, hence T^2, but no residuals in the predictors.
 """
 
-import warnings
-from collections.abc import Sequence
+import weakref
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv, fdtri, gammaincinv, ndtri, stdtrit
+from scipy.special import betaincinv, fdtri, gammaincinv, ndtr, ndtri, stdtr, stdtrit
 
 from plsdof._core.criteria import Noise
 from plsdof._core.display import data_frame, one_line, plural
+from plsdof._core.exact import Exact
 from plsdof._core.inputs import (
     Array,
+    Observations,
     as_choice,
     as_count,
-    as_fraction,
+    as_level,
     as_positive,
     as_response,
     read_only,
-    require_type,
     row_labels,
+    standardize_observations,
 )
-from plsdof._core.path import Path, PathLike, PLSPath, as_model
+from plsdof._core.left_out import hold_out, usual_folds
+from plsdof._core.model import Model, as_model
+from plsdof._core.path import PLSPath
+from plsdof._core.recursion import Run, Split
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
     Limit,
@@ -45,23 +49,30 @@ from plsdof.chemometrics.diagnostics import (
     squared_rows,
     times_predictors,
 )
-from plsdof.errors import InvalidInputError, PlsdofWarning
-from plsdof.selection.folds import Fold, Integers, make_folds
-from plsdof.selection.left_out import left_out_models
+from plsdof.errors import InvalidInputError, quietly
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+Integers = npt.NDArray[np.intp]
 
 # Monitoring: how far rows are from the model, within its components (T^2) and beside them (Q)
 # --------------------------------------------------------------------------------------------
 
 T2_LIMITS = ("cross-validated", "distribution")
-Q_LIMITS = ("cross-validated", "jackson-mudholkar", "box", "moments")
-_FOLDS = 10
+Q_LIMITS = ("cross-validated", "jackson-mudholkar")
+T2Limit = Literal["cross-validated", "distribution"]
+QLimit = Literal["cross-validated", "jackson-mudholkar"]
 
 _EPS = float(np.finfo(np.float64).eps)
-# A left-out row beyond so many times the limit of the others at this level is no ordinary one.
+# With fewer rows left out their mean and variance say nothing about a tail.
+_FEWEST = 10
+# Rows left out are measured with so many components at once: who asks for one asks for others.
+_AT_ONCE = 20
+# A left-out row beyond so many times the limit of the others at this level is not ordinary.
 _FAR, _FAR_LEVEL = 2.0, 0.999
+# Shares of rows that differ by less are equal.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -69,45 +80,46 @@ class LeftOutRows:
     """T^2 and Q of rows that took no part in the fit they are measured by.
 
     ``t2`` and ``q`` are (n_rows,) arrays; ``q`` is None for kernel PLS. ``weights`` are those of
-    the rows, ones without weights.
+    the rows, ones without weights; ``units`` is the number of rows, or of groups of rows that were
+    left out together.
     """
 
     t2: Array
     q: Array | None
     weights: Array
-
-    def moments(self, name: str) -> tuple[float, float]:
-        """Return the mean and the variance of "t2" or "q"; a row counts as often as it weighs.
-
-        Rows far from all others do not count (`outlying`).
-        """
-        values, rows = self._values(name), self._ordinary(name)
-        return _moments(values[rows], self.weights[rows])
+    units: int
 
     def outlying(self, name: str) -> int:
         """Return how many rows are far from all others: they would hide behind their own limit.
 
-        The largest values, at most a tenth of them, if each is more than twice the limit that all
-        smaller ones give at level 0.999. Several such rows do not hide each other.
+        The largest values, at most a tenth of them, if each is more than twice the quantile of
+        g chi^2(h) at 0.999 that all smaller ones give. Several such rows do not hide each other.
         """
-        return len(self._values(name)) - len(self._ordinary(name))
+        return len(self.values(name)) - len(self._ordinary(name))
 
     def limit(self, name: str, level: float) -> Limit:
-        """Return the limit of "t2" or "q": g chi^2(h) with the moments of the left-out values."""
-        found, far = limit_from_moments(*self.moments(name), level), self.outlying(name)
+        """Return the limit of "t2" or "q" for one more row; rows far from all others do not count.
+
+        See `limit_from_left_out`.
+        """
+        rows, far = self._ordinary(name), self.outlying(name)
+        units = max(self.units - far, 1)
+        values, weights = self.values(name)[rows], self.weights[rows]
+        found = limit_from_left_out(values, level, weights=weights, units=units)
         if not far:
             return found
         text = f"The limit comes from the other rows: {plural(far, 'row')} far from them left out."
         return replace(found, message=" ".join(filter(None, [found.message, text])))
 
-    def _values(self, name: str) -> Array:
+    def values(self, name: str) -> Array:
+        """Return "t2" or "q" of every row."""
         values = self.t2 if name == "t2" else self.q
         assert values is not None
         return values
 
     def _ordinary(self, name: str) -> Integers:
         """Return the rows whose values are not far from all smaller ones, smallest first."""
-        values = self._values(name)
+        values = self.values(name)
         order, least = np.argsort(values, kind="stable"), int(max(0.9 * len(values), 3))
         kept = len(order)
         for size in range(kept - 1, least - 1, -1):
@@ -120,6 +132,52 @@ class LeftOutRows:
         return order[:kept]
 
 
+def limit_from_left_out(
+    values: Array, level: float, *, weights: Array | None = None, units: int | None = None
+) -> Limit:
+    """Return the limit that one more row stays below with probability ``level``.
+
+    The ceil(level (n + 1))-th smallest of n values (split conformal: no distribution is assumed).
+    Where there is no such value, the largest one, or the quantile of g chi^2(h) with their mean
+    and variance if that is larger, at the level that Student's t would take for one more
+    observation of n normal ones.
+
+    Parameters
+    ----------
+    values : (n_rows,) array
+        Distances of rows left out.
+    level : float
+    weights : (n_rows,) array, optional
+        Of the rows.
+    units : int, optional
+        Number n of independent rows, or of groups of them; by default all.
+
+    Examples
+    --------
+    >>> limit_from_left_out(np.arange(1.0, 40.0), 0.95).value
+    38.0
+    """
+    weights = np.ones(len(values)) if weights is None else weights
+    units = len(values) if units is None else units
+    mean, variance = _moments(values, weights)
+    if not (mean > 0 and variance > (_EPS * mean) ** 2):
+        text = "The rows left out have the same value, so they give no limit."
+        return Limit(value=np.nan, method="cross-validated", message=text)
+    order = np.argsort(values, kind="stable")
+    below = np.cumsum(weights[order])
+    share = level * (1.0 + 1.0 / units)
+    if share <= 1.0 + _ROUNDING:
+        place = int(np.searchsorted(below, (share - _ROUNDING) * below[-1]))
+        return Limit(value=float(values[order[place]]), method="cross-validated")
+    further = ndtr(stdtrit(max(units - 1, 1), level) * np.sqrt(1.0 + 1.0 / units))
+    return Limit(
+        value=max(_scaled_chi_square(mean, variance, further), float(values.max())),
+        method="cross-validated",
+        message=f"A limit at level {level:g} needs {np.ceil(level / (1 - level)):g} rows; with "
+        f"{units} it is an extrapolation, which up to twice as many ordinary rows may exceed.",
+    )
+
+
 def _moments(values: Array, weights: Array) -> tuple[float, float]:
     n = float(weights.sum())
     mean = float(weights @ values) / n
@@ -127,77 +185,153 @@ def _moments(values: Array, weights: Array) -> tuple[float, float]:
 
 
 def limit_from_moments(mean: float, variance: float, level: float) -> Limit:
-    """Return the quantile of g chi^2(h) with this mean and variance; nan if nothing varies."""
-    if not (mean > 0 and variance > (_EPS * mean) ** 2):
-        text = "The rows left out have the same value, so their variance gives no limit."
-        return Limit(value=np.nan, method="cross-validated", message=text)
+    """Return the quantile of g chi^2(h) with this mean and variance, which old model files have."""
     return Limit(value=_scaled_chi_square(mean, variance, level), method="cross-validated")
 
 
-def left_out_rows(path: PathLike, m: int | None = None, *, cv: Any = _FOLDS) -> LeftOutRows:
-    """Fit m components without each fold in turn and measure the rows of the fold.
+def left_out_rows(model: Any, *, cv: Any = None) -> LeftOutRows:
+    """Measure every row by the fit without its fold.
 
     Rows that take part in a fit are closer to it than new ones; these do not, so that limits from
-    their values hold for new rows whatever the distribution of X. Cost: a small decomposition per
-    fold, all folds at once.
+    their values hold for new rows whatever the distribution of X.
 
     Parameters
     ----------
-    path : PLSPath, PenalizedPLSPath or KernelPLSPath
-        Fitted to arrays in memory.
-    m : int
-    cv : int, splitter or pairs
-        Folds, at most one per row; 10 by default.
+    model : Model, or a fitted estimator
+        Of PLS, penalised or kernel PLS, fitted to arrays in memory; of an average the model with
+        the largest weight.
+    cv : int, splitter or pairs, optional
+        Folds that leave out every row once. By default those behind the choice of the model, with
+        its groups, or those of `Path.left_out`.
+
+    Notes
+    -----
+    Cost: one recursion for all folds, and O(n p m) time for each of them. Models with up to 20
+    components are measured at once, and kept.
 
     Examples
     --------
     >>> from plsdof import pls_path
     >>> from plsdof.datasets import load_ozone
-    >>> X, y = load_ozone(return_X_y=True)
-    >>> found = left_out_rows(pls_path(X, y), 2)
+    >>> found = left_out_rows(pls_path(*load_ozone(return_X_y=True))[2])
     >>> round(found.limit("t2", 0.95).value, 1), round(found.limit("q", 0.95).value, 1)
-    (5.4, 11.0)
+    (5.7, 10.7)
     """
-    model = as_model(path, m)
-    return left_out_rows_of(as_score_path(model.path), [model.index], cv=cv)[0]
+    model = as_model(model)
+    path, known = as_score_path(model.path), model.left_out_or_none
+    given = path._require_rows()
+    count = None
+    if cv is not None:
+        fold = path._folds(min(cv, len(given.y)) if isinstance(cv, int) else cv, None)[0]
+    elif known is not None:
+        fold, count = known.fold, known.groups
+    else:
+        fold = usual_folds(len(given.y))
+    t2, q = _left_out_distances(path, fold, model.index)
+    return LeftOutRows(
+        t2=read_only(t2[model.index]),
+        q=None if q is None else read_only(q[model.index]),
+        weights=np.ones(len(given.y)) if given.weights is None else given.weights,
+        units=len(given.y) if count is None else count,
+    )
 
 
-def left_out_rows_of(
-    path: PLSPath, models: Sequence[int], *, cv: Any = _FOLDS
-) -> tuple[LeftOutRows, ...]:
-    """Measure left-out rows with several numbers of components: one fit per fold has all of them.
+# T^2 and Q of rows left out by a path, by its folds.
+_KNOWN: weakref.WeakKeyDictionary[PLSPath, dict[bytes, tuple[Array, Array | None]]]
+_KNOWN = weakref.WeakKeyDictionary()
 
-    See `left_out_rows`, which takes one of them.
+
+def _left_out_distances(path: PLSPath, fold: Integers, m: int) -> tuple[Array, Array | None]:
+    """Return T^2 and Q of the rows left out with 0, 1, ... components, at least m. (K, n) each."""
+    known = _KNOWN.setdefault(path, {})
+    key = fold.tobytes()
+    if key not in known or len(known[key][0]) <= m:
+        with quietly():  # what there is to say of a fold was said of all rows
+            known[key] = _measured(path, fold, max(m, min(len(path) - 1, _AT_ONCE)))
+    return known[key]
+
+
+def _measured(path: PLSPath, fold: Integers, size: int) -> tuple[Array, Array | None]:
+    given, split, problem = path._require_rows(), Split.of(fold), path._problem()
+    held = None if problem is None else hold_out(problem, split, size, keep=True)
+    t2, q = np.zeros((size + 1, len(given.y))), np.zeros((size + 1, len(given.y)))
+    for f, test in enumerate(split.tests):
+        train = np.flatnonzero(fold != f)
+        if problem is None or held is None or not held.certain:
+            part = _fitted_part(path, size, train, given.X[test])
+        elif problem.kernel is not None:
+            part = _kernel_part(held.run, f, problem.kernel, train, test, given.weights)
+        else:
+            part = _linear_part(held.run, f, problem.given, train, test, problem.scale)
+        taken = np.minimum(np.arange(size + 1), part.scores.shape[1])
+        t2[:, test] = (part.n - 1.0) * _sums_of_squares(part.scores)[taken]
+        if part.rows is not None and part.loadings is not None:
+            q[:, test] = _squared_residuals(part.rows, part.scores, part.loadings)[taken]
+    return read_only(t2), None if path._is_dual else read_only(q)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Part:
+    """Rows as a fit without them sees them.
+
+    ``scores`` (t, m) are in units where those of the ``n`` training rows are orthonormal; ``rows``
+    (t, p) and ``loadings`` (p, m), in standardised units, are missing for kernels.
     """
-    y, X = path.require_response(), path.training_inputs()
-    weights = np.ones(len(y)) if path.units.row_scale is None else path.units.row_scale**2
-    has_q, most = not hasattr(path, "inputs"), max(models)
-    t2, q = np.full((len(models), len(y)), np.nan), np.full((len(models), len(y)), np.nan)
-    folds = make_folds(X, y, min(cv, len(y)) if isinstance(cv, int) else cv)
 
-    def measure(part: Any, fold: Fold) -> None:
-        size = min(most, len(part.dof) - 1)
-        taken = np.minimum(models, size)
-        rows = _standardized(part, X[fold.test])
-        scores = _new_scores(part, size, rows)
-        t2[:, fold.test] = (part.spectrum.n - 1.0) * _sums_of_squares(scores)[taken]
-        if has_q:
-            loadings = times_predictors(part, part.filter.scores[:, :size])
-            q[:, fold.test] = _squared_residuals(rows, scores, loadings)[taken]
+    n: float
+    scores: Array
+    rows: Array | None = None
+    loadings: Array | None = None
 
-    with warnings.catch_warnings():
-        # Columns may be constant in a fold, and components fewer; the whole fit has told.
-        warnings.simplefilter("ignore", PlsdofWarning)
-        left_out_models(path, folds, measure, components=max(most, 1))
-    # Folds need not leave out every row.
-    known = np.isfinite(t2).all(axis=0)
-    return tuple(
-        LeftOutRows(
-            t2=read_only(one_t2[known]),
-            q=read_only(one_q[known]) if has_q else None,
-            weights=read_only(weights[known]),
-        )
-        for one_t2, one_q in zip(t2, q, strict=True)
+
+def _linear_part(
+    run: Run, f: int, given: Observations, train: Integers, test: Integers, scale: bool
+) -> _Part:
+    """Take rotations from the recursion, and loadings from the training rows of the fold."""
+    X, weights = given.X[train], None if given.weights is None else given.weights[train]
+    n = float(len(train)) if weights is None else float(weights.sum())
+    part = Observations(X=X, y=given.y[train], weights=weights, n=n, names=None)
+    data = standardize_observations(part, scale=scale)
+    R, mean = _fold_rotations(run, f), data.units.x_mean
+    scores = (X - mean) @ R
+    if weights is not None:
+        scores *= np.sqrt(weights)[:, None]
+    return _Part(
+        n=n,
+        scores=(given.X[test] - mean) @ R,
+        rows=(given.X[test] - mean) / row_units(data.units.x_scale),
+        loadings=data.X.T @ scores,
+    )
+
+
+def _kernel_part(
+    run: Run, f: int, K: Array, train: Integers, test: Integers, weights: Array | None
+) -> _Part:
+    """Take scores from the recursion on a kernel matrix, centred by the training rows."""
+    w = np.ones(len(train)) if weights is None else weights[train]
+    scores = K @ _fold_rotations(run, f)
+    return _Part(n=float(w.sum()), scores=scores[test] - w @ scores[train] / w.sum())
+
+
+def _fold_rotations(run: Run, f: int) -> Array:
+    """Return what turns centred rows into orthonormal scores of a fold. Shape (p, m)."""
+    alive = run.loadings[:, f] != 0.0  # a fold without further components stands still
+    m = len(alive) if alive.all() else int(np.argmin(alive))
+    directions = run.directions[:m, f]
+    directions = directions if run.lift is None or not m else run.lift(directions)
+    return np.asarray(np.linalg.solve(run.triangle[:m, :m, f].T, directions).T)
+
+
+def _fitted_part(path: PLSPath, size: int, train: Integers, X_test: Array) -> _Part:
+    """Fit the rest anew."""
+    part = as_score_path(path._fit_rows(train))
+    exact, rows = part.exact.complete(), _standardized(part, X_test)
+    T = exact.filter.scores[:, :size]
+    return _Part(
+        n=exact.spectrum.n,
+        scores=rows @ _rotations(exact, size),
+        rows=None if part._is_dual else rows,
+        loadings=None if part._is_dual else times_predictors(part, T),
     )
 
 
@@ -225,18 +359,11 @@ def _is_cross_validated(path: PLSPath, limit: str | None, new: bool) -> bool:
 
 def has_left_out_limits(path: PLSPath) -> bool:
     """Whether limits can come from rows left out: data in memory, and enough of them."""
-    kept = path.response is not None and path.fit_again is not None
-    return kept and path.units.n_rows >= _FOLDS
+    return path._given is not None and len(path._given.y) >= _FEWEST
 
 
 def hotelling_t2(
-    path: PathLike,
-    m: int | None = None,
-    X_new: Any = None,
-    level: float = 0.95,
-    *,
-    limit: str | None = None,
-    left_out: LeftOutRows | None = None,
+    model: Any, X_new: Any = None, *, level: float = 0.95, limit: T2Limit | None = None
 ) -> Diagnostic:
     """Return Hotelling's T^2 of the training rows, or of new rows, with its limit.
 
@@ -250,19 +377,17 @@ def hotelling_t2(
 
     Parameters
     ----------
-    path : PLSPath, PenalizedPLSPath or KernelPLSPath
-    m : int
-        Number of components. With m = 0 all values are 0.
+    model : Model, or a fitted estimator
+        Of PLS, penalised or kernel PLS; of an average the model with the largest weight. Without
+        components all values are 0.
     X_new : (n_new, p) array or data frame, optional
         New rows; by default the training rows.
     level : float
         Probability that an ordinary row stays below the limit.
     limit : {"cross-validated", "distribution"}, optional
-        g chi^2(h) with the mean and variance of T^2 over rows left out in 10 folds, or the
+        The quantile for one more row of T^2 of rows left out (`left_out_rows`), or the
         distributions above. By default the first for new rows, the second for training rows, and
         for a path that has kept no data.
-    left_out : LeftOutRows, optional
-        What `left_out_rows` returns, if it is there already.
 
     Returns
     -------
@@ -270,9 +395,9 @@ def hotelling_t2(
 
     Notes
     -----
-    Nominal 5%: the cross-validated limit flagged 4.3% to 7.1% of ordinary new rows in 21 designs
-    with normal, log-normal and real predictors, "distribution" 0.4% to 7.2% (docs/coverage.md).
-    Cost: O(n r m) time, for new rows O((n_new + r) p m), and 10 fits for the cross-validated limit.
+    How many ordinary new rows either limit flags was measured: docs/coverage.md.
+    Cost: O(n r m) time, for new rows O((n_new + r) p m), and `left_out_rows` once for the
+    cross-validated limit.
 
     References
     ----------
@@ -282,43 +407,28 @@ def hotelling_t2(
     --------
     >>> from plsdof import pls_path
     >>> path = pls_path([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 4.0]], [1.0, 2.0, 3.0, 5.0])
-    >>> result = hotelling_t2(path, 1)
+    >>> result = hotelling_t2(path[1])
     >>> result.values.round(2), round(result.limit, 2), result.flags.any()
     (array([0.98, 0.52, 0.52, 0.98]), 2.03, np.False_)
     """
-    model, level = as_model(path, m, average=False), as_fraction(level, "level")
-    path, m, X_new = as_score_path(model.path), model.index, model.rows(X_new)
+    model, level = as_model(model), as_level(level)
+    path, m, training = as_score_path(model.path), model.index, X_new is None
     if limit is not None:
         as_choice(limit, "limit", T2_LIMITS)
-    training = X_new is None
-    values = _t2_values(path, m, X_new)
+    exact = path.exact
+    if training:
+        scores = exact.to_rows(exact.filter.scores[:, :m])
+    else:
+        scores = _standardized(path, model.prepared(X_new)) @ _rotations(exact, m)
+    n = exact.spectrum.n
+    values = (n - 1.0) * squared_rows(scores)
     if m > 0 and _is_cross_validated(path, limit, not training):
-        return diagnose("t2", values, _left_out(path, m, left_out).limit("t2", level), level)
-    return diagnose("t2", values, t2_limit(path.spectrum.n, m, level, training), level)
-
-
-def _left_out(path: Path, m: int, known: LeftOutRows | None) -> LeftOutRows:
-    if known is None:
-        return left_out_rows(path, m)
-    require_type(known, LeftOutRows, "left_out", "left_out_rows")
-    return known
-
-
-def _t2_values(path: PLSPath, m: int, X_new: Any) -> Array:
-    T = path.filter.scores[:, :m]
-    new = X_new is not None
-    scores = _new_scores(path, m, _standardized(path, X_new)) if new else path.to_rows(T)
-    return (path.spectrum.n - 1.0) * squared_rows(scores)
+        return diagnose("t2", values, left_out_rows(model).limit("t2", level), level)
+    return diagnose("t2", values, t2_limit(n, m, level, training), level)
 
 
 def q_residuals(
-    path: PathLike,
-    m: int | None = None,
-    X_new: Any = None,
-    level: float = 0.95,
-    *,
-    limit: str | None = None,
-    left_out: LeftOutRows | None = None,
+    model: Any, X_new: Any = None, *, level: float = 0.95, limit: QLimit | None = None
 ) -> Diagnostic:
     """Return the squared prediction error of every row of the standardised X, with its limit.
 
@@ -326,22 +436,18 @@ def q_residuals(
 
     Parameters
     ----------
-    path : PLSPath or PenalizedPLSPath
-    m : int
-        Number of components; with m = rank the Q of training rows is zero.
+    model : Model, or a fitted estimator
+        Of PLS or penalised PLS; of an average the model with the largest weight. With as many
+        components as X has directions the Q of training rows is zero.
     X_new : (n_new, p) array or data frame, optional
         New rows; by default the training rows.
     level : float
         Probability that an ordinary row stays below the limit.
-    limit : {"cross-validated", "jackson-mudholkar", "box", "moments"}, optional
-        "cross-validated" fits g chi^2(h) to mean and variance of Q over rows left out in 10 folds;
-        it is the default for new rows. The next two use the eigenvalues l of the residual
-        covariance E'E/(n-1) through theta_k = sum l^k: a normal approximation to a power of Q
-        (the default for training rows, and for a path that has kept no data), and Box's
-        (theta_2/theta_1) chi^2 with theta_1^2/theta_2 degrees of freedom. "moments" fits g chi^2(h)
-        to mean and variance of Q over the training rows.
-    left_out : LeftOutRows, optional
-        What `left_out_rows` returns, if it is there already.
+    limit : {"cross-validated", "jackson-mudholkar"}, optional
+        The quantile for one more row of Q of rows left out (`left_out_rows`), the default for new
+        rows; or, the default for training rows and for a path that has kept no data, a normal
+        approximation to a power of Q through sums of powers of the eigenvalues of the residual
+        covariance E'E / (n - 1).
 
     Returns
     -------
@@ -349,46 +455,44 @@ def q_residuals(
 
     Notes
     -----
-    Nominal 5%: the cross-validated limit flagged 4.3% to 7.1% of ordinary new rows in 21 designs
-    with normal, log-normal and real predictors, "jackson-mudholkar" 3% to 41% (docs/coverage.md).
-    Sample eigenvalues are too unequal for large p, and training residuals are smaller than new
-    ones. In simulations with 5 latent factors (n = 50, p = 10..500, m = 3..5, nominal 5%) the
-    first two limits flagged 0.4% to 4% of ordinary training rows and 2% to 15% of new ones,
-    "moments" 5% and 12% to 40%; from n = 200 on, 2% to 5% and 4% to 6%, "moments" 5% and 5% to
-    9%. So take "moments" for training rows of wide data. Columns that vary independently are
-    outside of these ranges: with 500 of them and n = 50, m = 3 the first two limits flagged 0.1%
-    of new rows and "moments" 60%. Cost: O(n r^2 + r^3) time, for new rows O(n_new p m) more.
+    How many ordinary new rows either limit flags was measured: docs/coverage.md. Sample
+    eigenvalues are too unequal for large p, and training residuals are smaller than new ones: with
+    few rows of wide data "jackson-mudholkar" flags less than 5% of training rows.
+    Cost: O(n r^2 + r^3) time, for new rows O(n_new p m) more.
 
     References
     ----------
-    Jackson & Mudholkar (1979), Technometrics 21, 341-349; Box (1954), Annals of Mathematical
-    Statistics 25, 290-302; Nomikos & MacGregor (1995), Technometrics 37, 41-59.
+    Jackson & Mudholkar (1979), Technometrics 21, 341-349; Nomikos & MacGregor (1995),
+    Technometrics 37, 41-59.
 
     Examples
     --------
     >>> from plsdof import pls_path
     >>> path = pls_path([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 4.0]], [1.0, 2.0, 3.0, 5.0])
-    >>> q_residuals(path, 1).values.round(3)
+    >>> q_residuals(path[1]).values.round(3)
     array([0.157, 0.298, 0.298, 0.157])
     """
-    model, level = as_model(path, m, average=False), as_fraction(level, "level")
-    path, m = as_predictor_path(model.path, "Q").complete(), model.index
-    X_new = model.rows(X_new)
+    model, level = as_model(model), as_level(level)
+    path, m, new = as_predictor_path(model.path, "Q"), model.index, X_new is not None
     if limit is not None:
         as_choice(limit, "limit", Q_LIMITS)
-    B = residual_factor(path, m)
-    new = X_new is not None
-    values = _new_q(path, m, X_new) if new else squared_rows(path.to_rows(B))
+    B, exact = residual_factor(path, m), path.exact.complete()
+    if new:
+        rows = _standardized(path, model.prepared(X_new))
+        loadings = times_predictors(path, exact.filter.scores[:, :m])
+        values = squared_rows(rows - rows @ _rotations(exact, m) @ loadings.T)
+    else:
+        values = squared_rows(exact.to_rows(B))
     if B.any() and _is_cross_validated(path, limit, new):
-        return diagnose("q", values, _left_out(path, m, left_out).limit("q", level), level)
-    method = "jackson-mudholkar" if limit in (None, "cross-validated") else limit
-    return diagnose("q", values, _q_limit(path, B, level, method, new), level)
+        return diagnose("q", values, left_out_rows(model).limit("q", level), level)
+    return diagnose("q", values, _q_limit(path, B, level, new), level)
 
 
 def _standardized(path: PLSPath, X_new: Any) -> Array:
     """Return new rows in the units of the fit."""
-    rows: Array = path.check_new_rows(X_new)
-    return (rows - path.units.x_mean) / row_units(path.units.x_scale)
+    rows: Array = path._rows_of(X_new, sparse=False)
+    units = path.exact.units
+    return (rows - units.x_mean) / row_units(units.x_scale)
 
 
 def row_units(x_scale: Array) -> Array:
@@ -400,24 +504,18 @@ def row_units(x_scale: Array) -> Array:
     return np.ones_like(x_scale) if unscaled else x_scale
 
 
-def _new_scores(path: PLSPath, m: int, rows: Array) -> Array:
-    """Return the scores of standardised rows, in units where training scores are orthonormal."""
-    rotated = path.filter.scores[:, :m] / path.decomposition.singular_values[:, None]
-    return rows @ path.decomposition.to_features(rotated)
-
-
-def _new_q(path: PLSPath, m: int, X_new: Any) -> Array:
-    rows = _standardized(path, X_new)
-    loadings = times_predictors(path, path.filter.scores[:, :m])
-    return squared_rows(rows - _new_scores(path, m, rows) @ loadings.T)
+def _rotations(exact: Exact, m: int) -> Array:
+    """Return what turns standardised rows into orthonormal scores. Shape (p, m)."""
+    basis = exact.decomposition
+    return basis.to_features(exact.filter.scores[:, :m] / basis.singular_values[:, None])
 
 
 def residual_factor(path: PLSPath, m: int) -> Array:
     """Return B = (I - TT') F, exactly zero where m components leave only rounding of X."""
-    F, T = row_factor(path), path.filter.scores[:, :m]
+    F, T = row_factor(path), path.exact.complete().filter.scores[:, :m]
     B = F - T @ (T.T @ F)
     # About the floor of the numerical rank of X.
-    floor = max(path.spectrum.n, len(path.units.x_mean)) * _EPS * np.linalg.norm(F)
+    floor = max(path.exact.spectrum.n, len(path.exact.units.x_mean)) * _EPS * np.linalg.norm(F)
     return B if np.linalg.norm(B) > floor else np.zeros_like(B)
 
 
@@ -437,31 +535,24 @@ def t2_limit(n: float, m: int, level: float, training: bool) -> Limit:
     return Limit(value=float(value), method=method)
 
 
-def _q_limit(path: PLSPath, B: Array, level: float, method: str, new: bool) -> Limit:
+def _q_limit(path: PLSPath, B: Array, level: float, new: bool) -> Limit:
     text = "The components reproduce X: Q is 0 in all training rows and has no limit."
-    limit = Limit(value=np.nan, method=method, message=text)
+    limit = Limit(value=np.nan, method="jackson-mudholkar", message=text)
     if B.any():
-        moments = method == "moments"
-        limit = (
-            _from_moments(path, B, level) if moments else _from_eigenvalues(path, B, level, method)
-        )
+        limit = jackson_mudholkar(residual_variances(path, B), level)
     notes = [limit.message]
     if new and B.any():
         notes.append("New rows exceed a limit made from training rows too often if n is small.")
-    if path.spectrum.unresolved * path.spectrum.floor > 1e-3 * np.linalg.norm(B) ** 2:
+    spectrum = path.exact.complete().spectrum
+    if spectrum.unresolved * spectrum.floor > 1e-3 * np.linalg.norm(B) ** 2:
         notes.append("Q is near the resolution of the Gram matrix; fit with solver='svd'.")
-    return Limit(value=limit.value, method=method, message=" ".join(filter(None, notes)))
-
-
-def _from_eigenvalues(path: PLSPath, B: Array, level: float, method: str) -> Limit:
-    approximate = jackson_mudholkar if method == "jackson-mudholkar" else _box
-    return approximate(residual_variances(path, B), level)
+    return replace(limit, message=" ".join(filter(None, notes)))
 
 
 def residual_variances(path: PLSPath, B: Array) -> Array:
     """Return the eigenvalues of the residual covariance E'E/(n-1), from its factor B."""
     singular_values = np.asarray(np.linalg.svd(B, compute_uv=False), dtype=np.float64)
-    return singular_values**2 / (path.spectrum.n - 1.0)
+    return singular_values**2 / (path.exact.spectrum.n - 1.0)
 
 
 def jackson_mudholkar(eigenvalues: Array, level: float) -> Limit:
@@ -472,31 +563,16 @@ def jackson_mudholkar(eigenvalues: Array, level: float) -> Limit:
     power = 1.0 - 2.0 * one * three / (3.0 * two**2)
     slope = float(ndtri(level)) * np.sqrt(2.0 * two) / one + two * (power - 1.0) / one**2
     if 1.0 + power * slope <= 0:
-        text = f"The Jackson-Mudholkar limit does not exist here (h0 = {power:.2f}); use 'box'."
+        text = f"The Jackson-Mudholkar limit does not exist here (h0 = {power:.2f}); use that of "
+        text += "rows left out."
         return Limit(value=np.nan, method=method, message=text)
     text = ""
     if power < 0:
         text = f"One residual direction dominates (h0 = {power:.2f} < 0): the Jackson-Mudholkar "
-        text += "limit is too high then, that of 'box' rather too low for levels near 1."
+        text += "limit is too high then."
     # (1 + h0 a)^(1/h0), continued to exp(a) at h0 = 0
     exponent = np.log1p(power * slope) / power if power else slope
     return Limit(value=unit * one * float(np.exp(exponent)), method=method, message=text)
-
-
-def _box(eigenvalues: Array, level: float) -> Limit:
-    one, two = float(np.sum(eigenvalues)), float(np.sum(eigenvalues**2))
-    return Limit(value=_scaled_chi_square(one, 2.0 * two, level), method="box")
-
-
-def _from_moments(path: PLSPath, B: Array, level: float) -> Limit:
-    q = squared_rows(path.to_rows(B))
-    weight = np.ones_like(q) if path.units.row_scale is None else path.units.row_scale**2
-    mean = float(weight @ q) / path.spectrum.n
-    variance = float(weight @ (q - mean) ** 2) / (path.spectrum.n - 1.0)
-    if variance <= (len(q) * _EPS * mean) ** 2:
-        text = "Q is the same in all training rows, so its variance gives no limit."
-        return Limit(value=np.nan, method="moments", message=text)
-    return Limit(value=_scaled_chi_square(mean, variance, level), method="moments")
 
 
 def _scaled_chi_square(mean: float, variance: float, level: float) -> float:
@@ -528,7 +604,7 @@ class Contributions:
     Examples
     --------
     >>> from plsdof import pls_path
-    >>> contributions(pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0]), 1)
+    >>> contributions(pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0])[1])
     Contributions(4 rows, 1 variables)
     """
 
@@ -548,7 +624,7 @@ class Contributions:
         return one_line(self, f"{self.t2.shape[0]} rows", f"{self.t2.shape[1]} variables")
 
 
-def contributions(path: PathLike, m: int | None = None, X_new: Any = None) -> Contributions:
+def contributions(model: Any, X_new: Any = None) -> Contributions:
     """Return what every variable adds to T^2 and to Q of the training rows, or of new rows.
 
     With standardised predictors x, rotations R (t = R'x) and loadings P,
@@ -561,9 +637,9 @@ def contributions(path: PathLike, m: int | None = None, X_new: Any = None) -> Co
 
     Parameters
     ----------
-    path : PLSPath or PenalizedPLSPath
-    m : int
-        Number of components. With m = 0 all contributions to T^2 are 0.
+    model : Model, or a fitted estimator
+        Of PLS or penalised PLS; of an average the model with the largest weight. Without
+        components all contributions to T^2 are 0.
     X_new : (n_new, p) array or data frame, optional
         New rows; by default the training rows.
 
@@ -584,30 +660,27 @@ def contributions(path: PathLike, m: int | None = None, X_new: Any = None) -> Co
     --------
     >>> from plsdof import pls_path
     >>> path = pls_path([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 4.0]], [1.0, 2.0, 3.0, 5.0])
-    >>> found = contributions(path, 1)
-    >>> found.t2.sum(axis=1).round(2), hotelling_t2(path, 1).values.round(2)
+    >>> found = contributions(path[1])
+    >>> found.t2.sum(axis=1).round(2), hotelling_t2(path[1]).values.round(2)
     (array([0.98, 0.52, 0.52, 0.98]), array([0.98, 0.52, 0.52, 0.98]))
     """
-    model, labels = as_model(path, m, average=False), row_labels(X_new)
-    path, m = as_predictor_path(model.path, "A contribution").complete(), model.index
-    X_new = model.rows(X_new)
-    T = path.filter.scores[:, :m]
-    loadings = times_predictors(path, T)
+    model, labels = as_model(model), row_labels(X_new)
+    path, m = as_predictor_path(model.path, "A contribution"), model.index
+    exact = path.exact.complete()
+    T, rotations = exact.filter.scores[:, :m], _rotations(exact, m)
     if X_new is None:
         # In rotated coordinates, where scores and residuals lose no digits.
-        everything = np.eye(len(T))
+        everything, to_rows = np.eye(len(T)), exact.to_rows
         predictors = times_predictors(path, everything)
-        rows, scores = path.to_rows(everything) @ predictors.T, path.to_rows(T)
+        rows, scores = to_rows(everything) @ predictors.T, to_rows(T)
         left = everything - T @ T.T if residual_factor(path, m).any() else 0.0 * everything
-        residual = path.to_rows(left) @ predictors.T
+        residual = to_rows(left) @ predictors.T
     else:
-        rows = _standardized(path, X_new)
-        scores = _new_scores(path, m, rows)
-        residual = rows - scores @ loadings.T
-    # The direction in the space of the predictors that the scores of a row point to.
-    rotations = path.decomposition.to_features(T / path.decomposition.singular_values[:, None])
+        rows = _standardized(path, model.prepared(X_new))
+        scores = rows @ rotations
+        residual = rows - scores @ times_predictors(path, T).T
     return Contributions(
-        t2=read_only((path.spectrum.n - 1.0) * rows * (scores @ rotations.T)),
+        t2=read_only((exact.spectrum.n - 1.0) * rows * (scores @ rotations.T)),
         q=read_only(residual * np.abs(residual)),
         names=path.feature_names,
         row_names=None if labels is None else tuple(labels),
@@ -621,6 +694,8 @@ STUDENTIZE = ("jacobian", "leverage")
 
 # A share of the residual variance below this one is rounding: nothing is left to divide by.
 _INTERPOLATED = 1e-12
+# A residual is not chance if its adjusted p-value is below this one.
+_SURE = 0.05
 _MEANING = {
     "t2": "far from the centre of the training rows, within the components of the model",
     "q": "varies in a way that the components do not describe: a new effect or a faulty row",
@@ -631,19 +706,24 @@ _MEANING = {
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class OutlierTable:
-    """Four diagnostics of the same rows; see `outliers`.
+    """Four diagnostics of the same rows, and how sure their residuals are; see `outliers`.
 
     Attributes
     ----------
     t2, q, leverage, studentized : Diagnostic
+    residual : (n,) array
+        Residuals of rows left out over the root mean square of all others; nan without responses.
+    p_value : (n,) array
+        Of ``residual``, two-sided, adjusted for the number of rows (Holm 1979).
     names : tuple or None
-        Labels of the rows, where X_new or y was a pandas object.
+        Labels of the rows, where X_new or y was a pandas object; otherwise rows are positions,
+        counted from 0.
 
     Examples
     --------
     >>> from plsdof import pls_path
     >>> X, y = [[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0]
-    >>> outliers(pls_path(X, y), 1, y)
+    >>> outliers(pls_path(X, y)[1])
     OutlierTable(4 rows, flagged: 0 by t2, 0 by q, 0 by leverage, 1 by studentized)
     """
 
@@ -651,6 +731,8 @@ class OutlierTable:
     q: Diagnostic
     leverage: Diagnostic
     studentized: Diagnostic
+    residual: Array
+    p_value: Array
     names: tuple[Any, ...] | None = None
 
     @property
@@ -664,20 +746,44 @@ class OutlierTable:
         flags = [diagnostic.flags for diagnostic in self.diagnostics.values()]
         return np.asarray(np.sum(flags, axis=0), dtype=np.intp)
 
+    @property
+    def order(self) -> Integers:
+        """Positions of all rows, the most severe first.
+
+        Rows whose `p_value` is below 0.05 come first, by the size of their residuals: a response
+        that does not belong to its row spoils a calibration. Then the others, by the largest one
+        of residual, T^2 and Q over their limits. Shape (n,).
+        """
+        size = np.nan_to_num(np.abs(self.residual))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            shares = [np.abs(one.values) / one.limit for one in self.diagnostics.values()]
+        # A leverage is large by a rule of thumb only.
+        beyond = np.nan_to_num([shares[0], shares[1], shares[3]], posinf=0.0).max(axis=0)
+        sure = self.p_value < _SURE
+        return np.lexsort((-beyond, -np.where(sure, size, 0.0), ~sure))
+
     def columns(self) -> dict[str, npt.NDArray[Any]]:
         """Return values and flags by column name, ready for a data frame."""
         table: dict[str, npt.NDArray[Any]] = {}
         for name, diagnostic in self.diagnostics.items():
             table |= {name: diagnostic.values, f"{name}_flag": diagnostic.flags}
-        return table | {"n_flags": self.n_flags}
+        return table | {
+            "n_flags": self.n_flags,
+            "residual": self.residual,
+            "p_value": self.p_value,
+        }
 
     def to_frame(self) -> "DataFrame":
         """Return a pandas data frame with one row per row of the data, named if those are."""
         return data_frame(self.columns(), self.names)
 
+    def ranked(self) -> "DataFrame":
+        """Return `to_frame` with the most severe rows first; see `order`."""
+        return self.to_frame().iloc[self.order]
+
     def describe(self) -> str:
         """Say in words what was flagged, where the limits are and what the flags mean."""
-        return "\n".join(_in_words(d) for d in self.diagnostics.values())
+        return "\n".join(_in_words(d, self.names) for d in self.diagnostics.values())
 
     def __repr__(self) -> str:
         counts = {name: int(one.flags.sum()) for name, one in self.diagnostics.items()}
@@ -686,34 +792,33 @@ class OutlierTable:
 
 
 def outliers(
-    path: PathLike,
-    m: int | None = None,
-    y: Any = None,
+    model: Any,
     X_new: Any = None,
+    y: Any = None,
     *,
     level: float = 0.95,
-    q_limit: str | None = None,
+    limit: Literal["cross-validated"] | None = None,
     noise: Noise = None,
-    studentize: str = "jacobian",
+    studentize: Literal["jacobian", "leverage"] = "jacobian",
     leverage_factor: float = 3.0,
-    left_out: LeftOutRows | None = None,
 ) -> OutlierTable:
     """Put T^2, Q, leverage and studentised residuals of every row into one table, with flags.
 
     Parameters
     ----------
-    path, m, level
-        As for `hotelling_t2`. About a fraction 1 - level of ordinary rows is flagged by each
-        of the diagnostics that have a level.
-    y : array, optional
-        Responses of the rows in question: those the path was fitted on (rows with positive
-        weight), or those of X_new. Without them there are no residuals.
+    model, level
+        As for `hotelling_t2`, of PLS. About a fraction 1 - level of ordinary rows is flagged by
+        each of the diagnostics that have a level.
     X_new : (n_new, p) array or data frame, optional
         New rows; by default the training rows.
-    q_limit : {"cross-validated", "jackson-mudholkar", "box", "moments"}, optional
-        See `q_residuals`. Limits of new rows come from rows left out by cross-validation.
-    noise : {"jacobian", "dof", "naive"} or float, optional
-        Noise variance sigma^2; see `PLSPath.noise_variance`. None means "jacobian".
+    y : array, optional
+        Responses of the rows in question: those of X_new, without which they have no residuals, or
+        those of the fit (rows with positive weight), which a path of rows in memory knows.
+    limit : {"cross-validated"}, optional
+        Of T^2 and Q, see `hotelling_t2` and `q_residuals`: limits of new rows come from rows left
+        out in any case, those of training rows if this is given.
+    noise : {"left-out", "jacobian", "dof", "naive"} or float, optional
+        Noise variance sigma^2; see `Model.noise_variance`.
     studentize : {"jacobian", "leverage"}
         How the residual e_i = y_i - yhat_i of a training row is put on the scale of the noise:
         e_i / (sigma |row i of I - J|) with J = d yhat / d y, right to first order for PLS, or
@@ -722,29 +827,34 @@ def outliers(
     leverage_factor : float
         Leverages above this multiple of their average over the training rows are flagged; 2
         (Hoaglin & Welsch 1978, The American Statistician 32, 17-22) and 3 are customary.
-    left_out : LeftOutRows, optional
-        What `left_out_rows` returns, if it is there already.
 
     Returns
     -------
     OutlierTable
         ``leverage`` holds d yhat_i / d y_i for training rows, and |d yhat / d y|^2, the variance
-        of the fitted mean over sigma^2, for new ones (the same thing for least squares).
+        of the fitted mean over sigma^2, for new ones (the same thing for least squares). `ranked`
+        has the most severe rows first.
 
     Notes
     -----
     With nu = RSS / sigma^2 (at most n - 1) degrees of freedom, squares of the studentised
     residuals of training rows follow nu Beta(1/2, (nu-1)/2) for methods linear in y, and
     those of new rows Student's t with nu; both are approximations for PLS. A given sigma^2
-    leads to the normal distribution. In simulations with 5 latent factors at nominal 5%
-    (n = 30..100, p = 10..100, m = 2..5) studentize="jacobian" flagged 5% to 11% of ordinary
-    training rows and "leverage" 4% to 14%, the most with n = 30, p = 100.
+    leads to the normal distribution.
+
+    ``residual`` compares a row with the errors of all other rows left out, so that neither the fit
+    nor the scale has seen it: Student's t with n - 2 degrees of freedom for training rows, n - 1
+    for new ones. Without rows in memory it is the studentised residual.
 
     Weights of the path are read as precisions here, var(y_i) = sigma^2 / w_i: a row is judged as
     one observation that is the more exact the larger its weight, not as w_i repeated rows, each
     with a residual and a leverage of its own. A new row has weight 1.
 
     Cost: O(n r^2) time.
+
+    References
+    ----------
+    S. Holm (1979), Scandinavian Journal of Statistics 6, 65-70.
 
     Examples
     --------
@@ -753,104 +863,147 @@ def outliers(
     >>> X = rng.normal(size=(30, 3))
     >>> y = X @ [1.0, 2.0, 0.0] + 0.1 * rng.normal(size=30)
     >>> y[7] += 5.0
-    >>> table = outliers(pls_path(X, y), 2, y)
-    >>> np.flatnonzero(table.studentized.flags)
-    array([7])
+    >>> table = outliers(pls_path(X, y)[2])
+    >>> np.flatnonzero(table.studentized.flags), int(table.order[0])
+    (array([7]), 7)
     """
-    model, level = as_model(path, m, average=False), as_fraction(level, "level")
-    path, m = as_pls_path(model.path).complete(), model.index
-    labels, X_new = row_labels(y if X_new is None else X_new), model.rows(X_new)
+    model, level = as_model(model), as_level(level)
+    path, training = as_pls_path(model.path), X_new is None
+    model = path[model.index] if model.is_average else model
+    labels = row_labels(y if training else X_new)
     as_choice(studentize, "studentize", STUDENTIZE)
-    if q_limit is not None:
-        as_choice(q_limit, "q_limit", Q_LIMITS)
+    if limit is not None:
+        as_choice(limit, "limit", Q_LIMITS[:1])
     factor = float(as_positive(leverage_factor, "leverage_factor")[0])
-    leverage = _leverage(path, m, X_new, factor)
-    if X_new is not None:
+    rows = None if training else path._rows_of(model.prepared(X_new), sparse=False)
+    leverage = _leverage(model, rows, factor)
+    if not training:
         share = 1.0 + leverage.values
     elif studentize == "leverage":
         share = 1.0 - leverage.values
     else:
-        share = _jacobian_share(path, m)
-    residual = None if y is None else _residual(path, m, y, X_new)
-    crossed = m > 0 and _is_cross_validated(path, q_limit, X_new is not None)
-    if crossed and left_out is None:
-        left_out = left_out_rows(path, m)
+        share = _jacobian_share(model)
+    if training and y is None and path._given is not None:
+        y = path._given.y
+    error = None if y is None else _residual(model, y, rows)
+    studentized = _studentized(model, error, share, noise, level, training)
+    residual, p_value = _compared(model, error, studentized, training)
     return OutlierTable(
-        t2=hotelling_t2(path, m, X_new, level, left_out=left_out),
-        q=q_residuals(path, m, X_new, level, limit=q_limit, left_out=left_out),
+        t2=hotelling_t2(model, X_new, level=level, limit=limit),
+        q=q_residuals(model, X_new, level=level, limit=limit),
         leverage=leverage,
-        studentized=_studentized(path, m, residual, share, noise, level, X_new is None),
+        studentized=studentized,
+        residual=read_only(residual),
+        p_value=read_only(_holm(p_value)),
         names=None if labels is None else tuple(labels),
     )
 
 
-def _in_words(diagnostic: Diagnostic) -> str:
+def _compared(
+    model: Model, error: Array | None, studentized: Diagnostic, training: bool
+) -> tuple[Array, Array]:
+    """Return residuals over the errors of other rows left out, and their p-values."""
+    if error is None or model.path._given is None:
+        values = np.asarray(studentized.values)
+        return values, 2.0 * ndtr(-np.abs(values))
+    left, n = model.left_out, len(model.path._given.y)
+    held = model.left_out_residuals * np.sqrt(left._weights)
+    press = float(held @ held)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if training:
+            values = held / np.sqrt(np.maximum(press - held**2, 0.0) / (n - 1.0))
+            return values, _two_sided(values, n - 2)
+        values = error / np.sqrt(press / n)
+    return values, _two_sided(values, n - 1)
+
+
+def _two_sided(values: Array, df: float) -> Array:
+    return np.asarray(2.0 * stdtr(max(df, 1.0), -np.abs(values)))
+
+
+def _holm(p_values: Array) -> Array:
+    """Adjust p-values for their number, by Holm's step-down procedure.
+
+    Examples
+    --------
+    >>> _holm(np.array([0.04, 0.01, 0.5]))
+    array([0.08, 0.03, 0.5 ])
+    """
+    n, order = len(p_values), np.argsort(p_values)
+    adjusted = np.empty(n)
+    steps = np.maximum.accumulate((n - np.arange(n)) * p_values[order])
+    adjusted[order] = np.minimum(steps, 1.0)
+    return adjusted
+
+
+def _in_words(diagnostic: Diagnostic, names: tuple[Any, ...] | None) -> str:
     rows = np.flatnonzero(diagnostic.flags)
-    shown = ", ".join(map(str, rows[:10])) + (", ..." if len(rows) > 10 else "")
+    named = [str(row if names is None else names[row]) for row in rows[:10]]
     text = (
         f"{diagnostic.name}: {len(rows)} of {len(diagnostic.values)} row(s) above "
         f"{diagnostic.limit:.4g} ({diagnostic.method})"
     )
-    text += f": {shown}" if len(rows) else ""
+    text += f": {', '.join(named)}{', ...' if len(rows) > 10 else ''}" if len(rows) else ""
     return f"{text}. Meaning: {_MEANING[diagnostic.name]}. {diagnostic.message}".rstrip()
 
 
-def _leverage(path: PLSPath, m: int, X_new: Any, factor: float) -> Diagnostic:
-    if X_new is None:
-        values = path.leverage(m)
-        average = float(path.dof[m]) / len(values)
+def _leverage(model: Model, rows: Array | None, factor: float) -> Diagnostic:
+    exact, m = model.exact, model.row
+    if rows is None:
+        values = model.leverage()
+        average = model.dof / len(values)
     else:
-        reach = path.standardized_times(X_new, path.standardized_coef_factor(m))
-        values = 1.0 / path.spectrum.n + squared_rows(reach)
-        average = (1.0 + float(np.sum(path.filter.jacobian(m) ** 2))) / path.spectrum.n
+        reach = exact.standardized_times(rows, exact.standardized_coef_factor(m))
+        values = 1.0 / exact.spectrum.n + squared_rows(reach)
+        jacobian = exact.complete().filter.jacobian(m)
+        average = (1.0 + float(np.sum(jacobian**2))) / exact.spectrum.n
     method = f"{factor:g} times the average over the training rows"
     limit = Limit(value=factor * average, method=method)
     if average <= 0:
-        text = f"The Degrees of Freedom are {path.dof[m]:.3g}: the average is not a standard here."
+        text = f"The Degrees of Freedom are {model.dof:.3g}: the average is not a standard here."
         limit = Limit(value=np.nan, method=method, message=text)
     return diagnose("leverage", values, limit, None)
 
 
-def _residual(path: PLSPath, m: int, y: Any, X_new: Any) -> Array:
+def _residual(model: Model, y: Any, rows: Array | None) -> Array:
     """Return y minus the fit, times the square roots of the weights for training rows."""
-    if X_new is not None:
-        predicted = path.standardized_times(X_new, path.standardized_coef[m])
-        predicted += path.units.y_mean
+    exact, m = model.exact, model.row
+    if rows is not None:
+        predicted = exact.units.y_mean + exact.standardized_times(rows, exact.standardized_coef[m])
         return as_response(y, len(predicted)) - predicted
-    scale = 1.0 if path.units.row_scale is None else path.units.row_scale
-    residual: Array = scale * (as_response(y, len(path.fitted[m])) - path.fitted[m])
+    scale = 1.0 if exact.units.row_scale is None else exact.units.row_scale
+    residual: Array = scale * (as_response(y, exact.units.n_rows) - model.fitted)
     rss = float(residual @ residual)
-    if not np.isclose(rss, path.rss[m], rtol=1e-6, atol=1e-9 * path.spectrum.total):
+    if not np.isclose(rss, model.rss, rtol=1e-6, atol=1e-9 * exact.spectrum.total):
         raise InvalidInputError(
-            f"y leaves a residual sum of squares of {rss:.6g}, the path has {path.rss[m]:.6g}; "
+            f"y leaves a residual sum of squares of {rss:.6g}, the path has {model.rss:.6g}; "
             "give the responses the path was fitted on, or X_new along with y."
         )
     return residual
 
 
-def _jacobian_share(path: PLSPath, m: int) -> Array:
+def _jacobian_share(model: Model) -> Array:
     """Return the squared rows of I - J: the variance of the residuals over sigma^2."""
-    weight = 1.0 if path.units.row_scale is None else path.units.row_scale**2
-    U = path.rows_of_basis()
-    outside = 1.0 - weight / path.spectrum.n - weight * squared_rows(U)
-    inside = weight * squared_rows(U - path.filter.times_jacobian(U, m))
-    return np.maximum(outside, 0.0) + inside
+    units = model.exact.units
+    weight = 1.0 if units.row_scale is None else units.row_scale**2
+    U, inner = model.exact.rows_of_jacobian(model.row)
+    outside = 1.0 - weight / units.n - weight * squared_rows(U)
+    return np.maximum(outside, 0.0) + weight * squared_rows(U - inner)
 
 
 def _studentized(
-    path: PLSPath,
-    m: int,
+    model: Model,
     residual: Array | None,
     share: Array,
     noise: Noise,
     level: float,
     training: bool,
 ) -> Diagnostic:
-    variance = path.noise_at(m, noise)
+    variance = model.noise_variance(noise)
     df = np.inf
     if noise is None or isinstance(noise, str):
         # The divisor behind the estimate; there are never more than n - 1 residual directions.
-        df = min(path.rss[m] / variance, path.spectrum.n - 1.0) if variance > 0 else np.nan
+        df = min(model.rss / variance, model.exact.spectrum.n - 1.0) if variance > 0 else np.nan
     limit = _studentized_limit(df, level, training)
     if residual is None:
         note = "Without y there are no residuals."

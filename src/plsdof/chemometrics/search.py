@@ -1,8 +1,9 @@
 """Selection of variables that counts its cost: intervals of wavelengths, thresholds of VIP.
 
-A search fits PLS to several sets of columns and keeps the set that a criterion likes best. The
-best of N sets fits the noise better than a single one, so the criterion counts log N Degrees of
-Freedom more for it; without that price, intervals are added to a good model until it is a bad one.
+A search fits PLS to several sets of columns and keeps the set with the smallest error of rows left
+out, or the one that a criterion likes best. The best of N sets fits the noise better than a single
+one, so log N Degrees of Freedom more are counted for it; without that price, intervals are added to
+a good model until it is a bad one.
 The Degrees of Freedom of the winning fit take its columns as given, so they leave out the search,
 and so does a cross-validation of the winner. What the search costs, two things tell:
 
@@ -20,16 +21,20 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from plsdof._core.choice import LEFT_OUT
 from plsdof._core.fit import pls_path
 from plsdof._core.inputs import Array, as_count, as_matrix, as_response, read_only
 from plsdof._core.path import PLSPath
+from plsdof.chemometrics.preprocessing import NOTHING, Preprocessor, parse_chain
 from plsdof.chemometrics.variables import vip
 from plsdof.errors import InvalidInputError, NotAvailableError
 
 Mask = npt.NDArray[np.bool_]
 
+# Regions of a spectrum, where nobody says how many; as many as there are columns, if fewer.
 DEFAULT_INTERVALS = 10
 VIP_THRESHOLDS = (0.5, 0.75, 1.0, 1.25, 1.5)
 _MOST_COMPONENTS = 10
@@ -68,19 +73,19 @@ class Search:
 
 
 def parse_search(text: str) -> tuple[str, int]:
-    """Return the kind of a search and its number of intervals.
+    """Return the kind of a search and its number of intervals, 0 if it is not given.
 
     Examples
     --------
-    >>> parse_search("intervals:20"), parse_search("vip")
-    (('intervals', 20), ('vip', 0))
+    >>> parse_search("intervals:20"), parse_search("forward"), parse_search("vip")
+    (('intervals', 20), ('forward', 0), ('vip', 0))
     """
     kind, _, number = str(text).partition(":")
     if kind == "vip" and not number:
         return kind, 0
     known = not number or (number.isdecimal() and 2 <= int(number) < 10_000)
     if kind in _STRATEGIES and known:
-        return kind, int(number or DEFAULT_INTERVALS)
+        return kind, int(number or 0)
     raise InvalidInputError(
         "a search must be intervals:K, forward:K or backward:K with K >= 2 intervals, or vip; got "
         f"{text!r:.60}."
@@ -92,7 +97,7 @@ def search_columns(
     y: Any,
     search: str = "intervals",
     *,
-    criterion: str = "gcv",
+    criterion: str = LEFT_OUT,
     max_components: int = _MOST_COMPONENTS,
     scale: bool = True,
 ) -> Search:
@@ -108,9 +113,10 @@ def search_columns(
         of columns (iPLS). "forward:K": intervals are added one after the other, each time the one
         that lowers the criterion most, as long as one does; "backward:K": they are left out of all
         columns in the same way. "vip": all columns, and those whose variable importance in the
-        model of all columns is at least 0.5, 0.75, 1, 1.25 or 1.5.
+        model of all columns is at least 0.5, 0.75, 1, 1.25 or 1.5. Without K there are 10.
     criterion : str
-        Chooses the number of components in each set, and the set.
+        Chooses the number of components in each set, and the set: "left-out", or the name of an
+        information criterion.
     max_components : int
         Largest model to look at.
     scale : bool
@@ -118,11 +124,12 @@ def search_columns(
 
     Notes
     -----
-    A set of J intervals counts log(K choose J) Degrees of Freedom more in the criterion, one of T
-    thresholds log T: the risk inflation of the best of so many sets. PRESS does not know Degrees
-    of Freedom, and does not count them. In simulations (docs/howto/nir-calibration.md) searches
-    help where large parts of X are noise, "intervals" if one region matters and "forward" if
-    several do; with smooth spectra they are about as good as all columns.
+    A set of J intervals counts D = log(K choose J) Degrees of Freedom more, one of T thresholds
+    D = log T: the risk inflation of the best of so many sets. An information criterion adds them
+    to those of the model; the mean squared error of rows left out becomes larger by 2 D / n of its
+    smallest value over the models of the set. In simulations (docs/howto/nir-calibration.md)
+    searches help where large parts of X are noise, "intervals" if one region matters and "forward"
+    if several do; with smooth spectra they are about as good as all columns.
 
     Cost: one fit for each set: K for "intervals", at most K (K + 1) / 2 for "forward" and
     "backward", K (J + 1) if J intervals are added or left out. ``path.dof`` of the result takes
@@ -156,6 +163,7 @@ def search_columns(
         for threshold, mask in found:
             trials.fit(mask, np.log(len(found)), f"VIP >= {threshold:g}")
     else:
+        count = count or min(DEFAULT_INTERVALS, X.shape[1])
         _STRATEGIES[kind](trials, _intervals(X.shape[1], count))
     return trials.best()
 
@@ -186,7 +194,11 @@ class _Trials:
         try:
             chosen = path.select(self.criterion)
             index = chosen.index
-            found = path.criterion(self.criterion, chosen.dof, spent=spent)[index]
+            if chosen.left_out is None:
+                found = path.criterion(self.criterion, spent=spent)[index]
+            else:
+                left = chosen.left_out
+                found = chosen.scores[index] + 2.0 * spent * left.press.min() / left.n**2
             score = float(found) if np.isfinite(found) else score
         except NotAvailableError:
             pass
@@ -291,7 +303,7 @@ def _spelled(mask: Mask) -> str:
 
 def _important(path: PLSPath, index: int) -> list[tuple[float, Mask]]:
     """Return the sets of columns above the thresholds of variable importance, each once."""
-    values = vip(path, max(1, index)) if len(path.dof) > 1 else np.zeros(path.coef.shape[1])
+    values = vip(path[max(1, index)]) if len(path) > 1 else np.zeros(path._n_features)
     found: list[tuple[float, Mask]] = []
     for threshold in VIP_THRESHOLDS:
         mask = values >= threshold
@@ -335,7 +347,7 @@ class SelectedPLSRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         search: str = "intervals",
-        criterion: str = "gcv",
+        criterion: str = LEFT_OUT,
         max_components: int = _MOST_COMPONENTS,
         scale: bool = True,
     ) -> None:
@@ -356,9 +368,10 @@ class SelectedPLSRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             scale=self.scale,
         )
         self.search_, self.support_ = found, found.support
+        model = found.path[found.index]
         self.coef_ = np.zeros(X.shape[1])
-        self.coef_[found.support] = found.path.coef[found.index]
-        self.intercept_ = float(found.path.intercept[found.index])
+        self.coef_[found.support] = model.coef
+        self.intercept_ = float(model.intercept)
         self.n_components_ = int(found.index)
         return self
 
@@ -373,7 +386,7 @@ class SelectedPLSRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 class SearchedModel:
     """The winner of a search as the only model of a path, for `plsdof.cross_validate`."""
 
-    model: SelectedPLSRegressor
+    model: Any
 
     @property
     def parameters(self) -> Array:
@@ -382,16 +395,20 @@ class SearchedModel:
 
     def predict(self, X_new: Any) -> Array:
         """Predict new rows. Shape (1, n_new)."""
-        return self.model.predict(X_new)[None]
+        return np.asarray(self.model.predict(X_new))[None]
 
 
-def searching(search: str = "intervals", **options: Any) -> Callable[..., SearchedModel]:
+def searching(
+    search: str = "intervals", *, preprocessing: str = NOTHING, **options: Any
+) -> Callable[..., SearchedModel]:
     """Return a function that does a whole search, for `plsdof.cross_validate`.
 
     Parameters
     ----------
     search : str
         As for `search_columns`, and so are ``options``.
+    preprocessing : str
+        Steps before the search, as for `plsdof.chemometrics.Preprocessor`.
 
     Examples
     --------
@@ -406,8 +423,10 @@ def searching(search: str = "intervals", **options: Any) -> Callable[..., Search
     (np.float64(0.6), np.float64(0.55))
     """
     parse_search(search)
+    parse_chain(preprocessing)
 
     def fit(X: Any, y: Any) -> SearchedModel:
-        return SearchedModel(model=SelectedPLSRegressor(search, **options).fit(X, y))
+        steps = Preprocessor(preprocessing), SelectedPLSRegressor(search, **options)
+        return SearchedModel(model=make_pipeline(*steps).fit(X, y))
 
     return fit

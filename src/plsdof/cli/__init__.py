@@ -8,7 +8,6 @@ used, with one line that says why; 130 interrupted by Ctrl-C.
     plsdof predict MODEL TABLE             predictions and intervals for new rows
     plsdof compare TABLE --response COLUMN PLS, PCR and ridge on the scale of Degrees of Freedom;
                                            with --splits 50 also ways to choose, on rows left out
-    plsdof reproduce                       the paper's table and figures
     plsdof demo, plsdof datasets           the main job on a shipped data set; the data sets
 """
 
@@ -27,10 +26,11 @@ try:
 except ImportError as error:
     raise MissingExtraError("typer", "cli", "The command line") from error
 
+from plsdof.cli._options import StrictCommand
 from plsdof.cli._terminal import complain, tolerate_any_character
 from plsdof.cli.compare import compare
 from plsdof.cli.fit import fit
-from plsdof.cli.others import datasets, demo, reproduce
+from plsdof.cli.others import datasets, demo
 from plsdof.cli.predict import predict
 
 __all__ = ["app", "main"]
@@ -89,15 +89,21 @@ def _add(command: Callable[..., None]) -> None:
         except (OSError, RuntimeError) as error:
             complain(_file_trouble(error))
             raise typer.Exit(BAD_INPUT) from error
+        except MemoryError as error:
+            complain(
+                "there is not enough memory for this table. Leave out columns or rows, or, with "
+                "plsdof fit, read it piece by piece (--streamed)."
+            )
+            raise typer.Exit(BAD_INPUT) from error
         except KeyboardInterrupt as interrupt:
             hint = str(interrupt)  # a command may say how to go on
             typer.echo(f"\nInterrupted.{' ' if hint else ''}{hint}", err=True)
             raise typer.Exit(INTERRUPTED) from interrupt
 
-    app.command()(run)
+    app.command(cls=StrictCommand)(run)
 
 
-for _command in (fit, predict, compare, reproduce, demo, datasets):
+for _command in (fit, predict, compare, demo, datasets):
     _add(_command)
 
 

@@ -3,28 +3,26 @@
 import os
 import re
 import shlex
-import stat
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.inputs import Array, as_fraction
-from plsdof._core.spectrum import FORMED, Gram
+from plsdof._core.spectrum import Gram
+from plsdof.analysis.data import Numbers, Rows, StreamedProblem, TableProblem, changed_rows
 from plsdof.cli._tables import (
-    Labels,
     Mask,
     Reading,
     choose_rows,
     find_response,
     first_alike,
     in_file,
-    labels_of,
     listed,
     located,
     match_columns,
@@ -45,12 +43,12 @@ from plsdof.files.columns import (
     suggestion,
     wavelengths,
 )
-from plsdof.files.tables import Table, files_in, shortened_path
+from plsdof.files.joining import Labels, labels_of
+from plsdof.files.tables import PARQUET, ZIP, Table, files_in, shortened_path
 from plsdof.files.text import require_pandas
 from plsdof.large.blocks import Blocks
 from plsdof.large.rows import RowBlocks, take_rows
 from plsdof.large.sources import source_gram
-from plsdof.selection.folds import Fold, make_folds
 
 if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
     from plsdof.chemometrics.preprocessing import Preprocessor
@@ -58,159 +56,10 @@ if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
 # From a file and a choice of columns to predictors and response
 # --------------------------------------------------------------
 
-Numbers = npt.NDArray[np.intp]
-Folds = int | Literal["loo"]
-
-LEAVE_ONE_OUT: Final = "loo"
+# A school's grades, or a panel's scores from 1 to 9: more values are as good as measured.
+_MOST_GRADES = 10
 # So many columns named by numbers make a spectrum, if others are fewer.
 _SPECTRUM = 10
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Problem:
-    """What is known of a regression problem, however its table is read.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        Numbers of rows and of predictors.
-    names : tuple of str
-    response, source, described : str
-        Name of the response, the file, and how it was read.
-    dropped : int
-        Number of rows left out because of missing values.
-    notes : tuple of str
-        What the user should know about the choice of columns and rows.
-    test : Rows or None
-        Rows that are kept apart to test the model on, as they were read.
-    groups : (n,) array of str or None
-        Rows with the same label stay together in cross-validation.
-    replicates : str or None
-        A column that is not a predictor and has repeated values, if there is one.
-    preprocessing : Preprocessor or None
-        Fitted to the rows.
-    """
-
-    shape: tuple[int, int]
-    names: tuple[str, ...]
-    response: str
-    source: str
-    described: str
-    dropped: int
-    notes: tuple[str, ...]
-    test: "Rows | None" = None
-    groups: Labels | None = None
-    replicates: str | None = None
-    preprocessing: "Preprocessor | None" = None
-
-    @property
-    def wavelengths(self) -> Array | None:
-        """The column names as numbers, if they are numbers."""
-        return wavelengths(self.names)
-
-    def n_folds(self, folds: Folds) -> int:
-        """Return a number of folds; "loo" leaves out one row, or one group, at a time."""
-        if folds != LEAVE_ONE_OUT:
-            return int(folds)
-        return self.shape[0] if self.groups is None else len(set(self.groups.tolist()))
-
-    def split(self, folds: Folds) -> tuple[Fold, ...]:
-        """Return the folds of cross-validation."""
-        rows = np.empty(self.shape[0])
-        return make_folds(rows, rows, self.n_folds(folds), self.groups)
-
-    @property
-    def cross_validation_notes(self) -> tuple[str, ...]:
-        """Say how to keep rows together that may be replicates."""
-        if self.groups is not None or self.replicates is None:
-            return ()
-        name = shortened(self.replicates)
-        return (
-            f"{name} has repeated values: if these are replicates, keep them together with "
-            f"--groups {name}.",
-        )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Rows:
-    """Rows of a table with predictors and response, none of them missing.
-
-    Attributes
-    ----------
-    X : pandas.DataFrame
-    y : (n,) array
-    numbers : (n,) array of int
-        Numbers of the rows in their file; 1 is the first one below the header.
-    labels : (n,) array of str or None
-        What names the rows.
-    source : str
-        Where they come from, in words.
-    """
-
-    X: Any
-    y: Array
-    numbers: Numbers
-    labels: Labels | None
-    source: str
-
-    def row_name(self, i: int) -> str:
-        """Return what messages call a row: its number in the file, and its name if it has one."""
-        label = "" if self.labels is None else str(self.labels[i])
-        return f"{self.numbers[i]} ({shortened(label)})" if label else str(self.numbers[i])
-
-    def preprocessed(self, chain: "Preprocessor", *, fit: bool) -> Any:
-        """Return the predictors after a chain, fitted to these rows or before."""
-        try:
-            # What was fitted to blocks does not know names.
-            named = fit or hasattr(chain, "feature_names_in_")
-            X = self.X if named else self.X.to_numpy()
-            values = chain.fit_transform(X) if fit else chain.transform(X)
-        except InvalidInputError as error:
-            if not hasattr(error, "renamed"):
-                raise
-            told = error.renamed([self.row_name(i) for i in range(len(self.y))])
-            raise InvalidInputError(f"{shortened_path(self.source)}: {told}") from error
-        return self.X.__class__(values, columns=self.X.columns, copy=False)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class TableProblem(Problem):
-    """A regression problem whose table is in memory.
-
-    Attributes
-    ----------
-    rows : Rows
-        Those of the calibration, as they were read.
-    X : pandas.DataFrame
-        Predictors as the model sees them: of ``rows``, after preprocessing.
-    """
-
-    rows: Rows
-    X: Any
-
-    @property
-    def y(self) -> Array:
-        """Response of the rows of the calibration."""
-        return self.rows.y
-
-    @property
-    def labels(self) -> Labels | None:
-        """What names these rows."""
-        return self.rows.labels
-
-    def only(self, columns: Mask) -> "TableProblem":
-        """Return the same problem with 0 in all other columns, which then have no coefficient."""
-        return replace(self, X=self.X * columns)
-
-    def after(self, steps: str) -> "TableProblem":
-        """Return the same problem after a chain of preprocessing steps."""
-        if steps == "none":
-            return self
-        # It needs scikit-learn, which takes a second to import.
-        from plsdof.chemometrics.preprocessing import Preprocessor
-
-        chain = Preprocessor(steps)
-        return replace(self, X=self.rows.preprocessed(chain, fit=True), preprocessing=chain)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,17 +70,17 @@ class Held:
     ----------
     file : Path or None
         A table of its own.
-    rows : str or None
-        Numbers and ranges such as 1,5,41:60, or COLUMN=VALUE.
+    rows : sequence of str or None
+        Numbers and ranges such as 1,5,41:60, or COLUMN=VALUE; see `choose_rows`.
     fraction : float or None
         A share of the rows, drawn at random (by scikit-learn, with ``random_state=0``).
     """
 
     file: Path | None = None
-    rows: str | None = None
+    rows: Sequence[str] | None = None
     fraction: float | None = None
 
-    def checked(self) -> "Held":
+    def __post_init__(self) -> None:
         """Refuse contradictions before a table is read."""
         given = [
             f"--test{suffix}"
@@ -246,7 +95,6 @@ class Held:
             raise InvalidInputError(f"{' and '.join(given)} exclude each other; give one of them.")
         if self.fraction is not None:
             as_fraction(self.fraction, "--test-fraction")
-        return self
 
     def __bool__(self) -> bool:
         return any(one is not None for one in (self.file, self.rows, self.fraction))
@@ -266,7 +114,7 @@ def read_problems(
     groups: str | None = None,
     label: str | None = None,
     drop_missing: bool = False,
-    exclude_rows: str | None = None,
+    exclude_rows: Sequence[str] | None = None,
     reading: Reading | None = None,
     held: Held | None = None,
 ) -> list[TableProblem]:
@@ -274,7 +122,7 @@ def read_problems(
 
     The columns of the other responses, of ``groups`` and of ``label`` are not predictors.
     """
-    held, reading = (held or Held()).checked(), (reading or Reading()).checked()
+    held, reading = held or Held(), reading or Reading()
     for response in responses:
         require_apart(response, features, {"--groups": groups, "--id": label})
     table = reading.with_response(file, responses, label)
@@ -307,7 +155,7 @@ def _problem(
     groups: str | None,
     label: str | None,
     drop_missing: bool,
-    exclude_rows: str | None,
+    exclude_rows: Sequence[str] | None,
     reading: Reading,
     held: Held,
 ) -> TableProblem:
@@ -319,13 +167,16 @@ def _problem(
     if len(table) < 2:
         raise InvalidInputError(in_file(table, "there is only 1 row; a fit needs more."))
     wanted = np.ones(len(table), dtype=bool)
-    if exclude_rows is not None:
+    excluded: tuple[str, ...] = ()
+    if exclude_rows:
         wanted = ~choose_rows(table, exclude_rows, "--exclude-rows")
+        excluded = _names_of(table, label, ~wanted)
         notes = (*notes, f"Left out as asked for: {plural(int((~wanted).sum()), 'row')}.")
     rows, kept = _complete_rows(table, target, names, label, wanted, drop_missing=drop_missing)
     dropped = int(wanted.sum() - kept.sum())
     if dropped:
         notes = (*notes, _dropped(dropped, int(wanted.sum())))
+    notes += _few_values(rows.y, target)
     notes += suspects(table, rows.X.to_numpy(), rows.y, names, target, kept)
     known = None if groups is None else _groups(table, groups, kept)
     if known is None:
@@ -349,6 +200,8 @@ def _problem(
         X=rows.X,
         test=test,
         groups=known,
+        grouped_by=groups or "",
+        excluded=excluded,
         replicates=_replicates(table, [target, *names], label),
         shape=(len(rows.y), len(names)),
         names=names,
@@ -357,6 +210,30 @@ def _problem(
         described=table.described,
         dropped=dropped,
         notes=notes,
+    )
+
+
+def _names_of(table: Table, label: str | None, which: Mask) -> tuple[str, ...]:
+    """Return numbers and names of rows."""
+    labels, places = row_labels(table, label), np.flatnonzero(which)
+    names = [""] * len(places) if labels is None else labels[places].tolist()
+    return tuple(
+        f"{table.row_numbers[i]} ({shortened(name)})" if name else str(table.row_numbers[i])
+        for i, name in zip(places, names, strict=True)
+    )
+
+
+def _few_values(y: Array, response: str) -> tuple[str, ...]:
+    """Say that a response is a class or a grade: two values, or few whole numbers, each often."""
+    values = np.unique(y)
+    is_whole = len(values) <= _MOST_GRADES and bool(np.all(values % 1 == 0))
+    if not (1 < len(values) <= (_MOST_GRADES if is_whole else 2) and len(y) >= 4 * len(values)):
+        return ()
+    shown = ", ".join(f"{one:g}" for one in values)
+    return (
+        f"{shortened(response)} has only {len(values)} values ({shown}): if they are classes or "
+        "grades, predictions are scores between them, and noise level and intervals, which are "
+        "for measured responses, do not hold.",
     )
 
 
@@ -680,78 +557,30 @@ def _missing_values(missing: Any, names: tuple[str, ...]) -> str:
 # Tables that are read piece by piece: folders, and files too large for memory
 # ----------------------------------------------------------------------------
 
-# Files above these sizes, in bytes, are read piece by piece unless told otherwise.
-LARGE_TEXT, LARGE_PARQUET = 1_000_000_000, 500_000_000
+# Files above these sizes, in bytes, are read piece by piece unless told otherwise; and folders,
+# which in memory are held twice, above a smaller one.
+LARGE_TEXT, LARGE_PARQUET, LARGE_FOLDER = 1_000_000_000, 500_000_000, 100_000_000
 
 
 # Rows that a report draws, and numbers of rows of a test that are held in memory: 1 GB.
 _SAMPLE, _MOST_NUMBERS = 1000, 2**27
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class StreamedProblem(Problem):
-    """A regression problem of which only sums were kept.
-
-    Attributes
-    ----------
-    gram : Gram
-        What its rows come down to, after preprocessing.
-    blocks : Blocks
-        The rows of the calibration, to be read again, as they are in the files.
-    y : (n,) array
-    sample : Rows or None
-        A random sample of the rows, as they were read, for pictures.
-    places : (m,) array of int or None
-        Which of the rows of the calibration these are.
-    """
-
-    gram: Gram
-    blocks: Blocks
-    y: Array
-    sample: Rows | None = None
-    places: Numbers | None = None
-
-    @property
-    def changed(self) -> Blocks:
-        """The rows of the calibration after preprocessing."""
-        return _changed(self.blocks, self.preprocessing)
-
-    @property
-    def is_read_again(self) -> bool:
-        """Whether a fit has to go through the files again."""
-        return self.gram.matrix is None or self.gram.side == "samples"
-
-    @property
-    def has_intervals(self) -> bool:
-        """Whether what standard errors rest on, p x rank numbers, takes bounded memory."""
-        n, p = self.shape
-        return self.gram.matrix is not None and p * min(n - 1, p) <= FORMED**2
-
-    @property
-    def why_no_intervals(self) -> str:
-        """Say what is missing, and what to do about it."""
-        return (
-            f"for {self.shape[1]:,} coefficients they need as much memory as the table; use "
-            "--in-memory if it fits."
-        )
-
-
 def is_streamed(file: Path, in_memory: bool | None) -> bool:
-    """Whether to read piece by piece: as asked for, else folders and large files that allow it."""
+    """Whether to read piece by piece: as asked for, else what is large and allows it."""
     if in_memory is not None:
         return not in_memory
     try:
+        if file.is_dir():
+            return sum(one.stat().st_size for one in files_in(file)) > LARGE_FOLDER
         found = file.stat()
-        if stat.S_ISDIR(found.st_mode):
-            return True
         if found.st_size <= min(LARGE_TEXT, LARGE_PARQUET):  # a pipe, too, has no size
             return False
         with file.open("rb") as stream:
             start = stream.read(4)
     except (OSError, ValueError):  # reading it will say what is wrong
         return False
-    is_excel = start == b"PK\x03\x04"
-    return not is_excel and found.st_size > (LARGE_PARQUET if start == b"PAR1" else LARGE_TEXT)
+    return start != ZIP and found.st_size > (LARGE_PARQUET if start == PARQUET else LARGE_TEXT)
 
 
 def refuse_streamed(file: Path, wanted: Mapping[str, bool]) -> None:
@@ -774,7 +603,9 @@ class Asked:
         Preprocessing.
     held : Held
         Rows to test on.
-    groups, exclude_rows : str or None
+    groups : str or None
+    exclude_rows : sequence of str or None
+        As for `choose_rows`.
     drop_missing : bool
         Leave out rows with missing values.
     folds : bool
@@ -786,7 +617,7 @@ class Asked:
     steps: str = "none"
     held: Held = Held()
     groups: str | None = None
-    exclude_rows: str | None = None
+    exclude_rows: Sequence[str] | None = None
     drop_missing: bool = False
     folds: bool = False
     sample: bool = False
@@ -794,8 +625,8 @@ class Asked:
     @property
     def columns(self) -> list[str]:
         """Columns that say something about rows."""
-        texts = [text for text in (self.held.rows, self.exclude_rows) if text and "=" in text]
-        named = [text.partition("=")[0] for text in texts]
+        texts = [*(self.held.rows or ()), *(self.exclude_rows or ())]
+        named = [text.partition("=")[0] for text in texts if "=" in text]
         return named if self.groups is None else [*named, self.groups]
 
     @property
@@ -806,7 +637,7 @@ class Asked:
     @property
     def before(self) -> bool:
         """Whether something about all rows has to be known before they are fitted."""
-        chosen = self.exclude_rows is not None or self.drop_missing
+        chosen = bool(self.exclude_rows) or self.drop_missing
         return bool(self.columns) or bool(self.held) or chosen
 
 
@@ -817,7 +648,7 @@ def read_streamed(
     features: Sequence[str] = (),
     exclude: Sequence[str] = (),
     label: str | None = None,
-    scale: bool = True,
+    scale: bool | None = None,
     asked: Asked | None = None,
     progress: bool = False,
 ) -> StreamedProblem:
@@ -840,12 +671,14 @@ def read_streamed(
                 "the columns are not in the order of their numbers, as --preprocess needs them; "
                 "put them in order, or add --in-memory."
             )
+        if scale is None:
+            scale = wavelengths(blocks.names) is None
         chosen = _choose_rows_of(file, blocks, label, asked)
         rows = RowBlocks(blocks, chosen.fit) if blocks.axis == 0 else blocks
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             chain = _learned(asked.steps, rows)
-            changed = _changed(rows, chain)
+            changed = changed_rows(rows, chain)
             gram = source_gram(changed, scale=scale)
         _require_variation(gram, response)
         y = gram.units.y_mean + gram.response
@@ -858,7 +691,7 @@ def read_streamed(
     unit = "column" if blocks.axis else "row"
     left_out = [shortened(name) for name in blocks.left_out]
     notes = [f"Left out, not numeric or without a name: {listed(left_out)}."] if left_out else []
-    notes += [*others, *chosen.notes]
+    notes += [*blocks.notes, *others, *chosen.notes, *_few_values(y, response)]
     notes += same_sample(y, response) if asked.groups is None else ()
     if asked.held.file is not None:
         test = _test_table(
@@ -873,6 +706,8 @@ def read_streamed(
         sample=sample,
         places=places,
         groups=chosen.groups,
+        grouped_by=asked.groups or "",
+        excluded=chosen.excluded,
         preprocessing=chain,
         shape=(gram.units.n_rows, len(gram.units.x_mean)),
         names=blocks.names,
@@ -893,6 +728,7 @@ class _ChosenRows:
     labels: Labels | None = None
     groups: Labels | None = None
     dropped: int = 0
+    excluded: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -904,8 +740,10 @@ def _choose_rows_of(file: Path, blocks: FileBlocks, label: str | None, asked: As
     named += [] if label is None else [find_column(label, blocks.known)]
     table = blocks.table(named, source=str(file))
     fit, notes = np.ones(len(table), dtype=bool), []
-    if asked.exclude_rows is not None:
+    excluded: tuple[str, ...] = ()
+    if asked.exclude_rows:
         fit = ~choose_rows(table, asked.exclude_rows, "--exclude-rows")
+        excluded = _names_of(table, label, ~fit)
         notes.append(f"Left out as asked for: {plural(int((~fit).sum()), 'row')}.")
     wanted = int(fit.sum())
     if asked.drop_missing:
@@ -926,7 +764,13 @@ def _choose_rows_of(file: Path, blocks: FileBlocks, label: str | None, asked: As
         notes.append(note)
     labels = None if label is None else labels_of(table, find_column(label, table.names))
     return _ChosenRows(
-        fit=fit, test=test, labels=labels, groups=groups, dropped=dropped, notes=tuple(notes)
+        fit=fit,
+        test=test,
+        labels=labels,
+        groups=groups,
+        dropped=dropped,
+        excluded=excluded,
+        notes=tuple(notes),
     )
 
 
@@ -937,14 +781,6 @@ def _learned(steps: str, rows: Blocks) -> "Preprocessor | None":
     from plsdof.chemometrics.preprocessing import Preprocessor
 
     return Preprocessor(steps).fit_blocks(rows)
-
-
-def _changed(rows: Blocks, chain: "Preprocessor | None") -> Blocks:
-    if chain is None or not isinstance(rows, RowBlocks):
-        return rows
-    changed = RowBlocks(rows.blocks, rows.keep, chain.transform)
-    changed.y = rows.y
-    return changed
 
 
 def _kept_rows(
@@ -1002,17 +838,12 @@ def _opened(
     axis: int | None,
 ) -> tuple[FileBlocks, tuple[str, ...]]:
     """Open the chosen columns, and name those left out because they are not wavelengths."""
-    blocks = file_blocks(file, response, columns=features or None, axis=axis)
-    exclude = [choice for choice in exclude if choice != response]
-    excluded = set(file_blocks(file, response, columns=exclude).names) if exclude else set()
-    names = tuple(name for name in blocks.names if name not in excluded)
-    names, notes = (names, ()) if features else only_wavelengths(names)
-    if not names:
-        raise InvalidInputError("no predictor is left; choose others with --features.")
-    left_out = tuple(name for name in blocks.left_out if name not in excluded)
+    blocks = file_blocks(file, response, columns=features or None, exclude=exclude, axis=axis)
+    names, notes = (blocks.names, ()) if features else only_wavelengths(blocks.names)
     if names != blocks.names:
+        left_out = blocks.left_out
         blocks = file_blocks(file, response, columns=names, axis=axis)
-    blocks.left_out = left_out
+        blocks.left_out = left_out
     return blocks, notes
 
 

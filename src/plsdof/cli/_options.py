@@ -2,24 +2,17 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
+from plsdof._core.choice import RULES
 from plsdof._core.criteria import CRITERIA, DOF_KINDS
 from plsdof._core.fit import METHODS
+from plsdof.analysis.remarks import usual_scheme
+from plsdof.analysis.request import CHOICES
 from plsdof.inference.intervals import COVARIANCES, INTERVAL_METHODS
-
-CHOICES = (*CRITERIA, "cv", "average")
-RULES = (
-    "patient",
-    "first-minimum",
-    "global-minimum",
-    "minimum",
-    "one-standard-error",
-    "randomization",
-)
-DEFAULT_COMPONENTS = 30
 
 
 def _completing(words: tuple[str, ...]) -> Callable[[str], list[str]]:
@@ -27,6 +20,29 @@ def _completing(words: tuple[str, ...]) -> Callable[[str], list[str]]:
         return [word for word in words if word.startswith(incomplete)]
 
     return complete
+
+
+class StrictCommand(TyperCommand):
+    """A command that refuses options which contradict each other, or are given twice.
+
+    Those that add up may be repeated.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse twice: first to see what was given, how often; then as ever."""
+        if not ctx.resilient_parsing:  # as it is for completion in a shell
+            *_, given = self.make_parser(ctx).parse_args(args=list(args))
+            self._require_once(ctx, given)
+        return super().parse_args(ctx, args)
+
+    def _require_once(self, ctx: Any, given: list[Any]) -> None:
+        for option in self.get_params(ctx):
+            is_single = option.param_type_name == "option" and not option.multiple
+            if is_single and not option.is_eager and given.count(option) > 1:
+                names = " or ".join([*option.opts, *option.secondary_opts])
+                ctx.fail(f"{names} is given {given.count(option)} times; give it once.")
+        if {"quiet", "verbose"} <= {option.name for option in given}:
+            ctx.fail("--quiet and --verbose exclude each other; give one of them.")
 
 
 _TABLE = "Columns of the table"
@@ -93,8 +109,8 @@ Groups = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN",
-        help="Rows with the same value here, such as replicates of a sample, stay together in "
-        "cross-validation (--cv). No predictor.",
+        help="Rows with the same value here, such as replicates of a sample, are left out "
+        "together. Not a predictor.",
         rich_help_panel=_TABLE,
         show_default=False,
     ),
@@ -165,7 +181,8 @@ ResponseFile = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Table with the response, joined by the column that names the rows (--id).",
+        help="Table with the response, joined by the values of a column that names the rows "
+        "(--id), whatever it is called there.",
         show_default=False,
         rich_help_panel=_TABLE,
     ),
@@ -179,11 +196,20 @@ ResponseSheet = Annotated[
         rich_help_panel=_TABLE,
     ),
 ]
+ByRowOrder = Annotated[
+    bool,
+    typer.Option(
+        "--by-row-order",
+        help="Join the response row by row: the first with the first, and so on.",
+        rich_help_panel=_TABLE,
+    ),
+]
 ExcludeRows = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         metavar="ROWS",
-        help="Rows to leave out: 1,5,41:60 (1 is the first row below the header), or COLUMN=VALUE.",
+        help="Rows to leave out: 1,5,41:60 (1 is the first row below the header), or "
+        "COLUMN=VALUE,VALUE. May be repeated.",
         show_default=False,
         rich_help_panel=_TABLE,
     ),
@@ -194,17 +220,19 @@ InMemory = Annotated[
         "--in-memory/--streamed",
         metavar=" ",  # not <bool>: a flag takes no value
         help="Read the table as a whole, or piece by piece in bounded memory.",
-        show_default="streamed for folders, and files above 1 GB (Parquet: 500 MB)",
+        show_default="streamed above 1 GB (Parquet: 500 MB, folders: 100 MB)",
         rich_help_panel=_TABLE,
     ),
 ]
-Criterion = Annotated[
-    str,
+Choice = Annotated[
+    str | None,
     typer.Option(
+        "--criterion",
         metavar="NAME",
-        help=f"How to choose a model: {', '.join(CRITERIA)}; cv (cross-validation, the default "
-        "with --groups); or average (all models, weighted).",
+        help=f"How to choose a model: left-out (errors of rows left out), average (of all models), "
+        f"or {', '.join(CRITERIA)}.",
         autocompletion=_completing(CHOICES),
+        show_default="left-out; gcv for a streamed table without --cv",
         rich_help_panel=_MODEL,
     ),
 ]
@@ -212,9 +240,8 @@ Rule = Annotated[
     str | None,
     typer.Option(
         metavar="RULE",
-        help="patient, first-minimum or global-minimum of the criterion; minimum, "
-        "one-standard-error or randomization for cv.",
-        show_default="patient; global-minimum for pcr and ridge; minimum for cv",
+        help=f"Of a criterion: {', '.join(RULES)}.",
+        show_default="paper",
         autocompletion=_completing(RULES),
         rich_help_panel=_MODEL,
     ),
@@ -246,30 +273,23 @@ MaxComponents = Annotated[
         rich_help_panel=_MODEL,
     ),
 ]
-NoScale = Annotated[
-    bool,
+Scale = Annotated[
+    bool | None,
     typer.Option(
-        "--no-scale",
-        help="Do not scale the predictors to unit variance.",
+        "--scale/--no-scale",
+        metavar=" ",  # not <bool>: a flag takes no value
+        help="Scale the predictors to unit variance.",
+        show_default="scaled, unless they are wavelengths",
         rich_help_panel=_MODEL,
     ),
 ]
-FoldsText = Annotated[
+LeftOutText = Annotated[
     str | None,
     typer.Option(
         "--cv",
         metavar="K|loo",
-        help="Add K-fold cross-validation, row i in fold i modulo K; or leave one out.",
-        show_default=False,
-        rich_help_panel=_MODEL,
-    ),
-]
-Repeats = Annotated[
-    int,
-    typer.Option(
-        "--repeats",
-        metavar="N",
-        help="Repeat cross-validation with other random folds.",
+        help="Leave rows out in K folds, row i in fold i modulo K; or one by one.",
+        show_default=usual_scheme(),
         rich_help_panel=_MODEL,
     ),
 ]
@@ -290,7 +310,7 @@ DofKind = Annotated[
         metavar="KIND",
         help=f"Degrees of Freedom in the criterion: {', '.join(DOF_KINDS)}.",
         autocompletion=_completing(DOF_KINDS),
-        show_default="smoothed; exact with --rule first-minimum",
+        show_default="exact",
         rich_help_panel=_MODEL,
     ),
 ]
@@ -335,11 +355,11 @@ Test = Annotated[
     ),
 ]
 TestRows = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         metavar="ROWS",
         help="Keep rows apart for the test: 1,5,41:60 (1 is the first row below the header), or "
-        "COLUMN=VALUE.",
+        "COLUMN=VALUE,VALUE. May be repeated.",
         show_default=False,
         rich_help_panel=_TEST,
     ),
@@ -411,19 +431,28 @@ TablesOut = Annotated[
         rich_help_panel=_OUTPUT,
     ),
 ]
+PlainCsv = Annotated[
+    bool,
+    typer.Option(
+        "--plain-csv",
+        help="Write texts to CSV as they are, also those that a spreadsheet takes for formulas. "
+        "Otherwise they get an apostrophe in front.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
 Quiet = Annotated[
     bool,
     typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=_OUTPUT),
 ]
 Intervals = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--intervals",
         metavar="METHOD",
-        help="How predictions of a kept model are covered: normal (noise), conformal "
-        "(studentised leave-one-out residuals) or jackknife+ (fits without each row, the choice "
-        "made again).",
+        help="How predictions of a kept model are covered: left-out (errors of rows left out) or "
+        "normal (noise level).",
         autocompletion=_completing(INTERVAL_METHODS),
+        show_default="left-out",
         rich_help_panel=_MODEL,
     ),
 ]
@@ -444,14 +473,6 @@ Permutations = Annotated[
         help="Test whether the response has anything to do with the predictors: compare the best "
         "score over all sizes with that of N permuted responses, such as 999.",
         show_default=False,
-        rich_help_panel=_MODEL,
-    ),
-]
-Stability = Annotated[
-    bool,
-    typer.Option(
-        "--stability",
-        help="Count how often the criterion makes the same choice on simulated responses.",
         rich_help_panel=_MODEL,
     ),
 ]

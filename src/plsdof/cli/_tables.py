@@ -4,10 +4,9 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +15,9 @@ from plsdof._core.inputs import Array, as_count
 from plsdof.cli._terminal import plural
 from plsdof.errors import InvalidInputError, PlsdofError
 from plsdof.files.columns import find_column, header_number, shortened, suggestion
+from plsdof.files.joining import Labels, join_responses, labels_of
 from plsdof.files.tables import Table, read_folder, read_table, shortened_path
-from plsdof.files.text import require_pandas
 
-Labels = npt.NDArray[np.str_]
 Mask = npt.NDArray[np.bool_]
 
 _MOST_LISTED = 8
@@ -44,9 +42,11 @@ class Reading:
     na : tuple of str
         What stands for a missing value.
     response_file : Path or None
-        Table with the response, joined by the column that names the rows.
+        Table with the response, joined by the values of the column that names the rows.
     response_sheet : str or None
         Its sheet; of the table itself if there is no other file.
+    by_row_order : bool
+        Its rows are in the order of those of the table.
     """
 
     sheet: str | None = None
@@ -56,8 +56,9 @@ class Reading:
     na: tuple[str, ...] = ()
     response_file: Path | None = None
     response_sheet: str | None = None
+    by_row_order: bool = False
 
-    def checked(self) -> "Reading":
+    def __post_init__(self) -> None:
         """Refuse what cannot be meant, before a table is read."""
         if self.header_row is not None:
             as_count(self.header_row, "--header-row", minimum=1)
@@ -67,7 +68,8 @@ class Reading:
                 f"--header-row {self.header_row} is among the {self.skip_rows} lines that "
                 "--skip-rows leaves out; give one of them."
             )
-        return self
+        if self.by_row_order and self.response_file is None and self.response_sheet is None:
+            raise InvalidInputError("--by-row-order needs --response-file or --response-sheet.")
 
     def table(self, file: str | Path) -> Table:
         """Read a table, or the tables of a folder."""
@@ -89,127 +91,7 @@ class Reading:
         other = read_table(self.response_file or file, sheet=self.response_sheet, na=self.na)
         with located(other):
             names = [find_column(name, other.names) for name in responses]
-        kept = [name for name in table.names if name.casefold() not in map(str.casefold, names)]
-        return _joined(table, _spelled_as(other, kept), names, label)
-
-
-def _spelled_as(other: Table, names: Sequence[str]) -> Table:
-    """Return a table whose columns are spelled as those of another one, but for upper case."""
-    known = {name.casefold(): name for name in names}
-    spelled = tuple(
-        name if name in names else known.get(name.casefold(), name) for name in other.names
-    )
-    if spelled == other.names or len(set(spelled)) < len(spelled):
-        return other
-    return replace(other, frame=other.frame.set_axis(list(spelled), axis=1), names=spelled)
-
-
-def _joined(table: Table, other: Table, names: Sequence[str], label: str | None) -> Table:
-    """Add columns of another table, row by row as their ids say."""
-    keys = _common_id(table, other, names, label)
-    where = shortened_path(other.source)
-    if keys is None:
-        if len(table) != len(other):
-            raise InvalidInputError(
-                f"{shortened_path(table.source)} has {len(table)} rows and {where} has "
-                f"{len(other)}, and no column in common names them; add one to both, and name it "
-                "with --id."
-            )
-        places: Any = np.arange(len(table))
-        note = f"Joined with {where} row by row, as no column in common names the rows."
-    else:
-        key, theirs = keys
-        ids, known = _ids(table, key), _ids(other, theirs)
-        order = {one: i for i, one in enumerate(_folded(known)) if one}
-        if len(order) < np.count_nonzero(known != ""):
-            values, counts = np.unique(_folded(known[known != ""]), return_counts=True)
-            twice = known[_folded(known).index(str(values[counts > 1][0]))]
-            raise InvalidInputError(
-                f"{where}: {shortened(theirs)} has {shortened(str(twice))} more than once, so that "
-                "it is not clear which response belongs to it; keep one row for each."
-            )
-        places = np.array([order.get(one, -1) for one in _folded(ids)])
-        lost = int(np.count_nonzero(places < 0))
-        if lost == len(places):
-            raise InvalidInputError(
-                f"{where}: no value of {shortened(theirs)} is also in "
-                f"{shortened_path(table.source)}; there is {shortened(str(known[0]))} here and "
-                f"{shortened(str(ids[0]))} there."
-            )
-        note = f"Joined with {where} by {shortened(key)}"
-        note += f" ({shortened(theirs)} there)" if theirs != key else ""
-        note += f"; {plural(lost, 'row')} not found there." if lost else "."
-    found = other.frame[list(names)].iloc[np.where(places < 0, 0, places)].reset_index(drop=True)
-    found = found.where((places >= 0)[:, None])
-    kept = [name for name in table.names if name not in names]
-    return replace(
-        table,
-        frame=require_pandas().concat([table.frame[kept], found], axis=1),
-        names=(*kept, *names),
-        notes=(*table.notes, *other.notes, note),
-        percent=table.percent.intersection(kept) | other.percent.intersection(names),
-    )
-
-
-def _common_id(
-    table: Table, other: Table, names: Sequence[str], label: str | None
-) -> tuple[str, str] | None:
-    """Return what the columns that name the rows are called here and there, None without any."""
-    if label is not None:
-        for one in (table, other):
-            with located(one):
-                find_column(label, one.names)
-        return label, label
-    shared = [name for name in table.names if name in other.names and name not in names]
-    repeated = None
-    for name in shared:
-        values = labels_of(other, name).tolist()
-        whole = name in other.numeric and _are_whole(other.frame[name])
-        if not (other.is_text(name) or whole):
-            continue
-        if len(set(values)) == len(values):
-            return name, name
-        if 2 * len(set(values)) > len(values) and repeated is None:
-            repeated = name, name  # names with a mistake, which will be named
-    return repeated or _same_texts(table, other, names)
-
-
-def _same_texts(table: Table, other: Table, names: Sequence[str]) -> tuple[str, str] | None:
-    """Return two columns, called what they may be, that hold the same names of rows."""
-    columns = [
-        {
-            name: _folded(_ids(one, name))
-            for name in (*one.left_out[:1], *one.names)
-            if _is_id(one, name)
-        }
-        for one in (table, other)
-    ]
-    for theirs, known in columns[1].items():
-        if theirs in names or len(set(known)) < len(known):
-            continue
-        for ours, ids in columns[0].items():
-            if 2 * sum(map(set(known).__contains__, ids)) > len(ids):
-                return ours, theirs
-    return None
-
-
-def _is_id(table: Table, name: str) -> bool:
-    return bool(table.row_names) if name in table.left_out else table.is_text(name)
-
-
-def _ids(table: Table, name: str) -> Labels:
-    """Return the texts of a column, also of one that was left out because it has no name."""
-    return np.array(table.row_names) if name in table.left_out else labels_of(table, name)
-
-
-def _folded(labels: Labels) -> list[str]:
-    """Return labels that differ only if they do so by more than upper case."""
-    return [str(one).casefold() for one in labels.tolist()]
-
-
-def _are_whole(column: Any) -> bool:
-    values = column.dropna().to_numpy(dtype=np.float64)
-    return bool(np.all(values % 1 == 0))
+        return join_responses(table, other, names, label=label, by_row_order=self.by_row_order)
 
 
 # Which column is the response, and what names the rows
@@ -280,16 +162,6 @@ def _by_number(table: Table, text: str) -> str:
     return dict(zip(rest, table.names, strict=False)).get(place, "")
 
 
-def labels_of(table: Table, name: str) -> Labels:
-    """Return a column as text that names the rows, empty where a value is missing."""
-    column = table.frame[name]
-    texts = [
-        str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
-        for value in column.tolist()
-    ]
-    return np.where(column.notna().to_numpy(), np.array(texts, dtype=np.str_), "")
-
-
 def row_labels(table: Table, label: str | None) -> Labels | None:
     """Return what names the rows: the column asked for, else a text that is never repeated."""
     if label is not None:
@@ -302,33 +174,43 @@ def row_labels(table: Table, label: str | None) -> Labels | None:
     return np.array(table.row_names, dtype=np.str_) if is_unique else None
 
 
-def choose_rows(table: Table, text: str, option: str) -> Mask:
-    """Return which rows are meant by numbers and ranges, or by COLUMN=VALUE.
+def choose_rows(table: Table, texts: Sequence[str], option: str) -> Mask:
+    """Return which rows are meant by numbers and ranges, or by values of a column.
 
     Parameters
     ----------
     table : Table
-    text : str
+    texts : sequence of str
         Such as "1,5,41:60", rows counted from 1 below the header, both ends included; or
-        "set=test", all rows with this value.
+        "set=test,control", all rows with one of these values. What they mean adds up.
     option : str
         For messages.
     """
-    name, equals, value = text.partition("=")
-    if equals:
-        with located(table):
-            labels = labels_of(table, find_column(name, table.names))
-        chosen = np.asarray(labels == value.strip())
-        if not chosen.any():
-            known = listed([shortened(one) for one in dict.fromkeys(labels.tolist())])
-            raise InvalidInputError(
-                in_file(
-                    table,
-                    f"{option} {text}: no row has this value in {shortened(name)}; there are "
-                    f"{known}.",
-                )
-            )
-        return chosen
+    with located(table):
+        chosen = [
+            (_with_values if "=" in text else _numbered)(table, text, f"{option} {text[:40]}")
+            for text in texts
+        ]
+    return np.asarray(np.any(chosen, axis=0))
+
+
+def _with_values(table: Table, text: str, option: str) -> Mask:
+    name, _, value = text.partition("=")
+    labels = labels_of(table, find_column(name, table.names))
+    known = set(labels.tolist())
+    # A comma may be part of a value.
+    wanted = [value.strip()] if value.strip() in known else [*map(str.strip, value.split(","))]
+    absent = [one for one in wanted if one not in known]
+    if absent:
+        there = listed([shortened(one) for one in dict.fromkeys(labels.tolist())])
+        raise InvalidInputError(
+            f"{option}: no row has the value {shortened(absent[0])} in {shortened(name)}; there "
+            f"are {there}."
+        )
+    return np.isin(labels, wanted)
+
+
+def _numbered(table: Table, text: str, option: str) -> Mask:
     last = int(table.row_numbers[-1])
     chosen = np.zeros(last + 1, dtype=bool)
     for part in text.split(","):
@@ -336,11 +218,8 @@ def choose_rows(table: Table, text: str, option: str) -> Mask:
         numbers = [int(end) if end.isdecimal() and len(end) < 10 else 0 for end in ends]
         if len(ends) > 2 or min(numbers) < 1 or max(numbers) > last:
             raise InvalidInputError(
-                in_file(
-                    table,
-                    f"{option} {text[:40]}: numbers from 1 to {last} are needed, with ranges "
-                    "as in 1,5,41:60, or COLUMN=VALUE.",
-                )
+                f"{option}: numbers from 1 to {last} are needed, with ranges as in 1,5,41:60, or "
+                "COLUMN=VALUE."
             )
         chosen[min(numbers) : max(numbers) + 1] = True
     return chosen[table.row_numbers]

@@ -13,6 +13,8 @@ from rich.text import Text
 
 from plsdof import __version__
 from plsdof._core.display import plural as plural
+from plsdof.analysis.remarks import significant
+from plsdof.analysis.tables import records as records
 from plsdof.files.writing import plain
 
 # Text for a terminal: safe against hostile names, readable at 80 columns
@@ -97,19 +99,7 @@ def add_row(made: Table, cells: Sequence[str], *, chosen: bool = False) -> None:
     made.add_row(*(Text(safe(cell)) for cell in cells), style="bold" if chosen else None)
 
 
-def number(value: float | None, digits: int = 4) -> str:
-    """Format a number with some significant digits, with a dash for no number.
-
-    Examples
-    --------
-    >>> [number(value) for value in (1234567.8, 1234.5, 2.5, 0.00012345, 0.0, float("nan"))]
-    ['1234568', '1234', '2.500', '0.0001234', '0', '-']
-    """
-    if value is None or not np.isfinite(value):
-        return "-"
-    if value == 0 or 10**digits <= abs(value) < 10**9:
-        return f"{value:.0f}"
-    return f"{value:#.{digits}g}".removesuffix(".")
+number = significant
 
 
 def fixed(value: float | None, decimals: int = 2) -> str:
@@ -162,15 +152,3 @@ def _line(value: Any) -> str:
         rows = (json.dumps(entry, allow_nan=False) for entry in value)
         return "[\n  " + ",\n  ".join(rows) + "\n ]"
     return json.dumps(value, allow_nan=False)
-
-
-def records(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Turn a dictionary of columns into a list of rows.
-
-    Examples
-    --------
-    >>> records({"m": [0, 1], "dof": np.array([1.0, 4.5])})
-    [{'m': 0, 'dof': 1.0}, {'m': 1, 'dof': 4.5}]
-    """
-    lists = [np.asarray(values).tolist() for values in columns.values()]
-    return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]

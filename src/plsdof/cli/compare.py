@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from dataclasses import replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -9,23 +10,17 @@ import typer
 from rich.table import Table
 
 from plsdof._core.choice import LEFT_OUT
-from plsdof._core.criteria import CRITERIA
+from plsdof._core.criteria import CRITERIA, criterion_label
 from plsdof._core.fit import METHODS, method_label
 from plsdof._core.inputs import as_choice
+from plsdof.analysis import Request, TableProblem
+from plsdof.analysis.analysis import chosen as choose
+from plsdof.analysis.analysis import fitted, left_out, scales
+from plsdof.analysis.remarks import group_remarks, preprocessing_remarks
+from plsdof.analysis.request import DEFAULT_COMPONENTS
 from plsdof.cli import _options as options
-from plsdof.cli._analysis import (
-    Analysis,
-    as_folds,
-    check_steps,
-    criterion_name,
-    cross_validate_problem,
-    default_components,
-    fit_problem,
-    heading,
-    preprocessing_notes,
-    select_by,
-)
-from plsdof.cli._data import Folds, StreamedProblem, TableProblem, read_problem
+from plsdof.cli._data import read_problem
+from plsdof.cli._show import heading, with_hint
 from plsdof.cli._tables import Reading
 from plsdof.cli._terminal import (
     add_row,
@@ -40,9 +35,10 @@ from plsdof.cli._terminal import (
     table,
     waiting,
 )
+from plsdof.cli.fit import as_folds, as_request
 from plsdof.complexity.comparison import Comparison
 from plsdof.complexity.splits import CONTESTANTS, SplitComparison, by_criterion, compare_splits
-from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.errors import InvalidInputError, NotAvailableError, quietly
 
 # Rows of the table at equal Degrees of Freedom, unless more are needed or asked for.
 _MOST_COMPONENTS = 10
@@ -81,11 +77,11 @@ def compare(
     na: options.Na = None,
     response_file: options.ResponseFile = None,
     response_sheet: options.ResponseSheet = None,
-    criterion: options.Criterion = "gcv",
+    criterion: options.Choice = None,
     max_components: options.MaxComponents = None,
-    no_scale: options.NoScale = False,
+    scale: options.Scale = None,
     preprocess: options.Preprocesses = None,
-    cv: options.FoldsText = None,
+    cv: options.LeftOutText = None,
     splits: Splits = None,
     test_fraction: TestFraction = 0.2,
     seed: Seed = 0,
@@ -98,13 +94,12 @@ def compare(
     With --preprocess more than once, compare these ways of preprocessing, too. With --splits 50,
     compare ways to choose a model instead, by their errors on rows left out, as the paper does.
     """
-    as_choice(criterion, "--criterion", [one for one in options.CHOICES if one != "average"])
+    criterion = as_choice(criterion or LEFT_OUT, "--criterion", (LEFT_OUT, *CRITERIA))
     chains = list(dict.fromkeys(preprocess or ["none"]))
-    for steps in chains:
-        check_steps(steps)
+    asked = {"criterion": criterion, "cv": as_folds(cv), "scale": scale}
+    requests = {steps: as_request(**asked, preprocess=steps) for steps in chains}
     if splits is not None and (cv is not None or len(chains) > 1):
         raise InvalidInputError("--splits goes with one --preprocess at a time, and without --cv.")
-    folds = as_folds(cv, criterion, groups)
     reading = Reading(
         sheet=sheet,
         header_row=header_row,
@@ -113,7 +108,7 @@ def compare(
         na=tuple(na or ()),
         response_file=response_file,
         response_sheet=response_sheet,
-    ).checked()
+    )
     with waiting("Reading the table", quiet=quiet):
         problem = read_problem(
             str(file),
@@ -133,26 +128,21 @@ def compare(
             n_splits=splits,
             test_size=test_fraction,
             rng=seed,
-            max_components=max_components or options.DEFAULT_COMPONENTS,
-            scale=not no_scale,
+            max_components=max_components or DEFAULT_COMPONENTS,
+            scale=scales(requests[chains[0]], problem),
             as_json=as_json,
             quiet=quiet,
         )
         return
-    with waiting("Comparing", quiet=quiet), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with waiting("Comparing", quiet=quiet), quietly():
         problems = {steps: problem.after(steps) for steps in chains}
-        results = {
-            steps: compare_methods(
-                one, scale=not no_scale, folds=folds, max_components=max_components
-            )
-            for steps, one in problems.items()
+        found = {
+            steps: compare_methods(problems[steps], request, max_components)
+            for steps, request in requests.items()
         }
-    notes = list(dict.fromkeys([*problem.notes, *(str(one.message) for one in caught)]))
-    notes += [] if folds is None else problem.cross_validation_notes
-    for one in problems.values():
-        notes += preprocessing_notes(one, cross_validated=folds is not None)
-    chosen = {steps: choose(result, criterion) for steps, result in results.items()}
+    results = {steps: compared for steps, (compared, _) in found.items()}
+    chosen = {steps: rows for steps, (_, rows) in found.items()}
+    notes = [*problem.notes, *_notes(*problems.values())]
     if as_json:
         said = {"criterion": criterion, **_content(results, chosen), "notes": notes}
         print_json("compare", _facts(problem) | said)
@@ -197,8 +187,7 @@ def _compare_splits(
             progress=not quiet and sys.stderr.isatty(),
             **how,
         )
-    notes = [*problem.notes, *(str(one.message) for one in caught)]
-    notes += [*problem.cross_validation_notes, *preprocessing_notes(problem, cross_validated=False)]
+    notes = [*problem.notes, *(str(one.message) for one in caught), *_notes(problem)]
     if problem.preprocessing is not None and problem.preprocessing.learns_from_rows:
         notes.append("The preprocessing has seen the predictors of the test rows, too.")
     if as_json:
@@ -245,84 +234,64 @@ def _split_table(found: SplitComparison) -> Table:
 
 
 def compare_methods(
-    problem: TableProblem | StreamedProblem,
-    *,
-    scale: bool,
-    folds: Folds | None,
-    max_components: int | None,
-    known: Analysis | None = None,
-) -> Comparison:
-    """Fit PLS, PCR and ridge to a problem, all with the same scaling and folds.
+    problem: TableProblem, request: Request, max_components: int | None
+) -> tuple[Comparison, dict[str, tuple[int, float]]]:
+    """Fit all methods with the same scaling and rows left out; and of each the row chosen.
 
-    What is ``known`` of one of them is not computed again.
+    Returns the table, and for each method the row of the model chosen and its score.
     """
-    rows, p = problem.shape
-    usable = rows
-    if folds is not None:
-        usable = rows - max(len(fold.test) for fold in problem.split(folds))
-    most = default_components(usable, p, max_components)
-    sizes = {"max_components": most, "alphas": None}
-    paths, validated = {}, {}
+    paths, errors, chosen, start = {}, [], {}, 0
     for name, method in METHODS.items():
-        limits = {method.size: sizes[method.size]}
-        same = known if known is not None and known.plan.method == name else None
-        if same is None:
-            paths[name] = fit_problem(problem, name, scale=scale, **limits)
-        else:
-            paths[name] = same.path
-        if same is not None and same.cv is not None:
-            validated[name] = same.cv
-        elif folds is not None:
-            validated[name] = cross_validate_problem(
-                problem, name, folds, limits=limits, scale=scale
-            )
-    return Comparison.of(paths, validated, criteria=tuple(CRITERIA))
+        size = max_components if method.size == "max_components" else None
+        one = replace(request, method=name, max_components=size)
+        path = paths[name] = fitted(problem, one)
+        left = left_out(problem, replace(one, criterion="bic"), path)  # of all models
+        assert left is not None
+        selection, _ = choose(path, left, one)
+        chosen[name] = start + selection.index, float(selection.scores[selection.index])
+        known = np.full(len(path), np.nan)
+        known[: min(len(path), len(left.rss))] = left.rmse[: len(path)] ** 2
+        errors.append(known)
+        start += len(path)
+    compared = Comparison.of(paths, criteria=tuple(CRITERIA))
+    return replace(compared, cv_error=np.concatenate(errors)), chosen
 
 
-def choose(compared: Comparison, criterion: str) -> dict[str, tuple[int, float]]:
-    """Return the chosen row of each method, and its score."""
-    if criterion == "cv":
-        best = compared.best("cv_error")
-        return {name: (row, float(np.sqrt(compared.cv_error[row]))) for name, row in best.items()}
-    chosen = {}
-    for name, path in compared.paths.items():
-        start, found = int(np.argmax(compared.method == name)), select_by(path, criterion)
-        chosen[name] = start + found.index, float(found.scores[found.index])
-    return chosen
+def _notes(*problems: TableProblem) -> list[str]:
+    """Return what is remarked of groups and preprocessing."""
+    found = [
+        with_hint(one)
+        for problem in problems
+        for one in (*group_remarks(problem), *preprocessing_remarks(problem, left_out=True))
+    ]
+    return list(dict.fromkeys(found))
 
 
 def _best_table(results: Results, chosen: Choices, criterion: str) -> Table:
-    with_cv, by, several = _has_cv(results), criterion_name(criterion), len(results) > 1
-    scored = [by] * (criterion != "cv")
+    by, several = criterion_label(criterion), len(results) > 1
+    scored = [by] * (criterion != LEFT_OUT)
     headings = ["preprocessing"] * several + ["method", "model", "DoF", "RMSEC"]
-    headings += scored + ["RMSECV"] * with_cv
+    headings += [*scored, "RMSECV"]
     made = table(f"Chosen by {by}", headings, text_columns=2 + several)
     for steps, compared in results.items():
         for name, (row, score) in chosen[steps].items():
             model = compared.paths[name][row - int(np.argmax(compared.method == name))].label
             cells = [steps] * several + [method_label(name), model, fixed(compared.dof[row])]
             cells += [number(np.sqrt(compared.train_error[row]))] + [number(score)] * len(scored)
-            cells += [number(np.sqrt(compared.cv_error[row]))] * with_cv
+            cells.append(number(np.sqrt(compared.cv_error[row])))
             add_row(made, cells)
-    made.caption = "RMSEC: root mean squared error of the fitted rows" + (
-        "; RMSECV: of rows left out, by cross-validation" * with_cv
-    )
+    made.caption = "RMSEC: root mean squared error of the fitted rows; RMSECV: of rows left out"
     made.caption_justify = "left"
     return made
-
-
-def _has_cv(results: Results) -> bool:
-    return any(np.any(np.isfinite(one.cv_error)) for one in results.values())
 
 
 def _scale_table(
     compared: Comparison, chosen: dict[str, tuple[int, float]], verbose: bool
 ) -> Table:
     """For each PLS model, the PCR and ridge models that cost about as much."""
-    with_cv = _has_cv({"": compared})
-    error = np.sqrt(compared.cv_error if with_cv else compared.train_error)
+    error = np.sqrt(compared.cv_error)
     headings = ("PLS m", "DoF", "error", "PCR m", "DoF", "error", "ridge alpha", "DoF", "error")
-    made = table(f"{'RMSECV' if with_cv else 'RMSEC'} at equal Degrees of Freedom", headings)
+    made = table("RMSECV at equal Degrees of Freedom", headings)
     rows, taken = np.flatnonzero(compared.method == "pls"), chosen["pls"][0]
     last = max(_MOST_COMPONENTS, int(taken - rows[0]) + 2)
     shown = rows if verbose else rows[: last + 1]
@@ -356,8 +325,6 @@ def _in_words(results: Results, chosen: Choices) -> str:
             words += f"; {lean} is the most economical. "
         else:
             words += ". Fewer than 1: small changes of the response would change the components. "
-    if not _has_cv(results):
-        return f"{words}Add --cv 10 for errors on rows the models have not seen."
     error, steps, name, row = min(
         (float(results[steps].cv_error[row]), steps, name, row)
         for steps, rows in chosen.items()

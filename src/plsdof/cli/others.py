@@ -1,41 +1,27 @@
-"""``plsdof demo``, ``plsdof datasets`` and ``plsdof reproduce``."""
+"""``plsdof demo`` and ``plsdof datasets``."""
 
 import shlex
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import numpy as np
 import typer
-from rich.console import Console
 
-from plsdof._core.criteria import Selection
-from plsdof._core.fit import pls_path
 from plsdof._core.inputs import as_choice
-from plsdof._core.path import PLSPath
-from plsdof.cli._terminal import (
-    add_row,
-    console,
-    fixed,
-    number,
-    p_value,
-    plural,
-    print_json,
-    remark,
-    table,
-)
-from plsdof.datasets import load_ozone
+from plsdof._core.path import Path as PathOfModels
+from plsdof.analysis import Request, TableProblem, analyse
+from plsdof.cli._show import show_fit
+from plsdof.cli._terminal import add_row, console, number, print_json, remark, table
+from plsdof.datasets import load_gasoline
 from plsdof.files.writing import atomic_write, check_writable, require_ending
-from plsdof.inference.intervals import (
-    coefficient_inference,
-    noise_interval,
-    prediction_interval,
-)
-from plsdof.selection.cross_validation import CrossValidation, cross_validate
+from plsdof.inference.intervals import prediction_interval
 
-# ``plsdof demo``: the main job on a data set shipped with the package, told in the terminal
-# ----------------------------------------------------------------------------------------
+# ``plsdof demo``: a calibration of spectra that are shipped with the package
+# ---------------------------------------------------------------------------
+
+# So many rows of the picture of Degrees of Freedom.
+_HEIGHT = 13
 
 
 def demo(
@@ -44,123 +30,51 @@ def demo(
         typer.Option(metavar="FILE.html", help="Write the report as well.", show_default=False),
     ] = None,
 ) -> None:
-    """Run the main job on the ozone data shipped with the package."""
+    """Calibrate octane numbers by 60 spectra that are shipped with the package."""
     if report is not None:
         require_ending("--report", report, (".html", ".htm"))
         check_writable(report)
     screen = console()
-    data = load_ozone(as_frame=True)
-    path = pls_path(data.data, data.target)
-    chosen, cv = path.select(), cross_validate(data.data, data.target)
-    screen.print(
-        f"Los Angeles ozone, 1976: {len(data.target)} days, {data.data.shape[1]} predictors. "
-        "How many components should PLS keep?\n"
+    spectra = load_gasoline(as_frame=True)
+    data = TableProblem.of(
+        spectra.data, spectra.target, response="octane", source="gasoline (Kalivas, 1997)"
     )
-    screen.print(_path_table(path, chosen, cv))
-    screen.print(_dof_plot(path))
-    remark(screen, "Choice", chosen.message)
-    remark(screen, "Cross-validation", _compared(path, chosen, cv))
-    remark(screen, "Noise", _noise_sentence(path, chosen.n_components))
-    remark(screen, "A prediction", _prediction_sentence(path, chosen.n_components, data))
-    screen.print()
-    screen.print(_coefficient_table(path, chosen.n_components))
-    screen.print()
+    screen.print("60 gasolines: which octane number has a near-infrared spectrum?\n")
+    found = analyse(data, Request())
+    show_fit(screen, found, verbose=False)
+    screen.print(_dof_plot(found.path, len(found.order)))
+    day = prediction_interval(found.model, spectra.data.mean().to_frame().T)
+    remark(
+        screen,
+        "A prediction",
+        f"the average spectrum has an octane number of {number(day.center[0])} (95% interval "
+        f"{number(day.lower[0])} to {number(day.upper[0])}).",
+    )
     if report is None:
         remark(screen, "Report", "plsdof demo --report demo.html writes all of it as a web page.")
     else:
         from plsdof.report import write_report
 
-        write_report(
-            report,
-            path,
-            chosen,
-            X=data.data,
-            y=data.target,
-            response="ozone",
-            source="Los Angeles ozone, 1976",
-            command=shlex.join(["plsdof", *sys.argv[1:]]),
-            cv=cv,
-        )
+        write_report(found, report, command=shlex.join(["plsdof", *sys.argv[1:]]))
         remark(screen, "Report", f"{report}; open it in a browser, it needs no network.")
-    remark(
-        screen,
-        "Your data",
-        "plsdof fit FILE.csv --response COLUMN --cv 10 --report report.html",
-    )
+    remark(screen, "Your data", "plsdof fit FILE.csv --response COLUMN --report report.html")
 
 
-def _path_table(path: PLSPath, chosen: Selection, cv: CrossValidation) -> Any:
-    made = table("PLS, model by model", ("m", "m + 1", "DoF", "RSS", "sigma", "GCV", "RMSECV", ""))
-    sigma, errors = np.sqrt(path.noise_variance()), np.sqrt(cv.mean_error)
-    for m in path.n_components:
-        cells = [str(m), str(m + 1), fixed(path.dof[m])]
-        cells += [number(one[m]) for one in (path.rss, sigma, chosen.scores, errors)]
-        is_chosen = bool(m == chosen.n_components)
-        add_row(made, [*cells, "<- chosen" if is_chosen else ""], chosen=is_chosen)
-    made.caption = (
-        "DoF: Degrees of Freedom. GCV: generalised cross-validation, from one fit. RMSECV: error "
-        "of rows left out, from ten fits."
-    )
-    made.caption_justify = "left"
-    return made
-
-
-def _dof_plot(path: PLSPath, height: int = 13) -> str:
+def _dof_plot(path: PathOfModels, size: int) -> str:
     """Draw DoF (*) and the naive count (.) against the number of components."""
-    top = float(max(path.dof.max(), path.naive_dof.max()))
-    rows = [[" "] * (4 * len(path.dof)) for _ in range(height + 1)]
-    for values, mark in ((path.naive_dof, "."), (path.dof, "*")):
+    top = float(max(path.dof[:size].max(), path.naive_dof[:size].max()))
+    rows = [[" "] * (4 * size) for _ in range(_HEIGHT + 1)]
+    for values, mark in ((path.naive_dof[:size], "."), (path.dof[:size], "*")):
         for m, value in enumerate(values):
-            rows[height - round(float(value) / top * height)][4 * m + 1] = mark
+            rows[_HEIGHT - round(float(value) / top * _HEIGHT)][4 * m + 1] = mark
     lines = [
-        f"{top * (height - i) / height:5.1f} |{''.join(row)}".rstrip() for i, row in enumerate(rows)
+        f"{top * (_HEIGHT - i) / _HEIGHT:5.1f} |{''.join(row)}".rstrip()
+        for i, row in enumerate(rows)
     ]
-    axis = "      +" + "-" * 4 * len(path.dof)
-    ticks = "       " + "".join(f" {m:<3}" for m in range(len(path.dof)))
+    axis = "      +" + "-" * 4 * size
+    ticks = "       " + "".join(f" {m:<3}" for m in range(size))
     title = "\nDegrees of Freedom: exact (*) and number of components + 1 (.)\n"
     return "\n".join([title, *lines, axis, ticks + " components\n"])
-
-
-def _compared(path: PLSPath, chosen: Selection, cv: CrossValidation) -> str:
-    """Say what cross-validation takes, and what the rule of the paper does."""
-    by_cv, errors = cv.select().n_components, np.sqrt(cv.mean_error)
-    paper = path.select("bic", rule="first-minimum").n_components
-    return (
-        f"ten folds take {plural(by_cv, 'component')} (RMSECV {number(errors[by_cv])}; the model "
-        f"chosen here has {number(errors[chosen.index])}). The rule of the paper, the first "
-        f"minimum of BIC, takes {plural(paper, 'component')} (RMSECV {number(errors[paper])})."
-    )
-
-
-def _noise_sentence(path: PLSPath, m: int) -> str:
-    interval = noise_interval(path, m)
-    low, mid, high = np.sqrt([interval.lower[0], interval.center[0], interval.upper[0]])
-    return f"sigma = {number(mid)} (95% interval {number(low)} to {number(high)})."
-
-
-def _prediction_sentence(path: PLSPath, m: int, data: Any) -> str:
-    """Predict a day with average weather."""
-    day = prediction_interval(path, m, data.data.mean().to_frame().T)
-    return (
-        f"a day with average weather has an ozone reading of {number(day.center[0])} "
-        f"(95% interval {number(day.lower[0])} to {number(day.upper[0])})."
-    )
-
-
-def _coefficient_table(path: PLSPath, m: int) -> Any:
-    result = coefficient_inference(path, m)
-    made = table(
-        f"Coefficients of {plural(m, 'component')} with 95% intervals, largest |t| first",
-        ("predictor", "coef", "std error", "lower", "upper", "p"),
-        text_columns=1,
-    )
-    assert path.feature_names is not None
-    for i in np.argsort(-np.abs(result.statistic)):
-        values = (result.coef[i], result.std_error[i], result.lower[i], result.upper[i])
-        cells = [number(float(value)) for value in values]
-        add_row(made, [path.feature_names[i], *cells, p_value(float(result.p_value[i]))])
-    made.caption, made.caption_justify = result.assumptions, "left"
-    return made
 
 
 # ``plsdof datasets``
@@ -224,50 +138,3 @@ def _list(as_json: bool) -> None:
             remark(screen, one.name, f"{one.message} {one.location}")
     if any(one.hash_ok is False for one in found):
         raise typer.Exit(2)
-
-
-# ``plsdof reproduce``
-# --------------------
-
-
-def reproduce(
-    targets: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="table1, fig1, ..., fig8, criteria, readings or all.", show_default="all"
-        ),
-    ] = None,
-    out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("reproduced"),
-    repeats: Annotated[int, typer.Option(help="Random splits per setting.")] = 50,
-    seed: Annotated[int, typer.Option(help="All random numbers derive from it.")] = 0,
-    jobs: Annotated[int, typer.Option(help="Processes to use.")] = 1,
-    data: Annotated[Path | None, typer.Option(help="Folder with the published data sets.")] = None,
-    distance: Annotated[
-        str,
-        typer.Option(
-            metavar="squared|plain",
-            help="Distance in the radial basis functions of the simulation: squared, as printed.",
-        ),
-    ] = "squared",
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")] = False,
-) -> None:
-    """Reproduce the table and figures of Kraemer and Sugiyama (2011).
-
-    A run that was interrupted goes on where it was when the same command is given again.
-    """
-    from plsdof import paper
-
-    try:
-        paper.reproduce(
-            targets or "all",
-            out,
-            repeats=repeats,
-            seed=seed,
-            jobs=jobs,
-            data_home=data,
-            distance=distance,
-            console=None if quiet else Console(highlight=False),
-        )
-    except KeyboardInterrupt as error:
-        again = shlex.join(["plsdof", *sys.argv[1:]])
-        raise KeyboardInterrupt(f"Finished repeats are kept; resume with: {again}") from error

@@ -13,7 +13,7 @@ from rich.table import Table as RichTable
 from plsdof._core.inputs import Array, as_choice, as_fraction
 from plsdof.chemometrics.merit import FiguresOfMerit, figures_of_merit
 from plsdof.cli import _options as options
-from plsdof.cli._analysis import merit_sentence
+from plsdof.cli._show import merit_sentence
 from plsdof.cli._tables import Reading, listed, located, match_columns, row_labels
 from plsdof.cli._terminal import (
     add_row,
@@ -108,7 +108,8 @@ def predict_table(
         raise InvalidInputError(
             f"{shortened_path(rows.source)}: all rows have missing values among the predictors."
         )
-    observed = _observed(model, rows)
+    observed, reasons = _observed(model, rows)
+    notes += reasons
     if observed is not None:
         columns["observed"] = observed
     predicted, assumptions = _predicted(model, X[complete], level, method)
@@ -224,14 +225,20 @@ def _spread(columns: dict[str, Array], complete: Any) -> dict[str, Array]:
     return placed
 
 
-def _observed(model: PortableModel, rows: Table) -> Array | None:
-    """Return the response if the table has it; a column of text is not it."""
-    if model.response not in rows.names or rows.is_text(model.response):
-        return None
-    try:
-        return rows.numbers((model.response,))[:, 0]
-    except InvalidInputError:
-        return None
+def _observed(model: PortableModel, rows: Table) -> tuple[Array | None, tuple[str, ...]]:
+    """Return the response if the table has it, and what of it cannot be compared with."""
+    name = model.response
+    if name not in rows.names:
+        return None, ()
+    if rows.is_text(name):
+        text = f"{shortened(name)} holds text, such as {rows.example(name)}"
+        return None, (f"Not compared with the predictions: {text}.",)
+    found, wrong = rows.readable(name)
+    if not wrong:
+        return found, ()
+    shown = listed([f"{row} ({shortened(value)})" for row, value in wrong.items()])
+    what = f"{shortened(name)} in row{'s' * (len(wrong) > 1)} {shown}"
+    return found, (f"Not a number, and so not compared with the prediction: {what}.",)
 
 
 def _missing(rows: Table, X: Array, names: tuple[str, ...]) -> str:
@@ -275,6 +282,7 @@ def predict(
             show_default=False,
         ),
     ] = None,
+    plain_csv: options.PlainCsv = False,
     level: Annotated[float, typer.Option(metavar="P", help="Level of the intervals.")] = 0.95,
     intervals: Annotated[
         str | None,
@@ -327,7 +335,7 @@ def predict(
             skip_rows=skip_rows,
             transpose=transpose,
             na=tuple(na or ()),
-        ).checked()
+        )
         rows = reading.table(file)
     with waiting("Predicting", quiet=quiet):
         predicted = predict_table(
@@ -339,7 +347,7 @@ def predict(
             method=intervals,
         )
     if out is not None:
-        write_tables({"predictions": predicted.columns}, out)
+        write_tables({"predictions": predicted.columns}, out, escape=not plain_csv)
     if as_json:
         print_json("predict", _content(predicted, fitted, model, rows, level, out))
     elif not quiet:

@@ -1,4 +1,5 @@
-"""Data sets of the paper and of the examples, and simulated stand-ins for those not at hand.
+"""Data sets of the paper and of the examples, simulated stand-ins for those not at hand, and the
+paper's simulation.
 
 `load_*` reads files that are part of the package, `fetch_*` downloads once or reads a local
 folder, `make_*` simulates. All give a `Bunch` in scikit-learn's convention.

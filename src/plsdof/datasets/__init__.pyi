@@ -8,4 +8,5 @@ from .real import fetch_kin32fh as fetch_kin32fh
 from .real import load_gasoline as load_gasoline
 from .real import load_ozone as load_ozone
 from .simulated import make_kin as make_kin
+from .simulated import make_rbf_ozone as make_rbf_ozone
 from .simulated import make_spectra as make_spectra

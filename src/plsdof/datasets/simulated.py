@@ -1,4 +1,7 @@
-"""Simulated stand-ins for data sets that may be out of reach. They say so in every result."""
+"""Simulated data: stand-ins for data sets that may be out of reach, and the paper's simulation.
+
+They say in every result that they are simulated.
+"""
 
 import math
 from typing import Any, Literal, overload
@@ -7,7 +10,7 @@ import numpy as np
 
 from plsdof._core.inputs import Array, as_choice, as_count, as_generator
 from plsdof.datasets.catalogue import XY, Bunch, make_bunch
-from plsdof.datasets.real import CONSTITUENTS, KIN_FEATURES
+from plsdof.datasets.real import CONSTITUENTS, KIN_FEATURES, load_ozone
 from plsdof.errors import InvalidInputError
 
 _LINKS = 8
@@ -33,6 +36,12 @@ weighted by the composition, multiplied by a scatter factor that falls with the 
 drifting baseline (offset, slope, smooth ripples) and white noise. The response is the percentage
 of one constituent, measured with an error. Neighbouring wavelengths are almost the same: the mean
 absolute correlation of the predictors is about 0.885, as in the data set cookie.
+"""
+
+_RBF_DESCR = """SIMULATION of section 4 of Kraemer & Sugiyama (2011), not measured data
+
+The 12 predictors of the 203 complete rows of ozone, scaled to [-1, 1], are turned into radial basis
+functions with centres uniform on the cube; the response is a linear model in them plus noise.
 """
 
 # Bands (centre in nm, width in nm, height) near the known overtones of C-H, O-H and N-H bonds.
@@ -128,7 +137,7 @@ def make_kin(
     ((300, 32), True)
     """
     n = as_count(n_samples, "n_samples", minimum=1)
-    rng = as_generator(random_state)
+    rng = as_generator(random_state, "random_state")
     X = _kin_predictors(n, rng)
     distance = kin_distance(X)
     y = distance * rng.uniform(0.8, 1.2, n) + rng.normal(0.0, 0.094, n)
@@ -236,7 +245,7 @@ def make_spectra(
     n = as_count(n_samples, "n_samples", minimum=1)
     p = as_count(n_features, "n_features", minimum=1)
     as_choice(response, "response", CONSTITUENTS)
-    rng, error = as_generator(random_state), _as_deviation(noise)
+    rng, error = as_generator(random_state, "random_state"), _as_deviation(noise)
     wavelengths = np.linspace(1100.0, 2498.0, p)
     constituents = _mixtures(n, rng)
     spectra = _spectra(wavelengths, constituents, rng)
@@ -253,6 +262,118 @@ def make_spectra(
         expected_target=expected,
         DESCR=_SPECTRA_DESCR,
         provenance="simulated by plsdof.datasets.make_spectra, a stand-in for cookie",
+        simulated=True,
+        as_frame=as_frame,
+    )
+    return (bunch.data, bunch.target) if return_X_y else bunch
+
+
+@overload
+def make_rbf_ozone(
+    n_basis: int = ...,
+    *,
+    signal_to_noise: float = ...,
+    distance: str = ...,
+    basis_state: Any = ...,
+    random_state: Any = ...,
+    as_frame: bool = ...,
+    return_X_y: Literal[False] = ...,
+) -> Bunch: ...
+@overload
+def make_rbf_ozone(
+    n_basis: int = ...,
+    *,
+    signal_to_noise: float = ...,
+    distance: str = ...,
+    basis_state: Any = ...,
+    random_state: Any = ...,
+    as_frame: bool = ...,
+    return_X_y: Literal[True],
+) -> XY: ...
+def make_rbf_ozone(
+    n_basis: int = 50,
+    *,
+    signal_to_noise: float = 9.0,
+    distance: str = "squared",
+    basis_state: Any = 0,
+    random_state: Any = None,
+    as_frame: bool = False,
+    return_X_y: bool = False,
+) -> Bunch | XY:
+    """Simulate as in section 4 of the paper: a linear model in radial basis functions of ozone.
+
+    With the rows x of ozone scaled to [-1, 1] and centres c_j uniform on that cube,
+
+        y = f(x) + sigma e,    f(x) = sum_j beta_j phi_j(x),    phi_j(x) = exp(-|x - c_j|^2),
+
+    beta_j uniform on [1, 3], e standard normal, and sigma^2 = var(f) / signal_to_noise with the
+    variance over all rows (divisor n).
+
+    Parameters
+    ----------
+    n_basis : int
+        Number d of basis functions, the predictors; the paper has 10, 50, ..., 210.
+    signal_to_noise : float
+        var(f) / sigma^2.
+    distance : {"squared", "plain"}
+        Whether the basis functions take the squared distance, as printed, or the distance.
+    basis_state : int, numpy.random.Generator or None
+        Draws the centres. An integer gives the same basis in each call: the paper fixes its basis
+        functions before any response is drawn.
+    random_state : int, numpy.random.Generator or None
+        Draws the coefficients, then the noise.
+    as_frame : bool
+        Give pandas objects.
+    return_X_y : bool
+        Give only predictors and response.
+
+    Returns
+    -------
+    Bunch or (data, target)
+        `Bunch` with data (203, d), target (203,), ``simulated`` True, and ``expected_target``
+        (203,), f without noise, ``coef`` (d,), ``centers`` (d, 12) and ``noise_std``.
+
+    Notes
+    -----
+    Cost: O(d) time for 203 rows.
+
+    References
+    ----------
+    Kraemer & Sugiyama (2011), section 4.
+
+    Examples
+    --------
+    >>> first = make_rbf_ozone(90, random_state=1)
+    >>> first.data.shape, first.simulated
+    ((203, 90), True)
+    >>> again = make_rbf_ozone(90, random_state=2)  # another response to the same predictors
+    >>> bool((again.data == first.data).all()), bool((again.target == first.target).any())
+    (True, False)
+    """
+    d = as_count(n_basis, "n_basis", minimum=1)
+    as_choice(distance, "distance", ("squared", "plain"))
+    rng, ratio = as_generator(random_state, "random_state"), _as_ratio(signal_to_noise)
+    X = load_ozone().data
+    low, high = X.min(axis=0), X.max(axis=0)
+    scaled = 2.0 * (X - low) / (high - low) - 1.0
+    centers = as_generator(basis_state, "basis_state").uniform(-1.0, 1.0, (d, X.shape[1]))
+    squares = np.sum((scaled[:, None] - centers) ** 2, axis=2)
+    features = np.exp(-squares if distance == "squared" else -np.sqrt(squares))
+    coef = rng.uniform(1.0, 3.0, d)
+    signal = features @ coef
+    sigma = float(np.sqrt(np.var(signal) / ratio))
+    bunch = make_bunch(
+        name="radial basis functions of ozone",
+        data=features,
+        target=signal + sigma * rng.standard_normal(len(signal)),
+        feature_names=[f"phi{j + 1}" for j in range(d)],
+        target_name="y",
+        expected_target=signal,
+        coef=coef,
+        centers=centers,
+        noise_std=sigma,
+        DESCR=_RBF_DESCR,
+        provenance="simulated by plsdof.datasets.make_rbf_ozone from the predictors of ozone",
         simulated=True,
         as_frame=as_frame,
     )
@@ -309,8 +430,18 @@ def _baseline(n: int, position: Array, rng: np.random.Generator) -> Array:
     return drift
 
 
+def _as_ratio(value: Any) -> float:
+    if not _is_finite_number(value) or value <= 0:
+        raise InvalidInputError(f"signal_to_noise must be a finite number > 0; got {value!r}.")
+    return float(value)
+
+
+def _is_finite_number(value: Any) -> bool:
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    return number and math.isfinite(value)
+
+
 def _as_deviation(noise: Any) -> float:
-    number = isinstance(noise, int | float | np.number) and not isinstance(noise, bool)
-    if not number or not (math.isfinite(noise) and noise >= 0):
+    if not _is_finite_number(noise) or noise < 0:
         raise InvalidInputError(f"noise must be a finite standard deviation >= 0; got {noise!r}.")
     return float(noise)

@@ -24,6 +24,7 @@ except ImportError:  # scikit-learn before 1.8
 
 from plsdof._core.choice import LEFT_OUT, Selection
 from plsdof._core.criteria import CRITERIA, DOF_KINDS
+from plsdof._core.fit import METHODS
 from plsdof._core.folds import group_codes, make_folds
 from plsdof._core.inputs import (
     Array,
@@ -36,6 +37,7 @@ from plsdof._core.inputs import (
     as_sparse_rows,
     as_weights,
     feature_names,
+    observe,
     require_finite_columns,
     require_response_outside,
     row_labels,
@@ -300,6 +302,60 @@ class LinearScoresMixin(ScoresMixin):
         """Standardised X times these are the scores. Shape (p, n_components_)."""
         return self._of_components("x_rotations")
 
+    @property
+    def y_loadings_(self) -> Array:
+        """Coefficients q of the responses on the scores, as fitted. Shape (q, n_components_).
+
+        In units of the responses, or of their scales where these were scaled.
+        """
+        loadings = [np.atleast_2d(path.y_loadings)[:, :m] for path, m in self._on_paths()]
+        return np.hstack(loadings)
+
+    @property
+    def y_scores_(self) -> Array:
+        """Scores Y_k q_k / (q_k'q_k) of the training responses. Shape (n_rows, n_components_).
+
+        Y_k is what the components before k leave of the responses.
+        """
+        return np.hstack([_y_scores(path, m) for path, m in self._on_paths()])
+
+    @property
+    def explained_variance_ratio_(self) -> Array:
+        """Share of the variance of X that each component explains. Shape (n_components_,)."""
+        return np.hstack([_shares_of_x(path, m) for path, m in self._on_paths()])
+
+    @property
+    def y_explained_variance_ratio_(self) -> Array:
+        """Share of the variance of y that each component explains. Shape (n_components_,).
+
+        (n_components_, q) if components are shared by q responses.
+        """
+        return np.concatenate([_shares_of_y(path, m) for path, m in self._on_paths()])
+
+
+def _y_scores(path: Any, m: int) -> Array:
+    loadings, Y = np.atleast_2d(path.y_loadings)[:, :m], path._response()
+    left = (Y - path.fitted[:m]).reshape(m, len(Y), -1) / getattr(path, "y_scale", 1.0)
+    return np.asarray(np.einsum("kij,jk->ik", left, loadings) / np.sum(loadings**2, axis=0))
+
+
+def _shares_of_x(path: Any, m: int) -> Array:
+    """Return (t't) (p'p) of each component over the sum of squares of standardised X."""
+    whole = path if hasattr(path, "units") else path.exact
+    weights = 1.0 if whole.units.row_scale is None else whole.units.row_scale[:, None] ** 2
+    T, P = path.x_scores[:, :m], path.x_loadings[:, :m]
+    squares = np.sum(weights * T**2, axis=0) * np.sum(P**2, axis=0)
+    spectrum = path._spectra[0] if hasattr(path, "_spectra") else path.exact.spectrum
+    total = float(spectrum.multiplicity @ spectrum.eigenvalues)
+    if spectrum.counted is not None:
+        total += float(spectrum.counted.weights @ spectrum.counted.eigenvalues)
+    return np.asarray(squares / total)
+
+
+def _shares_of_y(path: Any, m: int) -> Array:
+    total = np.where(path.rss[0] > 0, path.rss[0], np.nan)
+    return np.asarray(-np.diff(path.rss[: m + 1], axis=0) / total)
+
 
 # What the estimators share: one path per response, a model chosen on it, answers about it
 # ----------------------------------------------------------------------------------------
@@ -354,7 +410,7 @@ class PathRegressor(ResponseRegressor):
         names = getattr(self, "feature_names_in_", None)
         if names is not None:
             named = tuple(map(str, names))
-            models = [replace(one, path=one.path.with_names(named)) for one in models]
+            models = [replace(one, path=one.path._with_names(named)) for one in models]
         self._publish(models)
         return self
 
@@ -396,11 +452,15 @@ class PathRegressor(ResponseRegressor):
     def _fit_models(self, X: Any, Y: Array, weights: Array | None, groups: Any) -> list[Model]:
         """Fit the paths of all responses and choose a model on each."""
         recipe = self._method.recipe(**self._options())
-        first = recipe.fit(X, Y[:, 0], weights)
+        is_sparse: bool = scipy.sparse.issparse(X)
+        if is_sparse or self._method.name not in METHODS:
+            first = recipe.fit(X, Y[:, 0], weights)
+        else:  # the data have been checked
+            first = recipe.fit(observe(X, Y[:, 0], weights, None), None)
         kept = Y if weights is None else Y[weights > 0]
         refit = Y.shape[1] > 1 and first._given is not None
         others = [first.refit(y) if refit else recipe.fit(X, y, weights) for y in kept.T[1:]]
-        self._cv_results = [None] * Y.shape[1]
+        self._cv_results: list[CrossValidation | None] = [None] * Y.shape[1]
         return [
             self._chosen_on(path, X, y, weights, groups, number)
             for number, (path, y) in enumerate(zip([first, *others], Y.T, strict=True))
@@ -701,7 +761,7 @@ class PathRegressor(ResponseRegressor):
         raise NotImplementedError
 
 
-def given_selection(model: Model, left: LeftOut) -> Selection:
+def given_selection(model: Any, left: LeftOut) -> Selection:
     """Return the selection of a model that was asked for, with the rows that were left out."""
     path = model.path
     return Selection(

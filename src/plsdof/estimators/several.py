@@ -1,25 +1,28 @@
 """scikit-learn estimator for PLS2: one set of components for several responses."""
 
-import warnings
+from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
+from plsdof._core.choice import LEFT_OUT, Selection, global_minimum, rule_in_words
+from plsdof._core.criteria import criterion_label
 from plsdof._core.inputs import as_choice, as_count, as_weights, row_labels
-from plsdof.errors import NotAvailableError, RankExhaustedWarning
+from plsdof.errors import InvalidInputError, quietly
 from plsdof.estimators.base import (
     LinearScoresMixin,
     ResponseRegressor,
+    given_selection,
     warn_of_empty_models,
 )
 from plsdof.inference.intervals import (
-    INTERVAL_METHODS,
     name_coefficients,
     name_features,
     name_predictions,
     name_rows,
 )
-from plsdof.variants.pls2 import JOINT_CRITERIA, NOISE_MODELS, PLS2Average, PLS2Path, pls2_path
+from plsdof.variants.pls2 import JOINT_CRITERIA, NOISE_MODELS, PLS2, PLS2Model, PLS2Path
 
 
 class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
@@ -31,9 +34,11 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
 
     Parameters
     ----------
-    n_components : int or {"gcv", "bic", "aic", "hqc", "average"}
-        A fixed number, or how to choose it: by the sum of the criterion over the responses, see
-        `PLS2Path.criterion`; or the average of all models, see `PLS2Path.average`.
+    n_components : int or {"left-out", "average", "cv", "gcv", "bic", "aic", "hqc"}
+        A fixed number, or how to choose it: by the errors of rows left out, with a small price for
+        complexity ("left-out", `PLS2Path.select`) or without ("cv"); an average of all models by
+        the same errors (`PLS2Path.average`); or the sum of a criterion over the responses
+        (`PLS2Path.criterion`).
     max_components : int
         Limit of the search when the number is chosen.
     algorithm : {"nipals", "simpls"}
@@ -42,17 +47,20 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
         Scale the columns of X to unit variance.
     scale_response : bool
         Scale the columns of y likewise, which gives every response the same say, in the
-        components and in the criterion.
-    noise : {"independent", "correlated"}
-        Whether the criterion takes the noise of different responses in one row as independent.
-    rule : {"patient", "first-minimum", "global-minimum"}
-    dof : {"smoothed", "exact", "naive"}, optional
-        Degrees of Freedom in the criterion; by default "smoothed", "exact" with the rule
-        "first-minimum".
+        components and in the choice.
+    noise : {"independent", "correlated"}, optional
+        Whether a criterion takes the noise of different responses in one row as independent.
+    rule : {"paper", "first-minimum", "global-minimum"}, optional
+        Of a criterion, see `Path.select`.
+    dof : {"exact", "naive"}, optional
+        Degrees of Freedom in a criterion.
+    cv : int, splitter or iterable, optional
+        Folds of the rows that are left out, see `Path.left_out`; 10 for "cv".
 
     Attributes
     ----------
     n_components_ : int
+        Of the chosen model; of an average the weighted mean, a float.
     dof_ : float
         Degrees of Freedom of all responses together, the trace of d vec(Yhat) / d vec(Y).
     dof_by_response_, noise_std_ : (q,) arrays
@@ -62,6 +70,8 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
     intercept_ : (q,) array or float
     path_ : PLS2Path
         All models.
+    model_ : PLS2Model
+        The chosen model, or average.
     selection_ : Selection or None
         The choice in words and numbers; None for a fixed number.
     response_names_ : tuple of str or None
@@ -69,7 +79,8 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
 
     Notes
     -----
-    Cost: see `pls2_path`; for cross-validation `plsdof.variants.cross_validate_pls2`.
+    Cost: see `pls2_path`. A choice by rows left out, and predictions with intervals, take no
+    derivatives.
 
     Examples
     --------
@@ -81,20 +92,20 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
     (4, (2, 4), array([5., 5.]))
     """
 
-    path_: PLS2Path
-    _fits_without_rows: Any
+    model_: PLS2Model
 
     def __init__(
         self,
-        n_components: int | str = "gcv",
+        n_components: int | str = LEFT_OUT,
         *,
         max_components: int = 30,
         algorithm: str = "nipals",
         scale: bool = True,
         scale_response: bool = False,
-        noise: str = "independent",
-        rule: str = "patient",
+        noise: str | None = None,
+        rule: str | None = None,
         dof: str | None = None,
+        cv: Any = None,
     ) -> None:
         self.n_components = n_components
         self.max_components = max_components
@@ -104,8 +115,9 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
         self.noise = noise
         self.rule = rule
         self.dof = dof
+        self.cv = cv
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit all models and choose one.
 
         Parameters
@@ -114,100 +126,120 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
         y : (n,) or (n, q) array, series or data frame
         sample_weight : (n,) array, optional
             Weights; integer weights mean repeated rows, with exact Degrees of Freedom.
+        groups : (n,) array, optional
+            Rows that belong together, such as replicates of a sample: they are left out together,
+            in the choice and in intervals. Criteria take rows as independent and refuse groups.
         """
         X, Y = self._training_data(X, y)
         choosing = isinstance(self.n_components, str)
         if choosing:
-            as_choice(self.n_components, "n_components", (*JOINT_CRITERIA, "average"))
-        as_choice(self.noise, "noise", NOISE_MODELS)
-        name = "max_components" if choosing else "n_components"
-        with warnings.catch_warnings():
-            if choosing:  # the largest size is then only a limit to the search
-                warnings.simplefilter("ignore", RankExhaustedWarning)
-            self.path_ = pls2_path(
-                X,
-                Y,
-                as_count(getattr(self, name), name),
-                algorithm=self.algorithm,
-                scale=self.scale,
-                scale_response=self.scale_response,
-                sample_weight=as_weights(sample_weight, len(X)),
-            )
-        self.average_, self.selection_ = None, None
-        self._fits_without_rows = None
-        if self.n_components == "average":
-            self.average_ = self.path_.average(self.dof or "smoothed")
-            self.selection_ = self.average_.selection
-        elif choosing:
-            self.selection_ = self.path_.select(
-                str(self.n_components), self.noise, self.rule, dof=self.dof
-            )
+            names = (LEFT_OUT, "average", "cv", *JOINT_CRITERIA)
+            as_choice(self.n_components, "n_components", names)
+        if self.noise is not None:
+            as_choice(self.noise, "noise", NOISE_MODELS)
+        size = "max_components" if choosing else "n_components"
+        recipe = PLS2.recipe(
+            max_components=as_count(getattr(self, size), size),
+            algorithm=self.algorithm,
+            scale=self.scale,
+            scale_response=self.scale_response,
+        )
+        # The largest size of a choice is only a limit to the search.
+        with quietly() if choosing else nullcontext():
+            path: Any = recipe.fit(X, Y, as_weights(sample_weight, len(X)))
+            if hasattr(self, "feature_names_in_"):
+                named = tuple(map(str, self.feature_names_in_))
+                path = replace(path, units=replace(path.units, names=named))
+            self.model_ = self._chosen_on(path, groups)
+        self.index_ = self.model_.index
+        chosen = self.model_.selection
+        self.selection_ = None if chosen is None or chosen.rule == "given" else chosen
+        self.coef_ = self._one_or_array([np.array(column) for column in self.model_.coef.T])
+        self.intercept_ = self._one_or_array(self.model_.intercept.tolist())
         warn_of_empty_models([self.selection_])
-        self._publish(self.path_)
         return self
+
+    def _chosen_on(self, path: PLS2Path, groups: Any) -> PLS2Model:
+        how = self.n_components
+        if how in JOINT_CRITERIA:
+            selection = path.select(how, self.dof, self.noise, self.rule, groups=groups)
+            return replace(path[selection.index], selection=selection)
+        for name in ("dof", "noise", "rule"):
+            if isinstance(how, str) and getattr(self, name) is not None:
+                raise InvalidInputError(
+                    f"{name} belongs to a choice by a criterion, such as 'bic'; got "
+                    f"{name}={getattr(self, name)!r:.60} with n_components={how!r:.60}."
+                )
+        if how == "average":
+            return path.average(groups=groups, cv=self.cv)
+        if how == LEFT_OUT:
+            selection = path.select(groups=groups, cv=self.cv)
+            return replace(path[selection.index], selection=selection)
+        if how == "cv":
+            selection = _smallest_error(path, 10 if self.cv is None else self.cv, groups)
+            return replace(path[selection.index], selection=selection)
+        # Fewer than asked for where the data support no more (with a warning).
+        model = path[len(path) - 1]
+        if groups is None and self.cv is None:
+            return model
+        return replace(model, selection=given_selection(model, path.left_out(self.cv, groups)))
+
+    @property
+    def path_(self) -> PLS2Path:
+        """All models."""
+        self._require_fitted()
+        return self.model_.path
 
     @property
     def n_components_(self) -> float:
         """Number of components of the chosen model; of an average the weighted mean."""
         self._require_fitted()
-        return int(self.index_) if self.average_ is None else self.average_.n_components
+        return self.model_.n_components
 
-    def _publish(self, path: PLS2Path) -> None:
-        # Fewer than asked for where the data support no more (with a warning).
-        index = len(path.dof) - 1 if self.selection_ is None else self.selection_.index
-        self.index_ = index
-        model = path.model(index) if self.average_ is None else self.average_
-        self.coef_ = self._one_or_array([np.array(column) for column in model.coef.T])
-        self.intercept_ = self._one_or_array(model.intercept.tolist())
-        self.dof_ = model.dof
-        self.dof_by_response_ = self._one_or_array(model.dof_by_response.tolist())
-        self.noise_std_ = self._one_or_array(np.sqrt(model.noise_variance).tolist())
+    @property
+    def dof_(self) -> float:
+        """Degrees of Freedom of all responses together."""
+        self._require_fitted()
+        return self.model_.dof
+
+    @property
+    def dof_by_response_(self) -> Any:
+        """Degrees of Freedom of every response."""
+        self._require_fitted()
+        return self._one_or_array(self.model_.dof_by_response.tolist())
+
+    @property
+    def noise_std_(self) -> Any:
+        """Noise standard deviation of every response."""
+        self._require_fitted()
+        return self._one_or_array(self.model_.noise_std.tolist())
 
     def _on_paths(self) -> list[tuple[PLS2Path, int]]:
         self._require_fitted()
-        return [(self.path_, self.index_)]
+        return [(self.model_.path, self.index_)]
+
+    def _labels(self) -> list[str]:
+        return [self.model_.label]
 
     def predict_interval(
         self,
         X: Any,
         level: float = 0.95,
         *,
+        method: str | None = None,
         kind: str = "observation",
-        method: str = "normal",
-        progress: bool = False,
     ) -> Any:
         """Lower and upper limits for new observations, or the expected fit. (n_new, q, 2).
 
         (n_new, 2) if y had one dimension; a data frame with columns (name, "lower") and
-        (name, "upper") if the responses have names. See `PLS2Path.prediction_interval` for what
-        is assumed. Each response is covered by itself. With method "jackknife+" a number of
-        components that was chosen is chosen again without each row, which takes n fits the first
-        time; ``progress`` shows a bar on stderr (needs rich).
+        (name, "upper") if the responses have names. Methods "left-out", the default, and "normal":
+        see `PLS2Model.prediction_interval`. Each response is covered by itself.
         """
-        as_choice(method, "method", INTERVAL_METHODS)
-        if method == "normal":
-            limits = self._model().prediction_interval(self._new_rows(X), level, kind)
-        else:
-            path, index = self._one_model()
-            left_out = self._left_out(progress) if method == "jackknife+" else None
-            limits = path.prediction_interval(
-                index, self._new_rows(X), level, kind, method=method, left_out=left_out
-            )
+        rows = self._new_rows(X)
+        limits = self.model_.prediction_interval(rows, level, kind, method)
         if self._one_response:
             return name_rows(limits[:, 0], row_labels(X))
         return name_predictions(limits, self.response_names_, row_labels(X))
-
-    def _left_out(self, progress: bool) -> Any:
-        """Return the fits without single rows, made once."""
-        if self._fits_without_rows is None:
-            path, index = self._one_model()
-            choose: Any = index if self.selection_ is None else self._choose_again
-            self._fits_without_rows = path.leave_out(choose, progress=progress)
-        return self._fits_without_rows
-
-    def _choose_again(self, path: PLS2Path) -> int:
-        chosen = path.select(str(self.n_components), self.noise, self.rule, dof=self.dof)
-        return int(chosen.index)
 
     def conf_int(self, level: float = 0.95) -> Any:
         """Confidence intervals of the coefficients, (q, p, 2); (p, 2) if y had one dimension.
@@ -215,7 +247,8 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
         A data frame with rows (response, feature) if either has names. X and the number of
         components are held fixed; the expected coefficients of that many components are covered.
         """
-        limits = self._model().coef_interval(level).transpose(1, 0, 2)
+        self._require_fitted()
+        limits = self.model_.coef_interval(level).transpose(1, 0, 2)
         features = getattr(self, "feature_names_in_", None)
         if self._one_response:
             return name_rows(limits[0], features)
@@ -224,25 +257,21 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
     def vip(self) -> Any:
         """Return the importance of every variable for all responses together. Shape (p,)."""
         self._require_fitted()
-        if self.average_ is not None:
-            raise NotAvailableError(
-                "Importance belongs to one number of components, and this is an average; use "
-                "path_.vip(m)."
-            )
-        vip = self.path_.vip(int(self.index_))
-        return name_features(vip, getattr(self, "feature_names_in_", None), None)
+        return name_features(self.model_.vip(), getattr(self, "feature_names_in_", None), None)
 
-    def _one_model(self) -> tuple[PLS2Path, int]:
-        """Return the path and the chosen model; an average is not one."""
-        self._require_fitted()
-        if self.average_ is not None:
-            raise NotAvailableError(
-                "An average of PLS2 models has intervals of method 'normal' only; use that one, "
-                "or one number of components."
-            )
-        return self.path_, int(self.index_)
 
-    def _model(self) -> PLS2Average:
-        """Return what answers: one model, or the average."""
-        self._require_fitted()
-        return self.path_.model(int(self.index_)) if self.average_ is None else self.average_
+def _smallest_error(path: PLS2Path, cv: Any, groups: Any) -> Selection:
+    """Choose the smallest error of rows left out."""
+    left = path.left_out(cv, groups)
+    index = global_minimum(left.press)
+    return Selection(
+        index=index,
+        parameter=float(index),
+        parameter_name=path.parameter_name,
+        scores=left.press / left.n,
+        criterion="cv-error",
+        rule="minimum",
+        summary=f"{path._label(index)} (error of rows left out {left.rmse[index]:.4g}): "
+        f"{rule_in_words('minimum', criterion_label('cv-error'))}.",
+        left_out=left,
+    )

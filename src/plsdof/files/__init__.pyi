@@ -1,9 +1,9 @@
 from .blocks import FileBlocks as FileBlocks
 from .blocks import file_blocks as file_blocks
-from .models import PortableModel as PortableModel
-from .models import detach as detach
 from .models import load_model as load_model
 from .models import save_model as save_model
+from .portable import PortableModel as PortableModel
+from .portable import detach as detach
 from .tables import Table as Table
 from .tables import read_folder as read_folder
 from .tables import read_table as read_table

@@ -22,6 +22,7 @@ from plsdof.files.tables import (
     Table,
     all_files_belong,
     files_in,
+    notes_of_files,
     parquet_table,
     require_same_columns,
     require_table,
@@ -32,6 +33,7 @@ from plsdof.files.tables import (
 from plsdof.files.text import (
     Layout,
     column_names,
+    cut_note,
     first_ragged_line,
     read_frames,
     sniff,
@@ -109,8 +111,38 @@ def arrow_module(name: str) -> Any:
 # Bytes of text that are parsed at a time.
 _PARSED = 4 << 20
 
+# Bytes that hold the end of the last line.
+_LAST = 64
+
 # Rows that show which columns hold text.
 _FIRST_ROWS = 25
+
+
+@contextmanager
+def unchanged(path: Path, mark: tuple[int, int]) -> Iterator[None]:
+    """Refuse a file that is not what it was, before and after its rows are read."""
+    try:
+        if file_mark(path) != mark:
+            raise changed(path)
+        yield
+        if file_mark(path) != mark:
+            raise changed(path)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def file_mark(path: Path) -> tuple[int, int]:
+    """Return size and time of a file, by which a change is noticed."""
+    found = path.stat()
+    return found.st_size, found.st_mtime_ns
+
+
+def changed(path: Path) -> InvalidInputError:
+    """Return the error for a file that was changed between two looks at it."""
+    return InvalidInputError(
+        f"{short(path)}: the file was changed while it was read; wait until it is complete, or "
+        "copy it first."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,11 +178,18 @@ class Text:
             empty = next(frames).isna().all()
         return tuple(name for name in self._first.left_out if empty[name])
 
-    @property
+    @cached_property
     def unfit(self) -> set[str]:
         """Columns with text in the first rows and no number, and what `without_unnamed` drops."""
         text = {name for name in self._first.names if self._first.is_text(name)}
         return text.union(self._first.left_out)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was recognised in the first lines, and at the end."""
+        with self.path.open("rb") as file:
+            file.seek(max(0, self.path.stat().st_size - _LAST))
+            return (*self.layout.notes, *cut_note(file.read()))
 
     @property
     def likely_rows(self) -> int:
@@ -269,7 +308,7 @@ class Parquet:
         """Names of the columns."""
         return tuple(self.fields)
 
-    @property
+    @cached_property
     def unfit(self) -> set[str]:
         """Columns that do not hold numbers."""
         return {name for name, field in self.fields.items() if not _is_numeric(field.type)}
@@ -283,6 +322,11 @@ class Parquet:
     def likely_rows(self) -> int:
         """Number of rows, known here."""
         return self.n_rows
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Nothing has to be guessed."""
+        return ()
 
     def batches(self, names: Sequence[str]) -> Iterator[list[Array]]:
         """Yield some rows of these columns at a time, one array for each column."""
@@ -400,6 +444,7 @@ def file_blocks(
     target: str,
     *,
     columns: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
     weights: str | None = None,
     axis: int | None = None,
     memory: int = MEMORY,
@@ -417,7 +462,10 @@ def file_blocks(
         Column of the response.
     columns : sequence of str, optional
         Predictors: names, ranges or patterns as for `files.columns.choose_columns`. By default
-        all numeric columns but ``target`` and ``weights``; see ``left_out`` of the result.
+        all numeric columns but ``target`` and ``weights``; see ``left_out`` of the result. Columns
+        with numbers in some files and text in others are refused.
+    exclude : sequence of str
+        Columns that are not predictors, chosen in the same way.
     weights : str, optional
         Column of sample weights.
     axis : {0, 1}, optional
@@ -454,17 +502,33 @@ def file_blocks(
     target = find_column(target, known)
     weights = None if weights is None else find_column(weights, known)
     columns = (columns,) if isinstance(columns, str) else columns
-    unfit = set().union(*(source.unfit for source in sources)) if columns is None else set()
-    wanted = [
-        name for name in choose_columns(known, columns or ()) if name not in (target, weights)
-    ]
+    chosen = choose_columns(known, columns or (), exclude)
+    wanted = [name for name in chosen if name not in (target, weights)]
+    unfit: set[str] = set()
+    if columns is None:
+        _require_one_kind(sources, wanted)
+        unfit = unfit.union(*(source.unfit for source in sources))
     names = tuple(name for name in wanted if name not in unfit)
     if not names:
-        raise InvalidInputError(f"{short(sources[0].path)}: there is no column of predictors.")
+        raise InvalidInputError(
+            f"{short(sources[0].path)}: no predictor is left, there is no column of predictors."
+        )
     left_out = tuple(name for name in wanted if name in unfit)
     return FileBlocks(
         sources, names, target, weights, left_out, axis=axis, memory=memory, progress=progress
     )
+
+
+def _require_one_kind(sources: Sequence[Text | Parquet], names: Sequence[str]) -> None:
+    """Refuse a column with text in some files and numbers in others, which is a mistake."""
+    for name in names:
+        text = [source for source in sources if name in source.unfit]
+        numbers = [source for source in sources if name not in source.unfit]
+        if text and numbers and not name.startswith("unnamed "):
+            raise InvalidInputError(
+                f"{short(text[0].path)}: column {shortened(name)} holds text, but numbers in "
+                f"{numbers[0].path.name}; correct the file, or leave the column out (--exclude)."
+            )
 
 
 class FileBlocks:
@@ -517,6 +581,8 @@ class FileBlocks:
             self.n_rows or 1 if self.axis else self.n_columns, as_count(memory, "memory", minimum=1)
         )
         self._read_before = self._gaps = False
+        self._known_rows = self.n_rows
+        self._marks = {source.path: file_mark(source.path) for source in sources}
 
     def complete_rows(self) -> npt.NDArray[np.bool_]:
         """Return which rows have all values, by one pass over blocks of rows. Shape (n_rows,).
@@ -550,7 +616,18 @@ class FileBlocks:
         Cost: one pass over text, of which only these columns are read as numbers.
         """
         wanted = tuple(dict.fromkeys([self.target, *names]))
-        return stacked([one.table(wanted) for one in self._sources], source)
+        tables = []
+        for one in self._sources:
+            with unchanged(one.path, self._marks[one.path]):
+                tables.append(one.table(wanted))
+        self._known_rows = sum(map(len, tables))
+        return stacked(tables, source)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was recognised in the files: titles, units, unclear commas, a missing line end."""
+        first, *others = [(one.path.name, one.notes) for one in self._sources]
+        return notes_of_files(first[1], others)
 
     def _count(self) -> int | None:
         if not self.progress:
@@ -578,7 +655,7 @@ class FileBlocks:
                     number, filled = number + 1, 0
         if filled:
             yield self._row_block(buffers[number % 2][:, :filled], number)
-        self.n_rows = number * self.step + filled
+        self.n_rows = self._known_rows = number * self.step + filled
         if self.n_rows == 0:
             raise InvalidInputError(
                 f"{short(self._sources[0].path)}: there are column names but no rows below them."
@@ -602,19 +679,25 @@ class FileBlocks:
         return values
 
     def _pieces(self, names: Sequence[str]) -> "Iterator[Piece]":
+        total = 0
         for source in self._sources:
             row = 0
-            for columns in source.batches(names):
-                piece = Piece(
-                    columns=columns,
-                    path=source.path,
-                    names=names,
-                    row=row,
-                    known=self._read_before,
-                    gaps=self._gaps,
-                )
-                yield piece
-                row += len(piece)
+            with unchanged(source.path, self._marks[source.path]):
+                for columns in source.batches(names):
+                    piece = Piece(
+                        columns=columns,
+                        path=source.path,
+                        names=names,
+                        row=row,
+                        known=self._read_before,
+                        gaps=self._gaps,
+                    )
+                    row += len(piece)
+                    # Whoever chose rows before counts on as many.
+                    if self._known_rows is not None and total + row > self._known_rows:
+                        raise changed(source.path)
+                    yield piece
+            total += row
 
 
 def _complete(block: Block) -> list[npt.NDArray[np.bool_]]:

@@ -28,6 +28,7 @@ from plsdof.files.text import (
     FAILED_FORMULAS,
     Layout,
     column_names,
+    cut_note,
     decimal_mark,
     find_header,
     first_ragged_line,
@@ -155,6 +156,17 @@ class Table:
                 "--na inf --drop-missing."
             )
         return found
+
+    def readable(self, name: str) -> tuple[Array, dict[int, str]]:
+        """Return a column with nan where a value cannot be read, and these values by their rows."""
+        column = self.frame[name]
+        numbers = column if name in self.numeric else _as_numbers(column, self.decimal)[0]
+        found: Array = numbers.to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
+        found[np.isin(found, list(self.na))] = np.nan
+        wrong = np.isinf(found) | (numbers.isna() & column.notna()).to_numpy(dtype=bool)
+        found[wrong] = np.nan
+        places = np.flatnonzero(wrong).tolist()
+        return found, {int(self.row_numbers[i]): str(column.iloc[i]) for i in places}
 
     def unit(self, name: str) -> str:
         """Return the unit that numbers of a column are written with, and how many; or ""."""
@@ -501,6 +513,7 @@ def _from_text(content: bytes, source: str, how: _How) -> Table:
         if below and end.endswith(layout.separator):
             notes += (f"Ignored, below the table: {plural(below, 'row')} without any value.",)
     table = table_of(frame, layout, source, how.numbers)
+    notes += cut_note(content[-_END:])
     return replace(table, notes=(*table.notes, *notes), blank=tuple(blank))
 
 
@@ -577,6 +590,14 @@ _FORMATTED_ROWS = 10
 _LITERAL = re.compile(r'"[^"]*"|\\.')
 
 
+# Where a sheet describes its rows and columns.
+_ROW_OR_COLUMN = re.compile(rb"<(?:\w+:)?(?P<what>row|col)\b(?P<rest>[^>]*)>")
+_ATTRIBUTE = re.compile(rb'(\w+)="([^"]*)"')
+# Bytes of a workbook after unpacking: more than a text of such a size that is read as a whole, and
+# what openpyxl takes a quarter of an hour for.
+_MOST_UNPACKED = 1 << 30
+
+
 class _Percent(float):
     """A fraction that the sheet shows as percent."""
 
@@ -595,6 +616,7 @@ def _from_excel(content: bytes, source: str, how: _How) -> Table:
             sheets = [sheet.title for sheet in book.worksheets]
             chosen = sheets[0] if how.sheet is None else find_column(how.sheet, sheets, "sheet")
             rows = _rows_of(book[chosen], first + _FORMATTED_ROWS)
+            hidden = _hidden(content, book[chosen])
     except PlsdofError:
         raise
     except Exception as error:  # whatever a damaged file makes the parser raise
@@ -611,9 +633,60 @@ def _from_excel(content: bytes, source: str, how: _How) -> Table:
     if how.transpose:
         rows, word = _turned(rows), "Column"
     table = _from_rows(rows, source, f"Excel, sheet {shortened(chosen)}", how, word)
+    notes = (*notes, *_hidden_notes(hidden, rows, table, how))
     if others and how.sheet is None:
         notes = (*notes, f"Sheet {shortened(chosen)} was read; there are also {_quoted(others)}.")
     return replace(table, sheets=others, notes=(*table.notes, *notes))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Hidden:
+    """Rows and columns that a sheet does not show, by their numbers from 1."""
+
+    rows: frozenset[int]
+    columns: frozenset[int]
+
+
+def _hidden(content: bytes, sheet: Any) -> _Hidden:
+    """Find what a sheet hides, by hand or by a filter: the quick way of openpyxl passes it over."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        text = archive.read(sheet._worksheet_path)
+    rows: set[int] = set()
+    columns: set[int] = set()
+    number = 0
+    for found in _ROW_OR_COLUMN.finditer(text):
+        given = dict(_ATTRIBUTE.findall(found["rest"]))
+        is_hidden = given.get(b"hidden") in (b"1", b"true")
+        if found["what"] == b"row":
+            number = int(given.get(b"r", number + 1))
+            rows.update([number] * is_hidden)
+        elif is_hidden:
+            columns.update(range(int(given[b"min"]), min(int(given[b"max"]), 2**14) + 1))
+    return _Hidden(rows=frozenset(rows), columns=frozenset(columns))
+
+
+def _hidden_notes(hidden: _Hidden, rows: list[Row], table: Table, how: _How) -> tuple[str, ...]:
+    """Say which rows and columns are read although the sheet hides them."""
+    across, along = hidden.columns, hidden.rows
+    if how.transpose:
+        across, along = along, across
+    first = rows[-1][0] - int(table.row_numbers[-1])
+    numbers = [row for row in table.row_numbers.tolist() if row + first in along]
+    notes: tuple[str, ...] = ()
+    if numbers:
+        option = ",".join(map(str, numbers[:8]))
+        notes += (
+            f"Hidden in the sheet, but read: {plural(len(numbers), 'row')}. To leave rows out, add "
+            f"--exclude-rows {option}{',...' * (len(numbers) > 8)}.",
+        )
+    width = max(len(cells) for _, cells in rows)
+    columns = sorted(number for number in across if number <= width)
+    if columns:
+        word = "row" if how.transpose else "column"
+        shown = [str(one) if how.transpose else _letters(one - 1) for one in columns[:8]]
+        more = f" and {len(columns) - 8} more" if len(columns) > 8 else ""
+        notes += (f"Hidden in the sheet, but read: {word} {', '.join(shown)}{more}.",)
+    return notes
 
 
 def _quoted(names: Sequence[str]) -> str:
@@ -720,14 +793,19 @@ def _turned(rows: list[Row]) -> list[Row]:
 def _require_workbook(content: bytes) -> None:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            if "xl/workbook.xml" in archive.namelist():
-                return
+            sizes = {one.filename: one.file_size for one in archive.infolist()}
     except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
         raise InvalidInputError("the file is a damaged Excel file or zip archive.") from error
-    raise InvalidInputError(
-        "the file is a zip archive without an Excel workbook; unpack it, or save the table as "
-        ".xlsx or CSV."
-    )
+    if "xl/workbook.xml" not in sizes:
+        raise InvalidInputError(
+            "the file is a zip archive without an Excel workbook; unpack it, or save the table as "
+            ".xlsx or CSV."
+        )
+    if sum(sizes.values()) > _MOST_UNPACKED:
+        raise InvalidInputError(
+            f"the Excel file unpacks to {sum(sizes.values()) / 1e9:.1f} GB, which is too much; "
+            "save the table as CSV or Parquet."
+        )
 
 
 def _from_rows(rows: list[Row], source: str, described: str, how: _How, word: str) -> Table:
@@ -776,6 +854,10 @@ def _spelled(name: Any) -> str:
 
 # A folder of files as one table: which files, and the same columns in all of them
 # --------------------------------------------------------------------------------
+
+
+# Files of a folder are mostly alike, and so is what there is to say of them.
+_NOTES_OF_OTHERS = 3
 
 
 def files_in(path: Path) -> list[Path]:
@@ -855,6 +937,19 @@ def read_folder(folder: str | os.PathLike[str], **options: Any) -> Table:
     return replace(stacked(tables, os.fspath(folder)), described=described)
 
 
+def notes_of_files(
+    first: Sequence[str], others: Sequence[tuple[str, Sequence[str]]]
+) -> tuple[str, ...]:
+    """Return what was recognised in the first of some files, and in others, with their names."""
+    found = [f"{name}: {note}" for name, notes in others for note in notes if note not in first]
+    more = len(found) - _NOTES_OF_OTHERS
+    return (
+        *first,
+        *found[:_NOTES_OF_OTHERS],
+        *([f"{more} more notes on other files."] * (more > 0)),
+    )
+
+
 def stacked(tables: Sequence[Table], source: str) -> Table:
     """Put the rows of tables with the same columns below each other."""
     first = tables[0]
@@ -862,5 +957,23 @@ def stacked(tables: Sequence[Table], source: str) -> Table:
     frame = require_pandas().concat(frames, ignore_index=True) if len(tables) > 1 else frames[0]
     texts = tuple(one for table in tables for one in table.row_names)
     # Rows are counted through all of them, as they are when they are read piece by piece.
-    notes = tuple(one for one in first.notes if one not in _blank_notes(first.blank))
-    return replace(first, source=source, frame=frame, row_names=texts, blank=(), notes=notes)
+    kept = [
+        (
+            Path(table.source).name,
+            [one for one in table.notes if one not in _blank_notes(table.blank)],
+        )
+        for table in tables
+    ]
+    notes = notes_of_files(kept[0][1], kept[1:])
+    # A decimal comma in one of them is one in all.
+    marks = {table.decimal for table in tables}
+    decimal = "," if "," in marks else "."
+    return replace(
+        first,
+        source=source,
+        frame=frame,
+        row_names=texts,
+        blank=(),
+        notes=notes,
+        decimal=decimal,
+    )

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
 
@@ -37,7 +36,11 @@ _WINDOWS = re.compile(rb"[\x80-\x9f]")
 
 
 def find_encoding(content: bytes) -> str:
-    """Return utf-8, utf-8-sig, utf-16, cp1252 or latin-1; refuse what is not text."""
+    """Return utf-8, utf-8-sig, utf-16, cp1252 or latin-1; refuse what is not text.
+
+    Tables are numbers with a few words, too few for detectors that judge by letters: these take
+    Latin-1 with one umlaut for an encoding of Japanese or Urdu.
+    """
     for mark, encoding in _MARKS:
         if content.startswith(mark):
             return _checked(content, encoding)
@@ -181,7 +184,7 @@ def sniff(content: bytes, *, header_row: int | None = None, skip_rows: int = 0) 
     if best.lacks_names:
         raise _short_header(best, start)
     names, unnamed = column_names(best.header)
-    _require_clear_commas(best, names)
+    unclear = _unclear_commas(best, names)
     return Layout(
         encoding=encoding,
         separator=best.separator,
@@ -190,7 +193,7 @@ def sniff(content: bytes, *, header_row: int | None = None, skip_rows: int = 0) 
         unnamed=unnamed,
         extra="" if best.extra is None else names[best.extra],
         lines_above=start + best.lines[place.body - 1],
-        notes=place.notes([start + line for line in best.lines], best.rows, "Line"),
+        notes=(*place.notes([start + line for line in best.lines], best.rows, "Line"), *unclear),
     )
 
 
@@ -475,6 +478,20 @@ def first_ragged_line(source: bytes | Path, layout: Layout) -> str | None:
     return None
 
 
+def cut_note(end: bytes) -> tuple[str, ...]:
+    r"""Say that the last line of a file has no end, from the last bytes of the file.
+
+    Examples
+    --------
+    >>> cut_note(b"1.5,2.5\r\n"), len(cut_note(b"1.5,2."))
+    ((), 1)
+    """
+    # In UTF-16 and UTF-32 a line end has NUL bytes around it.
+    if end.rstrip(b"\0 \t").endswith((b"\n", b"\r")):
+        return ()
+    return ("The last line has no line end: if the file was cut off, the last value may be wrong.",)
+
+
 def read_cells(content: bytes, *, skip_rows: int = 0) -> tuple[list[list[str]], str, str]:
     """Return all cells of a text table as they are written, the decimal mark, and a description.
 
@@ -736,20 +753,6 @@ def are_row_names(cells: Sequence[str]) -> bool:
     return any(known == [str(first + i) for i in range(len(cells))] for first in (0, 1))
 
 
-def number_rows(cells: Sequence[str]) -> bool:
-    """Whether whole numbers increase from row to row, as numbers of rows do, even with gaps.
-
-    Examples
-    --------
-    >>> number_rows(["0", "1", "4"]), number_rows(["2", "2", "3"]), number_rows(["0.5", "1"])
-    (True, False, False)
-    """
-    known = [cell.strip() for cell in cells]
-    if not all(cell.isascii() and cell.isdecimal() for cell in known):
-        return False
-    return all(int(one) < int(other) for one, other in pairwise(known))
-
-
 def _short_header(reading: _Reading, start: int) -> InvalidInputError:
     n, header = len(reading.header), reading.place.header
     line = start + reading.lines[header]
@@ -761,12 +764,12 @@ def _short_header(reading: _Reading, start: int) -> InvalidInputError:
     )
 
 
-def _require_clear_commas(reading: _Reading, names: tuple[str, ...]) -> None:
-    """Refuse 999 and 1,234 in one column, unless other numbers show what the comma means."""
+def _unclear_commas(reading: _Reading, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Say that 1,234 is read as 1.234, and refuse it beside 999, unless other numbers are clear."""
     rows = [[cell.strip() for cell in row] for row in reading.body if len(row) == len(names)]
     commas = [cell for row in rows for cell in row if "," in cell and _NUMBER[","].fullmatch(cell)]
-    if reading.decimal != "," or not all(map(_UNCLEAR.fullmatch, commas)):
-        return
+    if reading.decimal != "," or not commas or not all(map(_UNCLEAR.fullmatch, commas)):
+        return ()
     for name, column in zip(names, zip(*rows, strict=True), strict=False):
         unclear = next(filter(_UNCLEAR.fullmatch, column), None)
         whole = next(filter(_WHOLE.fullmatch, column), None)
@@ -776,6 +779,12 @@ def _require_clear_commas(reading: _Reading, names: tuple[str, ...]) -> None:
                 "comma may stand between thousands or before decimals. Write thousands without a "
                 "comma, and decimals with a point."
             )
+    first = commas[0]
+    return (
+        f"{shortened(first)} was read as {first.replace(',', '.')}: the comma was taken for a "
+        "decimal mark, as in all numbers of the first lines. If it stands between thousands, write "
+        "them without it.",
+    )
 
 
 def decimal_mark(body: Cells, *, certain: bool = False) -> str:

@@ -4,8 +4,11 @@ import csv
 import io
 import math
 import os
+import re
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -53,9 +56,11 @@ def atomic_write(file: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _replacing(target: Path) -> Iterator[BinaryIO]:
-    part = target.with_name(f".{target.name[:100]}.{os.getpid()}{UNFINISHED}")
+    # A name of its own for every writer, as of mkstemp; but the file gets the rights of a new one.
+    part = target.with_name(f".{target.name[:50]}.{secrets.token_hex(8)}{UNFINISHED}")
+    opened = part.open("xb")  # from here on it is ours, and so may be removed
     try:
-        with part.open("xb") as stream:
+        with opened as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
@@ -104,6 +109,8 @@ def plain(value: Any) -> Any:
 # -------------------------------------------------
 
 TABLE_ENDINGS = (".csv", ".tsv", ".xlsx")
+# A text that a spreadsheet takes for a number.
+_NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 # What a sheet of Excel can hold.
 _MOST_ROWS, _MOST_COLUMNS = 1_048_576, 16_384
 
@@ -121,12 +128,19 @@ def require_ending(option: str, file: Path, endings: Sequence[str]) -> None:
     raise InvalidInputError(f"{option} {file}: the name must end in {words}.")
 
 
-def write_tables(tables: Mapping[str, Mapping[str, Any]], file: str | os.PathLike[str]) -> None:
+def write_tables(
+    tables: Mapping[str, Mapping[str, Any]],
+    file: str | os.PathLike[str],
+    *,
+    escape: bool = True,
+) -> None:
     r"""Write tables, each a mapping from names of columns to their values.
 
     An .xlsx file gets one sheet for each table; other files hold one table: .tsv with tabs, others
     with commas. Numbers in text read back to the same 64-bit float, those in Excel have 16 digits;
-    nan is an empty cell.
+    nan is an empty cell. In .csv and .tsv files, texts that a spreadsheet would take for formulas
+    (they begin with = + - @ and are not numbers) get an apostrophe in front, unless ``escape`` is
+    False; in Excel files they are marked as text.
 
     Examples
     --------
@@ -146,7 +160,8 @@ def write_tables(tables: Mapping[str, Mapping[str, Any]], file: str | os.PathLik
                 f"{os.fspath(file)!r} can hold one table, and there are {len(tables)}; write an "
                 ".xlsx file instead."
             )
-        content = _separated(next(iter(tables.values())), "\t" if ending == ".tsv" else ",")
+        separator = "\t" if ending == ".tsv" else ","
+        content = _separated(next(iter(tables.values())), separator, escape=escape)
     with atomic_write(file) as stream:
         stream.write(content)
 
@@ -158,12 +173,26 @@ def _rows(columns: Mapping[str, Any]) -> Iterator[list[Any]]:
         yield [None if isinstance(one, float) and not math.isfinite(one) else one for one in row]
 
 
-def _separated(columns: Mapping[str, Any], separator: str) -> bytes:
+def _separated(columns: Mapping[str, Any], separator: str, *, escape: bool) -> bytes:
     stream = io.StringIO()
     writer = csv.writer(stream, delimiter=separator, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(["" if cell is None else cell for cell in row] for row in _rows(columns))
+    for row in chain([list(columns)], _rows(columns)):
+        cells = ["" if cell is None else cell for cell in row]
+        writer.writerow([_harmless(cell) for cell in cells] if escape else cells)
     return stream.getvalue().encode()
+
+
+def _harmless(cell: Any) -> Any:
+    """Return a cell that no spreadsheet takes for a formula.
+
+    Examples
+    --------
+    >>> [_harmless(cell) for cell in ("=1+1", "-1.5e3", "-x", -2.5, "a=b")]
+    ["'=1+1", '-1.5e3', "'-x", -2.5, 'a=b']
+    """
+    if not isinstance(cell, str) or not cell.lstrip().startswith(("=", "+", "-", "@")):
+        return cell
+    return cell if _NUMBER.fullmatch(cell) else f"'{cell}"
 
 
 def _workbook(tables: Mapping[str, Mapping[str, Any]]) -> bytes:

@@ -19,9 +19,9 @@ from plsdof._core.filters import AverageFilter, PLSFilter
 from plsdof._core.folds import Integers
 from plsdof._core.inputs import Array, as_count, as_fraction, as_generator, read_only
 from plsdof._core.krylov import distinct_nodes, golub_kahan
-from plsdof._core.left_out import hold_out, split_of
+from plsdof._core.left_out import hold_out
 from plsdof._core.model import as_model
-from plsdof._core.recursion import Run
+from plsdof._core.recursion import Run, Split
 from plsdof._core.work import with_progress
 from plsdof.errors import NotAvailableError, quietly
 
@@ -133,7 +133,7 @@ def left_out_coefs(model: Any, cv: Any = None) -> LeftOutCoefs:
         fold = known.fold
     else:
         fold = path._folds("loo" if cv is None else cv, None)[0]
-    split = split_of(fold)
+    split = Split.of(fold)
     weights = np.eye(model.index + 1)[-1] if model.weights is None else model.weights
     active = np.flatnonzero(weights)
     mean = model.exact.units.x_mean
@@ -314,7 +314,7 @@ class ManyModels:
 def many_models(
     path: Exact, Z: Array, max_components: int, *, progress: bool = False
 ) -> Iterator[ManyModels]:
-    """Fit the method of a complete closed form to many responses, given as (B, r) rotated coordinates.
+    """Fit a method to many responses, given as (B, r) rotated coordinates.
 
     One recursion runs on a batch of them; yields one part of the batch after the other, for models
     of 0..max_components components (all models of a method that is linear in y). Rounding errors

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from plsdof._core.fit import METHODS, as_penalties
+from plsdof._core.fit import METHODS
 from plsdof._core.folds import LEAVE_ONE_OUT, Fold, Integers, make_folds
 from plsdof._core.inputs import (
     Array,
@@ -104,8 +104,9 @@ def cross_validate_from(
     recipe = METHODS[path].recipe(scale=scale, max_components=max_components, alphas=alphas)
     options = dict(recipe.options)
     if METHODS[path].size == "alphas" and options["alphas"] is None:
-        # One list of penalties for all folds.
-        options["alphas"] = as_penalties(None, float(len(y)))
+        # All folds have the penalties that follow from the eigenvalues of all rows.
+        whole = sources.PATHS_FROM[path](_all_rows(source, scale, prepare))
+        options["alphas"] = whole.parameters
     fit = partial(sources.PATHS_FROM[path], **options)
     trained = _trained(source, folds, scale, prepare)
     models = run_each(
@@ -205,6 +206,11 @@ def _from_rows(
     rows = RowBlocks(source, keep)
     change = None if prepare is None else prepare(rows)
     return sources.source_gram(RowBlocks(source, keep, change), scale=scale), change
+
+
+def _all_rows(source: Blocks, scale: bool, prepare: Callable[[Blocks], Change] | None) -> Gram:
+    change = None if prepare is None else prepare(RowBlocks(source))
+    return sources.source_gram(RowBlocks(source, None, change), scale=scale)
 
 
 def _from_moments(

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from plsdof._core.exact import Exact
-from plsdof._core.routes import first_accurate, is_accurate
 from plsdof._core.inputs import Array, Standardized, read_only
+from plsdof._core.routes import first_accurate, is_accurate
 from plsdof._core.spectrum import Gram, Reached
 from plsdof.large.blocks import Block, Blocks
 from plsdof.large.moments import Sums, block_sums, merge_sums, scale_sums
@@ -117,6 +117,7 @@ def standardized_factor(
         y=read_only(matrix[:, -1].copy()),
         units=scaled.units,
         rounding=max(entries, max(n, X.shape[1]) * _EPS * largest),
+        is_factor=True,
     )
 
 

@@ -529,7 +529,7 @@ def count_by_probes(
 
     Cost: (n_components + 1) products with G per probe, in batches of eight.
     """
-    floor = gram.order * _EPS * max(float(run.ritz_values[0]), 0.0)
+    floor = gram.floor(max(float(run.ritz_values[0]), 0.0))
     theta, z = krylov_nodes(gram, run, floor)
     converged = _converged(run)[: len(theta)]
     known = replace(

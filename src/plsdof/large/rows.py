@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from plsdof._core.exact import Exact
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.path import Path
 from plsdof._core.spectrum import Reached
@@ -155,25 +156,27 @@ def at_rows(path: AnyPath, X: Array) -> AnyPath:
     >>> np.allclose(at_rows(path, X[[2]]).fitted, path.fitted[:, [2]])
     True
     """
-    if path.decomposition.right is None:
+    return replace(path, _make=partial(_exact_at_rows, path.exact, X), _given=None)
+
+
+def _exact_at_rows(exact: Exact, X: Array) -> Exact:
+    if exact.decomposition.right is None:
         raise NotAvailableError(
             "This path was fitted in the space of its rows, which cannot be replaced by others."
         )
-    units = path.units
+    units = exact.units
     scale = np.where(np.isfinite(units.x_scale), units.x_scale, np.inf)
     rows = read_only((X - units.x_mean) / scale)
-    full = None if path.full is None else partial(_whole_at_rows, path, X)
     return replace(
-        path,
+        exact,
         units=replace(units, n_rows=len(X), row_scale=None),
         decomposition=replace(
-            path.decomposition,
+            exact.decomposition,
             X=Reached(forward=partial(np.matmul, rows), backward=partial(np.matmul, rows.T)),
         ),
-        response=None,
-        full=full,
+        full=None if exact.full is None else partial(_whole_at_rows, exact, X),
     )
 
 
-def _whole_at_rows(path: Any, X: Array) -> Any:
-    return at_rows(path.complete(), X)
+def _whole_at_rows(exact: Exact, X: Array) -> Exact:
+    return _exact_at_rows(exact.complete(), X)

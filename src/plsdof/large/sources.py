@@ -10,7 +10,13 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 from plsdof._core.filters import pls_filter, ridge_filter
-from plsdof._core.fit import METHODS, as_penalties, counted, optional_count, pcr_method
+from plsdof._core.fit import (
+    METHODS,
+    counted,
+    optional_count,
+    optional_penalties,
+    pcr_method,
+)
 from plsdof._core.inputs import as_generator, as_positive, require_flag
 from plsdof._core.krylov import Count
 from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath
@@ -227,7 +233,7 @@ def ridge_path_from(
     array([1.5, 2. ])
     """
     gram = source_gram(source, scale=scale)
-    penalties = as_penalties(alphas, gram.units.n)
+    penalties = optional_penalties(alphas)
     method = partial(ridge_filter, alphas=penalties)
     exact = whole_gram_route(gram, method)
     routes = partial(whole_routes, method=method, solver="svd")

@@ -101,12 +101,16 @@ class _Factor(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """Products with standardised predictors, their means and scales, their sum of squares."""
+    """Products with standardised predictors, their means and scales, their sum of squares.
+
+    ``rounding`` is that of `Gram`.
+    """
 
     factor: _Factor
     x_mean: Array
     x_scale: Array
     trace: float
+    rounding: float = 0.0
 
 
 # Sparse predictors, standardised without being filled
@@ -362,8 +366,11 @@ def _row_block(B: Any, first: int, last: int) -> "csr_array[np.float64]":
 # Predictors that are only there through products: scipy linear operators
 # -----------------------------------------------------------------------
 
+_EPS = float(np.finfo(np.float64).eps)
 # Results of block products have at most this many columns.
 _WIDTH = 64
+# Roundings of the size of the means in one product.
+_PER_PRODUCT = 2.0
 
 
 def operator_problem(
@@ -394,7 +401,10 @@ def operator_problem(
     factor = _Implicit(
         product=product, transposed=transposed, order=min(rows.count, p), width=width
     )
-    return Problem(factor=factor, x_mean=x_mean, x_scale=x_scale, trace=np.nan)
+    # Products of X itself have the means in them, and lose digits in proportion to their size.
+    offset = float(np.linalg.norm(x_mean / x_scale))
+    rounding = _PER_PRODUCT * _EPS * np.sqrt(rows.n) * offset
+    return Problem(factor=factor, x_mean=x_mean, x_scale=x_scale, trace=np.nan, rounding=rounding)
 
 
 def _operator_mean(operator: "LinearOperator[Any]", rows: Rows) -> Array:
@@ -582,6 +592,7 @@ def _as_gram(problem: Problem, side: str, units: Units, response: Response, limi
             total=total,
             to_features=to_features,
             to_samples=to_samples,
+            rounding=problem.rounding,
         )
     return Gram(
         side=side,
@@ -592,4 +603,5 @@ def _as_gram(problem: Problem, side: str, units: Units, response: Response, limi
         times=factor.times,
         to_features=to_features,
         to_samples=to_samples,
+        rounding=problem.rounding,
     )

@@ -1,8 +1,8 @@
-"""The paper: its two algorithms, and every experiment in it.
+"""The paper's two algorithms, to compare with and to learn from.
 
-`lanczos` and `krylov` are here to compare with and to learn from; `plsdof.pls_path` gives the same
-numbers faster and more accurately. `reproduce` writes tidy tables (CSV), pictures (PNG and SVG), a
-web page, and checks: every claim the paper makes about a figure, with the number behind it.
+`lanczos` is Algorithm 1, built from `normalize`, `dA` and `dvvtz`; `krylov` is the trace formula.
+`plsdof.pls_path` gives the same numbers faster and more accurately. The paper's experiments are in
+the repository, not in the package: ``make paper``.
 """
 
 import lazy_loader as lazy

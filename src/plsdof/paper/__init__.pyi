@@ -1,14 +1,10 @@
-from ._settings import DIMENSIONS as DIMENSIONS
-from ._settings import TARGETS as TARGETS
-from ._settings import Check as Check
-from ._settings import Claim as Claim
-from ._settings import Settings as Settings
 from .algorithms import KrylovResult as KrylovResult
 from .algorithms import LanczosResult as LanczosResult
 from .algorithms import ScoresAndWeights as ScoresAndWeights
+from .algorithms import dA as dA
 from .algorithms import dof_of_one_component as dof_of_one_component
+from .algorithms import dvvtz as dvvtz
 from .algorithms import krylov as krylov
 from .algorithms import lanczos as lanczos
+from .algorithms import normalize as normalize
 from .algorithms import scores_and_weights as scores_and_weights
-from .run import Reproduction as Reproduction
-from .run import reproduce as reproduce

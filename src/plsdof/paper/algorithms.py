@@ -9,9 +9,9 @@ Notation: X is centred and scaled, y centred, S = X'X/(n-1), s = X'y/(n-1), K = 
 orthonormal scores. A name that starts with ``d_`` is a derivative with respect to y, with one
 column per entry of y.
 
-Corrections to the printed text: the derivative of v/|v|_S has v'Sv (not v'v) in the denominator;
-lines 10 and 11 of Algorithm 1 need no factor sqrt(n-1); the Jacobian of the fit has 11'/n (not
-I/n); the third term of the trace formula is sum c_j t_l'K^j t_l.
+Corrections to the printed text: the derivative of v/|v|_S has v'Sv (not v'v) in the denominator
+and I_p (not I_n); lines 10 and 11 of Algorithm 1 need no factor sqrt(n-1); the Jacobian of the fit
+has 11'/n (not I/n); the third term of the trace formula is sum c_j t_l'K^j t_l.
 """
 
 from collections.abc import Callable
@@ -87,6 +87,119 @@ def report_end(size: int, asked: int, problem: Problem) -> str:
     text = f"{asked} components asked for, {size} supported: {reason}"
     warn_caller(text, RankExhaustedWarning)
     return reason
+
+
+# The three formulas Algorithm 1 is made of, for a vector v and its derivative dv = dv/dy
+# --------------------------------------------------------------------------------------
+
+# S itself, or a function that gives the product with it.
+Scatter = Array | Callable[[Array], Array]
+
+
+def normalize(v: Array, S: Scatter) -> Array:
+    """Return v / |v|_S, so that v'Sv = 1: line 10 of Algorithm 1.
+
+        |v|_S = sqrt(v'Sv)
+
+    Erratum: the paper multiplies by sqrt(n-1), which makes the scores Xv unit vectors. But lines 8
+    and 12 use v as a unit vector with respect to S = X'X/(n-1), so the factor has to go.
+
+    Parameters
+    ----------
+    v : (p,) array
+    S : (p, p) array, or function
+        A symmetric matrix with v'Sv > 0, or a function that multiplies a vector with it.
+
+    Returns
+    -------
+    (p,) array
+
+    Notes
+    -----
+    Cost: O(p^2) time, or that of the function.
+
+    Examples
+    --------
+    >>> S = np.array([[2.0, 1.0], [1.0, 2.0]])
+    >>> v = normalize(np.array([3.0, -1.0]), S)
+    >>> float(np.round(v @ S @ v, 12))
+    1.0
+    """
+    unit: Array = v / np.sqrt(v @ _times(S, v))
+    return unit
+
+
+def dA(v: Array, S: Scatter, dv: Array) -> Array:  # noqa: N802
+    """Differentiate `normalize`: line 11 of Algorithm 1.
+
+        d(v / |v|_S)/dy = (I_p - v v'S / v'Sv) dv/dy / |v|_S
+
+    Errata: the paper prints v'v in place of v'Sv, I_n in place of I_p, and the factor sqrt(n-1).
+
+    Parameters
+    ----------
+    v : (p,) array
+        The vector before it is normalised.
+    S : (p, p) array, or function
+        As for `normalize`.
+    dv : (p, n) array
+        dv/dy, one column per entry of y.
+
+    Returns
+    -------
+    (p, n) array
+
+    Notes
+    -----
+    Cost: O(p^2 + np) time.
+
+    Examples
+    --------
+    The derivative of a unit vector is S-orthogonal to it.
+
+    >>> S, v = np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([3.0, -1.0])
+    >>> bool(np.allclose(v @ S @ dA(v, S, np.eye(2)), 0.0))
+    True
+    """
+    Sv = _times(S, v)
+    square = v @ Sv
+    derivative: Array = (dv - np.outer(v, Sv @ dv) / square) / np.sqrt(square)
+    return derivative
+
+
+def dvvtz(v: Array, z: Array, dv: Array, dz: Array) -> Array:
+    """Differentiate v v'z, the part of z along v: lines 9 and 13 of Algorithm 1.
+
+        d(v v'z)/dy = (v z' + v'z I_p) dv/dy + v v' dz/dy
+
+    Erratum: the paper prints I_n in place of I_p.
+
+    Parameters
+    ----------
+    v, z : (p,) arrays
+    dv, dz : (p, n) arrays
+        dv/dy and dz/dy, one column per entry of y.
+
+    Returns
+    -------
+    (p, n) array
+
+    Notes
+    -----
+    Cost: O(np) time; the p x p matrices are not formed.
+
+    Examples
+    --------
+    >>> v, z = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+    >>> dvvtz(v, z, np.eye(2), np.zeros((2, 2)))  # v z' + 11 I
+    array([[14.,  4.],
+           [ 6., 19.]])
+    """
+    return np.outer(v, z @ dv + v @ dz) + (v @ z) * dv
+
+
+def _times(S: Scatter, v: Array) -> Array:
+    return S(v) if callable(S) else np.asarray(S @ v)
 
 
 # Algorithm 1 of the paper: the coefficients and their derivative, step by step
@@ -262,12 +375,12 @@ def _algorithm_1(problem: Problem, *, sparse: bool = False) -> tuple[Array, Arra
         d_Sw = S(d_w)
         d_v_i = d_w.copy()
         for v_j, d_v_j in zip(v[earlier], d_v[earlier], strict=True):
-            d_v_i -= _d_projection(v_j, d_v_j, Sw, d_Sw)  # line 9
-        v_i, d_v_i = _normalized(v_i, d_v_i, S(v_i))  # lines 10 and 11
+            d_v_i -= dvvtz(v_j, Sw, d_v_j, d_Sw)  # line 9
+        v_i, d_v_i = normalize(v_i, S), dA(v_i, S, d_v_i)  # lines 10 and 11
         v.append(v_i)
         d_v.append(d_v_i)
         beta.append(beta[-1] + v_i * (v_i @ s))  # line 12
-        d_beta.append(d_beta[-1] + _d_projection(v_i, d_v_i, s, d_s))  # line 13
+        d_beta.append(d_beta[-1] + dvvtz(v_i, s, d_v_i, d_s))  # line 13
     return np.array(beta), np.array(d_beta), np.array(v).reshape(-1, p).T
 
 
@@ -286,18 +399,6 @@ def _is_rounding(
     """Whether w = s - S beta or |v|_S is no larger than the rounding made in computing it."""
     w_error = _EPS * (np.linalg.norm(s) + largest * np.linalg.norm(beta))
     return bool(np.linalg.norm(w) <= w_error or v @ S(v) <= _EPS * largest * (v @ v))
-
-
-def _d_projection(v: Array, d_v: Array, z: Array, d_z: Array) -> Array:
-    """Return d(v v'z)/dy = (v z' + v'z I) dv/dy + v v' dz/dy."""
-    return np.outer(v, z @ d_v + v @ d_z) + (v @ z) * d_v
-
-
-def _normalized(v: Array, d_v: Array, Sv: Array) -> tuple[Array, Array]:
-    """Return v/|v|_S and its derivative (I - v v'S / v'Sv) dv/dy / |v|_S."""
-    square = v @ Sv
-    norm = np.sqrt(square)
-    return v / norm, (d_v - np.outer(v, Sv @ d_v) / square) / norm
 
 
 # The paper's last proposition: the Degrees of Freedom as a trace over Krylov vectors

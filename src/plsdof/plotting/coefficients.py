@@ -2,19 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from plsdof._core.criteria import Noise
 from plsdof._core.inputs import Array, as_choice
-from plsdof._core.path import Path, PathLike, as_model
+from plsdof._core.model import Model, ModelLike, as_model
 from plsdof.errors import NotAvailableError
 from plsdof.inference.intervals import CoefficientInference, coefficient_inference
 from plsdof.plotting.style import (
     BLUE,
+    Display,
     FeatureAxis,
-    axes_or_new,
     draw_over_features,
     feature_axis,
     is_curve,
@@ -22,16 +22,11 @@ from plsdof.plotting.style import (
     show_legend,
 )
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-
 PER = ("unit", "standard-deviation")
 
 
 @dataclass(kw_only=True, eq=False)
-class CoefficientDisplay:
+class CoefficientDisplay(Display):
     """Coefficients with confidence intervals: a curve over wavelengths, or a line per name.
 
     Attributes
@@ -52,7 +47,7 @@ class CoefficientDisplay:
     >>> from plsdof import pls_path
     >>> from plsdof.datasets import make_spectra
     >>> X, y = make_spectra(as_frame=True, random_state=0, return_X_y=True)
-    >>> CoefficientDisplay.from_path(pls_path(X, y, 5), 3).ax_.get_xlabel()
+    >>> CoefficientDisplay.from_model(pls_path(X, y, 5)[3]).ax_.get_xlabel()
     'wavelength (nm)'
     """
 
@@ -63,29 +58,26 @@ class CoefficientDisplay:
     level: float = 0.95
     per: str = "unit"
     reason: str = ""
-    ax_: "Axes" = field(init=False, repr=False)
-    figure_: "Figure" = field(init=False, repr=False)
     line_: Any = field(init=False, repr=False)
     band_: Any = field(init=False, repr=False)
 
     @classmethod
-    def from_path(
+    def from_model(
         cls,
-        path: PathLike,
-        m: int | None = None,
+        model: ModelLike,
         *,
         level: float = 0.95,
         noise: Noise = None,
-        per: str = "unit",
+        per: Literal["unit", "standard-deviation"] = "unit",
         names: Sequence[str] | None = None,
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the coefficients of row ``m`` of a path.
+        """Draw the coefficients of a model; ``kwargs`` go to the line.
 
         Parameters
         ----------
-        path, m, level, noise
+        model, level, noise
             As for `plsdof.inference.coefficient_inference`.
         per : {"unit", "standard-deviation"}
             The second makes predictors in different units comparable; it needs a path with
@@ -93,47 +85,26 @@ class CoefficientDisplay:
         names : sequence of str, optional
             Names of the predictors; by default those of the path.
         """
-        model, per = as_model(path, m), as_choice(per, "per", PER)
-        path, m = model.path, model.index
-        coef = path.coef[m]
-        result, reason = inference_or_reason(path, m, level=level, noise=noise)
-        factor = scale_of(path) if per == "standard-deviation" else np.ones(len(coef))
-        names = path.feature_names if names is None else names
+        as_choice(per, "per", PER)
+        model = as_model(model)
+        result, reason = inference_or_reason(model, level=level, noise=noise)
+        factor = scale_of(model) if per == "standard-deviation" else np.ones(len(model.coef))
         display = cls(
-            coef=coef * factor,
+            coef=model.coef * factor,
             lower=None if result is None else result.lower * factor,
             upper=None if result is None else result.upper * factor,
-            features=feature_axis(names, len(coef)),
+            features=feature_axis(
+                model.path.feature_names if names is None else names, len(factor)
+            ),
             level=level,
             per=per,
             reason=reason,
         )
         return display.plot(ax, **kwargs)
 
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, *, level: float = 0.95, ax: Any = None, **kwargs: Any
-    ) -> Self:
-        """Draw the coefficients that a fitted estimator predicts with."""
-        model = as_model(estimator)
-        reason = inference_or_reason(model.path, model.index, level=level)[1]
-        if model.estimator is None:  # an average of models
-            return cls.from_path(model.path, model.index, level=level, ax=ax, **kwargs)
-        limits = None if reason else np.asarray(model.estimator.conf_int(level)).T
-        display = cls(
-            coef=model.path.coef[model.index],
-            lower=None if limits is None else limits[0],
-            upper=None if limits is None else limits[1],
-            features=feature_axis(model.path.feature_names, model.path.coef.shape[1]),
-            level=level,
-            reason=reason,
-        )
-        return display.plot(ax, **kwargs)
-
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw on ``ax``, or on new axes; ``kwargs`` go to the line."""
-        self.ax_ = axes_or_new(ax)
-        self.figure_ = self.ax_.figure  # type: ignore[assignment]
+        self._open(ax)
         if is_curve(self.features):
             self._draw_curve(kwargs)
         else:
@@ -170,17 +141,17 @@ class CoefficientDisplay:
 
 
 def inference_or_reason(
-    path: Path, m: int, *, level: float, noise: Noise = None, **options: Any
+    model: Model, *, level: float, noise: Noise = None, **options: Any
 ) -> tuple[CoefficientInference | None, str]:
     """Return intervals for the coefficients of a model, or why there are none worth showing.
 
     With less than one observation beyond the Degrees of Freedom the t distribution has no use:
     its limits are astronomical if they exist. ``options`` are those of `coefficient_inference`.
     """
-    dof, n = float(path.dof[m]), path.spectrum.n
+    dof, n = model.dof, model.exact.spectrum.n
     try:
         if n - dof >= 1:
-            return coefficient_inference(path, m, level=level, noise=noise, **options), ""
+            return coefficient_inference(model, level=level, noise=noise, **options), ""
     except NotAvailableError:
         pass
     if np.isnan(dof):
@@ -191,9 +162,9 @@ def inference_or_reason(
     )
 
 
-def scale_of(path: Path) -> Array:
+def scale_of(model: Model) -> Array:
     """Return the standard deviations the predictors were divided by; 0 for constant columns."""
-    scale = path.units.x_scale
+    scale = model.exact.units.x_scale
     varying = scale[np.isfinite(scale)]
     if varying.size and np.all(varying == 1):
         raise NotAvailableError(

@@ -6,20 +6,22 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.criteria import Noise, Selection
+from plsdof._core.choice import LEFT_OUT, Selection
+from plsdof._core.criteria import Noise
 from plsdof._core.fit import method_label
 from plsdof._core.inputs import Array, as_choice, require_type
-from plsdof._core.path import Path, PathLike, as_model, as_path
+from plsdof._core.left_out import LeftOut
+from plsdof._core.model import ModelLike, as_model, as_path
+from plsdof._core.path import Path
 from plsdof.complexity.comparison import Comparison
-from plsdof.errors import NotAvailableError
 from plsdof.inference.permutation import PermutationTest, permutation_test
 from plsdof.plotting.style import (
     BLUE,
     GREY,
     LINES,
     VERMILLION,
-    as_selection,
-    axes_or_new,
+    Display,
+    chosen_parameter,
     criterion_title,
     mark_chosen,
     plain,
@@ -31,17 +33,17 @@ from plsdof.plotting.style import (
 from plsdof.selection.cross_validation import CrossValidation
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
+# What pictures of all models take.
+PathLike = Path | ModelLike
 
 # Curves over the models of a path: Degrees of Freedom, criteria and cross-validated errors
 # -----------------------------------------------------------------------------------------
 
 
 @dataclass(kw_only=True, eq=False)
-class DoFDisplay:
+class DoFDisplay(Display):
     """Degrees of Freedom of every model, with the line that only counts components.
 
     Attributes
@@ -74,8 +76,6 @@ class DoFDisplay:
     parameter_name: str = "n_components"
     chosen: float | None = None
     n: float | None = None
-    ax_: "Axes" = field(init=False, repr=False)
-    figure_: "Figure" = field(init=False, repr=False)
     line_: "Line2D" = field(init=False, repr=False)
     naive_line_: "Line2D | None" = field(init=False, repr=False)
     chosen_line_: "Line2D | None" = field(init=False, repr=False)
@@ -84,31 +84,30 @@ class DoFDisplay:
     def from_path(
         cls, path: PathLike, selection: Selection | None = None, *, ax: Any = None, **kwargs: Any
     ) -> Self:
-        """Draw the Degrees of Freedom of a path; ``kwargs`` go to the line."""
-        path, selection = as_path(path), as_selection(selection)
-        order = path.simplest_first()
+        """Draw the Degrees of Freedom of a path; ``kwargs`` go to the line.
+
+        Parameters
+        ----------
+        path : Path, Model or fitted estimator
+            All models are drawn; that of a model or of an estimator is marked.
+        selection : Selection, optional
+            The choice to mark instead.
+        """
+        subject, path = path, as_path(path)
+        order = path._simplest_first()
         display = cls(
             parameters=path.parameters[order],
             dof=path.dof[order],
             naive_dof=path.naive_dof[order],
             parameter_name=path.parameter_name,
-            chosen=None if selection is None else selection.parameter,
-            n=path.spectrum.n,
+            chosen=chosen_parameter(subject, path, selection),
+            n=path.exact.spectrum.n,
         )
         return display.plot(ax, **kwargs)
 
-    @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw the Degrees of Freedom of a fitted estimator's path."""
-        model = as_model(estimator, average=False)
-        return cls.from_path(
-            model.path, getattr(model.estimator, "selection_", None), ax=ax, **kwargs
-        )
-
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw on ``ax``, or on new axes; ``kwargs`` go to the line."""
-        self.ax_ = axes_or_new(ax)
-        self.figure_ = self.ax_.figure  # type: ignore[assignment]
+        self._open(ax)
         style = {"color": BLUE, "label": "exact"} | sparse_markers(self.dof) | kwargs
         (self.line_,) = self.ax_.plot(self.parameters, self.dof, **style)
         self.naive_line_ = self._draw_naive()
@@ -134,7 +133,7 @@ class DoFDisplay:
 
 
 @dataclass(kw_only=True, eq=False)
-class CriterionDisplay:
+class CriterionDisplay(Display):
     """An information criterion, or a cross-validated error, of every model.
 
     Attributes
@@ -144,7 +143,7 @@ class CriterionDisplay:
     std_error : (K,) array or None
         Standard error of the scores, drawn as a band.
     criterion : str
-        "bic", ..., or "cv-error", ...
+        "left-out", "bic", ..., or "cv-error", ...
     parameter_name : str
     chosen : float or None
     ax_, figure_, line_ : matplotlib objects
@@ -155,18 +154,16 @@ class CriterionDisplay:
     >>> from plsdof import pls_path
     >>> from plsdof.datasets import load_ozone
     >>> path = pls_path(*load_ozone(return_X_y=True))
-    >>> CriterionDisplay.from_path(path, criterion="aic").ax_.get_ylabel()
+    >>> CriterionDisplay.from_path(path, "aic").ax_.get_ylabel()
     'AIC (response²)'
     """
 
     parameters: Array
     scores: Array
-    criterion: str = "bic"
+    criterion: str = LEFT_OUT
     std_error: Array | None = None
     parameter_name: str = "n_components"
     chosen: float | None = None
-    ax_: "Axes" = field(init=False, repr=False)
-    figure_: "Figure" = field(init=False, repr=False)
     line_: "Line2D" = field(init=False, repr=False)
     band_: Any = field(init=False, repr=False)
     chosen_line_: "Line2D | None" = field(init=False, repr=False)
@@ -177,27 +174,38 @@ class CriterionDisplay:
         path: PathLike,
         selection: Selection | str | None = None,
         *,
-        criterion: str = "bic",
         dof: str = "exact",
         noise: Noise = None,
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the scores behind a selection, or those of a criterion by name."""
-        if isinstance(selection, str):
-            criterion, selection = selection, None
-        path, selection = as_path(path), as_selection(selection)
-        if selection is not None:
-            criterion, scores = selection.criterion, padded(selection.scores, len(path.dof))
+        """Draw the scores behind a choice, or a criterion by name; ``kwargs`` go to the line.
+
+        Parameters
+        ----------
+        path : Path, Model or fitted estimator
+        selection : Selection or str, optional
+            A choice, or the name of a criterion. By default the choice behind a model or an
+            estimator, or that of ``path.select()``.
+        dof, noise
+            Of a criterion by name, as for `plsdof.Path.criterion`.
+        """
+        subject, path = path, as_path(path)
+        mark = None
+        if isinstance(selection, str) and selection != LEFT_OUT:
+            name, scores = selection, path.criterion(selection, dof, noise)
         else:
-            scores = path.criterion(criterion, dof, noise)
-        order = path.simplest_first()
+            mark = _choice(subject, path, selection)
+            name, scores = mark.criterion, padded(mark.scores, len(path))
+        if subject is not path and not isinstance(selection, Selection):
+            mark = None  # the model itself is marked
+        order = path._simplest_first()
         display = cls(
             parameters=path.parameters[order],
             scores=scores[order],
-            criterion=criterion,
+            criterion=name,
             parameter_name=path.parameter_name,
-            chosen=None if selection is None else selection.parameter,
+            chosen=chosen_parameter(subject, path, mark),
         )
         return display.plot(ax, **kwargs)
 
@@ -223,19 +231,9 @@ class CriterionDisplay:
         )
         return display.plot(ax, **kwargs)
 
-    @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw what a fitted estimator chose its model by (BIC if its size was given)."""
-        model = as_model(estimator, average=False)
-        cv, chosen = (getattr(model.estimator, one, None) for one in ("cv_results_", "selection_"))
-        if cv is not None:
-            return cls.from_cross_validation(cv, chosen, ax=ax, **kwargs)
-        return cls.from_path(model.path, chosen, ax=ax, **kwargs)
-
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw on ``ax``, or on new axes; ``kwargs`` go to the line."""
-        self.ax_ = axes_or_new(ax)
-        self.figure_ = self.ax_.figure  # type: ignore[assignment]
+        self._open(ax)
         style = {"color": BLUE} | sparse_markers(self.scores) | kwargs
         (self.line_,) = self.ax_.plot(self.parameters, self.scores, **style)
         self.band_ = self._draw_band()
@@ -260,131 +258,102 @@ class CriterionDisplay:
         )
 
 
-@dataclass(kw_only=True, eq=False)
-class ErrorDisplay:
-    """Estimates of the error on new rows, in units of the response, side by side.
+def _choice(subject: Any, path: Path, selection: Any) -> Selection:
+    """Return a choice: that given, that behind a model, or that of the path."""
+    if isinstance(selection, Selection):
+        return selection
+    known = None if subject is path or selection is not None else as_model(subject).selection
+    return path.select(selection) if known is None else known
 
-    RMSECV with error bars; the root of PRESS / n, leave-one-out without refits (to first order);
-    the root of GCV with smoothed Degrees of Freedom.
+
+@dataclass(kw_only=True, eq=False)
+class ErrorDisplay(Display):
+    """Root mean squared error of rows left out (RMSECV) of every model, with the chosen one.
 
     Attributes
     ----------
     parameters : (K,) array
         Models from the simplest to the richest.
-    errors : dict of (K,) arrays
-        By name; nan where one is not defined.
-    std_errors : dict of (K,) arrays
-        Of those that have one.
+    rmse, std_error : (K,) arrays
+        RMSECV and its standard error.
     parameter_name : str
     chosen : float or None
-    ax_, figure_ : matplotlib objects
-    lines_ : dict of matplotlib lines by name
+    ax_, figure_, line_ : matplotlib objects
+    bars_ : matplotlib container
     chosen_line_ : matplotlib line or None
 
     Examples
     --------
-    >>> from plsdof import cross_validate, pls_path
+    >>> from plsdof import pls_path
     >>> from plsdof.datasets import load_ozone
-    >>> X, y = load_ozone(return_X_y=True)
-    >>> path, cv = pls_path(X, y), cross_validate(X, y)
-    >>> display = ErrorDisplay.from_path(path, cv=cv)
-    >>> display.errors["RMSECV"][:3].round(2)
-    array([8.19, 4.84, 4.62])
+    >>> display = ErrorDisplay.from_path(pls_path(*load_ozone(return_X_y=True), 4))
+    >>> display.rmse.round(2)
+    array([8.19, 4.84, 4.62, 4.62, 4.57])
     """
 
     parameters: Array
-    errors: dict[str, Array]
-    std_errors: dict[str, Array] = field(default_factory=dict)
+    rmse: Array
+    std_error: Array
     parameter_name: str = "n_components"
     chosen: float | None = None
-    ax_: "Axes" = field(init=False, repr=False)
-    figure_: "Figure" = field(init=False, repr=False)
-    lines_: "dict[str, Line2D]" = field(init=False, repr=False)
+    line_: "Line2D" = field(init=False, repr=False)
+    bars_: Any = field(init=False, repr=False)
     chosen_line_: "Line2D | None" = field(init=False, repr=False)
 
     @classmethod
     def from_path(
-        cls,
-        path: Path,
-        selection: Selection | None = None,
-        *,
-        cv: CrossValidation | None = None,
-        ax: Any = None,
-        **kwargs: Any,
+        cls, path: PathLike, selection: Selection | None = None, *, ax: Any = None, **kwargs: Any
     ) -> Self:
-        """Draw what a path knows of its errors, and a cross-validation of it if there is one."""
-        order, selection = as_path(path).simplest_first(), as_selection(selection)
-        errors, std_errors = error_estimates(path, cv)
+        """Draw the errors of rows left out; ``kwargs`` go to the line.
+
+        Parameters
+        ----------
+        path : Path, Model or fitted estimator
+            Fitted to rows in memory.
+        selection : Selection, optional
+            The choice to mark. Rows are left out in the folds behind it, or behind the model, with
+            their groups; of a path in its usual folds, and its own choice is marked.
+        """
+        subject, path = path, as_path(path)
+        if selection is None and subject is path:
+            selection = path.select(LEFT_OUT)
+        chosen = chosen_parameter(subject, path, selection)
+        left = None if selection is None else selection.left_out
+        if left is None:
+            left = path.left_out() if subject is path else as_model(subject).left_out
         display = cls(
-            parameters=path.parameters[order],
-            errors={name: values[order] for name, values in errors.items()},
-            std_errors={name: values[order] for name, values in std_errors.items()},
-            parameter_name=path.parameter_name,
-            chosen=None if selection is None else selection.parameter,
+            parameters=left.parameters[left.order],
+            rmse=left.rmse[left.order],
+            std_error=rmse_std_error(left)[left.order],
+            parameter_name=left.parameter_name,
+            chosen=chosen,
         )
         return display.plot(ax, **kwargs)
 
-    @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw the errors of a fitted estimator's path, cross-validated if it was."""
-        model = as_model(estimator, average=False)
-        cv, chosen = (getattr(model.estimator, one, None) for one in ("cv_results_", "selection_"))
-        return cls.from_path(model.path, chosen, cv=cv, ax=ax, **kwargs)
-
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw on ``ax``, or on new axes; ``kwargs`` go to all lines."""
-        self.ax_ = axes_or_new(ax)
-        self.figure_ = self.ax_.figure  # type: ignore[assignment]
-        self.lines_ = {}
-        for (name, values), (color, dash, marker) in zip(self.errors.items(), LINES, strict=False):
-            style = sparse_markers(values) | {"color": color, "linestyle": dash, "marker": marker}
-            label = f"{name} ± 1 standard error" if name in self.std_errors else name
-            (line,) = self.ax_.plot(self.parameters, values, label=label, **style | kwargs)
-            self.lines_[name] = line
-            if name in self.std_errors:
-                bars: dict[str, Any] = {
-                    "fmt": "none",
-                    "ecolor": color,
-                    "capsize": 3,
-                    "linewidth": 1,
-                }
-                self.ax_.errorbar(self.parameters, values, self.std_errors[name], **bars)
+        """Draw on ``ax``, or on new axes; ``kwargs`` go to the line."""
+        self._open(ax)
+        style = {"color": BLUE, "label": "RMSECV ± 1 standard error"} | sparse_markers(self.rmse)
+        (self.line_,) = self.ax_.plot(self.parameters, self.rmse, **style | kwargs)
+        bars: dict[str, Any] = {"fmt": "none", "capsize": 3, "linewidth": 1}
+        bars["ecolor"] = self.line_.get_color()
+        self.bars_ = self.ax_.errorbar(self.parameters, self.rmse, self.std_error, **bars)
         self.chosen_line_ = mark_chosen(self.ax_, self.chosen, self.parameter_name)
         show_models(self.ax_, self.parameter_name)
-        self.ax_.set_ylabel("error on new rows (response)")
-        if spans_decades(np.concatenate(list(self.errors.values()))):
+        self.ax_.set_ylabel("error of rows left out (response)")
+        if spans_decades(self.rmse):
             self.ax_.set_yscale("log")
         show_legend(self.ax_)
         return self
 
 
-LEAVE_ONE_OUT = "leave-one-out (PRESS)"
-
-
-def error_estimates(
-    path: Path, cv: CrossValidation | None
-) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Return errors on new rows by name, in units of the response, and what standard errors have.
-
-    Arrays are in the order of the path; nan where something is not defined.
-    """
-    errors, std_errors, size = {}, {}, len(path.dof)
-    if cv is not None:
-        require_type(cv, CrossValidation, "cv", "cross_validate")
-        errors["RMSECV"] = padded(cv.rmse, size)
-        std_errors["RMSECV"] = padded(rmse_std_error(cv), size)
-    for name, label in (("press", LEAVE_ONE_OUT), ("gcv", "GCV")):
-        try:
-            errors[label] = np.sqrt(path.criterion(name, "smoothed"))
-        except NotAvailableError:
-            continue
-    return errors, std_errors
-
-
-def rmse_std_error(cv: CrossValidation) -> Array:
-    """Return the standard error of RMSECV: that of its square, over twice RMSECV. Shape (K,)."""
+def rmse_std_error(left: LeftOut) -> Array:
+    """Return the standard error of RMSECV: that of its square over folds, over 2 RMSECV. (K,)."""
+    rows = left.fold_sums(np.ones((1, len(left.y))))
+    errors = left.fold_sums(left.residuals**2) / rows
+    spread = (errors - (left.press / left.n)[:, None]) ** 2 @ (rows[0] / left.n)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(cv.std_error / (2 * cv.rmse))
+        return np.asarray(np.sqrt(spread / (rows.shape[1] - 1.0)) / (2 * left.rmse))
 
 
 def padded(scores: Array, size: int) -> Array:
@@ -399,7 +368,7 @@ def padded(scores: Array, size: int) -> Array:
 
 
 @dataclass(kw_only=True, eq=False)
-class PermutationDisplay:
+class PermutationDisplay(Display):
     """Best scores of permuted responses as a histogram, with that of the data.
 
     Attributes
@@ -422,8 +391,6 @@ class PermutationDisplay:
     score: float
     permuted: Array
     p_value: float
-    ax_: "Axes" = field(init=False, repr=False)
-    figure_: "Figure" = field(init=False, repr=False)
     line_: "Line2D" = field(init=False, repr=False)
     bars_: Any = field(init=False, repr=False)
 
@@ -436,21 +403,15 @@ class PermutationDisplay:
 
     @classmethod
     def from_path(
-        cls, path: PathLike, n_permutations: int = 999, *, random_state: int = 0, **kwargs: Any
+        cls, path: PathLike, n_permutations: int = 999, *, rng: Any = 0, **kwargs: Any
     ) -> Self:
         """Permute the response of a path and draw the scores; see `permutation_test`."""
-        test = permutation_test(path, n_permutations=n_permutations, random_state=random_state)
+        test = permutation_test(path, n_permutations=n_permutations, rng=rng)
         return cls.from_test(test, **kwargs)
-
-    @classmethod
-    def from_estimator(cls, estimator: Any, n_permutations: int = 999, **kwargs: Any) -> Self:
-        """Permute the response of a fitted estimator's path and draw the scores."""
-        return cls.from_path(as_model(estimator).path, n_permutations, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw on ``ax``, or on new axes; ``kwargs`` go to the bars."""
-        self.ax_ = axes_or_new(ax)
-        self.figure_ = self.ax_.figure  # type: ignore[assignment]
+        self._open(ax)
         counts, edges = permutation_bins(self.permuted)
         style: dict[str, Any] = {"color": GREY, "alpha": 0.5, "label": "permuted responses"}
         self.bars_ = self.ax_.bar(
@@ -480,7 +441,7 @@ TITLES = {
 
 
 @dataclass(kw_only=True, eq=False)
-class ComparisonDisplay:
+class ComparisonDisplay(Display):
     """An error or criterion of several methods against their Degrees of Freedom.
 
     Attributes
@@ -505,8 +466,6 @@ class ComparisonDisplay:
     dof: Array
     values: Array
     by: str = "cv_error"
-    ax_: "Axes" = field(init=False, repr=False)
-    figure_: "Figure" = field(init=False, repr=False)
     lines_: "dict[str, Line2D]" = field(init=False, repr=False)
 
     @classmethod
@@ -523,8 +482,7 @@ class ComparisonDisplay:
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw on ``ax``, or on new axes; ``kwargs`` go to all lines."""
-        self.ax_ = axes_or_new(ax)
-        self.figure_ = self.ax_.figure  # type: ignore[assignment]
+        self._open(ax)
         names = list(dict.fromkeys(self.method.tolist()))
         self.lines_ = {name: self._draw(name, i, kwargs) for i, name in enumerate(names)}
         self.ax_.set_xlabel("Degrees of Freedom")

@@ -2,22 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from plsdof._core.inputs import Array, as_choice, as_count, as_matrix, as_response, feature_names
-from plsdof._core.path import PLSPath, as_model, as_path
+from plsdof._core.model import ModelLike, as_model, as_path
 from plsdof.chemometrics.diagnostics import as_predictor_path, as_score_path
 from plsdof.chemometrics.variables import selectivity_ratio_test, vip
 from plsdof.errors import InvalidInputError
+from plsdof.plotting.curves import PathLike
 from plsdof.plotting.style import (
     BLUE,
     GREY,
     LINES,
     MOST_NAMED,
+    Display,
     FeatureAxis,
-    axes_or_new,
     draw_over_features,
     feature_axis,
     is_curve,
@@ -27,17 +28,12 @@ from plsdof.plotting.style import (
     write_name,
 )
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-
 # Spectra, raw or preprocessed, one line per row
 # ----------------------------------------------
 
 
 @dataclass(kw_only=True, eq=False)
-class SpectraDisplay:
+class SpectraDisplay(Display):
     """Rows as curves over the predictors, coloured by the response.
 
     Attributes
@@ -67,8 +63,6 @@ class SpectraDisplay:
     y: Array | None = None
     response: str = "response"
     title: str = "value"
-    ax_: "Axes" = field(init=False, repr=False)
-    figure_: "Figure" = field(init=False, repr=False)
     lines_: Any = field(init=False, repr=False)
     color_bar_: Any = field(init=False, repr=False)
 
@@ -97,25 +91,25 @@ class SpectraDisplay:
         return display.plot(ax, **kwargs)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: Any = None, **kwargs: Any) -> Self:
-        """Draw rows as the regression at the end of a Pipeline sees them, after all other steps.
+    def from_model(cls, model: ModelLike, X: Any, y: Any = None, **kwargs: Any) -> Self:
+        """Draw rows as the regression sees them, after the steps before it in a Pipeline.
 
         ``kwargs`` are those of `from_spectra`.
         """
-        model, names = as_model(estimator, average=False), feature_names(X)
-        rows = X
-        if model.before is not None:
-            rows = model.before.transform(X)
+        found, names = as_model(model), feature_names(X)
+        rows = found.prepared(X)
+        rows = np.asarray(rows if found.path._is_dual else found.path._rows_of(rows, sparse=False))
+        values = np.asarray(X)
+        if values.shape != rows.shape or not np.array_equal(values, rows):
             kwargs = {"title": "preprocessed value"} | kwargs
-        known = feature_names(rows) or model.path.feature_names
-        if known is None and names is not None and len(names) == np.shape(rows)[1]:
+        known = found.path.feature_names
+        if known is None and names is not None and len(names) == rows.shape[1]:
             known = names
         return cls.from_spectra(rows, y, **{"names": known} | kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw on ``ax``, or on new axes; ``kwargs`` go to the collection of lines."""
-        self.ax_ = axes_or_new(ax)
-        self.figure_ = self.ax_.figure  # type: ignore[assignment]
+        self._open(ax)
         from matplotlib.collections import LineCollection
 
         order = self.features.order
@@ -145,7 +139,7 @@ LOADINGS = {"loadings": "x_loadings", "weights": "x_weights", "rotations": "x_ro
 
 
 @dataclass(kw_only=True, eq=False)
-class LoadingsDisplay:
+class LoadingsDisplay(Display):
     """Loadings, weights or rotations of some components over the predictors.
 
     Attributes
@@ -173,17 +167,15 @@ class LoadingsDisplay:
     components: tuple[int, ...]
     features: FeatureAxis
     kind: str = "loadings"
-    ax_: "Axes" = field(init=False, repr=False)
-    figure_: "Figure" = field(init=False, repr=False)
     lines_: list[Any] = field(init=False, repr=False)
 
     @classmethod
     def from_path(
         cls,
-        path: PLSPath,
-        components: Sequence[int] = (1, 2),
+        path: PathLike,
+        components: Sequence[int] | None = None,
         *,
-        kind: str = "loadings",
+        kind: Literal["loadings", "weights", "rotations"] = "loadings",
         names: Sequence[str] | None = None,
         ax: Any = None,
         **kwargs: Any,
@@ -192,17 +184,19 @@ class LoadingsDisplay:
 
         Parameters
         ----------
-        path : PLSPath or PenalizedPLSPath
-        components : sequence of int
-            At most five.
+        path : PLSPath, PenalizedPLSPath, or a fitted estimator
+        components : sequence of int, optional
+            At most five; by default the first two.
         kind : {"loadings", "weights", "rotations"}
             P = X't / t't, what the predictors look like in a component; W, the directions that PLS
             takes; or R, with scores = standardised X times R.
         names : sequence of str, optional
             Names of the predictors; by default those of the path.
         """
-        path = as_predictor_path(path, "A loading")
+        path = as_predictor_path(as_path(path), "A loading")
         values = getattr(path, LOADINGS[as_choice(kind, "kind", tuple(LOADINGS))])
+        if components is None:
+            components = range(1, 1 + min(2, values.shape[1]))
         wanted = as_component_numbers(components, values.shape[1], most=len(LINES))
         display = cls(
             values=values[:, [one - 1 for one in wanted]],
@@ -212,23 +206,9 @@ class LoadingsDisplay:
         )
         return display.plot(ax, **kwargs)
 
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, components: Sequence[int] | None = None, **kwargs: Any
-    ) -> Self:
-        """Draw those of a fitted PLS estimator: the first two that it uses unless told otherwise.
-
-        ``kwargs`` are those of `from_path`.
-        """
-        path: Any = as_path(estimator)
-        return cls.from_path(
-            path, first_components(path) if components is None else components, **kwargs
-        )
-
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw on ``ax``, or on new axes; ``kwargs`` go to all lines."""
-        self.ax_ = axes_or_new(ax)
-        self.figure_ = self.ax_.figure  # type: ignore[assignment]
+        self._open(ax)
         self.lines_ = [self._draw(i, kwargs) for i in range(len(self.components))]
         show_features(self.ax_, self.features, self.kind.removesuffix("s"))
         show_legend(self.ax_)
@@ -258,17 +238,12 @@ def as_component_numbers(components: Any, available: int, most: int) -> tuple[in
     return found
 
 
-def first_components(path: Any) -> tuple[int, ...]:
-    """Return (1, 2), or (1,) where a path has only one component."""
-    return tuple(range(1, 1 + min(2, len(path.dof) - 1)))
-
-
 # Correlation loadings: how predictors and two components go together
 # -------------------------------------------------------------------
 
 
 @dataclass(kw_only=True, eq=False)
-class CorrelationDisplay:
+class CorrelationDisplay(Display):
     """Correlations of the predictors with two components, inside of the unit circle.
 
     The squared distance from the centre is the share of a predictor's variance that the two
@@ -298,15 +273,13 @@ class CorrelationDisplay:
     values: Array
     components: tuple[int, ...]
     features: FeatureAxis
-    ax_: "Axes" = field(init=False, repr=False)
-    figure_: "Figure" = field(init=False, repr=False)
     points_: Any = field(init=False, repr=False)
     circles_: list[Any] = field(init=False, repr=False)
 
     @classmethod
     def from_path(
         cls,
-        path: PLSPath,
+        path: PathLike,
         X: Any,
         components: Sequence[int] = (1, 2),
         *,
@@ -318,14 +291,14 @@ class CorrelationDisplay:
 
         Parameters
         ----------
-        path : PLSPath, PenalizedPLSPath or KernelPLSPath
+        path : PLSPath, PenalizedPLSPath or KernelPLSPath, or a fitted estimator
         X : (n, p) array or frame
             The rows the path was fitted on, or other columns that were measured on them.
         components : two int
         names : sequence of str, optional
             Names of the columns; by default those of ``X`` or of the path.
         """
-        path = as_score_path(path)
+        path = as_score_path(as_path(path))
         wanted = as_two_components(components, path.x_scores.shape[1])
         columns, scores = as_matrix(X), path.x_scores[:, [one - 1 for one in wanted]]
         if len(columns) != len(scores):
@@ -340,18 +313,9 @@ class CorrelationDisplay:
         )
         return display.plot(ax, **kwargs)
 
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, components: Sequence[int] = (1, 2), **kwargs: Any
-    ) -> Self:
-        """Draw those of a fitted PLS estimator or Pipeline; ``kwargs`` as for `from_path`."""
-        path: Any = as_path(estimator)
-        return cls.from_path(path, X, components, **kwargs)
-
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw on ``ax``, or on new axes; ``kwargs`` go to the points."""
-        self.ax_ = axes_or_new(ax)
-        self.figure_ = self.ax_.figure  # type: ignore[assignment]
+        self._open(ax)
         angle = np.linspace(0, 2 * np.pi, 200)
         circle = np.array([np.cos(angle), np.sin(angle)])
         self.circles_ = []
@@ -398,7 +362,7 @@ IMPORTANCE = {"vip": "VIP", "selectivity-ratio": "selectivity ratio"}
 
 
 @dataclass(kw_only=True, eq=False)
-class ImportanceDisplay:
+class ImportanceDisplay(Display):
     """VIP or selectivity ratio of every predictor, with its limit.
 
     Attributes
@@ -416,7 +380,7 @@ class ImportanceDisplay:
     >>> from plsdof import pls_path
     >>> from plsdof.datasets import load_ozone
     >>> path = pls_path(*load_ozone(return_X_y=True, as_frame=True))
-    >>> ImportanceDisplay.from_path(path, 2).ax_.get_xlabel()
+    >>> ImportanceDisplay.from_model(path[2]).ax_.get_xlabel()
     'VIP'
     """
 
@@ -424,28 +388,25 @@ class ImportanceDisplay:
     limit: float
     features: FeatureAxis
     kind: str = "vip"
-    ax_: "Axes" = field(init=False, repr=False)
-    figure_: "Figure" = field(init=False, repr=False)
     line_: Any = field(init=False, repr=False)
     limit_line_: Any = field(init=False, repr=False)
 
     @classmethod
-    def from_path(
+    def from_model(
         cls,
-        path: PLSPath,
-        m: int,
+        model: ModelLike,
         *,
-        kind: str = "vip",
+        kind: Literal["vip", "selectivity-ratio"] = "vip",
         level: float = 0.95,
         names: Sequence[str] | None = None,
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the importance in the model with ``m`` components.
+        """Draw the importance in a model; ``kwargs`` go to the line.
 
         Parameters
         ----------
-        path, m
+        model : Model, or a fitted estimator
             As for `plsdof.chemometrics.vip`.
         kind : {"vip", "selectivity-ratio"}
         level : float
@@ -453,30 +414,25 @@ class ImportanceDisplay:
         names : sequence of str, optional
             Names of the predictors; by default those of the path.
         """
+        model = as_model(model)
         if as_choice(kind, "kind", tuple(IMPORTANCE)) == "vip":
-            values, limit = vip(path, m), 1.0
+            values, limit = vip(model), 1.0
         else:
-            found = selectivity_ratio_test(path, m, level)
+            found = selectivity_ratio_test(model, level=level)
             values, limit = found.values, found.limit
         display = cls(
             values=values,
             limit=limit,
-            features=feature_axis(path.feature_names if names is None else names, len(values)),
+            features=feature_axis(
+                model.path.feature_names if names is None else names, len(values)
+            ),
             kind=kind,
         )
         return display.plot(ax, **kwargs)
 
-    @classmethod
-    def from_estimator(cls, estimator: Any, **kwargs: Any) -> Self:
-        """Draw the importance in the model a fitted PLS estimator predicts with."""
-        model = as_model(estimator, average=False)
-        path: Any = model.path
-        return cls.from_path(path, model.index, **kwargs)
-
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw on ``ax``, or on new axes; ``kwargs`` go to the line."""
-        self.ax_ = axes_or_new(ax)
-        self.figure_ = self.ax_.figure  # type: ignore[assignment]
+        self._open(ax)
         style = {"color": BLUE} | kwargs
         self.line_ = draw_over_features(self.ax_, self.features, self.values, **style)
         show_features(self.ax_, self.features, IMPORTANCE[self.kind])

@@ -2,17 +2,25 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.inputs import Array, as_choice, as_count, as_fraction, as_response, require_type
-from plsdof._core.path import Path, PLSPath, as_model, as_path
+from plsdof._core.inputs import Array, as_choice, as_count, as_level, as_response, row_labels
+from plsdof._core.model import ModelLike, as_model, as_path
+from plsdof._core.path import PLSPath
 from plsdof.chemometrics.diagnostics import Diagnostic, as_predictor_path, as_score_path
-from plsdof.chemometrics.rows import contributions, hotelling_t2, q_residuals, t2_limit
+from plsdof.chemometrics.rows import (
+    contributions,
+    has_left_out_limits,
+    hotelling_t2,
+    q_residuals,
+    t2_limit,
+)
 from plsdof.chemometrics.variables import explained_variance
-from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.errors import InvalidInputError
+from plsdof.plotting.curves import PathLike
 from plsdof.plotting.predictors import as_two_components
 from plsdof.plotting.style import (
     BLUE,
@@ -20,8 +28,8 @@ from plsdof.plotting.style import (
     LINES,
     MOST_NAMED,
     VERMILLION,
+    Display,
     FeatureAxis,
-    axes_or_new,
     draw_over_features,
     feature_axis,
     plain,
@@ -29,11 +37,6 @@ from plsdof.plotting.style import (
     show_legend,
     write_name,
 )
-from plsdof.selection.cross_validation import CrossValidation
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 Labels = tuple[str, ...]
 # More names than this in one picture hide each other.
@@ -45,7 +48,7 @@ _MOST_LABELS = 60
 
 
 @dataclass(kw_only=True, eq=False)
-class PredictionDisplay:
+class PredictionDisplay(Display):
     """Predicted against measured values of up to five sets of rows.
 
     Attributes
@@ -58,100 +61,58 @@ class PredictionDisplay:
 
     Examples
     --------
-    >>> from plsdof import cross_validate, pls_path
+    >>> from plsdof import pls_path
     >>> from plsdof.datasets import load_ozone
-    >>> X, y = load_ozone(return_X_y=True)
-    >>> path, cv = pls_path(X, y), cross_validate(X, y)
-    >>> list(PredictionDisplay.from_path(path, 2, y=y, cv=cv).points_)
+    >>> path = pls_path(*load_ozone(return_X_y=True))
+    >>> list(PredictionDisplay.from_model(path[2]).points_)
     ['calibration', 'cross-validation']
     """
 
     measured: Mapping[str, Array]
     predicted: Mapping[str, Array]
     response: str = "response"
-    ax_: "Axes" = field(init=False, repr=False)
-    figure_: "Figure" = field(init=False, repr=False)
     points_: dict[str, Any] = field(init=False, repr=False)
 
     @classmethod
-    def from_path(
+    def from_model(
         cls,
-        path: Path,
-        m: int,
-        *,
-        y: Any,
-        cv: CrossValidation | None = None,
+        model: ModelLike,
         X_test: Any = None,
         y_test: Any = None,
+        *,
         response: str = "response",
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the training rows, and those left out in cross-validation or kept for a test.
+        """Draw the training rows, as fitted and as left out, and those kept for a test.
 
         Parameters
         ----------
-        path : Path
-        m : int
-            Row of the path.
-        y : (n,) array
-            The response the path was fitted on.
-        cv : CrossValidation, optional
-            Of the same method.
+        model : Model, or a fitted estimator
         X_test, y_test : arrays, optional
-            Rows that took no part in the fit, preprocessed as those that did.
+            Rows that took no part in the fit, as ``model.predict`` takes them.
+        response : str
+            What was measured, for the labels.
         """
-        index = as_path(path).index(m)
-        observed = as_response(y, path.units.n_rows)
-        measured, predicted = {"calibration": observed}, {"calibration": path.fitted[index]}
-        if cv is not None:
-            require_type(cv, CrossValidation, "cv", "cross_validate")
-            measured["cross-validation"] = cv.y
-            predicted["cross-validation"] = left_out_predictions(cv, index)
+        model = as_model(model)
         if (X_test is None) != (y_test is None):
             raise InvalidInputError("X_test and y_test belong together; give both or neither.")
+        measured: dict[str, Array] = {}
+        predicted: dict[str, Array] = {}
+        if model.path._given is not None or X_test is None:
+            y = model.path._response()
+            measured |= {"calibration": y, "cross-validation": y}
+            predicted["calibration"] = model.fitted
+            predicted["cross-validation"] = y - model.left_out_residuals
         if X_test is not None:
-            found = path.predict(X_test)[index]
+            found = model.predict(X_test)
             measured["test"], predicted["test"] = as_response(y_test, len(found), "y_test"), found
-        display = cls(measured=measured, predicted=predicted, response=response)
-        return display.plot(ax, **kwargs)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        X_test: Any = None,
-        y_test: Any = None,
-        response: str = "response",
-        ax: Any = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Draw the predictions of a fitted estimator or Pipeline for the rows given.
-
-        Its cross-validation is drawn too if it chose its model by one.
-        """
-        model = as_model(estimator, average=False)
-        predicted = {"calibration": np.asarray(estimator.predict(X))}
-        measured = {"calibration": as_response(y, len(predicted["calibration"]))}
-        cv = getattr(model.estimator, "cv_results_", None)
-        if cv is not None and cv.predictions is not None:
-            measured["cross-validation"] = cv.y
-            predicted["cross-validation"] = left_out_predictions(cv, model.index)
-        if (X_test is None) != (y_test is None):
-            raise InvalidInputError("X_test and y_test belong together; give both or neither.")
-        if X_test is not None:
-            predicted["test"] = np.asarray(estimator.predict(X_test))
-            measured["test"] = as_response(y_test, len(predicted["test"]), "y_test")
         display = cls(measured=measured, predicted=predicted, response=response)
         return display.plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw on ``ax``, or on new axes; ``kwargs`` go to all points."""
-        self.ax_ = axes_or_new(ax)
-        self.figure_ = self.ax_.figure  # type: ignore[assignment]
+        self._open(ax)
         every = np.concatenate([*self.measured.values(), *self.predicted.values()])
         ends = [np.nanmin(every), np.nanmax(every)]
         self.ax_.plot(ends, ends, color=GREY, linewidth=1, label="predicted = measured")
@@ -172,27 +133,12 @@ class PredictionDisplay:
         return f"{name} (RMSE {np.sqrt(np.nanmean(error**2)):.4g})"
 
 
-def left_out_predictions(cv: CrossValidation, index: int) -> Array:
-    """Return what a model predicted for each row when it was left out, averaged over repeats."""
-    if cv.predictions is None:
-        raise NotAvailableError(
-            "This cross-validation did not keep its predictions; run it with keep_predictions=True."
-        )
-    if index >= cv.predictions.shape[1]:
-        return np.full(len(cv.y), np.nan)
-    kept = cv.predictions[:, index]
-    known = np.isfinite(kept)
-    total = np.where(known, kept, 0.0).sum(axis=0)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(total / known.sum(axis=0))
-
-
 # Scores of two components, with names, groups and the ellipse of T^2
 # -------------------------------------------------------------------
 
 
 @dataclass(kw_only=True, eq=False)
-class ScoresDisplay:
+class ScoresDisplay(Display):
     """Rows in the plane of two components, with the ellipse that holds most of them.
 
     Attributes
@@ -229,15 +175,13 @@ class ScoresDisplay:
     names: Labels | None = None
     groups: npt.NDArray[Any] | None = None
     level: float = 0.95
-    ax_: "Axes" = field(init=False, repr=False)
-    figure_: "Figure" = field(init=False, repr=False)
     points_: dict[str, Any] = field(init=False, repr=False)
     ellipse_: Any = field(init=False, repr=False)
 
     @classmethod
     def from_path(
         cls,
-        path: PLSPath,
+        path: PathLike,
         components: Sequence[int] = (1, 2),
         *,
         names: Sequence[Any] | None = None,
@@ -250,17 +194,17 @@ class ScoresDisplay:
 
         Parameters
         ----------
-        path : PLSPath, PenalizedPLSPath or KernelPLSPath
+        path : PLSPath, PenalizedPLSPath or KernelPLSPath, or a fitted estimator
         components : two int
         names, groups : sequences of n, optional
             What to call the rows; which ones belong together.
         level : float
             Share of ordinary rows inside of the ellipse.
         """
-        path, level = as_score_path(path), as_fraction(level, "level")
+        path, level = as_score_path(as_path(path)), as_level(level)
         wanted = as_two_components(components, path.x_scores.shape[1])
         columns = [one - 1 for one in wanted]
-        n = path.units.n_rows
+        n = len(path.x_scores)
         shares = explained_variance(path)
         display = cls(
             scores=path.x_scores[:, columns],
@@ -274,18 +218,9 @@ class ScoresDisplay:
         )
         return display.plot(ax, **kwargs)
 
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, components: Sequence[int] = (1, 2), **kwargs: Any
-    ) -> Self:
-        """Draw the training rows of a fitted PLS estimator; ``kwargs`` as for `from_path`."""
-        path: Any = as_path(estimator)
-        return cls.from_path(path, components, **kwargs)
-
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw on ``ax``, or on new axes; ``kwargs`` go to all points."""
-        self.ax_ = axes_or_new(ax)
-        self.figure_ = self.ax_.figure  # type: ignore[assignment]
+        self._open(ax)
         every = np.array([""] * len(self.scores)) if self.groups is None else self.groups
         self.points_ = {}
         for number, group in enumerate(dict.fromkeys(every.tolist())):
@@ -337,8 +272,9 @@ def ellipse(path: PLSPath, level: float) -> Array:
     t_a^2 / s_a^2 + t_b^2 / s_b^2 = limit of T^2 with two components, for training rows; nan where
     there are too few rows for it.
     """
-    limit = t2_limit(path.spectrum.n, 2, level, True).value
-    spread = path.filter.diagonal / np.sqrt(path.spectrum.n - 1.0)
+    n = path.exact.spectrum.n
+    limit = t2_limit(n, 2, level, True).value
+    spread = path._filter.diagonal / np.sqrt(n - 1.0)
     return np.asarray(np.sqrt(limit) * np.abs(spread))
 
 
@@ -358,7 +294,7 @@ def _labels(labels: Sequence[Any] | None, n_rows: int, what: str) -> Labels | No
 
 
 @dataclass(kw_only=True, eq=False)
-class BiplotDisplay:
+class BiplotDisplay(Display):
     """Rows as points (scores) and predictors as arrows (loadings) in the plane of two components.
 
     A row far out in the direction of an arrow has large values of that predictor. Arrows have a
@@ -392,15 +328,13 @@ class BiplotDisplay:
     components: tuple[int, ...]
     features: FeatureAxis
     names: Labels | None = None
-    ax_: "Axes" = field(init=False, repr=False)
-    figure_: "Figure" = field(init=False, repr=False)
     points_: Any = field(init=False, repr=False)
     arrows_: Any = field(init=False, repr=False)
 
     @classmethod
     def from_path(
         cls,
-        path: PLSPath,
+        path: PathLike,
         components: Sequence[int] = (1, 2),
         *,
         names: Sequence[Any] | None = None,
@@ -412,14 +346,14 @@ class BiplotDisplay:
 
         Parameters
         ----------
-        path : PLSPath or PenalizedPLSPath
+        path : PLSPath, PenalizedPLSPath, or a fitted estimator
         components : two int
         names : sequence of n, optional
             What to call the rows.
         predictors : sequence of p str, optional
             What to call the predictors; by default what the path calls them.
         """
-        path = as_predictor_path(path, "A biplot")
+        path = as_predictor_path(as_path(path), "A biplot")
         wanted = as_two_components(components, path.x_scores.shape[1])
         columns = [one - 1 for one in wanted]
         loadings = path.x_loadings[:, columns]
@@ -433,14 +367,6 @@ class BiplotDisplay:
         )
         return display.plot(ax, **kwargs)
 
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, components: Sequence[int] = (1, 2), **kwargs: Any
-    ) -> Self:
-        """Draw those of a fitted PLS estimator; ``kwargs`` as for `from_path`."""
-        path: Any = as_path(estimator)
-        return cls.from_path(path, components, **kwargs)
-
     @property
     def arrow_scale(self) -> float:
         """What loadings are multiplied by to be drawn among the scores."""
@@ -449,8 +375,7 @@ class BiplotDisplay:
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw on ``ax``, or on new axes; ``kwargs`` go to the points."""
-        self.ax_ = axes_or_new(ax)
-        self.figure_ = self.ax_.figure  # type: ignore[assignment]
+        self._open(ax)
         self.ax_.axhline(0.0, color=GREY, linewidth=0.5, zorder=0)
         self.ax_.axvline(0.0, color=GREY, linewidth=0.5, zorder=0)
         style: dict[str, Any] = {"color": BLUE, "marker": "o", "linestyle": "none"}
@@ -482,21 +407,21 @@ class BiplotDisplay:
 
 
 @dataclass(kw_only=True, eq=False)
-class DistanceDisplay:
+class DistanceDisplay(Display):
     """T^2 (distance within the components) against Q (beside them) of every row, with limits.
 
     Attributes
     ----------
     t2, q : Diagnostic
     names : tuple of str or None
-        Written beside rows beyond a limit; their numbers, counted from 1, if there are none.
+        Written beside rows beyond a limit; their positions, counted from 0, if there are none.
     ax_, figure_, points_, beyond_ : matplotlib objects
 
     Examples
     --------
     >>> from plsdof import pls_path
     >>> from plsdof.datasets import load_ozone
-    >>> display = DistanceDisplay.from_path(pls_path(*load_ozone(return_X_y=True)), 2)
+    >>> display = DistanceDisplay.from_model(pls_path(*load_ozone(return_X_y=True))[2])
     >>> display.ax_.get_xlabel()
     'T² (within the model)'
     """
@@ -504,46 +429,42 @@ class DistanceDisplay:
     t2: Diagnostic
     q: Diagnostic
     names: Labels | None = None
-    ax_: "Axes" = field(init=False, repr=False)
-    figure_: "Figure" = field(init=False, repr=False)
     points_: Any = field(init=False, repr=False)
     beyond_: Any = field(init=False, repr=False)
 
     @classmethod
-    def from_path(
+    def from_model(
         cls,
-        path: PLSPath,
-        m: int,
+        model: ModelLike,
         X_new: Any = None,
         *,
         level: float = 0.95,
-        q_limit: str = "cross-validated",
         names: Sequence[Any] | None = None,
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the training rows, or new ones.
+        """Draw the training rows, or new ones; ``kwargs`` go to the ordinary points.
 
-        ``path``, ``m``, ``X_new`` and ``level`` are those of `plsdof.chemometrics.hotelling_t2`,
-        ``q_limit`` is the ``limit`` of `plsdof.chemometrics.q_residuals`, by default one that
-        comes from rows left out and holds for new rows.
+        Parameters
+        ----------
+        model, X_new, level
+            As for `plsdof.chemometrics.hotelling_t2` and `plsdof.chemometrics.q_residuals`. Limits
+            come from rows left out where the path has kept them, so that they hold for new rows.
+        names : sequence of n, optional
+            What to call the rows; by default the index of a frame X_new, or positions from 0.
         """
-        t2 = hotelling_t2(path, m, X_new, level)
-        q = q_residuals(path, m, X_new, level, limit=q_limit)
+        model = as_model(model)
+        crossed = has_left_out_limits(as_score_path(model.path))
+        limit: Any = "cross-validated" if crossed else None
+        t2 = hotelling_t2(model, X_new, level=level, limit=limit)
+        q = q_residuals(model, X_new, level=level, limit=limit)
+        names = row_labels(X_new) if names is None else names
         display = cls(t2=t2, q=q, names=_labels(names, len(q.values), "names"))
         return display.plot(ax, **kwargs)
 
-    @classmethod
-    def from_estimator(cls, estimator: Any, X_new: Any = None, **kwargs: Any) -> Self:
-        """Draw the training rows of a fitted PLS estimator or Pipeline, or new ones."""
-        model = as_model(estimator, average=False)
-        path: Any = model.path
-        return cls.from_path(path, model.index, model.rows(X_new), **kwargs)
-
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw on ``ax``, or on new axes; ``kwargs`` go to the ordinary points."""
-        self.ax_ = axes_or_new(ax)
-        self.figure_ = self.ax_.figure  # type: ignore[assignment]
+        self._open(ax)
         beyond = self.t2.flags | self.q.flags
         both = np.column_stack([self.t2.values, self.q.values])
         style: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 5}
@@ -552,7 +473,7 @@ class DistanceDisplay:
         marks: dict[str, Any] = {"linestyle": "none", "marker": "D", "color": VERMILLION}
         (self.beyond_,) = self.ax_.plot(*both[beyond].T, markersize=5, **marks)
         for i in np.flatnonzero(beyond)[:_MOST_LABELS]:
-            write_name(self.ax_, str(i + 1) if self.names is None else self.names[i], both[i])
+            write_name(self.ax_, str(i) if self.names is None else self.names[i], both[i])
         for draw, one in ((self.ax_.axvline, self.t2), (self.ax_.axhline, self.q)):
             if np.isfinite(one.limit):
                 draw(one.limit, color=GREY, linestyle="--", linewidth=1)
@@ -564,7 +485,7 @@ class DistanceDisplay:
 
 
 @dataclass(kw_only=True, eq=False)
-class ContributionDisplay:
+class ContributionDisplay(Display):
     """What the variables add to T^2 or Q of one row.
 
     Attributes
@@ -582,60 +503,62 @@ class ContributionDisplay:
     >>> from plsdof import pls_path
     >>> from plsdof.datasets import load_ozone
     >>> path = pls_path(*load_ozone(return_X_y=True, as_frame=True))
-    >>> ContributionDisplay.from_path(path, 2, row=5, kind="t2").ax_.get_xlabel()
-    'contribution to T² of row 6'
+    >>> ContributionDisplay.from_model(path[2], row=5, kind="t2").ax_.get_xlabel()
+    'contribution to T² of row 5'
     """
 
     values: Array
     features: FeatureAxis
     kind: str = "q"
     name: str = ""
-    ax_: "Axes" = field(init=False, repr=False)
-    figure_: "Figure" = field(init=False, repr=False)
     line_: Any = field(init=False, repr=False)
 
     @classmethod
-    def from_path(
+    def from_model(
         cls,
-        path: PLSPath,
-        m: int,
+        model: ModelLike,
+        X_new: Any = None,
         *,
         row: int,
-        X_new: Any = None,
-        kind: str = "q",
+        kind: Literal["q", "t2"] = "q",
         names: Sequence[str] | None = None,
         name: str = "",
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the contributions to row ``row``, counted from 0, of the training or new rows.
+        """Draw the contributions to one of the training rows, or of new ones.
 
-        ``names`` are those of the predictors, ``name`` is what to call the row.
+        Parameters
+        ----------
+        model, X_new
+            As for `plsdof.chemometrics.contributions`.
+        row : int
+            Position of the row, counted from 0.
+        kind : {"q", "t2"}
+        names : sequence of str, optional
+            Of the predictors; by default those of the path.
+        name : str
+            What to call the row; by default its label in a frame X_new, or its position.
         """
-        found = contributions(path, m, X_new)
+        model = as_model(model)
+        found = contributions(model, X_new)
         values = found.q if as_choice(kind, "kind", ("q", "t2")) == "q" else found.t2
         if as_count(row, "row") >= len(values):
             raise InvalidInputError(f"row must be in 0..{len(values) - 1}; got {row}.")
-        names = path.feature_names if names is None else names
+        label = row if found.row_names is None else found.row_names[row]
         display = cls(
             values=values[row],
-            features=feature_axis(names, values.shape[1]),
+            features=feature_axis(
+                model.path.feature_names if names is None else names, values.shape[1]
+            ),
             kind=kind,
-            name=name or f"row {row + 1}",
+            name=name or f"row {label}",
         )
         return display.plot(ax, **kwargs)
 
-    @classmethod
-    def from_estimator(cls, estimator: Any, *, row: int, X_new: Any = None, **kwargs: Any) -> Self:
-        """Draw the contributions in the model of a fitted PLS estimator or Pipeline."""
-        model = as_model(estimator, average=False)
-        path: Any = model.path
-        return cls.from_path(path, model.index, row=row, X_new=model.rows(X_new), **kwargs)
-
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw on ``ax``, or on new axes; ``kwargs`` go to the line."""
-        self.ax_ = axes_or_new(ax)
-        self.figure_ = self.ax_.figure  # type: ignore[assignment]
+        self._open(ax)
         style = {"color": VERMILLION} | kwargs
         self.line_ = draw_over_features(self.ax_, self.features, self.values, **style)
         of = {"q": "Q", "t2": "T²"}[self.kind]

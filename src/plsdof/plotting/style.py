@@ -5,23 +5,24 @@ apart; because some of them are equally dark, lines also differ in dash and mark
 """
 
 import unicodedata
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.averaging import Average
-from plsdof._core.criteria import Selection, criterion_label, is_squared
+from plsdof._core.choice import Selection
+from plsdof._core.criteria import criterion_label, is_squared
 from plsdof._core.inputs import Array, read_only
-from plsdof._core.path import Path, as_model
+from plsdof._core.model import as_model
+from plsdof._core.path import Path
 from plsdof.errors import InvalidInputError, MissingExtraError
 from plsdof.files.columns import header_number, header_unit
-from plsdof.selection.cross_validation import CrossValidation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 # How predictors are named and placed on an axis: by the numbers in their names, if there are
@@ -216,7 +217,7 @@ def model_words(parameter: float, parameter_name: str) -> str:
     """
     if parameter_name != "n_components":
         return f"{parameter_name} = {parameter:.4g}"
-    return f"{parameter:g} component{'' if parameter == 1 else 's'}"
+    return f"{parameter:.3g} component{'' if parameter == 1 else 's'}"
 
 
 def show_legend(ax: "Axes", **options: Any) -> None:
@@ -327,67 +328,43 @@ def plain(text: str, most: int = 30) -> str:
     return readable(text, most).replace("$", r"\$")
 
 
-# What can be drawn: a path with the choice on it, or a fitted estimator, which has both
-# --------------------------------------------------------------------------------------
+# What the displays share: their axes, estimators in the place of models, and a choice to mark
+# -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Fitted:
-    """A path, the model chosen on it, its cross-validation if any, and how new rows get to it."""
+@dataclass(kw_only=True, eq=False)
+class Display:
+    """A picture in scikit-learn's convention: made by ``from_...``, drawn by ``plot``.
 
-    path: Path
-    selection: Selection
-    cv: CrossValidation | None
-    rows: Callable[[Any], Any] | None = None
-
-
-def as_fitted(model: Any, selection: Any, cv: CrossValidation | None) -> Fitted:
-    """Return a path and its selection as they are, or take both from a fitted estimator.
-
-    A selection or cross-validation that is given goes before that of the estimator.
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib objects
+        What was drawn on.
     """
-    if isinstance(model, Path):
-        if not isinstance(selection, Selection):
-            raise InvalidInputError(
-                "A path needs a selection, such as path.select('bic') or that of a "
-                f"cross-validation; got {_named(selection)}."
-            )
-        return Fitted(path=model, selection=selection, cv=cv)
-    found = as_model(model, average=False)
-    chosen = found.choice() if selection is None else as_selection(selection)
-    assert chosen is not None
-    own = getattr(found.estimator, "cv_results_", None)
-    return Fitted(
-        path=found.path,
-        selection=chosen,
-        cv=own if cv is None else cv,
-        rows=found.rows,
-    )
+
+    ax_: "Axes" = field(init=False, repr=False)
+    figure_: "Figure" = field(init=False, repr=False)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *args: Any, **kwargs: Any) -> Self:
+        """Draw a fitted estimator, or a Pipeline that ends in one, like its path or model."""
+        make = getattr(cls, "from_model", None) or cls.from_path  # type: ignore[attr-defined]
+        display: Self = make(estimator, *args, **kwargs)
+        return display
+
+    def _open(self, ax: Any) -> "Axes":
+        self.ax_ = axes_or_new(ax)
+        self.figure_ = self.ax_.figure  # type: ignore[assignment]
+        return self.ax_
 
 
-def average_of(path: Path, selection: Selection) -> Average | None:
-    """Return the average that a selection stands for; None for the choice of one model."""
-    if selection.rule != "average":
-        return None
-    for by in (None, "gcv"):  # by default "mallows" where models are nested
-        found = path.average(selection.dof, by=by)
-        if found.selection.message == selection.message:
-            return found
-    raise InvalidInputError(
-        f"selection is an average, but not one of this path: {selection.message} Give "
-        "path.average().selection of the same path."
-    )
-
-
-def as_selection(selection: Any) -> Selection | None:
-    """Return a selection or None, or say how to make one."""
-    if selection is not None and not isinstance(selection, Selection):
+def chosen_parameter(subject: Any, path: Path, selection: Any) -> float | None:
+    """Return the parameter to mark: of a selection, or of a model that is drawn by its path."""
+    if selection is None:
+        return None if subject is path else as_model(subject).parameter
+    if not isinstance(selection, Selection):
+        kind = repr(selection) if isinstance(selection, str) else type(selection).__name__
         raise InvalidInputError(
-            f"selection must be a Selection, as made by path.select('bic'); got "
-            f"{_named(selection)}."
+            f"selection must be a Selection, as made by path.select(); got {kind}."
         )
-    return selection
-
-
-def _named(thing: Any) -> str:
-    return repr(thing) if thing is None or isinstance(thing, str) else type(thing).__name__
+    return selection.parameter

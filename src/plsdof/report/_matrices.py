@@ -12,12 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.inputs import Array
+from plsdof._core.model import Model
 from plsdof._core.path import PLSPath
-from plsdof.chemometrics.rows import row_units
+from plsdof.chemometrics.rows import row_units, t2_limit
 from plsdof.chemometrics.variables import explained_variance, selectivity_ratio_test, vip
-from plsdof.plotting.rows import ellipse
-from plsdof.plotting.style import FeatureAxis, feature_axis, is_curve
-from plsdof.report._subject import Subject, evenly_spaced, rounded, rounded_one
+from plsdof.plotting.style import FeatureAxis, is_curve, readable
+from plsdof.report._numbers import evenly_spaced, rounded, rounded_one
+from plsdof.report.content import View
 
 # How much of large tables is drawn.
 _MOST_SPECTRA = 80
@@ -73,29 +74,31 @@ def _text(array: npt.NDArray[Any]) -> str:
 # ------------------------------------------------------------------
 
 
-def spectra(subject: Subject, rows: Places) -> dict[str, Any] | None:
+def spectra(view: View) -> dict[str, Any] | None:
     """Return rows as curves, before and after preprocessing; None if they are not curves.
 
-    ``rows`` are those of the other pictures; of many, some with evenly spread responses are taken.
+    They are rows of the other pictures; of many, some with evenly spread responses are taken.
     """
-    tables = []
-    if subject.raw is not None:
-        tables.append(("raw", subject.raw, feature_axis(subject.raw_names, subject.raw.shape[1])))
-    tables.append(("preprocessed" if tables else "raw", subject.features, subject.axis))
+    analysis, rows = view.analysis, view.places
+    chain, searched, tables = analysis.data.preprocessing, analysis.search is not None, []
+    if chain is not None or searched:
+        raw = np.asarray(analysis.drawn.rows.X, dtype=np.float64)
+        tables.append(("raw", raw, view.axis))
+    tables.append(("preprocessed" if tables else "raw", view.rows, view.axis))
     drawn = [(kind, X, axis) for kind, X, axis in tables if is_curve(axis)]
     if not drawn:
         return None
-    order = np.argsort(subject.y[rows], kind="stable")
+    order = np.argsort(view.y[rows], kind="stable")
     taken = np.sort(order[evenly_spaced(len(rows), _MOST_SPECTRA)])
-    classes, edges = _classes(subject.y)
+    classes, edges = _classes(view.y)
     return {
         "tables": [_spectra_table(kind, X, axis, rows[taken]) for kind, X, axis in drawn],
         "row": taken.tolist(),
-        "preprocessing": subject.preprocessing,
-        "selected": bool(subject.search),
+        "preprocessing": "" if chain is None else chain.steps,
+        "selected": searched,
         "classes": [[rounded_one(a), rounded_one(b)] for a, b in edges],
         "class_of": classes[rows[taken]].tolist(),
-        "total": len(subject.y),
+        "total": len(view.y),
     }
 
 
@@ -126,76 +129,78 @@ def _positions(axis: FeatureAxis, places: Places) -> list[float]:
 # -------------------------------------------------------------------------------------------
 
 
-def components(subject: Subject, rows: Places) -> dict[str, Any] | None:
+def components(view: View) -> dict[str, Any] | None:
     """Return what the components of plain PLS are made of; None for other methods.
 
     The page computes contributions from it as `plsdof.chemometrics.contributions` does:
     e = x - P t for Q, and x_k sum_j R_kj t_j / s_j^2 for T^2.
     """
-    path = subject.component_path
-    if path is None or len(path.dof) < 2:
+    path, rows = view.pls, view.places
+    if path is None or len(path) < 2:
         return None
-    path = path.complete()
-    count = min(len(path.dof) - 1, max(_MOST_COMPONENTS, int(subject.selection.index)))
-    shown = subject.shown_features
+    count = min(len(path) - 1, max(_MOST_COMPONENTS, view.analysis.index))
+    shown = view.shown_features
     most = min(_MOST_VARIABLES, max(2, _MOST_ENTRIES // max(1, len(rows))))
     picked = evenly_spaced(len(shown), most)
     columns = shown[picked]
-    shares, names = explained_variance(path), _group_names(subject)
+    shares, groups = explained_variance(path), _groups(view)
+    n = path.exact.spectrum.n
+    # Standard deviations of the scores, and half axes of the ellipse of T^2 of two components.
+    spread = np.abs(path._filter.diagonal[:count]) / np.sqrt(n - 1.0)
+    half_axes = np.sqrt(t2_limit(n, 2, view.level, True).value) * spread
+    x = _standardized(view, path)[rows]
     return {
         "count": count,
         "x_share": rounded(100 * shares.x[:count], 3),
         "y_share": rounded(100 * shares.y[:count], 3),
-        "half_axes": [rounded_one(one) for one in ellipse(path, subject.level)[:count]],
-        # Standard deviations of the scores.
-        "spread": [
-            rounded_one(one, 7)
-            for one in np.abs(path.filter.diagonal[:count]) / np.sqrt(path.spectrum.n - 1.0)
-        ],
+        "half_axes": [rounded_one(one) for one in half_axes],
+        "spread": [rounded_one(one, 7) for one in spread],
         "picked": picked.tolist(),
-        "scores": floats(path.x_scores[rows, :count]),
+        "scores": floats(x @ path.x_rotations[:, :count]),
         "loadings": floats(path.x_loadings[columns, :count]),
         "weights": floats(path.x_weights[columns, :count]),
         "rotations": floats(path.x_rotations[columns, :count]),
-        "x": floats(_standardized(subject, path)[np.ix_(rows, columns)]),
-        "groups": names,
-        "group_of": None
-        if subject.groups is None
-        else [names.index(g) for g in _groups(subject, rows)],
+        "x": floats(x[:, columns]),
+        "groups": list(dict.fromkeys(groups)),
+        "group_of": [list(dict.fromkeys(groups)).index(one) for one in groups[rows]]
+        if len(groups)
+        else None,
     }
 
 
-def _standardized(subject: Subject, path: PLSPath) -> Array:
+def _standardized(view: View, path: PLSPath) -> Array:
     """Return the rows in the units of the fit."""
-    return np.asarray((subject.features - path.units.x_mean) / row_units(path.units.x_scale))
+    units = path.exact.units
+    return np.asarray((view.rows - units.x_mean) / row_units(units.x_scale))
 
 
-def _group_names(subject: Subject) -> list[str]:
-    """Return groups in order of appearance; from a dozen on the rest are "other"."""
-    if subject.groups is None:
-        return []
-    found = list(dict.fromkeys(subject.groups))
-    return found if len(found) <= _MOST_GROUPS else [*found[: _MOST_GROUPS - 1], "other"]
-
-
-def _groups(subject: Subject, rows: Places) -> list[str]:
-    names = _group_names(subject)
-    assert subject.groups is not None
-    return [subject.groups[i] if subject.groups[i] in names else names[-1] for i in rows]
+def _groups(view: View) -> npt.NDArray[Any]:
+    """Return the group of every row; from a dozen on the rest are "other"."""
+    groups = view.analysis.drawn.groups
+    if groups is None:
+        return np.zeros(0, dtype=object)
+    names = np.array([readable(one, 40) for one in groups.tolist()], dtype=object)
+    known = list(dict.fromkeys(names))
+    if len(known) > _MOST_GROUPS:
+        names[~np.isin(names, known[: _MOST_GROUPS - 1])] = "other"
+    return names
 
 
 # Importance of variables in one model
 # ------------------------------------
 
 
-def importance(subject: Subject, index: int) -> dict[str, Any]:
-    """Return VIP and selectivity ratio of the drawn predictors; None for other methods."""
-    if subject.component_path is None or index == 0:
+def importance(view: View, model: Model) -> dict[str, Any]:
+    """Return VIP and selectivity ratio of the drawn predictors; None for other methods.
+
+    Of an average those of the model with the largest weight.
+    """
+    if view.pls is None or model.index == 0:
         return {"vip": None, "selectivity": None, "selectivity_limit": None}
-    drawn = subject.shown_features
-    ratio = selectivity_ratio_test(subject.component_path, index, subject.level)
+    drawn, single = view.shown_features, view.pls[model.index]
+    ratio = selectivity_ratio_test(single, level=view.level)
     return {
-        "vip": packed(vip(subject.component_path, index)[drawn]),
+        "vip": packed(vip(single)[drawn]),
         "selectivity": packed(ratio.values[drawn]),
         "selectivity_limit": rounded_one(ratio.limit),
     }

@@ -1,473 +1,390 @@
-"""Everything a report says, as one dictionary that becomes the page's embedded data."""
+"""Everything a report says about an analysis, as one dictionary: the page's embedded data."""
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.criteria import Selection, criterion_label, is_squared, rule_in_words
-from plsdof._core.fit import method_label
-from plsdof._core.inputs import Array, constant_columns_text
-from plsdof._core.path import Path, PLSPath
-from plsdof._core.work import with_progress
-from plsdof.chemometrics.diagnostics import Diagnostic
+from plsdof._core.choice import LEFT_OUT
+from plsdof._core.criteria import criterion_label, is_squared
+from plsdof._core.display import model_in_words
+from plsdof._core.inputs import Array
+from plsdof._core.model import Model
+from plsdof._core.path import PLSPath
+from plsdof._core.work import cached_property
+from plsdof.analysis import Analysis
+from plsdof.analysis.analysis import has_scores
+from plsdof.analysis.data import Numbers, StreamedProblem
+from plsdof.analysis.remarks import no_intervals, sampled
+from plsdof.chemometrics.diagnostics import Diagnostic, Limit, diagnose, squared_rows
 from plsdof.chemometrics.merit import HEADINGS, RMSE_NAMES, TestSet, figures_of_merit
-from plsdof.chemometrics.rows import outliers
+from plsdof.chemometrics.rows import OutlierTable, outliers
 from plsdof.chemometrics.variables import explained_variance
-from plsdof.complexity.comparison import Comparison
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.inference.intervals import (
     CoefficientInference,
+    coefficient_inference,
     noise_interval,
     prediction_interval,
     simultaneous_band,
 )
 from plsdof.inference.permutation import PermutationTest
-from plsdof.plotting.coefficients import inference_or_reason
-from plsdof.plotting.curves import (
-    LEAVE_ONE_OUT,
-    TITLES,
-    default_quantity,
-    padded,
-    permutation_bins,
-)
-from plsdof.plotting.overview import information_criterion
-from plsdof.plotting.rows import left_out_predictions
-from plsdof.plotting.style import is_curve, model_words, readable, spans_decades
-from plsdof.report._matrices import components, importance, spectra
-from plsdof.report._subject import MOST_ROWS, Subject, evenly_spaced, rounded, rounded_one
-from plsdof.selection.agreement import FEWEST_DOF, GROUPS_REMARK, UNSTABLE_REMARK, agreement
-from plsdof.selection.cross_validation import CrossValidation
+from plsdof.plotting.style import FeatureAxis, feature_axis, is_curve, readable, spans_decades
+from plsdof.report._numbers import evenly_spaced, rounded, rounded_one
 
-# The numbers of the rows: fit, residual, leverage and distances from the model
-# -----------------------------------------------------------------------------
-
+# How much goes into one file: about 2 MB of numbers at most.
+MOST_MODELS = 60
+MOST_ROWS = 500
+MOST_FEATURES = 2000
+MOST_COEFFICIENTS = 60_000
+# Multiplications spent on the models of the slider: seconds, half a minute at most.
+_MOST_WORK = 3e11
+_FEWEST_MODELS = 5
+# Draws for the band of all coefficients, of the chosen model and of others: the critical value is
+# off by about 1% or 2%.
+_DRAWS, _FEW_DRAWS = 2000, 500
+_MOST_STRONGEST = 10
+_MOST_SUSPECTS = 10
+# A leverage above so many times the average is worth a look: customary.
+_LEVERAGE_FACTOR = 3.0
 # Order of the bits in "flags", and how the page calls them.
 KINDS = {"t2": "T²", "q": "Q", "leverage": "leverage", "studentized": "residual"}
-_LEVERAGE_FACTOR = 3.0
-_MOST_SUSPECTS = 10
-
-Flags = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _RowNumbers:
-    """Numbers per row, limits and flags (a bit per kind) of one model."""
+class View:
+    """An analysis as the page shows it: models by their place, simplest first.
 
-    values: dict[str, Array]
-    limits: dict[str, float]
-    flags: Flags
-    notes: list[str]
+    The average of all models, if that was the choice, comes after them.
+    """
 
+    analysis: Analysis
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class RowSample:
-    """Which rows are drawn, and what is known of them in the chosen model."""
+    @property
+    def level(self) -> float:
+        """Of all intervals and limits."""
+        return self.analysis.request.level
 
-    places: npt.NDArray[np.intp]
-    total: int
-    chosen: _RowNumbers
+    @cached_property
+    def y(self) -> Array:
+        """Responses of the rows that are drawn, all or a sample."""
+        return self.analysis.drawn.rows.y
 
+    @cached_property
+    def rows(self) -> Array:
+        """These rows, as the model sees them."""
+        return self.analysis.drawn.X
 
-def sample_rows(subject: Subject) -> RowSample:
-    """Draw all rows, or evenly spaced ones and those the chosen model flags most."""
-    total, chosen = len(subject.y), _row_numbers(subject, subject.chosen)
-    places = np.arange(total)
-    if total > MOST_ROWS:
-        unusual = _most_flagged(chosen)[: MOST_ROWS // 4]
-        places = np.union1d(unusual, evenly_spaced(total, MOST_ROWS - len(unusual)))
-    return RowSample(places=places, total=total, chosen=chosen)
+    @property
+    def is_average(self) -> bool:
+        """Whether the average was chosen."""
+        return self.analysis.model.is_average
 
+    @cached_property
+    def heaviest(self) -> int:
+        """Place of the model chosen, or of the one with most weight in an average."""
+        return int(np.flatnonzero(self.analysis.order == self.analysis.index)[0])
 
-def row_facts(subject: Subject, sample: RowSample) -> dict[str, Any]:
-    """Return what is known of the rows before any model: number, label, observed response."""
-    return {
-        "number": subject.row_numbers[sample.places].tolist(),
-        "labels": None
-        if subject.row_labels is None
-        else [subject.row_labels[i] for i in sample.places],
-        "observed": rounded(subject.y[sample.places]),
-        "total": sample.total,
-        "q_limit": subject.q_limit,
-        "kinds": KINDS if subject.component_path is not None else {"leverage": KINDS["leverage"]},
-    }
+    @property
+    def chosen(self) -> int:
+        """Place of the chosen model: after all of them for an average."""
+        return len(self.analysis.order) if self.is_average else self.heaviest
 
+    @cached_property
+    def shown(self) -> range:
+        """Places of the models on the slider: all, or as many as fit, around the chosen one."""
+        total = len(self.analysis.order) + self.is_average
+        (n, p), r = self.rows.shape, max(1.0, self.analysis.path.exact.spectrum.rank)
+        # Diagnostics of the rows; intervals of the coefficients; draws for their band.
+        work = 6 * n * r**2 + 2 * p * r**2 + _FEW_DRAWS * p * r
+        most = min(total, MOST_MODELS, max(_FEWEST_MODELS, int(_MOST_WORK / work)))
+        start = max(0, min(self.chosen - most // 2, total - most))
+        return range(start, start + most)
 
-def row_details(subject: Subject, place: int, sample: RowSample) -> dict[str, Any]:
-    """Return fit, residuals and diagnostics of the drawn rows, and the most unusual of all rows."""
-    numbers = sample.chosen if place == subject.chosen else _row_numbers(subject, place)
-    drawn, left_out = sample.places, _left_out(subject, place)
-    bits = {kind: 1 << i for i, kind in enumerate(KINDS)}
-    return {
-        **{name: rounded(values[drawn]) for name, values in numbers.values.items()},
-        "left_out": None if left_out is None else rounded(left_out[drawn]),
-        "flags": numbers.flags[drawn].tolist(),
-        "limits": {kind: rounded_one(value) for kind, value in numbers.limits.items()},
-        "counts": {
-            kind: int(np.count_nonzero(numbers.flags & bits[kind])) for kind in numbers.limits
-        },
-        "flagged": int(np.count_nonzero(numbers.flags)),
-        "suspects": _suspects(subject, numbers),
-        "notes": numbers.notes,
-    }
-
-
-def _left_out(subject: Subject, place: int) -> Array | None:
-    """Return what was predicted for every row when it was left out; None if that is not known."""
-    cv, sample, (path, index) = subject.cv, subject.sample, subject.at(place)
-    if cv is None or cv.predictions is None or path is not subject.path:
-        return None
-    if sample is not None:
-        return left_out_predictions(cv, index)[sample]
-    return None if len(cv.y) != len(subject.y) else left_out_predictions(cv, index)
-
-
-def _row_numbers(subject: Subject, place: int) -> _RowNumbers:
-    path, index = subject.at(place)
-    fitted, pls = path.fitted[index], subject.component_path
-    fit = {"fitted": fitted, "residual": subject.y - fitted}
-    if pls is None:
-        found = {"leverage": _leverage(path, index)}
-    else:
-        # A sample is judged as rows that are not part of the fit: next to all rows it is small.
-        X = None if subject.sample is None else subject.features
-        components = subject.components_at(place)
-        options: dict[str, Any] = {"level": subject.level, "q_limit": subject.q_limit}
-        options["left_out"] = subject.left_out.get(components)
-        found = outliers(pls, components, subject.y, X, **options).diagnostics
-        if path is not subject.path:
-            # An average has residuals and leverage of its own, but no components.
-            own = outliers(path, index, subject.y, X, level=subject.level).diagnostics
-            found = {**found, **{kind: own[kind] for kind in ("leverage", "studentized")}}
-    flags = np.zeros(len(subject.y), dtype=np.intp)
-    for i, kind in enumerate(KINDS):
-        if kind in found:
-            flags |= found[kind].flags.astype(np.intp) << i
-    return _RowNumbers(
-        values=fit | {kind: one.values for kind, one in found.items()},
-        limits={kind: one.limit for kind, one in found.items()},
-        flags=flags,
-        notes=[f"{KINDS[kind]}: {one.message}" for kind, one in found.items() if one.message],
-    )
-
-
-def _leverage(path: Path, index: int) -> Diagnostic:
-    values = path.leverage(index)
-    limit = _LEVERAGE_FACTOR * float(values.mean())
-    return Diagnostic(
-        name="leverage",
-        values=values,
-        limit=limit,
-        flags=values > limit,
-        level=None,
-        method=f"{_LEVERAGE_FACTOR:g} times the average",
-    )
-
-
-def _most_flagged(numbers: _RowNumbers) -> npt.NDArray[np.intp]:
-    """Return the flagged rows: most flags first, then furthest beyond a limit."""
-    count = np.bitwise_count(numbers.flags).astype(np.intp)
-    excess = np.zeros(len(count))
-    for kind, limit in numbers.limits.items():
-        if limit > 0:
-            excess = np.fmax(excess, np.abs(numbers.values[kind]) / limit)
-    order = np.lexsort([-excess, -count])
-    return order[count[order] > 0]
-
-
-def _suspects(subject: Subject, numbers: _RowNumbers) -> list[dict[str, Any]]:
-    rows = _most_flagged(numbers)[:_MOST_SUSPECTS]
-    table = {name: rounded(values[rows]) for name, values in numbers.values.items()}
-    table["observed"] = rounded(subject.y[rows])
-    return [
-        {
-            "row": int(subject.row_numbers[row]),
-            "label": "" if subject.row_labels is None else subject.row_labels[row],
-            "why": ", ".join(
-                word for bit, word in enumerate(KINDS.values()) if numbers.flags[row] >> bit & 1
-            ),
-            **{name: values[k] for name, values in table.items()},
+    @cached_property
+    def models(self) -> dict[int, Model]:
+        """The models on the slider, by place."""
+        analysis = self.analysis
+        return {
+            place: analysis.model
+            if place == self.chosen
+            else analysis.at(int(analysis.order[place]))
+            for place in self.shown
         }
-        for k, row in enumerate(rows)
-    ]
+
+    def predicted(self, model: Model) -> Array:
+        """Return predictions of the rows that are drawn."""
+        return np.asarray(model.intercept + self.rows @ model.coef)
+
+    @cached_property
+    def axis(self) -> FeatureAxis:
+        """Names and positions of the predictors."""
+        return feature_axis(self.analysis.data.names, self.rows.shape[1])
+
+    @cached_property
+    def shown_features(self) -> npt.NDArray[np.intp]:
+        """Predictors that are drawn, from left to right: all, or evenly spaced ones."""
+        most = min(MOST_FEATURES, MOST_COEFFICIENTS // max(1, len(self.shown)))
+        order = self.axis.order
+        return order[evenly_spaced(len(order), most)]
+
+    @cached_property
+    def effect_scale(self) -> Array:
+        """What coefficients are multiplied by in the picture: 1 for spectra, else deviations."""
+        if self.axis.is_numeric:
+            return np.ones(self.rows.shape[1])
+        return np.asarray(self.rows.std(axis=0, ddof=1))
+
+    @cached_property
+    def pls(self) -> PLSPath | None:
+        """The path if it is one of plain PLS, which has components to show."""
+        path = self.analysis.path
+        return path if has_scores(path) else None  # type: ignore[return-value]
+
+    @cached_property
+    def diagnosed(self) -> "RowNumbers":
+        """What is known of the rows in the chosen model."""
+        return row_numbers(self, self.chosen)
+
+    @cached_property
+    def places(self) -> npt.NDArray[np.intp]:
+        """Rows that are drawn: all, or evenly spaced ones and the most unusual ones."""
+        total = len(self.y)
+        if total <= MOST_ROWS:
+            return np.arange(total)
+        unusual = self.diagnosed.unusual[: MOST_ROWS // 4]
+        return np.union1d(unusual, evenly_spaced(total, MOST_ROWS - len(unusual)))
 
 
-# Rows that took no part in the fit, and how well each kind of row is predicted
-# -----------------------------------------------------------------------------
+def report_content(analysis: Analysis, each: Callable[[range], Any] = iter) -> dict[str, Any]:
+    """Return the data of a report; all numbers are rounded as they are shown.
 
+    ``each`` goes through the models of the slider, and may show how far it is.
+    """
+    from plsdof.report._matrices import components, spectra
 
-def test_facts(subject: Subject) -> dict[str, Any] | None:
-    """Return what is known of the rows of the test set before any model."""
-    test = subject.test
-    if test is None:
-        return None
-    drawn = evenly_spaced(len(test.observed), MOST_ROWS)
-    labels = test.labels
+    view, data = View(analysis=analysis), analysis.data
+    tested = _test_predictions(view)
     return {
-        "source": readable(test.source, 60) if test.source else "",
-        "number": np.asarray(test.row_numbers)[drawn].tolist(),
-        "labels": None if labels is None else [readable(str(labels[i]), 40) for i in drawn],
-        "observed": rounded(test.observed[drawn]),
-        "total": len(test.observed),
-        **_test_interval(subject, test, drawn),
+        "response": readable(data.response),
+        "source": readable(data.source, 200) if data.source else "",
+        "method": analysis.path.recipe.method.label,
+        "parameter_name": analysis.path.parameter_name,
+        "n": rounded_one(analysis.path.exact.spectrum.n),
+        "p": view.rows.shape[1],
+        "level": rounded_one(100 * view.level),
+        "choice": analysis.reason,
+        "error_words": analysis.errors,
+        "chosen": view.chosen,
+        "average": view.chosen if view.is_average else None,
+        "heaviest": view.heaviest,
+        "first": view.shown.start,
+        "criterion": _criterion(view),
+        "errors_log": spans_decades(analysis.rmsecv),
+        "models": _all_models(view),
+        "features": _features(view),
+        "rows": _row_facts(view),
+        "test": _test_facts(view),
+        "merit_headings": [list(one) for one in HEADINGS],
+        "details": [_details(view, place, tested) for place in each(view.shown)],
+        "spectra": spectra(view),
+        "components": components(view),
+        "permutation": None if analysis.permutation is None else _permuted(analysis.permutation),
+        "search": "" if analysis.search is None else readable(analysis.search.words, 900),
+        "notes": _notes(view),
+        "recipe": [[name, readable(text, 400)] for name, text in analysis.recipe.items()],
     }
 
 
-def _test_interval(subject: Subject, test: TestSet, drawn: npt.NDArray[np.intp]) -> dict[str, Any]:
-    """Return prediction intervals of the chosen model, and how many test rows they hold."""
-    try:
-        found = prediction_interval(
-            *subject.at(subject.chosen),
-            test.X,
-            level=subject.level,
-            method=subject.intervals,
-            covariance=subject.covariance,
+def _notes(view: View) -> list[str]:
+    """Return the remarks, and what the page leaves out."""
+    analysis = view.analysis
+    # What the text of the page says already.
+    found = [one.text for one in analysis.remarks if one.kind not in ("search", "average")]
+    data = analysis.data
+    if isinstance(data, StreamedProblem) and len(view.y) < data.shape[0]:
+        found.append(sampled(len(view.y), data.shape[0]).text)
+    if view.is_average and view.pls is not None:
+        found.append(
+            "An average has no components of its own: T², Q, leverage, studentised residuals, VIP "
+            f"and selectivity ratio are those of the model with most weight, "
+            f"{analysis.path._label(analysis.index)}."
         )
-    except (NotAvailableError, InvalidInputError):
-        return {"lower": None, "upper": None, "inside": None, "assumes": ""}
-    inside = (found.lower <= test.observed) & (test.observed <= found.upper)
+    total = len(analysis.order) + view.is_average
+    if len(view.shown) < total:
+        found.append(f"The page describes {len(view.shown)} of {total} models in detail.")
+    return [readable(text, 600) for text in found]
+
+
+def _features(view: View) -> dict[str, Any]:
+    axis, drawn = view.axis, view.shown_features
     return {
-        "lower": rounded(found.lower[drawn]),
-        "upper": rounded(found.upper[drawn]),
-        "inside": int(np.count_nonzero(inside)),
-        "assumes": found.assumptions,
+        "layout": "curve" if is_curve(axis) else "names",
+        "title": axis.title,
+        "positions": [float(f"{axis.positions[j]:.10g}") for j in drawn],
+        "names": [readable(axis.names[j], 40) for j in drawn],
+        "word": axis.title.partition(" (")[0] if axis.is_numeric else "predictor",
+        "per": "unit" if axis.is_numeric else "standard deviation",
+        "total": len(axis.names),
     }
 
 
-def test_predictions(subject: Subject) -> Array | None:
-    """Return what every model predicts for the test set, simplest model first. Shape (K, rows)."""
-    if subject.test is None:
-        return None
-    found = subject.path.predict(subject.test.X)[subject.order]
-    return (
-        found
-        if subject.average is None
-        else np.vstack([found, subject.average.predict(subject.test.X)])
-    )
+def _permuted(test: PermutationTest) -> dict[str, Any]:
+    bins = min(40, max(5, round(np.sqrt(len(test.permuted)))))
+    counts, edges = np.histogram(test.permuted, bins=bins)
+    return {
+        "p": rounded_one(test.p_value),
+        "score": rounded_one(test.score),
+        "count": len(test.permuted),
+        "counts": counts.tolist(),
+        "edges": rounded(edges),
+        "message": test.message,
+        "assumes": test.assumptions,
+    }
 
 
-def merit_table(subject: Subject, place: int, tested: Array | None) -> list[dict[str, Any]]:
-    """Return figures of merit of one model for fitted, left out and test rows."""
-    path, index = subject.at(place)
-    sets = [("calibration", subject.y, path.fitted[index])]
-    left_out = _left_out(subject, place)
-    if left_out is not None:
-        sets.append(("cross-validation", subject.y, left_out))
-    if subject.test is not None and tested is not None:
-        sets.append(("test", subject.test.observed, tested[place]))
-    return [_merit(*one) for one in sets if np.isfinite(one[2]).any()]
+# Curves over the models
+# ----------------------
 
 
-def _merit(name: str, observed: Array, predicted: Array) -> dict[str, Any]:
-    known = np.isfinite(predicted)
-    figures = figures_of_merit(observed[known], predicted[known])
-    numbers = {key: rounded_one(getattr(figures, key)) for key, _, _ in HEADINGS}
-    return {"name": name, "error": RMSE_NAMES[name], "n": figures.n, **numbers}
+def _criterion(view: View) -> dict[str, Any]:
+    """Say which criterion is drawn, if one chose the model."""
+    chosen = view.analysis.selection
+    by_criterion = chosen.criterion != LEFT_OUT
+    return {
+        "name": criterion_label(chosen.criterion) if by_criterion else "",
+        "unit": " (response²)" if by_criterion and is_squared(chosen.criterion) else "",
+        "log": by_criterion and spans_decades(chosen.scores),
+    }
 
 
-# The numbers of the models: curves over all of them, and the details of those on the slider
-# ------------------------------------------------------------------------------------------
-
-_MOST_STRONGEST = 10
-_ROUNDING = 1e-12
-
-
-def all_models(subject: Subject) -> dict[str, Any]:
+def _all_models(view: View) -> dict[str, Any]:
     """Return one list per quantity, with one entry per model, simplest first."""
-    path = subject.path
-    numbers = _columns(path, subject.order)
-    size = len(subject.order)
-    numbers |= {
-        "x_explained": 100 * x_explained(subject)[subject.order],
-        "score": criterion_scores(subject)[subject.order],
-        "cv_error": subject.cv_error[subject.order],
-        "cv_std_error": subject.cv_std_error[subject.order],
-        "loo_rmse": subject.errors[0].get(LEAVE_ONE_OUT, padded(np.array([]), size))[subject.order],
-    }
-    words = [model_words(float(v), path.parameter_name) for v in numbers["parameter"]]
-    if subject.average is not None:
-        mean = subject.average.path
-        own = _columns(mean, np.array([0])) | {"loo_rmse": _average_left_out(mean)}
-        numbers = {
-            name: np.append(values, own.get(name, [np.nan])) for name, values in numbers.items()
-        }
-        words.append("weighted average")
-    numbers["cv_rmse"] = np.sqrt(numbers["cv_error"])
-    shown = {name: [rounded_one(v) for v in values] for name, values in numbers.items()}
-    return {"words": words, **shown}
-
-
-def _average_left_out(mean: Path) -> Array:
-    """Return the leave-one-out error of an average, nan where a row fits itself. Shape (1,)."""
-    found = mean.leave_one_out()
-    return np.where(found.largest_leverage < 1, found.rmse, np.nan)
-
-
-def _columns(path: Path, rows: Any) -> dict[str, Array]:
-    """Return what is known of all models of a path."""
-    columns = {
+    analysis, path = view.analysis, view.analysis.path
+    exact, missing = path.exact, np.full(len(path), np.nan)
+    total = exact.spectrum.total or np.nan
+    numbers = {
         "parameter": path.parameters,
         "dof": path.dof,
         "naive_dof": path.naive_dof,
         "rss": path.rss,
-        "explained": 100 * explained(path),
-        "sigma": np.sqrt(path.noise_variance()),
+        "explained": 100 * (1 - path.rss / total),
+        "sigma": analysis.sigmas,
+        "x_explained": _x_explained(view),
+        "score": analysis.selection.scores
+        if view.analysis.selection.criterion != LEFT_OUT
+        else missing,
+        "rmsecv": analysis.rmsecv,
+        "rmsecv_std_error": analysis.rmsecv_std_error,
     }
-    return {name: values[rows] for name, values in columns.items()}
-
-
-def error_curves(subject: Subject) -> list[dict[str, Any]]:
-    """Return estimates of the error on new rows, in units of the response, with error bars."""
-    errors, std_errors = subject.errors
-    mean = subject.average
-
-    def shown(values: Array) -> list[Any]:
-        return [rounded_one(v) for v in values[subject.order]]
-
-    def of_average(name: str) -> list[Any]:
-        """Only leave-one-out is known of an average."""
-        if mean is None:
-            return []
-        known = name == LEAVE_ONE_OUT
-        return [rounded_one(float(_average_left_out(mean.path)[0])) if known else None]
-
-    return [
-        {
-            "name": name,
-            "value": shown(values) + of_average(name),
-            "std_error": shown(std_errors[name]) if name in std_errors else None,
-            "reliable": _reliable(subject) if name == LEAVE_ONE_OUT else None,
-        }
-        for name, values in errors.items()
-        if np.isfinite(values).any()
-    ]
-
-
-def errors_axis(subject: Subject) -> dict[str, Any]:
-    """Say how far the axis of `error_curves` goes, and whether it is logarithmic."""
-    errors, std_errors = subject.errors
-    above = [errors[name] + std_errors[name] for name in std_errors]
-    simplest = [float(values[subject.order[0]]) for values in errors.values()]
-    top = _top(simplest, np.concatenate([np.zeros(0), *above]))
-    values = np.concatenate([np.zeros(0), *errors.values()])
-    return {"log": spans_decades(values[values <= top]), "top": rounded_one(top)}
-
-
-def _reliable(subject: Subject) -> list[bool] | None:
-    """Say where leave-one-out without refits can be relied on; None if it can everywhere."""
-    if subject.sample is not None:  # it is not shown
-        return None
-    reliable = subject.path.leave_one_out().reliable[subject.order]
-    if subject.average is not None:
-        reliable = np.append(reliable, subject.average.path.leave_one_out().reliable)
-    return None if reliable.all() else reliable.tolist()
-
-
-def explained(path: Path) -> Array:
-    """Return R^2 of every model of the path; nan for a response that does not vary."""
-    total = path.spectrum.total
-    share = 1 - path.rss / (total if total > 0 else np.nan)
+    numbers = {name: np.asarray(values)[analysis.order] for name, values in numbers.items()}
     # The empty model explains nothing, up to rounding.
-    return np.where(np.abs(share) < _ROUNDING, 0.0, share)
+    numbers["explained"] = np.where(np.abs(numbers["explained"]) < 1e-10, 0.0, numbers["explained"])
+    names = [model_in_words(float(v), path.parameter_name) for v in numbers["parameter"]]
+    if view.is_average:
+        mean = analysis.model
+        own = {
+            "parameter": mean.parameter,
+            "dof": mean.dof,
+            "naive_dof": float(mean.exact.filter.naive_dof[0]),
+            "rss": mean.rss,
+            "explained": 100 * analysis.r_squared,
+            "sigma": analysis.noise_std,
+            "rmsecv": mean.rmse,
+        }
+        numbers = {n: np.append(values, own.get(n, np.nan)) for n, values in numbers.items()}
+        names.append("weighted average")
+    return {"words": names} | {n: [rounded_one(v) for v in vs] for n, vs in numbers.items()}
 
 
-def x_explained(subject: Subject) -> Array:
+def _x_explained(view: View) -> Array:
     """Return the share of the variance of X in the components; nan for methods without scores."""
-    path = subject.path
-    if not isinstance(path, PLSPath):
-        return padded(np.array([]), len(path.dof))
+    path = view.analysis.path
+    if view.pls is None:
+        return np.full(len(path), np.nan)
     # The empty model uses nothing of X.
-    share = np.concatenate([[0.0], explained_variance(path).x_cumulative])
-    return padded(share[: len(path.dof)], len(path.dof))
+    share = np.concatenate([[0.0], 100 * explained_variance(path).x_cumulative])
+    return share[: len(path)]
 
 
-def criterion_scores(subject: Subject) -> Array:
-    """Return the information criterion of every model; nan if there is none."""
-    found = information_criterion(subject.path, subject.selection)
-    size = len(subject.path.dof)
-    return padded(np.array([]) if found is None else found[1], size)
+# One model of the slider
+# -----------------------
 
 
-def criterion_facts(subject: Subject) -> dict[str, Any]:
-    """Say which criterion is drawn and how."""
-    found = information_criterion(subject.path, subject.selection)
-    name = "" if found is None else found[0]
-    same_axis = is_squared(name)
-    scores = criterion_scores(subject)
-    both = np.concatenate([scores, subject.cv_error]) if same_axis or not name else scores
-    top = np.nan
-    if same_axis:
-        top = _top([scores[subject.order[0]]], subject.cv_error + subject.cv_std_error)
-        both = both[both <= top]
-    return {
-        "name": criterion_label(name),
-        "same_axis": same_axis,
-        "log": spans_decades(both),
-        "cv_log": spans_decades(both if same_axis else subject.cv_error),
-        "top": rounded_one(top) if same_axis else None,
-    }
+def _details(view: View, place: int, tested: dict[int, Array] | None) -> dict[str, Any]:
+    """Return everything the page shows about one model."""
+    from plsdof.report._matrices import importance
 
-
-def _top(simplest: Iterable[float], above: Array) -> float:
-    """Return where pictures of errors end: above the simplest model and what is known well.
-
-    Estimates that explode where Degrees of Freedom come near n must not hide the others.
-    """
-    return 1.15 * float(np.nanmax([*simplest, *above], initial=0.0)) or np.nan
-
-
-def model_details(
-    subject: Subject, place: int, sample: RowSample, tested: Array | None
-) -> dict[str, Any]:
-    """Return everything the page shows about one model of the slider."""
-    path, index = subject.at(place)
-    errors = subject.errors_of_coefficients(place)
-    inference, reason = inference_or_reason(path, index, level=subject.level, **errors)
+    model = view.models[place]
+    inference, reason = _inference(view, place)
+    predicted = None if tested is None else tested[place]
     return {
         "place": place,
         "reason": reason,
-        **_noise_limits(subject, place),
-        **_curve(subject, place, inference, errors),
-        "strongest": _strongest(subject, place, inference),
+        **_noise_limits(view, place),
+        **_curve(view, place, inference),
+        "strongest": _strongest(view, model, inference),
         "assumes": "" if inference is None else inference.assumptions,
-        "rows": row_details(subject, place, sample),
+        "rows": _row_details(view, place),
         "test": None
-        if tested is None
-        else rounded(tested[place][evenly_spaced(tested.shape[1], MOST_ROWS)]),
-        "merit": merit_table(subject, place, tested),
-        **importance(subject, subject.components_at(place)),
+        if predicted is None
+        else rounded(predicted[evenly_spaced(len(predicted), MOST_ROWS)]),
+        "merit": _merits(view, place, predicted),
+        **importance(view, model),
     }
 
 
-def _noise_limits(subject: Subject, place: int) -> dict[str, Any]:
+def _inference(view: View, place: int) -> tuple[CoefficientInference | None, str]:
+    """Return intervals for the coefficients of a model, or why there are none."""
+    analysis, model = view.analysis, view.models[place]
+    if place == view.chosen:
+        reasons = ("no-intervals", "intervals-memory", "no-std-errors")
+        known = [one.text for one in analysis.remarks if one.kind in reasons]
+        return analysis.inference, known[0] if known else ""
+    if analysis.inference is None and analysis.remark("no-intervals") is None:
+        return None, ""
     try:
-        interval = noise_interval(*subject.at(place), level=subject.level)
+        return coefficient_inference(model, level=view.level, **_covariance(view, place)), ""
     except NotAvailableError:
+        return None, no_intervals(model.dof, float(analysis.path.exact.spectrum.n)).text
+
+
+def _covariance(view: View, place: int) -> dict[str, Any]:
+    """Return how standard errors of a model are made: by fits without rows for the chosen one."""
+    wanted = view.analysis.request.covariance
+    if wanted == "jackknife" and place != view.chosen:
+        wanted = "homoscedastic"
+    return {"covariance": wanted, "noise": view.analysis.noise_kind}
+
+
+def _noise_limits(view: View, place: int) -> dict[str, Any]:
+    interval = view.analysis.sigma
+    if place != view.chosen:
+        try:
+            interval = noise_interval(view.models[place], level=view.level)
+        except NotAvailableError:
+            interval = None
+    if interval is None:
         return {"sigma_low": None, "sigma_high": None, "sigma_assumes": ""}
     low, high = np.sqrt([interval.lower[0], interval.upper[0]])
     limits = {"sigma_low": rounded_one(low), "sigma_high": rounded_one(high)}
     return limits | {"sigma_assumes": interval.assumptions}
 
 
-def _curve(
-    subject: Subject, place: int, inference: CoefficientInference | None, errors: dict[str, Any]
-) -> dict[str, Any]:
-    drawn, (path, index) = subject.shown_features, subject.at(place)
-    scale = subject.effect_scale[drawn]
-    curve: dict[str, Any] = {
-        "coef": rounded(path.coef[index][drawn] * scale),
-        "lower": None,
-        "upper": None,
-        "widening": None,
-        "distinct": None,
-        "distinct_at_once": None,
-    }
+def _curve(view: View, place: int, inference: CoefficientInference | None) -> dict[str, Any]:
+    drawn, model = view.shown_features, view.models[place]
+    scale = view.effect_scale[drawn]
+    curve: dict[str, Any] = dict.fromkeys(
+        ("lower", "upper", "widening", "distinct", "distinct_at_once")
+    )
+    curve["coef"] = rounded(model.coef[drawn] * scale)
     if inference is None:
         return curve
-    draws = subject.draws(place)
-    band = simultaneous_band(path, index, level=subject.level, n_draws=draws, **errors)
+    draws = _DRAWS if place == view.chosen else _FEW_DRAWS
+    how = _covariance(view, place)
+    band = simultaneous_band(model, level=view.level, n_draws=draws, **how)
     return curve | {
         "lower": rounded(inference.lower[drawn] * scale),
         "upper": rounded(inference.upper[drawn] * scale),
@@ -483,249 +400,213 @@ def _without_zero(lower: Array, upper: Array) -> int:
 
 
 def _strongest(
-    subject: Subject, place: int, inference: CoefficientInference | None
+    view: View, model: Model, inference: CoefficientInference | None
 ) -> list[dict[str, Any]]:
-    path, index = subject.at(place)
-    coef = path.coef[index]
-    size = coef * subject.features.std(axis=0) if inference is None else inference.statistic
+    coef = model.coef
+    size = coef * view.rows.std(axis=0) if inference is None else inference.statistic
     first = np.argsort(-np.abs(size), kind="stable")[:_MOST_STRONGEST]
-    return [_one_coefficient(subject, int(j), coef, inference) for j in first if coef[j] != 0]
-
-
-def _one_coefficient(
-    subject: Subject, j: int, coef: Array, inference: CoefficientInference | None
-) -> dict[str, Any]:
-    row: dict[str, Any] = {"name": subject.axis.names[j], "coef": rounded_one(coef[j])}
-    if inference is None:
-        return row | {"lower": None, "upper": None, "p": None}
-    return row | {
-        "lower": rounded_one(inference.lower[j]),
-        "upper": rounded_one(inference.upper[j]),
-        "p": rounded_one(inference.p_value[j], 2),
-    }
-
-
-# Everything a report says, as one dictionary that becomes the page's embedded data
-# ---------------------------------------------------------------------------------
-
-_DOF_WORDS = {
-    "exact": "with exact Degrees of Freedom",
-    "smoothed": "with smoothed Degrees of Freedom",
-    "naive": "with the number of components + 1 as Degrees of Freedom",
-    "clipped": "with Degrees of Freedom limited to min(n - 1, p + 1)",
-}
-_METHODS = {
-    "PLSPath": "PLS",
-    "PCRPath": "PCR",
-    "RidgePath": "Ridge regression",
-    "KernelPLSPath": "Kernel PLS",
-    "PenalizedPLSPath": "Penalised PLS",
-}
-
-
-def report_content(subject: Subject, *, progress: bool = False) -> dict[str, Any]:
-    """Return the data of a report; all numbers are rounded as they are shown."""
-    sample, tested = sample_rows(subject), test_predictions(subject)
-    places: Iterable[int] = subject.shown
-    if progress:
-        places = with_progress(subject.shown, len(subject.shown), "Models of the report")
-    return {
-        "response": readable(subject.response),
-        "source": readable(subject.source, 200) if subject.source else "",
-        "method": _method(subject),
-        "parameter_name": subject.path.parameter_name,
-        "n": rounded_one(subject.path.spectrum.n),
-        "p": subject.features.shape[1],
-        "level": rounded_one(100 * subject.level),
-        "choice": _choice(subject.selection),
-        "chosen": subject.chosen,
-        "average": None if subject.average is None else subject.chosen,
-        "heaviest": subject.heaviest,
-        "first": subject.shown.start,
-        "criterion": criterion_facts(subject),
-        "models": all_models(subject),
-        "features": _features(subject),
-        "rows": row_facts(subject, sample),
-        "test": test_facts(subject),
-        "merit_headings": [list(one) for one in HEADINGS],
-        "errors": error_curves(subject),
-        "errors_axis": errors_axis(subject),
-        "details": [model_details(subject, place, sample, tested) for place in places],
-        "spectra": spectra(subject, sample.places),
-        "components": components(subject, sample.places),
-        "comparison": None
-        if subject.comparison is None
-        else _compared(subject, subject.comparison),
-        "other_choice": _other_choice(subject),
-        "permutation": None if subject.permutation is None else _permuted(subject.permutation),
-        "stability": "" if subject.stability is None else subject.stability.message,
-        "search": subject.search,
-        "notes": _notes(subject),
-    }
-
-
-def _method(subject: Subject) -> str:
-    name = type(subject.path).__name__
-    return _METHODS.get(name, name.removesuffix("Path"))
-
-
-def _choice(selection: Selection) -> str:
-    """Say how the model was chosen."""
-    if selection.rule == "given":
-        return "its size was given"
-    if selection.rule == "average":
-        return selection.message[0].upper() + selection.message[1:]
-    words = rule_in_words(selection.rule, criterion_label(selection.criterion))
-    if selection.criterion.startswith("cv-") and selection.criterion != "cv-error":
-        words = f"{words.replace('smallest', 'largest')} correlation"
-    # Where rows left out decided, Degrees of Freedom did not.
-    cost = "" if selection.rule == "left-out" else _DOF_WORDS.get(selection.dof, "")
-    return f"{words} {cost}".rstrip()
-
-
-def _features(subject: Subject) -> dict[str, Any]:
-    axis, drawn = subject.axis, subject.shown_features
-    return {
-        "layout": "curve" if is_curve(axis) else "names",
-        "title": axis.title,
-        "positions": [float(f"{axis.positions[j]:.10g}") for j in drawn],
-        "names": [readable(axis.names[j], 40) for j in drawn],
-        "word": axis.title.partition(" (")[0] if axis.is_numeric else "predictor",
-        "per": "unit" if axis.is_numeric else "standard deviation",
-        "total": len(axis.names),
-    }
-
-
-def _other_choice(subject: Subject) -> dict[str, str] | None:
-    """Return what cross-validation would have taken, or GCV where it was the choice."""
-    by_cv = subject.selection.criterion.startswith("cv-")
-    if not by_cv and subject.cv is None:
-        return None
-    try:
-        other = subject.path.select() if by_cv or subject.cv is None else subject.cv.select()
-    except NotAvailableError:
-        return None
-    return {
-        "by": "GCV with smoothed Degrees of Freedom" if by_cv else "cross-validation",
-        "words": model_words(other.parameter, other.parameter_name),
-        "simpler": "" if by_cv else _simplest_within_error(subject.cv),
-    }
-
-
-def _simplest_within_error(cv: CrossValidation | None) -> str:
-    """Return the model that the one-standard-error rule takes, in words; empty if undefined."""
-    try:
-        found = None if cv is None else cv.select(rule="one-standard-error")
-    except NotAvailableError:
-        return ""
-    return "" if found is None else model_words(found.parameter, found.parameter_name)
-
-
-def _notes(subject: Subject) -> list[str]:
-    """Return what a careful reader should know about this path and this choice."""
-    path, (answering, index) = subject.path, subject.at(subject.chosen)
-    dof, n = float(answering.dof[index]), path.spectrum.n
-    said = _remarks(subject.selection)
-    # Columns that a search leaves out do not vary any more.
-    constant = "" if subject.search else _constant_columns(subject)
-    notes = [*subject.notes, said, constant, path.message]
-    notes += [] if subject.cv is None else _doubts(subject, subject.cv)
-    by_rule = subject.selection.rule != "given" and "last model" not in said
-    by_rule = by_rule and subject.average is None
-    is_last = subject.chosen == len(subject.order) - 1 and len(subject.order) > 1
-    if is_last and by_rule and not _is_complete(path):
-        notes.append("The richest model tried was chosen: allow more, the best may lie beyond.")
-    if subject.chosen == 0 and "empty model" not in said and path.parameter_name == "n_components":
-        notes.append("The model without predictors was chosen: they do not help to predict.")
-    if dof >= n and "close to n" not in said:
-        notes.append(f"The chosen model has {dof:.1f} Degrees of Freedom for {n:g} observations.")
-    if dof < FEWEST_DOF:
-        notes.append(UNSTABLE_REMARK)
-    if subject.average is not None and subject.component_path is not None:
-        notes.append(
-            "An average has no components of its own: T², Q, VIP and selectivity ratio are those "
-            f"of the model with most weight, {path.label(subject.selection.index)}."
-        )
-    if len(subject.shown) < subject.count:
-        notes.append(
-            f"The page describes {len(subject.shown)} of {subject.count} models in detail."
-        )
-    return list(dict.fromkeys(readable(note, 400) for note in notes if note))
-
-
-def _doubts(subject: Subject, cv: CrossValidation) -> list[str]:
-    """Return what cross-validation says against the choice, and against itself."""
-    found = [cv.message, "" if cv.groups is None else GROUPS_REMARK]
-    if subject.selection.rule != "average":
-        found += agreement(subject.path, subject.selection, cv)
+    found = []
+    for j in first[coef[first] != 0]:
+        row = {"name": view.axis.names[j], "coef": rounded_one(coef[j])}
+        row |= dict.fromkeys(("lower", "upper", "p"))
+        if inference is not None:
+            row["lower"] = rounded_one(inference.lower[j])
+            row["upper"] = rounded_one(inference.upper[j])
+            row["p"] = rounded_one(inference.p_value[j], 2)
+        found.append(row)
     return found
 
 
-def _remarks(selection: Selection) -> str:
-    """Return what is unusual about a choice that was made."""
-    if selection.rule == "given" or not selection.remarks:
-        return ""
-    return f"About the choice: {' '.join(selection.remarks)}"
+# The rows: fit, residual, leverage and distances from the model
+# --------------------------------------------------------------
 
 
-def _is_complete(path: Path) -> bool:
-    """Whether there is no richer model than the last one."""
-    of_components = path.parameter_name == "n_components"
-    everything = min(path.spectrum.rank, path.spectrum.n - 1)
-    return bool(path.message) or (of_components and len(path.dof) - 1 >= everything)
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RowNumbers:
+    """Numbers per row, their limits, flags (a bit per kind), and unusual rows, worst first."""
+
+    values: dict[str, Array]
+    found: dict[str, Diagnostic]
+    flags: Numbers
+    unusual: Numbers
 
 
-def _constant_columns(subject: Subject) -> str:
-    constant = np.flatnonzero(~np.isfinite(subject.path.units.x_scale))
-    return constant_columns_text([subject.axis.names[j] for j in constant]) if constant.size else ""
+def row_numbers(view: View, place: int) -> RowNumbers:
+    """Return what is known of all rows in one model."""
+    model = view.models[place]
+    fitted = model.fitted if view.analysis.drawn.places is None else view.predicted(model)
+    values = {"fitted": fitted, "residual": view.y - fitted}
+    table = _outliers(view, place)
+    if table is None:
+        found, order = {"leverage": _leverage(view, model)}, None
+    else:
+        found, order = table.diagnostics, table.order
+    flags = np.zeros(len(view.y), dtype=np.intp)
+    for i, kind in enumerate(KINDS):
+        if kind in found:
+            flags |= found[kind].flags.astype(np.intp) << i
+    if order is None:
+        order = np.argsort(-found["leverage"].values, kind="stable")
+    return RowNumbers(
+        values=values | {kind: one.values for kind, one in found.items()},
+        found=found,
+        flags=flags,
+        unusual=order[flags[order] > 0],
+    )
 
 
-def _permuted(test: PermutationTest) -> dict[str, Any]:
-    counts, edges = permutation_bins(test.permuted)
+def _outliers(view: View, place: int) -> OutlierTable | None:
+    analysis, model = view.analysis, view.models[place]
+    if view.pls is None:
+        return None
+    if place == view.chosen and analysis.unusual is not None:
+        return analysis.unusual
+    if analysis.drawn.places is None:
+        return outliers(model, level=view.level, limit="cross-validated")
+    # A sample is judged as rows that are not part of the fit: next to all rows it is small.
+    return outliers(model, view.rows, view.y, level=view.level)
+
+
+def _leverage(view: View, model: Model) -> Diagnostic:
+    if view.analysis.drawn.places is None:
+        values = model.leverage()
+    else:
+        exact = model.exact
+        reach = exact.standardized_times(view.rows, exact.standardized_coef_factor(model.row))
+        values = 1.0 / exact.spectrum.n + squared_rows(reach)
+    limit = Limit(
+        value=_LEVERAGE_FACTOR * float(values.mean()), method=f"{_LEVERAGE_FACTOR:g} x the average"
+    )
+    return diagnose("leverage", values, limit, None)
+
+
+def _row_facts(view: View) -> dict[str, Any]:
+    """Return what is known of the rows before any model: number, label, observed response."""
+    rows, drawn = view.analysis.drawn.rows, view.places
+    found = view.diagnosed.found
     return {
-        "p": rounded_one(test.p_value),
-        "score": rounded_one(test.score),
-        "count": len(test.permuted),
-        "counts": counts.tolist(),
-        "edges": rounded(edges),
-        "message": test.message,
-        "assumes": test.assumptions,
+        "number": np.asarray(rows.numbers)[drawn].tolist(),
+        "labels": None
+        if rows.labels is None
+        else [readable(str(rows.labels[i]), 40) for i in drawn],
+        "observed": rounded(view.y[drawn]),
+        "total": len(view.y),
+        "q_limit": found["q"].method if "q" in found else "",
+        "kinds": {kind: name for kind, name in KINDS.items() if kind in found},
     }
 
 
-def _compared(subject: Subject, table: Comparison) -> dict[str, Any]:
-    by = default_quantity(table)
-    values = table.columns()[by]
+def _row_details(view: View, place: int) -> dict[str, Any]:
+    """Return fit, residuals and diagnostics of the drawn rows, and the most unusual of all rows."""
+    numbers = view.diagnosed if place == view.chosen else row_numbers(view, place)
+    drawn, left_out = view.places, _left_out(view, place)
+    bits = {kind: 1 << i for i, kind in enumerate(KINDS)}
     return {
-        "by": by,
-        "title": TITLES[by],
-        "log": spans_decades(values),
-        "methods": [_one_method(subject, table, name, by) for name in table.paths],
+        **{name: rounded(values[drawn]) for name, values in numbers.values.items()},
+        "left_out": None if left_out is None else rounded(left_out[drawn]),
+        "flags": numbers.flags[drawn].tolist(),
+        "limits": {kind: rounded_one(one.limit) for kind, one in numbers.found.items()},
+        "counts": {
+            kind: int(np.count_nonzero(numbers.flags & bits[kind])) for kind in numbers.found
+        },
+        "flagged": int(np.count_nonzero(numbers.flags)),
+        "suspects": _suspects(view, numbers),
+        "notes": [
+            f"{KINDS[kind]}: {one.message}" for kind, one in numbers.found.items() if one.message
+        ],
     }
 
 
-def _one_method(subject: Subject, table: Comparison, name: str, by: str) -> dict[str, Any]:
-    rows = np.flatnonzero(table.method == name)
-    values = table.columns()[by]
-    order = rows[table.paths[name].simplest_first()]
-    found: dict[str, Any] = {
-        "name": readable(method_label(name), 30),
-        "dof": [rounded_one(v) for v in table.dof[order]],
-        "value": [rounded_one(v) for v in values[order]],
-        "near": _nearest(subject, table, order),
-        "best": None,
-    }
-    known = values[order]
-    if by == "cv_error" and not np.all(np.isnan(known)):
-        found["best"] = int(np.nanargmin(known))
-    names = [
-        model_words(float(v), table.paths[name].parameter_name) for v in table.parameter[order]
+def _suspects(view: View, numbers: RowNumbers) -> list[dict[str, Any]]:
+    first, rows = numbers.unusual[:_MOST_SUSPECTS], view.analysis.drawn.rows
+    table = {name: rounded(values[first]) for name, values in numbers.values.items()}
+    table["observed"] = rounded(view.y[first])
+    return [
+        {
+            "row": int(rows.numbers[row]),
+            "label": "" if rows.labels is None else readable(str(rows.labels[row]), 40),
+            "why": ", ".join(
+                word for bit, word in enumerate(KINDS.values()) if numbers.flags[row] >> bit & 1
+            ),
+            **{name: values[k] for name, values in table.items()},
+        }
+        for k, row in enumerate(first)
     ]
-    return found | {"words": names}
 
 
-def _nearest(subject: Subject, table: Comparison, order: Any) -> int | None:
-    """Return the place of the model whose Degrees of Freedom are nearest to the chosen one's."""
-    path, index = subject.at(subject.chosen)
-    distance = np.abs(table.dof[order] - float(path.dof[index]))
-    return None if np.all(np.isnan(distance)) else int(np.nanargmin(distance))
+def _left_out(view: View, place: int) -> Array | None:
+    """Return what was predicted for every row when it was left out; None if that is not known."""
+    analysis, model = view.analysis, view.models[place]
+    if analysis.left_out is None or model.index >= len(analysis.left_out.rss):
+        return None
+    found, places = model.left_out_residuals, analysis.drawn.places
+    return np.asarray(view.y - (found if places is None else found[places]))
+
+
+# Rows that took no part in the fit, and how well each kind of row is predicted
+# -----------------------------------------------------------------------------
+
+
+def _test_predictions(view: View) -> dict[int, Array] | None:
+    """Return what every model of the slider predicts for the test set, by place."""
+    test = view.analysis.test
+    if test is None:
+        return None
+    return {
+        place: test.predicted if place == view.chosen else model.intercept + test.X @ model.coef
+        for place, model in view.models.items()
+    }
+
+
+def _test_facts(view: View) -> dict[str, Any] | None:
+    """Return what is known of the rows of the test set before any model."""
+    test = view.analysis.test
+    if test is None:
+        return None
+    drawn = evenly_spaced(len(test.observed), MOST_ROWS)
+    labels = test.labels
+    return {
+        "source": readable(test.source, 60) if test.source else "",
+        "number": np.asarray(test.row_numbers)[drawn].tolist(),
+        "labels": None if labels is None else [readable(str(labels[i]), 40) for i in drawn],
+        "observed": rounded(test.observed[drawn]),
+        "total": len(test.observed),
+        **_test_interval(view, test, drawn),
+    }
+
+
+def _test_interval(view: View, test: TestSet, drawn: npt.NDArray[np.intp]) -> dict[str, Any]:
+    """Return prediction intervals of the chosen model, and how many test rows they hold."""
+    request = view.analysis.request
+    try:
+        found = prediction_interval(
+            view.analysis.model, test.X, level=view.level, method=request.intervals
+        )
+    except (NotAvailableError, InvalidInputError):
+        return {"lower": None, "upper": None, "inside": None, "assumes": ""}
+    inside = (found.lower <= test.observed) & (test.observed <= found.upper)
+    return {
+        "lower": rounded(found.lower[drawn]),
+        "upper": rounded(found.upper[drawn]),
+        "inside": int(np.count_nonzero(inside)),
+        "assumes": found.assumptions,
+    }
+
+
+def _merits(view: View, place: int, tested: Array | None) -> list[dict[str, Any]]:
+    """Return figures of merit of one model for fitted, left out and test rows."""
+    analysis, model = view.analysis, view.models[place]
+    if place == view.chosen:
+        found = analysis.merit
+    else:
+        found = {"calibration": figures_of_merit(view.y, view.predicted(model))}
+        left_out = _left_out(view, place)
+        if left_out is not None:
+            found["cross-validation"] = figures_of_merit(view.y, left_out)
+        if analysis.test is not None and tested is not None:
+            found["test"] = figures_of_merit(analysis.test.observed, tested)
+    return [
+        {"name": name, "error": RMSE_NAMES[name], "n": one.n}
+        | {key: rounded_one(getattr(one, key)) for key, _, _ in HEADINGS}
+        for name, one in found.items()
+    ]

@@ -1,27 +1,20 @@
 """The page itself: a template filled with the content, styles, scripts and data in one file."""
 
-import base64
-import hashlib
-import json
 import os
 import platform
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import partial
 from importlib import metadata, resources
 from typing import Any
 
-from plsdof._core.criteria import Selection
-from plsdof.chemometrics.merit import TestSet
-from plsdof.complexity.comparison import Comparison
-from plsdof.errors import MissingExtraError
+from plsdof.analysis import Analysis, analysis_of
+from plsdof.errors import MissingExtraError, quietly
 from plsdof.files.writing import atomic_write, check_writable
-from plsdof.inference.permutation import PermutationTest
-from plsdof.plotting.style import as_fitted, is_harmless
-from plsdof.report._subject import make_subject, shown
+from plsdof.plotting.style import is_harmless
+from plsdof.report._numbers import shown
 from plsdof.report.content import report_content
-from plsdof.selection.cross_validation import CrossValidation
-from plsdof.selection.stability import SelectionFrequency
+from plsdof.report.switch import as_embedded_json, combine_reports, script_hash
 
 # var a=core();a.register([bar(),...,map()]);b.exports=a});return
 _REGISTRATION = re.compile(
@@ -34,86 +27,27 @@ _PACKAGES = ("plsdof", "numpy", "scipy", "plotly", "jinja2")
 
 
 def write_report(
+    analysis: Any,
     file: str | os.PathLike[str],
-    path: Any,
-    selection: Selection | None = None,
     *,
-    X: Any,
-    y: Any,
-    row_labels: Iterable[Any] | None = None,
     response: str = "y",
-    source: str = "",
-    command: str = "",
-    cv: CrossValidation | None = None,
-    comparison: Comparison | None = None,
+    labels: Sequence[Any] | None = None,
+    groups: Sequence[Any] | None = None,
     level: float = 0.95,
-    stability: SelectionFrequency | None = None,
-    notes: Iterable[str] = (),
-    row_numbers: Iterable[int] | None = None,
-    groups: Iterable[Any] | None = None,
-    raw: Any = None,
-    preprocessing: str = "",
-    search: str = "",
-    test: TestSet | None = None,
-    intervals: str = "normal",
-    covariance: str = "homoscedastic",
-    permutation: PermutationTest | None = None,
-    sample: Any = None,
-    progress: bool = False,
+    command: str = "",
 ) -> None:
-    """Write a path and the choice on it as one HTML file that needs no network.
+    """Write what there is to say about a fit as one HTML file that needs no network.
 
     Parameters
     ----------
+    analysis : Analysis, Model or fitted estimator
+        Several analyses, of several responses, become one file with a page for each.
     file : path
         The HTML file; it appears complete or not at all.
-    path : Path or fitted estimator
-        Of any method; T^2, Q and studentised residuals are shown for plain PLS.
-    selection : Selection
-        The choice, made from ``path`` or ``cv``; that of an estimator by default.
-    X, y : arrays or data frame
-        The training rows (those with positive weight). Column names that are numbers become a
-        wavelength axis.
-    row_labels : sequence, optional
-        What to call the rows, such as sample names; by default they are numbered from 1.
-    response, source : str
-        Name of the response and of the file the data came from.
+    response, labels, groups, level
+        Of a model or an estimator, as for `plsdof.analysis.analysis_of`. An analysis has its own.
     command : str
         The command that made the report, quoted in it as it is.
-    cv : CrossValidation, optional
-        Of the same method; adds its errors. Those of an estimator by default.
-    comparison : Comparison, optional
-        Adds a section on other methods.
-    level : float
-        Of the intervals and of the limits for unusual rows.
-    stability : SelectionFrequency, optional
-        Adds how often the same model was chosen.
-    notes : sequence of str
-        What a reader should know about the data, such as columns and rows left out.
-    row_numbers : sequence of int, optional
-        Numbers of the rows in their file; by default 1, 2, ..., n.
-    groups : sequence, optional
-        Which rows belong together: colours of the scores.
-    raw : (n, q) array or data frame, optional
-        The rows before preprocessing, drawn beside X.
-    preprocessing : str
-        How X was made from ``raw``, in words.
-    search : str
-        What a search of columns found and what it costs, in words. It looked at the response, and
-        X is 0 in all columns but those it selected.
-    test : TestSet, optional
-        Rows that took no part in the fit: adds their predictions and figures of merit.
-    intervals : {"normal", "conformal", "jackknife+"}
-        Of the predictions of the test set; see `plsdof.inference.prediction_interval`.
-    covariance : {"homoscedastic", "hc3", "jackknife"}
-        Of the coefficients; see `plsdof.inference.coefficient_inference`.
-    permutation : PermutationTest, optional
-        Adds whether there is anything to predict at all.
-    sample : (n,) array of int, optional
-        Which rows of the fit X and y are, from 0 and in this order, if they are not all of them;
-        ``path`` is one that `plsdof.large.rows.at_rows` made then.
-    progress : bool
-        Show a bar on stderr that counts the models described. Needs rich.
 
     Notes
     -----
@@ -125,44 +59,30 @@ def write_report(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from plsdof import pls_path
+    >>> from plsdof import PLSRegressor
     >>> from plsdof.datasets import load_ozone
     >>> X, y = load_ozone(return_X_y=True, as_frame=True)
-    >>> path = pls_path(X, y)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder) / "ozone.html"
-    ...     write_report(file, path, path.select("bic"), X=X, y=y, response="ozone")
+    ...     write_report(PLSRegressor("bic").fit(X, y), file, response="ozone")
     ...     "How many components" in file.read_text(encoding="utf-8")
     True
     """
     check_writable(file)
-    model = as_fitted(path, selection, cv)
     plotly = plotly_script()
-    subject = make_subject(
-        model,
-        X=X,
-        y=y,
-        row_labels=row_labels,
-        response=response,
-        source=source,
-        comparison=comparison,
-        level=level,
-        stability=stability,
-        notes=notes,
-        row_numbers=row_numbers,
-        groups=groups,
-        raw=raw,
-        preprocessing=preprocessing,
-        search=search,
-        test=test,
-        intervals=intervals,
-        covariance=covariance,
-        permutation=permutation,
-        sample=sample,
-    )
-    page = render(report_content(subject, progress=progress), plotly=plotly, command=command)
+    several = list(analysis) if isinstance(analysis, list | tuple) else [analysis]
+    own: dict[str, Any] = {"response": response, "labels": labels, "groups": groups, "level": level}
+    pages = {}
+    for one in several:
+        found = one if isinstance(one, Analysis) else analysis_of(one, **own)
+        with quietly():
+            content = report_content(found)
+        pages[found.data.response] = render(content, plotly=plotly, command=command)
+    if len(several) > 1:
+        combine_reports(file, pages, plotly)
+        return
     with atomic_write(file) as stream:
-        stream.write(page.encode("utf-8", errors="replace"))
+        stream.write(next(iter(pages.values())).encode("utf-8", errors="replace"))
 
 
 def render(content: dict[str, Any], *, plotly: str, command: str) -> str:
@@ -191,21 +111,6 @@ def render(content: dict[str, Any], *, plotly: str, command: str) -> str:
         own_script=Markup(own),
         script_hashes=[script_hash(plotly), script_hash(own)],
     )
-
-
-def as_embedded_json(content: dict[str, Any]) -> str:
-    r"""Write JSON that no HTML parser takes for the end of its script element.
-
-    Every ``<`` becomes ``\u003c``, so neither ``</script>`` nor ``<!--`` can appear; characters
-    outside ASCII are escaped as well.
-
-    Examples
-    --------
-    >>> as_embedded_json({"a": "</script>"})
-    '{"a":"\\u003c/script>"}'
-    """
-    text = json.dumps(content, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c")
 
 
 def _number(content: dict[str, Any], where: str, unit: str = "") -> Any:
@@ -259,12 +164,6 @@ def _own_script() -> str:
 
 def _own_file(name: str) -> str:
     return resources.files("plsdof.report").joinpath("templates", name).read_text(encoding="utf-8")
-
-
-def script_hash(script: str) -> str:
-    """Return what a content security policy allows a script by."""
-    digest = hashlib.sha256(script.encode("utf-8")).digest()
-    return f"sha256-{base64.b64encode(digest).decode()}"
 
 
 def _versions(plotly: str) -> list[tuple[str, str]]:

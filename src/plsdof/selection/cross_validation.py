@@ -734,7 +734,7 @@ def _together(
     n = float(len(X)) if weights is None else float(weights.sum())
     given = Observations(X=X, y=y, weights=weights, n=n, names=None)
     problem = Problem(given=given, scale=recipe.options.get("scale", True))
-    split = Split(tests=[fold.test for fold in folds], trains=[fold.train_rows for fold in folds])
+    split = Split.given([fold.test for fold in folds], [fold.train_rows for fold in folds])
     smallest = min(len(np.unique(fold.train)) for fold in folds)
     asked = recipe.options.get("max_components")
     size = smallest - 1 if asked is None else min(asked, smallest - 1)
@@ -788,9 +788,9 @@ def cross_validate(
     X : (n, p) array or data frame
     y : (n,) array
     path : {"pls", "pcr", "ridge"}, Recipe or callable
-        A recipe is that of a path (``path.recipe``). A callable takes arrays ``(X_train, y_train)``, and ``sample_weight=`` if weights are
-        given, and returns a path or anything with ``parameters`` (K,), simplest model first, and
-        ``predict(X_new)`` (K, n_new): for example ``functools.partial(pls_path, solver="svd")``.
+        A recipe is that of a path (``path.recipe``). A callable takes arrays
+        ``(X_train, y_train)``, and ``sample_weight=`` if weights are given, and returns a path or
+        anything with ``parameters`` (K,), simplest model first, and ``predict(X_new)`` (K, n_new).
     cv, groups, repeats, rng
         See `make_folds`. A number of folds without ``rng`` puts row i into
         fold i mod cv; with it the folds are random; ``groups`` keeps rows together; "loo" is
@@ -824,8 +824,8 @@ def cross_validate(
     -----
     Cost: one fit and O(K p t) for the predictions of t test rows, per fold. With "pls" all folds
     are fitted together, without a decomposition: O(F M n p) time for M components of F folds, or
-    O(n p^2 + F M p^2) for tall data. Where that is not certain to 1e-9 of the spread of y, folds are
-    fitted one by one.
+    O(n p^2 + F M p^2) for tall data. Where that is not certain to 1e-9 of the spread of y, folds
+    are fitted one by one.
 
     Examples
     --------

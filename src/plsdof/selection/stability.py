@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from plsdof._core.choice import Selection
-from plsdof._core.criteria import Noise
+from plsdof._core.criteria import Noise, as_variance
 from plsdof._core.display import model_in_words
 from plsdof._core.folds import Integers
 from plsdof._core.inputs import Array, as_count, as_generator, read_only
@@ -131,7 +131,7 @@ def selection_frequency(
     n_draws = as_count(n_draws, "n_draws", minimum=1)
     path = as_path(path)
     selection = path.select(criterion, dof, noise, rule)
-    simulated = None if m is None else path.index(m)
+    simulated = None if m is None else path._index(m)
     choices, longest = [], path
     responses = _simulated(path, simulated, noise, n_draws, rng)
     for y in with_progress(responses, n_draws, "Simulation") if progress else responses:
@@ -160,10 +160,10 @@ def _simulated(
         weights[: len(found)] = found[: len(weights)]
     else:
         weights[index] = 1.0
-    kind = None if isinstance(noise, str) else noise
-    variance = path.noise_variance(noise if kind is None else None)
-    if kind is not None:
-        variance = np.full(len(path), float(kind))
+    if noise is None or isinstance(noise, str):
+        variance = path.noise_variance(noise)
+    else:
+        variance = np.full(len(path), as_variance(noise))
     if not np.all(np.isfinite(variance[weights > 0])):
         worst = int(np.flatnonzero((weights > 0) & ~np.isfinite(variance))[0])
         raise NotAvailableError(

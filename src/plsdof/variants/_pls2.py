@@ -7,7 +7,7 @@ Krylov space.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -29,15 +29,11 @@ _BLOCK_ENTRIES = 8_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class JointFit:
-    """PLS2 fits for m = 0..M in rotated coordinates.
+    """PLS2 fits for m = 0..M in rotated coordinates, without derivatives.
 
     Attributes
     ----------
     fitted, residuals : (M + 1, r, q) arrays
-    traces : (M + 1, q, q) array
-        ``traces[:, j, k]`` are the sums over i of d zhat_ij / d z_ik, without intercepts.
-    error : (M + 1,) array
-        Estimated absolute error of the traces of ``traces``.
     scores : (r, M) array
         Orthonormal.
     lengths : (M,) array
@@ -48,11 +44,35 @@ class JointFit:
 
     fitted: Array
     residuals: Array
-    traces: Array
-    error: Array
     scores: Array
     lengths: Array
     message: str
+
+    def first(self, size: int, message: str) -> "JointFit":
+        """Return the first ``size`` components."""
+        return JointFit(
+            fitted=read_only(self.fitted[: size + 1]),
+            residuals=read_only(self.residuals[: size + 1]),
+            scores=read_only(self.scores[:, :size]),
+            lengths=read_only(self.lengths[:size]),
+            message=message,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traces:
+    """Derivatives of a joint fit, summed over the rows.
+
+    Attributes
+    ----------
+    values : (M + 1, q, q) array
+        At [:, j, k] the sums over i of d zhat_ij / d z_ik, without intercepts.
+    error : (M + 1,) array
+        Estimated absolute error of their traces.
+    """
+
+    values: Array
+    error: Array
 
 
 @dataclass(frozen=True)
@@ -63,20 +83,8 @@ class _Moving:
     tangent: Array
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Run:
-    fitted: Array
-    residuals: Array
-    traces: Array
-    scores: Array
-    lengths: Array
-    message: str
-
-
-def joint_fit(
-    spectra: Sequence[Spectrum], max_components: int | None, algorithm: str, *, scaled: bool
-) -> JointFit:
-    """Fit PLS2 and differentiate it, with 0..M components.
+def joint_fit(spectra: Sequence[Spectrum], max_components: int | None, algorithm: str) -> JointFit:
+    """Fit PLS2 with 0..M components, as many as the data support.
 
     Parameters
     ----------
@@ -84,6 +92,53 @@ def joint_fit(
         One per response, of the same X.
     max_components : int or None
     algorithm : {"nipals", "simpls"}
+
+    Notes
+    -----
+    Cost: O(r q M (q + M)) time, three times over for the error.
+    """
+    rank = spectra[0].rank
+    wanted = rank if max_components is None else max_components
+    pairs = _with_copies(spectra)
+    main, *copies = (_values(S, Z, min(wanted, rank), algorithm) for S, Z in pairs)
+    # The first size whose coefficients copies of the data disagree about ends the path.
+    size = len(main.lengths)
+    supported = min(size, *(len(one.lengths) for one in copies))
+    coef = main.fitted / pairs[0][0][:, None]
+    for (S, _), one in zip(pairs[1:], copies, strict=True):
+        moved = one.fitted[: supported + 1] / S[:, None] - coef[: supported + 1]
+        off = _SAFETY * _norms(moved) > SUPPORTED_ERROR * _norms(coef[: supported + 1])
+        supported = int(np.argmax(off)) - 1 if off.any() else supported
+    message = ""
+    if supported < size:
+        message = _rounded(supported)
+    elif size < min(wanted, rank):
+        message = main.message
+    elif size < wanted:
+        message = f"X has rank {rank}, so there is no further component."
+    return main.first(supported, message)
+
+
+def _norms(values: Array) -> Array:
+    return np.asarray(np.linalg.norm(values, axis=(1, 2)))
+
+
+def _rounded(size: int) -> str:
+    return (
+        f"from component {size + 1} on, rounding in the data's decomposition changes the "
+        f"coefficients by more than {SUPPORTED_ERROR:g} relative."
+    )
+
+
+def joint_traces(
+    spectra: Sequence[Spectrum], fit: JointFit, algorithm: str, *, scaled: bool
+) -> Traces:
+    """Differentiate the fits.
+
+    Parameters
+    ----------
+    spectra, algorithm
+        As for `joint_fit`, which made ``fit``.
     scaled : bool
         Whether the responses were divided by their standard deviations, which then move too.
 
@@ -91,28 +146,19 @@ def joint_fit(
     -----
     Cost: O(r^2 q M (q + M)) time, three times over for the error; bounded memory.
     """
-    rank = spectra[0].rank
-    wanted = rank if max_components is None else max_components
+    n_scaled = spectra[0].n if scaled else None
     # The data and perturbed copies of them; what the copies disagree about is the error.
-    copies = [
-        _run(S, Z, min(wanted, rank), algorithm, spectra[0].n if scaled else None)
-        for S, Z in _with_copies(spectra)
-    ]
-    main = copies[0]
-    error = _error(copies)
-    dof = len(spectra) + _total(main)
-    # The first size that is too uncertain ends the path.
-    bad = ~(error <= SUPPORTED_ERROR * np.maximum(1.0, np.abs(dof)))
-    size = int(np.argmax(bad)) if bad.any() else len(bad)
-    return JointFit(
-        fitted=read_only(main.fitted[:size]),
-        residuals=read_only(main.residuals[:size]),
-        traces=read_only(main.traces[:size]),
-        error=read_only(error[:size]),
-        scores=read_only(main.scores[: size - 1].T),
-        lengths=read_only(main.lengths[: size - 1]),
-        message=_why_ended(size - 1, wanted, main, rank),
+    main, *copies = (
+        _traces(S, Z, len(fit.lengths), algorithm, n_scaled) for S, Z in _with_copies(spectra)
     )
+    total, error = _total(main), np.zeros(len(main))
+    for one in copies:
+        error[: len(one)] = np.maximum(error[: len(one)], np.abs(_total(one) - total[: len(one)]))
+        error[len(one) :] = np.inf
+    # Rounding is relative to the terms of the sum.
+    own = np.diagonal(main, axis1=1, axis2=2)
+    size = float(fit.residuals[0].size) + np.abs(own).sum(axis=1)
+    return Traces(values=read_only(main), error=read_only(_SAFETY * (error + _EPS * size)))
 
 
 def _with_copies(spectra: Sequence[Spectrum]) -> list[tuple[Array, Array]]:
@@ -129,42 +175,16 @@ def _with_copies(spectra: Sequence[Spectrum]) -> list[tuple[Array, Array]]:
     return pairs
 
 
-def _total(run: _Run) -> Array:
+def _total(traces: Array) -> Array:
     """Return the trace of d vec(Zhat) / d vec(Z) for every number of components."""
-    return np.asarray(np.trace(run.traces, axis1=1, axis2=2))
+    return np.asarray(np.trace(traces, axis1=1, axis2=2))
 
 
-def _error(copies: Sequence[_Run]) -> Array:
-    """Return the error estimate of the sums of traces; infinite where a copy ended earlier."""
-    main = copies[0]
-    total, error = _total(main), np.zeros(len(main.traces))
-    for copy in copies[1:]:
-        common = min(len(main.traces), len(copy.traces))
-        deviation = _total(copy)[:common] - total[:common]
-        error[:common] = np.maximum(error[:common], np.abs(deviation))
-        error[common:] = np.inf
-    # Rounding is relative to the terms of the sum.
-    own = np.diagonal(main.traces, axis1=1, axis2=2)
-    size = float(main.residuals[0].size) + np.abs(own).sum(axis=1)
-    return np.asarray(_SAFETY * (error + _EPS * size))
-
-
-def _why_ended(size: int, wanted: int, run: _Run, rank: int) -> str:
-    if size >= min(wanted, rank):
-        return f"X has rank {rank}, so there is no further component." if wanted > size else ""
-    if size < len(run.traces) - 1:
-        return (
-            f"from component {size + 1} on, rounding in the data's decomposition changes the "
-            f"Degrees of Freedom by more than {SUPPORTED_ERROR:g} relative."
-        )
-    return run.message
-
-
-def _run(S: Array, Z: Array, steps: int, algorithm: str, n_scaled: float | None) -> _Run:
-    """Fit, and sum up the derivatives of all r q directions, block by block."""
+def _traces(S: Array, Z: Array, steps: int, algorithm: str, n_scaled: float | None) -> Array:
+    """Sum up the derivatives of all r q directions, block by block. Shape (M + 1, q, q)."""
     r, q = Z.shape
     fits = _values(S, Z, steps, algorithm)
-    steps = len(fits.fitted) - 1
+    steps = len(fits.lengths)
     traces = np.zeros((steps + 1, q, q))
     block = max(1, _BLOCK_ENTRIES // max(1, 2 * r * (q + steps)))
     # Direction (i, j) moves entry Z_ij; only d zhat_i. in that direction enters the traces.
@@ -179,12 +199,7 @@ def _run(S: Array, Z: Array, steps: int, algorithm: str, n_scaled: float | None)
                 shares = Z[rows, columns] / (n_scaled - 1.0)
                 change[each, columns] += fits.fitted[m, rows, columns] * shares
             traces[m] += change.T @ responses
-    return replace(fits, traces=traces)
-
-
-def joint_values(S: Array, Z: Array, max_components: int, algorithm: str) -> Array:
-    """Return the fits of 0..M components without derivatives. Shape (M + 1, r, q)."""
-    return _values(S, Z, min(max_components, len(S)), algorithm).fitted
+    return traces
 
 
 def joint_jacobian(
@@ -214,7 +229,7 @@ def joint_jacobian(
     return jacobian.reshape(r, q, r, q)
 
 
-def _values(S: Array, Z: Array, steps: int, algorithm: str) -> _Run:
+def _values(S: Array, Z: Array, steps: int, algorithm: str) -> JointFit:
     """Fit without derivatives, as many components as there are."""
     fitted, residuals, message = [np.zeros_like(Z)], [Z], ""
     scores, lengths = [], []
@@ -229,11 +244,10 @@ def _values(S: Array, Z: Array, steps: int, algorithm: str) -> _Run:
             lengths.append(step.length)
     except _EndedError as end:
         message = str(end)
-    return _Run(
+    return JointFit(
         fitted=np.array(fitted),
         residuals=np.array(residuals),
-        traces=np.zeros((len(fitted), Z.shape[1], Z.shape[1])),
-        scores=np.array(scores).reshape(len(scores), len(Z)),
+        scores=np.array(scores).reshape(len(scores), len(Z)).T,
         lengths=np.array(lengths),
         message=message,
     )
@@ -360,77 +374,3 @@ class _Basis:
         self._value[self._size], self._tangent[:, self._size] = v, d_v
         self._size += 1
         return _Moving(v, d_v)
-
-
-# Other responses: traces by random probes, and how weights of models move
-# ------------------------------------------------------------------------
-
-# Random directions per response; their noise averages out over the draws.
-_PROBES = 4
-
-
-def sampled_traces(
-    S: Array,
-    Z: Array,
-    steps: int,
-    algorithm: str,
-    n_scaled: float | None,
-    rng: np.random.Generator,
-) -> Array:
-    """Estimate the diagonals of ``JointFit.traces`` for one Z by random signs. (steps + 1, q).
-
-    v' (d zhat / d z) v with independent signs v has the trace as its mean (Hutchinson 1990).
-    Unlike `joint_fit` it needs few directions; nan where the components end. Cost: O(r q M^2).
-    """
-    signs = rng.choice([-1.0, 1.0], (_PROBES, *Z.shape))
-    # The scale of a response moves with it: d s / s = z'v / (n - 1).
-    shares = np.zeros((_PROBES, Z.shape[1]))
-    if n_scaled is not None:
-        shares = np.einsum("ij,bij->bj", Z, signs) / (n_scaled - 1.0)
-    moving = _Moving(Z, signs - shares[:, None] * Z)
-    traces = np.full((steps + 1, Z.shape[1]), np.nan)
-    traces[0] = 0.0
-    try:
-        for m, step in enumerate(_components(S, moving, steps, algorithm), start=1):
-            change = moving.tangent - step.residual.tangent
-            change = change + shares[:, None] * (Z - step.residual.value)
-            traces[m] = np.einsum("bij,bij->j", signs, change) / _PROBES
-    except _EndedError:
-        pass
-    return traces
-
-
-def residual_slopes(
-    S: Array,
-    Z: Array,
-    directions: Array,
-    max_components: int,
-    algorithm: str,
-    n_scaled: float | None,
-    outside: Array,
-) -> Array:
-    """Differentiate sums of squared residuals in directions of Z.
-
-    Parameters
-    ----------
-    directions : (B, r, q) array
-    n_scaled : float or None
-        Number of observations, where the scales of the responses move with them.
-    outside : (q,) array
-        Squares of what X does not reach, which the scales divide, too.
-
-    Returns
-    -------
-    (M + 1, B, q) array
-        d |residual_mj|^2 with m components.
-    """
-    shares = np.zeros((len(directions), Z.shape[1]))
-    if n_scaled is not None:
-        shares = np.einsum("ij,bij->bj", Z, directions) / (n_scaled - 1.0)
-        directions = directions - shares[:, None] * Z
-    # Zero components: the residual is Z itself.
-    slopes = [2.0 * np.einsum("ij,bij->bj", Z, directions)]
-    for step in _components(S, _Moving(Z, directions), max_components, algorithm):
-        left_over = step.residual
-        slopes.append(2.0 * np.einsum("ij,bij->bj", left_over.value, left_over.tangent))
-    return np.asarray(slopes) - 2.0 * shares * outside

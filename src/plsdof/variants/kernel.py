@@ -46,9 +46,7 @@ from plsdof._core.work import threads_for
 from plsdof.errors import (
     InvalidInputError,
     NotAvailableError,
-    PlsdofWarning,
     quietly,
-    warn_caller,
 )
 from plsdof.selection.tuning import Tuning, tune
 
@@ -59,6 +57,10 @@ KERNELS = ("rbf", "laplacian", "poly", "linear", "precomputed")
 # Kernels with a width, and those that do not see (after centring) where the origin is.
 WITH_GAMMA = ("rbf", "laplacian", "poly")
 ORIGIN_FREE = ("rbf", "laplacian", "linear")
+
+# What kernel values may differ by from their mirror images, relative to the largest, and the share
+# of the largest eigenvalue that negative ones may have: the rounding of 32-bit floats.
+_ROUNDING = 1e-6
 
 KernelFunction = Callable[[Array, Array], npt.ArrayLike]
 
@@ -123,11 +125,16 @@ class Kernel:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class KernelRows:
-    """Training rows as the kernel sees them: ``(x - mean) / scale``."""
+    """Training rows as the kernel sees them: ``(x - mean) / scale - rest``.
+
+    ``rest`` is what rounding has left of the means, which would move the origin of a kernel that
+    sees it: where the mean is a date in seconds, by 1e-7 s.
+    """
 
     kernel: Kernel
     rows: Array
     mean: Array
+    rest: Array
     scale: Array
     names: tuple[str, ...] | None
     given: Array
@@ -143,7 +150,7 @@ class KernelRows:
     def values(self, X_new: Any) -> Array:
         """Return the kernel values of new rows with the training rows. Shape (n_new, n_rows)."""
         new = as_new_rows(X_new, len(self.mean), self.names)
-        return self.kernel((new - self.mean) / self.scale, self.rows)
+        return self.kernel((new - self.mean) / self.scale - self.rest, self.rows)
 
     @property
     def max_rank(self) -> int | None:
@@ -212,8 +219,11 @@ def _as_width(gamma: Any) -> float:
     return float(values[0])
 
 
-def require_symmetric(values: Array) -> None:
-    """Refuse training values that are not square and symmetric."""
+def as_symmetric(values: Array) -> Array:
+    """Return the kernel matrix of training rows; refuse one that is not square and symmetric.
+
+    What rounding to 32-bit floats made different on both sides of the diagonal is averaged.
+    """
     n_rows, n_columns = values.shape
     if n_rows != n_columns:
         raise InvalidInputError(
@@ -221,11 +231,12 @@ def require_symmetric(values: Array) -> None:
             f"got shape {values.shape}."
         )
     off = float(np.abs(values - values.T).max())
-    if off > 1e-8 * float(np.abs(values).max()):
+    if off > _ROUNDING * float(np.abs(values).max()):
         raise InvalidInputError(
             f"The kernel matrix of the training rows must be symmetric; entries differ from their "
             f"mirror images by up to {off:.3g}."
         )
+    return (values + values.T) / 2 if off > 0 else values
 
 
 def _checked_values(function: KernelFunction, A: Array, B: Array) -> Array:
@@ -238,179 +249,10 @@ def _checked_values(function: KernelFunction, A: Array, B: Array) -> Array:
     return values
 
 
-# Given kernel matrices that are not quite positive semi-definite
-# ---------------------------------------------------------------
-
-# Negative eigenvalues up to this share of the largest are rounding, and so are differences of
-# this size, relative to the largest value, between an entry and its mirror image.
-_ROUNDING = 1e-6
-
-
-class IndefiniteKernelWarning(PlsdofWarning):
-    """A given kernel matrix has negative eigenvalues, which are set to zero."""
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class PositivePart:
-    """A map from kernel values with the training rows to those of a positive kernel.
-
-    Call it with one row of values per (training or new) sample.
-
-    Attributes
-    ----------
-    mean : (n,) array
-        Mean of the rows of the training matrix.
-    into, back : (n, k) and (k, n) arrays
-        To the coordinates of the k directions with negative eigenvalues, and from there.
-    """
-
-    mean: Array
-    into: Array
-    back: Array
-
-    def __call__(self, values: Array) -> Array:
-        """Return corrected kernel values. Cost: O(n k) per row."""
-        return values - ((values - self.mean) @ self.into) @ self.back
-
-
-def positive_kernel(
-    K: Array, sample_weight: Array | None = None
-) -> tuple[Array, PositivePart | None]:
-    """Return a training matrix without negative eigenvalues, and what to do with new rows.
-
-    See `positive_part`; without negative eigenvalues these are K, made symmetric, and None.
-    """
-    part = positive_part(K, sample_weight)
-    K = _symmetric(as_matrix(K, "X"))
-    if part is None:
-        return K, None
-    corrected = part(K)
-    # Rows without weight have no part in the directions: their columns follow their rows.
-    apart = ~part.into.any(axis=1)
-    corrected[:, apart] = corrected[apart].T
-    return _symmetric(corrected), part
-
-
-def positive_part(K: Array, sample_weight: Array | None = None) -> PositivePart | None:
-    r"""Return what takes the negative eigenvalues out of a kernel matrix; None if it has none.
-
-    With the centred matrix C K C = U diag(lambda) U', C = I - 11'/n, and U_- its eigenvectors with
-    lambda < 0, kernel values k of a row with the training rows, kbar their means, become
-
-        k - (k - kbar) U_- U_-',
-
-    so that K becomes K+ with C K+ C = (C K C)+, the nearest matrix whose centred version is
-    positive semi-definite, and new rows are treated as training rows are. Fits and Degrees of
-    Freedom of kernel PLS on K+ are exact for it.
-
-    - Up to rounding (1e-6 of the largest eigenvalue) nothing is done.
-    - Beyond, `IndefiniteKernelWarning` says how far the matrix was from a kernel.
-    - Where the most negative eigenvalue is as large as the largest one, as for a matrix of
-      distances, K is refused.
-
-    Parameters
-    ----------
-    K : (n, n) array
-        Symmetric, up to the rounding of 32-bit floats.
-    sample_weight : (n,) array, optional
-        Weights of the rows; those without weight do not matter.
-
-    Notes
-    -----
-    Cost: a Cholesky decomposition; an eigendecomposition if it fails.
-
-    References
-    ----------
-    Y. Chen, E. K. Garcia, M. R. Gupta, A. Rahimi and L. Cazzanti (2009), Similarity-based
-    classification: concepts and algorithms, Journal of Machine Learning Research 10, 747-776,
-    section 4 ("spectrum clip", and the consistent treatment of training and test samples).
-
-    Examples
-    --------
-    >>> K = np.array([[2.0, 0.0, 1.4], [0.0, 2.0, 1.4], [1.4, 1.4, 1.0]])
-    >>> C = np.eye(3) - 1 / 3
-    >>> np.linalg.eigvalsh(C @ K @ C).round(3) + 0.0
-    array([-0.533,  0.   ,  2.   ])
-    >>> import warnings
-    >>> with warnings.catch_warnings(action="ignore"):
-    ...     corrected = positive_part(K)(K)
-    >>> np.abs(np.linalg.eigvalsh(C @ corrected @ C)).round(3)
-    array([0., 0., 2.])
-    """
-    K = _symmetric(as_matrix(K, "X"))
-    given = as_weights(sample_weight, len(K))
-    weights = np.ones(len(K)) if given is None else given
-    if not weights.any():
-        return None  # refused later, with the other reasons that weights give
-    share, root = weights / weights.sum(), np.sqrt(weights)
-    mean = share @ K
-    centred = K - mean
-    centred -= (centred @ share)[:, None]
-    gram = centred * np.outer(root, root)
-    if _is_positive(gram):
-        return None
-    directions = _negative_directions(gram)
-    if directions.shape[1] == 0:
-        return None
-    inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
-    return PositivePart(
-        mean=read_only(mean),
-        into=read_only(root[:, None] * directions),
-        back=read_only(inverse * directions.T),
-    )
-
-
-def _symmetric(K: Array) -> Array:
-    """Average what rounding to 32-bit floats made different on both sides of the diagonal."""
-    if K.shape[0] == K.shape[1]:
-        off = float(np.abs(K - K.T).max())
-        if 0 < off <= _ROUNDING * float(np.abs(K).max()):
-            return (K + K.T) / 2
-    require_symmetric(K)
-    return K
-
-
-def _is_positive(gram: Array) -> bool:
-    # The largest diagonal entry is a lower bound of the largest eigenvalue.
-    shift = _ROUNDING * float(gram.diagonal().max())
-    if shift <= 0:
-        return not gram.any()
-    try:
-        np.linalg.cholesky(gram + shift * np.eye(len(gram)))
-    except np.linalg.LinAlgError:
-        return False
-    return True
-
-
-def _negative_directions(gram: Array) -> Array:
-    """Return eigenvectors with negative eigenvalues, none if these are rounding. (n, k)."""
-    eigenvalues, vectors = np.linalg.eigh(gram)
-    lowest, largest = float(eigenvalues[0]), float(eigenvalues[-1])
-    if -lowest >= largest:
-        raise InvalidInputError(
-            f"The kernel matrix must be positive semi-definite; after centring its eigenvalues run "
-            f"from {lowest:.3g} to {largest:.3g}. If X holds distances, turn them into a kernel, "
-            "such as exp(-gamma * distance**2)."
-        )
-    # What is near zero stays: its directions are not known well enough to be told from others.
-    below = eigenvalues < -_ROUNDING * largest
-    share = -eigenvalues[below].sum() / np.abs(eigenvalues).sum()
-    if below.any():
-        warn_caller(
-            f"The kernel matrix is not positive semi-definite: after centring its eigenvalues run "
-            f"from {lowest:.3g} to {largest:.3g}. The negative ones, {100 * share:.2g}% of the sum "
-            "of absolute values, are set to zero, and the model is that of the kernel left over.",
-            IndefiniteKernelWarning,
-        )
-    return np.asarray(vectors[:, below])
-
-
 # Decomposition of a centred kernel matrix
 # ----------------------------------------
 
 _EPS = float(np.finfo(np.float64).eps)
-# A matrix with eigenvalues below minus this share of the largest is not a Gram matrix.
-_INDEFINITE = 1e-6
 _SAFETY = 4.0
 # Eigenvalues that may be zero are at least this share of their error, to divide by.
 _TINY = 1e-3
@@ -460,10 +302,11 @@ def from_gram(
     eigenvalues, vectors = np.linalg.eigh(gram + lift * np.outer(mean, mean))
     eigenvalues, vectors = eigenvalues[-2::-1], vectors[:, -2::-1]
     largest, lowest = max(float(eigenvalues[0]), 0.0), float(eigenvalues[-1])
-    if -lowest > max(_INDEFINITE * largest, _SAFETY * error):
+    if -lowest > max(_ROUNDING * largest, _SAFETY * error):
         raise InvalidInputError(
-            f"The kernel matrix must be positive semi-definite; after centring its eigenvalues "
-            f"run from {lowest:.3g} to {largest:.3g}. Use another kernel or other parameters."
+            f"The kernel matrix must be positive semi-definite; after centring its smallest "
+            f"eigenvalue is {lowest:.3g}, the largest {largest:.3g}. Use another kernel or other "
+            "parameters; distances become a kernel by exp(-gamma * distance**2)."
         )
     error = max(error, -lowest) + 2 * BACKWARD * _EPS * largest
     eigenvalues, left = eigenvalues[:limit], vectors[:, :limit]
@@ -544,9 +387,14 @@ class KernelPLSPath(PLSPath):
     def _rows_of(self, X_new: Any, *, sparse: bool = True) -> Array:  # noqa: ARG002
         """Return the kernel values of new dense rows with the training rows. (n_new, n_rows)."""
         inputs = self.inputs
-        if isinstance(inputs, KernelRows):
-            inputs = replace(inputs, names=self.feature_names)
+        if isinstance(inputs, KernelRows) and self._names is not None:
+            inputs = replace(inputs, names=self._names)
         return inputs.values(X_new)
+
+    @property
+    def feature_names(self) -> None:
+        """None: coefficients belong to rows, not to columns."""
+        return None
 
     def _training_features(self) -> Array:
         return self.inputs.training_values()
@@ -680,9 +528,11 @@ def kernel_pls_path(
         kept=_kept(sample_weight, len(values)),
     )
     count = partial(_count, inputs, data)
-    return finished(
+    path = finished(
         KernelPLSPath, recipe, given, count, strict, most=len(values) - 1, inputs=inputs
     )
+    _ = path.exact  # refuses what is not a kernel, where it comes in
+    return path
 
 
 def _response_of(data: Standardized) -> Array:
@@ -787,16 +637,21 @@ def _kernel_rows(
     mean, spread = (np.zeros(p), np.ones(p)) if as_it_is else (units.x_mean, units.x_scale)
     rows = as_matrix(X)
     weights = as_weights(sample_weight, len(rows))
-    rows = rows if weights is None else rows[weights > 0]
+    if weights is not None:
+        rows, weights = rows[weights > 0], weights[weights > 0]
+    given = read_only(rows.copy())
+    rows = (rows - mean) / spread
+    rest = np.zeros(p) if as_it_is else np.average(rows, axis=0, weights=weights)
     if kernel.name in WITH_GAMMA and kernel.gamma is None:
         kernel = replace(kernel, gamma=1.0 / p)
     inputs = KernelRows(
         kernel=kernel,
-        rows=read_only((rows - mean) / spread),
+        rows=read_only(rows - rest),
         mean=read_only(mean),
+        rest=read_only(rest),
         scale=read_only(spread),
         names=units.names,
-        given=read_only(rows.copy()),
+        given=given,
     )
     return inputs, data
 
@@ -804,8 +659,7 @@ def _kernel_rows(
 def _given_kernel(
     X: Any, y: Any, kernel: Kernel, sample_weight: Any
 ) -> tuple[GivenKernel, Standardized]:
-    gram = as_matrix(X, min_rows=2)
-    require_symmetric(gram)
+    gram = as_symmetric(as_matrix(X, min_rows=2))
     # Row numbers stand in for the predictors that are not there.
     numbers = np.arange(len(gram), dtype=np.float64)[:, None]
     data = standardize(numbers, y, scale=False, sample_weight=sample_weight)
@@ -817,8 +671,7 @@ def _given_kernel(
 def _count(
     inputs: KernelRows | GivenKernel, data: Standardized, given: Observations, recipe: Recipe
 ) -> Exact:
-    values, row_scale = inputs.training_values(), data.units.row_scale
-    require_symmetric(values)
+    values, row_scale = as_symmetric(inputs.training_values()), data.units.row_scale
     weights = np.ones(len(values)) if given.weights is None else given.weights
     magnitude = float(np.abs(values).max()) * float(weights.max())
     gram = _centred(values, weights / weights.sum())

@@ -22,7 +22,7 @@ from scipy.linalg import lapack
 
 from plsdof._core.choice import LEFT_OUT
 from plsdof._core.criteria import Noise
-from plsdof._core.exact import Exact
+from plsdof._core.exact import Exact, row_norms
 from plsdof._core.filters import pls_filter
 from plsdof._core.fit import checked, finished, optional_count
 from plsdof._core.inputs import (
@@ -618,6 +618,23 @@ def _metric(p: int, penalty: Any, order: int, blocks: Any, strength: float) -> M
     return matrix_metric(as_penalty(penalty, p), strength)
 
 
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class _Penalized(Exact):
+    """The closed form of coefficients b = C^{-1} w, w those of the whitened predictors."""
+
+    @cached_property
+    def coef_error(self) -> Array:
+        """Estimated relative error of the coefficients of standardised predictors. Shape (K,).
+
+        What is known is the error of w relative to its norm: C^{-1} keeps it where it is smooth,
+        however rough, and small, b may be.
+        """
+        rotated = self.filter.factors * self.spectrum.z / self.decomposition.singular_values
+        metric_norm, norm = row_norms(rotated), row_norms(self.standardized_coef)
+        rough = np.divide(metric_norm, norm, out=np.ones_like(norm), where=norm > 0)
+        return read_only(super().coef_error * np.maximum(rough, 1.0))
+
+
 def _count(metric: Metric, given: Observations, recipe: Recipe) -> Exact:
     size, scale = recipe.options["max_components"], recipe.options["scale"]
     data = standardize_observations(given, scale=scale)
@@ -629,7 +646,7 @@ def _count(metric: Metric, given: Observations, recipe: Recipe) -> Exact:
     # Penalised PLS is PLS of X C^{-1}, whose kernel is X (I + P)^{-1} X'.
     whitened = replace(data, X=read_only(metric.whiten(data.X)))
     routes = (
-        Exact.build(data, _penalized(decompose(whitened, attempt), data.X, metric), make)
+        _Penalized.build(data, _penalized(decompose(whitened, attempt), data.X, metric), make)
         for attempt in solvers(recipe.options["solver"])
     )
     with threads_for(data.X.shape):

@@ -1,6 +1,6 @@
 // What everything shares: the data, text, colours, axes and small parts of pictures.
 const content = JSON.parse(document.getElementById("data").textContent);
-const { models, details, features, rows, criterion, comparison, components, spectra, first, chosen } = content;
+const { models, details, features, rows, criterion, components, spectra, first, chosen } = content;
 const byComponents = content.parameter_name === "n_components";
 // An average comes after all models; curves leave it out, and its components are those of most weight.
 const average = content.average;

@@ -129,7 +129,6 @@ add("chart-scores", drawScores, "across", "up", "row");
 add("chart-loadings", () => drawLoadings("loadings", "loading"), "across", "up");
 add("chart-weights", () => drawLoadings("weights", "weight"), "across", "up");
 if (spectra) spectra.tables.forEach((table) => add("chart-spectra-" + table.kind, () => drawSpectra(table), "row", "picked"));
-add("chart-comparison", drawComparison);
 
 // Light or dark, as the reader's system says; on paper always light.
 function recolor() {

@@ -11,7 +11,7 @@ function describe() {
     number("models.explained." + place),
     models.explained[place] === null ? "" : "%",
   ];
-  if (models.cv_rmse[place] !== null) parts.push(", error on new rows ", number("models.cv_rmse." + place));
+  if (models.rmsecv[place] !== null) parts.push(", error on new rows ", number("models.rmsecv." + place));
   fill("summary", [...parts, "."]);
   slider.setAttribute("aria-valuetext", models.words[place]);
 }
@@ -44,11 +44,7 @@ function numbersTable() {
     ["… all at once", one + "distinct_at_once"],
   ];
   if (criterion.name) facts.push([criterion.name, "models.score." + place]);
-  if (models.cv_error.some((v) => v !== null)) {
-    facts.push(["Cross-validated error", "models.cv_error." + place]);
-    facts.push(["… its square root (RMSECV)", "models.cv_rmse." + place]);
-  }
-  if (models.loo_rmse[place] !== null) facts.push(["Leave-one-out RMSE", "models.loo_rmse." + place]);
+  if (models.rmsecv[place] !== null) facts.push(["RMSECV", "models.rmsecv." + place]);
   const body = facts.map(([name, path]) => element("tr", heading(name, "row"), element("td", number(path))));
   document.querySelector("#table-numbers tbody").replaceChildren(...body);
 }

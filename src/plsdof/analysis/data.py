@@ -1,0 +1,298 @@
+"""What is analysed: rows with predictors and a response, in memory or read piece by piece."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from plsdof._core.folds import Fold, make_folds
+from plsdof._core.inputs import Array, as_matrix, as_response, feature_names
+from plsdof._core.spectrum import FORMED, Gram
+from plsdof.errors import InvalidInputError
+from plsdof.files.columns import shortened, wavelengths
+from plsdof.files.tables import files_in, shortened_path
+from plsdof.large.blocks import Blocks
+from plsdof.large.rows import RowBlocks
+
+if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
+    from plsdof.chemometrics.preprocessing import Preprocessor
+
+Numbers = npt.NDArray[np.intp]
+Labels = npt.NDArray[np.str_]
+Mask = npt.NDArray[np.bool_]
+Folds = int | Literal["loo"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Rows:
+    """Rows of a table with predictors and response, none of them missing.
+
+    Attributes
+    ----------
+    X : pandas.DataFrame or (n, p) array
+    y : (n,) array
+    numbers : (n,) array of int
+        Numbers of the rows in their file; 1 is the first one below the header.
+    labels : (n,) array of str or None
+        What names the rows.
+    source : str
+        Where they come from, in words.
+    """
+
+    X: Any
+    y: Array
+    numbers: Numbers
+    labels: Labels | None
+    source: str
+
+    def row_name(self, i: int) -> str:
+        """Return what messages call a row: its number in the file, and its name if it has one."""
+        label = "" if self.labels is None else str(self.labels[i])
+        return f"{self.numbers[i]} ({shortened(label)})" if label else str(self.numbers[i])
+
+    def preprocessed(self, chain: "Preprocessor", *, fit: bool) -> Any:
+        """Return the predictors after a chain, fitted to these rows or before."""
+        try:
+            # What was fitted to blocks does not know names.
+            named = fit or hasattr(chain, "feature_names_in_")
+            X = self.X if named else np.asarray(self.X)
+            values = chain.fit_transform(X) if fit else chain.transform(X)
+        except InvalidInputError as error:
+            if not hasattr(error, "renamed"):
+                raise
+            told = error.renamed([self.row_name(i) for i in range(len(self.y))])
+            raise InvalidInputError(f"{shortened_path(self.source)}: {told}") from error
+        if not hasattr(self.X, "columns"):
+            return values
+        return self.X.__class__(values, columns=self.X.columns, copy=False)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Problem:
+    """What is known of a regression problem, however its table is read.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Numbers of rows and of predictors.
+    names : tuple of str
+    response, source, described : str
+        Name of the response, the file, and how it was read.
+    dropped : int
+        Number of rows left out because of missing values.
+    excluded : tuple of str
+        Rows left out as asked for, by number and name.
+    notes : tuple of str
+        What the user should know about the choice of columns and rows.
+    test : Rows or None
+        Rows that are kept apart to test the model on, as they were read.
+    groups : (n,) array of str or None
+        Rows with the same label are left out together.
+    grouped_by : str
+        What the groups are called.
+    replicates : str or None
+        A column that is not a predictor and has repeated values, if there is one.
+    preprocessing : Preprocessor or None
+        Fitted to the rows.
+    """
+
+    shape: tuple[int, int]
+    names: tuple[str, ...]
+    response: str
+    source: str
+    described: str
+    dropped: int
+    notes: tuple[str, ...]
+    excluded: tuple[str, ...] = ()
+    test: Rows | None = None
+    groups: Labels | None = None
+    grouped_by: str = ""
+    replicates: str | None = None
+    preprocessing: "Preprocessor | None" = None
+
+    @property
+    def wavelengths(self) -> Array | None:
+        """The column names as numbers, if they are numbers."""
+        return wavelengths(self.names)
+
+    def n_folds(self, folds: Folds) -> int:
+        """Return a number of folds; "loo" leaves out one row, or one group, at a time."""
+        if folds != "loo":
+            return int(folds)
+        return self.shape[0] if self.groups is None else len(set(self.groups.tolist()))
+
+    def split(self, folds: Folds, seed: int | None = None) -> tuple[Fold, ...]:
+        """Return folds: row i in fold i modulo their number, or at random by a seed."""
+        rows = np.empty(self.shape[0])
+        return make_folds(rows, rows, self.n_folds(folds), self.groups, rng=seed)
+
+    def sha256(self) -> str:
+        """Return the SHA-256 of the file, or of the files of the folder one after the other.
+
+        Without a file: of the fitted numbers.
+        """
+        digest, parts = hashlib.sha256(), self._files()
+        for part in parts:
+            with part.open("rb") as stream:
+                while block := stream.read(1 << 20):
+                    digest.update(block)
+        if not parts:
+            digest.update(self._numbers())
+        return digest.hexdigest()
+
+    def _files(self) -> Sequence[Path]:
+        try:
+            file = Path(self.source)
+            return [file] if file.is_file() else files_in(file) if file.is_dir() else []
+        except (OSError, ValueError):  # not the name of a file
+            return []
+
+    def _numbers(self) -> bytes:
+        return b""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TableProblem(Problem):
+    """A regression problem whose table is in memory.
+
+    Attributes
+    ----------
+    rows : Rows
+        Those of the calibration, as they were read.
+    X : pandas.DataFrame or (n, p) array
+        Predictors as the model sees them: of ``rows``, after preprocessing.
+
+    Examples
+    --------
+    >>> from plsdof.datasets import load_gasoline
+    >>> X, y = load_gasoline(return_X_y=True, as_frame=True)
+    >>> data = TableProblem.of(X, y, response="octane")
+    >>> data.shape, data.wavelengths[:2]
+    ((60, 401), array([900., 902.]))
+    """
+
+    rows: Rows
+    X: Any
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        y: Any,
+        *,
+        response: str = "y",
+        labels: Sequence[Any] | None = None,
+        groups: Sequence[Any] | None = None,
+        source: str = "",
+    ) -> "TableProblem":
+        """Return arrays or data frames as what is analysed."""
+        values = as_matrix(X)
+        n, p = values.shape
+        names = feature_names(X) or tuple(f"x{i + 1}" for i in range(p))
+        rows = Rows(
+            X=X if hasattr(X, "columns") else values,
+            y=as_response(y, n),
+            numbers=np.arange(1, n + 1),
+            labels=_as_labels(labels, n, "labels"),
+            source=source,
+        )
+        return cls(
+            rows=rows,
+            X=rows.X,
+            groups=_as_labels(groups, n, "groups"),
+            grouped_by="" if groups is None else str(getattr(groups, "name", None) or "groups"),
+            shape=(n, p),
+            names=names,
+            response=response,
+            source=source,
+            described="arrays",
+            dropped=0,
+            notes=(),
+        )
+
+    @property
+    def y(self) -> Array:
+        """Response of the rows of the calibration."""
+        return self.rows.y
+
+    def only(self, columns: Mask) -> "TableProblem":
+        """Return the same problem with 0 in all other columns, which then have no coefficient."""
+        return replace(self, X=self.X * columns)
+
+    def after(self, steps: str) -> "TableProblem":
+        """Return the same problem after a chain of preprocessing steps."""
+        if steps == "none":
+            return self
+        # It needs scikit-learn, which takes a second to import.
+        from plsdof.chemometrics.preprocessing import Preprocessor
+
+        chain = Preprocessor(steps)
+        return replace(self, X=self.rows.preprocessed(chain, fit=True), preprocessing=chain)
+
+    def _numbers(self) -> bytes:
+        parts = np.column_stack([np.asarray(self.rows.X, dtype="<f8"), self.y])
+        return np.ascontiguousarray(parts, dtype="<f8").tobytes()
+
+
+def _as_labels(labels: Sequence[Any] | None, n: int, what: str) -> Labels | None:
+    if labels is None:
+        return None
+    found = np.array([str(one) for one in labels], dtype=np.str_)
+    if len(found) != n:
+        raise InvalidInputError(
+            f"{what} has {len(found)} entries for {n} rows; give one for every row."
+        )
+    return found
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class StreamedProblem(Problem):
+    """A regression problem of which only sums were kept.
+
+    Attributes
+    ----------
+    gram : Gram
+        What its rows come down to, after preprocessing.
+    blocks : Blocks
+        The rows of the calibration, to be read again, as they are in the files.
+    y : (n,) array
+    sample : Rows or None
+        A random sample of the rows, as they were read, for pictures.
+    places : (m,) array of int or None
+        Which of the rows of the calibration these are.
+    """
+
+    gram: Gram
+    blocks: Blocks
+    y: Array
+    sample: Rows | None = None
+    places: Numbers | None = None
+
+    @property
+    def changed(self) -> Blocks:
+        """The rows of the calibration after preprocessing."""
+        return changed_rows(self.blocks, self.preprocessing)
+
+    @property
+    def is_read_again(self) -> bool:
+        """Whether a fit has to go through the files again."""
+        return self.gram.matrix is None or self.gram.side == "samples"
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether what standard errors rest on, p x rank numbers, takes bounded memory."""
+        n, p = self.shape
+        return self.gram.matrix is not None and p * min(n - 1, p) <= FORMED**2
+
+
+def changed_rows(rows: Blocks, chain: "Preprocessor | None") -> Blocks:
+    """Return rows that a fitted chain changes on the way."""
+    if chain is None or not isinstance(rows, RowBlocks):
+        return rows
+    changed = RowBlocks(rows.blocks, rows.keep, chain.transform)
+    changed.y = rows.y
+    return changed

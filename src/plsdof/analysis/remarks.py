@@ -1,0 +1,294 @@
+"""What an analysis says in words: sentences about the choice, and remarks of several kinds.
+
+A way of showing an analysis may add a hint to a remark, such as the option of a command line that
+helps; it looks at the kind.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from plsdof._core.choice import LEFT_OUT, Remark, Selection, rule_in_words
+from plsdof._core.criteria import criterion_label
+from plsdof._core.display import plural
+from plsdof._core.inputs import Array, constant_columns_text
+from plsdof._core.left_out import FOLDS, SINGLE, LeftOut
+from plsdof._core.model import Model
+from plsdof._core.path import Path
+from plsdof.analysis.data import Problem
+from plsdof.files.columns import shortened
+
+# Wavelengths have a gap where a step is so many times those beside it.
+_GAP = 1.9
+
+
+def significant(value: float | None, digits: int = 4) -> str:
+    """Format a number with some significant digits, with a dash for no number.
+
+    Examples
+    --------
+    >>> [significant(value) for value in (1234567.8, 1234.5, 2.5, 0.00012345, 0.0, float("nan"))]
+    ['1234568', '1234', '2.500', '0.0001234', '0', '-']
+    """
+    if value is None or not np.isfinite(value):
+        return "-"
+    if value == 0 or 10**digits <= abs(value) < 10**9:
+        return f"{value:.0f}"
+    return f"{value:#.{digits}g}".removesuffix(".")
+
+
+# Sentences
+# ---------
+
+
+def reason_in_words(model: Model, selection: Selection) -> str:
+    """Say which model was chosen, and why."""
+    if model.is_average:
+        return f"{selection.summary[0].upper()}{selection.summary[1:]}"
+    why = rule_in_words(selection.rule, criterion_label(selection.criterion))
+    return f"{model.label}, {why}{_neighbours(model.path, selection, model.index)}."
+
+
+def cost_in_words(model: Model, selection: Selection) -> str:
+    """Say how many Degrees of Freedom a model uses."""
+    if is_empty(model):
+        rest = "" if selection.rule == "given" else ": no predictor is worth its cost"
+        return f"It is the mean of the response{rest}."
+    naive = float(model.exact.filter.naive_dof[model.row])
+    text = f"It uses {model.dof:.2f} Degrees of Freedom"
+    std_error = float(model.path.dof_std_error[model.index])
+    text += f" (standard error {significant(std_error, 2)})" if std_error > 0 else ""
+    if abs(model.dof - naive) > 0.01:
+        text += f", not the {naive:.4g} that counting components gives"
+    return f"{text}."
+
+
+def _neighbours(path: Path, selection: Selection, index: int) -> str:
+    """Return the score of the choice and of its neighbours, where a criterion chose."""
+    if selection.rule == "given" or selection.criterion == LEFT_OUT:
+        return ""
+    order = path._simplest_first().tolist()
+    place = order.index(index)
+    scores = selection.scores[order]
+    around = [f"{significant(scores[place - 1])} before"] if place > 0 else []
+    around += [f"{significant(scores[place + 1])} after"] if place + 1 < len(order) else []
+    return f" ({significant(scores[place])}; {', '.join(around)})" if around else ""
+
+
+def errors_in_words(model: Model, average: Model | None) -> str:
+    """Say how well rows left out are predicted, by the choice and by the average of models."""
+    found = f"{significant(model.rmse)} with {model.label}"
+    if average is None:
+        return f"{found}."
+    if model.is_average:
+        best = int(np.argmin(model.left_out.press))
+        single = model.path._label(best)
+        return f"{found}; {significant(model.left_out.rmse[best])} with {single}, the best single."
+    return f"{found}; {significant(average.rmse)} with the {average.label}."
+
+
+def noise_in_words(
+    sigma: float, limits: Array | None, level: float, r_squared: float, *, apart: bool
+) -> str:
+    """Say how large the noise is, and how well the model fits.
+
+    ``limits`` are the estimate from the residuals of the fit, and the ends of its interval; sigma
+    is another estimate, of rows left out, if they are ``apart``.
+    """
+    text = f"sigma = {significant(sigma)}" + " by rows left out" * apart
+    if limits is not None:
+        middle, low, high = limits
+        interval = f"{100 * level:g}% interval {significant(low)} to {significant(high)}"
+        first = f"{significant(middle)} by residuals, " if apart else ""
+        text += f" ({first}{interval})"
+    return f"{text}; the model explains {100 * r_squared:.1f}% of the variance."
+
+
+def scaling_in_words(scale: bool) -> str:
+    """Say what is done to the columns."""
+    return "centred and scaled to unit variance" if scale else "centred, not scaled"
+
+
+def scheme_in_words(left: LeftOut | None, seed: int | None = None) -> str:
+    """Say which rows were left out together.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import load_ozone
+    >>> scheme_in_words(pls_path(*load_ozone(return_X_y=True), 1).left_out())
+    '10 folds, row i in fold i modulo 10'
+    """
+    if left is None:
+        return "no rows left out"
+    folds, n = int(left.fold.max()) + 1, len(left.fold)
+    if left.groups is not None:
+        if folds == left.groups:
+            return f"one of {left.groups} groups at a time"
+        return f"{folds} folds of {left.groups} groups, each group in one fold"
+    if folds == n:
+        return "one row at a time"
+    if seed is not None:
+        return f"{folds} random folds, seed {seed}"
+    return f"{folds} folds, row i in fold i modulo {folds}"
+
+
+def usual_scheme() -> str:
+    """Say how rows are left out unless somebody says so."""
+    return f"one by one up to {SINGLE} rows, else every {FOLDS}th row together"
+
+
+# Remarks
+# -------
+
+
+def is_empty(model: Model) -> bool:
+    """Whether the model has no predictor."""
+    counted = model.path.parameter_name == "n_components"
+    return counted and not model.is_average and model.index == 0
+
+
+def data_remarks(data: Problem) -> list[Remark]:
+    """Return what was noticed when the table was read."""
+    return [Remark(kind="data", text=text) for text in data.notes]
+
+
+def path_remarks(path: Path, names: Sequence[str], *, searched: bool) -> list[Remark]:
+    """Return what a path says of itself: columns that do not vary, fewer models than asked for.
+
+    Columns that a search leaves out do not vary any more; that is not worth a word.
+    """
+    constant = np.flatnonzero(~np.isfinite(path.exact.units.x_scale))
+    found = []
+    if constant.size and not searched:
+        text = constant_columns_text([names[int(j)] for j in constant])
+        found.append(Remark(kind="constant-columns", text=text))
+    if path.message:
+        found.append(Remark(kind="path-end", text=path.message))
+    return found
+
+
+def edge_remarks(path: Path, selection: Selection) -> list[Remark]:
+    """Say that a penalty is the smallest or the largest that was tried."""
+    if path.parameter_name != "alpha" or selection.rule == "given" or len(path) < 3:
+        return []
+    place = path._simplest_first().tolist().index(selection.index)
+    if place == len(path) - 1:
+        text = "The smallest penalty was chosen: the best may lie below, or be least squares."
+    elif place == 0:
+        text = "The largest penalty was chosen: the best may lie above, or be the mean."
+    else:
+        return []
+    return [Remark(kind="edge", text=text)]
+
+
+def preprocessing_remarks(data: Problem, *, left_out: bool) -> list[Remark]:
+    """Say what preprocessing means for Degrees of Freedom and for rows left out."""
+    chain = data.preprocessing
+    if chain is None:
+        return []
+    text = (
+        f"Preprocessed by {chain.steps}. No step looks at {shortened(data.response)}, so the "
+        "Degrees of Freedom are exact."
+    )
+    if left_out and chain.learns_from_rows:
+        text += " What the steps learn from rows, they learned anew in every fold."
+    found = [Remark(kind="preprocessing", text=text)]
+    gap = _gap(data.wavelengths) if chain.goes_along_columns else None
+    if gap is not None:
+        text = (
+            f"There is a gap between {data.names[gap]} and {data.names[gap + 1]}, which "
+            "derivatives and smoothing take for neighbours."
+        )
+        found.append(Remark(kind="gap", text=text))
+    return found
+
+
+def _gap(wavelengths: Array | None) -> int | None:
+    """Return the place before the widest step, if it is wider than those beside it by far.
+
+    Examples
+    --------
+    >>> _gap(np.array([900.0, 902, 904, 950, 952])), _gap(np.array([900.0, 902, 904, 907]))
+    (2, None)
+    """
+    if wavelengths is None or len(wavelengths) < 4:
+        return None
+    steps = np.abs(np.diff(wavelengths))
+    widest = int(np.argmax(steps))
+    beside = np.delete(steps, widest)[max(0, widest - 1) : widest + 1]
+    return widest if steps[widest] > _GAP * beside.max() else None
+
+
+def group_remarks(data: Problem, selection: Selection | None = None) -> list[Remark]:
+    """Say how to keep rows together that may be replicates, and who does not know of groups."""
+    if data.groups is not None:
+        if selection is None or selection.criterion == LEFT_OUT:
+            return []
+        text = (
+            f"{criterion_label(selection.criterion)} takes all rows as independent, which those of "
+            "one group are not; rows left out respect the groups."
+        )
+        return [Remark(kind="groups-ignored", text=text)]
+    if data.replicates is None:
+        return []
+    name = shortened(data.replicates)
+    text = f"{name} has repeated values: if these are replicates, name it as the groups."
+    return [Remark(kind="replicates", text=text)]
+
+
+def no_intervals(dof: float, n: float) -> Remark:
+    """Say that a model leaves no noise level."""
+    return Remark(
+        kind="no-intervals",
+        text=f"No intervals: the model has {dof:.1f} Degrees of Freedom for {n:g} rows, which "
+        "leaves too little to estimate the noise from. Choose a simpler one.",
+    )
+
+
+def too_large_for_intervals(p: int) -> Remark:
+    """Say that standard errors of a streamed table would not fit in memory."""
+    return Remark(
+        kind="intervals-memory",
+        text=f"No intervals: for {p:,} coefficients they need as much memory as the table.",
+    )
+
+
+def too_long_for_intervals() -> Remark:
+    """Say that standard errors would take long."""
+    return Remark(
+        kind="no-std-errors",
+        text="No standard errors: they take longer than the fit of so large a table.",
+    )
+
+
+def sampled(shown: int, total: int) -> Remark:
+    """Say that pictures show some rows of a streamed table only."""
+    return Remark(
+        kind="sample",
+        text="The table was read piece by piece: rows in pictures and tables of rows are those of "
+        f"{shown:,} of {total:,} rows, drawn at random.",
+    )
+
+
+def search_in_words(
+    search: str, label: str, *, kept: int, total: int, fixed: float, whole: float, error: float
+) -> str:
+    """Say what a search of columns found, and what it costs."""
+    return (
+        f"Selected by {search}: {label}, {kept} of {plural(total, 'column')}. All numbers but "
+        "those of rows left out and of a test take these columns as given. So do the Degrees of "
+        f"Freedom ({fixed:.1f}); with the search they are {whole:.1f} (standard error {error:.1f}, "
+        "by Monte Carlo)."
+    )
+
+
+def search_cost_in_words(sigma: float, gcv: float, without: float) -> str:
+    """Say what noise level and GCV are with the cost of a search; nan if nothing is left."""
+    if not np.isfinite(sigma):
+        return "That leaves nothing to tell the noise level by."
+    words = (
+        f"With these, sigma is {significant(sigma)} and GCV {significant(gcv)}; without predictors "
+        f"GCV is {significant(without)}."
+    )
+    return f"{words} Nothing was found that predicts." if gcv >= without else words

@@ -1,0 +1,339 @@
+"""Rows left out: one recursion for all folds against plain refits, one by one."""
+
+import warnings
+
+import numpy as np
+import pytest
+from _helpers.oracle import exact_fit
+from _helpers.problems import make_problem
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.cross_decomposition import PLSRegression
+
+from plsdof import kernel_pls_path, pcr_path, penalized_pls_path, pls_path, ridge_path
+from plsdof._core import left_out
+from plsdof._core.inputs import as_observations
+from plsdof._core.left_out import Problem, hold_out, usual_folds
+from plsdof._core.recursion import Split, run
+from plsdof.errors import PlsdofWarning
+
+SHAPES = {"n < p": (20, 50), "n = p": (24, 24), "n > p": (60, 8), "tall": (400, 12)}
+
+
+def textbook(X, y, train, test, m, scale):
+    """Predictions of 0..m components by scikit-learn, means and scales of the training rows."""
+    made = [np.full(len(test), y[train].mean())]
+    constant = np.ptp(X[train], axis=0) == 0
+    for k in range(1, m + 1):
+        model = PLSRegression(k, scale=scale).fit(X[train][:, ~constant], y[train])
+        made.append(model.predict(X[test][:, ~constant]).ravel())
+    return np.array(made)
+
+
+def others(test, n):
+    return np.setdiff1d(np.arange(n), test)
+
+
+def refitted(X, y, split, m, scale):
+    trains = split.trains or [None] * len(split.tests)
+    parts = [
+        textbook(X, y, others(test, len(y)) if train is None else train, test, m, scale)
+        for test, train in zip(split.tests, trains, strict=True)
+    ]
+    return np.concatenate(parts, axis=1)
+
+
+def close(found, expected, y, tolerance=1e-9):
+    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * np.std(y))
+
+
+def operators(X, y, split, scale, weights=None):
+    """Return every operator that applies, by name."""
+    makers = {
+        "rows": left_out._rows(X, y, weights, scale, None, split),
+        "moments": left_out._moments(X, y, weights, scale, split),
+    }
+    if not scale:
+        makers["gram"] = left_out._gram_of_rows(X, y, weights, split)
+    return makers
+
+
+SPLITS = {
+    "single rows": lambda n: Split.of(np.arange(n)),
+    "every tenth row": lambda n: Split.of(usual_folds(max(n, 31))[:n]),
+    "unequal folds": lambda n: Split.of(np.repeat(np.arange(4), [1, 2, n // 3, n - n // 3 - 3])),
+    "groups": lambda n: Split.of(np.arange(n) // 4),
+    "rows tested twice": lambda _: Split.given(
+        tests=[np.arange(6), np.arange(3, 9), np.array([1, 0])]
+    ),
+    "given training rows": lambda n: Split.given(
+        tests=[np.arange(5), np.arange(5, 9)], trains=[np.arange(7, n), None]
+    ),
+    "training rows drawn twice": lambda n: Split.given(
+        tests=[np.arange(4)], trains=[np.r_[np.arange(4, n), np.arange(6, 12)]]
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", SPLITS)
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_operator_gives_what_scikit_learn_gives(shape, scale, kind):
+    n, p = SHAPES[shape]
+    if n > 100 and kind == "single rows":
+        pytest.skip("400 fits of scikit-learn have nothing to add")
+    X, y = make_problem(n, p, seed=n + p, decay=0.5, noise=1.0)
+    split = SPLITS[kind](n)
+    expected = refitted(X, y, split, 4, scale)
+    for op in operators(X, y, split, scale).values():
+        close(run(op, 4).predictions, expected, y)
+    held = hold_out(Problem(given=as_observations(X, y), scale=scale), split, 4)
+    assert held.certain
+    close(held.predictions, expected, y)
+
+
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("shape", [(40, 6), (15, 30)])
+def test_integer_weights_are_repeated_rows(shape, scale):
+    X, y = make_problem(*shape, seed=2, noise=1.0)
+    n = len(y)
+    weights = np.random.default_rng(0).integers(1, 4, n)
+    fold = np.arange(n) % 5
+    many = np.repeat(np.arange(n), weights)
+    path = pls_path(X, y, 4, scale=scale, sample_weight=weights)
+    longer = pls_path(X[many], y[many], 4, scale=scale)
+    cv = [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(5)]
+    left = path.left_out(cv)
+    long = [(np.flatnonzero(fold[many] != f), np.flatnonzero(fold[many] == f)) for f in range(5)]
+    expected = longer.left_out(long)
+    close(left.residuals[:, many], expected.residuals, y)
+    for name in ("press", "rmse", "q2", "dof", "noise_variance", "rss"):
+        np.testing.assert_allclose(getattr(left, name), getattr(expected, name), rtol=1e-8)
+    observations = as_observations(X, y, weights)
+    for op in operators(X, y, Split.of(fold), scale, observations.weights).values():
+        predicted = run(op, 4).predictions
+        close(y[Split.of(fold).rows] - predicted, left.residuals[:, Split.of(fold).rows], y)
+
+
+def with_rare_columns(n):
+    """Columns that do not vary without a fold, a rare dummy, duplicates of rows and columns."""
+    X, y = make_problem(n, 5, seed=3, noise=1.0)
+    one, two = np.zeros(n), np.zeros(n)
+    one[3], two[[4, n - 1]] = 1.0, 1e3
+    X = np.column_stack([X, one, two, X[:, 0], 1e6 + one])
+    X[7] = X[8]
+    return X, y
+
+
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("n", [30, 120])
+def test_rare_and_repeated_columns_and_rows(n, scale):
+    X, y = with_rare_columns(n)
+    split = Split.of(usual_folds(n))
+    expected = refitted(X, y, split, 4, scale)
+    found = operators(X, y, split, scale)
+    close(run(found["rows"], 4).predictions, expected, y)
+    held = hold_out(Problem(given=as_observations(X, y), scale=scale), split, 4)
+    assert held.certain
+    close(held.predictions, expected, y)
+
+
+def spectra(n, p, seed):
+    """Smooth, nearly collinear rows, and a response that needs many directions."""
+    rng = np.random.default_rng(seed)
+    grid = np.linspace(0, 1, p)
+    peaks = np.exp(-((grid - rng.uniform(0, 1, (60, 1))) ** 2) / 0.01)
+    scores = rng.normal(size=(n, 60)) * 0.9 ** np.arange(60)
+    X = scores @ peaks + 1e-4 * rng.normal(size=(n, p))
+    return X, scores[:, :8] @ rng.normal(size=8) + 0.3 * rng.normal(size=n)
+
+
+@pytest.mark.parametrize("shape", [(90, 150), (200, 60)])
+@pytest.mark.parametrize("scale", [True, False])
+def test_thirty_components_of_collinear_spectra_keep_their_digits(shape, scale):
+    X, y = spectra(*shape, seed=1)
+    path = pls_path(X, y, 30, scale=scale)
+    left = path.left_out(3)
+    for fold in range(3):
+        test, train = np.flatnonzero(left.fold == fold), np.flatnonzero(left.fold != fold)
+        exact = pls_path(X[train], y[train], 30, scale=scale, solver="svd").predict(X[test])
+        assert len(exact) == len(left.rmse) == 31
+        close(y[test] - left.residuals[:, test], exact, y, 1e-8)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_errors_against_ball_arithmetic_are_within_their_estimates(seed):
+    X, y = spectra(24, 12 + 3 * seed, seed)
+    split = Split.of(np.arange(24) % 3)
+    for op in operators(X, y, split, scale=False).values():
+        found = run(op, 9)
+        start = 0
+        for fold, test in enumerate(split.tests):
+            train = others(test, 24)
+            truth = exact_fit(X[train], y[train], len(found.rss) - 1, scale=False)
+            mean = X[train].mean(axis=0)
+            predicted = y[train].mean() + truth.coef @ (X[test] - mean).T
+            part = found.predictions[:, start : start + len(test)]
+            away = np.sqrt(np.mean((part[: len(predicted)] - predicted) ** 2, axis=1))
+            allowed = found.error[: len(predicted), fold] + 1e-14 * np.abs(y).max()
+            assert np.all(away <= allowed)
+            start += len(test)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    decay=st.floats(0.0, 7.0),
+    shape=st.sampled_from([(20, 10), (16, 40), (60, 15)]),
+    scale=st.booleans(),
+)
+def test_estimated_errors_are_not_too_small(seed, decay, shape, scale):
+    X, y = make_problem(*shape, seed=seed, decay=decay, noise=0.3)
+    split = Split.of(np.arange(len(y)) % 4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PlsdofWarning)
+        exact = [
+            pls_path(X[others(t, len(y))], y[others(t, len(y))], 8, scale=scale, solver="svd")
+            for t in split.tests
+        ]
+    for op in operators(X, y, split, scale).values():
+        found = run(op, 8)
+        size = min(len(found.rss), *(len(one.dof) for one in exact))
+        predicted = [
+            one.predict(X[test])[:size] for one, test in zip(exact, split.tests, strict=True)
+        ]
+        parts = np.split(found.predictions[:size], np.cumsum([len(t) for t in split.tests])[:-1], 1)
+        for fold, (part, truth) in enumerate(zip(parts, predicted, strict=True)):
+            away = np.sqrt(np.mean((part - truth) ** 2, axis=1))
+            assert np.all(away <= found.error[:size, fold] + 1e-11 * np.std(y))
+
+
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("shape", [(40, 60), (300, 8)])
+def test_parts_that_fit_the_memory_give_the_same(monkeypatch, shape, scale):
+    X, y = make_problem(*shape, seed=5, noise=1.0)
+    problem = Problem(given=as_observations(X, y), scale=scale)
+    split = Split.of(np.arange(len(y)) % 20)
+    whole = hold_out(problem, split, 5, keep=True)
+    monkeypatch.setattr(left_out, "_AT_ONCE", 4 * 5 * len(y))
+    parts = hold_out(problem, split, 5, keep=True)
+    close(parts.predictions, whole.predictions, y, 1e-12)
+    for name in ("error", "rss", "fit_error"):
+        np.testing.assert_allclose(getattr(parts.run, name), getattr(whole.run, name), rtol=1e-6)
+    for fold in (0, 7, -1):
+        close(parts.run.coef(3, fold), whole.run.coef(3, fold), y, 1e-12)
+    for one, other in zip(parts.run.centres, whole.run.centres, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14)
+
+
+def test_the_fit_to_all_rows_comes_with_it():
+    for n, p in SHAPES.values():
+        for scale in (True, False):
+            X, y = make_problem(n, p, seed=n, noise=1.0)
+            path = pls_path(X, y, 4, scale=scale, solver="svd")
+            split = Split.of(np.arange(n) % 5)
+            for op in operators(X, y, split, scale).values():
+                found = run(op, 4)
+                np.testing.assert_allclose(found.rss, path.rss, rtol=1e-8)
+                for m in range(5):
+                    np.testing.assert_allclose(found.coef(m), path.coef[m], atol=1e-8)
+
+
+def test_patience_ends_the_walk_and_changes_nothing_before():
+    X, y = make_problem(60, 40, seed=8, noise=2.0)
+    problem = Problem(given=as_observations(X, y), scale=True)
+    split = Split.of(np.arange(60) % 10)
+    all_of_it, short = hold_out(problem, split, 30), hold_out(problem, split, 30, patience=3)
+    size = len(short.predictions)
+    assert size < len(all_of_it.predictions)
+    close(short.predictions, all_of_it.predictions[:size], y, 1e-12)
+    press = np.sum((y[split.rows] - all_of_it.predictions) ** 2, axis=1)
+    assert np.argmin(press) == size - 1 - 3
+
+
+@pytest.mark.parametrize("unit", [1e200, 1e-200, 1e300])
+def test_units_of_the_columns_do_not_matter(unit):
+    X, y = make_problem(40, 6, seed=9, noise=1.0)
+    units = np.array([unit, 1.0, 1.0 / unit, 1.0, unit, 1.0])
+    usual, path = pls_path(X, y, 4), pls_path(X * units, y, 4)
+    close(path.left_out().residuals, usual.left_out().residuals, y, 1e-12)
+    assert path.select().index == usual.select().index
+    np.testing.assert_allclose(path.average().weights, usual.average().weights, atol=1e-8)
+
+
+# Other methods: plain refits of their recipe
+# -------------------------------------------
+
+X, Y = make_problem(36, 7, seed=10, decay=0.5, noise=1.0)
+PATHS = {
+    "pls": pls_path(X, Y, 4),
+    "pcr": pcr_path(X, Y, 4),
+    "pcr by correlation": pcr_path(X, Y, 3, order="correlation", among=4),
+    "ridge": ridge_path(X, Y),
+    "kernel": kernel_pls_path(X, Y, max_components=4),
+    "kernel, not scaled": kernel_pls_path(X, Y, max_components=4, scale=False),
+    "polynomial kernel": kernel_pls_path(X, Y, "poly", 4, degree=2, scale=False),
+    "penalised": penalized_pls_path(X, Y, strength=5.0, max_components=4),
+    "penalised, scaled": penalized_pls_path(X, Y, strength=5.0, max_components=4, scale=True),
+    "weighted kernel": kernel_pls_path(
+        X, Y, max_components=4, scale=False, sample_weight=np.linspace(0.5, 2.0, 36)
+    ),
+    "weighted penalised": penalized_pls_path(
+        X, Y, strength=5.0, max_components=4, sample_weight=np.linspace(0.5, 2.0, 36)
+    ),
+}
+
+
+@pytest.mark.parametrize("cv", [None, 5, "loo"])
+@pytest.mark.parametrize("name", PATHS)
+def test_every_method_equals_plain_refits_of_its_recipe(name, cv):
+    path = PATHS[name]
+    left = path.left_out(cv)
+    weights = path._given.weights
+    recipe = path.recipe.but(alphas=path.alphas) if name == "ridge" else path.recipe
+    for fold in range(int(left.fold.max()) + 1):
+        test, train = np.flatnonzero(left.fold == fold), np.flatnonzero(left.fold != fold)
+        again = recipe.fit(X[train], Y[train], None if weights is None else weights[train])
+        close(Y[test] - left.residuals[:, test], again.predict(X[test]), Y)
+
+
+def test_given_kernels_equal_kernels_of_rows():
+    K = X @ X.T
+    given, rows = (
+        kernel_pls_path(K, Y, "precomputed", 4),
+        kernel_pls_path(X, Y, "linear", 4, scale=False),
+    )
+    close(given.left_out().residuals, rows.left_out().residuals, Y)
+    close(given.left_out().residuals, pls_path(X, Y, 4, scale=False).left_out().residuals, Y)
+
+
+# What is read off the matrix
+# ---------------------------
+
+
+def test_measures_follow_their_definitions():
+    left = PATHS["pls"].left_out(6)
+    E = left.residuals
+    np.testing.assert_allclose(left.press, np.sum(E**2, axis=1))
+    np.testing.assert_allclose(left.rmse, np.sqrt(np.mean(E**2, axis=1)))
+    np.testing.assert_allclose(left.q2, 1 - left.press / np.sum((Y - Y.mean()) ** 2))
+    np.testing.assert_allclose(left.dof, 36 * (1 - np.sqrt(left.rss / left.press)))
+    np.testing.assert_allclose(left.noise_variance, left.press / (36 + left.dof))
+    np.testing.assert_allclose(left.rss, PATHS["pls"].rss, rtol=1e-8)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), noise=st.floats(0.0, 10.0), n=st.integers(6, 50))
+def test_the_noise_level_is_between_errors_of_fit_and_of_rows_left_out(seed, noise, n):
+    left = pls_path(*make_problem(n, 8, seed=seed, noise=noise)).left_out()
+    low, high = np.minimum(left.rss, left.press) / n, left.press / n
+    assert np.all(left.noise_variance >= low * (1 - 1e-9))
+    assert np.all(left.noise_variance <= high * (1 + 1e-9))
+
+
+def test_groups_are_left_out_together():
+    groups = np.repeat(np.arange(9), 4)
+    left = PATHS["pls"].left_out(groups=groups)
+    assert left.groups == 9
+    assert all(len(np.unique(left.fold[groups == one])) == 1 for one in range(9))
+    assert pls_path(X, Y, 2).left_out(groups=np.arange(36)).groups == 36

@@ -1,0 +1,75 @@
+"""Files that are written whole or not at all, by several at once, and harmless to open."""
+
+import csv
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import numpy as np
+import pytest
+
+from plsdof.files.writing import UNFINISHED, atomic_write, write_tables
+
+
+@pytest.mark.parametrize("name", ["model.json", "ä" * 120 + ".json"])
+def test_threads_that_write_the_same_file_do_not_disturb_each_other(tmp_path, name):
+    file, start = tmp_path / name, Barrier(4)
+
+    def save(thread):
+        start.wait()
+        for i in range(40):
+            with atomic_write(file) as stream:
+                stream.write(f"{thread} ".encode() * 1000)
+                stream.write(f"{i}".encode())
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(save, range(4)))
+    assert len(set(file.read_text().split()[:-1])) == 1
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_failed_write_leaves_the_parts_of_others_alone(tmp_path, monkeypatch):
+    file = tmp_path / "model.json"
+
+    def fail():
+        with atomic_write(file) as theirs:
+            theirs.write(b"theirs")
+            raise RuntimeError
+
+    with atomic_write(file) as ours:
+        ours.write(b"ours")
+        with pytest.raises(RuntimeError):
+            fail()
+        parts = [one.name for one in tmp_path.iterdir()]
+        assert len(parts) == 1
+        assert parts[0].endswith(UNFINISHED)
+    assert file.read_bytes() == b"ours"
+    # Even if two chose the same name, the second one does not remove the part of the first.
+    monkeypatch.setattr("plsdof.files.writing.secrets.token_hex", lambda _: "same")
+    with atomic_write(file) as ours:
+        ours.write(b"again")
+        with pytest.raises(ValueError, match="could not be written"), atomic_write(file):
+            pass
+    assert file.read_bytes() == b"again"
+
+
+NAMES = ["=1+1", "+x", "-x", "@SUM(A1)", " =2", "-1.5", "+2e3", "plain", "a=b", "-", "1-2"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv"])
+def test_texts_that_look_like_formulas_are_harmless_in_a_spreadsheet(tmp_path, ending):
+    file = tmp_path / f"out.{ending}"
+    columns = {"=name": NAMES, "value": np.linspace(-1, 1, len(NAMES))}
+    write_tables({"t": columns}, file)
+    separator = "\t" if ending == "tsv" else ","
+    with file.open(newline="") as stream:
+        header, *rows = csv.reader(stream, delimiter=separator)
+    assert header == ["'=name", "value"]
+    changed = {"=1+1", "+x", "-x", "@SUM(A1)", " =2", "-"}
+    assert [row[0] for row in rows] == [f"'{one}" if one in changed else one for one in NAMES]
+    # Numbers stay numbers, whatever their sign.
+    assert [float(row[1]) for row in rows] == columns["value"].tolist()
+    write_tables({"t": columns}, file, escape=False)
+    with file.open(newline="") as stream:
+        header, *rows = csv.reader(stream, delimiter=separator)
+    assert header == ["=name", "value"]
+    assert [row[0] for row in rows] == NAMES

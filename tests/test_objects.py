@@ -1,0 +1,90 @@
+"""Every public object of every kind of fit can be looked at: nothing raises but where it must."""
+
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse
+from _helpers.problems import make_problem
+
+from plsdof import (
+    KernelPLSRegressor,
+    PLS2Regressor,
+    PLSRegressor,
+    RidgeRegressor,
+    cross_validate,
+    kernel_pls_path,
+    pcr_path,
+    penalized_pls_path,
+    pls2_path,
+    pls_path,
+    pls_path_from,
+    ridge_path,
+)
+from plsdof.errors import RelativeWeightsWarning
+from plsdof.large import Moments
+
+X, Y = make_problem(40, 5, seed=1, decay=1)
+KINDS = {
+    "pls": lambda: pls_path(X, Y),
+    "counted": lambda: _counted(pls_path(X, Y, 3)),
+    "weighted": lambda: pls_path(X, Y, sample_weight=np.arange(40) % 3 + 1),
+    "pcr": lambda: pcr_path(X, Y),
+    "supervised pcr": lambda: pcr_path(X, Y, order="correlation"),
+    "ridge": lambda: ridge_path(X, Y),
+    "kernel": lambda: kernel_pls_path(X, Y, max_components=5),
+    "precomputed": lambda: kernel_pls_path(X @ X.T, Y, "precomputed", 3),
+    "penalised": lambda: penalized_pls_path(X, Y),
+    "sparse": lambda: pls_path(scipy.sparse.csr_array(X), Y),
+    "moments": lambda: pls_path_from(Moments.of(X, Y)),
+    "moments, few": lambda: pls_path_from(Moments.of(X, Y), 2),
+    "pls2": lambda: pls2_path(X[:, :3], X[:, 3:]),
+    "model": lambda: pls_path(X, Y)[2],
+    "average": lambda: pls_path(X, Y).average(),
+    "ridge average": lambda: ridge_path(X, Y).average(),
+    "model of moments": lambda: pls_path_from(Moments.of(X, Y))[2],
+    "left out": lambda: pls_path(X, Y).left_out(),
+    "selection": lambda: pls_path(X, Y).select(),
+    "ridge selection": lambda: ridge_path(X, Y).select("bic"),
+    "cross-validation": lambda: cross_validate(X, Y),
+    "estimator": lambda: PLSRegressor().fit(X, Y),
+    "unfitted": PLSRegressor,
+    "two responses": lambda: PLSRegressor().fit(X[:, :3], X[:, 3:]),
+    "sparse estimator": lambda: PLSRegressor().fit(scipy.sparse.csr_array(X), Y),
+    "ridge estimator": lambda: RidgeRegressor().fit(X, Y),
+    "kernel estimator": lambda: KernelPLSRegressor(2).fit(X, Y),
+    "pls2 estimator": lambda: PLS2Regressor().fit(X[:, :3], X[:, 3:]),
+}
+
+
+def _counted(path):
+    assert len(path.dof) == 4
+    return path
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_attribute_is_there_or_not_and_says_so_to_hasattr(kind):
+    made = KINDS[kind]()
+    members = dict(inspect.getmembers(made))
+    assert members
+    for name in dir(made):
+        assert isinstance(hasattr(made, name), bool)
+    assert repr(made)
+    if hasattr(made, "_repr_html_"):
+        assert made._repr_html_()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_object_survives_pickling(kind):
+    made = KINDS[kind]()
+    again = pickle.loads(pickle.dumps(made))
+    assert repr(again) == repr(made)
+
+
+def test_relative_weights_are_noticed_and_counts_are_not():
+    weights = np.linspace(0.1, 1.0, 40) / 40
+    with pytest.warns(RelativeWeightsWarning):
+        pls_path(X, Y, sample_weight=40 * weights / 4)
+    pls_path(X, Y, sample_weight=weights / weights.mean())
+    pls_path(X, Y, sample_weight=np.full(40, 3.0))
