@@ -253,9 +253,9 @@ def half_width(
     """Return half the width of an interval for a new observation from errors of rows left out.
 
     The ceil(level (n + 1))-th smallest of the n scores (split conformal, without a distribution)
-    where there is one; with fewer rows, with weights or with groups, Student's t times the root mean
-    square of the scores, with as many degrees of freedom as there are rows or groups, without those
-    that the model has spent.
+    where there is one; with fewer rows, with weights or with groups, Student's t times the root
+    mean square of the scores, with as many degrees of freedom as there are rows or groups, without
+    those that the model has spent.
 
     Parameters
     ----------
