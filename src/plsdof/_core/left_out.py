@@ -86,7 +86,7 @@ class LeftOut:
     >>> from plsdof.datasets import load_ozone
     >>> left = pls_path(*load_ozone(return_X_y=True), 4).left_out()
     >>> left.rmse.round(2), left.q2.round(2)
-    (array([8.19, 4.84, 4.62, 4.65, 4.58]), array([-0.  ,  0.65,  0.68,  0.68,  0.69]))
+    (array([8.19, 4.84, 4.62, 4.62, 4.57]), array([-0.  ,  0.65,  0.68,  0.68,  0.69]))
     """
 
     parameters: Array
@@ -159,6 +159,17 @@ class LeftOut:
     @cached_property
     def _weights(self) -> Array:
         return np.ones(len(self.y)) if self.sample_weight is None else self.sample_weight
+
+    def spent(self, weights: Array, units: int, *, chosen: bool) -> float:
+        """Return the degrees of freedom that a model has spent, of so many rows or groups.
+
+        The (weighted mean of) left-out Degrees of Freedom, as a share of the units, plus the
+        cumulative sums of the weights, which are what weights cost, plus one for a choice.
+        """
+        d = np.maximum(self.dof / self.n * units, 1.0)
+        kept = np.flatnonzero(weights)
+        w = weights[kept]
+        return float(w @ d[kept] + np.cumsum(w)[:-1].sum() + chosen)
 
     def fold_sums(self, values: Array) -> Array:
         """Add up (weighted) values (K, n) over the rows of each fold. Shape (K, F)."""
@@ -237,14 +248,14 @@ def half_width(
     *,
     weights: Array | None = None,
     groups: int | None = None,
-    active: int = 1,
+    spent: float = 1.0,
 ) -> float:
     """Return half the width of an interval for a new observation from errors of rows left out.
 
     The ceil(level (n + 1))-th smallest of the n scores (split conformal, without a distribution)
-    where there is one; with fewer rows, with weights or with groups, Student's t with u - 1 - k
-    degrees of freedom times the root mean square of the scores, u the number of rows or groups and
-    k the number of ``active`` models.
+    where there is one; with fewer rows, with weights or with groups, Student's t times the root
+    mean square of the scores, with as many degrees of freedom as there are rows or groups, without
+    those that the model has spent.
 
     Parameters
     ----------
@@ -254,8 +265,8 @@ def half_width(
     weights : (n,) array, optional
     groups : int, optional
         Number of groups that were left out together.
-    active : int
-        Number of models with weight.
+    spent : float
+        See `LeftOut.spent`.
 
     Examples
     --------
@@ -268,7 +279,7 @@ def half_width(
         return float(np.partition(scores, rank - 1)[rank - 1])
     from scipy.special import stdtrit
 
-    df = max((n if groups is None else groups) - 1 - active, _LEAST_DF)
+    df = max((n if groups is None else groups) - spent, _LEAST_DF)
     size = np.sqrt(np.average(scores**2, weights=weights))
     return float(stdtrit(df, (1.0 + level) / 2.0) * size)
 
