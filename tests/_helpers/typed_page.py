@@ -56,7 +56,7 @@ def paths(X: Array, y: Array) -> None:
     assert_type(variants.select_kernel(X, y), selection.Tuning)
     assert_type(variants.select_strength(X, y), selection.Tuning)
     assert_type(variants.spline_basis(X).features, Array)
-    print(variants.cross_validate_pls2, variants.PLS2CrossValidation)
+    print(variants.PLS2Model, variants.PLS2Path)
     print(variants.kernel_pls_path, variants.penalized_pls_path, variants.pls2_path)
 
 

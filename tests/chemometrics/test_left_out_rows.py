@@ -171,7 +171,10 @@ def test_a_limit_is_the_conformal_quantile_where_there_is_one():
     assert limit_from_left_out(values, 0.5).value == in_order[29]
     beyond = limit_from_left_out(values, 0.999)
     assert beyond.value >= in_order[-1]
-    assert "extrapolation" in beyond.message
+    assert "needs 999 rows" in beyond.message
+    assert limit_from_left_out(values[:19], 0.95).value == values[:19].max()
+    assert limit_from_left_out(values[:19], 0.95).message == ""
+    assert "needs 19 rows" in limit_from_left_out(values[:18], 0.95).message
     # A row that weighs as much as three counts three times.
     weights = np.ones(59)
     weights[np.argsort(values)[-2:]] = 3.0

@@ -6,8 +6,10 @@ import pytest
 from _helpers.latent import DATA, latent_data, new_rows
 from scipy import stats
 from sklearn.cross_decomposition import PLSRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from plsdof import pls_path
+from plsdof import PLSRegressor, pls_path
 from plsdof.chemometrics import rows as monitoring
 from plsdof.chemometrics.rows import STUDENTIZE, outliers
 from plsdof.errors import InvalidInputError
@@ -289,3 +291,15 @@ def test_few_data_sets_have_a_row_that_is_called_sure_by_chance():
         found.append(table.p_value.min() < 0.05)
     # Standard error 1.3 %.
     assert np.mean(found) < 0.05 + 4 * 0.013
+
+
+def test_an_average_is_judged_by_its_heaviest_model():
+    X, y = calibration()
+    y[17] += 0.8
+    pipe = make_pipeline(StandardScaler(), PLSRegressor("average", max_components=4)).fit(X, y)
+    model = pipe[-1].model_
+    found = outliers(pipe, X[:9], y[:9])
+    alone = outliers(model.path[model.index], pipe[0].transform(X[:9]), y[:9])
+    for name in ("t2", "q", "leverage"):
+        np.testing.assert_allclose(getattr(found, name).values, getattr(alone, name).values)
+    assert outliers(pipe).order[0] == 17

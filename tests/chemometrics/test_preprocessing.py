@@ -154,7 +154,7 @@ def test_a_chain_that_learns_nothing_leaves_rows_out_in_one_recursion(spectra):
     np.testing.assert_allclose(one.t2, other.t2, rtol=1e-8)
     np.testing.assert_allclose(one.q, other.q, rtol=1e-8)
     named = preprocessed("snv", pls_at_most(4))(load_gasoline(as_frame=True)["data"], y)
-    assert named.feature_names == path.with_names(named.feature_names).feature_names
+    assert named.feature_names == path._with_names(named.feature_names).feature_names
 
 
 def pls_at_most(m):

@@ -388,7 +388,7 @@ def test_a_search_of_columns_counts_its_cost(tmp_path, search):
     coef = {one["name"]: one["coef"] for one in found["coefficients"]}
     assert [name for name, value in coef.items() if value] == told["columns"]
     # The cross-validation is that of the whole search, and what it costs is said.
-    fit = chemometrics.searching(search, criterion="gcv", max_components=10, scale=False)
+    fit = chemometrics.searching(search, max_components=10, scale=False)
     crossed = cross_validate(X, y, fit, cv=5)
     expected = figures_of_merit(y, crossed.predictions[0, 0]).rmse
     assert found["merit"]["cross-validation"]["rmse"] == pytest.approx(expected, rel=1e-9)
@@ -411,7 +411,7 @@ def test_a_search_in_noise_does_not_look_good(tmp_path):
     file, page = tmp_path / "noise.csv", tmp_path / "noise.html"
     values = rng.normal(size=(50, 121))
     pd.DataFrame(values, columns=names).to_csv(file, index=False)
-    found = run_json("fit", file, "-r", "y", "--select", "vip", "--cv", 5, "--report", page)
+    found = run_json("fit", file, "-r", "y", "--select", "vip", "--report", page)
     # Taken as given, the selected columns explain half of what is noise.
     assert found["merit"]["calibration"]["r2"] > 0.5
     told = found["search"]["words"]

@@ -397,7 +397,7 @@ def pcr_errors_over_estimates(kind, seed):
     weights = options["sample_weight"]
     rss, coef = exact_pcr(X, y, M, scale=options["scale"], sample_weight=weights)
     size = np.linalg.norm(coef, axis=1)
-    off = np.linalg.norm(path.standardized_coef - coef, axis=1) / np.where(size > 0, size, 1)
+    off = np.linalg.norm(path.exact.standardized_coef - coef, axis=1) / np.where(size > 0, size, 1)
     return max(
         float((np.abs(path.rss - rss) / path.rss_error).max()),
         float((off / (path.coef_error + 1e-14)).max()),

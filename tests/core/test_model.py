@@ -52,7 +52,7 @@ def test_a_model_is_a_row_of_its_path_before_and_after_counting(name):
         assert model.dof == path.dof[m]
         assert model.rss == path.rss[m]
         np.testing.assert_array_equal(model.fitted, path.fitted[m])
-        np.testing.assert_allclose(model.residuals, path.residuals(m))
+        np.testing.assert_allclose(model.residuals, path[m].residuals)
         np.testing.assert_array_equal(model.leverage(), path.leverage(m))
         np.testing.assert_array_equal(model.jacobian(), path.jacobian(m))
         assert model.parameter == path.parameters[m]

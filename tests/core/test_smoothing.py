@@ -19,7 +19,7 @@ def centre_of_draws(path):
     weights /= weights.sum()
     mu = weights @ path.fitted
     spare = n - weights @ path.dof
-    return mu, np.sqrt(np.sum((path.residuals(0) + path.fitted[0] - mu) ** 2) / spare)
+    return mu, np.sqrt(np.sum((path[0].residuals + path.fitted[0] - mu) ** 2) / spare)
 
 
 def repeated(exact, draws, first=0, times=10):

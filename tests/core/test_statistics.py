@@ -52,7 +52,7 @@ def result(design):
         for k, m in enumerate(COMPONENTS):
             out["coef"][k, d] = path.coef[m]
             out["true"][k, d] = path.coef_std_error(m, noise=sigma**2)
-            out["estimated"][k, d] = path.coef_std_error(m)
+            out["estimated"][k, d] = path.coef_std_error(m, noise="jacobian")
             out["naive"][k, d] = naive_std_error(path, m)
             out["dof"][k, d] = path.dof[m]
             out["covariance"][k, d] = path.fitted[m] @ noise / sigma**2

@@ -101,8 +101,8 @@ def test_other_columns_are_listed():
     more = SPECTRA.assign(humidity=1.0)
     with pytest.raises(InvalidInputError, match=r"5 column.* with 'humidity' in addition"):
         path.predict(more)
-    with pytest.raises(InvalidInputError, match=r"the block of rows has other columns"):
-        Moments().partial_fit(SPECTRA, Y).partial_fit(more, Y)
+    with pytest.raises(InvalidInputError, match=r"the block of rows has the columns .* another"):
+        Moments().partial_fit(SPECTRA, Y).partial_fit(SPECTRA[WAVELENGTHS[::-1]], Y)
 
 
 # y as the name of a column
@@ -135,7 +135,8 @@ def test_several_responses_may_be_columns_of_the_table(frame):
         one, other = (getattr(each, "paths", (each,)) for each in (found, expected))
         for path, same in zip(one, other, strict=True):
             np.testing.assert_array_equal(path.coef, same.coef)
-            assert path.feature_names == ("a", "c")
+            names = path.units.names if make is pls2_path else path.feature_names
+            assert names == ("a", "c")
 
 
 def test_a_column_that_is_not_there_is_named():

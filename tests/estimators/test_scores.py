@@ -116,7 +116,7 @@ def test_shares_of_the_variance_are_those_of_the_fits(scale, weights):
         np.testing.assert_allclose(
             model.y_explained_variance_ratio_.cumsum(axis=0), 1 - rss[1:] / rss[0]
         )
-    pca = PCA(3).fit(np.repeat(rows, w, axis=0))
+    pca = PCA(3).fit(np.repeat(rows, w.astype(int), axis=0))
     np.testing.assert_allclose(models[1].explained_variance_ratio_, pca.explained_variance_ratio_)
 
 

@@ -524,6 +524,17 @@ def test_a_loaded_model_answers_as_the_estimator_does(name, frame, tmp_path):
     assert pickle.loads(pickle.dumps(model)).predict(rows).shape == predicted.shape
 
 
+@pytest.mark.parametrize("noise", [None, "jacobian", 4.0])
+def test_normal_intervals_take_the_noise_of_the_estimator(noise, tmp_path):
+    fitted = PLSRegressor(2, noise=noise).fit(X, Y)
+    for kind in ("observation", "mean"):
+        ours, theirs = (
+            one.predict_interval(X, method="normal", kind=kind)
+            for one in (kept(fitted, tmp_path), fitted)
+        )
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+
+
 def test_names_like_numbers_are_names(tmp_path):
     frame = pd.DataFrame(X).add_prefix("x")
     backwards = frame[frame.columns[::-1]]

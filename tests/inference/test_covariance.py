@@ -89,7 +89,7 @@ def test_deleted_residuals_of_the_full_model_are_exact_and_leverages_are_limited
     X[0] += 100.0  # a row that the fit follows wherever it goes
     path = pls_path(X, y)
     assert path.leverage(3)[0] > 0.99
-    assert deleted_residuals(path[3])[0] == pytest.approx(path.residuals(3)[0] / 0.3)
+    assert deleted_residuals(path[3])[0] == pytest.approx(path[3].residuals[0] / 0.3)
 
 
 def test_jackknife_covariance_is_the_scatter_of_fits_without_one_row():

@@ -199,7 +199,7 @@ def test_bootstrap_of_many_responses_at_once_is_that_of_single_refits():
     X, y = make_problem(25, 8, seed=3)
     path = pls_path(X, y)
     many = residual_bootstrap(path[3], n_draws=20, rng=5)
-    residuals = path.residuals(3) - path.residuals(3).mean()
+    residuals = path[3].residuals - path[3].residuals.mean()
     residuals *= np.sqrt(path.noise_variance()[3] / np.mean(residuals**2))
     drawn = np.random.default_rng(5).choice(residuals, (20, 25))
     single = [path.refit(path.fitted[3] + one).coef[3] for one in drawn]

@@ -153,7 +153,7 @@ def pls_filter(spectrum: Spectrum, max_components: int | None = None) -> PLSFilt
     turned = _turning(spectrum, factors, residuals)
     # Errors: what the copies disagree about, what turned directions change, ...
     coef_error = _coef_error(run, copies, turned.coef * largest / norm)
-    trace_error = _deviation(sums.squares, spectrum.n + sums.squares[0])
+    trace_error = _deviation(sums.squares, spectrum.n + np.abs(sums.squares[0]))
     rss_error = _rss_error(run, copies, turned.rss, spectrum)
     # ... and what directions below the resolution of the solver could add.
     if spectrum.unresolved:

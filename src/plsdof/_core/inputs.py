@@ -76,15 +76,26 @@ def feature_names(X: Any, name: str = "X") -> tuple[str, ...] | None:
 
 
 def require_same_columns(
-    names: tuple[str, ...] | None, known: tuple[str, ...] | None, what: str = "X_new"
+    names: tuple[str, ...] | None,
+    known: tuple[str, ...] | None,
+    what: str = "X_new",
+    *,
+    ordered: bool = True,
 ) -> None:
-    """Refuse other columns than the known ones; their order does not matter."""
+    """Refuse other columns than the known ones and, unless told otherwise, another order."""
     if names is None or known is None or names == known:
         return
     missing = [label for label in known if label not in set(names)]
     unknown = [label for label in names if label not in set(known)]
     if not missing and not unknown:
-        return
+        if not ordered:
+            return
+        first = next(i for i, label in enumerate(names) if label != known[i])
+        raise InvalidInputError(
+            f"{what} has the columns of the training data in another order: column {first} is "
+            f"{names[first][:60]!r} instead of {known[first][:60]!r}. Give the same columns in "
+            "the same order."
+        )
     parts = [f"without {shortened(missing)}"] if missing else []
     parts += [f"with {shortened(unknown)} in addition"] if unknown else []
     raise InvalidInputError(
@@ -163,7 +174,7 @@ def as_matrix(X: Any, name: str = "X", *, min_rows: int = 1) -> Array:
 def as_new_rows(X_new: Any, p: int, known: tuple[str, ...] | None) -> Array:
     """Return new rows as an array, after comparing columns with those of the training data."""
     names = feature_names(X_new, "X_new")
-    require_same_columns(names, known)
+    require_same_columns(names, known, ordered=False)
     array = as_matrix(X_new, "X_new")
     if names is not None and known is not None and names != known:
         array = array[:, [names.index(label) for label in known]]

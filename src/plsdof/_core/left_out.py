@@ -452,9 +452,10 @@ def hold_out(
     tolerance = _TOLERANCE * float(np.sqrt(np.mean((y - centre) ** 2)))
     with threads_for((n, max(p, 4 * split.count * max(n_components, 1)))):
         for make in problem.operators(split, n_components):
-            found = _in_parts(make, split, n, n_components, patience, keep)
-            if found is None:
+            attempt = _in_parts(make, split, n, n_components, patience, keep)
+            if attempt is None:
                 return _unknown(split)
+            found = attempt
             error = np.maximum(found.error.max(axis=1, initial=0.0), found.fit_error)
             certain = bool(np.all(error <= tolerance))
             if certain:

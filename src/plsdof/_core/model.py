@@ -360,7 +360,7 @@ def as_model(model: Any) -> Model:
     before = fitted[:-1]
     path = found.path
     if path.feature_names is None and hasattr(fitted, "feature_names_in_"):
-        path = path.with_names(tuple(map(str, before.get_feature_names_out())))
+        path = path._with_names(tuple(map(str, before.get_feature_names_out())))
     return replace(found, path=path, _prepare=_Prepared(estimator, before))
 
 

@@ -130,7 +130,7 @@ class Path:
         """Whether model m is known to exist without counting."""
         return self._quick_run(m) is not None
 
-    def index(self, m: int) -> int:
+    def _index(self, m: int) -> int:
         """Check a row of the path and return it."""
         row = as_count(m, "m")
         if row >= len(self):
@@ -215,21 +215,17 @@ class Path:
         """Predict new rows, dense or sparse, with every model. Shape (K, n_new)."""
         return self.exact.predict(self._rows_of(X_new))
 
-    def residuals(self, m: int) -> Array:
-        """Return y minus the fitted values of model m. Shape (n_rows,)."""
-        return np.asarray(self._response() - self.fitted[self.index(m)])
-
     def jacobian(self, m: int) -> Array:
         """Return d yhat_m / d y, of sample weights w with 1w'/sum(w) for the mean. Shape (n, n)."""
-        return self.exact.jacobian(self.index(m))
+        return self.exact.jacobian(self._index(m))
 
     def leverage(self, m: int) -> Array:
         """Return the diagonal of `jacobian`, without forming it. Shape (n_rows,)."""
-        return self.exact.leverage(self.index(m))
+        return self.exact.leverage(self._index(m))
 
     def coef_jacobian(self, m: int) -> Array:
         """Return d beta_m / d y in original units. Shape (p, n)."""
-        return self.exact.coef_jacobian(self.index(m))
+        return self.exact.coef_jacobian(self._index(m))
 
     def coef_covariance(self, m: int, *, noise: Noise = None) -> Array:
         """Estimate the covariance of the coefficients, sigma^2 (d beta/dy)(d beta/dy)'. (p, p)."""
@@ -720,7 +716,7 @@ class Path:
             solver=exact.decomposition.solver,
         )
 
-    def with_names(self, names: tuple[str, ...]) -> Self:
+    def _with_names(self, names: tuple[str, ...]) -> Self:
         """Return the same path with names for the columns of X, which new rows must have then."""
         return replace(self, _names=names, _make=partial(_exact_of, self))
 

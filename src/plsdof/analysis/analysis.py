@@ -336,13 +336,20 @@ def analyse(data: Data, request: Request | None = None) -> Analysis:
     Returns
     -------
     Analysis
+
+    Examples
+    --------
+    >>> from plsdof.datasets import load_ozone
+    >>> data = TableProblem.of(*load_ozone(return_X_y=True, as_frame=True), response="ozone")
+    >>> analyse(data, Request(criterion="bic", rule="first-minimum")).reason
+    '2 components, the first minimum of BIC (23.90; 25.13 before, 25.72 after).'
     """
     request = request or Request()
     with quietly():  # what there is to say becomes a remark
         search = None
         if request.select is not None and isinstance(data, TableProblem):
-            if request.wants(LEFT_OUT):  # a search knows criteria only
-                request = replace(request, criterion="gcv")
+            most = request.max_components or _SEARCHED_COMPONENTS
+            request = replace(request, max_components=most)
             search = _searched(data, request)
             data = data.only(search.found.support)
         path = fitted(data, request)
@@ -498,7 +505,7 @@ def _described(
         test=test,
         search=search,
         permutation=permutation,
-        remarks=tuple(dict.fromkeys(said)),
+        remarks=tuple({one.text: one for one in reversed(said)}.values())[::-1],
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
 
@@ -517,7 +524,8 @@ def left_out(data: Data, request: Request, path: Path) -> LeftOut | None:
     if chain is not None and chain.learns_from_rows:
         return _preprocessed_left_out(data, path, *path._folds(cv, data.groups))
     # All models are looked at if somebody says how many, or chooses otherwise.
-    if request.max_components is None and request.components is None and request.wants(LEFT_OUT):
+    sized = request.max_components is not None or request.components is not None
+    if not sized and request.criterion in (None, LEFT_OUT, AVERAGE):
         return path.select(cv=cv, groups=data.groups).left_out
     return path.left_out(cv, data.groups)
 
@@ -698,8 +706,8 @@ def _searched(data: TableProblem, request: Request) -> SearchCost:
 
     assert request.select is not None
     options: dict[str, Any] = {
-        "criterion": request.criterion,
-        "max_components": request.max_components or _SEARCHED_COMPONENTS,
+        "criterion": request.criterion or LEFT_OUT,
+        "max_components": request.max_components,
         "scale": scales(request, data),
     }
     X, y = np.asarray(data.X, dtype=np.float64), data.y

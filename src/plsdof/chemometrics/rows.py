@@ -170,11 +170,12 @@ def limit_from_left_out(
         place = int(np.searchsorted(below, (share - _ROUNDING) * below[-1]))
         return Limit(value=float(values[order[place]]), method="cross-validated")
     further = ndtr(stdtrit(max(units - 1, 1), level) * np.sqrt(1.0 + 1.0 / units))
+    needed = int(np.ceil(level / (1.0 - level) - _ROUNDING))
     return Limit(
         value=max(_scaled_chi_square(mean, variance, further), float(values.max())),
         method="cross-validated",
-        message=f"A limit at level {level:g} needs {np.ceil(level / (1 - level)):g} rows; with "
-        f"{units} it is an extrapolation, which up to twice as many ordinary rows may exceed.",
+        message=f"A limit at level {level:g} needs {needed} rows; with {units} it is an "
+        "extrapolation, which about twice as many ordinary rows exceed if predictors are skewed.",
     )
 
 
@@ -869,7 +870,7 @@ def outliers(
     """
     model, level = as_model(model), as_level(level)
     path, training = as_pls_path(model.path), X_new is None
-    model = path[model.index] if model.is_average else model
+    model = replace(model, weights=None)  # of an average the model with the largest weight
     labels = row_labels(y if training else X_new)
     as_choice(studentize, "studentize", STUDENTIZE)
     if limit is not None:

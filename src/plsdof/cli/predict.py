@@ -114,10 +114,8 @@ def predict_table(
         columns["observed"] = observed
     predicted, assumptions = _predicted(model, X[complete], level, method)
     columns |= _spread(predicted, complete)
-    if not model.has_intervals:
-        left_out = np.isfinite(model.noise_variance) and model.n - model.dof >= 1.0
-        reason = "was kept without what they need" if left_out else "leaves no noise level"
-        notes += (f"There are no intervals: the model {reason}.",)
+    if not model.interval_methods:
+        notes += ("There are no intervals: the model was kept without what they need.",)
     distances, limits, reasons = _distances(model, X[complete])
     notes += reasons
     columns |= _spread(distances, complete)
@@ -161,13 +159,13 @@ def _predicted(
 ) -> tuple[dict[str, Array], str]:
     """Return predictions with their intervals, and what these assume."""
     columns = {"prediction": model.predict(X)}
-    if not model.has_intervals:
+    if model.has_intervals:
+        mean = model.prediction_interval(X, level=level, kind="mean")
+        columns |= {"mean_lower": mean.lower, "mean_upper": mean.upper}
+    if not model.interval_methods:
         return columns, ""
-    mean = model.predict_interval(X, level=level, kind="mean")
-    single = model.predict_interval(X, level=level, kind="observation", method=method)
-    columns |= {"mean_lower": mean.lower, "mean_upper": mean.upper}
-    columns |= {"lower": single.lower, "upper": single.upper}
-    return columns, single.assumptions
+    single = model.prediction_interval(X, level=level, method=method)
+    return columns | {"lower": single.lower, "upper": single.upper}, single.assumptions
 
 
 def _distances(

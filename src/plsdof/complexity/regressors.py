@@ -91,7 +91,7 @@ def _of_path(path: Path, model: int | None, y: Any, sample_weight: Any) -> Refit
         raise InvalidInputError(
             f"A path holds {len(path.dof)} models; say which with model=0..{len(path.dof) - 1}."
         )
-    index = path.index(model)
+    index = path._index(model)
     response = None if y is None else as_response(y, path.exact.units.n_rows)
     scale = path.exact.units.row_scale
     weights = None if scale is None else scale**2

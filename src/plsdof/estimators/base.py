@@ -410,7 +410,7 @@ class PathRegressor(ResponseRegressor):
         names = getattr(self, "feature_names_in_", None)
         if names is not None:
             named = tuple(map(str, names))
-            models = [replace(one, path=one.path.with_names(named)) for one in models]
+            models = [replace(one, path=one.path._with_names(named)) for one in models]
         self._publish(models)
         return self
 
@@ -484,7 +484,7 @@ class PathRegressor(ResponseRegressor):
             results = cross_validate(
                 X,
                 y,
-                path.recipe,
+                path._same_models(),
                 10 if self._cv is None else self._cv,
                 groups,
                 sample_weight=weights,

@@ -429,15 +429,15 @@ class PortableModel:
         if method not in known:
             raise NotAvailableError(_not_kept(method, part, self.n))
         deviation = self._deviation(X)
-        center = self._center(part, deviation)
+        center = low = high = self._center(part, deviation)
         std_error, critical = np.full(len(center), np.nan), math.nan
         words = part.choice.get("intervals", f"Errors of rows left out ({method}).")
+        half: Any = 0.0
         if method == LEFT_OUT:
-            half = np.full(len(center), part.half_width(level))
+            half = part.half_width(level)
         elif method == "jackknife+":
             assert part.left_out is not None
-            limits = part.left_out.limits(deviation, level)
-            center, half = limits.mean(axis=1), np.ptp(limits, axis=1) / 2
+            low, high = part.left_out.limits(deviation, level).T
         else:
             assert part.factor is not None
             reach = (deviation / self.x_scale) @ part.factor.T
@@ -452,10 +452,10 @@ class PortableModel:
             half = critical * std_error
         labels = row_labels(X)
         return Interval(
-            center=read_only(self._center(part, deviation)),
+            center=read_only(center),
             std_error=read_only(std_error),
-            lower=read_only(center - half),
-            upper=read_only(center + half),
+            lower=read_only(low - half),
+            upper=read_only(high + half),
             level=level,
             critical=critical,
             names=None if labels is None else tuple(labels),
@@ -495,7 +495,8 @@ class PortableModel:
     def _deviation(self, X: Any) -> Array:
         """Return new rows, checked and preprocessed, minus the means of the training rows."""
         # Numbers in the place of names do not forbid others, but have an order.
-        known = self.named or set(feature_names(X) or ()) == set(self.names)
+        given = None if self.named else feature_names(X)
+        known = self.named or (given is not None and set(given) == set(self.names))
         rows = as_new_rows(X, len(self.names), self.names if known else None)
         if self.preprocessing is not None:
             rows = np.asarray(self.preprocessing.transform(rows))
@@ -583,7 +584,8 @@ def detach(
     source : mapping, optional
         What the model was fitted to, for the record.
     noise : {"left-out", "jacobian", "dof", "naive"} or float, optional
-        Noise variance of intervals "normal", as `Model.noise_variance`.
+        Noise variance of intervals "normal", as `Model.noise_variance`; by default that of the
+        estimator.
     intervals : bool or {"left-out", "normal"}
         Whether to keep what intervals "normal", T^2 and Q need, next to the errors of rows left
         out: as much as the training data, and a decomposition of X. A word says which intervals
@@ -627,7 +629,7 @@ def detach(
         x_mean, x_scale, kernel = units.x_mean, units.x_scale, None
     else:
         parts = [
-            _of_model(one, name, default, bool(intervals), noise)
+            _of_model(one, name, default, bool(intervals), noise or opened.noise)
             for one, name in zip(opened.models, responses, strict=True)
         ]
         x_mean, x_scale, n = _units(first, bool(intervals))
@@ -738,19 +740,19 @@ def _units(model: Model, intervals: bool) -> tuple[Array, Array, float]:
     inputs = getattr(path, "inputs", None)
     if isinstance(inputs, GivenKernel):
         x_mean = np.zeros(len(inputs.gram))
-        x_mean[inputs.kept] = _mean_kernel(model)
+        x_mean[inputs.kept] = _mean_features(model)
         return x_mean, np.ones(len(x_mean)), path._require_rows().n
     if inputs is not None:
         return inputs.mean, inputs.scale, path._require_rows().n
     if intervals or path._given is None:
         units = path.exact.units
         return units.x_mean, units.x_scale, units.n
-    given = path._given
-    mean = np.average(given.X, axis=0, weights=given.weights)
-    return mean, np.ones(len(mean)), given.n
+    mean = _mean_features(model)
+    return mean, np.ones(len(mean)), path._given.n
 
 
-def _mean_kernel(model: Model) -> Array:
+def _mean_features(model: Model) -> Array:
+    """Return the means of what coefficients multiply."""
     values = model.path._training_features()
     return np.asarray(np.average(values, axis=0, weights=model.path._require_rows().weights))
 
@@ -769,7 +771,7 @@ def _kernel(model: Model) -> KernelRows | None:
         degree=float(inputs.kernel.degree),
         coef0=inputs.kernel.coef0,
         rows=read_only(np.array(inputs.rows)),
-        mean=read_only(_mean_kernel(model)),
+        mean=read_only(_mean_features(model)),
     )
 
 
@@ -833,6 +835,7 @@ class _Opened:
     names: Sequence[str] | None = None
     response_names: tuple[str, ...] | None = None
     one_response: bool = True
+    noise: Noise = None
 
     def responses(self, given: str | None) -> tuple[str, ...]:
         """Return the names of the responses."""
@@ -904,4 +907,5 @@ def _opened(model: Any) -> _Opened:
         names=getattr(fitted, "feature_names_in_", None),
         response_names=estimator.response_names_,
         one_response=estimator._one_response,
+        noise=estimator.noise,
     )

@@ -921,25 +921,26 @@ def _as_recipe(
             scale=None if scale else False,
             order=None if order == "variance" else order,
         )
-        return _with_penalties(path, X, y, weights) if isinstance(path, Recipe) else path
+        return _same_penalties(path, X, y, weights) if isinstance(path, Recipe) else path
     if not isinstance(path, str) or path not in METHODS:
         words = ", ".join(map(repr, METHODS))
         raise InvalidInputError(
             f"path must be one of {words}, a recipe or a callable (X, y) -> path; got {path!r:.80}."
         )
+    method = METHODS[path]
     options: dict[str, Any] = {"max_components": max_components, "alphas": alphas, "scale": scale}
     if order != "variance":
         if path != "pcr":
             raise InvalidInputError(f"order applies to path='pcr'; got path={path!r:.80}.")
         options["order"] = order
-    return _with_penalties(METHODS[path].recipe(**options), X, y, weights)
+    return _same_penalties(method.recipe(**options), X, y, weights)
 
 
-def _with_penalties(recipe: Recipe, X: Array, y: Array, weights: Array | None) -> Recipe:
-    """Give all folds one list of penalties, that of all rows, if the recipe has none."""
-    if recipe.method.size == "alphas" and recipe.options["alphas"] is None:
-        return recipe.but(alphas=recipe.fit(X, y, weights).parameters)
-    return recipe
+def _same_penalties(recipe: Recipe, X: Array, y: Array, weights: Array | None) -> Recipe:
+    """Return a recipe with one list of penalties for all folds, that of all rows."""
+    if recipe.method.size != "alphas" or recipe.options["alphas"] is not None:
+        return recipe
+    return recipe.but(alphas=recipe.fit(X, y, weights).parameters)
 
 
 def _refuse_with_callable(**options: Any) -> None:

@@ -131,7 +131,7 @@ def selection_frequency(
     n_draws = as_count(n_draws, "n_draws", minimum=1)
     path = as_path(path)
     selection = path.select(criterion, dof, noise, rule)
-    simulated = None if m is None else path.index(m)
+    simulated = None if m is None else path._index(m)
     choices, longest = [], path
     responses = _simulated(path, simulated, noise, n_draws, rng)
     for y in with_progress(responses, n_draws, "Simulation") if progress else responses:
