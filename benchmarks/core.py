@@ -40,7 +40,7 @@ def medians(*functions: Callable[[], object]) -> list[float]:
 
 def whole_path(X: np.ndarray, y: np.ndarray, m: int, solver: str) -> None:
     path = pls_path(X, y, m, solver=solver)
-    _ = path.coef, path.intercept, path.rss, path.dof, path.noise_variance()
+    _ = path.coef, path.intercept, path.rss, path.dof, path.noise_variance("jacobian")
 
 
 def gram(X: np.ndarray) -> None:

@@ -23,6 +23,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -226,8 +227,8 @@ def markdown(content: dict[str, Any]) -> str:
     speed = {kind: f"{rate / 1e9:.2g}" for kind, rate in content["rates"].items()}
     cut = " Sizes were cut (`--quick`)." if content["quick"] else ""
     head = (
-        f"Python {content['python']}, numpy {content['numpy']}, {content['threads']} thread(s) for "
-        f"linear algebra.{cut} Rates in 10⁹ per second: {speed['product']} np² of X'X, "
+        f"plsdof {content['plsdof']}, Python {content['python']}, numpy {content['numpy']}, "
+        f"{content['threads']} thread(s) for linear algebra.{cut} Rates in 10⁹ per second: {speed['product']} np² of X'X, "
         f"{speed['eigenvalues']} d³ for eigenvalues, {speed['vectors']} d³ with vectors, "
         f"{speed['memory']} bytes of memory, {speed['recursion']} operations of the recursion; "
         f"sparse: {speed['transposed']} values reordered, {speed['sparse']} values × (vectors + 1),"
@@ -257,6 +258,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             peaks.append(measure_peak(route, axis.sizes()[-1]))
             print(peak_table(peaks[-1:])[-1], flush=True)
     content = {
+        "plsdof": version("plsdof"),
         "python": platform.python_version(),
         "numpy": np.__version__,
         "threads": os.environ.get("OPENBLAS_NUM_THREADS", "1"),

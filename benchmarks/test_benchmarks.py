@@ -14,7 +14,6 @@ import pytest
 from plsdof import pls_path
 
 BENCHMARKS = Path(__file__).parent
-DOCS = BENCHMARKS.parent / "docs"
 # At the end, so that benchmarks/coverage.py does not hide the package of that name.
 sys.path.append(str(BENCHMARKS))
 
@@ -317,34 +316,3 @@ def test_checks_of_the_sparse_run_need_small_errors_and_little_memory():
 def test_a_task_that_fails_is_reported(tmp_path):
     answer = scale.run_child("mapped", tmp_path, SMALL, 60.0)
     assert answer["status"].startswith("failed: FileNotFoundError")
-
-
-def covered(what):
-    """Return the shares of one quantity in all designs, in per cent."""
-    measured = json.loads((BENCHMARKS / "results" / "coverage.json").read_text())["designs"]
-    other = ("heteroscedastic", "t3", "Friedman", "quadratic")
-    shares = []
-    for name, design in measured.items():
-        found = {**design["inside"], **design.get("random X", {})}
-        if what in found and not (what == "normal" and any(word in name for word in other)):
-            shares.append(100 * found[what][0])
-    return shares
-
-
-@pytest.mark.parametrize(
-    ("row", "names"),
-    [
-        ('`method="conformal"`', ["conformal"]),
-        ('`method="jackknife+"`', ["jackknife+"]),
-        ('`method="normal"`', ["normal"]),
-        ('`covariance="jackknife"`', ["jackknife"]),
-        ('`kind="truth"`', ["truth"]),
-        ('`kind="mean"`', ["mean"]),
-        ("false alarms", ["T2", "Q"]),
-    ],
-)
-def test_the_page_on_trust_says_what_was_measured(row, names):
-    shares = [share for name in names for share in covered(name)]
-    lines = (DOCS / "trust.md").read_text().splitlines()
-    said = next(line for line in lines if line.startswith("|") and row in line)
-    assert said.endswith(f"| {min(shares):.1f} to {max(shares):.1f} % |")

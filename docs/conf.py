@@ -20,7 +20,7 @@ extensions = [
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist"]
 numpydoc_show_class_members = False
 autosummary_generate = True
-exclude_patterns = ["_build", "coverage.md"]
+exclude_patterns = ["_build"]
 # Inherited docstrings point into scikit-learn's own documentation.
 suppress_warnings = ["ref.ref"]
 html_theme = "furo"

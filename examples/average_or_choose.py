@@ -3,8 +3,8 @@ Should I choose one model, or average all of them?
 ==================================================
 
 Where the data do not tell two numbers of components apart, a weighted average of the models is
-often the better predictor: it keeps a share of each component, the smaller the less the component
-adds. It is one more estimator, with Degrees of Freedom of its own.
+often the better predictor. Its weights make the error of rows left out small, which is also how
+the default chooses one model. It is one more model, with Degrees of Freedom of its own.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from plsdof.datasets import load_ozone
 # %%
 # Fit half of the ozone data, test on the other half, twenty times.
 X, y = load_ozone(return_X_y=True)
-errors = {"gcv": [], "average": [], "bic": []}
+errors = {"left-out": [], "average": [], "bic": []}
 for seed in range(20):
     order = np.random.default_rng(seed).permutation(len(y))
     train, test = order[:100], order[100:]
@@ -29,4 +29,5 @@ for how, found in errors.items():
 # The weights of the average say how clear the choice was.
 model = PLSRegressor("average", max_components=12).fit(X, y)
 print(model.selection_.message)
-print("weights:", model.average_.weights.round(2))
+print("weights:", model.model_.weights.round(2))
+print(f"{model.dof_:.2f} Degrees of Freedom")

@@ -59,7 +59,7 @@ regressors = {
 # the response. Where the number of components, or the penalty of the lasso, is chosen by looking at
 # the response once more, Monte Carlo counts the choice; for PLS a formula takes it as given.
 
-results = {name: degrees_of_freedom(model, X, y) for name, model in regressors.items()}
+results = {name: degrees_of_freedom(model, X, y, n_draws=30) for name, model in regressors.items()}
 for name, result in results.items():
     spread = f"+- {result.std_error:.1f}" if result.std_error else ""
     print(f"{name:26}{result.value:6.1f} {spread:8}{result.method}")

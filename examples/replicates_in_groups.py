@@ -3,7 +3,8 @@ My rows are replicates. What changes?
 =====================================
 
 Three measurements of one sample are not three samples. Cross-validation that splits them between
-training and test rows reports errors that are too small, and criteria take rows as independent.
+training and test rows reports errors that are too small, and criteria, which take rows as
+independent, refuse groups.
 """
 
 import numpy as np
@@ -21,12 +22,13 @@ y3 = y[rows]
 
 # %%
 # Folds of single rows, and folds that keep the replicates of a sample together:
-apart = cross_validate(X3, y3, max_components=10, random_state=0)
-together = cross_validate(X3, y3, groups=rows, max_components=10, random_state=0)
+apart = cross_validate(X3, y3, max_components=10, rng=0)
+together = cross_validate(X3, y3, groups=rows, max_components=10, rng=0)
 print("RMSE, rows apart:    ", apart.rmse.min().round(3))
 print("RMSE, rows together: ", together.rmse.min().round(3))
 
 # %%
-# The estimator takes the groups as well, and then chooses by folds that respect them.
+# The estimator takes the groups as well. It leaves them out together, to choose the model and to
+# say how wide an interval for a new sample has to be.
 model = PLSRegressor(max_components=10).fit(X3, y3, groups=rows)
 print(model.selection_.message)

@@ -3,7 +3,8 @@ Smooth coefficient curves for spectra
 =====================================
 
 Penalised PLS puts a price on the roughness of the coefficient curve. The Degrees of Freedom stay
-exact, so the strength of the penalty and the number of components can be chosen together.
+exact. The strength of the penalty and the number of components are chosen together, by the error of
+rows left out.
 """
 
 import matplotlib.pyplot as plt
@@ -14,7 +15,7 @@ from plsdof.inference import simultaneous_band
 from plsdof.variants import penalized_pls_path, select_strength
 
 # %%
-# Sixty gasoline samples, 401 wavelengths, octane number. The joint choice by BIC:
+# Sixty gasoline samples, 401 wavelengths, octane number. The joint choice:
 data = load_gasoline()
 X, y = data.data, data.target
 choice = select_strength(X, y, strengths=[1.0, 10.0, 100.0, 1e3, 1e4], max_components=8)
@@ -31,7 +32,7 @@ paths = {
 }
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), sharey=True, layout="constrained")
 for ax, (name, path) in zip(axes, paths.items(), strict=True):
-    band = simultaneous_band(path, m)
+    band = simultaneous_band(path[m])
     ax.axhline(0, color="0.6", linewidth=0.8)
     ax.fill_between(data.wavelengths, band.lower, band.upper, color="#56B4E9", alpha=0.4)
     ax.plot(data.wavelengths, path.coef[m], color="#0072B2")

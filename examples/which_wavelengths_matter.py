@@ -23,7 +23,7 @@ model = PLSRegressor(scale=False).fit(X, y)
 CoefficientDisplay.from_estimator(model)
 
 # %%
-# Functions of a path take the fitted model itself.
+# Functions of a model take the fitted estimator itself.
 importance, ratio = vip(model), selectivity_ratio(model)
 figure, axes = plt.subplots(2, 1, sharex=True, figsize=(7, 4.5), layout="constrained")
 for ax, values, name in zip(axes, (importance, ratio), ("VIP", "selectivity ratio"), strict=True):

@@ -93,6 +93,12 @@ def test_ridge_errors_and_choice_equal_those_of_r(reference):
     )
 
 
+def test_a_recipe_without_penalties_has_the_same_ones_in_every_fold(problem):
+    X, y = problem
+    by_recipe = cross_validate(X, y, ridge_path(X, y).recipe)
+    assert_allclose(by_recipe.rmse, cross_validate(X, y, "ridge").rmse, rtol=1e-12)
+
+
 def test_ridge_equals_scikit_learn(problem):
     from sklearn.linear_model import Ridge
     from sklearn.model_selection import KFold, cross_val_score
