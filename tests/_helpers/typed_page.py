@@ -48,8 +48,7 @@ def paths(X: Array, y: Array) -> None:
     assert_type(plsdof.kernel_pls_path(X, y), variants.KernelPLSPath)
     assert_type(plsdof.penalized_pls_path(X, y), variants.PenalizedPLSPath)
     assert_type(plsdof.pls2_path(X, X), variants.PLS2Path)
-    every: plsdof.Path = path
-    assert_type(every.coef_std_error(2), Array)
+    assert_type(path.coef_std_error(2), Array)
     assert_type(variants.pls_paths(X, X), variants.ResponsePaths[plsdof.PLSPath])
     assert_type(variants.pcr_paths(X, X), variants.ResponsePaths[plsdof.PCRPath])
     assert_type(variants.ridge_paths(X, X), variants.ResponsePaths[plsdof.RidgePath])

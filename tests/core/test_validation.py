@@ -225,9 +225,12 @@ def test_only_documented_errors_leave_the_library(X, data):
         except PlsdofError:
             return
         path = counted(path)
-        # Without some rows the squares of y may leave the range of floats, which is refused.
-        with contextlib.suppress(PlsdofError):
-            assert np.all(np.isfinite(path.left_out().residuals))
+        # Without some rows the squares of y may leave the range of floats, which is refused; where
+        # entries themselves are at its ends, a new row may be too many spreads away.
+        sizes = np.abs(X[X != 0])
+        if np.all((sizes > 1e-150) & (sizes < 1e150)):
+            with contextlib.suppress(PlsdofError):
+                assert np.all(np.isfinite(path.left_out().residuals))
     assert np.all(np.isfinite(path.dof))
     assert np.all(np.isfinite(path.rss))
     assert np.all(path.rss >= 0)

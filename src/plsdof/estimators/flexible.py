@@ -218,9 +218,10 @@ class KernelPLSRegressor(TunedRegressor):
     def predict(self, X: Any) -> Array:
         """Predict with the chosen model. Shape (n_new,), or (n_new, q) if y had columns."""
         rows = self._new_rows(X)
-        if len(self.models_) > 1 and len({path.kernel for path in self.paths_}) == 1:
+        paths: tuple[Any, ...] = self.paths_
+        if len(paths) > 1 and len({path.kernel for path in paths}) == 1:
             # One width for all responses: kernel values are computed once.
-            values = self.paths_[0]._rows_of(rows)
+            values = paths[0]._rows_of(rows)
             columns = [values @ one.coef + one.intercept for one in self.models_]
         else:
             columns = [one.predict(rows) for one in self.models_]
