@@ -55,13 +55,13 @@ bench: $(VENV)/.bench
 accuracy: $(VENV)/.test
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/accuracy.py
 
-# Measures the tables of docs/coverage.md; about an hour (benchmarks/coverage.py --help for less).
+# Measures the tables of docs/coverage.md; about half an hour, goes on where it stopped.
 coverage: $(VENV)/.test
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/coverage.py
 
-# Writes docs/choice.md: rules of choice against cross-validation; minutes, goes on where it stopped.
+# Measures the tables of docs/choice.md; about twenty minutes, goes on where it stopped.
 choice: $(VENV)/.test
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/choice.py --page docs/choice.md
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/choice.py
 
 clean:
 	rm -rf $(VENV) .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -10,6 +10,8 @@ noise           the noise level of the single choice and of the average over the
 thirds          under heteroscedastic noise, rows with little, medium and much of it
 coefficients    E[beta_m], m the median choice: X fixed (noise from rows left out or the Jacobian,
                 HC3), and X random (jackknife)
+others          new observations by the normal distribution; the true mean by kinds "mean" and
+                "truth"; false alarms of T^2 and Q on new rows, nominal 5 %
 """
 
 import argparse
@@ -34,7 +36,8 @@ from choice_designs import (
 )
 
 from plsdof import pls_path
-from plsdof.inference import coefficient_inference
+from plsdof.chemometrics import hotelling_t2, q_residuals
+from plsdof.inference import coefficient_inference, prediction_interval
 
 RESULTS = File(__file__).with_name("results") / "coverage.json"
 MOST = 30
@@ -150,6 +153,24 @@ def of_coefficients(options: dict[str, Any], seed: list[int], repeats: int) -> d
     return {"m": m, **found}
 
 
+def others(options: dict[str, Any], seed: list[int], repeats: int) -> dict[str, Any]:
+    """Measure normal intervals, intervals of the mean, and alarms."""
+    found: dict[str, list[float]] = {}
+    for repeat in range(repeats):
+        sample = draw(np.random.default_rng([*seed, repeat]), **options)
+        single = models_of(sample.X, sample.y)["single"]
+        model = single.path[max(single.index, 1)]
+        X_new, y_new, mean = sample.X_new[:100], sample.y_new[:100], sample.target[:100]
+        for kind, target in (("observation", y_new), ("mean", mean), ("truth", mean)):
+            limits = prediction_interval(model, X_new, kind=kind, method="normal")
+            inside = (limits.lower <= target) & (target <= limits.upper)
+            name = "normal" if kind == "observation" else kind
+            found.setdefault(name, []).append(np.mean(inside))
+        found.setdefault("T2", []).append(np.mean(hotelling_t2(model, X_new).flags))
+        found.setdefault("Q", []).append(np.mean(q_residuals(model, X_new).flags))
+    return {name: share(values) for name, values in found.items()}
+
+
 def share(values: Any) -> list[float]:
     """Return a mean over repeats and its standard error."""
     return [float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values)))]
@@ -184,6 +205,10 @@ def tasks(repeats: int) -> dict[str, Any]:
     }
     for name, options in linear.items():
         found[f"coefficients: {name}"] = partial(of_coefficients, options, repeats=repeats)
+    linear["factors 50 x 100"] = kinds(50)["p > n"]
+    linear["spectra 50 x 100"] = kinds(50)["spectra"]
+    for name, options in linear.items():
+        found[f"others: {name}"] = partial(others, options, repeats=repeats)
     return found
 
 
@@ -272,7 +297,9 @@ def tables(known: dict[str, Any]) -> list[str]:
         *("## Heteroscedastic noise, by its size", ""),
         *(*table(known, "thirds", {"least": "least", "medium": "medium", "most": "most"}), ""),
         *("## Coefficients", ""),
-        *table(known, "coefficients", {name: name for name in COEFFICIENTS}),
+        *(*table(known, "coefficients", {name: name for name in COEFFICIENTS}), ""),
+        *("## Others", ""),
+        *table(known, "others", {name: name for name in ("normal", "mean", "truth", "T2", "Q")}),
     ]
 
 

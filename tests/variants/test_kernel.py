@@ -548,7 +548,7 @@ def test_what_is_not_a_kernel_is_refused_when_it_comes_in():
     lopsided = X @ X.T
     lopsided[0, 1] += 1.0
     for K in (lopsided, np.abs(X[:, :1] - X[:, :1].T)):
-        with pytest.raises(InvalidInputError, match="symmetric|semi-definite"):
+        with pytest.raises(InvalidInputError, match=r"symmetric|semi-definite"):
             kernel_pls_path(K, y, "precomputed", 2)
     with pytest.raises(InvalidInputError, match="semi-definite"):
         kernel_pls_path(X, y, lambda A, B: -(A @ B.T), 2)

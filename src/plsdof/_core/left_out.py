@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 SINGLE = 30
 FOLDS = 10
 # The walk to richer models ends after so many without a smaller error, if nobody asked for more.
-PATIENCE = 5
+PATIENCE = 7
 # Fewer degrees of freedom than these say nothing about a spread.
 _LEAST_DF = 2
 # Predictions that may be off by more than this share of the spread of y are made again.
