@@ -1,12 +1,20 @@
-"""Designs of `choice.py`: training rows, new rows, and what is to be predicted there.
+"""Designs of `choice.py` and `coverage.py`: training rows, new rows, and what is true of them.
 
-Simulated designs are judged by the distance to the true mean, real data by their own responses.
-Every design is drawn anew for every repeat, coefficients and loadings included.
+A simulated design is drawn anew for every repeat, coefficients and loadings included. Real data are
+split at random; they come from packages, are not in this repository, and those that are not
+installed are left out.
 """
 
+import bz2
+import lzma
+import os
+import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,288 +24,490 @@ N_NEW = 400
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """Rows to fit, and new rows; ``target`` are true means of simulated rows, y of real ones."""
+    """Rows to fit and new rows; ``target`` are true means of simulated rows, y of real ones."""
 
     X: Any
     y: Any
     X_new: Any
+    y_new: Any
     target: Any
     method: str = "pls"
+    sigma: float = np.nan
 
 
-def _sample(rng, rows, mean, n, noise, method="pls"):
-    """rows(rng, n) -> X; mean(X) -> mu; noise: R2 or callable(rng, mu)."""
-    X_all = rows(rng, n + N_NEW)
-    mu = mean(X_all)
-    if callable(noise):
-        y = mu[:n] + noise(rng, mu[:n])
-    else:
-        sd = np.std(mu[n:]) * np.sqrt(1 / noise - 1) if np.std(mu) > 0 else 1.0
-        y = mu[:n] + sd * rng.standard_normal(n)
-    return Sample(X=X_all[:n], y=y, X_new=X_all[n:], target=mu[n:], method=method)
+Draw = Callable[[np.random.Generator], Sample]
 
 
-# ---- rows -------------------------------------------------------------
-def factor_rows(rng, p, sd, noise=1.0):
-    loadings = rng.standard_normal((len(sd), p)) * np.asarray(sd)[:, None]
-
-    def rows(rng, n):
-        F = rng.standard_normal((n, len(sd)))
-        return np.column_stack([F @ loadings + noise * rng.standard_normal((n, p)), F])
-
-    return rows
+# Rows, and what their mean depends on: rows themselves, factors, or concentrations
+# ---------------------------------------------------------------------------------
 
 
-def factors(rng, *, n, p, sd, coef, r2, noise=1.0, heavy=None, hetero=False):
-    make = factor_rows(rng, p, sd, noise)
-    both = make(rng, n + N_NEW)
-    X, F = both[:, :p], both[:, p:]
-    mu = F @ np.asarray(coef, float)
-    s = np.std(mu) * np.sqrt(1 / r2 - 1)
-    e = rng.standard_normal(n)
-    if heavy:
-        e = rng.standard_t(heavy, n) / np.sqrt(heavy / (heavy - 2))
-    if hetero:
-        e = e * (0.3 + np.abs(F[:n, 0])) / np.sqrt(0.09 + 0.6 * 0.798 + 1)
-    return Sample(X=X[:n], y=mu[:n] + s * e, X_new=X[n:], target=mu[n:])
+def plain(rng, n, p, kind="normal"):
+    X = rng.uniform(size=(n, p)) if kind == "uniform" else rng.standard_normal((n, p))
+    return X, X
 
 
-def linear(rng, *, n, p, rows, coef, r2):
-    beta = coef(rng, p)
-    return _sample(rng, lambda g, k: rows(g, k, p), lambda X: X @ beta, n, r2)
+def heavy(rng, n, p, df=3):
+    X = rng.standard_t(df, (n, p))
+    return X, X
 
 
-def iid(rng, n, p):
-    return rng.standard_normal((n, p))
-
-
-def ar(rng, n, p, rho=0.9):
-    Z = rng.standard_normal((n, p))
-    X = np.empty_like(Z)
-    X[:, 0] = Z[:, 0]
+def autoregressive(rng, n, p, rho=0.9, binary=False):
+    X = rng.standard_normal((n, p))
     for j in range(1, p):
-        X[:, j] = rho * X[:, j - 1] + np.sqrt(1 - rho**2) * Z[:, j]
-    return X
-
-
-def equi(rng, n, p, rho=0.7):
-    return np.sqrt(rho) * rng.standard_normal((n, 1)) + np.sqrt(1 - rho) * rng.standard_normal(
-        (n, p)
-    )
+        X[:, j] = rho * X[:, j - 1] + np.sqrt(1 - rho**2) * X[:, j]
+    X = (rng.uniform(-0.8, 0.8, p) < X).astype(float) if binary else X
+    return X, X
 
 
 def blocks(rng, n, p, size=10, rho=0.9):
-    g = -(-p // size)
-    B = np.repeat(rng.standard_normal((n, g)), size, axis=1)[:, :p]
-    return np.sqrt(rho) * B + np.sqrt(1 - rho) * rng.standard_normal((n, p))
+    """Return blocks of equally correlated columns."""
+    size = min(size, p)
+    common = np.repeat(rng.standard_normal((n, -(-p // size))), size, axis=1)[:, :p]
+    X = np.sqrt(rho) * common + np.sqrt(1 - rho) * rng.standard_normal((n, p))
+    return X, X
 
 
-def clusters(rng, n, p, k=4):
-    centres = 3 * np.random.default_rng(p).standard_normal((k, p))
-    return centres[rng.integers(k, size=n)] + rng.standard_normal((n, p))
+def clusters(rng, n, p, k=4, spread=3.0):
+    centres = spread * rng.standard_normal((k, p))
+    X = centres[rng.integers(k, size=n)] + rng.standard_normal((n, p))
+    return X, X
 
 
-def decay(rng, n, p, power=1.0):
-    return rng.standard_normal((n, p)) * np.arange(1, p + 1) ** -power
+def decaying(rng, n, p, power=1.0, turned=False):
+    X = rng.standard_normal((n, p)) * np.arange(1, p + 1.0) ** -power
+    return (X @ np.linalg.qr(rng.standard_normal((p, p)))[0].T if turned else X), X
 
 
-def duplicated(rng, n, p):
-    half = rng.standard_normal((n, p // 2))
-    return np.column_stack([half, half + 1e-3 * rng.standard_normal(half.shape)])
+def duplicated(rng, n, p, off=1e-3):
+    half = rng.standard_normal((n, max(p // 2, 2)))
+    X = np.hstack([half, half + off * rng.standard_normal(half.shape)])
+    return X, X
 
 
-def binary(rng, n, p):
-    return (ar(rng, n, p, 0.6) > 0).astype(float)
+def factors(rng, n, p, size=(3, 2, 1), noise=1.0):
+    F = rng.standard_normal((n, len(size)))
+    loadings = rng.standard_normal((len(size), p)) * np.asarray(size, float)[:, None]
+    return F @ loadings + noise * rng.standard_normal((n, p)), F
 
 
-def heavy_rows(rng, n, p):
-    return rng.standard_t(3, (n, p))
-
-
-def spectra(rng, n, p, peaks=6, noise=0.002, baseline=True):
-    """Overlapping peaks with random concentrations, a drifting baseline and small noise."""
-    g = np.random.default_rng(100 + peaks)
+def spectra(rng, n, p, peaks=6, noise=2e-3, baseline=0.3, scatter=0.0):
     x = np.linspace(0, 1, p)
-    centre, width = g.uniform(0.1, 0.9, peaks), g.uniform(0.05, 0.15, peaks)
-    pure = np.exp(-0.5 * ((x - centre[:, None]) / width[:, None]) ** 2)
+    centre, width = rng.uniform(0.05, 0.95, peaks), rng.uniform(0.04, 0.16, peaks)
     C = rng.uniform(0.2, 1.0, (n, peaks))
-    X = C @ pure + noise * rng.standard_normal((n, p))
-    if baseline:
-        X += 0.3 * rng.standard_normal((n, 1)) + 0.3 * rng.standard_normal((n, 1)) * x
-    return np.column_stack([X, C])
+    X = C @ np.exp(-0.5 * ((x - centre[:, None]) / width[:, None]) ** 2)
+    X += noise * rng.standard_normal((n, p))
+    X += baseline * (rng.standard_normal((n, 1)) + rng.standard_normal((n, 1)) * x)
+    return X * np.exp(scatter * rng.standard_normal((n, 1))), C / C.std(axis=0)
 
 
-def nir(rng, *, n, p, peaks, which, r2, noise=0.002, method="pls"):
-    both = spectra(rng, n + N_NEW, p, peaks, noise)
-    X, C = both[:, :p], both[:, p:]
-    mu = C @ np.bincount(which, minlength=peaks).astype(float)
-    s = np.std(mu) * np.sqrt(1 / r2 - 1)
-    return Sample(
-        X=X[:n], y=mu[:n] + s * rng.standard_normal(n), X_new=X[n:], target=mu[n:], method=method
-    )
+# Means and noise
+# ---------------
 
 
-# ---- coefficients -------------------------------------------------------
-def dense(rng, p):
-    return rng.standard_normal(p)
-
-
-def sparse(rng, p, k=5):
-    beta = np.zeros(p)
-    beta[rng.choice(p, k, replace=False)] = rng.choice([-1.0, 1.0], k) * rng.uniform(0.5, 1.5, k)
+def coefficients(rng, q, kind):
+    """Return q coefficients: a kind, or an array that is taken as it is."""
+    if not isinstance(kind, str):
+        return np.asarray(kind, float)
+    beta = np.zeros(q)
+    if kind.startswith("sparse"):
+        k = min(q, int(kind[6:] or 5))
+        beta[rng.choice(q, k, replace=False)] = rng.choice([-1, 1], k) * rng.uniform(0.5, 1.5, k)
+    elif kind == "smooth":
+        beta = np.sin(2 * np.pi * (np.linspace(0, 1, q) * rng.uniform(0.5, 2) + rng.uniform()))
+    elif kind == "contrast":
+        beta = np.repeat(np.resize([1.0, -1.0], -(-q // 10)), 10)[:q]
+    elif kind == "late":
+        beta[q // 3 :] = rng.standard_normal(q - q // 3) * np.arange(q // 3 + 1, q + 1)
+    else:
+        beta = np.ones(q) if kind == "ones" else rng.standard_normal(q)
     return beta
 
 
-def contrast(rng, p, size=10):  # noqa: ARG001
-    """Differences between neighbouring blocks: nothing along the leading direction."""
-    signs = np.resize([1.0, -1.0], -(-p // size))
-    return np.repeat(signs, size)[:p]
-
-
-def smooth(rng, p):
-    x = np.linspace(0, 1, p)
-    return np.sin(2 * np.pi * (x * rng.uniform(0.5, 2) + rng.uniform()))
-
-
-def ones(rng, p):  # noqa: ARG001
-    return np.ones(p)
-
-
-def late(rng, p):
-    """Everything in the directions of small variance."""
-    beta = np.zeros(p)
-    beta[p // 3 :] = rng.standard_normal(p - p // 3) * np.arange(p // 3 + 1, p + 1)
-    return beta
-
-
-# ---- other means ----------------------------------------------------------
 def friedman(X):
-    return (
-        10 * np.sin(np.pi * X[:, 0] * X[:, 1])
-        + 20 * (X[:, 2] - 0.5) ** 2
-        + 10 * X[:, 3]
-        + 5 * X[:, 4]
-    )
+    curved = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2
+    return curved + 10 * X[:, 3] + 5 * X[:, 4]
 
 
-def uniform(rng, n, p):
-    return rng.uniform(size=(n, p))
+def sine(X):
+    return np.sin(6 * X[:, 0]) + (X[:, -1] - 0.5) ** 2
 
 
-def nonlinear(rng, *, n, p, rows, mean, r2, method="pls"):
-    return _sample(rng, lambda g, k: rows(g, k, p), mean, n, r2, method)
+def quadratic(X):
+    return X[:, 0] + X[:, -1] ** 2
 
 
-def pure_noise(rng, *, n, p, rows=iid):
-    X = rows(rng, n + N_NEW, p)
-    return Sample(X=X[:n], y=rng.standard_normal(n), X_new=X[n:], target=np.zeros(N_NEW))
+def noise_of(rng, mean, kind):
+    """Return noise of variance one at these means."""
+    if kind == "t3":
+        return rng.standard_t(3, len(mean)) / np.sqrt(3)
+    noise = rng.standard_normal(len(mean))
+    if kind == "heteroscedastic":
+        size = 0.3 + np.abs(mean - mean.mean()) / np.std(mean)
+        return noise * size / np.sqrt(np.mean(size**2))
+    return noise
 
 
-F8 = np.array([5, 4, 3, 2, 1.5, 1, 0.7, 0.5])
-DESIGNS: dict[str, Callable[[np.random.Generator], Sample]] = {
-    "factors, signal in the first, n<p": partial(
-        factors, n=50, p=100, sd=[3, 2, 1], coef=[1, 0, 0], r2=0.8
-    ),
-    "factors, signal in the last, n<p": partial(
-        factors, n=50, p=100, sd=[3, 2, 1], coef=[0, 0, 1], r2=0.8
-    ),
-    "factors, signal in all, n<p": partial(factors, n=50, p=200, sd=F8, coef=np.ones(8), r2=0.7),
-    "factors, signal in all, n>p": partial(factors, n=200, p=40, sd=F8, coef=np.ones(8), r2=0.7),
-    "factors, late and strong": partial(
-        factors, n=80, p=60, sd=F8, coef=[0, 0, 0, 0, 1, 1, 1, 1], r2=0.9
-    ),
-    "factors, one weak": partial(factors, n=60, p=300, sd=[4, 1], coef=[0.2, 1], r2=0.5),
-    "factors, R2 .2": partial(factors, n=100, p=50, sd=[3, 2, 1], coef=[1, 1, 1], r2=0.2),
-    "factors, heavy tails": partial(
-        factors, n=80, p=100, sd=[3, 2, 1, 1], coef=[1, -1, 1, 1], r2=0.7, heavy=3
-    ),
-    "factors, heteroscedastic": partial(
-        factors, n=80, p=100, sd=[3, 2, 1, 1], coef=[1, -1, 1, 1], r2=0.7, hetero=True
-    ),
-    "factors, tiny n": partial(factors, n=20, p=50, sd=[3, 2, 1], coef=[1, 1, 0], r2=0.8),
-    "factors, nearly noiseless": partial(
-        factors, n=60, p=100, sd=[3, 2, 1], coef=[1, 1, 1], r2=0.9999, noise=0.1
-    ),
-    "factors, clean X": partial(
-        factors, n=40, p=80, sd=F8, coef=[1, 1, 1, 0, 0, 1, 1, 1], r2=0.9, noise=0.05
-    ),
-    "iid, dense, n>p": partial(linear, n=200, p=30, rows=iid, coef=dense, r2=0.6),
-    "iid, dense, n<p": partial(linear, n=60, p=120, rows=iid, coef=dense, r2=0.8),
-    "iid, sparse, n<p": partial(linear, n=60, p=100, rows=iid, coef=sparse, r2=0.8),
-    "iid, sparse, n>p": partial(linear, n=150, p=50, rows=iid, coef=sparse, r2=0.5),
-    "iid, large n": partial(linear, n=1000, p=50, rows=iid, coef=dense, r2=0.3),
-    "AR .9, sparse": partial(linear, n=100, p=100, rows=ar, coef=sparse, r2=0.7),
-    "AR .9, smooth": partial(linear, n=60, p=150, rows=ar, coef=smooth, r2=0.8),
-    "AR .99, dense": partial(linear, n=80, p=40, rows=partial(ar, rho=0.99), coef=dense, r2=0.8),
-    "equicorrelated, dense": partial(linear, n=80, p=40, rows=equi, coef=dense, r2=0.7),
-    "equicorrelated, mean": partial(linear, n=50, p=80, rows=equi, coef=ones, r2=0.5),
-    "equicorrelated, contrast, n<p": partial(linear, n=60, p=80, rows=equi, coef=contrast, r2=0.8),
-    "blocks, contrast, n>p": partial(linear, n=100, p=40, rows=blocks, coef=contrast, r2=0.8),
-    "blocks, contrast, n<p": partial(linear, n=50, p=100, rows=blocks, coef=contrast, r2=0.8),
-    "blocks, sparse": partial(linear, n=80, p=100, rows=blocks, coef=sparse, r2=0.6),
-    "clusters, dense": partial(linear, n=80, p=40, rows=clusters, coef=dense, r2=0.7),
-    "decay 1, dense, unscaled information": partial(
-        linear, n=60, p=100, rows=decay, coef=dense, r2=0.9
-    ),
-    "decay, late": partial(linear, n=100, p=50, rows=partial(decay, power=0.5), coef=late, r2=0.8),
-    "duplicated columns": partial(linear, n=60, p=60, rows=duplicated, coef=dense, r2=0.7),
-    "binary markers, sparse": partial(
-        linear, n=120, p=200, rows=binary, coef=partial(sparse, k=10), r2=0.5
-    ),
-    "heavy-tailed rows": partial(linear, n=80, p=40, rows=heavy_rows, coef=dense, r2=0.6),
-    "spectra, one analyte, R2 .99": partial(nir, n=60, p=200, peaks=6, which=[1], r2=0.99),
-    "spectra, one analyte, R2 .8": partial(nir, n=60, p=200, peaks=6, which=[1], r2=0.8),
-    "spectra, two of ten, R2 .95": partial(nir, n=40, p=300, peaks=10, which=[2, 7], r2=0.95),
-    "spectra, nearly noiseless": partial(
-        nir, n=50, p=150, peaks=5, which=[3], r2=0.99999, noise=1e-4
-    ),
-    "spectra, n>p": partial(nir, n=300, p=50, peaks=8, which=[0, 4], r2=0.9),
-    "Friedman, linear PLS": partial(nonlinear, n=100, p=20, rows=uniform, mean=friedman, r2=0.8),
-    "Friedman, kernel PLS": partial(
-        nonlinear, n=80, p=5, rows=uniform, mean=friedman, r2=0.9, method="kernel"
-    ),
-    "sine, kernel PLS": partial(
-        nonlinear,
-        n=60,
-        p=1,
-        rows=uniform,
-        mean=lambda X: np.sin(6 * X[:, 0]),
-        r2=0.8,
-        method="kernel",
-    ),
-    "quadratic, linear PLS": partial(
-        nonlinear, n=80, p=30, rows=ar, mean=lambda X: X[:, 0] + X[:, 5] ** 2, r2=0.8
-    ),
-    "pure noise, n<p": partial(pure_noise, n=40, p=100),
-    "pure noise, n>p": partial(pure_noise, n=100, p=20),
-    "pure noise, AR": partial(pure_noise, n=60, p=60, rows=ar),
-    "spectra, penalised PLS": partial(
-        nir, n=50, p=60, peaks=6, which=[1, 4], r2=0.9, method="penalised"
-    ),
+def draw(rng, *, n, p, rows=plain, coef="dense", mean=None, r2=0.8, noise="normal", method="pls"):
+    """Draw a sample; r2 is the share of the mean in the variance of y, None for pure noise."""
+    X, F = rows(rng, n + N_NEW, p)
+    mu = F @ coefficients(rng, F.shape[1], coef) if mean is None else mean(F)
+    mu = 0.0 * mu if r2 is None else mu
+    sigma = 1.0 if r2 is None else float(np.std(mu) * np.sqrt(1 / r2 - 1))
+    y = mu + sigma * noise_of(rng, mu, noise)
+    if noise == "outliers":
+        hit = rng.choice(n, max(1, n // 20), replace=False)
+        y[hit] += 8.0 * sigma * rng.standard_normal(len(hit))
+    new = {"X_new": X[n:], "y_new": y[n:], "target": mu[n:]}
+    return Sample(X=X[:n], y=y[:n], **new, method=method, sigma=sigma)
+
+
+SIZES = (5, 4, 3, 2, 1.5, 1, 0.7, 0.5)
+EIGHT = partial(factors, size=SIZES)
+EQUAL = partial(blocks, size=1000, rho=0.7)  # one block
+# Family: design: what `draw` takes.
+DESIGNS: dict[str, dict[str, dict[str, Any]]] = {
+    "factors": {
+        "signal in the first": {"n": 50, "p": 100, "rows": factors, "coef": [1, 0, 0]},
+        "signal in the last": {"n": 50, "p": 100, "rows": factors, "coef": [0, 0, 1]},
+        "all, n<p": {"n": 50, "p": 200, "rows": EIGHT, "coef": "ones", "r2": 0.7},
+        "all, n>p": {"n": 200, "p": 40, "rows": EIGHT, "coef": "ones", "r2": 0.7},
+        "late": {"n": 80, "p": 60, "rows": EIGHT, "coef": [0] * 4 + [1] * 4, "r2": 0.9},
+        "R2 .2": {"n": 100, "p": 50, "rows": factors, "coef": "ones", "r2": 0.2},
+        "clean X": {"n": 40, "p": 80, "rows": partial(EIGHT, noise=0.05), "r2": 0.9},
+        "nearly noiseless": {"n": 60, "p": 100, "rows": partial(factors, noise=0.1), "r2": 0.9999},
+    },
+    "independent": {
+        "dense, n>p": {"n": 200, "p": 30, "r2": 0.6},
+        "dense, n<p": {"n": 60, "p": 120},
+        "sparse, n<p": {"n": 60, "p": 100, "coef": "sparse"},
+        "sparse, n>p": {"n": 150, "p": 50, "coef": "sparse", "r2": 0.5},
+        "large n": {"n": 500, "p": 50, "r2": 0.3},
+    },
+    "correlated": {
+        "AR .9, sparse": {"n": 100, "p": 100, "rows": autoregressive, "coef": "sparse", "r2": 0.7},
+        "AR .9, smooth": {"n": 60, "p": 150, "rows": autoregressive, "coef": "smooth"},
+        "AR .99": {"n": 80, "p": 40, "rows": partial(autoregressive, rho=0.99)},
+        "equal": {"n": 80, "p": 40, "rows": EQUAL, "r2": 0.7},
+        "equal, mean": {"n": 50, "p": 80, "rows": EQUAL, "coef": "ones", "r2": 0.5},
+        "equal, contrast": {"n": 60, "p": 80, "rows": EQUAL, "coef": "contrast"},
+        "blocks, contrast, n>p": {"n": 100, "p": 40, "rows": blocks, "coef": "contrast"},
+        "blocks, contrast, n<p": {"n": 50, "p": 100, "rows": blocks, "coef": "contrast"},
+        "blocks, sparse": {"n": 80, "p": 100, "rows": blocks, "coef": "sparse", "r2": 0.6},
+        "clusters": {"n": 80, "p": 40, "rows": clusters, "r2": 0.7},
+        "decay": {"n": 60, "p": 100, "rows": decaying, "r2": 0.9},
+        "decay, late": {"n": 100, "p": 50, "rows": partial(decaying, power=0.5), "coef": "late"},
+        "duplicated columns": {"n": 60, "p": 60, "rows": duplicated, "r2": 0.7},
+        "binary": {
+            "n": 120,
+            "p": 200,
+            "rows": partial(autoregressive, rho=0.6, binary=True),
+            "coef": "sparse10",
+            "r2": 0.5,
+        },
+    },
+    "spectra": {
+        "R2 .99": {"n": 60, "p": 200, "rows": spectra, "coef": "sparse1", "r2": 0.99},
+        "R2 .8": {"n": 60, "p": 200, "rows": spectra, "coef": "sparse1"},
+        "two of ten": {
+            "n": 40,
+            "p": 300,
+            "rows": partial(spectra, peaks=10),
+            "coef": "sparse2",
+            "r2": 0.95,
+        },
+        "nearly noiseless": {
+            "n": 50,
+            "p": 150,
+            "rows": partial(spectra, peaks=5, noise=1e-4),
+            "coef": "sparse1",
+            "r2": 0.99999,
+        },
+        "n>p": {"n": 300, "p": 50, "rows": spectra, "coef": "sparse2", "r2": 0.9},
+        "scatter": {
+            "n": 80,
+            "p": 200,
+            "rows": partial(spectra, scatter=0.1),
+            "coef": "sparse1",
+            "r2": 0.95,
+        },
+        "penalised": {
+            "n": 50,
+            "p": 60,
+            "rows": spectra,
+            "coef": "sparse2",
+            "r2": 0.9,
+            "method": "penalised",
+        },
+    },
+    "small": {
+        "factors 12": {"n": 12, "p": 30, "rows": factors, "coef": "ones"},
+        "factors 20": {"n": 20, "p": 50, "rows": factors, "coef": [1, 1, 0]},
+        "independent 15": {"n": 15, "p": 6},
+        "spectra 20": {"n": 20, "p": 100, "rows": spectra, "coef": "sparse1", "r2": 0.95},
+        "AR 25": {"n": 25, "p": 40, "rows": autoregressive, "coef": "smooth"},
+    },
+    "unusual noise and means": {
+        "t3": {"n": 80, "p": 100, "rows": factors, "coef": "ones", "r2": 0.7, "noise": "t3"},
+        "heteroscedastic": {"n": 80, "p": 100, "rows": factors, "noise": "heteroscedastic"},
+        "outliers": {"n": 80, "p": 60, "rows": EIGHT, "noise": "outliers"},
+        "heavy-tailed rows": {"n": 80, "p": 40, "rows": heavy, "r2": 0.6},
+        "Friedman": {"n": 100, "p": 20, "rows": partial(plain, kind="uniform"), "mean": friedman},
+        "quadratic": {"n": 80, "p": 30, "rows": autoregressive, "mean": quadratic},
+        "Friedman, kernel": {
+            "n": 80,
+            "p": 5,
+            "rows": partial(plain, kind="uniform"),
+            "mean": friedman,
+            "r2": 0.9,
+            "method": "kernel",
+        },
+        "sine, kernel": {
+            "n": 60,
+            "p": 1,
+            "rows": partial(plain, kind="uniform"),
+            "mean": sine,
+            "method": "kernel",
+        },
+    },
+    "pure noise": {
+        "n<p": {"n": 40, "p": 100, "r2": None},
+        "n>p": {"n": 100, "p": 20, "r2": None},
+        "AR": {"n": 60, "p": 60, "rows": autoregressive, "r2": None},
+    },
 }
 
 
-def real_designs() -> dict[str, Callable[[np.random.Generator], Sample]]:
-    """Return the data sets at hand, split at random."""
+def simulated() -> dict[str, dict[str, Draw]]:
+    """Return the simulated designs by family and name."""
+    return {
+        family: {name: partial(draw, **options) for name, options in some.items()}
+        for family, some in DESIGNS.items()
+    }
+
+
+# Random designs: everything is drawn
+# -----------------------------------
+
+FAMILIES = (
+    "independent",
+    "heavy-tailed rows",
+    "autoregressive",
+    "binary",
+    "blocks",
+    "clusters",
+    "decaying spectrum",
+    "duplicated",
+    "factors",
+    "spectra",
+    "nonlinear",
+)
+
+
+def random_rows(rng: np.random.Generator, family: str, p: int) -> Any:
+    """Draw a way to draw rows."""
+    flat, steep = rng.uniform(0.5, 0.99), 1 - between(rng, 0.005, 0.7)
+    count, noise = int(rng.integers(2, 13)), between(rng, 0.02, 1.5)
+    rows = {
+        "independent": plain,
+        "heavy-tailed rows": partial(heavy, df=2 + min(count, 4)),
+        "autoregressive": partial(autoregressive, rho=steep),
+        "binary": partial(autoregressive, rho=steep, binary=True),
+        "blocks": partial(blocks, size=int(rng.integers(2, p + 1)), rho=flat),
+        "clusters": partial(clusters, k=count, spread=3 * noise),
+        "decaying spectrum": partial(decaying, power=1.5 * rng.random(), turned=count < 7),
+        "duplicated": partial(duplicated, off=0.1 * noise),
+        "factors": partial(factors, size=[between(rng, 0.3, 6) for _ in range(count)], noise=noise),
+        "spectra": partial(
+            spectra,
+            peaks=count,
+            noise=0.01 * noise,
+            baseline=rng.choice([0, 0.3]),
+            scatter=rng.choice([0, 0, 0, 0.1]),
+        ),
+        "nonlinear": partial(plain, kind="uniform"),
+    }
+    return rows[family]
+
+
+def between(rng: np.random.Generator, low: float, high: float) -> float:
+    """Draw from a log-uniform distribution."""
+    return float(np.exp(rng.uniform(np.log(low), np.log(high))))
+
+
+def random_design(rng: np.random.Generator) -> tuple[str, Sample]:
+    """Draw a family, a design of it, and a sample."""
+    family = str(rng.choice(FAMILIES))
+    n, p = round(between(rng, 15, 300)), round(between(rng, 5, 400))
+    # R2 from .18 to .993, and sometimes nearly no noise.
+    r2 = (
+        1 / (1 + np.exp(-rng.uniform(-1.5, 5)))
+        if rng.random() < 0.95
+        else 1 - between(rng, 1e-5, 1e-3)
+    )
+    mean, method = None, "penalised" if family == "spectra" and rng.random() < 0.15 else "pls"
+    if family == "nonlinear":
+        p = int(rng.integers(5, 11))
+        mean = [friedman, sine, quadratic][rng.integers(3)]
+        method = "kernel" if rng.random() < 0.6 else "pls"
+    coef = (
+        f"sparse{rng.integers(1, 4)}"
+        if family == "spectra"
+        else str(rng.choice(["dense", "sparse", "sparse1", "smooth", "contrast", "late", "ones"]))
+    )
+    kinds = ["normal", "t3", "heteroscedastic", "outliers"]
+    noise = str(rng.choice(kinds, p=[0.7, 0.1, 0.1, 0.1]))
+    rows = random_rows(rng, family, p)
+    return family, draw(
+        rng, n=n, p=p, rows=rows, coef=coef, mean=mean, r2=r2, noise=noise, method=method
+    )
+
+
+# Real data: of packages, where they are installed
+# ------------------------------------------------
+
+# Where R keeps its packages; PLSDOF_R_LIBRARY names one more folder.
+LIBRARIES = [
+    Path(one)
+    for one in (os.environ.get("PLSDOF_R_LIBRARY"), "/usr/lib/R/library", "/usr/lib/R/site-library")
+    if one
+]
+# Package, file, response; by default all other numbers are predictors.
+R_TABLES = (
+    ("MASS", "Boston", "medv", ()),
+    ("MASS", "UScrime", "y", ()),
+    ("MASS", "cpus", "perf", ("estperf",)),
+    ("MASS", "UScereal", "calories", ()),
+    ("MASS", "Cars93", "Price", ("Min.Price", "Max.Price")),
+    ("MASS", "fgl", "RI", ()),
+    ("boot", "nuclear", "cost", ()),
+    ("caret", "cars", "Price", ()),
+    ("modeldata", "biomass", "HHV", ()),
+    ("modeldata", "concrete", "compressive_strength", ()),
+    ("modeldata", "Chicago", "ridership", ()),
+    ("robustbase", "toxicity", "toxicity", ()),
+    ("robustbase", "pulpfiber", "Y1", ("Y2", "Y3", "Y4")),
+    ("rrcov", "octane", "y", ()),
+    ("rrcov", "fish", "Weight", ("Species",)),
+    ("rrcov", "rice", "Overall_evaluation", ()),
+    ("carData", "Highway1", "rate", ()),
+    ("carData", "Ericksen", "undercount", ()),
+    ("AER", "CASchools", "read", ("math",)),
+    ("AER", "MurderRates", "rate", ()),
+    ("pls", "yarn", "density", ("train",)),
+)
+
+
+def real_data() -> dict[str, tuple[Any, Any]]:
+    """Return X and y of the data sets that are there."""
     from sklearn.datasets import load_diabetes, load_linnerud
 
     from plsdof.datasets import load_gasoline, load_ozone
 
-    sets = {
-        "gasoline": (load_gasoline(return_X_y=True), (40,)),
-        "ozone": (load_ozone(return_X_y=True), (40, 120)),
-        "diabetes": (load_diabetes(return_X_y=True), (60, 200)),
+    found = {
+        "gasoline": load_gasoline(return_X_y=True),
+        "ozone": load_ozone(return_X_y=True),
+        "diabetes": load_diabetes(return_X_y=True),
+        "linnerud": (load_linnerud().data, load_linnerud().target[:, 0]),
     }
-    exercises = load_linnerud()
-    sets["linnerud weight"] = ((exercises.data, exercises.target[:, 0]), (14,))
-    return {
-        f"real: {name}, {n} rows": partial(_split, X=X, y=y, n=n)
-        for name, ((X, y), sizes) in sets.items()
-        for n in sizes
-    }
+    if find_spec("statsmodels"):
+        from statsmodels import datasets
+
+        for name in ("longley", "scotland", "statecrime", "ccard", "copper", "star98"):
+            data = getattr(datasets, name).load_pandas()
+            y = np.asarray(data.endog, float)
+            y = y[:, 0] / y.sum(axis=1) if y.ndim == 2 else y
+            found[f"{name} (statsmodels)"] = (np.asarray(data.exog, float), y)
+    if find_spec("chemotools"):
+        from chemotools.datasets import load_fermentation_train
+
+        X, y = load_fermentation_train()
+        found["fermentation (chemotools)"] = (np.asarray(X), np.ravel(y))
+    if find_spec("process_improve"):
+        folder = Path(str(find_spec("process_improve").origin)).parent / "datasets/multivariate"
+        table = np.genfromtxt(folder / "LDPE/LDPE.csv", delimiter=",", skip_header=1)
+        found["LDPE (process-improve)"] = (table[:, 1:15], table[:, 16])
+        table = np.genfromtxt(folder / "dtu-pectin/ftir1.csv", delimiter=",", skip_header=1)
+        found["pectin (process-improve)"] = (table[:, 1:], table[:, 0])
+    if find_spec("rdata"):
+        found |= _r_data()
+    return {name: _complete(*both) for name, both in found.items()}
 
 
-def _split(rng, *, X, y, n):
+def _r_data() -> dict[str, tuple[Any, Any]]:
+    found = {}
+    for package, name, response, others in R_TABLES:
+        with suppress(FileNotFoundError):
+            table = _r_objects(package, name)[name]
+            y = table[response]
+            X = [v for k, v in table.items() if k not in (response, *others) and _is_number(v)]
+            found[f"{name} ({package})"] = (np.column_stack(X), y)
+    with suppress(FileNotFoundError):
+        meat = _r_objects("caret", "tecator")
+        for column, part in enumerate(("water", "fat", "protein")):
+            found[f"tecator, {part} (caret)"] = (meat["absorp"], meat["endpoints"][:, column])
+    for name, X, y in (("BloodBrain", "bbbDescr", "logBBB"), ("cox2", "cox2Descr", "cox2IC50")):
+        with suppress(FileNotFoundError):
+            both = _r_objects("caret", name)
+            values = np.log(both[y]) if name == "cox2" else both[y]
+            found[f"{name} (caret)"] = (np.column_stack(list(both[X].values())), values)
+    with suppress(FileNotFoundError):
+        oil = _r_objects("pls", "oliveoil")["oliveoil"]
+        found["oliveoil (pls)"] = (oil["chemical"], oil["sensory"][:, 0])
+    return found
+
+
+def _is_number(values: Any) -> bool:
+    return hasattr(values, "dtype") and getattr(values.dtype, "kind", "O") in "fi"
+
+
+def _complete(X: Any, y: Any) -> tuple[Any, Any]:
+    """Return rows without gaps and columns that vary."""
+    X, y = np.asarray(X, float), np.asarray(y, float)
+    kept = np.isfinite(X).all(axis=1) & np.isfinite(y)
+    X, y = X[kept], y[kept]
+    return X[:, np.ptp(X, axis=0) > 0], y
+
+
+def _r_objects(package: str, name: str) -> dict[str, Any]:
+    """Read the objects of a file of data of an R package, frames as dictionaries of columns."""
+    import rdata
+
+    def columns(value: Any, _: Any) -> Any:
+        return {str(k): v for k, v in value.items()} if isinstance(value, dict) else value
+
+    kinds = rdata.conversion.DEFAULT_CLASS_MAP
+    kinds = {**kinds, "data.frame": columns, "tbl_df": columns, "AsIs": lambda value, _: value}
+    for library in LIBRARIES:
+        folder = library / package / "data"
+        for file in (folder / f"{name}.rda", folder / f"{name}.RData"):
+            if file.exists():
+                return dict(rdata.conversion.convert(rdata.parser.parse_file(file), kinds))
+        if (folder / "Rdata.rdx").exists():
+            # A database of compressed objects: their places, then the kind of compression.
+            index = rdata.conversion.convert(rdata.parser.parse_file(folder / "Rdata.rdx"))
+            start, length = map(int, index["variables"][name])
+            raw = (folder / "Rdata.rdb").read_bytes()[start + 4 : start + length]
+            if raw[:1] == b"Z":
+                chain = [{"id": lzma.FILTER_LZMA2, "preset": 9}]
+                raw = lzma.decompress(raw[1:], lzma.FORMAT_RAW, filters=chain)
+            else:
+                raw = bz2.decompress(raw[1:]) if raw[:1] == b"2" else zlib.decompress(raw)
+            return {name: rdata.conversion.convert(rdata.parser.parse_data(raw), kinds)}
+    raise FileNotFoundError(f"{package}: {name}")
+
+
+def split(rng: np.random.Generator, *, X: Any, y: Any, n: int) -> Sample:
+    """Draw n training rows; at most N_NEW others are new."""
     order = rng.permutation(len(y))
-    fitted, new = order[:n], order[n:]
-    return Sample(X=X[fitted], y=y[fitted], X_new=X[new], target=y[new])
+    fitted, new = order[:n], order[n : n + N_NEW]
+    return Sample(X=X[fitted], y=y[fitted], X_new=X[new], y_new=y[new], target=y[new])
+
+
+def real() -> dict[str, Draw]:
+    """Return splits of the data sets at hand: 60 % of the rows, of larger ones 40 and 100 rows."""
+    found = {}
+    for name, (X, y) in real_data().items():
+        sizes = (round(0.6 * len(y)),) if len(y) < 200 else (40, 100)
+        found |= {f"{name}, {n} rows": partial(split, X=X, y=y, n=n) for n in sizes}
+    return found

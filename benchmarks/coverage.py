@@ -1,717 +1,292 @@
-"""How often intervals hold what they say: coverage in simulated designs, with standard errors.
+"""How often intervals hold what they say, and how good the noise level is; nominal 95 %.
 
-Run with ``python benchmarks/coverage.py [--repeats 300] [--design NAME ...] [--out DIR]``. Every
-design is written to ``coverage.json`` in the output folder when it is done, and a run that was
-stopped goes on from there: what is in the file with as many repeats is not measured again
-(``--again`` does). ``--page``, docs/coverage.md by default, shows all that is in the file.
+Run with ``python benchmarks/coverage.py [--repeats 200] [--only TEXT]``. Results are kept in
+``results/coverage.json``: a run that was stopped goes on from there. Measured are
 
-Every design has rows (drawn anew in every repeat, or spectra that were measured), a true mean and
-noise. What is measured, all at nominal 95 %:
-
-observations    new responses at new rows, at the number of components that ``path.select()`` has
-                chosen: normal, conformal and jackknife+ with the choice inside
-coefficients    E[beta_m] over repeats, m the median choice: X random (jackknife, also the "safe"
-                maximum with a bootstrap), or X fixed over repeats (homoscedastic, HC3, "safe")
-true mean       at new rows, kind "mean" and kind "truth"
-noise           the noise variance, robust to kurtosis and not
-alarms          T^2 and Q of clean new rows, limits from rows left out and textbook limits
+observations    new responses at new rows, by the intervals of rows left out of the single choice
+                and of the average: simulated designs with 8 to 400 rows, random splits of real data
+groups          new responses of new groups, with groups left out together and with groups ignored
+noise           the noise level of the single choice and of the average over the true one
+thirds          under heteroscedastic noise, rows with little, medium and much of it
+coefficients    E[beta_m], m the median choice: X fixed (noise from rows left out or the Jacobian,
+                HC3), and X random (jackknife)
 """
 
 import argparse
 import json
 import time
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import replace
+from functools import partial
+from pathlib import Path as File
+from typing import Any
 
 import numpy as np
-import scipy.stats
-
-from plsdof import kernel_pls_path, pls_path
-from plsdof.chemometrics import hotelling_t2, q_residuals
-from plsdof.datasets import load_gasoline, load_ozone
-from plsdof.inference import (
-    coefficient_inference,
-    leave_out,
-    noise_interval,
-    permutation_test,
-    prediction_interval,
+from choice_designs import (
+    DESIGNS,
+    autoregressive,
+    coefficients,
+    draw,
+    factors,
+    quadratic,
+    real,
+    spectra,
 )
-from plsdof.selection import left_out_predictions
-from plsdof.variants import pls2_path
 
-LEVEL = 0.95
-COMPONENTS = 15
-NEW = 50
-NORMAL = 1.959963984540054
-# What designs are called whose noise is not normal, or whose mean is not linear.
-NOT_NORMAL = ("heteroscedastic", "t3", "Friedman", "quadratic")
+from plsdof import pls_path
+from plsdof.inference import coefficient_inference
 
-
-# Designs
-# -------
+RESULTS = File(__file__).with_name("results") / "coverage.json"
+MOST = 30
+ROWS = (8, 10, 12, 15, 20, 30, 50, 100, 200, 400)
+WANTED = (0.93, 0.98)
 
 
-@dataclass(kw_only=True)
-class Design:
-    """Rows, true mean and noise; ``pool`` are measured rows that training and new rows share."""
-
-    name: str
-    n: int
-    rows: Callable | None = None
-    mean: Callable
-    noise: str = "normal"
-    ratio: float = 4.0
-    pool: np.ndarray | None = None
-    linear: bool = True
-    m: int | None = None
-    sigma: float = field(init=False, default=1.0)
-
-    def __post_init__(self):
-        many = self.pool if self.pool is not None else self.rows(np.random.default_rng(99), 4000)
-        signal = self.mean(many)
-        self.centre, self.spread = signal.mean(), signal.std()
-        self.sigma = self.spread / np.sqrt(self.ratio)
-        self.scale = np.sqrt(np.mean((0.3 + np.abs(signal - self.centre) / self.spread) ** 2))
-
-    def draw(self, rng):
-        """Return training rows and new rows."""
-        if self.pool is None:
-            rows = self.rows(rng, self.n + NEW)
-        else:
-            rows = self.pool[rng.permutation(len(self.pool))]
-        return rows[: self.n], rows[self.n :]
-
-    def deviations(self, rows):
-        """Return the standard deviations of the noise at rows."""
-        if self.noise != "heteroscedastic":
-            return np.full(len(rows), self.sigma)
-        far = 0.3 + np.abs(self.mean(rows) - self.centre) / self.spread
-        return self.sigma * far / self.scale
-
-    def respond(self, rng, rows):
-        """Draw responses of rows."""
-        if self.noise == "t3":
-            unit = rng.standard_t(3, len(rows)) / np.sqrt(3.0)
-        else:
-            unit = rng.normal(size=len(rows))
-        return self.mean(rows) + self.deviations(rows) * unit
-
-
-def autoregressive(rho, p):
-    index = np.arange(p)
-    root = np.linalg.cholesky(rho ** np.abs(index[:, None] - index) if rho else np.eye(p))
-    return lambda rng, n: rng.normal(size=(n, p)) @ root.T
-
-
-def factors(p, k, *, noise=0.5, seed=3):
-    loadings = np.random.default_rng(seed).normal(size=(k, p))
-    return lambda rng, n: rng.normal(size=(n, k)) @ loadings + noise * rng.normal(size=(n, p))
-
-
-def in_factors(p, k, *, seed=3):
-    """Return a mean that depends on the factors: coefficients in the space of the loadings."""
-    loadings = np.random.default_rng(seed).normal(size=(k, p))
-    values = np.random.default_rng(11).normal(size=k)
-    return linear(np.linalg.solve(loadings @ loadings.T, values) @ loadings)
-
-
-def log_normal(p, k, seed=4):
-    loadings = np.abs(np.random.default_rng(seed).normal(size=(k, p)))
-    return lambda rng, n: (
-        np.exp(0.5 * rng.normal(size=(n, k))) @ loadings * np.exp(0.1 * rng.normal(size=(n, p)))
-    )
-
-
-def linear(beta):
-    return lambda rows: rows @ beta
-
-
-def any_coefficients(p, seed=2):
-    return np.random.default_rng(seed).normal(size=p)
-
-
-def hump(p):
-    return np.sin(np.pi * (np.arange(p) + 1) / p)
-
-
-def few(p, k=5, seed=1):
-    rng = np.random.default_rng(seed)
-    beta = np.zeros(p)
-    beta[rng.choice(p, k, replace=False)] = 1.0 + rng.normal(size=k)
-    return beta
-
-
-def friedman(rows):
-    first, second, third, fourth, fifth = rows[:, :5].T
-    curved = 10 * np.sin(np.pi * first * second) + 20 * (third - 0.5) ** 2
-    return curved + 10 * fourth + 5 * fifth
-
-
-def in_spectra(pool, k=6):
-    """Return a mean that depends on the first principal components of measured spectra."""
-    _, S, V = np.linalg.svd(pool - pool.mean(axis=0), full_matrices=False)
-    return linear(V[:k].T @ (np.array([0.3, 1.0, 0.8, -1.0, 0.5, 1.0])[:k] / S[:k]))
-
-
-def designs():
-    """Return all designs by name."""
-    gasoline = load_gasoline(return_X_y=True)[0]
-    ozone = load_ozone(return_X_y=True)[0]
-    found = [
-        Design(name="factor 50 x 100", n=50, rows=factors(100, 5), mean=in_factors(100, 5)),
-        Design(name="factor 100 x 20", n=100, rows=factors(20, 5), mean=in_factors(20, 5)),
-        Design(
-            name="factor, any beta 60 x 50",
-            n=60,
-            rows=factors(50, 4),
-            mean=linear(any_coefficients(50)),
-        ),
-        Design(name="n < p 30 x 200", n=30, rows=factors(200, 4), mean=in_factors(200, 4), ratio=9),
-        Design(
-            name="independent 100 x 10",
-            n=100,
-            rows=autoregressive(0.0, 10),
-            mean=linear(any_coefficients(10)),
-        ),
-        Design(
-            name="AR .5 60 x 20", n=60, rows=autoregressive(0.5, 20), mean=linear(hump(20)), ratio=9
-        ),
-        Design(
-            name="AR .9 60 x 20",
-            n=60,
-            rows=autoregressive(0.9, 20),
-            mean=linear(any_coefficients(20)),
-        ),
-        Design(
-            name="AR .99 60 x 20",
-            n=60,
-            rows=autoregressive(0.99, 20),
-            mean=linear(hump(20)),
-            ratio=9,
-            m=2,  # where the response decides which of two nearly equal directions comes second
-        ),
-        Design(
-            name="late m, AR .7 60 x 40",
-            n=60,
-            rows=autoregressive(0.7, 40),
-            mean=linear(any_coefficients(40)),
-            ratio=50,
-        ),
-        Design(name="sparse 60 x 100", n=60, rows=autoregressive(0.5, 100), mean=linear(few(100))),
-        Design(
-            name="gasoline spectra 45 x 401",
-            n=45,
-            pool=gasoline,
-            mean=in_spectra(gasoline),
-            ratio=25,
-        ),
-        Design(
-            name="ozone rows 120 x 12",
-            n=120,
-            pool=ozone,
-            mean=linear(any_coefficients(12, 5) / ozone.std(axis=0)),
-            ratio=3,
-        ),
-        Design(
-            name="heteroscedastic AR .5 100 x 10",
-            n=100,
-            rows=autoregressive(0.5, 10),
-            mean=linear(any_coefficients(10)),
-            noise="heteroscedastic",
-        ),
-        Design(
-            name="heteroscedastic factor 60 x 50",
-            n=60,
-            rows=factors(50, 4),
-            mean=in_factors(50, 4),
-            noise="heteroscedastic",
-        ),
-        Design(
-            name="t3 noise AR .5 100 x 10",
-            n=100,
-            rows=autoregressive(0.5, 10),
-            mean=linear(any_coefficients(10)),
-            noise="t3",
-        ),
-        Design(
-            name="t3 noise factor 60 x 50",
-            n=60,
-            rows=factors(50, 4),
-            mean=in_factors(50, 4),
-            noise="t3",
-        ),
-        Design(
-            name="Friedman 100 x 10",
-            n=100,
-            rows=lambda rng, n: rng.uniform(size=(n, 10)),
-            mean=friedman,
-            ratio=9,
-            linear=False,
-        ),
-        Design(
-            name="quadratic factor 80 x 30",
-            n=80,
-            rows=factors(30, 3),
-            mean=lambda rows: rows[:, 0] + 0.1 * rows[:, 1] ** 2,
-            ratio=9,
-            linear=False,
-        ),
-        Design(
-            name="log-normal rows 60 x 50",
-            n=60,
-            rows=log_normal(50, 3),
-            mean=linear(any_coefficients(50)),
-        ),
-        # Where the choice weighs most: a flat spectrum, and a model that nearly interpolates.
-        Design(
-            name="independent, sparse 40 x 120",
-            n=40,
-            rows=autoregressive(0.0, 120),
-            mean=linear(few(120, 12)),
-            ratio=3,
-        ),
-        Design(
-            name="nearly square, AR .5 35 x 30",
-            n=35,
-            rows=autoregressive(0.5, 30),
-            mean=linear(any_coefficients(30)),
-            ratio=8,
-        ),
-    ]
-    return {one.name: one for one in found}
-
-
-# Measurements
-# ------------
-
-
-def fit(X, y, components=COMPONENTS):
-    return pls_path(X, y, min(components, len(X) - 2, X.shape[1]))
-
-
-def chosen(path):
-    return path.select().index
-
-
-def share(values):
-    """Return a mean over repeats and its standard error."""
-    values = np.asarray(values, dtype=float)
-    return [float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))]
-
-
-def random_rows(design, repeats):
-    """Measure observations, true mean, noise and alarms: everything drawn anew."""
-    inside, width = {}, {}
-
-    def note(name, covered, size=np.nan):
-        inside.setdefault(name, []).append(np.mean(covered))
-        width.setdefault(name, []).append(size)
-
-    sizes = []
-    for repeat in range(repeats):
-        rng = np.random.default_rng([repeat, 1])
-        X, X_new = design.draw(rng)
-        y, y_new = design.respond(rng, X), design.respond(rng, X_new)
-        path = fit(X, y)
-        m = chosen(path)
-        sizes.append(m)
-        oracle = 2 * NORMAL * np.mean(design.deviations(X_new))
-        for method in ("normal", "conformal", "jackknife+"):
-            found = prediction_interval(path, m, X_new, method=method, choose=chosen)
-            covered = (found.lower <= y_new) & (y_new <= found.upper)
-            note(method, covered, np.mean(found.upper - found.lower) / oracle)
-        if design.linear:
-            for kind in ("mean", "truth"):
-                found = prediction_interval(path, m, X_new, kind=kind)
-                truth = design.mean(X_new)
-                covered = (found.lower <= truth) & (truth <= found.upper)
-                note(kind, covered, np.mean(found.upper - found.lower) / oracle)
-            for robust in (True, False):
-                found = noise_interval(path, m, robust=robust)
-                covered = found.lower[0] <= design.sigma**2 <= found.upper[0]
-                ratio = np.sqrt(found.upper[0] / found.lower[0])
-                note("noise, robust" if robust else "noise, normal", covered, ratio)
-        size = max(m, 1)
-        note("T2", hotelling_t2(path[size], X_new).flags)
-        note("Q", q_residuals(path[size], X_new).flags)
-        note("T2, F", hotelling_t2(path[size], X_new, limit="distribution").flags)
-        note("Q, Jackson", q_residuals(path[size], X_new, limit="jackson-mudholkar").flags)
+def kinds(n: int) -> dict[str, dict[str, Any]]:
+    """Return designs with n exchangeable rows: what `draw` takes."""
+    few, many = max(3, n // 4), min(2 * n, 200)
+    three = {"n": n, "p": few, "rows": autoregressive, "coef": "smooth", "r2": 0.8}
     return {
-        "components": float(np.mean(sizes)),
-        "m": max(1, int(np.median(sizes))),
-        "inside": {name: share(values) for name, values in inside.items()},
-        "width": {
-            name: float(np.median(values))
-            for name, values in width.items()
-            if np.isfinite(values[0])
+        "p < n": {"n": n, "p": few, "r2": 0.7},
+        "p > n": {"n": n, "p": many, "rows": factors, "coef": "ones", "r2": 0.8},
+        "spectra": {"n": n, "p": 100, "rows": spectra, "coef": "sparse1", "r2": 0.95},
+        "t3 noise": {**three, "noise": "t3"},
+        "heteroscedastic": {**three, "noise": "heteroscedastic"},
+        "nonlinear": {**three, "mean": quadratic},
+    }
+
+
+def models_of(X: Any, y: Any, groups: Any = None) -> dict[str, Any]:
+    """Return the single choice and the average."""
+    path = pls_path(X, y, min(MOST, X.shape[1]))
+    chosen = path.select(groups=groups)
+    single = replace(path[chosen.index], selection=chosen)
+    return {"single": single, "average": path.average(groups=groups)}
+
+
+def observations(make: Any, seed: list[int], repeats: int) -> dict[str, Any]:
+    """Return shares of new observations inside, widths, and noise levels over the true one."""
+    inside: dict[str, list[float]] = {"single": [], "average": []}
+    noise: dict[str, list[float]] = {"single": [], "average": []}
+    for repeat in range(repeats):
+        sample = make(np.random.default_rng([*seed, repeat]))
+        for name, model in models_of(sample.X, sample.y).items():
+            error = np.abs(sample.y_new - model.predict(sample.X_new))
+            inside[name].append(float(np.mean(error <= model.half_width())))
+            noise[name].append(model.noise_std / sample.sigma)
+    found: dict[str, Any] = {name: share(values) for name, values in inside.items()}
+    if np.isfinite(sample.sigma):
+        found["noise"] = {
+            name: [float(np.median(values)), float(np.mean(np.less(values, 0.5)))]
+            for name, values in noise.items()
+        }
+    return found
+
+
+def grouped(seed: list[int], repeats: int, *, count: int, size: int) -> dict[str, Any]:
+    """Measure new groups: rows of a group share half of the noise and lie close together."""
+    inside: dict[str, list[float]] = {}
+    for repeat in range(repeats):
+        rng = np.random.default_rng([*seed, repeat])
+        p, new = 30, 60
+        X, F = factors(rng, count + new, p)
+        mean = F @ coefficients(rng, F.shape[1], "ones")
+        sd = 0.5 * np.std(mean)
+        effect = sd * rng.standard_normal(count + new)
+        groups = np.repeat(np.arange(count + new), size)
+        X = X[groups] + 0.1 * rng.standard_normal((len(groups), p))
+        y = (mean + effect)[groups] + sd * rng.standard_normal(len(groups))
+        fitted = groups < count
+        for name, labels in (("", groups[fitted]), (", groups ignored", None)):
+            for kind, model in models_of(X[fitted], y[fitted], labels).items():
+                error = np.abs(y[~fitted] - model.predict(X[~fitted]))
+                inside.setdefault(kind + name, []).append(np.mean(error <= model.half_width()))
+    return {name: share(values) for name, values in inside.items()}
+
+
+def thirds(seed: list[int], repeats: int, n: int = 100) -> dict[str, Any]:
+    """Measure rows with little, medium and much noise."""
+    inside: dict[str, list[float]] = {"least": [], "medium": [], "most": []}
+    for repeat in range(repeats):
+        rng = np.random.default_rng([*seed, repeat])
+        sample = draw(rng, **kinds(n)["heteroscedastic"])
+        model = models_of(sample.X, sample.y)["average"]
+        held = np.abs(sample.y_new - model.predict(sample.X_new)) <= model.half_width()
+        order = np.argsort(np.abs(sample.target - sample.target.mean()))
+        for name, rows in zip(inside, np.array_split(order, 3), strict=True):
+            inside[name].append(float(np.mean(held[rows])))
+    return {name: share(values) for name, values in inside.items()}
+
+
+COEFFICIENTS = {
+    "left-out noise": {},
+    "Jacobian noise": {"noise": "jacobian"},
+    "HC3": {"covariance": "hc3"},
+    "jackknife": {"covariance": "jackknife"},
+}
+
+
+def of_coefficients(options: dict[str, Any], seed: list[int], repeats: int) -> dict[str, Any]:
+    """Measure intervals of E[beta_m]: X fixed, or drawn anew for the jackknife."""
+    rng = np.random.default_rng(seed)
+    beta = coefficients(rng, options["p"], options["coef"])
+    pilot = [draw(rng, **{**options, "coef": beta}) for _ in range(repeats)]
+    first = pilot[0]
+    fixed = []
+    for sample in pilot:
+        mean = first.X @ beta
+        # Noise of other rows of the same design, in the order of their means.
+        order = np.argsort(np.argsort(mean))
+        own = np.argsort(sample.X @ beta)
+        fixed.append((first.X, mean + (sample.y - sample.X @ beta)[own][order]))
+    anew = [(sample.X, sample.y) for sample in pilot]
+    sizes = [models_of(X, y)["single"].index for X, y in fixed[:30]]
+    m, found = max(1, int(np.median(sizes))), {}
+    for name, how in COEFFICIENTS.items():
+        models = [pls_path(X, y, m)[m] for X, y in (anew if name == "jackknife" else fixed)]
+        target = np.mean([model.coef for model in models], axis=0)
+        results = [coefficient_inference(model, **how) for model in models]
+        found[name] = share([np.mean((r.lower <= target) & (target <= r.upper)) for r in results])
+    return {"m": m, **found}
+
+
+def share(values: Any) -> list[float]:
+    """Return a mean over repeats and its standard error."""
+    return [float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values)))]
+
+
+def tasks(repeats: int) -> dict[str, Any]:
+    """Return everything to measure: name -> function of a seed."""
+    found: dict[str, Any] = {}
+    for n in ROWS:
+        # Few rows make widths vary; many take long.
+        times = 2 * repeats if n <= 15 else repeats if n <= 100 else repeats // 2
+        for kind, options in kinds(n).items():
+            make = partial(draw, **options)
+            found[f"observations: n = {n}, {kind}"] = partial(observations, make, repeats=times)
+    for name, make in real().items():
+        found[f"real: {name}"] = partial(observations, make, repeats=repeats // 2)
+    for count, size in ((10, 3), (15, 4), (25, 3), (40, 5)):
+        found[f"groups: {count} of {size} rows"] = partial(
+            grouped, repeats=repeats, count=count, size=size
+        )
+    found["thirds"] = partial(thirds, repeats=repeats)
+    linear = {
+        "independent 100 x 10": {"n": 100, "p": 10, "coef": "dense"},
+        "AR .9, 60 x 20": {"n": 60, "p": 20, "rows": autoregressive, "coef": "smooth"},
+        "blocks 100 x 40": DESIGNS["correlated"]["blocks, contrast, n>p"],
+        "heteroscedastic 100 x 10": {
+            "n": 100,
+            "p": 10,
+            "coef": "dense",
+            "noise": "heteroscedastic",
         },
     }
+    for name, options in linear.items():
+        found[f"coefficients: {name}"] = partial(of_coefficients, options, repeats=repeats)
+    return found
 
 
-def coefficients(design, m, repeats, *, fixed):
-    """Measure intervals of the coefficients of m components, X fixed over repeats or not."""
-    rng = np.random.default_rng([2, fixed])
-    X, _ = design.draw(rng)
-    draws = []
-    for _ in range(repeats):
-        rows = X if fixed else design.draw(rng)[0]
-        draws.append((rows, design.respond(rng, rows)))
-    m = min(m, COMPONENTS)
-    paths = [fit(rows, y, m) for rows, y in draws]
-    estimates = np.array([path.coef[min(m, len(path.dof) - 1)] for path in paths])
-    target = estimates.mean(axis=0)
-    options = {
-        "jackknife": {"covariance": "jackknife"},
-        "safe": {"covariance": "jackknife", "method": "safe"},
-    }
-    if fixed:
-        options = {"homoscedastic": {}, "hc3": {"covariance": "hc3"}}
-        if design.m is not None:
-            options["safe"] = {"method": "safe"}
-    covered = {name: [] for name in options}
-    for path in paths:
-        index = min(m, len(path.dof) - 1)
-        left_out = None if fixed else leave_out(path, index)
-        for name, option in options.items():
-            result = coefficient_inference(path, index, left_out=left_out, **option)
-            covered[name].append((result.lower <= target) & (target <= result.upper))
-    return {
-        name: [*share(np.mean(inside, axis=1)), float(np.mean(inside, axis=0).min())]
-        for name, inside in covered.items()
-    }
+def run(repeats: int, only: str, out: File) -> dict[str, Any]:
+    """Run what is not in ``out`` yet."""
+    known = json.loads(out.read_text(encoding="utf-8")) if out.exists() else {}
+    for name, measure in tasks(repeats).items():
+        if only not in name or name in known:
+            continue
+        start = time.perf_counter()
+        known[name] = rounded(measure([14, *map(ord, name)]))
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(json.dumps(known), encoding="utf-8")
+        print(f"{name}: {time.perf_counter() - start:.0f} s, {known[name]}", flush=True)
+    return known
 
 
-def measure(design, repeats):
-    """Return all measurements of one design."""
-    started = time.perf_counter()
-    found = random_rows(design, repeats)
-    found["m"] = m = found["m"] if design.m is None else design.m
-    found["fixed X"] = coefficients(design, m, repeats, fixed=True)
-    if design.pool is None:
-        found["random X"] = coefficients(design, m, repeats, fixed=False)
-    return found | {"repeats": repeats, "seconds": time.perf_counter() - started}
+def rounded(value: Any) -> Any:
+    """Return numbers with four decimals."""
+    if isinstance(value, dict):
+        return {name: rounded(one) for name, one in value.items()}
+    return [round(one, 4) for one in value] if isinstance(value, list) else value
 
 
-def kernel_curve(repeats, n=100):
-    """Measure kernel PLS on a curve: observations, and the curve itself."""
-    found = {}
-    for repeat in range(repeats):
-        rng = np.random.default_rng([repeat, 4])
-        X, X_new = rng.uniform(-1, 1, size=(n, 1)), rng.uniform(-1, 1, size=(NEW, 1))
-        curve, truth = np.sin(4 * X[:, 0]), np.sin(4 * X_new[:, 0])
-        y_new = truth + 0.3 * rng.normal(size=NEW)
-        path = kernel_pls_path(X, curve + 0.3 * rng.normal(size=n), "rbf", 15, gamma=1.0)
-        m = chosen(path)
-        for name, target, option in (
-            ("mean", truth, {"kind": "mean"}),
-            ("truth", truth, {"kind": "truth"}),
-            ("normal", y_new, {}),
-            ("conformal", y_new, {"method": "conformal"}),
-        ):
-            limits = prediction_interval(path, m, X_new, **option)
-            inside = (limits.lower <= target) & (target <= limits.upper)
-            found.setdefault(name, []).append(np.mean(inside))
-    return {name: share(values) for name, values in found.items()} | {"repeats": repeats}
+# Tables
+# ------
 
 
-def several_responses(repeats, n=50, p=12):
-    """Measure PLS2 on two responses with noise of heavy tails; the number of components is held."""
-    found = {}
-    mixing = np.random.default_rng(8).normal(size=(3, 2))
-    for repeat in range(repeats):
-        rng = np.random.default_rng([repeat, 5])
-        X = factors(p, 3)(rng, n + NEW)
-        Y = X[:, :3] @ mixing + 2.0 * rng.standard_t(3, size=(n + NEW, 2))
-        path = pls2_path(X[:n], Y[:n], 6)
-        m = max(1, path.select().index)
-        for method in ("normal", "conformal", "jackknife+"):
-            limits = path.prediction_interval(m, X[n:], method=method)
-            inside = (limits[..., 0] <= Y[n:]) & (Y[n:] <= limits[..., 1])
-            found.setdefault(method, []).append(np.mean(inside))
-    return {name: share(values) for name, values in found.items()} | {"repeats": repeats}
+def percent(value: list[float]) -> str:
+    mark = "" if WANTED[0] <= value[0] <= WANTED[1] else " !"
+    return f"{100 * value[0]:.1f} ± {100 * value[1]:.1f}{mark}"
 
 
-def null_p_values(repeats, n=40, p=60):
-    """Return p-values of the permutation test on data sets without a relation."""
-    values = []
-    for repeat in range(repeats):
-        rng = np.random.default_rng([repeat, 3])
-        X = rng.normal(size=(n, 5)) @ rng.normal(size=(5, p)) + rng.normal(size=(n, p))
-        path = pls_path(X, rng.normal(size=n), 10)
-        test = permutation_test(path, n_permutations=199, random_state=repeat)
-        # Multiples of 1/200: moved into their cells.
-        values.append(test.p_value - rng.uniform() / 200)
-    return values
+def table(known: dict[str, Any], start: str, columns: dict[str, str]) -> list[str]:
+    """Return a table of what begins with a word; columns: key -> title."""
+    lines = ["| | " + " | ".join(columns.values()) + " |", "|---" * (len(columns) + 1) + "|"]
+    for name, found in known.items():
+        if name.startswith(start):
+            cells = [percent(found[key]) if key in found else "" for key in columns]
+            lines.append(f"| {name.partition(': ')[2] or name} | " + " | ".join(cells) + " |")
+    return lines
 
 
-def spectra(n=70, p=700):
-    rng = np.random.default_rng(0)
-    X = np.cumsum(rng.normal(size=(n, p)), axis=1)
-    return X, X[:, 300] + rng.normal(size=n)
-
-
-def permutations(repeats):
-    """Measure the level of the permutation test."""
-    values = np.array(null_p_values(repeats))
-    return {
-        "repeats": repeats,
-        "kolmogorov-smirnov p": float(scipy.stats.kstest(values, "uniform").pvalue),
-        "rejected at 5 %": share(values <= 0.05),
-    }
-
-
-def seconds(function, repeats=5):
-    """Return the shortest time of some runs."""
-    times = []
-    for _ in range(repeats):
-        started = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - started)
-    return min(times)
-
-
-def costs():
-    """Measure what intervals and tests take, on this machine."""
-    X, y = spectra()
-    path, few = pls_path(X, y, 30), pls_path(X, y, 15)
-    wide, answer = spectra(200, 3000)
-    long = pls_path(wide, answer, 20)
-    return {
-        "999 permutations of 70 x 700, 30 components": seconds(
-            lambda: permutation_test(path, n_permutations=999), 1
-        ),
-        "a path of 200 x 3000, 20 components": seconds(lambda: pls_path(wide, answer, 20)),
-        "intervals of its 3000 coefficients": seconds(
-            lambda: coefficient_inference(replace(long), 10, distribution="normal")
-        ),
-        "a path of 70 x 700, 15 components, and a choice": seconds(
-            lambda: pls_path(X, y, 15).select()
-        ),
-        "all of its models without each row in turn": seconds(lambda: left_out_predictions(few)),
-        "jackknife+ with the choice inside": seconds(
-            lambda: prediction_interval(few, 3, X, method="jackknife+", choose=chosen), 2
-        ),
-    }
-
-
-# The page
-# --------
-
-
-def percent(pair):
-    return f"{100 * pair[0]:.1f} ± {100 * pair[1]:.1f}"
-
-
-def table(head, rows):
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
-
-
-def observations_table(results):
-    rows = [
-        [name, f"{one['components']:.1f}"]
-        + [
-            f"{percent(one['inside'][method])} ({one['width'][method]:.2f})"
-            if method in one["inside"]
-            else ""
-            for method in ("normal", "conformal", "jackknife+")
-        ]
-        for name, one in results.items()
-    ]
-    return table(["design", "components", "normal", "conformal", "jackknife+"], rows)
-
-
-def coefficients_table(results):
-    rows = []
-    for name, one in results.items():
-        cells = [name, str(one["m"])]
-        for where, kind in (
-            ("random X", "jackknife"),
-            ("random X", "safe"),
-            ("fixed X", "homoscedastic"),
-            ("fixed X", "hc3"),
-            ("fixed X", "safe"),
-        ):
-            found = one.get(where, {}).get(kind)
-            cells.append("" if found is None else f"{percent(found)} ({100 * found[2]:.0f})")
-        rows.append(cells)
-    names = ["rows random: jackknife", "jackknife, safe", "X fixed: homoscedastic", "HC3", "safe"]
-    return table(["design", "m", *names], rows)
-
-
-def others_table(results):
-    rows = []
-    for name, one in results.items():
-        inside, width = one["inside"], one["width"]
-        cells = [name]
-        for kind in ("mean", "truth", "noise, robust", "noise, normal"):
-            cells.append(f"{percent(inside[kind])} ({width[kind]:.2f})" if kind in inside else "")
-        rows.append(cells)
-    return table(["design", "mean", "truth", "noise, robust", "noise, normal"], rows)
-
-
-def alarms_table(results):
-    kinds = ("T2", "T2, F", "Q", "Q, Jackson")
-    rows = [
-        [name, *(percent(one["inside"][kind]) for kind in kinds)] for name, one in results.items()
-    ]
-    head = ["design", "T2, rows left out", "T2, F", "Q, rows left out", "Q, Jackson-Mudholkar"]
-    return table(head, rows)
-
-
-def claims_table(results):
-    """Return what ought to hold in every design, and where it does not."""
-    # The option that is recommended for the rows of a design: a sample, or rows that were set.
-    advised = {
-        name: one["random X"]["safe"] if "random X" in one else one["fixed X"]["homoscedastic"]
-        for name, one in results.items()
-    }
-    inside = {name: one["inside"] for name, one in results.items()}
-    gaussian = [name for name in results if not any(kind in name for kind in NOT_NORMAL)]
-    checks = [
-        ("new observations, conformal", 93, 98, inside, "conformal"),
-        ("new observations, jackknife+", 93, 98, inside, "jackknife+"),
-        (
-            "new observations, normal (normal noise, linear mean)",
-            92,
-            98,
-            {name: inside[name] for name in gaussian},
-            "normal",
-        ),
-        ("coefficients, recommended option", 93, 98, advised, 0),
-        ("coefficients, the worst single one", 90, 100, advised, 2),
-        ('true mean, kind "truth"', 92, 100, inside, "truth"),
-        (
-            "noise variance, robust, t3 noise",
-            85,
-            100,
-            {name: one for name, one in inside.items() if "t3" in name},
-            "noise, robust",
-        ),
-        ("false alarms of T2", 3, 8, inside, "T2"),
-        ("false alarms of Q", 3, 8, inside, "Q"),
-    ]
-    rows = []
-    for what, low, high, values, key in checks:
-        found = {}
-        for name, one in values.items():
-            if isinstance(key, str) and key not in one:
+def by_rows(known: dict[str, Any]) -> list[str]:
+    """Return coverage of the single choice / the average, a row per n and a column per kind."""
+    lines = ["| n | " + " | ".join(kinds(50)) + " |", "|---" * (len(kinds(50)) + 1) + "|"]
+    for n in ROWS:
+        cells = []
+        for kind in kinds(n):
+            found = known.get(f"observations: n = {n}, {kind}")
+            if found is None:
+                cells.append("")
                 continue
-            value = one[key]
-            found[name] = 100 * (value[0] if isinstance(value, list) else value)
-        bad = {name: value for name, value in found.items() if not low <= value <= high}
-        outside = "; ".join(f"{name} ({value:.1f})" for name, value in bad.items())
-        rows.append([what, f"{low}-{high}", f"{len(found) - len(bad)} of {len(found)}", outside])
-    return table(["what", "% wanted", "designs", "outside"], rows)
+            both = [100 * found[one][0] for one in ("single", "average")]
+            cells.append(" / ".join(f"{one:.1f}" for one in both))
+        lines.append(f"| {n} | " + " | ".join(cells) + " |")
+    return lines
 
 
-def page(content):
-    """Return the page of all measurements."""
-    results, test = content["designs"], content.get("permutations")
-    repeats = sorted({one["repeats"] for one in results.values()})
-    parts = [
-        f"`make coverage`: {len(results)} designs, {' to '.join(map(str, repeats))} repeats each; "
-        "everything in %, nominal 95, ± standard error over the repeats.",
-        "What ought to hold in every design, and where it does not (standard errors are in the "
-        "tables below):",
-        claims_table(results),
-        "**New observations**, at the number of components that `path.select()` has chosen; in "
-        "brackets the width, relative to an interval that knows mean and noise. jackknife+ makes "
-        "the choice again in every fit.",
-        observations_table(results),
-        "**Coefficients**, E[beta_m] at the median choice m; in brackets the worst single "
-        "coefficient (the smallest of many shares, so lower by chance). Recommended: where rows "
-        'are a sample, covariance "jackknife" with method "safe", which is the larger one of the '
-        'jackknife and a bootstrap; for rows that were set, "homoscedastic", or "hc3" if the '
-        "noise varies. The jackknife is too wide where the Degrees of Freedom come near n (late "
-        "m). With X fixed, what the components leave out counts as noise, and intervals are too "
-        "wide where that is much.",
-        coefficients_table(results),
-        '**True mean** of a new row, by kind "mean" (which is about the expected fit of m '
-        'components) and kind "truth" (three more components); **noise variance**, robust to '
-        "kurtosis and not. In brackets the width relative to the oracle's interval of an "
-        "observation, and the ratio of the limits of sigma. What the components leave out of the "
-        "mean counts as noise, which no interval of the noise can know (sparse, log-normal rows).",
-        others_table(results),
-        "**False alarms** on clean new rows, nominal 5 %.",
-        alarms_table(results),
+def noise(known: dict[str, Any]) -> list[str]:
+    """Return noise level / true one: median and share below half, over kinds but nonlinear."""
+    lines = ["| n | single: median | below half, % | average: median | below half, % |"]
+    lines.append("|---" * 5 + "|")
+    for n in ROWS:
+        names = [f"observations: n = {n}, {kind}" for kind in kinds(n) if kind != "nonlinear"]
+        some = [known[name]["noise"] for name in names if name in known]
+        if some:
+            cells = []
+            for one in ("single", "average"):
+                middle = [item[one][0] for item in some]
+                cells.append(f"{np.mean(middle):.2f} ({min(middle):.2f}-{max(middle):.2f})")
+                cells.append(f"{100 * np.mean([item[one][1] for item in some]):.1f}")
+            lines.append(f"| {n} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def tables(known: dict[str, Any]) -> list[str]:
+    """Return everything, in Markdown; "!" is outside of 93-98 %."""
+    both = {"single": "single choice", "average": "average"}
+    ignored = {f"{one}, groups ignored": f"{title}, groups ignored" for one, title in both.items()}
+    return [
+        *("## New observations, single choice / average, %", "", *by_rows(known), ""),
+        *("## Real data", "", *table(known, "real", both), ""),
+        *("## New groups", "", *table(known, "groups", both | ignored), ""),
+        *("## Noise level over the true one", "", *noise(known), ""),
+        *("## Heteroscedastic noise, by its size", ""),
+        *(*table(known, "thirds", {"least": "least", "medium": "medium", "most": "most"}), ""),
+        *("## Coefficients", ""),
+        *table(known, "coefficients", {name: name for name in COEFFICIENTS}),
     ]
-    kernel = content.get("kernel")
-    if kernel is not None:
-        parts.append(
-            f"**Kernel PLS** on a sine curve, n = 100, {kernel['repeats']} repeats. The curve: "
-            f'{percent(kernel["mean"])} with kind "mean", which leaves out the bias of few '
-            f'components, {percent(kernel["truth"])} with kind "truth". New observations: '
-            f"{percent(kernel['normal'])} normal, {percent(kernel['conformal'])} conformal."
-        )
-    several = content.get("several responses")
-    if several is not None:
-        shares = ", ".join(
-            f"{percent(several[method])} {method}"
-            for method in ("normal", "conformal", "jackknife+")
-        )
-        parts.append(
-            f"**PLS2**, two responses with t3 noise, n = 50, {several['repeats']} repeats, the "
-            f"number of components held fixed. New observations: {shares}."
-        )
-    if test is not None:
-        parts.append(
-            f"**Permutation test** without a relation, {test['repeats']} data sets: "
-            f"{percent(test['rejected at 5 %'])} % rejected at level 5 %, Kolmogorov-Smirnov test "
-            f"of uniform p-values p = {test['kolmogorov-smirnov p']:.2f}."
-        )
-    cost = content.get("costs")
-    if cost is not None:
-        parts.append("**Seconds**, one thread of a shared machine.")
-        parts.append(table(["what", "s"], [[name, f"{one:.3f}"] for name, one in cost.items()]))
-    return "\n\n".join(parts) + "\n"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=300)
-    parser.add_argument("--design", action="append", help="name, or part of it; all by default")
-    parser.add_argument("--permutations", type=int, default=1000, help="data sets, 0 for none")
-    parser.add_argument(
-        "--kernel", type=int, default=300, help="data sets of kernel PLS and of PLS2, 0 for none"
-    )
-    parser.add_argument("--again", action="store_true", help="measure what is there already, too")
-    parser.add_argument("--out", type=Path, default=Path(__file__).with_name("results"))
-    parser.add_argument("--page", type=Path, default=Path("docs/coverage.md"))
-    asked = parser.parse_args()
-    warnings.simplefilter("ignore")
-    file = asked.out / "coverage.json"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    content = json.loads(file.read_text()) if file.exists() else {"designs": {}}
-    known = designs()
-
-    def keep():
-        order = [name for name in known if name in content["designs"]]
-        content["designs"] = {name: content["designs"][name] for name in order}
-        file.write_text(json.dumps(content, indent=1) + "\n")
-        asked.page.write_text(page(content))
-
-    def is_there(found, repeats):
-        return not asked.again and found is not None and found["repeats"] == repeats
-
-    for name, design in known.items():
-        wanted = asked.design is None or any(part in name for part in asked.design)
-        if wanted and not is_there(content["designs"].get(name), asked.repeats):
-            content["designs"][name] = measure(design, asked.repeats)
-            print(name, json.dumps(content["designs"][name]), flush=True)
-            keep()
-    if asked.kernel and not is_there(content.get("kernel"), asked.kernel):
-        content["kernel"] = kernel_curve(asked.kernel)
-        keep()
-    if asked.kernel and not is_there(content.get("several responses"), asked.kernel):
-        content["several responses"] = several_responses(asked.kernel)
-        keep()
-    if asked.permutations and not is_there(content.get("permutations"), asked.permutations):
-        content["permutations"] = permutations(asked.permutations)
-    content["costs"] = costs()
-    keep()
+def main() -> None:
+    """Run, and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--repeats", type=int, default=200)
+    parser.add_argument("--only", default="", help="measure what has this in its name")
+    parser.add_argument("--out", type=File, default=RESULTS)
+    options = parser.parse_args()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        known = run(options.repeats, options.only, options.out)
+    print("\n".join(["", *tables(known)]))
 
 
 if __name__ == "__main__":

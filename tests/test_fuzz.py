@@ -29,6 +29,7 @@ def valid_data():
 
 X, Y = valid_data()
 PATH = plsdof.pls_path(X, Y)
+MODEL, AVERAGE = PATH[1], PATH.average()
 RIDGE = plsdof.ridge_path(X, Y, alphas=[1.0, 0.1])
 FITTED = plsdof.PLSRegressor(n_components=2).fit(X, Y)
 
@@ -121,26 +122,31 @@ def calls():
         plsdof.degrees_of_freedom: {"estimator": plsdof.PLSRegressor(n_components=1), **data},
         plsdof.dof_lower_bound: {"X": X},
         plsdof.compare_paths: data | {"paths": ("pls", "pcr"), "max_components": 2},
-        selection.make_folds: data | {"cv": 3, "groups": None, "random_state": 0},
-        selection.selection_frequency: {"path": PATH, "n_draws": 10, "random_state": 0},
-        inference.coefficient_inference: {"path": PATH, "m": 1, "level": 0.9, "noise": None},
-        inference.prediction_interval: {"path": PATH, "m": 1, "X_new": X[:2], "level": 0.9},
-        inference.noise_interval: {"path": PATH, "m": 1, "level": 0.9},
-        inference.simultaneous_band: {"path": PATH, "m": 1, "level": 0.9, "n_draws": 100},
-        inference.jackknife: {"path": plsdof.pls_path, "X": X, "y": Y, "m": 1},
-        chemometrics.vip: {"path": PATH, "m": 1},
-        chemometrics.selectivity_ratio: {"path": PATH, "m": 1},
+        selection.make_folds: data | {"cv": 3, "groups": None, "rng": 0},
+        selection.selection_frequency: {"path": PATH, "n_draws": 10, "rng": 0},
+        inference.coefficient_inference: {"model": MODEL, "level": 0.9, "noise": None},
+        inference.prediction_interval: {"model": MODEL, "X_new": X[:2], "level": 0.9},
+        inference.noise_interval: {"model": MODEL, "level": 0.9},
+        inference.simultaneous_band: {"model": MODEL, "level": 0.9, "n_draws": 100},
+        inference.jackknife: {"model": MODEL, "cv": 3},
+        chemometrics.vip: {"model": MODEL},
+        chemometrics.selectivity_ratio: {"model": MODEL},
         chemometrics.explained_variance: {"path": PATH},
-        chemometrics.hotelling_t2: {"path": PATH, "m": 1, "X_new": X[:3], "level": 0.9},
-        chemometrics.q_residuals: {"path": PATH, "m": 1, "X_new": X[:3], "level": 0.9},
-        chemometrics.outliers: {"path": PATH, "m": 1, "level": 0.9},
+        chemometrics.hotelling_t2: {"model": MODEL, "X_new": X[:3], "level": 0.9},
+        chemometrics.q_residuals: {"model": MODEL, "X_new": X[:3], "level": 0.9},
+        chemometrics.outliers: {"model": MODEL, "level": 0.9},
         complexity.mean_absolute_correlation: {"X": X},
         variants.spline_basis: {"X": X, "n_splines": 5},
         large.open_blocks: {"X": X, "y": Y},
         PATH.predict: {"X_new": X[:2]},
         PATH.criterion: {"name": "bic", "dof": "exact", "noise": None},
         PATH.select: {"criterion": "bic", "dof": "exact", "noise": None, "rule": None},
-        PATH.noise_variance: {"kind": "jacobian", "dof": "exact"},
+        PATH.noise_variance: {"kind": "jacobian"},
+        PATH.left_out: {"cv": 3, "groups": None},
+        PATH.average: {"cv": None, "groups": None, "loss": "huber"},
+        MODEL.half_width: {"level": 0.9},
+        AVERAGE.predict: {"X_new": X[:2]},
+        AVERAGE.noise_variance: {"kind": "left-out"},
         PATH.jacobian: {"m": 1},
         PATH.coef_std_error: {"m": 1, "noise": None},
         PATH.refit: {"y": Y},
@@ -150,7 +156,7 @@ def calls():
         FITTED.predict_interval: {"X": X[:2], "level": 0.9},
         large.Moments.of: {"X": X, "y": Y, "sample_weight": None},
         large.Moments.of(X, Y).gram: {"scale": True},
-        plsdof.PLSRegressor().fit: data | {"sample_weight": None},
+        plsdof.PLSRegressor().fit: data | {"sample_weight": None, "groups": None},
         plsdof.PLSRegressor: {"n_components": 2, "max_components": 3, "scale": True, "cv": 3},
         plsdof.RidgeRegressor: {"alpha": "gcv", "scale": True},
         plsdof.KernelPLSRegressor: {"n_components": 2, "kernel": "rbf", "gamma": 0.1},
@@ -208,7 +214,7 @@ def _by_sklearn(error):
 
 
 def _read(result):
-    for name in ("coef", "rss", "rss_error", "coef_error", "intercept", "noise_error", "values"):
+    for name in ("coef", "rss", "rss_error", "coef_error", "intercept", "dof_", "values"):
         getattr(result, name, None)
     repr(result)
 

@@ -283,7 +283,8 @@ def test_fit_then_predict_gives_the_fitted_values(tmp_path):
     folder = write_csvs(tmp_path / "folder", frame, [150])
     frame.to_csv(tmp_path / "table.csv", index=False)
     model, whole = tmp_path / "model.json", tmp_path / "whole.json"
-    options = ("-r", "y", "--criterion", "gcv", "--intervals", "normal", "-q", "--model")
+    options = ("-r", "y", "--cv", 10, "--criterion", "gcv", "--intervals", "normal", "-q")
+    options = (*options, "--model")
     run("fit", folder, "--streamed", *options, model)
     run("fit", tmp_path / "table.csv", *options, whole)
     found = run_json("predict", model, tmp_path / "table.csv")

@@ -208,7 +208,7 @@ def test_a_path_equals_central_differences_and_its_monte_carlo(name, m, weighted
 
 
 def test_the_compressed_route_is_among_the_paths_tested():
-    assert PATHS["PLS, few of many"](Y, None).full is not None
+    assert PATHS["PLS, few of many"](Y, None).exact.full is not None
 
 
 @pytest.mark.slow

@@ -323,14 +323,15 @@ def test_few_rows_and_groups_take_student_s_t():
     X, y = make_problem(12, 4, seed=4, noise=1.0)
     model = pls_path(X, y)[1]
     size = np.sqrt(np.mean(model.left_out_residuals**2))
-    expected = scipy.stats.t.ppf(0.975, 12 - 1 - 1) * size
+    expected = scipy.stats.t.ppf(0.975, 12 - model.left_out.dof[1]) * size
     assert model.half_width(0.95) == pytest.approx(expected)
     X, y = make_problem(60, 4, seed=4, noise=1.0)
     groups = np.repeat(np.arange(15), 4)
     average = pls_path(X, y).average(groups=groups)
-    active = np.count_nonzero(average.weights)
+    w = average.weights
+    spent = w @ np.maximum(average.left_out.dof / 4, 1.0) + np.cumsum(w[w > 0])[:-1].sum() + 1
     size = np.sqrt(np.mean(average.scores**2))
-    expected = scipy.stats.t.ppf(0.95, 15 - 1 - active) * size
+    expected = scipy.stats.t.ppf(0.95, 15 - spent) * size
     assert average.half_width(0.9) == pytest.approx(expected)
 
 

@@ -40,6 +40,7 @@ METHODS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::plsdof.errors.RelativeWeightsWarning")
 @pytest.mark.parametrize("method", METHODS)
 def test_weights_whose_sum_is_below_the_rank_leave_all_of_the_residual(method):
     X, y = make_problem(20, 10, seed=1)

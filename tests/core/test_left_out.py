@@ -14,7 +14,7 @@ from plsdof import kernel_pls_path, pcr_path, penalized_pls_path, pls_path, ridg
 from plsdof._core import left_out
 from plsdof._core.inputs import as_observations
 from plsdof._core.left_out import Problem, hold_out, usual_folds
-from plsdof._core.recursion import Split, run
+from plsdof._core.recursion import Moments, Split, run
 from plsdof.errors import PlsdofWarning
 
 SHAPES = {"n < p": (20, 50), "n = p": (24, 24), "n > p": (60, 8), "tall": (400, 12)}
@@ -215,8 +215,18 @@ def test_parts_that_fit_the_memory_give_the_same(monkeypatch, shape, scale):
     problem = Problem(given=as_observations(X, y), scale=scale)
     split = Split.of(np.arange(len(y)) % 20)
     whole = hold_out(problem, split, 5, keep=True)
-    monkeypatch.setattr(left_out, "_AT_ONCE", 4 * 5 * len(y))
+    made = []
+
+    def watched(op, *arguments, **options):
+        made.append(len(op.n) - 1)
+        return run(op, *arguments, **options)
+
+    monkeypatch.setattr(left_out, "run", watched)
+    moments = isinstance(problem.operators(split, 5)[0](split), Moments)
+    each = shape[1] ** 2 if moments else 5 * shape[0]
+    monkeypatch.setattr(left_out, "_AT_ONCE", 4 * each)
     parts = hold_out(problem, split, 5, keep=True)
+    assert made == [3, 3, 3, 3, 3, 3, 2]
     close(parts.predictions, whole.predictions, y, 1e-12)
     for name in ("error", "rss", "fit_error"):
         np.testing.assert_allclose(getattr(parts.run, name), getattr(whole.run, name), rtol=1e-6)

@@ -1,5 +1,6 @@
 """Bad input gets a documented error; nothing else leaves the library."""
 
+import contextlib
 import warnings
 
 import numpy as np
@@ -223,10 +224,10 @@ def test_only_documented_errors_leave_the_library(X, data):
             path = pls_path(X, y, scale=scale)
         except PlsdofError:
             return
-        # What passed the door has answers.
-        left = path.left_out()
         path = counted(path)
-    assert np.all(np.isfinite(left.residuals))
+        # Without some rows the squares of y may leave the range of floats, which is refused.
+        with contextlib.suppress(PlsdofError):
+            assert np.all(np.isfinite(path.left_out().residuals))
     assert np.all(np.isfinite(path.dof))
     assert np.all(np.isfinite(path.rss))
     assert np.all(path.rss >= 0)

@@ -123,7 +123,7 @@ def test_pictures_and_reports_take_them(tmp_path):
         assert CoefficientDisplay.from_estimator(model).features.names == tuple("abcde")
         assert DoFDisplay.from_estimator(model).ax_ is not None
         assert CriterionDisplay.from_estimator(model).ax_ is not None
-        assert len(overview_figure(model, y=Y).axes) == 4
+        assert len(overview_figure(model).axes) == 4
         write_report(model, tmp_path / "report.html")
         assert "2 components" in (tmp_path / "report.html").read_text(encoding="utf-8")
 

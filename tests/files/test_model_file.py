@@ -416,7 +416,7 @@ def entries(content, above=()):
     """Where the numbers of a model file are; one of each list."""
     for key, value in content.items() if isinstance(content, dict) else [(0, content[0])]:
         where = (*above, key)
-        if key in ("format", "version", "sha256", "source", "choice", "rows", "columns", "active"):
+        if key in ("format", "version", "sha256", "source", "choice", "rows", "columns", "spent"):
             continue
         if key == "values" or (isinstance(value, int | float) and not isinstance(value, bool)):
             yield where

@@ -167,7 +167,7 @@ def test_an_operator_says_what_the_means_of_its_columns_cost(shape, offset):
     path, truth = pls_path(aslinearoperator(X), y, 3), pls_path(X, y, 3)
     size = np.linalg.norm(truth.standardized_coef, axis=1)
     M = len(path.dof)
-    off = np.linalg.norm(path.standardized_coef - truth.standardized_coef[:M], axis=1)
+    off = np.linalg.norm(path.exact.standardized_coef - truth.standardized_coef[:M], axis=1)
     assert np.all(np.abs(path.dof - truth.dof[:M]) <= path.dof_error)
     assert np.all(off <= path.coef_error * size[:M])
 

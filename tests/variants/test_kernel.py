@@ -541,3 +541,27 @@ def test_unusable_choices_are_refused():
     given = kernel_pls_path(X @ X.T, y, "precomputed")
     with pytest.raises(InvalidInputError, match="kernel values of new rows with the 10 training"):
         given.predict(X)
+
+
+def test_what_is_not_a_kernel_is_refused_when_it_comes_in():
+    X, y, _ = make_curve(20, 2, seed=30)
+    lopsided = X @ X.T
+    lopsided[0, 1] += 1.0
+    for K in (lopsided, np.abs(X[:, :1] - X[:, :1].T)):
+        with pytest.raises(InvalidInputError, match="symmetric|semi-definite"):
+            kernel_pls_path(K, y, "precomputed", 2)
+    with pytest.raises(InvalidInputError, match="semi-definite"):
+        kernel_pls_path(X, y, lambda A, B: -(A @ B.T), 2)
+    for factor, kernel in ((1e200, "linear"), (1e120, "poly"), (1e60, "poly")):
+        with pytest.raises(InvalidInputError, match="range of 64-bit floats"):
+            kernel_pls_path(X * factor, y, kernel, 2, scale=False)
+    X[3, 0] = np.nan
+    with pytest.raises(InvalidInputError, match="NaN"):
+        kernel_pls_path(X, y)
+
+
+@pytest.mark.parametrize("unit", [1e200, 1e-200])
+def test_rows_left_out_hold_in_any_unit(unit):
+    X, y, _ = make_curve(25, 2, seed=31)
+    usual, path = (kernel_pls_path(one, y, max_components=3) for one in (X, X * unit))
+    np.testing.assert_allclose(path.left_out().residuals, usual.left_out().residuals, atol=1e-9)

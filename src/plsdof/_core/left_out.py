@@ -20,7 +20,7 @@ import numpy as np
 
 from plsdof._core.display import as_html, data_frame, one_line, parameter_column
 from plsdof._core.folds import group_codes, make_folds
-from plsdof._core.inputs import Array, Observations, as_level, read_only
+from plsdof._core.inputs import LARGE, Array, Observations, as_level, read_only
 from plsdof._core.recursion import (
     Gram,
     Integers,
@@ -86,7 +86,7 @@ class LeftOut:
     >>> from plsdof.datasets import load_ozone
     >>> left = pls_path(*load_ozone(return_X_y=True), 4).left_out()
     >>> left.rmse.round(2), left.q2.round(2)
-    (array([8.19, 4.84, 4.62, 4.65, 4.58]), array([-0.  ,  0.65,  0.68,  0.68,  0.69]))
+    (array([8.19, 4.84, 4.62, 4.62, 4.57]), array([-0.  ,  0.65,  0.68,  0.68,  0.69]))
     """
 
     parameters: Array
@@ -159,6 +159,17 @@ class LeftOut:
     @cached_property
     def _weights(self) -> Array:
         return np.ones(len(self.y)) if self.sample_weight is None else self.sample_weight
+
+    def spent(self, weights: Array, units: int, *, chosen: bool) -> float:
+        """Return the degrees of freedom that a model has spent, of so many rows or groups.
+
+        The (weighted mean of) left-out Degrees of Freedom, as a share of the units, plus the
+        cumulative sums of the weights, which are what weights cost, plus one for a choice.
+        """
+        d = np.maximum(self.dof / self.n * units, 1.0)
+        kept = np.flatnonzero(weights)
+        w = weights[kept]
+        return float(w @ d[kept] + np.cumsum(w)[:-1].sum() + chosen)
 
     def fold_sums(self, values: Array) -> Array:
         """Add up (weighted) values (K, n) over the rows of each fold. Shape (K, F)."""
@@ -237,14 +248,14 @@ def half_width(
     *,
     weights: Array | None = None,
     groups: int | None = None,
-    active: int = 1,
+    spent: float = 1.0,
 ) -> float:
     """Return half the width of an interval for a new observation from errors of rows left out.
 
     The ceil(level (n + 1))-th smallest of the n scores (split conformal, without a distribution)
-    where there is one; with fewer rows, with weights or with groups, Student's t with u - 1 - k
-    degrees of freedom times the root mean square of the scores, u the number of rows or groups and
-    k the number of ``active`` models.
+    where there is one; with fewer rows, with weights or with groups, Student's t times the root
+    mean square of the scores, with as many degrees of freedom as there are rows or groups, without
+    those that the model has spent.
 
     Parameters
     ----------
@@ -254,8 +265,8 @@ def half_width(
     weights : (n,) array, optional
     groups : int, optional
         Number of groups that were left out together.
-    active : int
-        Number of models with weight.
+    spent : float
+        See `LeftOut.spent`.
 
     Examples
     --------
@@ -268,7 +279,7 @@ def half_width(
         return float(np.partition(scores, rank - 1)[rank - 1])
     from scipy.special import stdtrit
 
-    df = max((n if groups is None else groups) - 1 - active, _LEAST_DF)
+    df = max((n if groups is None else groups) - spent, _LEAST_DF)
     size = np.sqrt(np.average(scores**2, weights=weights))
     return float(stdtrit(df, (1.0 + level) / 2.0) * size)
 
@@ -320,7 +331,7 @@ class Problem:
     kernel: Array | None = None
     between: Callable[[Array], Array] | None = None
 
-    def operators(self, split: Split, n_components: int) -> list[Callable[[Split], Operator]]:
+    def operators(self, split: Split, n_components: int) -> list["partial[Operator]"]:
         """Return ways to make the products of a split, the fastest one first, then safer ones."""
         X, y, weights = self.given.X, self.given.y, self.given.weights
         if self.kernel is not None:
@@ -448,11 +459,15 @@ def hold_out(
     n, p = problem.given.X.shape
     n_components = min(n_components, n - 1, n if problem.kernel is not None else p)
     y, weights = problem.given.y, problem.given.weights
+    if np.abs(y).max() > LARGE:  # a response so large does not vary, or it would have been refused
+        return _unknown(split)
     centre = y.mean() if weights is None else weights @ y / weights.sum()
     tolerance = _TOLERANCE * float(np.sqrt(np.mean((y - centre) ** 2)))
     with threads_for((n, max(p, 4 * split.count * max(n_components, 1)))):
         for make in problem.operators(split, n_components):
-            attempt = _in_parts(make, split, n, n_components, patience, keep)
+            # Numbers that a fold takes: its scores, or its moments.
+            each = p * p if make.func is _moments else n * n_components
+            attempt = _in_parts(make, split, each, n_components, patience, keep)
             if attempt is None:
                 return _unknown(split)
             found = attempt
@@ -493,15 +508,15 @@ def _squares(y: Array, weights: Array | None, split: Split, predictions: Array) 
 
 @np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
 def _in_parts(
-    make: Callable[[Split], Operator],
+    make: "partial[Operator]",
     split: Split,
-    n: int,
+    each: int,
     n_components: int,
     patience: int | None,
     keep: bool,
 ) -> Run | None:
     """Run the recursion on as many folds at once as memory allows; None out of range."""
-    size = max(1, _AT_ONCE // max(n * n_components, 1) - 1)
+    size = max(1, _AT_ONCE // max(each, 1) - 1)
     if split.count <= size:
         operator = make(split)
         if not operator.in_range:

@@ -46,7 +46,7 @@ class Model:
     >>> from plsdof.datasets import load_ozone
     >>> model = pls_path(*load_ozone(return_X_y=True))[2]
     >>> model.label, round(model.dof, 2), round(model.noise_std, 2), round(model.rmse, 2)
-    ('2 components', 6.46, 4.53, 4.62)
+    ('2 components', 6.46, 4.56, 4.62)
     """
 
     path: "Path"
@@ -230,15 +230,23 @@ class Model:
         """Return half the width of an interval for a new observation.
 
         The ceil(level (n + 1))-th smallest of the n `scores` (split conformal, without a
-        distribution) where there is one; with fewer rows, or with groups, Student's t with
-        u - 1 - k degrees of freedom times the root mean square of the scores, u the number of
-        rows or groups and k the number of models with weight.
+        distribution) where there is one; with fewer rows, or with groups, Student's t times the
+        root mean square of the scores, with u - d - 1 degrees of freedom: u the number of rows or
+        groups, d the left-out Degrees of Freedom times u / n, and one for a choice.
         """
         left = self.left_out
-        active = 1 if self.weights is None else int(np.count_nonzero(self.weights))
         return half_width(
-            self.scores, level, weights=left.sample_weight, groups=left.groups, active=active
+            self.scores, level, weights=left.sample_weight, groups=left.groups, spent=self._spent
         )
+
+    @property
+    def _spent(self) -> float:
+        """Degrees of freedom that are lost for intervals, see `LeftOut.spent`."""
+        left, weights = self.left_out, self.weights
+        if weights is None:
+            weights = (np.arange(len(left.rss)) == self.index).astype(np.float64)
+        units = len(left.y) if left.groups is None else left.groups
+        return left.spent(weights, units, chosen=self._was_chosen)
 
     # Noise and derivatives
     # ---------------------

@@ -476,7 +476,7 @@ def _described(
     if left is not None:
         average = model if model.is_average else path._average_left_out(left, "squared")
     inference, reason = _inference(data, request, model, left)
-    wanted = reason is None or reason.kind == "no-intervals"
+    quick = reason is None or reason.kind != "no-std-errors"
     test = _tested(data, model)
     permutation = None
     if request.permutations is not None:
@@ -486,6 +486,7 @@ def _described(
         *words.path_remarks(path, data.names, searched=search is not None),
         *([] if search is None else [Remark(kind="search", text=search.words)]),
         *selection.remarks,
+        *words.stability_remarks(model),
         *words.edge_remarks(path, selection),
         *words.preprocessing_remarks(data, left_out=left is not None),
         *words.group_remarks(data, selection),
@@ -500,8 +501,8 @@ def _described(
         average=average,
         merit=_merit(data, model, left, test, search),
         inference=inference,
-        sigma=_sigma(model, request) if wanted else None,
-        unusual=_unusual(data, model, request) if wanted else None,
+        sigma=_sigma(model, request) if quick else None,
+        unusual=_unusual(data, model, request) if quick else None,
         test=test,
         search=search,
         permutation=permutation,

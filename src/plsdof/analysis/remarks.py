@@ -168,6 +168,17 @@ def path_remarks(path: Path, names: Sequence[str], *, searched: bool) -> list[Re
     return found
 
 
+def stability_remarks(model: Model) -> list[Remark]:
+    """Say that a model has fewer Degrees of Freedom than the mean, which has one."""
+    if model.dof >= 1.0 - 1e-9:
+        return []
+    text = (
+        f"It has {model.dof:.2f} Degrees of Freedom, fewer than the mean: small changes of the "
+        "response would change the components."
+    )
+    return [Remark(kind="unstable", text=text)]
+
+
 def edge_remarks(path: Path, selection: Selection) -> list[Remark]:
     """Say that a penalty is the smallest or the largest that was tried."""
     if path.parameter_name != "alpha" or selection.rule == "given" or len(path) < 3:

@@ -340,6 +340,7 @@ def _write_model(analysis: Analysis, file: Path, label: str | None) -> None:
         names=data.names,
         response=data.response,
         source=source | {"recipe": analysis.recipe},
+        noise=analysis.noise_kind,
         intervals=analysis.request.intervals or kept,
         preprocessing=data.preprocessing,
     )

@@ -17,7 +17,6 @@ import numpy as np
 
 from plsdof._core.fit import pls_path
 from plsdof._core.inputs import Array
-from plsdof._core.path import Path
 from plsdof.errors import NotAvailableError, PlsdofWarning
 
 _LINEAR = "The fit is linear in y and the Degrees of Freedom are the trace of its smoother matrix: "
@@ -100,11 +99,7 @@ def exact_dof_of_path(path: Any, index: int) -> Exact:
             f"the components of this {name} were ordered by looking at y, for which no exact rule "
             "is known"
         )
-    return Exact(value=value, how=f"{_STEIN}closed form of {name} for {_label(path, index)}.")
-
-
-def _label(path: Any, index: int) -> str:
-    return str(path[index].label if isinstance(path, Path) else path.label(index))
+    return Exact(value=value, how=f"{_STEIN}closed form of {name} for {path[index].label}.")
 
 
 def _exact(model: Any, data: Training) -> Exact:
@@ -122,18 +117,15 @@ def _class_of(model: Any) -> tuple[str, str]:
 
 
 def _our_estimator(model: Any) -> Exact:
-    one = getattr(model, "model_", None)
-    average = one if getattr(one, "is_average", False) else getattr(model, "average_", None)
-    if average is not None:
+    one = model.model_
+    if one.is_average:
         return Exact(
-            value=average.dof,
-            how=f"Those of {len(average.weights)} models, averaged, plus what their weights cost.",
+            value=one.dof,
+            how=f"Those of {len(one.weights)} models, averaged, plus what their weights cost.",
             chosen="the models with weight",
         )
-    exact = exact_dof_of_path(model.path_, model.index_)
-    if getattr(model, "selection_", None) is None:
-        return exact
-    return replace(exact, chosen=_label(model.path_, model.index_))
+    exact = exact_dof_of_path(one.path, one.index)
+    return exact if model.selection_ is None else replace(exact, chosen=one.label)
 
 
 # Linear models, nearest neighbours, PLS

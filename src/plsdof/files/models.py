@@ -27,7 +27,7 @@ gamma                inverse width of a kernel, or null
 scores               absolute errors of rows left out, where intervals come from
 weights, groups      null, or weights of these rows; null, or the number of groups of rows that
                      were left out together
-active               number of models with weight
+spent                degrees of freedom that are lost for intervals of few rows or groups
 noise_variance       sigma^2, or null if the data leave nothing to estimate it from
 df                   degrees of freedom of the t distribution (Satterthwaite's nu), or null
 factor               null, or a matrix G (k, p), rows (k), columns (p) and values, row after row, as

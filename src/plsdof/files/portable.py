@@ -197,7 +197,7 @@ class PortableResponse:
     scores: Sizes = field(default_factory=_none)
     weights: Sizes = field(default_factory=_none)
     groups: Maybe = math.nan
-    active: Number = 1.0
+    spent: Number = 1.0
     noise_variance: MaybePositive = math.nan
     df: MaybePositive = math.nan
     factor: Annotated[Array | None, "matrix"] = None
@@ -241,7 +241,7 @@ class PortableResponse:
             level,
             weights=self.weights if len(self.weights) else None,
             groups=None if math.isnan(self.groups) else int(self.groups),
-            active=int(self.active),
+            spent=self.spent,
         )
 
 
@@ -681,7 +681,7 @@ def _of_model(
         scores=_none() if left is None else model.scores,
         weights=_none() if left is None or left.sample_weight is None else left.sample_weight,
         groups=_maybe(None if left is None else left.groups),
-        active=1.0 if model.weights is None else float(np.count_nonzero(model.weights)),
+        spent=1.0 if left is None else model._spent,
         noise_variance=float(model.noise_variance(noise)) if counted else math.nan,
         df=satterthwaite(model) if usable else math.nan,
         factor=_factor(model) if usable else None,
@@ -703,7 +703,7 @@ def _of_pls2(model: PLS2Model, j: int, response: str, default: str) -> PortableR
         scores=read_only(model.scores[:, j].copy()),
         weights=_none() if weights is None else weights,
         groups=_maybe(model.left_out.groups),
-        active=float(np.count_nonzero(model.weights)),
+        spent=model._spent,
         noise_variance=float(model.noise_variance()[j]),
         interval_method=default,
     )

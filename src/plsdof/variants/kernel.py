@@ -23,6 +23,7 @@ from plsdof._core.exact import Exact
 from plsdof._core.filters import pls_filter
 from plsdof._core.fit import finished, optional_count
 from plsdof._core.inputs import (
+    LARGE,
     Array,
     Observations,
     Standardized,
@@ -95,7 +96,8 @@ class Kernel:
         if self.name == "linear":
             return A @ B.T
         if self.name == "poly":
-            return np.asarray((gamma * (A @ B.T) + self.coef0) ** self.degree)
+            with np.errstate(over="ignore", invalid="ignore"):  # refused, see `require_symmetric`
+                return np.asarray((gamma * (A @ B.T) + self.coef0) ** self.degree)
         # Distances without cancellation: rows that are close together matter most.
         if self.name == "rbf":
             return np.exp(-gamma * cdist(A, B, "sqeuclidean"))
@@ -229,6 +231,11 @@ def as_symmetric(values: Array) -> Array:
         raise InvalidInputError(
             f"With kernel='precomputed' X must be the square kernel matrix of the training rows; "
             f"got shape {values.shape}."
+        )
+    if not float(np.abs(values).max()) < LARGE:
+        raise InvalidInputError(
+            "Values of the kernel, or their squares, leave the range of 64-bit floats. Use "
+            "scale=True, other units or a smaller gamma."
         )
     off = float(np.abs(values - values.T).max())
     if off > _ROUNDING * float(np.abs(values).max()):

@@ -680,12 +680,18 @@ class PLS2Model:
         Each response is covered by itself.
         """
         left, weights = self.left_out, self.path._given.weights
-        active = int(np.count_nonzero(self.weights))
         widths = [
-            half_width(column, level, weights=weights, groups=left.groups, active=active)
+            half_width(column, level, weights=weights, groups=left.groups, spent=self._spent)
             for column in self.scores.T
         ]
         return np.array(widths)
+
+    @property
+    def _spent(self) -> float:
+        """Degrees of freedom that are lost for intervals, see `LeftOut.spent`."""
+        left = self.left_out
+        units = len(self.scores) if left.groups is None else left.groups
+        return left.spent(self.weights, units, chosen=self._was_chosen)
 
     # Noise, standard errors, intervals
     # ---------------------------------
@@ -782,7 +788,8 @@ class PLS2Model:
             normal noise with covariance Sigma between the responses of a row, B of `coef_root`.
         """
         as_choice(kind, "kind", ("observation", "mean"))
-        method = method or (LEFT_OUT if kind == "observation" else "normal")
+        if method is None:
+            method = LEFT_OUT if kind == "observation" else "normal"
         as_choice(method, "method", INTERVAL_METHODS)
         if method == LEFT_OUT and kind != "observation":
             raise InvalidInputError(
