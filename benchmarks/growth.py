@@ -228,7 +228,8 @@ def markdown(content: dict[str, Any]) -> str:
     cut = " Sizes were cut (`--quick`)." if content["quick"] else ""
     head = (
         f"plsdof {content['plsdof']}, Python {content['python']}, numpy {content['numpy']}, "
-        f"{content['threads']} thread(s) for linear algebra.{cut} Rates in 10⁹ per second: {speed['product']} np² of X'X, "
+        f"{content['threads']} thread(s) for linear algebra.{cut} Rates in 10⁹ per second: "
+        f"{speed['product']} np² of X'X, "
         f"{speed['eigenvalues']} d³ for eigenvalues, {speed['vectors']} d³ with vectors, "
         f"{speed['memory']} bytes of memory, {speed['recursion']} operations of the recursion; "
         f"sparse: {speed['transposed']} values reordered, {speed['sparse']} values × (vectors + 1),"
