@@ -24,9 +24,7 @@ from plsdof.plotting import (
     ComparisonDisplay,
     CriterionDisplay,
     DoFDisplay,
-    ErrorDisplay,
     PermutationDisplay,
-    PredictionDisplay,
     SpectraDisplay,
 )
 from plsdof.report import write_report
