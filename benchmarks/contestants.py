@@ -71,7 +71,7 @@ def plsdof_default(problem: Problem, _: int) -> Choice:
     return Choice(n_components=model.n_components_, predict=model.predict)
 
 
-def plsdof_counted(problem: Problem, threads: int) -> Choice:
+def plsdof_counted(problem: Problem, _: int) -> Choice:
     from plsdof import pls_path
 
     path = pls_path(problem.X, problem.y, max_components=problem.max_components)

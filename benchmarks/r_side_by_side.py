@@ -18,7 +18,6 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -94,8 +93,7 @@ class Fits:
         self.cv_pc = cross_validate(self.X, self.y, "pcr", scale=False, **options)
         self.loo = cross_validate(self.X, self.y, cv=ROWS, max_components=MOST, scale=False)
         self.part = pls_path(self.X[TRAIN], self.y[TRAIN], 6, scale=False)
-        make = partial(pls_path, max_components=3, scale=False)
-        self.jack = jackknife(self.X, self.y, 3, path=make, cv=10)
+        self.jack = jackknife(self.plain[3], cv=10)
         self.oil_x = self.oil_y = np.empty(0)
 
     def oil(self, algorithm: str = "nipals") -> Any:
