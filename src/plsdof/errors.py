@@ -89,9 +89,14 @@ def quietly(*kinds: type[Warning]) -> Iterator[None]:
         _quiet.reset(token)
 
 
+def is_quiet(category: type[Warning]) -> bool:
+    """Tell whether warnings of this kind are kept here."""
+    return issubclass(category, _quiet.get())
+
+
 def warn_caller(text: str, category: type[Warning]) -> None:
     """Warn at the first line up the stack that is not in this package, unless `quietly`."""
-    if issubclass(category, _quiet.get()):
+    if is_quiet(category):
         return
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):

@@ -225,5 +225,5 @@ def test_unusable_parameters_are_refused(model, message):
 
 def test_a_fixed_number_that_the_data_do_not_support_is_reported():
     X, y = make_curve(10)
-    with pytest.warns(RankExhaustedWarning, match="20 components asked for, 9 supported"):
+    with pytest.warns(RankExhaustedWarning, match="20 components asked for, at most 9 supported"):
         assert KernelPLSRegressor(20, gamma=1.0).fit(X, y).n_components_ == 9

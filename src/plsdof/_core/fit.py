@@ -30,7 +30,7 @@ from plsdof._core.recipe import Method, Recipe
 from plsdof._core.routes import MakeFilter, first_accurate, krylov_routes, whole_routes
 from plsdof._core.spectrum import SOLVERS
 from plsdof._core.work import threads_for
-from plsdof.errors import RankExhaustedError, RankExhaustedWarning, quietly, warn_caller
+from plsdof.errors import RankExhaustedError, RankExhaustedWarning, is_quiet, quietly, warn_caller
 
 PathType = TypeVar("PathType", bound=Path)
 
@@ -309,6 +309,7 @@ def finished(
         _make=partial(count, given, recipe),
         _given=given,
         _asked=asked,
+        _quiet=is_quiet(RankExhaustedWarning),
         **further,
     )
     if strict:

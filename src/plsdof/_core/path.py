@@ -83,6 +83,7 @@ class Path:
     _make: Callable[[], Exact]
     _given: Observations | None = None
     _asked: int | None = None
+    _quiet: bool = False  # made where nobody asked for a size: its end is not worth a warning
     _names: tuple[str, ...] | None = None
 
     # The closed form, made the first time it is needed
@@ -97,9 +98,8 @@ class Path:
             exact = self._make()
         if self._names is not None:
             exact = exact.with_names(self._names)
-        if (
-            text := end_in_words(exact.filter.message, len(exact.dof) - 1, self._asked)
-        ) is not None:
+        text = end_in_words(exact.filter.message, len(exact.dof) - 1, self._asked)
+        if text is not None and not self._quiet:
             warn_caller(text, RankExhaustedWarning)
         return exact
 

@@ -603,9 +603,9 @@ class PathRegressor(ResponseRegressor):
         >>> X, y = load_ozone(return_X_y=True)
         >>> model = PLSRegressor(2).fit(X, y)
         >>> model.predict_interval(X[:1]).round(1)
-        array([[ 0.9, 19.5]])
+        array([[ 1.1, 19.4]])
         >>> model.predict_interval(X[:1], method="normal").round(1)
-        array([[ 1.2, 19.2]])
+        array([[ 1.1, 19.3]])
         """
         rows = self._new_rows(X, sparse=self._path_takes_sparse)
         noise = self._noise if method == "normal" or kind != "observation" else None

@@ -324,7 +324,7 @@ class PenalizedPLSRegressor(LinearScoresMixin, TunedRegressor):
     >>> y = X[:, 40:60].mean(axis=1) + rng.normal(size=40)
     >>> model = PenalizedPLSRegressor(strength=[0.0, 1e2, 1e4]).fit(X, y)
     >>> model.strength_, model.n_components_
-    (100.0, 4)
+    (0.0, 4)
     """
 
     _joint_name = "strength"

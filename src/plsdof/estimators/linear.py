@@ -188,7 +188,7 @@ class RidgeRegressor(PathRegressor):
     >>> X, y = load_ozone(return_X_y=True)
     >>> model = RidgeRegressor("gcv").fit(X, y)
     >>> round(model.dof_, 1)
-    12.4
+    12.5
     """
 
     _choice_name = "alpha"

@@ -263,7 +263,7 @@ def residual_bootstrap(
     >>> residual_bootstrap(path[2], n_draws=200).std_error[:3].round(2)
     array([0.05, 0.02, 0.15])
     >>> path.coef_std_error(2)[:3].round(2)  # analytic, at once
-    array([0.06, 0.02, 0.15])
+    array([0.06, 0.02, 0.14])
     """
     model = as_model(model)
     n_draws = as_count(n_draws, "n_draws", minimum=2)
