@@ -200,11 +200,25 @@ def test_rows_of_a_path():
     path = pls_path(X, Y, 4)
     assert path[-1].index == 4
     assert [model.index for model in path] == [0, 1, 2, 3, 4]
-    with pytest.raises(IndexError):
-        path[5]
+    for beyond in (5, -6):
+        with pytest.raises(IndexError):
+            path[beyond]
     for wrong in (1.5, True, "1", None):
         with pytest.raises(InvalidInputError):
             path[wrong]
+
+
+def test_criteria_refuse_what_belongs_to_rows_left_out():
+    path = pls_path(X, Y, 4)
+    for option in ({"loss": "huber"}, {"groups": np.arange(len(Y)) // 2}, {"cv": 5}):
+        with pytest.raises(InvalidInputError, match="rows left out"):
+            path.select("bic", **option)
+
+
+def test_the_parameter_of_an_average_with_a_penalty_of_zero():
+    path = ridge_path(X, Y, alphas=[10.0, 1.0, 0.0])
+    model = Model(path=path, index=0, weights=np.array([0.5, 0.5, 0.0]))
+    assert model.parameter == pytest.approx(np.sqrt(10.0))
 
 
 def test_what_has_a_model():

@@ -1,12 +1,13 @@
 """Regression methods as filters on the spectrum.
 
 A method is a function that takes a `Spectrum` and returns a `Filter`. With rotated coordinates
-z = U'y the fit is zhat = f * z; a method that looks at y also returns rotated scores T, and the
-Jacobian of every method is
+z = U'y the fit is zhat = f * z; Partial Least Squares also returns rotated scores T, and the
+Jacobian is
 
     d zhat / d z = diag(f) + 2 T T' diag(1 - f)
 
 with an empty T for methods that are linear in y (ridge, principal components, least squares).
+Components that are picked by y have no Jacobian here: their Degrees of Freedom are nan.
 """
 
 from dataclasses import dataclass, replace
@@ -73,7 +74,7 @@ class Filter:
         trace (I - H)(I - H)' = n - 1 - sum f (2 - f), which the residual sum of squares is
         divided by to estimate the noise variance, and its estimated absolute error.
     naive_dof : (K,) array
-        What counting parameters gives: number of components + 1.
+        What counting parameters gives: number of components + 1, or 1 + sum f of ridge.
     message : str
         Why the path ends where it does; empty if it has all models asked for.
     parameters : (K,) array or None
@@ -318,7 +319,7 @@ def ridge_filter(spectrum: Spectrum, alphas: Array | None = None) -> Filter:
     factors = lam / denominator
     # df/dlambda = alpha / (lambda + alpha)^2, times the error of lambda.
     change = alphas[:, None] / denominator * (spectrum.eigenvalue_error / denominator)
-    # Eigenvalues below the floor of the solver could add at most floor / alpha each.
+    # Eigenvalues below the floor of the solver could add at most floor / (floor + alpha) each.
     share = np.divide(
         spectrum.floor, spectrum.floor + alphas, out=np.ones_like(alphas), where=alphas > 0
     )

@@ -158,7 +158,7 @@ def pcr_path(
 ) -> PCRPath:
     """Fit principal components regression with 0..M components; DoF = m + 1.
 
-    Parameters are those of `pls_path`, and
+    X, y, max_components, scale, sample_weight, solver and strict are those of `pls_path`.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def ridge_path(
     alphas : array of float, optional
         Penalties, one model each, in this order; 0 is least squares (the shortest coefficients
         that attain it). By default 50 values, largest (simplest model) first, from where the
-        eigenvalues of X'X leave next to nothing of the fit to where they leave all of it.
+        penalties leave next to nothing of the fit to where they leave all of it.
     X, y, scale, sample_weight, solver, strict
         As for `pls_path`.
 

@@ -5,7 +5,7 @@ There are three of them, each for what the others cannot do.
 *Golub-Kahan in the rotated basis* (`golub_kahan`). In the basis of singular vectors X is diag(S),
 so the Lanczos decomposition of the paper, X W = T L, runs on vectors of length r, and every step
 but the inner products acts on each eigenvalue by itself. That makes it accurate *componentwise*:
-an entry of T or W as small as 1e-30 still has most of its digits. All filters come from it.
+an entry of T or W as small as 1e-30 still has most of its digits. The filters of PLS come from it.
 
 *Lanczos on a Gram matrix* (`lanczos`). V'GV = J with an orthonormal V whose first column is the
 start; the first L columns span the Krylov space, one product with G after the other. It needs no
@@ -221,7 +221,7 @@ def residuals_at(run: Bidiagonalization, eigenvalues: Array) -> Array:
 
 
 def dofs_of_responses(
-    eigenvalues: Array, Z: Array, multiplicity: Array, n_components: int, limit: float = np.inf
+    eigenvalues: Array, Z: Array, multiplicity: Array, n_components: int
 ) -> Array:
     r"""Return the Degrees of Freedom of 0..k components for many responses. Shape (B, k + 1).
 
@@ -244,8 +244,6 @@ def dofs_of_responses(
         What every node weighs in the trace of f.
     n_components : int
         Steps k, at most the number of distinct eigenvalues.
-    limit : float
-        The recursion ends when all responses have more Degrees of Freedom; infinite behind.
 
     Notes
     -----
@@ -268,7 +266,7 @@ def dofs_of_responses(
         for j in range(n_components):
             t = np.multiply(lam, T[j - 1] if j else z, out=T[j])
             if j:
-                # The recursion against the last two vectors, then against all of them.
+                # Against the last vector, then against all of them, the one before it included.
                 t -= np.multiply(np.vecdot(t, T[j - 1])[:, None], T[j - 1], out=part)
                 _orthogonalize(t, earlier[:, :j], None, part)
             t /= _norm(t, None)
@@ -282,9 +280,6 @@ def dofs_of_responses(
             converged |= np.abs(phi).sum(axis=1) <= _CONVERGED
             if converged.all():
                 dofs[:, j + 2 :] = np.broadcast_to(1.0 + largest, batch)[:, None]
-                break
-            if np.all(dofs[:, j + 1] > limit):
-                dofs[:, j + 2 :] = np.inf
                 break
     return dofs
 

@@ -4,10 +4,10 @@ E (K x n): row m, column i is y_i minus the prediction of row i by model m *with
 with means, scales and components of its own. Cross-validation, the choice of a model, averages,
 noise levels and intervals read it, and none of them needs a decomposition.
 
-`leave_out` makes it. For Partial Least Squares all folds advance in one recursion
-(`plsdof._core.recursion`) with the operator that costs least; where its error estimate is too
-large the next more accurate one takes over, and at last a fit of its own for each fold. Methods
-without a recursion are fitted fold by fold.
+`Path.left_out` makes it, through `hold_out`. For Partial Least Squares all folds advance in one
+recursion (`plsdof._core.recursion`) with the operator that costs least; where its error estimate
+is too large the next more accurate one takes over, and at last a fit of its own for each fold.
+Methods without a recursion are fitted fold by fold.
 """
 
 import math
@@ -128,7 +128,7 @@ class LeftOut:
     def dof(self) -> Array:
         """Left-out Degrees of Freedom, n (1 - sqrt(RSS / PRESS)), in [0, n]. Shape (K,).
 
-        What they say of a model that leaves out nothing of y by chance: 0 there.
+        0 where both vanish.
         """
         return np.asarray(self.n * (1.0 - _root_ratio(self.rss, self.press)))
 
@@ -164,7 +164,8 @@ class LeftOut:
         """Return the degrees of freedom that a model has spent, of so many rows or groups.
 
         The (weighted mean of) left-out Degrees of Freedom, as a share of the units, plus the
-        cumulative sums of the weights, which are what weights cost, plus one for a choice.
+        cumulative sums of the weights but the last, which are what weights cost, plus one for a
+        choice.
         """
         d = np.maximum(self.dof / self.n * units, 1.0)
         kept = np.flatnonzero(weights)
@@ -321,7 +322,7 @@ class Problem:
     scale : bool
         Scale the columns of every fold.
     kernel : (n, n) array or None
-        Of rows that are not there, or whose kernel it is; then nothing is scaled.
+        Kernel matrix to use instead of the rows; then nothing is scaled.
     between : callable or None
         See `Rows`.
     """
@@ -335,7 +336,7 @@ class Problem:
         """Return ways to make the products of a split, the fastest one first, then safer ones."""
         X, y, weights = self.given.X, self.given.y, self.given.weights
         if self.kernel is not None:
-            return [partial(_gram, self.kernel, y, weights, None)]
+            return [partial(_gram, self.kernel, y, weights)]
         safe = partial(_rows, X, y, weights, self.scale, self.between)
         if self.between is not None:
             return [safe]
@@ -368,8 +369,8 @@ def _rows(
     return Rows(X, y, split, weights, scale=scale, between=between)
 
 
-def _gram(K: Array, y: Array, weights: Array | None, lift: Any, split: Split) -> Operator:
-    return Gram(K, y, split, weights, lift=lift)
+def _gram(K: Array, y: Array, weights: Array | None, split: Split) -> Operator:
+    return Gram(K, y, split, weights, lift=None)
 
 
 def _gram_of_rows(X: Array, y: Array, weights: Array | None, split: Split) -> Operator:
@@ -522,7 +523,7 @@ def _in_parts(
         if not operator.in_range:
             return None
         return run(operator, n_components, patience=patience, keep=keep)
-    runs = []
+    runs = []  # without patience: no part sees the errors of all folds
     for start in range(0, split.count, size):
         operator = make(split.part(start, start + size))
         if not operator.in_range:

@@ -60,7 +60,10 @@ class Model:
 
     @cached_property
     def exact(self) -> Exact:
-        """The closed form that holds this model, in `row`."""
+        """The closed form that holds this model, in `row`.
+
+        An average gives the weights of models that cannot be counted to the others.
+        """
         if self.weights is None:
             return self.path.exact
         weights = np.zeros(len(self.path))
@@ -97,7 +100,8 @@ class Model:
             return float(values[self.index])
         weights = self.weights[: len(values)]
         if self.path.parameter_name == "alpha":
-            return float(np.exp(weights @ np.log(values)))
+            kept = weights > 0  # alpha = 0 has a logarithm only where it counts
+            return float(np.exp(weights[kept] @ np.log(values[kept])))
         return float(weights @ values)
 
     def _parameters(self) -> Array:
@@ -120,6 +124,8 @@ class Model:
                 return read_only(quick[0]), quick[1]
             exact = self.path.exact
             return read_only(exact.coef[self.index]), float(exact.intercept[self.index])
+        if not all(self.path._has(int(m)) for m in np.flatnonzero(self.weights)):
+            return read_only(self.exact.coef[0]), float(self.exact.intercept[0])
         parts = [(w, self.path[m]._linear) for m, w in enumerate(self.weights) if w > 0]
         coef = np.sum([w * one[0] for w, one in parts], axis=0)
         return read_only(coef), float(sum(w * one[1] for w, one in parts))
@@ -140,7 +146,7 @@ class Model:
 
         A choice by the same response costs about one more, which is not in it. Of an average the
         weighted mean of those of its models, plus what its weights cost: the sum of their
-        cumulative sums.
+        cumulative sums but the last.
         """
         return float(self.exact.dof[self.row])
 
@@ -211,7 +217,7 @@ class Model:
     def scores(self) -> Array:
         """Absolute left-out residuals behind intervals, the choice made again without each fold.
 
-        Of a model that was asked for nothing is chosen. Shape (n_rows,).
+        A model that was asked for involves no choice. Shape (n_rows,).
         """
         left = self.left_out
         if not self._was_chosen:
@@ -230,9 +236,9 @@ class Model:
         """Return half the width of an interval for a new observation.
 
         The ceil(level (n + 1))-th smallest of the n `scores` (split conformal, without a
-        distribution) where there is one; with fewer rows, or with groups, Student's t times the
-        root mean square of the scores, with u - d - 1 degrees of freedom: u the number of rows or
-        groups, d the left-out Degrees of Freedom times u / n, and one for a choice.
+        distribution) where there is one; with fewer rows, with weights or with groups, Student's t
+        times the root mean square of the scores, with u less `LeftOut.spent` degrees of freedom, u
+        the number of rows or groups, and at least 2.
         """
         left = self.left_out
         return half_width(

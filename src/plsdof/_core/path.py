@@ -50,13 +50,13 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 Integers = npt.NDArray[np.intp]
-# Coefficients from the recursion are kept if the fit may be off by this share of the spread of y.
+# Coefficients from the recursion are kept if the fit is off by at most this share of y's spread.
 _QUICK = 1e-10
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Path:
-    """All models of one regression method, from the simplest to the richest.
+    """All models of one regression method; over components, from the simplest to the richest.
 
     Made by `pls_path`, `pcr_path`, `ridge_path` and others. Arrays over models have one row per
     model. ``path[m]`` is the model in row m as a `Model`: that with m components of a path over
@@ -112,13 +112,12 @@ class Path:
         """Return the model in row m; -1 is the last one."""
         if not isinstance(m, int | np.integer) or isinstance(m, bool):
             raise InvalidInputError(f"path[m] takes the row of a model; got {m!r:.60}.")
-        if m < 0:
-            m = len(self) + int(m)
-        elif not self._has(int(m)) and m >= len(self):
+        index = int(m) if m >= 0 else len(self) + int(m)
+        if index < 0 or (not self._has(index) and index >= len(self)):
             raise IndexError(
                 f"The path has models 0..{len(self) - 1}; got {m}. {self.message}".rstrip()
             )
-        return Model(path=self, index=int(m))
+        return Model(path=self, index=index)
 
     def __len__(self) -> int:
         return len(self.exact.dof)
@@ -216,7 +215,7 @@ class Path:
         return self.exact.predict(self._rows_of(X_new))
 
     def jacobian(self, m: int) -> Array:
-        """Return d yhat_m / d y, of sample weights w with 1w'/sum(w) for the mean. Shape (n, n)."""
+        """Return d yhat_m / d y; with sample weights w the mean adds 1w'/sum(w). Shape (n, n)."""
         return self.exact.jacobian(self._index(m))
 
     def leverage(self, m: int) -> Array:
@@ -444,7 +443,7 @@ class Path:
         ----------
         criterion : str, optional
             "left-out", the default where rows are at hand, or the name of an information
-            criterion, see `criterion`.
+            criterion, see `criterion`; "gcv" is the default elsewhere.
         dof, noise
             Of an information criterion.
         rule : {"paper", "first-minimum", "global-minimum"}, optional
@@ -474,9 +473,9 @@ class Path:
             criterion = "gcv" if self._given is None else LEFT_OUT
         as_choice(criterion, "criterion", (LEFT_OUT, *criteria.CRITERIA))
         if criterion != LEFT_OUT:
-            if groups is not None or cv is not None:
+            if groups is not None or cv is not None or loss != "squared":
                 raise InvalidInputError(
-                    f"groups and cv belong to rows left out; {criterion!r} takes all rows as "
+                    f"groups, cv and loss belong to rows left out; {criterion!r} takes all rows as "
                     "independent. Use select(groups=...) without a criterion."
                 )
             return self._select_by(criterion, dof, noise, rule)

@@ -325,8 +325,8 @@ def coefficient_inference(
 
     Notes
     -----
-    Cost: O(p r^2) time, O(p r) memory; "hc3" O(p n r); "jackknife" that of `leave_out`; "safe" 400
-    refits on the same decomposition. Reference: Kraemer & Sugiyama (2011), section 3.3; Denham
+    Cost: O(p r^2) time, O(p r) memory; "hc3" O(p n r); "jackknife" that of `Path.left_out`; "safe"
+    400 refits on the same decomposition. Reference: Kraemer & Sugiyama (2011), section 3.3; Denham
     (1997); Phatak, Reilly & Penlidis (2002). Measured coverage: docs/coverage.md.
 
     Examples
