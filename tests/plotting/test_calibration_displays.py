@@ -46,14 +46,6 @@ from plsdof.plotting import (
 matplotlib.use("Agg")
 
 
-@pytest.fixture(autouse=True)
-def _close_figures():
-    import matplotlib.pyplot as plt
-
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def spectra():
     return make_spectra(40, 60, random_state=1, as_frame=True, return_X_y=True)

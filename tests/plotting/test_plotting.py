@@ -37,14 +37,6 @@ from plsdof.selection.criteria import CRITERIA
 matplotlib.use("Agg")
 
 
-@pytest.fixture(autouse=True)
-def _close_figures():
-    import matplotlib.pyplot as plt
-
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def ozone():
     return load_ozone(return_X_y=True, as_frame=True)
