@@ -28,7 +28,6 @@ from plsdof.plotting import (
     SpectraDisplay,
 )
 from plsdof.report import write_report
-from plsdof.selection import randomization_test
 
 X, Y = make_problem(30, 4, seed=0)
 TABLE = pd.DataFrame(X, columns=list("abcd"))
@@ -174,7 +173,6 @@ OTHER_KINDS = {
     "q": (lambda: q_residuals(X), "model must be a model"),
     "summary, path": (lambda: summarize(X, RESULT), "model must be a model"),
     "summary, result": (lambda: summarize(PATH[1], X), "result must be a CoefficientInference"),
-    "randomization": (lambda: randomization_test(X), "result must be a CrossValidation"),
     "detach, intervals": (lambda: detach(PATH[1], intervals="best"), "intervals must be one of"),
     "detach, path": (lambda: detach(PATH), "holds many models"),
     "blocks": (lambda: block_gram(X), "blocks must be Blocks, as ArrayBlocks .* got ndarray"),

@@ -167,7 +167,7 @@ def run_each(
 
     Examples
     --------
-    >>> from plsdof.selection.folds import make_folds
+    >>> from plsdof._core.folds import make_folds
     >>> folds = make_folds(np.zeros((7, 1)), np.zeros(7), 3)
     >>> run_each(lambda fold: len(fold.train), folds)
     [4, 5, 5]
