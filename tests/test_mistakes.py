@@ -17,7 +17,8 @@ from plsdof.errors import (
 )
 from plsdof.estimators import PLS2Regressor, make_spline_pls
 from plsdof.files import detach, file_blocks, read_table
-from plsdof.inference import coefficient_inference, noise_interval, prediction_interval, summarize
+from plsdof.inference import coefficient_inference, prediction_interval
+from plsdof.inference.summary import summarize
 from plsdof.large import ArrayBlocks, Moments, block_gram, cross_validate_from, operator_gram
 from plsdof.large import pls_path_from as path_from
 from plsdof.plotting import (
@@ -199,7 +200,6 @@ OTHER_KINDS = {
     "level": (lambda: prediction_interval(PATH[1], X, level="0.9"), "level must be between 0 and"),
     "strict": (lambda: pls_path(X, Y, 2, strict="no"), "strict must be True or False"),
     "loss": (lambda: PATH.select(loss="cubed"), "loss must be one of"),
-    "robust": (lambda: noise_interval(PATH[1], robust="no"), "robust must be True or False"),
     "bound": (lambda: dof_lower_bound(X, scale="no"), "scale must be True or False"),
     "scaled moments": (
         lambda: path_from(Moments.of(X, Y).gram(), scale="no"),

@@ -81,7 +81,7 @@ def test_lines_say_what_matters(ozone, path):
     assert repr(plsdof.ridge_path(X, y, [3.5]).select()).startswith("Selection(alpha=3.5, ")
     result = coefficient_inference(path[2])
     count = np.count_nonzero(result.p_value < 0.05)
-    assert f"12 coefficients, {count} with p < 0.05, level=0.95, distribution='t'" in repr(result)
+    assert f"12 coefficients, {count} with p < 0.05, level=0.95, covariance=" in repr(result)
     sigma = noise_interval(path[2])
     assert repr(sigma).startswith(f"Interval(center={sigma.center[0]:g}, lower={sigma.lower[0]:g}")
     assert "pls 13, pcr 13, ridge 50" in repr(plsdof.compare_paths(X, y))

@@ -33,7 +33,7 @@ from plsdof.inference.intervals import (
     coefficient_inference,
     noise_interval,
 )
-from plsdof.inference.permutation import PermutationTest, permutation_test
+from plsdof.inference.resampling import PermutationTest, permutation_test
 from plsdof.large import sources
 from plsdof.large.blocks import Blocks
 from plsdof.large.cross_validation import cross_validate_from

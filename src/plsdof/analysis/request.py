@@ -9,7 +9,12 @@ from plsdof._core.fit import METHODS
 from plsdof._core.inputs import as_choice, as_count, as_fraction
 from plsdof.analysis.data import Folds
 from plsdof.errors import InvalidInputError
-from plsdof.inference.intervals import COVARIANCES, INTERVAL_METHODS
+from plsdof.inference.intervals import (
+    COVARIANCES,
+    INTERVAL_METHODS,
+    Covariance,
+    IntervalMethod,
+)
 
 AVERAGE = "average"
 # How a model may be chosen.
@@ -71,8 +76,8 @@ class Request:
     seed: int | None = None
     scale: bool | None = None
     level: float = 0.95
-    intervals: str | None = None
-    covariance: str = "homoscedastic"
+    intervals: IntervalMethod | None = None
+    covariance: Covariance = "homoscedastic"
     preprocess: str = "none"
     select: str | None = None
     std_errors: bool | None = None

@@ -174,7 +174,6 @@ def compare_paths(
     sample_weight: Any = None,
     rng: Any = None,
     n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Comparison:
     """Put PLS, PCR, ridge and more into one table with their Degrees of Freedom.
 
@@ -193,7 +192,7 @@ def compare_paths(
         Folds for the cross-validated error, the same for all methods; none by default.
     sample_weight : (n,) array, optional
         Weights, integers meaning repeated rows, for fits, errors and criteria alike.
-    rng, n_jobs, progress
+    rng, n_jobs
         As in `cross_validate`.
 
     Examples
@@ -214,16 +213,7 @@ def compare_paths(
     weighted = {} if weights is None else {"sample_weight": weights}
     known: Mapping[str, Any] = methods if isinstance(methods, Mapping) and methods else {}
     known = known or named_methods(methods, max_components=max_components, alphas=alphas)
-    validate = partial(
-        cross_validate,
-        X,
-        y,
-        cv=cv,
-        sample_weight=weights,
-        rng=rng,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
+    validate = partial(cross_validate, X, y, cv=cv, sample_weight=weights, rng=rng, n_jobs=n_jobs)
     # One noise variance for all: of a regressor there is no more than RSS / (n - DoF).
     noise = "dof" if any(hasattr(one, "predict") for one in known.values()) else "jacobian"
     paths, blocks = {}, []

@@ -57,6 +57,9 @@ from plsdof.errors import (
 )
 from plsdof.inference import intervals as inference
 from plsdof.inference.intervals import (
+    Covariance,
+    IntervalKind,
+    IntervalMethod,
     name_coefficients,
     name_predictions,
     name_rows,
@@ -558,10 +561,9 @@ class PathRegressor(ResponseRegressor):
         X: Any,
         level: float = 0.95,
         *,
-        method: str | None = None,
-        kind: str = "observation",
-        distribution: str = "t",
-        covariance: str = "homoscedastic",
+        method: IntervalMethod | None = None,
+        kind: IntervalKind = "observation",
+        covariance: Covariance = "homoscedastic",
     ) -> "Array | DataFrame":
         """Lower and upper limits for a new observation, or for the mean, at each row. (n_new, 2).
 
@@ -578,9 +580,6 @@ class PathRegressor(ResponseRegressor):
             "observation" is for one new measurement of the response, with its own noise. "mean" is
             for the expected fit of the chosen number of components, which differs from the true
             mean by the bias of the fit. "truth" is for the true mean: more components, and wider.
-        distribution : {"t", "normal"}
-            Of "normal": Student's t with Satterthwaite's degrees of freedom, which allows for the
-            estimated noise, or the normal distribution, for a noise variance that is known.
         covariance : {"homoscedastic", "hc3", "jackknife"}
             Of the coefficients, see `plsdof.inference.coefficient_inference`; for "normal".
 
@@ -617,7 +616,6 @@ class PathRegressor(ResponseRegressor):
                 kind=kind,
                 method=method,
                 noise=noise,
-                distribution=distribution,
                 covariance=covariance,
             )
             for one in self.models_
@@ -632,23 +630,15 @@ class PathRegressor(ResponseRegressor):
         self,
         level: float = 0.95,
         *,
-        distribution: str = "t",
-        covariance: str = "homoscedastic",
-        kind: str = "expected",
-        method: str = "analytic",
+        covariance: Covariance = "homoscedastic",
     ) -> "Array | DataFrame":
         """Confidence intervals of the coefficients, (p, 2).
 
         Parameters
         ----------
         level : float
-        distribution : {"t", "normal"}
         covariance : {"homoscedastic", "hc3", "jackknife"}
             X fixed and constant noise variance; X fixed and any noise variances; rows random.
-        kind : {"expected", "truth"}
-            The expected coefficients of the chosen number of components, or the true ones.
-        method : {"analytic", "safe"}
-            "safe" takes the larger one of analytic and bootstrap standard errors.
 
         Returns
         -------
@@ -661,7 +651,7 @@ class PathRegressor(ResponseRegressor):
         -----
         See `plsdof.inference.coefficient_inference`.
         """
-        results = self._inferences(level, distribution, "none", covariance, kind, method)
+        results = self._inferences(level, covariance)
         limits = np.stack([np.column_stack([one.lower, one.upper]) for one in results])
         features = getattr(self, "feature_names_in_", None)
         if self._one_response:
@@ -672,12 +662,8 @@ class PathRegressor(ResponseRegressor):
         self,
         level: float = 0.95,
         *,
-        distribution: str = "t",
-        adjust: str = "none",
         response: int | str | None = None,
-        covariance: str = "homoscedastic",
-        kind: str = "expected",
-        method: str = "analytic",
+        covariance: Covariance = "homoscedastic",
     ) -> Summary:
         """Return a table of coefficients, standard errors, tests and intervals; print it.
 
@@ -686,7 +672,7 @@ class PathRegressor(ResponseRegressor):
         """
         self._require_fitted()
         number = self._response_number(response, len(self.models_))
-        result = self._inferences(level, distribution, adjust, covariance, kind, method)[number]
+        result = self._inferences(level, covariance)[number]
         names = getattr(self, "feature_names_in_", None)
         summary = summarize(self.models_[number], result, names)
         if self.response_names_ is None and self._one_response:
@@ -713,26 +699,13 @@ class PathRegressor(ResponseRegressor):
         )
 
     def _inferences(
-        self,
-        level: float,
-        distribution: str,
-        adjust: str,
-        covariance: str,
-        kind: str,
-        method: str,
+        self, level: float, covariance: Covariance
     ) -> list[inference.CoefficientInference]:
         """Return what is known about the coefficients of every response."""
         self._require_fitted()
         return [
             inference.coefficient_inference(
-                one,
-                level=level,
-                noise=self._noise,
-                distribution=distribution,
-                adjust=adjust,
-                covariance=covariance,
-                kind=kind,
-                method=method,
+                one, level=level, noise=self._noise, covariance=covariance
             )
             for one in self.models_
         ]

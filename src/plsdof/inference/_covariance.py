@@ -7,7 +7,7 @@ directions that X does not reach.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -18,7 +18,8 @@ from plsdof._core.inputs import Array, as_choice
 from plsdof._core.model import Model, as_model, require_noise
 from plsdof.inference.resampling import left_out_coefs
 
-COVARIANCES = ("homoscedastic", "hc3", "jackknife")
+Covariance = Literal["homoscedastic", "hc3", "jackknife"]
+COVARIANCES = get_args(Covariance)
 # Leverages above this one are taken as this one: the expansion behind e_i / (1 - J_ii) fails there.
 MOST_LEVERAGE = 0.7
 
@@ -90,15 +91,12 @@ class CovarianceRoot:
     df : float
         Degrees of freedom of the t distribution that goes with it.
     noise_variance : float
-    kind : str
-        One of `COVARIANCES`.
     """
 
     features: Array
     level: Array
     df: float
     noise_variance: float
-    kind: str
 
     def std_error(self) -> Array:
         """Standard errors of the coefficients. Shape (p,)."""
@@ -115,9 +113,7 @@ class CovarianceRoot:
         return float(np.sqrt(reach @ reach))
 
 
-def covariance_root(
-    model: Model, covariance: str = "homoscedastic", *, noise: Noise = None
-) -> CovarianceRoot:
+def covariance_root(model: Model, covariance: str, *, noise: Noise = None) -> CovarianceRoot:
     """Return the root of a covariance of a model.
 
     "homoscedastic" is sigma^2 K K', with X fixed and the same noise variance in all rows. "hc3" is
@@ -132,6 +128,8 @@ def covariance_root(
     exact = model.exact
     n = exact.spectrum.n
     if covariance == "homoscedastic":
+        if not isinstance(noise, str | None):  # a variance that is known
+            df = float("inf")
         A = exact.coef_factor(model.row)
         features = np.sqrt(variance) * np.hstack([A, np.zeros((len(A), 1))])
         level = np.zeros(features.shape[1])
@@ -148,6 +146,4 @@ def covariance_root(
         features = spread * (fits.coef - fits.coef.mean(axis=0)).T
         level = spread * (fits.level - fits.level.mean())
         df = g - 1.0
-    return CovarianceRoot(
-        features=features, level=level, df=df, noise_variance=variance, kind=covariance
-    )
+    return CovarianceRoot(features=features, level=level, df=df, noise_variance=variance)

@@ -14,7 +14,7 @@ from plsdof._core.left_out import LeftOut
 from plsdof._core.model import ModelLike, as_model, as_path
 from plsdof._core.path import Path
 from plsdof.complexity.comparison import Comparison
-from plsdof.inference.permutation import PermutationTest, permutation_test
+from plsdof.inference.resampling import PermutationTest, permutation_test
 from plsdof.plotting.style import (
     BLUE,
     GREY,

@@ -30,7 +30,7 @@ from plsdof.inference.intervals import (
     prediction_interval,
     simultaneous_band,
 )
-from plsdof.inference.permutation import PermutationTest
+from plsdof.inference.resampling import PermutationTest
 from plsdof.plotting.style import FeatureAxis, feature_axis, is_curve, readable, spans_decades
 from plsdof.report._numbers import evenly_spaced, rounded, rounded_one
 
