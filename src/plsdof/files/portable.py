@@ -47,7 +47,7 @@ from plsdof.chemometrics.rows import (
     t2_limit,
 )
 from plsdof.errors import InvalidInputError, NotAvailableError
-from plsdof.inference._covariance import satterthwaite
+from plsdof.inference._covariance import reference_df
 from plsdof.inference.intervals import (
     INTERVAL_METHODS,
     Interval,
@@ -683,7 +683,8 @@ def _of_model(
         groups=_maybe(None if left is None else left.groups),
         spent=1.0 if left is None else model._spent,
         noise_variance=float(model.noise_variance(noise)) if counted else math.nan,
-        df=satterthwaite(model) if usable else math.nan,
+        # A file has no infinity; so many are as good to 12 digits.
+        df=min(reference_df(model, noise), 1e12) if usable else math.nan,
         factor=_factor(model) if usable else None,
         check=_row_check(model) if intervals else None,
         interval_method=default,

@@ -54,6 +54,14 @@ def satterthwaite(model: Any) -> float:
     return trace**2 / squares if min(trace, squares) > 0 else float("nan")
 
 
+def reference_df(model: Model, noise: Noise) -> float:
+    """Return the degrees of freedom of Student's t; infinite for a noise variance in numbers.
+
+    Such a variance is known, and the normal distribution needs no allowance for an estimate.
+    """
+    return satterthwaite(model) if isinstance(noise, str | None) else float("inf")
+
+
 def residual_share(model: Model) -> Array:
     """Return var(e_i) / sigma^2 = |row i of I - J|^2 of the training rows. Shape (n_rows,).
 
@@ -124,12 +132,10 @@ def covariance_root(model: Model, covariance: str, *, noise: Noise = None) -> Co
     Cost: O(p r^2), O(p n r) and n fits.
     """
     as_choice(covariance, "covariance", COVARIANCES)
-    variance, df = require_noise(model, noise), satterthwaite(model)
+    variance, df = require_noise(model, noise), reference_df(model, noise)
     exact = model.exact
     n = exact.spectrum.n
     if covariance == "homoscedastic":
-        if not isinstance(noise, str | None):  # a variance that is known
-            df = float("inf")
         A = exact.coef_factor(model.row)
         features = np.sqrt(variance) * np.hstack([A, np.zeros((len(A), 1))])
         level = np.zeros(features.shape[1])
@@ -137,7 +143,7 @@ def covariance_root(model: Model, covariance: str, *, noise: Noise = None) -> Co
     elif covariance == "hc3":
         deleted = deleted_residuals(model)
         weight = 1.0 if exact.units.row_scale is None else exact.units.row_scale**2
-        features = exact.coef_jacobian(model.row) * deleted
+        features, df = exact.coef_jacobian(model.row) * deleted, satterthwaite(model)
         level = deleted * weight / n
     else:
         fits = left_out_coefs(model)
