@@ -15,7 +15,7 @@ from plsdof.inference import (
     jackknife,
     prediction_interval,
 )
-from plsdof.inference._covariance import deleted_residuals, residual_share, satterthwaite
+from plsdof.inference.covariance import deleted_residuals, residual_share, satterthwaite
 
 
 @pytest.mark.parametrize(("n", "p", "m"), [(30, 6, 2), (20, 40, 3), (12, 30, 9)])

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from plsdof._core.quiet import warn_caller
 from plsdof.errors import (
     ConstantColumnWarning,
     InvalidInputError,
     LowLevelWarning,
     RelativeWeightsWarning,
     ResponseInPredictorsWarning,
-    warn_caller,
 )
 
 # Coercion and checking of input: the only place where it happens

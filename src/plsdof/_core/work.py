@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from plsdof.errors import InvalidInputError, MissingExtraError, PlsdofWarning, warn_caller
+from plsdof._core.quiet import warn_caller
+from plsdof.errors import InvalidInputError, MissingExtraError, PlsdofWarning
 
 # How many threads linear algebra takes
 # -------------------------------------

@@ -20,13 +20,14 @@ from plsdof._core.inputs import Array, read_only
 from plsdof._core.left_out import LeftOut
 from plsdof._core.model import Model, as_model
 from plsdof._core.path import Path, PLSPath
+from plsdof._core.quiet import quietly
 from plsdof._core.work import cached_property
 from plsdof.analysis import remarks as words
 from plsdof.analysis.data import Labels, Numbers, Problem, Rows, StreamedProblem, TableProblem
 from plsdof.analysis.request import AVERAGE, Request
 from plsdof.chemometrics.merit import FiguresOfMerit, TestSet, figures_of_fit, figures_of_merit
 from plsdof.chemometrics.rows import OutlierTable, hotelling_t2, outliers, q_residuals
-from plsdof.errors import InvalidInputError, NotAvailableError, quietly
+from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.inference.intervals import (
     CoefficientInference,
     Interval,

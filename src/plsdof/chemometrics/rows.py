@@ -37,6 +37,7 @@ from plsdof._core.inputs import (
 from plsdof._core.left_out import hold_out, usual_folds
 from plsdof._core.model import Model, as_model
 from plsdof._core.path import PLSPath
+from plsdof._core.quiet import quietly
 from plsdof._core.recursion import Run, Split
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
@@ -49,7 +50,7 @@ from plsdof.chemometrics.diagnostics import (
     squared_rows,
     times_predictors,
 )
-from plsdof.errors import InvalidInputError, quietly
+from plsdof.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from pandas import DataFrame

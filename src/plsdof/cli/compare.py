@@ -13,6 +13,7 @@ from plsdof._core.choice import LEFT_OUT
 from plsdof._core.criteria import CRITERIA, criterion_label
 from plsdof._core.fit import METHODS, method_label
 from plsdof._core.inputs import as_choice
+from plsdof._core.quiet import quietly
 from plsdof.analysis import Request, TableProblem
 from plsdof.analysis.analysis import chosen as choose
 from plsdof.analysis.analysis import fitted, left_out, scales
@@ -38,7 +39,7 @@ from plsdof.cli._terminal import (
 from plsdof.cli.fit import as_folds, as_request
 from plsdof.complexity.comparison import Comparison
 from plsdof.complexity.splits import CONTESTANTS, SplitComparison, by_criterion, compare_splits
-from plsdof.errors import InvalidInputError, NotAvailableError, quietly
+from plsdof.errors import InvalidInputError, NotAvailableError
 
 # Rows of the table at equal Degrees of Freedom, unless more are needed or asked for.
 _MOST_COMPONENTS = 10

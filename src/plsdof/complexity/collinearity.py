@@ -12,7 +12,8 @@ from plsdof._core.inputs import (
     require_flag,
     shortened,
 )
-from plsdof.errors import ConstantColumnWarning, InvalidInputError, warn_caller
+from plsdof._core.quiet import warn_caller
+from plsdof.errors import ConstantColumnWarning, InvalidInputError
 
 _EPS = float(np.finfo(np.float64).eps)
 

@@ -23,10 +23,11 @@ from plsdof._core.inputs import (
 )
 from plsdof._core.model import Model
 from plsdof._core.path import Path
+from plsdof._core.quiet import warn_caller
 from plsdof._core.recipe import Recipe
 from plsdof._core.work import one_by_one, with_progress
 from plsdof.complexity.comparison import named_methods
-from plsdof.errors import InvalidInputError, PlsdofWarning, warn_caller
+from plsdof.errors import InvalidInputError, PlsdofWarning
 from plsdof.selection.cross_validation import cross_validate
 
 if TYPE_CHECKING:

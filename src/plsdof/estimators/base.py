@@ -46,14 +46,13 @@ from plsdof._core.inputs import (
 from plsdof._core.left_out import LeftOut
 from plsdof._core.model import Model
 from plsdof._core.path import Path
+from plsdof._core.quiet import quietly, warn_caller
 from plsdof._core.recipe import Method
 from plsdof.errors import (
     EmptyModelWarning,
     InvalidInputError,
     NotAvailableError,
     RankExhaustedWarning,
-    quietly,
-    warn_caller,
 )
 from plsdof.inference import intervals as inference
 from plsdof.inference.intervals import (

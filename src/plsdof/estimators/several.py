@@ -9,7 +9,8 @@ import numpy as np
 from plsdof._core.choice import LEFT_OUT, Selection, global_minimum, rule_in_words
 from plsdof._core.criteria import criterion_label
 from plsdof._core.inputs import as_choice, as_count, as_weights, row_labels
-from plsdof.errors import InvalidInputError, quietly
+from plsdof._core.quiet import quietly
+from plsdof.errors import InvalidInputError
 from plsdof.estimators.base import (
     LinearScoresMixin,
     ResponseRegressor,

@@ -47,7 +47,7 @@ from plsdof.chemometrics.rows import (
     t2_limit,
 )
 from plsdof.errors import InvalidInputError, NotAvailableError
-from plsdof.inference._covariance import reference_df
+from plsdof.inference.covariance import reference_df
 from plsdof.inference.intervals import (
     INTERVAL_METHODS,
     Interval,

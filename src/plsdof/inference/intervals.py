@@ -27,10 +27,11 @@ from plsdof._core.inputs import (
 )
 from plsdof._core.model import Model, as_model, require_noise
 from plsdof._core.path import ComponentPath
-from plsdof.errors import InvalidInputError, NotAvailableError, quietly
-from plsdof.inference._covariance import COVARIANCES as COVARIANCES
-from plsdof.inference._covariance import Covariance as Covariance
-from plsdof.inference._covariance import (
+from plsdof._core.quiet import quietly
+from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.inference.covariance import COVARIANCES as COVARIANCES
+from plsdof.inference.covariance import Covariance as Covariance
+from plsdof.inference.covariance import (
     covariance_root,
     residual_share,
     satterthwaite,

@@ -16,8 +16,9 @@ from plsdof._core.criteria import CRITERIA, Noise
 from plsdof._core.folds import make_folds
 from plsdof._core.inputs import Array, as_choice, as_float, read_only
 from plsdof._core.path import Path
+from plsdof._core.quiet import quietly
 from plsdof._core.work import with_progress
-from plsdof.errors import InvalidInputError, NotAvailableError, quietly
+from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.selection.cross_validation import CrossValidation, cross_validate
 
 CV_RULES = ("minimum", "one-standard-error")

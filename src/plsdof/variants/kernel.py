@@ -41,14 +41,11 @@ from plsdof._core.inputs import (
 )
 from plsdof._core.left_out import Problem
 from plsdof._core.path import PLSPath
+from plsdof._core.quiet import quietly
 from plsdof._core.recipe import Method, Recipe
 from plsdof._core.spectrum import BACKWARD, Decomposition
 from plsdof._core.work import threads_for
-from plsdof.errors import (
-    InvalidInputError,
-    NotAvailableError,
-    quietly,
-)
+from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.selection.tuning import Tuning, tune
 
 # Kernel functions, and the two ways kernel values come about: from rows, or given
