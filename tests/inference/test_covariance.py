@@ -7,9 +7,8 @@ import pytest
 import statsmodels.api as sm
 from _helpers.problems import SHARED, make_problem
 
-from plsdof import kernel_pls_path, pls_path, ridge_path
+from plsdof import pls_path
 from plsdof.datasets import load_gasoline
-from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.inference import (
     coefficient_inference,
     jackknife,
@@ -110,16 +109,6 @@ def test_intervals_of_the_truth_take_three_more_components():
     # Also where the path was not fitted that far.
     short = prediction_interval(pls_path(X, y, 2)[2], X, kind="truth", noise="jacobian")
     np.testing.assert_allclose(short.upper, found.upper, rtol=1e-6)
-
-
-def test_what_is_not_available_says_why():
-    X, y = make_problem(20, 4, seed=9)
-    with pytest.raises(NotAvailableError, match="one coefficient per row"):
-        coefficient_inference(kernel_pls_path(X, y)[1], covariance="jackknife")
-    with pytest.raises(NotAvailableError, match="ridge regression and averages"):
-        prediction_interval(ridge_path(X, y, [1.0])[0], X, kind="truth")
-    with pytest.raises(InvalidInputError, match="homoscedastic"):
-        coefficient_inference(pls_path(X, y)[1], covariance="hc0")
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="the reference numbers of R are not there")

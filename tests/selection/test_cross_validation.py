@@ -1,7 +1,6 @@
 """Cross-validation: fits and scores of the folds against independent computations."""
 
 from functools import partial
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from plsdof import pcr_path, pls_path, ridge_path
 from plsdof._core.work import run_each
-from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.errors import NotAvailableError
 from plsdof.selection.cross_validation import (
     cross_validate,
     fold_correlations,
@@ -273,7 +272,7 @@ def test_constant_response_works_without_warnings():
     result = cross_validate(X, np.full(15, 0.1), "ridge", 3, alphas=[1.0])
     assert_allclose(result.mean_error, 0.0, atol=1e-30)
     assert np.isnan(result.mean_correlation).all()
-    with pytest.raises(NotAvailableError, match="pearson is undefined for every model"):
+    with pytest.raises(NotAvailableError):
         result.select("pearson")
 
 
@@ -281,79 +280,6 @@ def test_ridge_default_penalties_are_common_to_all_folds(problem):
     X, y = problem
     result = cross_validate(X, y, "ridge", 5)
     assert_allclose(result.parameters, ridge_path(X, y).alphas)
-
-
-@pytest.mark.parametrize(
-    ("options", "match"),
-    [
-        ({"cv": 1}, "cv must be >= 2; got 1"),
-        ({"cv": 48}, "cv = 48 folds need at least 48 rows; there are 47"),
-        ({"groups": np.zeros(47)}, "cv = 2 folds need at least 2 groups; there are 1"),
-        ({"cv": True}, "cv must be a whole number"),
-        ({"cv": "lou"}, 'cv must be a number of folds >= 2, "loo", a scikit-learn splitter'),
-        ({"cv": 2.5}, "cv must be a number of folds"),
-        ({"cv": []}, "cv gives no folds"),
-        ({"cv": np.arange(47) % 3}, "item 0 is .*PredefinedSplit"),
-        ({"cv": [([0], [1])]}, r"fold 0 leaves 1 row\(s\) to fit on"),
-        ({"cv": [([0, 0, 0], [1])]}, r"fold 0 leaves 1 row\(s\) to fit on"),
-        ({"cv": [(range(9), [])]}, "the test part of fold 0 has no rows"),
-        ({"cv": [(range(9), [8])]}, "fold 0 has 1 row.* in both parts, such as row 8"),
-        ({"cv": [(range(9), [9, 9])]}, "fold 0 tests a row twice"),
-        ({"cv": [(range(9), [47])]}, r"the test part of fold 0 must be row numbers in 0\.\.46"),
-        ({"cv": [(range(9), [-1])]}, "the test part of fold 0 must be row numbers"),
-        ({"cv": [([0.5, 1.5], [9])]}, "the training part of fold 0 must be row numbers"),
-        ({"groups": [1, 2]}, r"groups must have one label per row, shape \(47,\)"),
-        ({"groups": [np.nan] * 47}, "groups contains NaN"),
-        ({"groups": np.array([1, "a"] * 23 + [None], object)}, "groups mixes labels"),
-        ({"cv": 3, "repeats": 0}, "repeats must be >= 1"),
-        ({"cv": 3, "rng": -1}, "rng must be a whole number >= 0"),
-        ({"cv": [(range(9), [9])], "repeats": 2}, "repeats and rng apply when cv is"),
-        ({"path": "lasso"}, "path must be one of 'pls', 'pcr', 'ridge', a recipe or a callable"),
-        ({"path": 3}, "path must be one of 'pls', 'pcr', 'ridge', a recipe or a callable"),
-        ({"alphas": [1.0]}, "alphas does not apply to 'pls'"),
-        ({"max_components": -1}, "max_components must be >= 0; got -1"),
-        ({"path": "ridge", "max_components": 3}, "max_components does not apply to 'ridge'"),
-        ({"path": "ridge", "alphas": [-1.0]}, "alphas must be finite and >= 0"),
-        ({"path": pls_path, "max_components": 3}, "max_components does not apply to a callable"),
-        ({"path": pls_path, "scale": False}, "scale does not apply to a callable path"),
-        ({"n_jobs": 0}, "n_jobs must be None, a number of processes"),
-        ({"n_jobs": 1.5}, "n_jobs must be None, a number of processes"),
-        ({"sample_weight": [1.0]}, "sample_weight must have one entry per row"),
-    ],
-)
-def test_input_errors_say_what_is_allowed(problem, options, match):
-    with pytest.raises(InvalidInputError, match=match):
-        cross_validate(*problem, **options)
-
-
-def test_a_splitter_that_fails_is_named(problem):
-    from sklearn.model_selection import GroupKFold
-
-    with pytest.raises(InvalidInputError, match=r"GroupKFold.*could not split the rows: The 'gr"):
-        cross_validate(*problem, cv=GroupKFold(3))
-
-
-def test_two_rows_are_too_few():
-    with pytest.raises(InvalidInputError, match=r"fold 0 leaves 1 row\(s\)"):
-        cross_validate([[1.0], [2.0]], [1.0, 2.0], cv=2)
-
-
-def test_callable_must_have_the_same_models_in_every_fold(problem):
-    with pytest.raises(InvalidInputError, match="other parameters in fold 2 than in fold 0"):
-        cross_validate(*problem, lambda X, y: ridge_path(X, y, [float(len(y))]), 5)
-
-
-def test_callable_must_predict_one_row_per_model(problem):
-    def fit(_X, _y):
-        return SimpleNamespace(parameters=[0, 1], predict=lambda rows: np.zeros(len(rows)))
-
-    with pytest.raises(InvalidInputError, match=r"shape \(2, 16\); got shape \(16,\)"):
-        cross_validate(*problem, fit, 3)
-
-
-def test_callable_must_return_a_path(problem):
-    with pytest.raises(InvalidInputError, match=r"must return a path, .* got 3 of type int"):
-        cross_validate(*problem, lambda X, y: 3, cv=5)  # noqa: ARG005
 
 
 def test_a_recipe_is_as_good_as_a_name_and_another_solver_is_refitted(problem):

@@ -42,7 +42,7 @@ def test_groups_stay_together_and_every_row_is_tested_once_per_repeat(labels, k,
     data = np.zeros((n, 1)), np.zeros(n)
     split = partial(make_folds, *data, k, groups, repeats=repeats, rng=seed)
     if len(np.unique(groups)) == 1:
-        with pytest.raises(InvalidInputError, match="groups; there are"):
+        with pytest.raises(InvalidInputError):
             split()
         return
     k = min(k, len(np.unique(groups)))

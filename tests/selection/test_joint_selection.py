@@ -52,7 +52,7 @@ def test_largest_models_are_compared_at_a_fixed_number_of_components():
 def test_one_standard_error_needs_two_folds():
     X, y = make_problem(20, 3, seed=3)
     fold = [(np.arange(10), np.arange(10, 20))]
-    with pytest.raises(NotAvailableError, match="at least two folds"):
+    with pytest.raises(NotAvailableError):
         select_strength(X, y, [0.0, 1.0], by="cv", cv=fold, rule="one-standard-error")
     assert select_strength(X, y, [0.0, 1.0], by="cv", cv=fold).selection.rule == "minimum"
 

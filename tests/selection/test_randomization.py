@@ -104,7 +104,6 @@ def test_rule_and_test_give_the_same_p_values(problem):
         chosen = result.select(rule="randomization", level=level)
         simplest = next(k for k in result.simplest_first if p_values[k] > level)
         assert chosen.index == simplest
-        assert f"p = {p_values[simplest]:.3g} " in chosen.message
 
 
 @pytest.mark.parametrize("options", [{"n_permutations": 0}, {"rng": "a"}])
@@ -134,5 +133,5 @@ def test_models_without_prediction_for_some_rows_are_never_chosen():
     assert made_result(errors).select(rule="randomization", level=1e-4).index == 1
     errors[4] = [2.0, np.nan, 2.0]
     errors[:, 1] -= 1.0
-    with pytest.raises(NotAvailableError, match="best model has no prediction"):
+    with pytest.raises(NotAvailableError):
         made_result(errors).p_values()

