@@ -20,11 +20,6 @@ from plsdof.errors import (
 from plsdof.selection import cross_validate, make_folds
 
 
-@pytest.fixture
-def problem():
-    return make_problem(47, 8, seed=3, decay=1.0, noise=1.0)
-
-
 def test_exhausted_folds_give_one_warning():
     X, y = make_problem(12, 30, seed=0)
     with pytest.warns(RankExhaustedWarning, match="In 4 of 4 folds: 20 components") as record:

@@ -12,11 +12,6 @@ from plsdof.errors import NotAvailableError
 from plsdof.selection.cross_validation import cross_validate, fold_correlations
 
 
-@pytest.fixture
-def problem():
-    return make_problem(47, 8, seed=3, decay=1.0, noise=1.0)
-
-
 def test_leave_one_out_has_no_correlations_to_choose_by():
     result = cross_validate(*make_problem(20, 3, seed=2), cv=20)
     assert np.isnan(result.fold_correlations).all()

@@ -18,11 +18,6 @@ from plsdof.selection.cross_validation import (
 )
 
 
-@pytest.fixture
-def problem():
-    return make_problem(47, 8, seed=3, decay=1.0, noise=1.0)
-
-
 def test_every_fold_equals_a_dense_loop_with_scikit_learn(problem):
     from scipy.stats import pearsonr
     from sklearn.cross_decomposition import PLSRegression

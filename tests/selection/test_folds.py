@@ -5,7 +5,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-from _helpers.problems import make_problem
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -13,11 +12,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from plsdof import pls_path
 from plsdof.errors import InvalidInputError
 from plsdof.selection import cross_validate, make_folds
-
-
-@pytest.fixture
-def problem():
-    return make_problem(47, 8, seed=3, decay=1.0, noise=1.0)
 
 
 def every_row_once(folds, n):

@@ -6,17 +6,11 @@ import tracemalloc
 import numpy as np
 import pytest
 from _helpers.made_results import made_result
-from _helpers.problems import make_problem
 from numpy.testing import assert_allclose, assert_array_equal
 
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.selection import cross_validation as cross_validated
 from plsdof.selection.cross_validation import cross_validate
-
-
-@pytest.fixture
-def problem():
-    return make_problem(47, 8, seed=3, decay=1.0, noise=1.0)
 
 
 def exact_p_values(losses, best):
