@@ -584,7 +584,7 @@ def _together(
 def cross_validate(
     X: Any,
     y: Any,
-    path: str | Recipe | Callable[..., Predictor] = "pls",
+    path: Literal["pls", "pcr", "ridge"] | Recipe | Callable[..., Predictor] = "pls",
     cv: Any = 10,
     groups: Any = None,
     *,
