@@ -25,9 +25,12 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
+# Warnings are errors, and so are links that lead nowhere.
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+	$(BIN)/python .ci/links docs/_build/html
 
 # Wheel and sdist, installed into clean environments with each extra alone; ten minutes.
 dist:

@@ -1,7 +1,9 @@
-"""What comes with the package: examples, a citation, classifiers, a home page."""
+"""What comes with the package: examples, notebooks, pages, a citation, classifiers."""
 
+import json
 import re
 import runpy
+import shutil
 import tomllib
 from pathlib import Path
 
@@ -13,12 +15,35 @@ ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+QUICK = {"how_many_components", "pipelines", "replicates_in_groups"}
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        pytest.param(one, id=one.stem, marks=[] if one.stem in QUICK else pytest.mark.slow)
+        for one in EXAMPLES
+    ],
+)
 def test_examples_run(file, monkeypatch, tmp_path):
     pytest.importorskip("matplotlib").use("agg")
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(file), run_name="__main__")
+
+
+@pytest.mark.parametrize("name", sorted(QUICK))
+def test_notebooks_of_the_gallery_run(name, monkeypatch, tmp_path):
+    notebook = pytest.importorskip("sphinx_gallery.notebook", reason="notebooks are for make docs")
+    pytest.importorskip("matplotlib").use("agg")
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(ROOT / "examples" / f"{name}.py", tmp_path)
+    notebook.python_to_jupyter_cli([f"{name}.py"])
+    cells = json.loads((tmp_path / f"{name}.ipynb").read_text())["cells"]
+    assert {cell["cell_type"] for cell in cells} == {"markdown", "code"}
+    names = {}
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            exec("".join(cell["source"]), names)
 
 
 def test_there_are_enough_examples_and_each_says_what_it_is_about():
