@@ -54,7 +54,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/bounded.py --scratch $(SCRATCH)
 	$(BIN)/python benchmarks/growth.py --out benchmarks/results
 
-# Prints the table of errors of the README: Degrees of Freedom against ball arithmetic.
+# Prints the table of docs/trust.md: errors of Degrees of Freedom against ball arithmetic.
 accuracy: $(VENV)/.test
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/accuracy.py
 

@@ -1,5 +1,6 @@
 """What comes with the package: examples, notebooks, pages, a citation, classifiers."""
 
+import doctest
 import json
 import re
 import runpy
@@ -51,6 +52,24 @@ def test_there_are_enough_examples_and_each_says_what_it_is_about():
     for file in EXAMPLES:
         title, line = re.match(r'r?"""\n(.+)\n(=+)\n', file.read_text()).groups()
         assert len(title) == len(line), file
+
+
+def test_the_readme_shows_what_its_code_returns():
+    pytest.importorskip("pandas", reason="the README has data frames")
+    how = doctest.NORMALIZE_WHITESPACE
+    found = doctest.testfile(str(ROOT / "README.md"), module_relative=False, optionflags=how)
+    assert found.attempted >= 10
+    assert found.failed == 0
+
+
+def test_the_readme_needs_no_relative_link_or_picture():
+    """On a package index relative links lead nowhere: their text is the file's name."""
+    text = (ROOT / "README.md").read_text()
+    assert "![" not in text
+    links = re.findall(r"\[([^]]+)\]\(([^)]+)\)", text)
+    assert len(links) > 5
+    for shown, file in links:
+        assert file.endswith(shown)
 
 
 def test_the_citation_has_the_version():
