@@ -79,6 +79,18 @@ def test_the_citation_has_the_version():
     assert "Sugiyama" in text
 
 
+def test_the_paper_cites_what_its_bibliography_has():
+    text = (ROOT / "paper" / "paper.md").read_text()
+    _, head, body = text.split("---\n", 2)
+    assert {line.partition(":")[0] for line in head.splitlines() if line[0].isalpha()} >= {
+        *("title", "tags", "authors", "affiliations", "date", "bibliography")
+    }
+    listed = set(re.findall(r"@\w+\{(\w+),", (ROOT / "paper" / "paper.bib").read_text()))
+    assert set(re.findall(r"@(\w+)", body)) == listed
+    for picture in re.findall(r"!\[.+\]\(([^)]+)\)", body):
+        assert (ROOT / "paper" / picture).exists()
+
+
 def test_the_conda_recipe_has_the_version_and_the_dependencies():
     recipe = (ROOT / "conda" / "recipe" / "recipe.yaml").read_text()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
