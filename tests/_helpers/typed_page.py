@@ -190,15 +190,12 @@ def pictures(X: Array, y: Array) -> None:
 
 
 def data() -> None:
-    assert_type(datasets.load_ozone(), datasets.Bunch)
+    print(datasets.load_ozone().DESCR)
     X, y = datasets.load_gasoline(return_X_y=True)
     print(X.shape, y.shape, datasets.fetch_cookie, datasets.fetch_kin32fh)
-    print(datasets.make_kin, datasets.make_spectra, datasets.make_rbf_ozone)
-    print(datasets.dataset_status, datasets.DatasetStatus)
+    print(datasets.make_spectra, datasets.dataset_status)
     try:
         datasets.fetch_cookie()
-    except datasets.DatasetUnavailableError as error:
-        print(error, datasets.DatasetError)
     except (InvalidInputError, PlsdofError) as error:
         print(error)
 
