@@ -131,7 +131,6 @@ def fit(
         asked = Asked(
             steps=preprocess,
             held=held,
-            folds=request.cv is not None,
             sample=report is not None or plot is not None,
             **rows,
         )
@@ -329,13 +328,13 @@ def _write_plot(analysis: Analysis, file: Path) -> None:
 
 
 def _write_model(analysis: Analysis, file: Path, label: str | None) -> None:
-    from plsdof.files.models import detach, save_model
+    from plsdof.files.models import portable_model, save_model
 
     data = analysis.data
     source = {"file": data.source, "rows": data.shape[0], "dropped": data.dropped}
     source |= {} if label is None else {"id": label}  # names the rows in predictions, too
     kept = data.has_intervals if isinstance(data, StreamedProblem) else True
-    model = detach(
+    model = portable_model(
         analysis.model,
         names=data.names,
         response=data.response,

@@ -87,7 +87,7 @@ from plsdof.files.portable import (
     numbered,
 )
 from plsdof.files.portable import PortableModel as PortableModel
-from plsdof.files.portable import detach as detach
+from plsdof.files.portable import portable_model as portable_model
 from plsdof.files.writing import atomic_write
 from plsdof.inference.intervals import INTERVAL_METHODS
 from plsdof.variants.pls2 import PLS2Model
@@ -110,7 +110,7 @@ def save_model(
     Parameters
     ----------
     model : PortableModel, Model, or a fitted estimator
-        See `detach` for what else may be given.
+        See `plsdof.files.portable_model` for what else may be given.
     file : path
 
     Examples
@@ -124,7 +124,7 @@ def save_model(
     ...     load_model(Path(folder) / "model.json").predict([[3.0]]).round(2)
     array([2.75])
     """
-    content = to_content(model if isinstance(model, PortableModel) else detach(model))
+    content = to_content(model if isinstance(model, PortableModel) else portable_model(model))
     content["sha256"] = checksum(content)
     lines = (f" {json.dumps(key)}: {json.dumps(content[key], allow_nan=False)}" for key in content)
     with atomic_write(file) as stream:

@@ -527,26 +527,28 @@ def _blank_notes(rows: Sequence[int]) -> tuple[str, ...]:
 
 def table_of(frame: Any, layout: Layout, source: str, na: frozenset[float] = frozenset()) -> Table:
     """Return rows of a text file as a table, without columns that are not columns."""
-    table = Table(
+    # A last field that the header has no name for must be empty.
+    if layout.extra and layout.extra != layout.names[0]:
+        filled = frame[layout.extra].notna().to_numpy()
+        if filled.any():
+            raise InvalidInputError(value_beyond_header(layout, int(filled.argmax()) + 1))
+    table = text_table(frame, layout, source, na)
+    return without_unnamed(table, layout.unnamed, row_names=layout.extra)
+
+
+def text_table(
+    frame: Any, layout: Layout, source: str, na: frozenset[float] = frozenset()
+) -> Table:
+    """Return rows of a text file as a table with the columns of the frame."""
+    return Table(
         source=source,
         frame=frame,
-        names=layout.names,
+        names=tuple(frame.columns),
         described=layout.described,
         decimal=layout.decimal,
         notes=layout.notes,
         na=na,
     )
-    _require_empty(table, layout)
-    return without_unnamed(table, layout.unnamed, row_names=layout.extra)
-
-
-def _require_empty(table: Table, layout: Layout) -> None:
-    """Refuse values in a last field that the header has no name for."""
-    if not layout.extra or layout.extra == layout.names[0]:
-        return
-    filled = table.frame[layout.extra].notna().to_numpy()
-    if filled.any():
-        raise InvalidInputError(value_beyond_header(layout, int(filled.argmax()) + 1))
 
 
 def _from_parquet(content: bytes, source: str) -> Table:

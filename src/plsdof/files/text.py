@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
@@ -456,11 +457,15 @@ def _exact(pandas: Any) -> dict[str, str]:
 
 def require_pandas() -> Any:
     """Return pandas, or say how to install it."""
+    return extra_module("pandas", "pandas", "files", "Reading tables")
+
+
+def extra_module(name: str, package: str, extra: str, purpose: str) -> Any:
+    """Import a module of an optional package, or say which extra of ours has it."""
     try:
-        import pandas
+        return import_module(name)
     except ImportError as error:
-        raise MissingExtraError("pandas", "files", "Reading tables") from error
-    return pandas
+        raise MissingExtraError(package, extra, purpose) from error
 
 
 def first_ragged_line(source: bytes | Path, layout: Layout) -> str | None:
