@@ -366,7 +366,7 @@ def test_files_that_are_no_tables_are_refused(tmp_path, content, message):
 def test_missing_files_and_empty_folders_are_refused(tmp_path):
     with pytest.raises(InvalidInputError, match="no file in this folder"):
         file_blocks(tmp_path, "y")
-    with pytest.raises(InvalidInputError, match=r"nowhere\.csv: .*not be read: No such"):
+    with pytest.raises(InvalidInputError, match=r"nowhere\.csv: .*not be read: no such"):
         file_blocks(tmp_path / "nowhere.csv", "y")
 
 

@@ -27,8 +27,8 @@ from plsdof.errors import ConstantColumnWarning, InvalidInputError, NotAvailable
 from plsdof.files.models import (
     FORMAT,
     checksum,
-    portable_model,
     load_model,
+    portable_model,
     save_model,
 )
 
@@ -109,8 +109,22 @@ def test_a_lean_model_predicts_with_intervals_from_rows_left_out(tmp_path):
         with pytest.raises(NotAvailableError):
             ask()
     large = len(pickle.dumps(portable_model(PLSRegressor(2).fit(*make_problem(100, 400)))))
-    lean = len(pickle.dumps(portable_model(PLSRegressor(2).fit(*make_problem(100, 400)), intervals=False)))
+    lean = len(
+        pickle.dumps(portable_model(PLSRegressor(2).fit(*make_problem(100, 400)), intervals=False))
+    )
     assert lean < large / 5
+
+
+def test_fitted_estimators_are_saved_and_made_lean(tmp_path):
+    rows, y = make_problem(60, 300)
+    for fitted in (PLSRegressor(2).fit(rows, y), PLS2Regressor(2).fit(rows, np.c_[y, rows[:, 0]])):
+        fitted.save(tmp_path / "model.json")
+        lean = fitted.lean()
+        assert len(pickle.dumps(lean)) < len(pickle.dumps(fitted)) / 5
+        for model in (load_model(tmp_path / "model.json"), lean):
+            np.testing.assert_allclose(model.predict(rows), fitted.predict(rows), rtol=1e-10)
+            limits = model.predict_interval(rows, 0.9)
+            np.testing.assert_allclose(limits, fitted.predict_interval(rows, 0.9), rtol=1e-9)
 
 
 def same(one, other):

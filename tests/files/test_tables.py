@@ -16,7 +16,7 @@ from hypothesis import strategies
 from plsdof.errors import InvalidInputError
 from plsdof.files.blocks import file_blocks
 from plsdof.files.columns import choose_columns, find_column, header_number, wavelengths
-from plsdof.files.tables import read_folder, read_table
+from plsdof.files.tables import read_table
 from plsdof.files.text import sniff
 from plsdof.files.writing import atomic_write, check_writable
 
@@ -235,7 +235,7 @@ def test_rows_without_any_value_are_left_out_and_named_but_count(tmp_path):
     folder.mkdir()
     for name in ("one.csv", "two.csv"):
         write(folder, "a;b\n1;2\n;\n3;4\n", name)
-    table = read_folder(folder)
+    table = read_table(folder)
     assert (table.row_numbers.tolist(), table.notes) == ([1, 2, 3, 4], ())
     # Empty lines at the end are nothing to speak of.
     table = read_table(write(tmp_path, "a b\n1 2\n\n3 4\n\n\n"))
@@ -318,7 +318,7 @@ def test_short_rows_are_told_from_empty_cells(tmp_path):
 
 
 def test_folders_and_absent_files_are_refused(tmp_path):
-    with pytest.raises(InvalidInputError, match="it is a folder"):
+    with pytest.raises(InvalidInputError, match="no file in this folder"):
         read_table(tmp_path)
     with pytest.raises(InvalidInputError, match="no such file"):
         read_table(tmp_path / "absent.csv")
@@ -639,7 +639,7 @@ def test_a_comma_that_may_stand_between_thousands_is_noted(tmp_path, cells, coun
 def test_notes_on_other_files_of_a_folder_are_told_with_their_names(tmp_path):
     for name, end in (("a", "\n"), ("b", ""), ("c", "\n"), ("d", "")):
         (tmp_path / f"{name}.csv").write_text(f"y,a\n1,2\n2,3{end}")
-    notes = read_folder(tmp_path).notes
+    notes = read_table(tmp_path).notes
     assert [note.partition(":")[0] for note in notes] == ["b.csv", "d.csv"]
     assert file_blocks(tmp_path, "y").notes == notes
 

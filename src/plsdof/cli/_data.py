@@ -35,16 +35,18 @@ from plsdof.cli._terminal import plural
 from plsdof.errors import InvalidInputError
 from plsdof.files.blocks import FileBlocks, file_blocks
 from plsdof.files.columns import (
+    Labels,
     choose_columns,
     find_column,
     header_number,
     in_order,
+    labels_of,
     shortened,
+    shortened_path,
     suggestion,
     wavelengths,
 )
-from plsdof.files.joining import Labels, labels_of
-from plsdof.files.tables import PARQUET, ZIP, Table, files_in, shortened_path
+from plsdof.files.tables import PARQUET, ZIP, Table, files_in
 from plsdof.files.text import require_pandas
 from plsdof.large.blocks import Blocks
 from plsdof.large.rows import RowBlocks, take_rows

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from plsdof._core.inputs import Array, as_count, as_weights
 from plsdof._core.work import cached_property
 from plsdof.errors import InvalidInputError
-from plsdof.files.columns import choose_columns, find_column, shortened
+from plsdof.files.columns import choose_columns, find_column, shortened, shortened_path
 from plsdof.files.tables import (
     PARQUET,
     ZIP,
@@ -23,9 +23,9 @@ from plsdof.files.tables import (
     files_in,
     notes_of_files,
     parquet_table,
+    reading,
     require_same_columns,
     require_table,
-    shortened_path,
     stacked,
     table_of,
     text_table,
@@ -207,21 +207,14 @@ def _arrow(name: str) -> Any:
 
 
 @contextmanager
-def _reading(path: Path, mark: tuple[int, int] | None = None) -> Iterator[None]:
-    """Begin the messages of errors with the file; refuse one that is not what it was."""
-    try:
-        if mark is not None and _mark(path) != mark:
+def _unchanged(path: Path, mark: tuple[int, int]) -> Iterator[None]:
+    """Refuse a file that is not what it was, before and after its rows are read."""
+    with reading(str(path)):
+        if _mark(path) != mark:
             raise _changed()
         yield
-        if mark is not None and _mark(path) != mark:
+        if _mark(path) != mark:
             raise _changed()
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{shortened_path(str(path))}: {error}") from error
-    except OSError as error:
-        reason = error.strerror or str(error)[:200]
-        raise InvalidInputError(
-            f"{shortened_path(str(path))}: the file could not be read: {reason}."
-        ) from error
 
 
 def _mark(path: Path) -> tuple[int, int]:
@@ -257,7 +250,7 @@ def _open_sources(path: Path) -> list[Text | Parquet]:
 
 def _open_source(path: Path) -> Text | Parquet:
     """Find out what kind of table a file is."""
-    with _reading(path):
+    with reading(str(path)):
         head = _head(path)
         require_table(head)
         if head.startswith(ZIP):
@@ -365,7 +358,7 @@ def file_blocks(
         _require_one_kind(sources, wanted)
         unfit = unfit.union(*(source.unfit for source in sources))
     names = tuple(name for name in wanted if name not in unfit)
-    with _reading(sources[0].path):
+    with reading(str(sources[0].path)):
         if not names:
             raise InvalidInputError("no predictor is left, there is no column of predictors.")
         counts = [source.n_rows for source in sources if source.n_rows is not None]
@@ -477,7 +470,7 @@ class FileBlocks:
         wanted = tuple(dict.fromkeys([self.target, *names]))
         tables = []
         for one in self._sources:
-            with _reading(one.path, self._marks[one.path]):
+            with _unchanged(one.path, self._marks[one.path]):
                 tables.append(one.table(wanted))
         self._known_rows = sum(map(len, tables))
         return stacked(tables, source)
@@ -516,7 +509,7 @@ class FileBlocks:
         total = 0
         for source in self._sources:
             row = 1
-            with _reading(source.path, self._marks[source.path]):
+            with _unchanged(source.path, self._marks[source.path]):
                 for table in source.pieces(names):
                     values = table.numbers(names, row)
                     if not self._gaps:

@@ -71,7 +71,7 @@ import math
 import os
 from dataclasses import MISSING, Field, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
 import numpy as np
 
@@ -79,9 +79,9 @@ from plsdof._core.inputs import Array, read_only
 from plsdof._core.model import Fitted, Model
 from plsdof.errors import InvalidInputError
 from plsdof.files.portable import (
-    METHODS_OF_0_2,
     KernelRows,
     LeftOutFits,
+    Method,
     PortableResponse,
     RowCheck,
     numbered,
@@ -89,7 +89,6 @@ from plsdof.files.portable import (
 from plsdof.files.portable import PortableModel as PortableModel
 from plsdof.files.portable import portable_model as portable_model
 from plsdof.files.writing import atomic_write
-from plsdof.inference.intervals import INTERVAL_METHODS
 from plsdof.variants.pls2 import PLS2Model
 
 if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
@@ -246,8 +245,8 @@ def _response(content: Any, p: int, size: int) -> PortableResponse:
         _refuse("coef", f"a list of {size} numbers")
     if len(part.weights) not in (0, len(part.scores)):
         _refuse("weights", f"a list of {len(part.scores)} numbers")
-    if part.interval_method not in ("", *INTERVAL_METHODS, *METHODS_OF_0_2):
-        _refuse("interval_method", f"one of {', '.join((*INTERVAL_METHODS, *METHODS_OF_0_2))}")
+    if part.interval_method not in ("", *get_args(Method)):
+        _refuse("interval_method", f"one of {', '.join(get_args(Method))}")
     if (check := part.check) is not None:
         if check.rotations.shape != check.loadings.shape:
             _refuse("loadings", f"a matrix with {len(check.rotations)} rows")

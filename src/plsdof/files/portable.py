@@ -6,14 +6,14 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.choice import LEFT_OUT
 from plsdof._core.criteria import Noise
-from plsdof._core.display import one_line, plural
+from plsdof._core.display import model_in_words, one_line, plural
 from plsdof._core.inputs import (
     Array,
     as_choice,
@@ -64,8 +64,9 @@ if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
     from plsdof.chemometrics.preprocessing import Preprocessor
 
 _EPS = float(np.finfo(np.float64).eps)
-# Intervals that files of 0.2 may name.
-METHODS_OF_0_2 = ("conformal", "jackknife+")
+Kind = Literal["observation", "mean"]
+# The last two are those that files of 0.2 may name.
+Method = Literal["left-out", "normal", "conformal", "jackknife+"]
 
 # What a model is without its data. The metadata of a field say what an entry of a file must be.
 # ------------------------------------------------------------------------------------------------
@@ -247,8 +248,8 @@ class PortableResponse:
 class PortableModel:
     """A fitted model without its data: it predicts, and can be kept in a file.
 
-    Made by `portable_model` and `load_model`. It has the methods of the estimators that answer questions
-    about new rows, with the same results.
+    Made by `portable_model` and `load_model`. It has the methods of the estimators that answer
+    questions about new rows, with the same results.
 
     Attributes
     ----------
@@ -355,13 +356,15 @@ class PortableModel:
     @property
     def in_words(self) -> str:
         """What the model is, such as "3 components"."""
-        said = [one.in_words or self._parameter_in_words(one.parameter) for one in self.parts]
+        name = self.parameter_name
+        said = [one.in_words or model_in_words(one.parameter, name) for one in self.parts]
         return ", ".join(dict.fromkeys(said))
 
     def predict(self, X: Any) -> Array:
         """Predict new rows. Shape (n_new,), or (n_new, q) if y had columns."""
-        centers = self._centers(self._deviation(X))
-        return centers[:, 0] if self.one_response else centers
+        deviation = self._deviation(X)
+        centers = [self._center(one, deviation) for one in self.parts]
+        return centers[0] if self.one_response else np.column_stack(centers)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the coefficient of determination R^2; of several responses their mean."""
@@ -374,8 +377,8 @@ class PortableModel:
         X: Any,
         level: float = 0.95,
         *,
-        method: str | None = None,
-        kind: str = "observation",
+        method: Method | None = None,
+        kind: Kind = "observation",
     ) -> "Array | DataFrame":
         """Lower and upper limits for new observations, or for the mean, at each row. (n_new, 2).
 
@@ -397,8 +400,8 @@ class PortableModel:
         X: Any,
         *,
         level: float = 0.95,
-        kind: str = "observation",
-        method: str | None = None,
+        kind: Kind = "observation",
+        method: Method | None = None,
     ) -> Interval:
         """Return the same of the only response as `plsdof.inference.prediction_interval` does."""
         return self._interval(self._only(), X, level, kind, method)
@@ -406,16 +409,14 @@ class PortableModel:
     def _interval(
         self, part: PortableResponse, X: Any, level: float, kind: str, method: str | None
     ) -> Interval:
-        as_choice(kind, "kind", ("observation", "mean"))
+        as_choice(kind, "kind", get_args(Kind))
         level = as_level(level)
         known = part.interval_methods
-        if kind == "mean":
-            if method not in (None, "normal"):
-                raise InvalidInputError(f"kind='mean' needs method='normal'; got {method!r:.60}.")
-            method = "normal"
         if method is None:
-            method = known[0] if known else "normal"
-        as_choice(method, "method", (*INTERVAL_METHODS, *METHODS_OF_0_2))
+            method = "normal" if kind == "mean" or not known else known[0]
+        as_choice(method, "method", get_args(Method))
+        if kind == "mean" and method != "normal":
+            raise InvalidInputError(f"kind='mean' needs method='normal'; got {method!r}.")
         if method not in known:
             raise NotAvailableError(_not_kept(method, part, self.n))
         deviation = self._deviation(X)
@@ -473,14 +474,11 @@ class PortableModel:
         save_model(self, file)
 
     def __repr__(self) -> str:
+        p = len(self.names)
         if len(self.parts) != 1:
-            return one_line(
-                self, self.method, plural(len(self.parts), "response"), p=len(self.names)
-            )
-        return (
-            f"PortableModel({self.method}, {self.parameter_name}={self.parameter:g}, "
-            f"response={self.response[:60]!r}, p={len(self.names)})"
-        )
+            return one_line(self, self.method, plural(len(self.parts), "response"), p=p)
+        values = {self.parameter_name: self.parameter, "response": self.response[:60]}
+        return one_line(self, self.method, **values, p=p)
 
     def _deviation(self, X: Any) -> Array:
         """Return new rows, checked and preprocessed, minus the means of the training rows."""
@@ -497,16 +495,8 @@ class PortableModel:
             deviation = self.kernel.values(deviation / self.x_scale, part.gamma)
         return np.asarray(part.y_mean + deviation @ part.coef)
 
-    def _centers(self, deviation: Array) -> Array:
-        return np.column_stack([self._center(one, deviation) for one in self.parts])
-
     def _one_or_array(self, values: Sequence[Any]) -> Any:
         return values[0] if self.one_response else np.array(values)
-
-    def _parameter_in_words(self, parameter: float) -> str:
-        if self.parameter_name == "n_components":
-            return plural(int(parameter), "component")
-        return f"{self.parameter_name} = {parameter:g}"
 
     def _only(self) -> PortableResponse:
         if len(self.parts) != 1:
@@ -556,7 +546,7 @@ def portable_model(
     response: str | None = None,
     source: Mapping[str, Any] | None = None,
     noise: Noise = None,
-    intervals: bool | str = True,
+    intervals: bool | Literal["left-out", "normal"] = True,
     preprocessing: "Preprocessor | None" = None,
 ) -> PortableModel:
     """Take a model out of its path: what is left predicts, is small, and can be kept in a file.
