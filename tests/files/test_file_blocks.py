@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from _helpers.problems import make_problem
 
+from plsdof import pls_path, pls_path_from
 from plsdof._core.inputs import standardize
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, MissingExtraError
 from plsdof.files.blocks import file_blocks
@@ -368,6 +369,26 @@ def test_missing_files_and_empty_folders_are_refused(tmp_path):
         file_blocks(tmp_path, "y")
     with pytest.raises(InvalidInputError, match=r"nowhere\.csv: .*not be read: no such"):
         file_blocks(tmp_path / "nowhere.csv", "y")
+
+
+def test_a_file_without_rows_among_others_adds_none(tmp_path):
+    columns = table(8, 3)
+    for number, part in enumerate(parts(columns, [4, 4])):
+        write_parquet(tmp_path / f"{number}.parquet", part)
+    blocks = file_blocks(tmp_path, "y", weights="w", memory=8 * 3 * 3)
+    assert len(blocks.table(["x0"], "all")) == 8
+    np.testing.assert_array_equal(gathered(blocks)[0], matrix(columns))
+
+
+def test_wide_parquet_gives_the_path_of_the_table(tmp_path):
+    columns = table(12, 40, seed=1)
+    for number, part in enumerate(parts(columns, [5])):
+        write_parquet(tmp_path / f"{number}.parquet", part, row_group_size=2)
+    blocks = file_blocks(tmp_path, "y", columns=["x*"], memory=8 * 40 * 5)
+    path = pls_path_from(blocks, max_components=4)
+    expected = pls_path(matrix(columns), columns["y"], 4)
+    np.testing.assert_allclose(path.dof, expected.dof, rtol=1e-8)
+    np.testing.assert_allclose(path.coef, expected.coef, rtol=1e-8, atol=1e-10)
 
 
 def test_too_few_rows_are_refused(tmp_path):

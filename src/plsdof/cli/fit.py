@@ -6,7 +6,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -340,7 +340,7 @@ def _write_model(analysis: Analysis, file: Path, label: str | None) -> None:
         response=data.response,
         source=source | {"recipe": analysis.recipe},
         noise=analysis.noise_kind,
-        intervals=analysis.request.intervals or kept,
+        intervals=cast("Any", analysis.request.intervals or kept),
         preprocessing=data.preprocessing,
     )
     save_model(model, file)

@@ -194,12 +194,17 @@ class Parquet:
             self.path, metadata=self.metadata, pre_buffer=False, buffer_size=_BUFFER
         ) as file:
             for batch in file.iter_batches(_BATCH, columns=columns):
-                frame = batch.select(columns).to_pandas()
-                yield parquet_table(frame.set_axis(list(names), axis=1), str(self.path))
+                yield self._named(batch.select(columns), names)
 
     def table(self, names: Sequence[str]) -> Table:
         """Read all rows of a few columns into memory."""
-        return stacked(list(self.pieces(names)), str(self.path))
+        columns = [self.fields[name].name for name in names]
+        found = _arrow("pyarrow.parquet").read_table(self.path, columns=columns)
+        return self._named(found.select(columns), names)
+
+    def _named(self, rows: Any, names: Sequence[str]) -> Table:
+        frame = rows.to_pandas(ignore_metadata=True)
+        return parquet_table(frame.set_axis(list(names), axis=1), str(self.path))
 
 
 def _arrow(name: str) -> Any:

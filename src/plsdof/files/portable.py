@@ -400,8 +400,8 @@ class PortableModel:
         X: Any,
         *,
         level: float = 0.95,
-        kind: Kind = "observation",
-        method: Method | None = None,
+        kind: str = "observation",
+        method: str | None = None,
     ) -> Interval:
         """Return the same of the only response as `plsdof.inference.prediction_interval` does."""
         return self._interval(self._only(), X, level, kind, method)
