@@ -440,7 +440,6 @@ SPECTRUM = ["id", "900", "902.5", "X905", "907 nm", "temp", "band_1", "band_2"]
         ("band_2:temp", ["temp", "band_1", "band_2"]),
         ("band_*", ["band_1", "band_2"]),
         ("band_[2-9]", ["band_2"]),
-        ("re:^band|^temp$", ["temp", "band_1", "band_2"]),
     ],
 )
 def test_columns_are_chosen_by_name_range_and_pattern(choice, expected):
@@ -466,8 +465,6 @@ def test_an_exact_name_wins_over_its_meaning_as_a_pattern():
         ("1200:1300", "between 1200 and 1300; they go from 900 to 907"),
         ("temp:band_9", "no column 'band_9' for the range"),
         ("zzz*", "no column matches the pattern 'zzz"),
-        ("re:(", "not a regular expression"),
-        ("re:zzz", "no column matches the regular expression"),
     ],
 )
 def test_choices_that_select_nothing_are_refused_with_advice(choice, reason):

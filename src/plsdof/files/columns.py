@@ -161,15 +161,15 @@ def choose_columns(
         All columns to choose from.
     features, exclude : sequences of str
         Each is a name; a range ``first:last`` of names or, with numbers in the header, of
-        numbers (both ends included, either may be left out); a pattern with ``*``, ``?`` and
-        ``[...]``; or ``re:`` and a regular expression that is searched for. An exact name wins.
+        numbers (both ends included, either may be left out); or a pattern with ``*``, ``?`` and
+        ``[...]``. An exact name wins.
         Without features all columns are taken.
 
     Examples
     --------
     >>> choose_columns(["id", "900", "902", "904", "temp"], ["900:902", "t*"])
     ('900', '902', 'temp')
-    >>> choose_columns(["id", "900", "902", "904", "temp"], exclude=["re:^9", "id"])
+    >>> choose_columns(["id", "900", "902", "904", "temp"], exclude=["9*", "id"])
     ('temp',)
     """
     wanted = {name for one in features for name in _selected(one, names)}
@@ -182,8 +182,6 @@ def choose_columns(
 def _selected(choice: str, names: Sequence[str]) -> list[str]:
     if not isinstance(choice, str) or choice in names:
         return [find_column(choice, names)]
-    if choice.startswith("re:"):
-        return _matching_expression(choice[3:], names)
     if ":" in choice:
         return _in_range(choice, names)
     if any(mark in choice for mark in "*?["):
@@ -194,21 +192,6 @@ def _selected(choice: str, names: Sequence[str]) -> list[str]:
             )
         return found
     return [find_column(choice, names)]
-
-
-def _matching_expression(expression: str, names: Sequence[str]) -> list[str]:
-    try:
-        pattern = re.compile(expression)
-    except re.error as error:
-        raise InvalidInputError(
-            f"{shortened(expression)} is not a regular expression: {error}."
-        ) from error
-    found = [name for name in names if pattern.search(name)]
-    if not found:
-        raise InvalidInputError(
-            f"no column matches the regular expression {shortened(expression)}."
-        )
-    return found
 
 
 def _in_range(choice: str, names: Sequence[str]) -> list[str]:

@@ -88,7 +88,7 @@ from plsdof.files.portable import (
 )
 from plsdof.files.portable import PortableModel as PortableModel
 from plsdof.files.portable import portable_model as portable_model
-from plsdof.files.writing import atomic_write
+from plsdof.files.writing import atomic_write, plain
 from plsdof.variants.pls2 import PLS2Model
 
 if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
@@ -187,16 +187,12 @@ def _written(value: Any) -> Any:
         entries = {one.name: _written(getattr(value, one.name)) for one in fields(value)}
         # Entries of 0.2 are kept for models that came from there.
         return {key: one for key, one in entries.items() if one not in (None, [], "")}
-    if isinstance(value, np.ndarray):
-        if value.ndim == 2:
-            values = base64.b64encode(value.astype("<f8").tobytes()).decode("ascii")
-            return {"rows": value.shape[0], "columns": value.shape[1], "values": values}
-        return [entry if math.isfinite(entry) else None for entry in value.tolist()]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
+    if isinstance(value, np.ndarray) and value.ndim == 2:
+        values = base64.b64encode(value.astype("<f8").tobytes()).decode("ascii")
+        return {"rows": value.shape[0], "columns": value.shape[1], "values": values}
     if isinstance(value, tuple):
         return [_written(one) for one in value]
-    return value.to_content() if hasattr(value, "to_content") else value
+    return value.to_content() if hasattr(value, "to_content") else plain(value)
 
 
 def from_content(content: dict[str, Any]) -> PortableModel:

@@ -407,6 +407,8 @@ def read_table(
         transpose=transpose,
         na=(str(na),) if isinstance(na, str | float | int) else tuple(map(str, na)),
     )
+    if "\0" in str(path):
+        raise InvalidInputError(f"{str(path)!r} is not the name of a file.")
     if not path.is_dir():
         return _read_file(os.fspath(file), how)
     files = files_in(path)
@@ -434,13 +436,11 @@ def reading(source: str) -> Iterator[None]:
         yield
     except InvalidInputError as error:
         raise InvalidInputError(f"{shortened_path(source)}: {error}") from error
-    except OSError as error:
-        reason = (error.strerror or str(error)[:200]).lower()
+    except (OSError, ValueError) as error:  # of the system, or of a parser
+        reason = (getattr(error, "strerror", None) or str(error)[:200]).lower()
         raise InvalidInputError(
             f"{shortened_path(source)}: the file could not be read: {reason}."
         ) from error
-    except ValueError as error:  # a NUL byte in the name
-        raise InvalidInputError(f"{source!r} is not the name of a file.") from error
 
 
 @dataclass(frozen=True, kw_only=True)
