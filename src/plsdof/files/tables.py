@@ -437,10 +437,7 @@ def reading(source: str) -> Iterator[None]:
     except InvalidInputError as error:
         raise InvalidInputError(f"{shortened_path(source)}: {error}") from error
     except (OSError, ValueError) as error:  # of the system, or of a parser
-        reason = (getattr(error, "strerror", None) or str(error)[:200]).lower()
-        raise InvalidInputError(
-            f"{shortened_path(source)}: the file could not be read: {reason}."
-        ) from error
+        raise InvalidInputError(f"{shortened_path(source)}: {unreadable(error)}") from error
 
 
 @dataclass(frozen=True, kw_only=True)

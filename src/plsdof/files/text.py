@@ -439,9 +439,10 @@ def _unreadable_line(error: Exception, layout: Layout) -> InvalidInputError:
 
 
 def unreadable(error: Exception) -> InvalidInputError:
-    """Return the error for a file that a parser could not read, with its reason in one line."""
-    reason = " ".join(str(error).split()).removeprefix("Error tokenizing data. C error: ")
-    return InvalidInputError(f"the file could not be read: {reason[:200] or type(error).__name__}.")
+    """Return the error for a file that could not be read, with its reason in one line."""
+    said = (getattr(error, "strerror", None) or "").lower() or " ".join(str(error).split())
+    reason = said.removeprefix("Error tokenizing data. C error: ")[:200].rstrip(".")
+    return InvalidInputError(f"the file could not be read: {reason or type(error).__name__}.")
 
 
 def _exact(pandas: Any) -> dict[str, str]:
