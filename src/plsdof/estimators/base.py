@@ -482,9 +482,10 @@ class PathRegressor(ResponseRegressor):
             first = recipe.fit(X, Y[:, 0], weights)
         else:  # the data have been checked
             first = recipe.fit(observe(X, Y[:, 0].copy(), weights, None), None)
-        refit = Y.shape[1] > 1 and first._given is not None
-        if refit:
-            first._given.own()  # one copy of X for all responses
+        given = first._given
+        refit = Y.shape[1] > 1 and given is not None
+        if refit and given is not None:
+            given.own()  # one copy of X for all responses
         kept = Y if weights is None else Y[weights > 0]
         others = [first.refit(y) if refit else recipe.fit(X, y, weights) for y in kept.T[1:]]
         self._cv_results: list[CrossValidation | None] = [None] * Y.shape[1]
@@ -492,8 +493,8 @@ class PathRegressor(ResponseRegressor):
             self._chosen_on(path, X, y, weights, groups, number)
             for number, (path, y) in enumerate(zip([first, *others], Y.T, strict=True))
         ]
-        if first._given is not None:
-            first._given.own()
+        if given is not None:
+            given.own()
         return models
 
     def _chosen_on(
