@@ -16,7 +16,7 @@ from plsdof.errors import (
     ResponseInPredictorsWarning,
 )
 from plsdof.estimators import PLS2Regressor, make_spline_pls
-from plsdof.files import detach, file_blocks, read_table
+from plsdof.files import file_blocks, portable_model, read_table
 from plsdof.inference import coefficient_inference, noise_interval, prediction_interval, summarize
 from plsdof.large import ArrayBlocks, Moments, block_gram, cross_validate_from, operator_gram
 from plsdof.large import pls_path_from as path_from
@@ -175,8 +175,11 @@ OTHER_KINDS = {
     "summary, path": (lambda: summarize(X, RESULT), "model must be a model"),
     "summary, result": (lambda: summarize(PATH[1], X), "result must be a CoefficientInference"),
     "randomization": (lambda: randomization_test(X), "result must be a CrossValidation"),
-    "detach, intervals": (lambda: detach(PATH[1], intervals="best"), "intervals must be one of"),
-    "detach, path": (lambda: detach(PATH), "holds many models"),
+    "portable_model, intervals": (
+        lambda: portable_model(PATH[1], intervals="best"),
+        "intervals must be one of",
+    ),
+    "portable_model, path": (lambda: portable_model(PATH), "holds many models"),
     "blocks": (lambda: block_gram(X), "blocks must be Blocks, as ArrayBlocks .* got ndarray"),
     "blocks, folds": (lambda: cross_validate_from(TABLE), "source must be Blocks"),
     "blocks of rows": (lambda: ArrayBlocks([1, 2], Y), "X must be an array of numbers; got list"),

@@ -16,7 +16,7 @@ from sklearn.model_selection import KFold
 
 from plsdof import cross_validate, datasets, paper, pls_path
 from plsdof.complexity import mean_absolute_correlation
-from plsdof.datasets import DatasetUnavailableError
+from plsdof.datasets.real import DatasetUnavailableError
 from reproduction import simulation, work
 from reproduction.__main__ import TARGETS, main, reproduce
 from reproduction.data_figures import Curve, Source, fig1
