@@ -136,7 +136,7 @@ def calls():
         chemometrics.q_residuals: {"model": MODEL, "X_new": X[:3], "level": 0.9},
         chemometrics.outliers: {"model": MODEL, "level": 0.9},
         variants.spline_basis: {"X": X, "n_splines": 5},
-        large.open_blocks: {"X": X, "y": Y},
+        large.Moments.of: {"X": X, "y": Y},
         PATH.predict: {"X_new": X[:2]},
         PATH.criterion: {"name": "bic", "dof": "exact", "noise": None},
         PATH.select: {"criterion": "bic", "dof": "exact", "noise": None, "rule": None},

@@ -173,7 +173,6 @@ def much(X: Array, y: Array) -> None:
     assert_type(large.ridge_path_from(moments), plsdof.RidgePath)
     source: large.Blocks = large.ArrayBlocks(X, y)
     assert_type(large.cross_validate_from(source).rmse, Array)
-    print(large.open_blocks(X, y), large.block_gram(source), large.operator_gram)
 
 
 def pictures(X: Array, y: Array) -> None:

@@ -30,6 +30,7 @@ from plsdof.large.moments import (
     merge_factors,
     merge_sums,
     standardized_factor,
+    units_of,
 )
 from plsdof.selection.cross_validation import CrossValidation, FoldFit, collected
 
@@ -216,7 +217,7 @@ def _from_moments(
     factors = cache(lambda: list(collect(block_factor, merge_factors, "Factors of folds")))
     moments = collect(block_sums, merge_sums, "Moments of folds")
     for number, sums in enumerate(moments):
-        gram = gram_from_sums(sums, scale, source.names)
+        gram = gram_from_sums(sums, units_of(sums, scale, source.names))
         warn_constant_columns(np.isinf(gram.units.x_scale), gram.units.names)
 
         def refine(number: int = number) -> Any:

@@ -77,7 +77,8 @@ class Sums:
     @property
     def squares(self) -> Array:
         """Sums of squares of the centred columns of X. Shape (p,)."""
-        return self.xx if self.xx.ndim == 1 else self.xx.diagonal()
+        # Those of a constant column are rounding errors of either sign.
+        return np.maximum(self.xx if self.xx.ndim == 1 else self.xx.diagonal(), 0.0)
 
     @property
     def magnitude(self) -> Array:
@@ -89,6 +90,11 @@ class Sums:
         """Which columns do not vary, by the rule of `standardize`. Shape (p + 1,)."""
         half_spread = self.highest / 2 - self.lowest / 2
         return np.asarray(half_spread <= CONSTANT_ULPS / 2 * self.magnitude)
+
+    def response(self, units: Units) -> tuple[Array, float]:
+        """Return X'y and |y|^2 of the standardised data; both zero if y does not vary."""
+        varies = float(not self.constant[-1])
+        return read_only(varies * self.xy / units.x_scale), varies * self.yy
 
 
 def block_sums(block: Block, *, products: bool = True) -> Sums | None:
@@ -182,43 +188,19 @@ def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
 # ---------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
-class ScaledSums:
-    """Sums in the units of standardised data.
-
-    Attributes
-    ----------
-    units : Units
-    factor : (p,) array
-        What turns units of the data into standardised ones; zero for constant columns.
-    response : (p,) array
-        X'y.
-    total, trace : floats
-        Sums of squares of y and X.
-    """
-
-    units: Units
-    factor: Array
-    response: Array
-    total: float
-    trace: float
-
-
-def scale_sums(
+def units_of(
     sums: Sums | None,
     scale: bool,
     names: tuple[str, ...] | None = None,
     row_scale: Array | None = None,
-) -> ScaledSums:
-    """Standardise by the rules of `standardize`: the same constant columns, the same errors."""
+) -> Units:
+    """Return how to standardise by the rules of `standardize`, with the same errors."""
     sums = _require_rows(sums)
     constant = sums.constant
     _require_squares(np.where(constant, 0.0, sums.magnitude))
-    # The squares of a constant column are rounding errors of either sign.
-    squares = np.maximum(sums.squares, 0.0)
-    spread = np.sqrt(squares / (sums.n - 1.0)) if scale else np.ones(len(squares))
+    spread = np.sqrt(sums.squares / (sums.n - 1.0)) if scale else np.ones(len(sums.xy))
     spread[constant[:-1]] = np.inf
-    units = Units(
+    return Units(
         n=sums.n,
         n_rows=sums.n_rows,
         x_mean=read_only(sums.mean[:-1]),
@@ -226,14 +208,6 @@ def scale_sums(
         y_mean=float(sums.lowest[-1] if constant[-1] else sums.mean[-1]),
         row_scale=row_scale,
         names=names,
-    )
-    factor = 1.0 / spread
-    return ScaledSums(
-        units=units,
-        factor=factor,
-        response=read_only(np.zeros_like(factor) if constant[-1] else sums.xy * factor),
-        total=0.0 if constant[-1] else sums.yy,
-        trace=float(np.sum(squares * factor**2)),
     )
 
 
@@ -264,28 +238,18 @@ def _require_squares(magnitude: Array) -> None:
             )
 
 
-def gram_from_sums(
-    sums: Sums | None,
-    scale: bool,
-    names: tuple[str, ...] | None = None,
-    row_scale: Array | None = None,
-) -> Gram:
+def gram_from_sums(sums: Sums | None, units: Units) -> Gram:
     """Return the Gram matrix X'X of standardised data from sums that have all products."""
-    scaled = scale_sums(sums, scale, names, row_scale)
     assert sums is not None
+    factor = 1.0 / units.x_scale
     matrix = np.empty_like(sums.xx)
     for start in range(0, len(matrix), _STRIP):
         rows = slice(start, start + _STRIP)
         # The product of the factors first: it keeps the matrix symmetric to the last digit.
-        np.multiply(scaled.factor[rows, None], scaled.factor, out=matrix[rows])
+        np.multiply(factor[rows, None], factor, out=matrix[rows])
         matrix[rows] *= sums.xx[rows]
-    return formed(
-        read_only(matrix),
-        side="features",
-        units=scaled.units,
-        response=scaled.response,
-        total=scaled.total,
-    )
+    response, total = sums.response(units)
+    return formed(read_only(matrix), side="features", units=units, response=response, total=total)
 
 
 # Triangular factors, where X'X has too few digits
@@ -358,17 +322,17 @@ def standardized_factor(
     There are at most p + 1 of them; ``units`` are those of all rows.
     """
     assert factor is not None
-    scaled = scale_sums(factor.sums, scale, names)
+    units = units_of(factor.sums, scale, names)
     matrix = _triangle(factor.matrix)
-    X = matrix[:, :-1] * scaled.factor
-    size = np.where(scaled.factor > 0, factor.sums.magnitude[:-1] * scaled.factor, 0.0)
+    X = matrix[:, :-1] / units.x_scale
+    size = factor.sums.magnitude[:-1] / units.x_scale
     n, largest = factor.sums.n_rows, _largest_singular_value(X)
     # The same limits as for all rows in memory, see `centre_columns` and `numerical_rank`.
     entries = _EPS * np.sqrt(n) * float(np.linalg.norm(size))
     return Standardized(
         X=read_only(X),
         y=read_only(matrix[:, -1].copy()),
-        units=scaled.units,
+        units=units,
         rounding=max(entries, max(n, X.shape[1]) * _EPS * largest),
         is_factor=True,
     )
@@ -468,7 +432,7 @@ class Moments:
         ConstantColumnWarning
         """
         require_flag(scale)
-        gram = gram_from_sums(self._sums, scale, self.names)
+        gram = gram_from_sums(self._sums, units_of(self._sums, scale, self.names))
         warn_constant_columns(np.isinf(gram.units.x_scale), gram.units.names)
         return gram
 

@@ -7,10 +7,9 @@ means and scales, and one for every product with the matrix, which is never form
 
 import operator
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse
@@ -56,8 +55,8 @@ from plsdof.large.moments import (
     gram_from_sums,
     merge_factors,
     merge_sums,
-    scale_sums,
     standardized_factor,
+    units_of,
 )
 from plsdof.large.probes import count_by_probes
 from plsdof.large.sparse import operator_gram
@@ -132,22 +131,23 @@ def _from_rows(blocks: Blocks, scale: bool, limit: int) -> Gram:
     if any(roots is not None for _, roots in part.row_scale):
         parts = [np.ones(rows) if roots is None else roots for rows, roots in part.row_scale]
         row_scale = read_only(np.concatenate(parts))
-    rest = np.empty(0) if part.sums is None else part.sums.rest[:-1]
+    units = units_of(part.sums, scale, blocks.names, row_scale)
+    sums = part.sums
+    assert sums is not None
+    passes = _RowPasses(blocks=blocks, units=units, rest=sums.rest[:-1])
     if products:
-        gram = gram_from_sums(part.sums, scale, blocks.names, row_scale)
         return replace(
-            gram,
-            to_samples=_RowPasses(blocks=blocks, units=gram.units, rest=rest).to_samples,
+            gram_from_sums(sums, units),
+            to_samples=passes.to_samples,
             refine=None if row_scale is not None else cache(partial(_factored, blocks, scale)),
         )
-    scaled = scale_sums(part.sums, scale, blocks.names, row_scale)
-    passes = _RowPasses(blocks=blocks, units=scaled.units, rest=rest)
+    response, total = sums.response(units)
     return Gram(
         side="features",
-        units=scaled.units,
-        response=scaled.response,
-        total=scaled.total,
-        trace=scaled.trace,
+        units=units,
+        response=response,
+        total=total,
+        trace=float(np.sum(sums.squares / units.x_scale**2)),
         times=passes.times,
         to_samples=passes.to_samples,
     )
@@ -372,33 +372,28 @@ def source_gram(source: Any, *, scale: bool = True, limit: int = FORMED) -> Gram
     )
 
 
-@contextmanager
-def _counting(
+def _count(
     gram: Gram,
     max_components: int | None,
     tolerance: float,
     rng: Any,
-    progress: bool,
-) -> Iterator[Count | None]:
-    """Provide how traces of ``gram`` are counted, None if its eigenvalues can be computed."""
+    progress: Callable[[int, int], object] | None,
+) -> Count | None:
+    """Return how traces of ``gram`` are counted, None if its eigenvalues can be computed."""
     if gram.matrix is not None:
-        yield None
-        return
+        return None
     if max_components is None:
         raise InvalidInputError(
             f"X has {gram.units.n_rows} rows and {len(gram.units.x_mean)} columns, too many for "
             "all components; say how many are wanted at most, for example max_components=10."
         )
-    seed = int(as_generator(rng).integers(2**63))
-    share = float(as_positive(tolerance, "tolerance")[0])
-    with progress_bar("Random probes", wanted=progress) as told:
-        yield partial(
-            count_by_probes,
-            n_components=max_components,
-            tolerance=share,
-            seed=seed,
-            progress=told,
-        )
+    return partial(
+        count_by_probes,
+        n_components=max_components,
+        tolerance=float(as_positive(tolerance, "tolerance")[0]),
+        seed=int(as_generator(rng).integers(2**63)),
+        progress=progress,
+    )
 
 
 def refined(
@@ -471,7 +466,9 @@ def pls_path_from(
     """
     method = partial(pls_filter, max_components=optional_count(max_components))
     gram = source_gram(source, scale=scale)
-    with _counting(gram, max_components, tolerance, rng, progress) as count:
+    watched = progress and gram.matrix is None
+    with progress_bar("Random probes", wanted=watched) as told:
+        count = _count(gram, max_components, tolerance, rng, told)
         exact = gram_route(gram, method, max_components, count)
     routes = partial(precise_routes, method=method, components=max_components)
     exact = refined(exact, gram, max_components, routes)
@@ -483,7 +480,7 @@ def pcr_path_from(
     source: Moments | Blocks | Gram,
     max_components: int | None = None,
     *,
-    order: str = "variance",
+    order: Literal["variance", "correlation"] = "variance",
     among: int | None = None,
     scale: bool = True,
     strict: bool = False,
@@ -506,11 +503,7 @@ def pcr_path_from(
     >>> pcr_path_from(moments).dof
     array([1., 2., 3., 4., 5.])
     """
-    method = pcr_method(order, max_components, among)
-    gram = source_gram(source, scale=scale)
-    exact = whole_gram_route(gram, method)
-    routes = partial(whole_routes, method=method, solver="svd")
-    exact = refined(exact, gram, max_components, routes)
+    exact = _whole_path(source, pcr_method(order, max_components, among), scale, max_components)
     recipe = METHODS["pcr"].recipe(
         max_components=max_components, order=order, among=among, scale=scale, solver="auto"
     )
@@ -535,13 +528,17 @@ def ridge_path_from(
     >>> ridge_path_from(moments, alphas=[2.0, 1e-9]).dof.round(6)
     array([1.5, 2. ])
     """
-    gram = source_gram(source, scale=scale)
     penalties = optional_penalties(alphas)
-    method = partial(ridge_filter, alphas=penalties)
-    exact = whole_gram_route(gram, method)
-    routes = partial(whole_routes, method=method, solver="svd")
+    exact = _whole_path(source, partial(ridge_filter, alphas=penalties), scale, None)
     recipe = METHODS["ridge"].recipe(alphas=penalties, scale=scale, solver="auto")
-    return counted(RidgePath, recipe, refined(exact, gram, None, routes), False)
+    return counted(RidgePath, recipe, exact, False)
+
+
+def _whole_path(source: Any, method: Any, scale: bool, wanted: int | None) -> Exact:
+    """Fit a method that needs all eigenvalues."""
+    gram = source_gram(source, scale=scale)
+    routes = partial(whole_routes, method=method, solver="svd")
+    return refined(whole_gram_route(gram, method), gram, wanted, routes)
 
 
 # How each method takes such data, by its name.

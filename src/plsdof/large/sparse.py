@@ -28,7 +28,6 @@ from plsdof._core.inputs import (
     LARGE,
     SMALL,
     Array,
-    Response,
     Units,
     as_count,
     as_response,
@@ -45,48 +44,21 @@ from plsdof._core.spectrum import FORMED, Gram, Map, formed
 from plsdof.errors import InvalidInputError
 from plsdof.large.blocks import Mask, checked_shape
 
-# What sparse and implicit predictors have in common: standardised rows, and products with them
-# ---------------------------------------------------------------------------------------------
-
-Integers = npt.NDArray[np.intp]
+# What sparse and implicit predictors have in common
+# --------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
-    """Rows of positive weight: which they are, their weights, n = sum of the weights."""
+    """Weights of the rows, all positive, and their square roots."""
 
-    total: int
-    kept: Integers | slice
     weights: Array
-    row_scale: Array | None
-
-    @classmethod
-    def of(cls, sample_weight: Any, total: int) -> "Rows":
-        """Check weights of ``total`` rows."""
-        weights = as_weights(sample_weight, total)
-        if weights is None:
-            return cls(total=total, kept=slice(None), weights=np.ones(total), row_scale=None)
-        kept = np.flatnonzero(weights > 0)
-        weights = weights[kept]
-        require_enough(weights)
-        row_scale = read_only(np.sqrt(weights))
-        some = kept if len(kept) < total else slice(None)
-        return cls(total=total, kept=some, weights=weights, row_scale=row_scale)
-
-    @property
-    def count(self) -> int:
-        """Number of rows kept."""
-        return len(self.weights)
+    root: Array
 
     @property
     def n(self) -> float:
         """Sum of the weights."""
         return float(self.weights.sum())
-
-    @property
-    def root(self) -> Array:
-        """Square roots of the weights."""
-        return self.weights if self.row_scale is None else self.row_scale
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,13 +108,9 @@ _SPARSE_COST = 100.0
 
 def sparse_problem(X: Any, rows: Rows, scale: bool, side: str) -> Problem:
     """Standardise a sparse matrix, block by block of its columns."""
-    matrix = csc_array(X)
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
     parts = [
-        _standard_columns(_checked(matrix[:, chosen], chosen.start)[rows.kept], rows, scale)
-        for chosen in _column_blocks(matrix.indptr)
+        _standard_columns(X[:, chosen].astype(np.float64), rows, scale)
+        for chosen in _column_blocks(X.indptr)
     ]
     A = scipy.sparse.hstack([part.values for part in parts], format="csc")
     offset = np.concatenate([part.offset for part in parts])
@@ -170,19 +138,22 @@ def _column_blocks(indptr: Any) -> Iterator[slice]:
         yield slice(int(first), int(last))
 
 
-def _checked(block: Any, first: int) -> Any:
-    """Return a block of columns as float64, after looking for NaN and infinity."""
-    block = block.astype(np.float64)
-    bad = np.flatnonzero(~np.isfinite(block.data))
-    if len(bad) == 0:
-        return block
-    columns = first + np.searchsorted(block.indptr, bad, side="right") - 1
-    raise InvalidInputError(
-        f"X contains {len(bad)} value(s) that are NaN or infinity, the first in row "
-        f"{block.indices[bad[0]]}, column {columns[0]} (columns: "
-        f"{shortened([str(column) for column in np.unique(columns)])}); drop these rows or "
-        "columns, or fill the values in before fitting."
-    )
+def _in_columns(X: Any) -> "csc_array[Any]":
+    """Return X in columns, without duplicates, after looking for NaN and infinity."""
+    matrix = csc_array(X)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    bad = np.flatnonzero(~np.isfinite(matrix.data))
+    if len(bad):
+        columns = np.searchsorted(matrix.indptr, bad, side="right") - 1
+        raise InvalidInputError(
+            f"X contains {len(bad)} value(s) that are NaN or infinity, the first in row "
+            f"{matrix.indices[bad[0]]}, column {columns[0]} (columns: "
+            f"{shortened([str(column) for column in np.unique(columns)])}); drop these rows or "
+            "columns, or fill the values in before fitting."
+        )
+    return matrix
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,7 +181,7 @@ def _standard_columns(block: Any, rows: Rows, scale: bool) -> _Columns:
     # Shift columns whose mean would cost digits. With extreme weights there may be many zeros;
     # shifting may not double what is stored.
     shifted = ~constant & (rows.n * mean**2 > _SHIFT * squares)
-    shifted &= 2 * np.diff(block.indptr) >= rows.count
+    shifted &= 2 * np.diff(block.indptr) >= block.shape[0]
     shift = np.where(shifted, mean, 0.0)
     if shifted.any():
         block = _shifted(block, shift, shifted)
@@ -228,7 +199,7 @@ def _standard_columns(block: Any, rows: Rows, scale: bool) -> _Columns:
     )
 
 
-def _column_of(block: Any) -> Integers:
+def _column_of(block: Any) -> npt.NDArray[np.intp]:
     return np.repeat(np.arange(block.shape[1]), np.diff(block.indptr))
 
 
@@ -241,7 +212,7 @@ def _moments(block: Any, rows: Rows) -> tuple[Array, Array]:
     column, stored = _column_of(block), np.diff(block.indptr)
     weight = rows.weights[block.indices]
     add = partial(np.bincount, column, minlength=block.shape[1])
-    zeros = np.where(stored == rows.count, 0.0, rows.n - add(weight))
+    zeros = np.where(stored == block.shape[0], 0.0, rows.n - add(weight))
     mean = add(weight * block.data) / rows.n
     squares = add(weight * (block.data - mean[column]) ** 2) + zeros * mean**2
     return mean, squares
@@ -249,15 +220,10 @@ def _moments(block: Any, rows: Rows) -> tuple[Array, Array]:
 
 def _shifted(block: Any, shift: Array, shifted: Mask) -> Any:
     """Subtract ``shift`` from some columns, whose zeros are stored from then on."""
-    n_rows = block.shape[0]
-    dense = block[:, np.flatnonzero(shifted)].toarray() - shift[shifted]
-    stored = np.diff(block.indptr)
-    indptr = np.concatenate([[0], np.cumsum(np.where(shifted, n_rows, stored))])
-    new, old = np.repeat(shifted, np.diff(indptr)), np.repeat(shifted, stored)
-    data, indices = np.empty(len(new)), np.empty(len(new), dtype=block.indices.dtype)
-    data[~new], indices[~new] = block.data[~old], block.indices[~old]
-    data[new], indices[new] = dense.T.ravel(), np.tile(np.arange(n_rows), dense.shape[1])
-    return csc_array((data, indices, indptr), shape=block.shape)
+    some, others = np.flatnonzero(shifted), np.flatnonzero(~shifted)
+    dense = csc_array(block[:, some].toarray() - shift[some])
+    order = np.argsort(np.concatenate([others, some]))
+    return scipy.sparse.hstack([block[:, others], dense], format="csc")[:, order]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -322,12 +288,11 @@ _PER_PRODUCT = 2.0
 
 def operator_problem(X: Any, rows: Rows, scale: bool, side: str, *, limit: int) -> Problem:
     """Standardise a linear operator through its products."""
-    operator = aslinearoperator(X)
-    p = operator.shape[1]
-    x_mean = _operator_mean(operator, rows)
-    width = max(min(DENSE // max(rows.total, p), _WIDTH), 1)
+    p = X.shape[1]
+    x_mean = _operator_mean(X, rows)
+    width = max(min(DENSE // max(X.shape), _WIDTH), 1)
     if p <= limit:
-        x_mean, x_scale = _seen_columns(operator, rows, scale, width)
+        x_mean, x_scale = _seen_columns(X, rows, scale, width)
     elif not scale:
         x_scale = np.ones(p)
     else:
@@ -337,8 +302,8 @@ def operator_problem(X: Any, rows: Rows, scale: bool, side: str, *, limit: int) 
             "operator that divides by the standard deviations if you know them."
         )
     maps = (
-        partial(_forward, operator, rows, x_scale),
-        partial(_backward, operator, rows, x_scale),
+        partial(_forward, X, rows, x_scale),
+        partial(_backward, X, rows, x_scale),
     )
     product, transposed = maps if side == "features" else maps[::-1]
     # Products of X itself have the means in them, and lose digits in proportion to their size.
@@ -347,7 +312,7 @@ def operator_problem(X: Any, rows: Rows, scale: bool, side: str, *, limit: int) 
     return Problem(
         product=product,
         transposed=transposed,
-        matrix=partial(_formed_by_products, product, transposed, min(rows.count, p), width),
+        matrix=partial(_formed_by_products, product, transposed, min(X.shape), width),
         x_mean=x_mean,
         x_scale=x_scale,
         trace=np.nan,
@@ -356,10 +321,8 @@ def operator_problem(X: Any, rows: Rows, scale: bool, side: str, *, limit: int) 
 
 
 def _operator_mean(operator: "LinearOperator[Any]", rows: Rows) -> Array:
-    weights = np.zeros(rows.total)
-    weights[rows.kept] = rows.weights
     try:
-        mean = np.asarray(operator.rmatvec(weights), dtype=np.float64) / rows.n
+        mean = np.asarray(operator.rmatvec(rows.weights), dtype=np.float64) / rows.n
     except (NotImplementedError, TypeError) as error:
         raise InvalidInputError(
             "X is a LinearOperator without products with its transpose; define rmatvec (and, for "
@@ -378,11 +341,10 @@ def _seen_columns(
     operator: "LinearOperator[Any]", rows: Rows, scale: bool, width: int
 ) -> tuple[Array, Array]:
     """Return means and scales as `standardize` has them, from products with unit vectors."""
-    weights = None if rows.row_scale is None else rows.weights
     parts = []
     for unit in _unit_blocks(operator.shape[1], width):
-        seen = np.asarray(operator.matmat(unit), dtype=np.float64)[rows.kept]
-        parts.append(centre_columns(seen, weights, rows.n, scale))
+        seen = np.asarray(operator.matmat(unit), dtype=np.float64)
+        parts.append(centre_columns(seen, rows.weights, rows.n, scale))
     mean = np.concatenate([part.mean for part in parts])
     return mean, np.concatenate([part.scale for part in parts])
 
@@ -397,16 +359,15 @@ def _unit_blocks(order: int, width: int) -> Iterator[Array]:
 
 def _forward(operator: "LinearOperator[Any]", rows: Rows, x_scale: Array, v: Array) -> Array:
     """X_std v: the mean is that of the product, which is exactly centred then."""
-    values = np.asarray(operator.matmat(v / x_scale[:, None]), dtype=np.float64)[rows.kept]
+    values = np.asarray(operator.matmat(v / x_scale[:, None]), dtype=np.float64)
     return (values - rows.weights @ values / rows.n) * rows.root[:, None]
 
 
 def _backward(operator: "LinearOperator[Any]", rows: Rows, x_scale: Array, u: Array) -> Array:
     """X_std'u."""
     root = rows.root[:, None]
-    full = np.zeros((rows.total, u.shape[1]))
-    full[rows.kept] = root * (u - root * (root.T @ u) / rows.n)
-    return np.asarray(operator.rmatmat(full), dtype=np.float64) / x_scale[:, None]
+    balanced = root * (u - root * (root.T @ u) / rows.n)
+    return np.asarray(operator.rmatmat(balanced), dtype=np.float64) / x_scale[:, None]
 
 
 def _formed_by_products(product: Map, transposed: Map, order: int, width: int) -> Array:
@@ -464,37 +425,47 @@ def operator_gram(
     >>> gram.side, gram.trace, gram.units.x_scale
     ('features', 6.0, array([3.        , 1.41421356]))
     """
-    n_all, p = checked_shape(X)
-    y = as_response(y, n_all)
-    rows = Rows.of(sample_weight, n_all)
+    n_rows, p = checked_shape(X)
+    y = as_response(y, n_rows)
     limit = as_count(limit, "limit")
     require_flag(scale)
-    side = "samples" if rows.count <= p else "features"
-    make = sparse_problem if scipy.sparse.issparse(X) else partial(operator_problem, limit=limit)
+    is_sparse = scipy.sparse.issparse(X)
+    X = _in_columns(X) if is_sparse else aslinearoperator(X)
+    # Rows without weight are left out.
+    weights, row_scale = as_weights(sample_weight, n_rows), None
+    if weights is not None:
+        kept = scipy.sparse.eye_array(n_rows, format="csr")[weights > 0]
+        y, weights = y[weights > 0], weights[weights > 0]
+        require_enough(weights)
+        row_scale = read_only(np.sqrt(weights))
+        X = csc_array(kept @ X) if is_sparse else aslinearoperator(kept) @ X
+    ones = np.ones(len(y))
+    rows = Rows(
+        weights=ones if weights is None else weights, root=ones if row_scale is None else row_scale
+    )
+    side = "samples" if len(y) <= p else "features"
+    make = sparse_problem if is_sparse else partial(operator_problem, limit=limit)
     problem = make(X, rows, scale, side)
     warn_constant_columns(np.isinf(problem.x_scale), None)
-    response = centre_response(y[rows.kept], rows.row_scale)
+    response = centre_response(y, row_scale)
     units = Units(
         n=rows.n,
-        n_rows=rows.count,
+        n_rows=len(y),
         x_mean=read_only(problem.x_mean),
         x_scale=read_only(problem.x_scale),
         y_mean=response.mean,
-        row_scale=rows.row_scale,
+        row_scale=row_scale,
     )
-    return _as_gram(problem, side, units, response, limit)
-
-
-def _as_gram(problem: Problem, side: str, units: Units, response: Response, limit: int) -> Gram:
-    y = response.values
     across: tuple[Map, Map] = (problem.transposed, problem.product)
     to_features, to_samples = across if side == "features" else across[::-1]
-    vector = read_only(to_features(y[:, None])[:, 0]) if side == "features" else y
+    vector = response.values
+    if side == "features":
+        vector = read_only(to_features(vector[:, None])[:, 0])
     facts: dict[str, Any] = {
         "side": side,
         "units": units,
         "response": vector,
-        "total": float(y @ y),
+        "total": float(response.values @ response.values),
         "to_features": to_features,
         "to_samples": to_samples,
         "rounding": problem.rounding,
