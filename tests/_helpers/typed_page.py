@@ -25,6 +25,7 @@ from plsdof import (
     selection,
     variants,
 )
+from plsdof.complexity import comparison, regressors
 from plsdof.errors import InvalidInputError, PlsdofError
 
 Array = npt.NDArray[np.float64]
@@ -121,15 +122,14 @@ def choices(X: Array, y: Array) -> None:
     assert_type(path.select(), selection.Selection)
     assert_type(path.select().remarks, tuple[selection.Remark, ...])
     table = plsdof.compare_paths(X, y)
-    assert_type(table, complexity.Comparison)
+    assert_type(table, comparison.Comparison)
     assert_type(complexity.compare_paths(X, y).dof, Array)
-    found = plsdof.degrees_of_freedom(path, y=y, model=2)
-    assert_type(found, complexity.DegreesOfFreedom)
-    print(complexity.degrees_of_freedom, complexity.CONTESTANTS)
-    print(complexity.compare_splits, complexity.SplitComparison, complexity.Contestant)
+    found = plsdof.degrees_of_freedom(plsdof.PLSRegressor(2), X, y)
+    assert_type(found, regressors.DegreesOfFreedom)
+    assert_type(complexity.degrees_of_freedom(plsdof.PLSRegressor(2), X, y).value, float)
+    assert_type(complexity.compare_splits(X, y, n_splits=2), comparison.SplitComparison)
     assert_type(plsdof.dof_lower_bound(X), float | None)
     assert_type(complexity.dof_lower_bound(X), float | None)
-    assert_type(complexity.mean_absolute_correlation(X), float)
 
 
 def certainty(X: Array, y: Array) -> None:
@@ -172,7 +172,6 @@ def much(X: Array, y: Array) -> None:
     assert_type(large.ridge_path_from(moments), plsdof.RidgePath)
     source: large.Blocks = large.ArrayBlocks(X, y)
     assert_type(large.cross_validate_from(source).rmse, Array)
-    print(large.open_blocks(X, y), large.block_gram(source), large.operator_gram)
 
 
 def pictures(X: Array, y: Array) -> None:

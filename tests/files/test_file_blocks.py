@@ -13,8 +13,8 @@ from plsdof._core.inputs import standardize
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, MissingExtraError
 from plsdof.files.blocks import file_blocks
 from plsdof.files.tables import read_table
-from plsdof.large.block_gram import block_gram
 from plsdof.large.moments import block_sums, merge_sums
+from plsdof.large.sources import block_gram
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")

@@ -15,8 +15,7 @@ from plsdof._core.spectrum import FORMED, Gram
 from plsdof.errors import InvalidInputError
 from plsdof.files.columns import shortened, shortened_path, wavelengths
 from plsdof.files.tables import files_in
-from plsdof.large.blocks import Blocks
-from plsdof.large.rows import RowBlocks
+from plsdof.large.blocks import Blocks, RowBlocks
 
 if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
     from plsdof.chemometrics.preprocessing import Preprocessor

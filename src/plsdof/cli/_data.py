@@ -48,8 +48,7 @@ from plsdof.files.columns import (
 )
 from plsdof.files.tables import PARQUET, ZIP, Table, files_in
 from plsdof.files.text import require_pandas
-from plsdof.large.blocks import Blocks
-from plsdof.large.rows import RowBlocks, take_rows
+from plsdof.large.blocks import Blocks, RowBlocks, take_rows
 from plsdof.large.sources import source_gram
 
 if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
