@@ -22,7 +22,7 @@ from plsdof.chemometrics import (
     hotelling_t2,
     outliers,
     q_residuals,
-    selectivity_ratio_test,
+    selectivity_ratio,
     vip,
 )
 from plsdof.datasets import load_ozone, make_spectra
@@ -198,7 +198,7 @@ def test_importance_is_vip_or_selectivity_ratio_with_its_limit(spectra):
     display = ImportanceDisplay.from_estimator(model)
     np.testing.assert_array_equal(drawn(display.line_)[1], vip(model.path_[3]))
     display = ImportanceDisplay.from_estimator(model, kind="selectivity-ratio", level=0.9)
-    expected = selectivity_ratio_test(model, level=0.9)
+    expected = selectivity_ratio(model, level=0.9)
     np.testing.assert_array_equal(drawn(display.line_)[1], expected.values)
     assert set(display.limit_line_.get_ydata()) == {expected.limit}
 

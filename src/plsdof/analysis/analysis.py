@@ -22,10 +22,18 @@ from plsdof._core.model import Model, as_model
 from plsdof._core.path import Path, PLSPath
 from plsdof._core.work import cached_property
 from plsdof.analysis import remarks as words
-from plsdof.analysis.data import Labels, Numbers, Problem, Rows, StreamedProblem, TableProblem
+from plsdof.analysis.data import (
+    Labels,
+    Numbers,
+    Problem,
+    Rows,
+    StreamedProblem,
+    TableProblem,
+    TestSet,
+)
 from plsdof.analysis.request import AVERAGE, Request
-from plsdof.chemometrics.merit import FiguresOfMerit, TestSet, figures_of_fit, figures_of_merit
-from plsdof.chemometrics.rows import OutlierTable, hotelling_t2, outliers, q_residuals
+from plsdof.chemometrics.merit import FiguresOfMerit, figures_of_fit, figures_of_merit
+from plsdof.chemometrics.rows import OutlierTable, outliers
 from plsdof.errors import InvalidInputError, NotAvailableError, quietly
 from plsdof.inference.intervals import (
     CoefficientInference,
@@ -37,7 +45,7 @@ from plsdof.inference.permutation import PermutationTest, permutation_test
 from plsdof.large import sources
 from plsdof.large.blocks import Blocks
 from plsdof.large.cross_validation import cross_validate_from
-from plsdof.selection.cross_validation import CrossValidation, cross_validate
+from plsdof.selection.cross_validation import CrossValidation
 
 Data = TableProblem | StreamedProblem
 
@@ -663,17 +671,8 @@ def _tested(data: Data, model: Model) -> TestSet | None:
     rows, chain = data.test, data.preprocessing
     X = rows.X if chain is None else rows.preprocessed(chain, fit=False)
     values = np.ascontiguousarray(np.asarray(X, dtype=np.float64))
-    scored = has_scores(model.path) and not model.is_average and model.index > 0
-    return TestSet(
-        source=rows.source,
-        X=read_only(values),
-        observed=read_only(rows.y),
-        predicted=read_only(model.intercept + values @ model.coef),
-        row_numbers=rows.numbers,
-        labels=rows.labels,
-        t2=hotelling_t2(model, values).values if scored else None,
-        q=q_residuals(model, values).values if scored else None,
-    )
+    predicted = model.intercept + values @ model.coef
+    return TestSet(rows=rows, X=read_only(values), predicted=read_only(predicted))
 
 
 def _merit(
@@ -702,28 +701,31 @@ def _merit(
 
 def _searched(data: TableProblem, request: Request) -> SearchCost:
     """Search, count the Degrees of Freedom of the search, and leave rows out of all of it."""
-    from plsdof.chemometrics.search import SelectedPLSRegressor, search_columns, searching
+    from sklearn.model_selection import cross_val_predict
+    from sklearn.pipeline import make_pipeline
+
+    from plsdof.chemometrics.preprocessing import Preprocessor
+    from plsdof.chemometrics.search import SelectedPLSRegressor
     from plsdof.complexity.regressors import degrees_of_freedom
 
     assert request.select is not None
-    options: dict[str, Any] = {
-        "criterion": request.criterion or LEFT_OUT,
-        "max_components": request.max_components,
-        "scale": scales(request, data),
-    }
-    X, y = np.asarray(data.X, dtype=np.float64), data.y
-    found = search_columns(X, y, request.select, **options)
-    whole = degrees_of_freedom(
-        SelectedPLSRegressor(request.select, **options), X, y, n_draws=_SEARCH_DRAWS
+    assert request.max_components is not None
+    estimator = SelectedPLSRegressor(
+        request.select,
+        criterion=request.criterion or LEFT_OUT,
+        max_components=request.max_components,
+        scale=scales(request, data),
     )
-    fit = searching(request.select, **options)
-    rows, chain = X, data.preprocessing
+    X, y = np.asarray(data.X, dtype=np.float64), data.y
+    found = estimator.fit(X, y).search_
+    whole = degrees_of_freedom(estimator, X, y, n_draws=_SEARCH_DRAWS)
+    repeated, rows, chain = estimator, X, data.preprocessing
     if chain is not None and chain.learns_from_rows:
-        fit = searching(request.select, preprocessing=chain.steps, **options)
+        repeated = make_pipeline(Preprocessor(chain.steps), estimator)
         rows = np.asarray(data.rows.X, dtype=np.float64)
     folds = data.split(10 if request.cv is None else request.cv, request.seed)
-    cv = cross_validate(rows, y, fit, cv=[(one.train, one.test) for one in folds])
-    residuals = y - _predictions(cv)[0]
+    cv = [(one.train, one.test) for one in folds]
+    residuals = y - cross_val_predict(repeated, rows, y, cv=cv)
     # What noise level and GCV are if the search is paid for.
     n, rss = len(y), float(found.path.rss[found.index])
     left = n - whole.value

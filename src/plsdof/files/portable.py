@@ -38,9 +38,9 @@ from plsdof.chemometrics.diagnostics import (
 from plsdof.chemometrics.rows import (
     LeftOutRows,
     has_left_out_limits,
-    jackson_mudholkar,
     left_out_rows,
     limit_from_moments,
+    q_limit,
     residual_factor,
     residual_variances,
     row_units,
@@ -129,10 +129,7 @@ class RowCheck:
             return limit_from_moments(moments[0], moments[1], level)
         if name == "t2":
             return t2_limit(n, len(self.rotations), level, training=False)
-        if self.residual_variances.any():
-            return jackson_mudholkar(self.residual_variances, level)
-        text = "The components reproduce the training rows: Q has no limit."
-        return Limit(value=np.nan, method="jackson-mudholkar", message=text)
+        return q_limit(self.residual_variances, level)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -615,9 +612,7 @@ def detach(
         as_choice(intervals, "intervals", INTERVAL_METHODS)
     opened = _opened(model)
     first = opened.models[0]
-    # A path of `chemometrics.preprocessed` has a chain of its own.
-    own = getattr(first.path, "preprocessor", None)
-    preprocessing = preprocessing or own or opened.preprocessor()
+    preprocessing = preprocessing or opened.preprocessor()
     scaling = opened.scaling(preprocessing is not None)
     given = opened.names if names is None else names
     known = numbered(len(scaling.factor)) if given is None else tuple(map(str, given))

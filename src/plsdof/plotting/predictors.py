@@ -8,8 +8,12 @@ import numpy as np
 
 from plsdof._core.inputs import Array, as_choice, as_count, as_matrix, as_response, feature_names
 from plsdof._core.model import ModelLike, as_model, as_path
-from plsdof.chemometrics.diagnostics import as_predictor_path, as_score_path
-from plsdof.chemometrics.variables import selectivity_ratio_test, vip
+from plsdof.chemometrics.diagnostics import (
+    as_predictor_path,
+    as_score_path,
+    selectivity_ratio,
+    vip,
+)
 from plsdof.errors import InvalidInputError
 from plsdof.plotting.curves import PathLike
 from plsdof.plotting.style import (
@@ -418,7 +422,7 @@ class ImportanceDisplay(Display):
         if as_choice(kind, "kind", tuple(IMPORTANCE)) == "vip":
             values, limit = vip(model), 1.0
         else:
-            found = selectivity_ratio_test(model, level=level)
+            found = selectivity_ratio(model, level=level)
             values, limit = found.values, found.limit
         display = cls(
             values=values,

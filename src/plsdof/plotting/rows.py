@@ -10,7 +10,12 @@ import numpy.typing as npt
 from plsdof._core.inputs import Array, as_choice, as_count, as_level, as_response, row_labels
 from plsdof._core.model import ModelLike, as_model, as_path
 from plsdof._core.path import PLSPath
-from plsdof.chemometrics.diagnostics import Diagnostic, as_predictor_path, as_score_path
+from plsdof.chemometrics.diagnostics import (
+    Diagnostic,
+    as_predictor_path,
+    as_score_path,
+    explained_variance,
+)
 from plsdof.chemometrics.rows import (
     contributions,
     has_left_out_limits,
@@ -18,7 +23,6 @@ from plsdof.chemometrics.rows import (
     q_residuals,
     t2_limit,
 )
-from plsdof.chemometrics.variables import explained_variance
 from plsdof.errors import InvalidInputError
 from plsdof.plotting.curves import PathLike
 from plsdof.plotting.predictors import as_two_components

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from plsdof._core.inputs import Array
 from plsdof._core.model import Model
 from plsdof._core.path import PLSPath
+from plsdof.chemometrics.diagnostics import explained_variance, selectivity_ratio, vip
 from plsdof.chemometrics.rows import row_units, t2_limit
-from plsdof.chemometrics.variables import explained_variance, selectivity_ratio_test, vip
 from plsdof.plotting.style import FeatureAxis, is_curve, readable
 from plsdof.report._numbers import evenly_spaced, rounded, rounded_one
 from plsdof.report.content import View
@@ -198,7 +198,7 @@ def importance(view: View, model: Model) -> dict[str, Any]:
     if view.pls is None or model.index == 0:
         return {"vip": None, "selectivity": None, "selectivity_limit": None}
     drawn, single = view.shown_features, view.pls[model.index]
-    ratio = selectivity_ratio_test(single, level=view.level)
+    ratio = selectivity_ratio(single, level=view.level)
     return {
         "vip": packed(vip(single)[drawn]),
         "selectivity": packed(ratio.values[drawn]),

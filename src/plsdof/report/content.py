@@ -16,12 +16,17 @@ from plsdof._core.path import PLSPath
 from plsdof._core.work import cached_property
 from plsdof.analysis import Analysis
 from plsdof.analysis.analysis import has_scores
-from plsdof.analysis.data import Numbers, StreamedProblem
+from plsdof.analysis.data import Numbers, StreamedProblem, TestSet
 from plsdof.analysis.remarks import no_intervals, sampled
-from plsdof.chemometrics.diagnostics import Diagnostic, Limit, diagnose, squared_rows
-from plsdof.chemometrics.merit import HEADINGS, RMSE_NAMES, TestSet, figures_of_merit
+from plsdof.chemometrics.diagnostics import (
+    Diagnostic,
+    Limit,
+    diagnose,
+    explained_variance,
+    squared_rows,
+)
+from plsdof.chemometrics.merit import HEADINGS, RMSE_NAMES, figures_of_merit
 from plsdof.chemometrics.rows import OutlierTable, outliers
-from plsdof.chemometrics.variables import explained_variance
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.inference.intervals import (
     CoefficientInference,
@@ -563,14 +568,14 @@ def _test_facts(view: View) -> dict[str, Any] | None:
     test = view.analysis.test
     if test is None:
         return None
-    drawn = evenly_spaced(len(test.observed), MOST_ROWS)
-    labels = test.labels
+    rows, drawn = test.rows, evenly_spaced(len(test.predicted), MOST_ROWS)
+    labels = rows.labels
     return {
-        "source": readable(test.source, 60) if test.source else "",
-        "number": np.asarray(test.row_numbers)[drawn].tolist(),
+        "source": readable(rows.source, 60) if rows.source else "",
+        "number": np.asarray(rows.numbers)[drawn].tolist(),
         "labels": None if labels is None else [readable(str(labels[i]), 40) for i in drawn],
-        "observed": rounded(test.observed[drawn]),
-        "total": len(test.observed),
+        "observed": rounded(rows.y[drawn]),
+        "total": len(rows.y),
         **_test_interval(view, test, drawn),
     }
 
@@ -584,7 +589,7 @@ def _test_interval(view: View, test: TestSet, drawn: npt.NDArray[np.intp]) -> di
         )
     except (NotAvailableError, InvalidInputError):
         return {"lower": None, "upper": None, "inside": None, "assumes": ""}
-    inside = (found.lower <= test.observed) & (test.observed <= found.upper)
+    inside = (found.lower <= test.rows.y) & (test.rows.y <= found.upper)
     return {
         "lower": rounded(found.lower[drawn]),
         "upper": rounded(found.upper[drawn]),
@@ -604,7 +609,7 @@ def _merits(view: View, place: int, tested: Array | None) -> list[dict[str, Any]
         if left_out is not None:
             found["cross-validation"] = figures_of_merit(view.y, left_out)
         if analysis.test is not None and tested is not None:
-            found["test"] = figures_of_merit(analysis.test.observed, tested)
+            found["test"] = figures_of_merit(analysis.test.rows.y, tested)
     return [
         {"name": name, "error": RMSE_NAMES[name], "n": one.n}
         | {key: rounded_one(getattr(one, key)) for key, _, _ in HEADINGS}
