@@ -30,7 +30,6 @@ from plsdof.plotting import (
     ComparisonDisplay,
     CriterionDisplay,
     DoFDisplay,
-    PermutationDisplay,
     SpectraDisplay,
 )
 from plsdof.report import write_report
@@ -189,7 +188,6 @@ OTHER_KINDS = {
     "blocks, axis": (lambda: ArrayBlocks(X, Y, axis=X), "axis must be 0"),
     "operator": (lambda: operator_gram([[1.0]], Y), "X must be a sparse matrix.*got list"),
     "criterion": (lambda: CriterionDisplay.from_cross_validation(X), "cv must be a CrossVal"),
-    "permutation": (lambda: PermutationDisplay.from_test(X), "test must be a PermutationTest"),
     "comparison": (lambda: ComparisonDisplay.from_comparison(X), "comparison must be a Comparison"),
     "axes": (lambda: DoFDisplay.from_path(PATH, ax=X), "ax must be matplotlib axes or None"),
     "spectra": (lambda: SpectraDisplay.from_spectra(2**63), "X must be"),

@@ -177,10 +177,8 @@ def pictures(X: Array, y: Array) -> None:
     dof: plotting.DoFDisplay = plotting.DoFDisplay.from_estimator(model)
     print(dof.ax_, plotting.CriterionDisplay.from_path(path, "bic"))
     print(plotting.CoefficientDisplay.from_estimator(model).figure_)
-    print(plotting.ComparisonDisplay, plotting.ContributionDisplay, plotting.DistanceDisplay)
-    print(plotting.PermutationDisplay)
-    print(plotting.BiplotDisplay, plotting.CorrelationDisplay)
-    print(plotting.ErrorDisplay, plotting.ImportanceDisplay, plotting.LoadingsDisplay)
+    print(plotting.ComparisonDisplay, plotting.DistanceDisplay)
+    print(plotting.ImportanceDisplay, plotting.LoadingsDisplay)
     print(plotting.PredictionDisplay, plotting.ScoresDisplay, plotting.SpectraDisplay)
     plotting.overview_figure(model).savefig("overview.png")
 
