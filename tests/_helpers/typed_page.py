@@ -158,6 +158,7 @@ def chemists(X: Array, y: Array) -> None:
     assert_type(chemometrics.contributions(model).t2, Array)
     assert_type(chemometrics.figures_of_merit(y, y).rmse, float)
     assert_type(chemometrics.SelectedPLSRegressor().fit(X, y).search_.labels, tuple[str, ...])
+    print(chemometrics.preprocessed)
     assert_type(chemometrics.Preprocessor("snv").fit(X), chemometrics.Preprocessor)
 
 

@@ -9,17 +9,22 @@ from chemotools.derivative import SavitzkyGolay
 from chemotools.scatter import MultiplicativeScatterCorrection, StandardNormalVariate
 from chemotools.smooth import SavitzkyGolayFilter
 from sklearn.base import clone
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import plsdof
-from plsdof import degrees_of_freedom, pls_path
-from plsdof.chemometrics import Preprocessor
-from plsdof.chemometrics.preprocessing import STEPS
+from plsdof import cross_validate, degrees_of_freedom, pcr_path, pls_path, ridge_path
+from plsdof._core.fit import METHODS
+from plsdof.chemometrics import Preprocessor, preprocessed, q_residuals
+from plsdof.chemometrics.preprocessing import STEPS, PreprocessedPath
+from plsdof.chemometrics.rows import left_out_rows
 from plsdof.datasets import load_gasoline
 from plsdof.errors import InvalidInputError
 from plsdof.files import detach
+from plsdof.inference import prediction_interval
 
 CHAINS = {
     "snv": (StandardNormalVariate(),),
@@ -89,6 +94,81 @@ def test_it_is_a_scikit_learn_transformer(steps):
     assert {one["status"] for one in found} <= {"passed", "skipped"}
 
 
+def test_cross_validation_fits_the_chain_in_every_fold(spectra):
+    X, y = spectra
+    found = cross_validate(X, y, preprocessed("msc,savgol:9:2:1", pls_at_most(3)), cv=KFold(6))
+    chain = make_pipeline(
+        MultiplicativeScatterCorrection(),
+        SavitzkyGolay(window_length=9, polyorder=2, deriv=1),
+        PLSRegression(3),
+    )
+    expected = cross_val_predict(chain, X, y, cv=KFold(6)).ravel()
+    np.testing.assert_allclose(found.predictions[0, 3], expected, rtol=1e-8)
+    outside = cross_validate(Preprocessor("msc,savgol:9:2:1").fit_transform(X), y, cv=KFold(6))
+    assert np.abs(outside.predictions[0, 3] - expected).max() > 1e-6
+
+
+@pytest.mark.parametrize("method", ["pls", "pcr", "ridge"])
+def test_rows_left_out_are_left_out_of_the_chain_too(spectra, method):
+    X, y = spectra
+    options = {"alphas": [1.0, 100.0]} if method == "ridge" else {"max_components": 3}
+    fit = preprocessed("msc,savgol:9:2:1", METHODS[method].recipe(**options))
+    path = fit(X, y)
+    assert isinstance(path, PreprocessedPath)
+    left = path.left_out(cv=6)
+    for fold in range(6):
+        rows = left.fold != fold
+        expected = y[~rows] - fit(X[rows], y[rows]).predict(X[~rows])
+        np.testing.assert_allclose(left.residuals[:, ~rows], expected, rtol=1e-7, atol=1e-9)
+    outside = METHODS[method].recipe(**options).fit(path._training_features(), y)
+    assert np.abs(outside.left_out(cv=6).residuals - left.residuals).max() > 1e-6
+    np.testing.assert_allclose(path.predict(X), outside.predict(path._training_features()))
+    np.testing.assert_allclose(path.dof, outside.dof)
+    again = path.recipe.fit(X, y)
+    np.testing.assert_array_equal(again.coef, path.coef)
+    # Choice, average and intervals come from these rows.
+    assert path.select().left_out.q2.max() > 0.5
+    assert path.average().predict(X[:3]).shape == (3,)
+    model = path[path.select().index]
+    assert np.all(np.diff(prediction_interval(model, X[:3]).upper - model.predict(X[:3])) < 1e-9)
+    if method == "pls":
+        found = left_out_rows(path[2])
+        rows = np.arange(len(y)) % 10 != 4
+        part = fit(X[rows], y[rows])[2]
+        np.testing.assert_allclose(found.q[~rows], q_residuals(part, X[~rows]).values, rtol=1e-6)
+
+
+def test_a_chain_that_learns_nothing_leaves_rows_out_in_one_recursion(spectra):
+    X, y = spectra
+    path = preprocessed("snv", pls_at_most(4))(X, y)
+    plain = pls_path(Preprocessor("snv").fit_transform(X), y, 4)
+    np.testing.assert_allclose(path.left_out().residuals, plain.left_out().residuals, rtol=1e-9)
+    assert not path.is_counted
+    np.testing.assert_allclose(path[3].coef, plain[3].coef, rtol=1e-9)
+    one, other = left_out_rows(path[3]), left_out_rows(plain[3])
+    np.testing.assert_allclose(one.t2, other.t2, rtol=1e-8)
+    np.testing.assert_allclose(one.q, other.q, rtol=1e-8)
+    named = preprocessed("snv", pls_at_most(4))(load_gasoline(as_frame=True)["data"], y)
+    assert named.feature_names == path._with_names(named.feature_names).feature_names
+
+
+def pls_at_most(m):
+    return lambda X, y: pls_path(X, y, m)
+
+
+@pytest.mark.parametrize("fit", [pcr_path, ridge_path])
+def test_any_path_can_follow_a_chain(spectra, fit):
+    X, y = spectra
+    alphas = {"alphas": [1.0, 100.0]} if fit is ridge_path else {"max_components": 2}
+    found = cross_validate(X, y, preprocessed("snv", lambda X, y: fit(X, y, **alphas)))
+    expected = cross_validate(
+        Preprocessor("snv").fit_transform(X), y, lambda X, y: fit(X, y, **alphas)
+    )
+    np.testing.assert_allclose(found.mean_error, expected.mean_error, rtol=1e-10)
+    assert found.parameter_name == expected.parameter_name
+    np.testing.assert_array_equal(found.simplest_first, expected.simplest_first)
+
+
 def test_degrees_of_freedom_after_a_chain_are_those_of_the_preprocessed_rows():
     rng = np.random.default_rng(3)
     t = np.linspace(0, 1, 30)
@@ -129,6 +209,13 @@ def test_a_kept_model_preprocesses_new_rows(spectra, tmp_path):
         again.predict_interval(X[40:]), plain.predict_interval(rows), rtol=1e-12
     )
     np.testing.assert_allclose(again.hotelling_t2(X[40:]).values, plain.hotelling_t2(rows).values)
+    # A path that preprocesses keeps its chain.
+    whole = preprocessed(chain.steps, pls_at_most(5))(X[:40], y[:40])[model.index]
+    plsdof.save_model(detach(whole, names=names), tmp_path / "whole.json")
+    kept = plsdof.load_model(tmp_path / "whole.json")
+    assert kept.method == "pls"
+    np.testing.assert_allclose(kept.predict(X[40:]), expected, rtol=1e-9)
+    np.testing.assert_allclose(kept.q_residuals(X[40:]).values, again.q_residuals(X[40:]).values)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ from .diagnostics import selectivity_ratio as selectivity_ratio
 from .diagnostics import vip as vip
 from .merit import figures_of_merit as figures_of_merit
 from .preprocessing import Preprocessor as Preprocessor
+from .preprocessing import preprocessed as preprocessed
 from .rows import contributions as contributions
 from .rows import hotelling_t2 as hotelling_t2
 from .rows import outliers as outliers

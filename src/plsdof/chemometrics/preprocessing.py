@@ -21,14 +21,13 @@ Degrees of Freedom of a model that is fitted to it are exact, as for any other X
 
 ``msc``, ``baseline``, ``center`` and ``autoscale`` learn something from the rows (a reference, the
 weights to begin with, means, deviations). Whatever leaves rows out has to fit them anew without
-those: scikit-learn's ``cross_val_predict`` of a Pipeline does that, and so does `plsdof.analysis`.
-The other steps treat each row by itself.
+those; a path made by `preprocessed` does that. The other steps treat each row by itself.
 """
 
 import contextlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -37,7 +36,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from plsdof._core.inputs import Array
+from plsdof._core.inputs import Array, as_matrix, feature_names
+from plsdof._core.left_out import Problem
+from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath
 from plsdof.errors import InvalidInputError, MissingExtraError
 from plsdof.large.blocks import Block, Blocks
 from plsdof.large.moments import block_sums, merge_sums
@@ -257,8 +258,8 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
     -----
     No step looks at y. The Degrees of Freedom of PLS after a `Preprocessor` are those of PLS on
     the preprocessed X, without a correction. In a Pipeline the regressor leaves out rows of the
-    preprocessed X, which a chain that `learns_from_rows` has seen; ``cross_val_predict`` of the
-    Pipeline fits the chain anew without them. Cost: O(n p) for each step.
+    preprocessed X, which a chain that `learns_from_rows` has seen; a path made by `preprocessed`
+    fits the chain anew without them. Cost: O(n p) for each step.
 
     References
     ----------
@@ -471,3 +472,122 @@ def _applied(name: str, transformer: Any, values: Array) -> Array:
     if len(bad):
         raise UndefinedRowsError(name, bad.tolist())
     return changed
+
+
+# A path after preprocessing: whatever leaves rows out fits the chain anew without them
+# --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PreprocessedPath(Path):
+    """A path fitted to preprocessed rows, which takes and keeps rows as they come.
+
+    Coefficients, scores and loadings are those of the preprocessed columns. Rows left out,
+    predictions and all that follows from them begin with rows that are not preprocessed yet: a
+    chain that learns from rows is fitted anew without those that are left out.
+
+    Attributes
+    ----------
+    preprocessor : Preprocessor
+        Fitted to the rows of the path.
+    """
+
+    preprocessor: Preprocessor
+
+    def _rows_of(self, X_new: Any, *, sparse: bool = True) -> Any:  # noqa: ARG002
+        return self.preprocessor.transform(super()._rows_of(X_new, sparse=False))
+
+    def _training_features(self) -> Array:
+        return np.asarray(self.preprocessor.transform(self._require_rows().X))
+
+    def _problem(self) -> Problem | None:
+        problem = super()._problem()
+        if problem is None or self.preprocessor.learns_from_rows:
+            return None
+        return replace(problem, given=replace(problem.given, X=self._training_features()))
+
+
+class PreprocessedPLSPath(PreprocessedPath, PLSPath):
+    """Partial Least Squares after preprocessing."""
+
+
+class PreprocessedPCRPath(PreprocessedPath, PCRPath):
+    """Principal components regression after preprocessing."""
+
+
+class PreprocessedRidgePath(PreprocessedPath, RidgePath):
+    """Ridge regression after preprocessing."""
+
+
+_KINDS: Mapping[type[Path], type[PreprocessedPath]] = {
+    PLSPath: PreprocessedPLSPath,
+    PCRPath: PreprocessedPCRPath,
+    RidgePath: PreprocessedRidgePath,
+}
+
+
+def preprocessed(steps: str, path: Callable[..., Path]) -> Callable[..., PreprocessedPath]:
+    """Return a function that fits a chain and then a path to its result.
+
+    Parameters
+    ----------
+    steps : str
+        As for `Preprocessor`.
+    path : callable
+        Takes (X, y) and keywords; returns a path of PLS, PCR or ridge regression. A recipe, such
+        as ``path.recipe``, is one.
+
+    Returns
+    -------
+    callable
+        Takes (X, y) and the same keywords; returns a `PreprocessedPath`. Its ``left_out``,
+        ``select``, ``average`` and intervals, and `plsdof.cross_validate` of this function, learn
+        what the chain learns from training rows only.
+
+    Examples
+    --------
+    >>> from functools import partial
+    >>> from plsdof import cross_validate, pls_path
+    >>> from plsdof.datasets import load_gasoline
+    >>> X, y = load_gasoline(return_X_y=True)
+    >>> fit = preprocessed("msc", partial(pls_path, max_components=5))
+    >>> cross_validate(X, y, fit).rmse.round(2)[-1], fit(X, y).left_out().rmse.round(2)[-1]
+    (np.float64(0.24), np.float64(0.24))
+    """
+    parse_chain(steps)
+    return partial(_fit_chain, steps, path)
+
+
+def _fit_chain(
+    steps: str,
+    path: Callable[..., Path],
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    **options: Any,
+) -> PreprocessedPath:
+    if sample_weight is not None:
+        options["sample_weight"] = sample_weight
+    chain, names = Preprocessor(steps), feature_names(X)
+    rows = as_matrix(X)
+    found = path(chain.fit_transform(rows), y, **options)
+    if type(found) not in _KINDS or found._given is None:
+        raise InvalidInputError(
+            "path must fit PLS, PCR or ridge regression to arrays; it returned "
+            f"{type(found).__name__}."
+        )
+    given, method = found._given, found.recipe.method
+    raw = rows if given.kept is None else rows[given.kept]
+    kept = replace(given, X=raw, names=names, is_owned=False, checksum=None)
+    kept.own()
+    again = replace(
+        method, name=f"{steps},{method.name}", path=partial(_fit_chain, steps, method.path)
+    )
+    return _KINDS[type(found)](
+        recipe=replace(found.recipe, method=again),
+        preprocessor=chain,
+        _make=partial(getattr, found, "exact"),
+        _given=kept,
+        _asked=found._asked,
+        _names=names,
+    )

@@ -612,7 +612,9 @@ def detach(
         as_choice(intervals, "intervals", INTERVAL_METHODS)
     opened = _opened(model)
     first = opened.models[0]
-    preprocessing = preprocessing or opened.preprocessor()
+    # A path of `chemometrics.preprocessed` has a chain of its own.
+    own = getattr(first.path, "preprocessor", None)
+    preprocessing = preprocessing or own or opened.preprocessor()
     scaling = opened.scaling(preprocessing is not None)
     given = opened.names if names is None else names
     known = numbered(len(scaling.factor)) if given is None else tuple(map(str, given))
