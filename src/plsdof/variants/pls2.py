@@ -900,7 +900,8 @@ def pls2_path(
     )
     X, Y, sample_weight = opened_table(X, Y, sample_weight)
     names, responses = as_responses(Y)
-    given = as_observations(X, responses[:, 0], sample_weight).owned()
+    given = as_observations(X, responses[:, 0], sample_weight)
+    given.own()
     data = standardize_observations(given, scale=scale)
     kept = kept_rows(responses, sample_weight)
     # Centred responses in units of their scales, in the coordinates of the singular vectors.
