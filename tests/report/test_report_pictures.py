@@ -25,7 +25,7 @@ from plsdof.datasets import load_ozone
 from plsdof.errors import InvalidInputError
 from plsdof.inference import coefficient_inference, noise_interval, prediction_interval
 from plsdof.report import write_report
-from plsdof.report._matrices import floats, packed
+from plsdof.report._numbers import floats, packed
 
 
 @pytest.fixture(autouse=True)

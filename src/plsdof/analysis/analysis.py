@@ -51,6 +51,8 @@ Data = TableProblem | StreamedProblem
 
 # Rows and columns from which on intervals of coefficients take longer than the fit.
 _LARGE = 1000
+# Remarks that say why there are no intervals of coefficients.
+_NO_INTERVALS = ("no-intervals", "intervals-memory", "no-std-errors")
 # Largest model that a search of columns looks at, and how often it is done again to count its cost.
 _SEARCHED_COMPONENTS, _SEARCH_DRAWS = 10, 50
 
@@ -94,6 +96,21 @@ class Drawn:
     X: Array
     places: Numbers | None
     groups: Labels | None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class About:
+    """What there is to say about one model of a path; the attributes are those of `Analysis`.
+
+    ``reason`` says in words why there are no intervals; ``tested`` are predictions of the test.
+    """
+
+    inference: CoefficientInference | None
+    reason: str
+    sigma: Interval | None
+    unusual: OutlierTable | None
+    merit: dict[str, FiguresOfMerit]
+    tested: Array | None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -179,6 +196,35 @@ class Analysis:
         if index == self.index and not self.model.is_average:
             return self.model
         return asked_for(self.path, index, self.left_out)
+
+    def about(self, model: Model) -> About:
+        """Return what there is to say about any model of the path, computed if it is not known.
+
+        Fits without rows give standard errors of the chosen model only.
+        """
+        request, left, test = self.request, self.left_out, self.test
+        if model is self.model:
+            known = [one.text for one in self.remarks if one.kind in _NO_INTERVALS]
+            inference, reason, sigma = self.inference, known[0] if known else "", self.sigma
+            unusual, merit = self.unusual, self.merit
+        else:
+            if request.covariance == "jackknife":
+                request = replace(request, covariance="homoscedastic")
+            if test is not None:
+                test = replace(test, predicted=model.intercept + test.X @ model.coef)
+            inference, remark = _inference(self.data, request, model, left)
+            reason = "" if remark is None else remark.text
+            sigma, unusual = _sigma(model, request), None
+            known_rows = left is not None and model.index < len(left.rss)
+            merit = _merit(self.data, model, left if known_rows else None, test, None)
+        return About(
+            inference=inference,
+            reason=reason,
+            sigma=sigma,
+            unusual=_unusual(self.data, model, request) if unusual is None else unusual,
+            merit=merit,
+            tested=None if test is None else test.predicted,
+        )
 
     @property
     def rmsecv(self) -> Array:

@@ -321,7 +321,7 @@ def _fold_rotations(run: Run, f: int) -> Array:
 def _fitted_part(path: PLSPath, size: int, train: Integers, X_test: Array) -> _Part:
     """Fit the rest anew."""
     part = as_score_path(path._fit_rows(train))
-    exact, rows = part.exact.complete(), _standardized(part, X_test)
+    exact, rows = part.exact.complete(), standardized_rows(part, X_test)
     T = exact.filter.scores[:, :size]
     return _Part(
         n=exact.spectrum.n,
@@ -413,7 +413,7 @@ def hotelling_t2(
     if training:
         scores = exact.to_rows(exact.filter.scores[:, :m])
     else:
-        scores = _standardized(path, model.prepared(X_new)) @ _rotations(exact, m)
+        scores = standardized_rows(path, model.prepared(X_new)) @ _rotations(exact, m)
     n = exact.spectrum.n
     values = (n - 1.0) * squared_rows(scores)
     if _is_cross_validated(path, limit, not training) and m > 0:
@@ -470,7 +470,7 @@ def q_residuals(
     path, m, new = as_predictor_path(model.path, "Q"), model.index, X_new is not None
     B, exact = residual_factor(path, m), path.exact.complete()
     if new:
-        rows = _standardized(path, model.prepared(X_new))
+        rows = standardized_rows(path, model.prepared(X_new))
         loadings = times_predictors(path, exact.filter.scores[:, :m])
         values = squared_rows(rows - rows @ _rotations(exact, m) @ loadings.T)
     else:
@@ -487,7 +487,18 @@ def q_residuals(
     return diagnose("q", values, found, level, note=" ".join(notes))
 
 
-def _standardized(path: PLSPath, X_new: Any) -> Array:
+def score_spread(path: PLSPath, level: float) -> tuple[Array, Array]:
+    """Return standard deviations of the scores, and half axes of the ellipse of two of them. (M,).
+
+    t_a^2 / s_a^2 + t_b^2 / s_b^2 = limit of T^2 with two components, for training rows; nan where
+    there are too few rows for it.
+    """
+    n = path.exact.spectrum.n
+    spread = np.abs(path._filter.diagonal) / np.sqrt(n - 1.0)
+    return spread, np.sqrt(t2_limit(n, 2, level, True).value) * spread
+
+
+def standardized_rows(path: PLSPath, X_new: Any) -> Array:
     """Return new rows in the units of the fit."""
     rows: Array = path._rows_of(X_new, sparse=False)
     units = path.exact.units
@@ -662,7 +673,7 @@ def contributions(model: Any, X_new: Any = None) -> Contributions:
         everything = np.eye(len(exact.filter.scores))
         rows = exact.to_rows(everything) @ times_predictors(path, everything).T
     else:
-        rows = _standardized(path, model.prepared(X_new))
+        rows = standardized_rows(path, model.prepared(X_new))
     # Scores in units where those of the training rows are orthonormal, and what they leave of rows
     rotations, loadings = _rotations(exact, m), times_predictors(path, exact.filter.scores[:, :m])
     scores = rows @ rotations

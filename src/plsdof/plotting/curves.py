@@ -233,7 +233,7 @@ class CriterionDisplay(Display):
             self.band_ = self.ax_.fill_between(self.parameters, low, high, **band)
         self.chosen_line_ = mark_chosen(self.ax_, self.chosen, self.parameter_name)
         show_models(self.ax_, self.parameter_name)
-        title = "RMSECV: error of rows left out (response)"
+        title = "error of rows left out (response)"
         self.ax_.set_ylabel(
             title if self.criterion == LEFT_OUT else criterion_title(self.criterion)
         )

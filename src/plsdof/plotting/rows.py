@@ -10,7 +10,7 @@ import numpy.typing as npt
 from plsdof._core.inputs import Array, as_level, as_response, row_labels
 from plsdof._core.model import ModelLike, as_model, as_path
 from plsdof.chemometrics.diagnostics import Diagnostic, as_score_path, explained_variance
-from plsdof.chemometrics.rows import has_left_out_limits, hotelling_t2, q_residuals, t2_limit
+from plsdof.chemometrics.rows import has_left_out_limits, hotelling_t2, q_residuals, score_spread
 from plsdof.errors import InvalidInputError
 from plsdof.plotting.predictors import as_component_numbers
 from plsdof.plotting.style import (
@@ -184,15 +184,13 @@ class ScoresDisplay(Display):
         path, level = as_score_path(as_path(path)), as_level(level)
         wanted = as_component_numbers(components, path.x_scores.shape[1], 2, 2)
         columns = [one - 1 for one in wanted]
-        rows, n, shares = len(path.x_scores), path.exact.spectrum.n, explained_variance(path)
-        # T^2 of two components, t_a^2 / s_a^2 + t_b^2 / s_b^2, at its limit for training rows
-        spread = np.abs(path._filter.diagonal[columns]) / np.sqrt(n - 1.0)
+        rows, shares = len(path.x_scores), explained_variance(path)
         return cls(
             scores=path.x_scores[:, columns],
             components=wanted,
             x_share=100 * shares.x[columns],
             y_share=100 * shares.y[columns],
-            half_axes=np.sqrt(t2_limit(n, 2, level, True).value) * spread,
+            half_axes=score_spread(path, level)[1][columns],
             names=_labels(names, rows, "names"),
             groups=None if groups is None else np.array(_labels(groups, rows, "groups")),
             level=level,
