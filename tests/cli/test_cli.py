@@ -38,8 +38,7 @@ from plsdof import (
     ridge_path,
 )
 from plsdof.cli import app
-from plsdof.cli._show import shown_rows
-from plsdof.cli._terminal import safe
+from plsdof.cli._show import safe, shown_rows
 from plsdof.datasets import load_gasoline, load_ozone
 from plsdof.inference import noise_interval
 

@@ -1,6 +1,6 @@
 """``plsdof compare --splits``."""
 
-import sys
+from importlib import import_module
 from types import SimpleNamespace
 
 import numpy as np
@@ -83,7 +83,7 @@ def test_interrupted_it_shows_what_is_done(monkeypatch):
 
 
 def test_a_bar_is_for_terminals_that_are_not_to_be_quiet(monkeypatch):
-    module, asked = sys.modules["plsdof.cli.compare"], []
+    module, asked = import_module("plsdof.cli.compare"), []
 
     def recorded(*arguments, progress, **options):
         asked.append(progress)

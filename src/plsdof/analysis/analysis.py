@@ -6,7 +6,7 @@ show an `Analysis`; none of them computes.
 """
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -14,20 +14,31 @@ from typing import Any
 
 import numpy as np
 
-from plsdof._core.choice import LEFT_OUT, Remark, Selection
+from plsdof._core.choice import LEFT_OUT, RULES, Remark, Selection
+from plsdof._core.criteria import CRITERIA, DOF_KINDS
 from plsdof._core.fit import METHODS
-from plsdof._core.inputs import Array, read_only
+from plsdof._core.inputs import Array, as_choice, as_count, as_fraction, read_only
 from plsdof._core.left_out import LeftOut
 from plsdof._core.model import Model, as_model
 from plsdof._core.path import Path, PLSPath
 from plsdof._core.work import cached_property
 from plsdof.analysis import remarks as words
-from plsdof.analysis.data import Labels, Numbers, Problem, Rows, StreamedProblem, TableProblem
-from plsdof.analysis.request import AVERAGE, Request
+from plsdof.analysis.data import (
+    Data,
+    Folds,
+    Labels,
+    Numbers,
+    Problem,
+    Rows,
+    StreamedProblem,
+    TableProblem,
+)
 from plsdof.chemometrics.merit import FiguresOfMerit, TestSet, figures_of_fit, figures_of_merit
 from plsdof.chemometrics.rows import OutlierTable, hotelling_t2, outliers, q_residuals
 from plsdof.errors import InvalidInputError, NotAvailableError, quietly
 from plsdof.inference.intervals import (
+    COVARIANCES,
+    INTERVAL_METHODS,
     CoefficientInference,
     Interval,
     coefficient_inference,
@@ -39,12 +50,156 @@ from plsdof.large.blocks import Blocks
 from plsdof.large.cross_validation import cross_validate_from
 from plsdof.selection.cross_validation import CrossValidation, cross_validate
 
-Data = TableProblem | StreamedProblem
-
 # Rows and columns from which on intervals of coefficients take longer than the fit.
 _LARGE = 1000
 # Largest model that a search of columns looks at, and how often it is done again to count its cost.
 _SEARCHED_COMPONENTS, _SEARCH_DRAWS = 10, 50
+
+
+# What is asked, checked once
+# ---------------------------
+
+AVERAGE = "average"
+# How a model may be chosen.
+CHOICES = (LEFT_OUT, AVERAGE, *CRITERIA)
+# The largest model to look at, unless somebody says so.
+DEFAULT_COMPONENTS = 30
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What to compute.
+
+    Attributes
+    ----------
+    method : str
+        "pls", "pcr" or "ridge".
+    criterion : str or None
+        "left-out", "average" or the name of a criterion. By default rows left out choose; GCV does
+        where the rows are read piece by piece and nobody asked to leave some out.
+    rule, dof : str or None
+        Of a criterion, see `Path.select`.
+    components, max_components : int or None
+        The model wanted, and the largest one to look at.
+    cv : int, "loo" or None
+        How rows are left out: number of folds, one by one, or as usual (`Path.left_out`).
+    seed : int or None
+        Of random folds.
+    scale : bool or None
+        Scale predictors to unit variance; by default unless they are wavelengths.
+    level : float
+        Of all intervals and limits.
+    intervals : str or None
+        How observations are covered; "left-out" where rows are at hand.
+    covariance : str
+        Of the coefficients.
+    preprocess : str
+        Steps, as for `plsdof.chemometrics.Preprocessor`.
+    select : str or None
+        A search of columns, as for `plsdof.chemometrics.search_columns`.
+    std_errors : bool or None
+        Of coefficients, an interval of the noise level, and unusual rows; None means unless the
+        table is large.
+    permutations : int or None
+        Number of permuted responses to compare with.
+
+    Examples
+    --------
+    >>> Request(criterion="bic", cv=10).wants("left-out")
+    False
+    """
+
+    method: str = "pls"
+    criterion: str | None = None
+    rule: str | None = None
+    dof: str | None = None
+    components: int | None = None
+    max_components: int | None = None
+    cv: Folds | None = None
+    seed: int | None = None
+    scale: bool | None = None
+    level: float = 0.95
+    intervals: str | None = None
+    covariance: str = "homoscedastic"
+    preprocess: str = "none"
+    select: str | None = None
+    std_errors: bool | None = None
+    permutations: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, allowed in {
+            "method": tuple(METHODS),
+            "criterion": CHOICES,
+            "rule": RULES,
+            "dof": DOF_KINDS,
+            "intervals": INTERVAL_METHODS,
+            "covariance": COVARIANCES,
+        }.items():
+            if getattr(self, name) is not None:
+                as_choice(getattr(self, name), name, allowed)
+        as_fraction(self.level, "level")
+        least = {"components": 0, "max_components": 1, "permutations": 19, "seed": 0, "cv": 2}
+        for name, minimum in least.items():
+            if getattr(self, name) not in (None, "loo"):
+                as_count(getattr(self, name), name.replace("_", "-"), minimum=minimum)
+        self._check_steps()
+        for text in self._contradictions():
+            raise InvalidInputError(text)
+
+    def _check_steps(self) -> None:
+        """Refuse preprocessing and searches that do not exist."""
+        if self.preprocess == "none" and self.select is None:  # the rest needs scikit-learn
+            return
+        from plsdof.chemometrics.preprocessing import parse_chain
+        from plsdof.chemometrics.search import parse_search
+
+        parsers: dict[str, Callable[[str], Any]] = {"preprocess": parse_chain}
+        parsers |= {} if self.select is None else {"select": parse_search}
+        for name, parse in parsers.items():
+            text = getattr(self, name)
+            try:
+                parse(text)
+            except InvalidInputError as error:
+                raise InvalidInputError(f"{name} {text[:60]}: {error}") from error
+
+    def _contradictions(self) -> Iterator[str]:
+        """Say what does not go together."""
+        if not self.counts_components and {self.components, self.max_components} != {None}:
+            yield f"components and max-components do not apply to {self.method}, which has none."
+        if self.criterion == AVERAGE and self.components is not None:
+            yield "criterion 'average' takes all models; leave out components."
+        if self.seed is not None and not isinstance(self.cv, int):
+            yield "seed is about random folds; say how many with cv."
+        for name in ("rule", "dof"):
+            if getattr(self, name) is not None and self.criterion not in CRITERIA:
+                yield f"{name} belongs to a criterion, such as 'bic'; name one with it."
+        for name, is_given in {
+            "the criterion 'average'": self.criterion == AVERAGE,
+            f"the method {self.method!r}": self.method != "pls",
+            "permutations": self.permutations is not None,
+        }.items():
+            if self.select is not None and is_given:
+                yield f"select does not go with {name}; leave one out."
+
+    @property
+    def counts_components(self) -> bool:
+        """Whether the method has components."""
+        return METHODS[self.method].size == "max_components"
+
+    def wants(self, criterion: str) -> bool:
+        """Whether this is how the model is chosen; rows left out if nothing else is asked for."""
+        return (self.criterion or LEFT_OUT) == criterion
+
+    def sizes(self, n: int, p: int) -> dict[str, Any]:
+        """Return the option of the method that says which models there are."""
+        if not self.counts_components:
+            return {}
+        most = self.max_components or max(1, min(DEFAULT_COMPONENTS, n - 1, p))
+        return {"max_components": most if self.components is None else max(most, self.components)}
+
+
+# What there is to say
+# --------------------
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -123,8 +278,7 @@ class Analysis:
     Examples
     --------
     >>> from plsdof.datasets import load_gasoline
-    >>> data = TableProblem.of(*load_gasoline(return_X_y=True, as_frame=True), response="octane")
-    >>> found = analyse(data, Request(cv=10))
+    >>> found = analyse(*load_gasoline(return_X_y=True, as_frame=True), Request(cv=10))
     >>> found.model.label, found.recipe["scaling"]
     ('... components', 'centred, not scaled')
     """
@@ -324,14 +478,27 @@ def _given(path: Path, index: int, left: LeftOut | None) -> Selection:
 # -----------------------------
 
 
-def analyse(data: Data, request: Request | None = None) -> Analysis:
-    """Fit, leave rows out, choose, and add what was asked for.
+def analyse(
+    X: Any,
+    y: Any,
+    request: Request | None = None,
+    *,
+    response: str = "y",
+    labels: Any = None,
+    groups: Any = None,
+    source: str = "",
+) -> Analysis:
+    """Preprocess, fit, leave rows out, choose, and add what was asked for.
 
     Parameters
     ----------
-    data : TableProblem or StreamedProblem
-        Preprocessed as the request says (`TableProblem.after`).
+    X : data frame or (n, p) array
+    y : (n,) array
     request : Request, optional
+    response, source : str
+        Name of the response, and of what the data came from.
+    labels, groups : sequences, optional
+        What to call the rows, and which of them are left out together.
 
     Returns
     -------
@@ -340,11 +507,17 @@ def analyse(data: Data, request: Request | None = None) -> Analysis:
     Examples
     --------
     >>> from plsdof.datasets import load_ozone
-    >>> data = TableProblem.of(*load_ozone(return_X_y=True, as_frame=True), response="ozone")
-    >>> analyse(data, Request(criterion="bic", rule="first-minimum")).reason
+    >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+    >>> analyse(X, y, Request(criterion="bic", rule="first-minimum"), response="ozone").reason
     '2 components, the first minimum of BIC (23.90; 25.13 before, 25.72 after).'
     """
     request = request or Request()
+    data = TableProblem.of(X, y, response=response, labels=labels, groups=groups, source=source)
+    return analysed(data.after(request.preprocess), request)
+
+
+def analysed(data: Data, request: Request) -> Analysis:
+    """Return the analysis of what was read and preprocessed already."""
     with quietly():  # what there is to say becomes a remark
         search = None
         if request.select is not None and isinstance(data, TableProblem):
@@ -424,8 +597,7 @@ def fitted(data: Data, request: Request) -> Path:
     if isinstance(data, TableProblem):
         path = METHODS[request.method].recipe(scale=scale, **sizes).fit(data.X, data.y)
     else:
-        fit: Callable[..., Path] = getattr(sources, f"{request.method}_path_from")
-        path = fit(data.gram, scale=scale, **sizes)
+        path = sources.PATHS_FROM[request.method](data.gram, scale=scale, **sizes)
     if request.components is not None and request.components >= len(path):
         raise InvalidInputError(
             f"components {request.components}: the table supports {len(path) - 1} at most. "
@@ -482,12 +654,11 @@ def _described(
     if request.permutations is not None:
         permutation = permutation_test(path, n_permutations=request.permutations)
     said = [
-        *words.data_remarks(data),
+        *(Remark(kind="data", text=text) for text in data.notes),
         *words.path_remarks(path, data.names, searched=search is not None),
         *([] if search is None else [Remark(kind="search", text=search.words)]),
         *selection.remarks,
-        *words.stability_remarks(model),
-        *words.edge_remarks(path, selection),
+        *([words.said("unstable", dof=model.dof)] if model.dof < 1.0 - 1e-9 else []),
         *words.preprocessing_remarks(data, left_out=left is not None),
         *words.group_remarks(data, selection),
         *([] if reason is None else [reason]),
@@ -523,7 +694,10 @@ def left_out(data: Data, request: Request, path: Path) -> LeftOut | None:
     folds = None if request.cv is None else data.split(request.cv, request.seed)
     cv = None if folds is None else [(one.train, one.test) for one in folds]
     if chain is not None and chain.learns_from_rows:
-        return _preprocessed_left_out(data, path, *path._folds(cv, data.groups))
+        from plsdof.chemometrics.preprocessing import preprocessed
+
+        again = preprocessed(chain.steps, path._same_models())
+        return again(np.asarray(data.rows.X), data.y).left_out(cv, data.groups)
     # All models are looked at if somebody says how many, or chooses otherwise.
     sized = request.max_components is not None or request.components is not None
     if not sized and request.criterion in (None, LEFT_OUT, AVERAGE):
@@ -531,54 +705,42 @@ def left_out(data: Data, request: Request, path: Path) -> LeftOut | None:
     return path.left_out(cv, data.groups)
 
 
-def _preprocessed_left_out(
-    data: TableProblem, path: Path, fold: Numbers, count: int | None
-) -> LeftOut:
-    """Leave rows out with preprocessing that learns from the others."""
-    from plsdof.chemometrics.preprocessing import Preprocessor
-
-    assert data.preprocessing is not None
-    rows, y = np.asarray(data.rows.X, dtype=np.float64), data.y
-    residuals, recipe = np.empty((len(path), len(y))), path._same_models()
-    for number in range(int(fold.max()) + 1):
-        train, test = fold != number, fold == number
-        chain = Preprocessor(data.preprocessing.steps)
-        part = recipe.fit(chain.fit_transform(rows[train]), y[train])
-        predicted = part.predict(chain.transform(rows[test]))
-        # A fold that supports fewer models stands still.
-        taken = np.minimum(np.arange(len(path)), len(predicted) - 1)
-        residuals[:, test] = y[test] - predicted[taken]
-    return _as_left_out(path, residuals, fold, y, count)
-
-
 def _left_out_of_blocks(data: StreamedProblem, request: Request, path: Path) -> LeftOut:
-    chain = data.preprocessing
+    chain, cv = data.preprocessing, 10 if request.cv is None else request.cv
     rows, prepare = data.changed, None
     if chain is not None and chain.learns_from_rows:
         rows, prepare = data.blocks, partial(_learned, steps=chain.steps)
+    sizes: dict[str, Any] = {"alphas": path.parameters}
+    if request.counts_components:
+        # A fold supports as many components as it has rows to fit.
+        largest = max(len(one.test) for one in data.split(cv))
+        sizes = {"max_components": max(1, min(len(path), data.shape[0] - largest) - 1)}
     found = cross_validate_from(
         rows,
         request.method,
-        cv=data.n_folds(10 if request.cv is None else request.cv),
+        cv=data.n_folds(cv),
         groups=data.groups,
         scale=scales(request, data),
         rng=request.seed,
         prepare=prepare,
-        **_most(data, request, path),
+        **sizes,
     )
     fold = np.zeros(len(data.y), dtype=np.intp)
     for number, one in enumerate(found.folds):
         fold[one.test] = number
-    count = None if data.groups is None else len(set(data.groups.tolist()))
-    return _as_left_out(path, data.y - _predictions(found), fold, data.y, count)
-
-
-def _most(data: StreamedProblem, request: Request, path: Path) -> dict[str, Any]:
-    """Return how many components a fold supports at most."""
-    if not request.counts_components:
-        return {"alphas": path.parameters}
-    largest = max(len(one.test) for one in data.split(request.cv or 10))
-    return {"max_components": max(1, min(len(path), data.shape[0] - largest) - 1)}
+    residuals, order = data.y - _predictions(found), path._simplest_first()
+    size = min(len(residuals), len(path))
+    return LeftOut(
+        parameters=path.parameters[:size],
+        parameter_name=path.parameter_name,
+        order=order[order < size],
+        residuals=read_only(residuals[:size]),
+        rss=path.rss[:size],
+        fold=fold,
+        y=data.y,
+        groups=None if data.groups is None else len(set(data.groups.tolist())),
+        error=read_only(np.zeros(size)),
+    )
 
 
 def _predictions(found: CrossValidation) -> Array:
@@ -593,24 +755,6 @@ def _learned(rows: Blocks, *, steps: str) -> Callable[[Array], Array]:
     return change
 
 
-def _as_left_out(
-    path: Path, residuals: Array, fold: Numbers, y: Array, count: int | None
-) -> LeftOut:
-    size = min(len(residuals), len(path))
-    order = path._simplest_first()
-    return LeftOut(
-        parameters=path.parameters[:size],
-        parameter_name=path.parameter_name,
-        order=order[order < size],
-        residuals=read_only(residuals[:size]),
-        rss=path.rss[:size],
-        fold=fold,
-        y=y,
-        groups=count,
-        error=read_only(np.zeros(size)),
-    )
-
-
 # What is added to the choice
 # ---------------------------
 
@@ -621,18 +765,19 @@ def _inference(
     """Return intervals of the coefficients, or why there are none."""
     if isinstance(data, StreamedProblem):
         if not data.has_intervals:
-            return None, words.too_large_for_intervals(data.shape[1])
+            return None, words.said("intervals-memory", p=data.shape[1])
         wanted = request.std_errors is not False
     else:
         wanted = min(data.shape) <= _LARGE if request.std_errors is None else request.std_errors
     if not wanted:
-        return None, words.too_long_for_intervals()
+        return None, words.said("no-std-errors")
     try:
         found = coefficient_inference(
             model, level=request.level, covariance=request.covariance, noise=noise_kind(left)
         )
     except NotAvailableError:
-        return None, words.no_intervals(model.dof, float(model.path.exact.spectrum.n))
+        n = float(model.path.exact.spectrum.n)
+        return None, words.said("no-intervals", dof=model.dof, n=n)
     return found, None
 
 

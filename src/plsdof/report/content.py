@@ -17,7 +17,7 @@ from plsdof._core.work import cached_property
 from plsdof.analysis import Analysis
 from plsdof.analysis.analysis import has_scores
 from plsdof.analysis.data import Numbers, StreamedProblem
-from plsdof.analysis.remarks import no_intervals, sampled
+from plsdof.analysis.remarks import said
 from plsdof.chemometrics.diagnostics import Diagnostic, Limit, diagnose, squared_rows
 from plsdof.chemometrics.merit import HEADINGS, RMSE_NAMES, TestSet, figures_of_merit
 from plsdof.chemometrics.rows import OutlierTable, outliers
@@ -205,7 +205,7 @@ def _notes(view: View) -> list[str]:
     found = [one.text for one in analysis.remarks if one.kind not in ("search", "average")]
     data = analysis.data
     if isinstance(data, StreamedProblem) and len(view.y) < data.shape[0]:
-        found.append(sampled(len(view.y), data.shape[0]).text)
+        found.append(said("sample", shown=len(view.y), total=data.shape[0]).text)
     if view.is_average and view.pls is not None:
         found.append(
             "An average has no components of its own: T², Q, leverage, studentised residuals, VIP "
@@ -348,7 +348,9 @@ def _inference(view: View, place: int) -> tuple[CoefficientInference | None, str
     try:
         return coefficient_inference(model, level=view.level, **_covariance(view, place)), ""
     except NotAvailableError:
-        return None, no_intervals(model.dof, float(analysis.path.exact.spectrum.n)).text
+        return None, said(
+            "no-intervals", dof=model.dof, n=float(analysis.path.exact.spectrum.n)
+        ).text
 
 
 def _covariance(view: View, place: int) -> dict[str, Any]:
