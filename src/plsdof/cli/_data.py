@@ -42,18 +42,20 @@ from plsdof.cli._tables import (
 from plsdof.errors import InvalidInputError
 from plsdof.files.blocks import FileBlocks, file_blocks
 from plsdof.files.columns import (
+    Labels,
     choose_columns,
     find_column,
     header_number,
     in_order,
+    labels_of,
     shortened,
+    shortened_path,
     suggestion,
     wavelengths,
 )
-from plsdof.files.joining import Labels, labels_of
-from plsdof.files.tables import PARQUET, ZIP, Table, files_in, shortened_path
+from plsdof.files.tables import PARQUET, ZIP, Table, files_in
 from plsdof.files.text import require_pandas
-from plsdof.large.rows import RowBlocks, take_rows
+from plsdof.large.blocks import RowBlocks, take_rows
 from plsdof.large.sources import source_gram
 
 # So many columns named by numbers make a spectrum, if others are fewer.
@@ -670,10 +672,10 @@ def _kept_rows(
 def _opened(file: Path, response: str, part: Part) -> tuple[FileBlocks, tuple[str, ...]]:
     """Open the chosen columns, and name those left out because they are not wavelengths."""
     exclude = [*part.exclude, *part.response, *part.apart]
-    blocks = file_blocks(file, response, columns=part.features or None, exclude=exclude, axis=0)
+    blocks = file_blocks(file, response, columns=part.features or None, exclude=exclude)
     names, notes = (blocks.names, ()) if part.features else only_wavelengths(blocks.names)
     if names != blocks.names:
         left_out = blocks.left_out
-        blocks = file_blocks(file, response, columns=names, axis=0)
+        blocks = file_blocks(file, response, columns=names)
         blocks.left_out = left_out
     return blocks, notes

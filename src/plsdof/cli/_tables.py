@@ -15,9 +15,17 @@ from plsdof._core.display import plural
 from plsdof._core.inputs import Array, as_count
 from plsdof.analysis.data import Numbers, Rows
 from plsdof.errors import InvalidInputError, PlsdofError
-from plsdof.files.columns import find_column, header_number, shortened, suggestion
-from plsdof.files.joining import Labels, join_responses, labels_of
-from plsdof.files.tables import Table, read_folder, read_table, shortened_path
+from plsdof.files.columns import (
+    Labels,
+    find_column,
+    header_number,
+    join_responses,
+    labels_of,
+    shortened,
+    shortened_path,
+    suggestion,
+)
+from plsdof.files.tables import Table, read_table
 
 Mask = npt.NDArray[np.bool_]
 
@@ -63,9 +71,8 @@ class Reading:
 
     def table(self, file: str | Path) -> Table:
         """Read a table, or the tables of a folder."""
-        read = read_folder if Path(file).is_dir() else read_table
         how = {one.name: getattr(self, one.name) for one in fields(Reading)}
-        return read(str(file), **how)
+        return read_table(str(file), **how)
 
 
 @dataclass(frozen=True, kw_only=True)

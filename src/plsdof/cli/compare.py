@@ -1,7 +1,6 @@
 """``plsdof compare``."""
 
 import sys
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,8 +23,7 @@ from plsdof.cli import _show as show
 from plsdof.cli._data import Part, read_problems
 from plsdof.cli._options import File, Printing, as_group
 from plsdof.cli._tables import JoinedReading
-from plsdof.complexity.comparison import Comparison
-from plsdof.complexity.splits import CONTESTANTS, SplitComparison, by_criterion, compare_splits
+from plsdof.complexity.comparison import CONTESTANTS, Comparison, SplitComparison, compare_splits
 from plsdof.errors import InvalidInputError, NotAvailableError, quietly
 
 # Rows of the table at equal Degrees of Freedom, unless more are needed or asked for.
@@ -108,8 +106,6 @@ def compare(
             screen.print()
             show.remark(screen, "In words", shown.words)
         show.note(screen, notes)
-    if shown.is_interrupted:
-        raise KeyboardInterrupt
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +116,6 @@ class _Shown:
     tables: list[Table]
     words: str = ""
     notes: tuple[str, ...] = ()
-    is_interrupted: bool = False
 
 
 def _notes(problems: Iterable[TableProblem]) -> list[str]:
@@ -138,29 +133,19 @@ def _notes(problems: Iterable[TableProblem]) -> list[str]:
 
 
 def _shown_splits(problem: TableProblem, criterion: str, *, n_splits: int, **how: Any) -> _Shown:
-    """Compare all contestants and PLS by the criterion; interrupted, show what is done."""
-    named = f"pls-{criterion}"
-    known = named in CONTESTANTS or criterion == LEFT_OUT
-    asked = {} if known else {named: by_criterion(named, criterion)}
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        found = compare_splits(
-            problem.X.to_numpy(),
-            problem.y,
-            [*(CONTESTANTS | asked).values()],
-            n_splits=n_splits,
-            groups=problem.groups,
-            **how,
-        )
-    notes = [str(one.message) for one in caught]
+    """Compare all contestants, and PLS by the criterion."""
+    wanted = [] if criterion == LEFT_OUT else [f"pls-{criterion}"]
+    contestants = [*CONTESTANTS, *wanted]
+    X, groups = problem.X.to_numpy(), problem.groups
+    found = compare_splits(X, problem.y, contestants, n_splits=n_splits, groups=groups, **how)
+    notes: tuple[str, ...] = ()
     if problem.preprocessing is not None and problem.preprocessing.learns_from_rows:
-        notes.append("The preprocessing has seen the predictors of the test rows, too.")
+        notes = ("The preprocessing has seen the predictors of the test rows, too.",)
     done = {"splits": found.n_splits, "n_train": found.n_train, "n_test": found.n_test}
     return _Shown(
         content=done | {"contestants": records(found.columns()), "values": found.values},
         tables=[_split_table(found)],
-        notes=tuple(notes),
-        is_interrupted=found.n_splits < n_splits,
+        notes=notes,
     )
 
 
@@ -198,22 +183,20 @@ def compare_methods(
     problem: TableProblem, request: Request, max_components: int | None
 ) -> Compared:
     """Fit all methods with the same scaling and rows left out, and choose a model of each."""
-    paths, errors, rows, scores, start = {}, [], {}, {}, 0
+    paths, errors, rows, scores, start = {}, {}, {}, {}, 0
     for name, method in METHODS.items():
         size = max_components if method.size == "max_components" else None
-        one = replace(request, method=name, max_components=size)
+        changes: dict[str, Any] = {"method": name, "max_components": size}
+        one = replace(request, **changes)
         path = paths[name] = fitted(problem, one)
         left = left_out(problem, replace(one, criterion="bic"), path)  # of all models
         assert left is not None
         selection, _ = choose(path, left, one)
         rows[name] = start + selection.index
         scores[name] = float(selection.scores[selection.index])
-        known = np.full(len(path), np.nan)
-        known[: min(len(path), len(left.rss))] = left.rmse[: len(path)] ** 2
-        errors.append(known)
+        errors[name] = left.rmse**2
         start += len(path)
-    models = Comparison.of(paths, criteria=tuple(CRITERIA))
-    models = replace(models, cv_error=np.concatenate(errors))
+    models = Comparison.of(paths, errors, criteria=tuple(CRITERIA))
     return Compared(models=models, rows=rows, scores=scores)
 
 
