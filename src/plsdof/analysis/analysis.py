@@ -53,8 +53,6 @@ from plsdof.selection.cross_validation import CrossValidation
 
 # Rows and columns from which on intervals of coefficients take longer than the fit.
 _LARGE = 1000
-# Remarks that say why there are no intervals of coefficients.
-_NO_INTERVALS = ("no-intervals", "intervals-memory", "no-std-errors")
 # Largest model that a search of columns looks at, and how often it is done again to count its cost.
 _SEARCHED_COMPONENTS, _SEARCH_DRAWS = 10, 50
 
@@ -248,25 +246,39 @@ class Drawn:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class About:
-    """What there is to say about one model of a path; the attributes are those of `Analysis`.
-
-    ``reason`` says in words why there are no intervals; ``tested`` are predictions of the test.
-    """
-
-    inference: CoefficientInference | None
-    reason: str
-    sigma: Interval | None
-    unusual: OutlierTable | None
-    merit: dict[str, FiguresOfMerit]
-    tested: Array | None
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Analysis:
-    """Everything there is to say about one fit.
+    """What there is to say about one model of a path.
 
     Attributes
     ----------
+    merit : dict of FiguresOfMerit
+        By the rows they are of: "calibration", "cross-validation", "test".
+    inference : CoefficientInference or None
+        None where the data leave no noise level, or where it would take long.
+    no_inference : Remark or None
+        Why it is None.
+    sigma : Interval or None
+        Interval of the noise variance, None where it is not defined.
+    unusual : OutlierTable or None
+        How far rows are from the model; None for methods without scores.
+    test : TestSet or None
+    """
+
+    merit: dict[str, FiguresOfMerit]
+    inference: CoefficientInference | None
+    no_inference: Remark | None
+    sigma: Interval | None
+    unusual: OutlierTable | None
+    test: TestSet | None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Analysis(About):
+    """Everything there is to say about one fit, and about the model chosen.
+
+    Attributes
+    ----------
+    merit, inference, no_inference, sigma, unusual, test
+        Of the model chosen, see `About`.
     request : Request
     data : TableProblem or StreamedProblem
     model : Model
@@ -277,15 +289,6 @@ class Analysis:
         Errors of rows left out, of all models; None where nobody left out rows of a streamed table.
     average : Model or None
         What the average of models would give.
-    merit : dict of FiguresOfMerit
-        By the rows they are of: "calibration", "cross-validation", "test".
-    inference : CoefficientInference or None
-        None where the data leave no noise level, or where it would take long.
-    sigma : Interval or None
-        Interval of the noise variance, None where it is not defined.
-    unusual : OutlierTable or None
-        How far rows are from the model; None for methods without scores.
-    test : TestSet or None
     search : SearchCost or None
     permutation : PermutationTest or None
     remarks : tuple of Remark
@@ -307,11 +310,6 @@ class Analysis:
     selection: Selection
     left_out: LeftOut | None
     average: Model | None
-    merit: dict[str, FiguresOfMerit]
-    inference: CoefficientInference | None
-    sigma: Interval | None
-    unusual: OutlierTable | None
-    test: TestSet | None
     search: SearchCost | None
     permutation: PermutationTest | None
     remarks: tuple[Remark, ...]
@@ -349,29 +347,16 @@ class Analysis:
 
         Fits without rows give standard errors of the chosen model only.
         """
-        request, left, test = self.request, self.left_out, self.test
+        request, left = self.request, self.left_out
         if model is self.model:
-            known = [one.text for one in self.remarks if one.kind in _NO_INTERVALS]
-            inference, reason, sigma = self.inference, known[0] if known else "", self.sigma
-            unusual, merit = self.unusual, self.merit
-        else:
-            if request.covariance == "jackknife":
-                request = replace(request, covariance="homoscedastic")
-            if test is not None:
-                test = replace(test, predicted=model.intercept + test.X @ model.coef)
-            inference, remark = _inference(self.data, request, model, left)
-            reason = "" if remark is None else remark.text
-            sigma, unusual = _sigma(model, request), None
-            known_rows = left is not None and model.index < len(left.rss)
-            merit = _merit(self.data, model, left if known_rows else None, test, None)
-        return About(
-            inference=inference,
-            reason=reason,
-            sigma=sigma,
-            unusual=_unusual(self.data, model, request) if unusual is None else unusual,
-            merit=merit,
-            tested=None if test is None else test.predicted,
-        )
+            if self.unusual is not None:
+                return self
+            return replace(self, unusual=_unusual(self.data, model, request))
+        if request.covariance == "jackknife":
+            request = replace(request, covariance="homoscedastic")
+        if left is not None and model.index >= len(left.rss):
+            left = None
+        return _about(self.data, request, model, left, self.test, quick=True)
 
     @property
     def rmsecv(self) -> Array:
@@ -694,9 +679,7 @@ def _described(
     average = None
     if left is not None:
         average = model if model.is_average else path._average_left_out(left, "squared")
-    inference, reason = _inference(data, request, model, left)
-    quick = reason is None or reason.kind != "no-std-errors"
-    test = _tested(data, model)
+    about = _about(data, request, model, left, _tested(data, model), search)
     permutation = None
     if request.permutations is not None:
         permutation = permutation_test(path, n_permutations=request.permutations)
@@ -708,20 +691,16 @@ def _described(
         *([words.said("unstable", dof=model.dof)] if model.dof < 1.0 - 1e-9 else []),
         *words.preprocessing_remarks(data, left_out=left is not None),
         *words.group_remarks(data, selection),
-        *([] if reason is None else [reason]),
+        *([] if about.no_inference is None else [about.no_inference]),
     ]
     return Analysis(
+        **vars(about),
         request=request,
         data=data,
         model=model,
         selection=selection,
         left_out=left,
         average=average,
-        merit=_merit(data, model, left, test, search),
-        inference=inference,
-        sigma=_sigma(model, request) if quick else None,
-        unusual=_unusual(data, model, request) if quick else None,
-        test=test,
         search=search,
         permutation=permutation,
         remarks=tuple({one.text: one for one in reversed(said)}.values())[::-1],
@@ -804,6 +783,31 @@ def _learned(rows: Blocks, *, steps: str) -> Callable[[Array], Array]:
 
 # What is added to the choice
 # ---------------------------
+
+
+def _about(
+    data: Data,
+    request: Request,
+    model: Model,
+    left: LeftOut | None,
+    test: TestSet | None,
+    search: SearchCost | None = None,
+    *,
+    quick: bool = False,
+) -> About:
+    """Return what there is to say about a model; no rows unless that is ``quick``, or asked for."""
+    inference, reason = _inference(data, request, model, left)
+    quick = quick or reason is None or reason.kind != "no-std-errors"
+    if test is not None:
+        test = replace(test, predicted=read_only(model.intercept + test.X @ model.coef))
+    return About(
+        merit=_merit(data, model, left, test, search),
+        inference=inference,
+        no_inference=reason,
+        sigma=_sigma(model, request) if quick else None,
+        unusual=_unusual(data, model, request) if quick else None,
+        test=test,
+    )
 
 
 def _inference(

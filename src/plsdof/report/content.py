@@ -315,11 +315,11 @@ def _x_explained(view: View) -> Array:
 def _details(view: View, place: int) -> dict[str, Any]:
     """Return everything the page shows about one model."""
     about = view.about[place]
-    sigma, tested = about.sigma, about.tested
+    sigma, tested = about.sigma, None if about.test is None else about.test.predicted
     ends = [None, None] if sigma is None else rounded(np.sqrt([sigma.lower[0], sigma.upper[0]]))
     return {
         "place": place,
-        "reason": about.reason,
+        "reason": "" if about.no_inference is None else about.no_inference.text,
         "sigma_low": ends[0],
         "sigma_high": ends[1],
         "sigma_assumes": "" if sigma is None else sigma.assumptions,
