@@ -117,7 +117,7 @@ def test_sample_weight_equals_repeated_rows_that_are_left_out_together(kind):
     rows = np.repeat(np.arange(25), weights)
     weighted = kind().fit(X, y, sample_weight=weights)
     repeated = kind().fit(X[rows], y[rows], groups=rows)
-    assert weighted.index_ == repeated.index_
+    assert weighted.model_.index == repeated.model_.index
     assert weighted.dof_ == pytest.approx(repeated.dof_, rel=1e-9)
     assert weighted.noise_std_ == pytest.approx(repeated.noise_std_, rel=1e-9)
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-8)
@@ -222,7 +222,7 @@ def test_sparse_predictors_give_the_same_model(kind, model, weighted):
     weights = np.random.default_rng(0).integers(0, 3, len(y)) if weighted else None
     dense = clone(model).fit(X, y, sample_weight=weights)
     sparse = clone(model).fit(kind(X), y, sample_weight=weights)
-    assert sparse.index_ == dense.index_
+    assert sparse.model_.index == dense.model_.index
     assert sparse.dof_ == pytest.approx(dense.dof_, rel=1e-8)
     assert sparse.noise_std_ == pytest.approx(dense.noise_std_, rel=1e-8)
     np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-9)
@@ -308,8 +308,8 @@ def test_groups_can_be_routed():
 def test_all_responses_have_the_same_folds_whatever_cv_is():
     X, y, _ = replicates()
     Y = np.column_stack([y, X[:, 1] - y])
-    seeded = PLSRegressor("cv", cv=np.int64(5), random_state=3).fit(X, Y)
-    expected = PLSRegressor("cv", cv=5, random_state=3).fit(X, Y)
+    seeded = PLSRegressor("cv", cv=np.int64(5)).fit(X, Y)
+    expected = PLSRegressor("cv", cv=5).fit(X, Y)
     once = PLSRegressor("cv", cv=iter(KFold(5, shuffle=True, random_state=0).split(X))).fit(X, Y)
     for one, other in zip(seeded.cv_results_, expected.cv_results_, strict=True):
         np.testing.assert_array_equal(one.mean_error, other.mean_error)

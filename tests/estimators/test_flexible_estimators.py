@@ -16,8 +16,8 @@ from sklearn.utils.estimator_checks import check_estimator
 from plsdof import cross_validate
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
 from plsdof.estimators.flexible import KernelPLSRegressor, PenalizedPLSRegressor, make_spline_pls
-from plsdof.variants.kernel import kernel_pls_path, select_kernel
-from plsdof.variants.penalized import penalized_pls_path, select_strength
+from plsdof.variants.kernel import kernel_pls_path
+from plsdof.variants.penalized import penalized_pls_path
 
 ESTIMATORS = [
     KernelPLSRegressor(),
@@ -83,8 +83,8 @@ def test_kernel_attributes_describe_the_chosen_model():
 
 def test_penalised_attributes_describe_the_chosen_model():
     X, y = make_spectra()
-    model = PenalizedPLSRegressor("bic", strength=10.0, order=1).fit(X, y)
-    path = penalized_pls_path(X, y, strength=10.0, order=1, max_components=30)
+    model = PenalizedPLSRegressor("bic", strength=10.0, penalty=1).fit(X, y)
+    path = penalized_pls_path(X, y, 1, strength=10.0, max_components=30)
     m = path.select("bic").n_components
     assert (model.n_components_, model.strength_) == (m, 10.0)
     assert model.dof_ == pytest.approx(path.dof[m])
@@ -95,28 +95,12 @@ def test_penalised_attributes_describe_the_chosen_model():
     assert "penalised PLS" in str(model.summary())
 
 
-@pytest.mark.parametrize("choice", ["bic", "cv"])
-def test_several_values_are_chosen_from_together_with_the_components(choice):
-    X, y = make_curve()
-    model = KernelPLSRegressor(choice, gamma=[0.05, 0.5, 5.0], cv=5, max_components=10).fit(X, y)
-    joint = select_kernel(X, y, [0.05, 0.5, 5.0], by=choice, cv=5, max_components=10)
-    assert (model.gamma_, model.n_components_) == (joint.value, joint.n_components)
-    np.testing.assert_allclose(model.joint_selection_.scores, joint.scores)
-    assert model.selection_.index == joint.n_components
-    X, y = make_spectra()
-    model = PenalizedPLSRegressor(choice, strength=[0, 100], cv=5, max_components=10).fit(X, y)
-    joint = select_strength(X, y, [0, 100], by=choice, cv=5, max_components=10)
-    assert (model.strength_, model.n_components_) == (joint.value, joint.n_components)
-    assert model.dof_ == pytest.approx(joint.path.dof[joint.n_components])
-
-
 def test_a_fixed_number_of_components_is_kept_while_a_value_is_chosen():
     X, y = make_curve()
     model = KernelPLSRegressor(3, gamma=[0.05, 0.5, 5.0]).fit(X, y)
     scores = [kernel_pls_path(X, y, gamma=g).left_out().press[3] for g in (0.05, 0.5, 5.0)]
     assert model.n_components_ == 3
     assert model.gamma_ == [0.05, 0.5, 5.0][int(np.argmin(scores))]
-    assert model.joint_selection_.selection.rule == "fixed"
 
 
 def test_intervals_for_the_fit_cover_the_curve_nearly_as_often_as_they_say():

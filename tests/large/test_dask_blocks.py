@@ -425,7 +425,7 @@ ROWS = da.ones((6, 2), chunks=(3, 2))
         ((ROWS, da.ones(7)), "y has 7 entries but X has 6 rows"),
         (
             (ROWS, da.ones((6, 2))),
-            "y must have one value per row of X; .* 2 dimensions.* pls_paths",
+            "y must have one value per row of X; .* 2 dimensions.* PLSRegressor",
         ),
         ((ROWS, da.ones(6).astype("M8[s]")), "y must be numeric; 'y' is of type datetime64"),
         ((ROWS, "fat"), "y is 'fat', but X is not a dataframe"),

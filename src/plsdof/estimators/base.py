@@ -4,7 +4,7 @@ import numbers
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +16,6 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
-
-try:
-    from sklearn.utils._repr_html.estimator import _VisualBlock
-except ImportError:  # scikit-learn before 1.8
-    from sklearn.utils._estimator_html_repr import _VisualBlock
 
 from plsdof._core.choice import LEFT_OUT, Selection
 from plsdof._core.criteria import CRITERIA, DOF_KINDS
@@ -68,6 +63,8 @@ from plsdof.selection.cross_validation import CrossValidation, cross_validate
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+Covariance = Literal["homoscedastic", "hc3", "jackknife"]
+
 # What all estimators share: one response or several columns of them, and linear prediction
 # -----------------------------------------------------------------------------------------
 
@@ -84,7 +81,6 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     # As they are for one response; those of several columns of y are arrays or tuples.
     coef_: Array
     intercept_: float
-    index_: int
     selection_: Selection | None
     response_names_: tuple[str, ...] | None
     n_features_in_: int
@@ -93,7 +89,7 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Array:
         """Predict with the chosen model. Shape (n_new,), or (n_new, q) if y had columns."""
-        rows = self._new_rows(X, sparse=self._path_takes_sparse)
+        rows = self._path_rows(X)
         return np.asarray(rows @ self.coef_.T + self.intercept_)
 
     def __sklearn_tags__(self) -> Any:
@@ -102,7 +98,7 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = self._takes_sparse
         return tags
 
-    def path_rows(self, X: Any) -> Any:
+    def _path_rows(self, X: Any) -> Any:
         """Return new rows, checked, as the path of this model takes them. Shape (n_new, p)."""
         return self._new_rows(X, sparse=self._path_takes_sparse)
 
@@ -141,20 +137,6 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _require_fitted(self) -> None:
         check_is_fitted(self)
 
-    def _sk_visual_block_(self) -> Any:
-        """Return the box of scikit-learn's diagram, with the model that was chosen."""
-        name = type(self).__name__
-        if hasattr(self, "index_"):
-            name = f"{name}: {self._chosen_in_words()}"
-        return _VisualBlock("single", self, names=name, name_details=str(self))
-
-    def _chosen_in_words(self) -> str:
-        """Return the size of the chosen model, or models."""
-        return ", ".join(dict.fromkeys(self._labels()))
-
-    def _labels(self) -> list[str]:
-        raise NotImplementedError
-
     def _new_rows(self, X: Any, *, sparse: bool = False) -> Any:
         self._require_fitted()
         rows = check_array(
@@ -175,6 +157,19 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 "order."
             ) from error
         return rows
+
+    def _named_predictions(self, limits: Array, X: Any) -> Any:
+        """Name limits (n_new, q, 2) by the rows of X and the responses, as far as these do."""
+        if self._one_response:
+            return name_rows(limits[:, 0], row_labels(X))
+        return name_predictions(limits, self.response_names_, row_labels(X))
+
+    def _named_coefficients(self, limits: Array) -> Any:
+        """Name limits (q, p, 2) by features and responses, as far as these have names."""
+        features = getattr(self, "feature_names_in_", None)
+        if self._one_response:
+            return name_rows(limits[0], features)
+        return name_coefficients(limits, self.response_names_, features)
 
     def _one_or_array(self, values: Sequence[Any]) -> Any:
         """Return the only value of a single response, an array of all otherwise."""
@@ -247,7 +242,7 @@ class ScoresMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: i
         With a model per response those of the first one come first. Of an average those of the
         model with the largest weight.
         """
-        rows = self._new_rows(X, sparse=self._path_takes_sparse)
+        rows = self._path_rows(X)
         return np.hstack([path.transform(rows)[:, :index] for path, index in self._on_paths()])
 
     @property
@@ -261,7 +256,7 @@ class ScoresMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: i
 
     @property
     def _n_features_out(self) -> int:
-        return int(np.sum(self.index_))
+        return sum(index for _, index in self._on_paths())
 
 
 class LinearScoresMixin(ScoresMixin):
@@ -276,7 +271,7 @@ class LinearScoresMixin(ScoresMixin):
         if len(chosen) > 1:
             raise NotAvailableError(
                 f"There are {len(chosen)} responses with components of their own, each with "
-                "another approximation of X; call inverse_transform of one of paths_."
+                "another approximation of X; call inverse_transform of the path of one of models_."
             )
         path, index = chosen[0]
         scores = check_array(_numbers(X, "X"), dtype=np.float64, input_name="X")
@@ -361,6 +356,8 @@ def _shares_of_y(path: Any, m: int) -> Array:
 # ----------------------------------------------------------------------------------------
 
 CHOICES = (LEFT_OUT, "average", *CRITERIA, "cv")
+Choice = Literal["left-out", "average", "aic", "bic", "gmdl", "aicc", "cp", "gcv", "hqc", "cv"]
+PathType = TypeVar("PathType", bound=Path)
 
 
 def warn_of_empty_models(selections: Sequence[Selection | None]) -> None:
@@ -371,7 +368,7 @@ def warn_of_empty_models(selections: Sequence[Selection | None]) -> None:
         warn_caller(text, EmptyModelWarning)
 
 
-class PathRegressor(ResponseRegressor):
+class PathRegressor(ResponseRegressor, Generic[PathType]):
     """Fit a path, choose a model on it, answer questions about that model.
 
     With several responses every column of y has a path and a choice of its own, and attributes
@@ -403,7 +400,7 @@ class PathRegressor(ResponseRegressor):
         self._check_options(is_sparse, groups)
         X, Y = self._training_data(X, y)
         weights = as_weights(sample_weight, X.shape[0])
-        self._noise, self._cv = self.noise, self._split(X, Y, groups)
+        self._noise, self._cv = getattr(self, "noise", None), self._split(X, Y, groups)
         with quietly(RankExhaustedWarning) if isinstance(self._choice(), str) else nullcontext():
             # The largest size is then only a limit to the search.
             models = self._fit_models(X, Y, weights, groups)
@@ -426,8 +423,6 @@ class PathRegressor(ResponseRegressor):
         choice = self._choice()
         if isinstance(choice, str):
             as_choice(choice, self._choice_name, CHOICES)
-        if self.dof is not None:
-            as_choice(self.dof, "dof", DOF_KINDS)
         if is_sparse and (choice in ("cv", "average") or groups is not None):
             what = "groups" if groups is not None else f"{self._choice_name}={choice!r}"
             raise InvalidInputError(
@@ -439,15 +434,20 @@ class PathRegressor(ResponseRegressor):
                 f"{self._choice_name}={choice!r} takes rows as independent and cannot use groups; "
                 f"use {LEFT_OUT!r}, 'average' or 'cv', which leave them out together."
             )
+        if self._option("dof") is not None:
+            as_choice(self._option("dof"), "dof", DOF_KINDS)
         by_criterion = isinstance(choice, str) and choice in CRITERIA
         for name in ("dof", "rule"):
-            if getattr(self, name, None) is not None and not by_criterion:
-                if name == "rule" and choice == "cv":
-                    continue
-                raise InvalidInputError(
-                    f"{name} belongs to a choice by an information criterion, such as 'bic'; got "
-                    f"{name}={getattr(self, name)!r:.60} with {self._choice_name}={choice!r:.60}."
-                )
+            if self._option(name) is None or by_criterion or (name == "rule" and choice == "cv"):
+                continue
+            raise InvalidInputError(
+                f"{name} belongs to a choice by an information criterion, such as 'bic'; got "
+                f"{name}={self._option(name)!r:.60} with {self._choice_name}={choice!r:.60}."
+            )
+
+    def _option(self, name: str) -> Any:
+        """Return a parameter of a choice by a criterion, which not all estimators have."""
+        return getattr(self, name, None)
 
     def _fit_models(self, X: Any, Y: Array, weights: Array | None, groups: Any) -> list[Model]:
         """Fit the paths of all responses and choose a model on each."""
@@ -480,30 +480,23 @@ class PathRegressor(ResponseRegressor):
         if choice == "average":
             return path.average(groups=groups, cv=self._cv)
         if choice == "cv":
-            seed = self.random_state if isinstance(self._cv or 10, numbers.Integral) else None
-            results = cross_validate(
-                X,
-                y,
-                path._same_models(),
-                10 if self._cv is None else self._cv,
-                groups,
-                sample_weight=weights,
-                rng=seed,
-                n_jobs=self.n_jobs,
-            )
+            folds, recipe = 10 if self._cv is None else self._cv, path._same_models()
+            results = cross_validate(X, y, recipe, folds, groups, sample_weight=weights)
             self._cv_results[number] = results
-            selection = results.select(rule=self.rule or "minimum")
+            selection = results.select(rule=self._option("rule") or "minimum")
+            if not path._has(selection.index):  # folds may have models that all rows do not have
+                selection = replace(selection, index=min(selection.index, len(path) - 1))
         elif choice == LEFT_OUT and path._given is not None:
             selection = path.select(groups=groups, cv=self._cv)
         else:
             criterion = None if choice == LEFT_OUT else choice
-            selection = path.select(criterion, self.dof, self.noise, self.rule)
+            options = {name: self._option(name) for name in ("dof", "noise", "rule")}
+            selection = path.select(criterion, **options)
         return replace(path[selection.index], selection=selection)
 
     def _publish(self, models: Sequence[Model]) -> None:
         """Set the attributes: values for one response, one entry per column for several."""
         self.models_ = tuple(models)
-        self.index_ = self._one_or_array([one.index for one in models])
         self.coef_ = self._one_or_array([np.array(one.coef) for one in models])
         self.intercept_ = self._one_or_array([float(one.intercept) for one in models])
         selections = [one.selection for one in models]
@@ -513,29 +506,19 @@ class PathRegressor(ResponseRegressor):
         warn_of_empty_models(selections)
 
     @property
-    def paths_(self) -> tuple[Path, ...]:
-        """The paths of all responses."""
-        self._require_fitted()
-        return tuple(one.path for one in self.models_)
-
-    @property
-    def path_(self) -> Path:
-        """The path of the only response; with several responses see ``paths_``."""
-        path: Path = self._only_path()
-        return path
-
-    def _only_path(self) -> Any:
-        paths = self.paths_
-        if len(paths) > 1:
-            raise AttributeError(
-                f"There are {len(paths)} responses, each with a path of its own: see paths_."
-            )
-        return paths[0]
+    def path_(self) -> PathType:
+        """All models of the only response; those of several are in ``models_[j].path``."""
+        return cast("PathType", self.model_.path)
 
     @property
     def model_(self) -> Model:
         """The chosen model of the only response; with several responses see ``models_``."""
-        self._only_path()
+        self._require_fitted()
+        if len(self.models_) > 1:
+            raise AttributeError(
+                f"There are {len(self.models_)} responses, each with a path and a model of its "
+                "own: see models_."
+            )
         return self.models_[0]
 
     @property
@@ -558,10 +541,9 @@ class PathRegressor(ResponseRegressor):
         X: Any,
         level: float = 0.95,
         *,
-        method: str | None = None,
-        kind: str = "observation",
-        distribution: str = "t",
-        covariance: str = "homoscedastic",
+        method: Literal["left-out", "normal"] | None = None,
+        kind: Literal["observation", "mean", "truth"] = "observation",
+        covariance: Covariance = "homoscedastic",
     ) -> "Array | DataFrame":
         """Lower and upper limits for a new observation, or for the mean, at each row. (n_new, 2).
 
@@ -578,9 +560,6 @@ class PathRegressor(ResponseRegressor):
             "observation" is for one new measurement of the response, with its own noise. "mean" is
             for the expected fit of the chosen number of components, which differs from the true
             mean by the bias of the fit. "truth" is for the true mean: more components, and wider.
-        distribution : {"t", "normal"}
-            Of "normal": Student's t with Satterthwaite's degrees of freedom, which allows for the
-            estimated noise, or the normal distribution, for a noise variance that is known.
         covariance : {"homoscedastic", "hc3", "jackknife"}
             Of the coefficients, see `plsdof.inference.coefficient_inference`; for "normal".
 
@@ -607,48 +586,28 @@ class PathRegressor(ResponseRegressor):
         >>> model.predict_interval(X[:1], method="normal").round(1)
         array([[ 1.1, 19.3]])
         """
-        rows = self._new_rows(X, sparse=self._path_takes_sparse)
-        noise = self._noise if method == "normal" or kind != "observation" else None
+        rows = self._path_rows(X)
+        options: dict[str, Any] = {"level": level, "kind": kind, "method": method}
+        if method == "normal" or kind != "observation":
+            options["noise"] = self._noise
         intervals = [
-            inference.prediction_interval(
-                one,
-                rows,
-                level=level,
-                kind=kind,
-                method=method,
-                noise=noise,
-                distribution=distribution,
-                covariance=covariance,
-            )
+            inference.prediction_interval(one, rows, covariance=covariance, **options)
             for one in self.models_
         ]
         limits = np.stack([np.column_stack([one.lower, one.upper]) for one in intervals], axis=1)
-        index = row_labels(X)
-        if self._one_response:
-            return name_rows(limits[:, 0], index)
-        return name_predictions(limits, self.response_names_, index)
+        named: Array | DataFrame = self._named_predictions(limits, X)
+        return named
 
     def conf_int(
-        self,
-        level: float = 0.95,
-        *,
-        distribution: str = "t",
-        covariance: str = "homoscedastic",
-        kind: str = "expected",
-        method: str = "analytic",
+        self, level: float = 0.95, *, covariance: Covariance = "homoscedastic"
     ) -> "Array | DataFrame":
         """Confidence intervals of the coefficients, (p, 2).
 
         Parameters
         ----------
         level : float
-        distribution : {"t", "normal"}
         covariance : {"homoscedastic", "hc3", "jackknife"}
             X fixed and constant noise variance; X fixed and any noise variances; rows random.
-        kind : {"expected", "truth"}
-            The expected coefficients of the chosen number of components, or the true ones.
-        method : {"analytic", "safe"}
-            "safe" takes the larger one of analytic and bootstrap standard errors.
 
         Returns
         -------
@@ -661,23 +620,17 @@ class PathRegressor(ResponseRegressor):
         -----
         See `plsdof.inference.coefficient_inference`.
         """
-        results = self._inferences(level, distribution, "none", covariance, kind, method)
+        results = self._inferences(level, covariance)
         limits = np.stack([np.column_stack([one.lower, one.upper]) for one in results])
-        features = getattr(self, "feature_names_in_", None)
-        if self._one_response:
-            return name_rows(limits[0], features)
-        return name_coefficients(limits, self.response_names_, features)
+        named: Array | DataFrame = self._named_coefficients(limits)
+        return named
 
     def summary(
         self,
         level: float = 0.95,
         *,
-        distribution: str = "t",
-        adjust: str = "none",
         response: int | str | None = None,
-        covariance: str = "homoscedastic",
-        kind: str = "expected",
-        method: str = "analytic",
+        covariance: Covariance = "homoscedastic",
     ) -> Summary:
         """Return a table of coefficients, standard errors, tests and intervals; print it.
 
@@ -686,7 +639,7 @@ class PathRegressor(ResponseRegressor):
         """
         self._require_fitted()
         number = self._response_number(response, len(self.models_))
-        result = self._inferences(level, distribution, adjust, covariance, kind, method)[number]
+        result = self._inferences(level, covariance)[number]
         names = getattr(self, "feature_names_in_", None)
         summary = summarize(self.models_[number], result, names)
         if self.response_names_ is None and self._one_response:
@@ -713,29 +666,12 @@ class PathRegressor(ResponseRegressor):
         )
 
     def _inferences(
-        self,
-        level: float,
-        distribution: str,
-        adjust: str,
-        covariance: str,
-        kind: str,
-        method: str,
+        self, level: float, covariance: Covariance
     ) -> list[inference.CoefficientInference]:
         """Return what is known about the coefficients of every response."""
         self._require_fitted()
-        return [
-            inference.coefficient_inference(
-                one,
-                level=level,
-                noise=self._noise,
-                distribution=distribution,
-                adjust=adjust,
-                covariance=covariance,
-                kind=kind,
-                method=method,
-            )
-            for one in self.models_
-        ]
+        options: dict[str, Any] = {"level": level, "covariance": covariance, "noise": self._noise}
+        return [inference.coefficient_inference(one, **options) for one in self.models_]
 
     def _choice(self) -> Any:
         return getattr(self, self._choice_name)
@@ -746,9 +682,6 @@ class PathRegressor(ResponseRegressor):
         return self._path_takes_sparse and not (
             isinstance(choice, str) and choice in ("cv", "average")
         )
-
-    def _labels(self) -> list[str]:
-        return [one.label for one in self.models_]
 
     # What a subclass provides.
     _choice_name = "n_components"
@@ -776,7 +709,7 @@ def given_selection(model: Any, left: LeftOut) -> Selection:
     )
 
 
-class ComponentRegressor(PathRegressor):
+class ComponentRegressor(PathRegressor[PathType]):
     """A regressor that chooses a number of components."""
 
     @property
@@ -788,10 +721,6 @@ class ComponentRegressor(PathRegressor):
         self._require_fitted()
         numbers: int = self._one_or_array([one.n_components for one in self.models_])
         return numbers
-
-    def fixed_parameters(self, index: int) -> dict[str, Any]:
-        """Return the parameters with which a fit has so many components, and chooses nothing."""
-        return {self._choice_name: int(index)}
 
     def _fixed_index(self, path: Path) -> int:
         # Fewer than asked for where the data support no more (with a warning).

@@ -1,6 +1,7 @@
 """scikit-learn estimators for PLS, PCR and ridge: thin shells around the paths."""
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 from plsdof._core.choice import LEFT_OUT
 from plsdof._core.criteria import Noise
@@ -8,48 +9,46 @@ from plsdof._core.fit import METHODS
 from plsdof._core.inputs import Array
 from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath
 from plsdof.chemometrics.variables import vip
-from plsdof.estimators.base import ComponentRegressor, LinearScoresMixin, PathRegressor
+from plsdof.estimators.base import (
+    Choice,
+    ComponentRegressor,
+    LinearScoresMixin,
+    PathRegressor,
+    PathType,
+)
 from plsdof.inference.intervals import name_features
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
+DofKind = Literal["exact", "smoothed", "naive", "clipped"]
+Rule = Literal[
+    "paper", "first-minimum", "global-minimum", "minimum", "one-standard-error", "randomization"
+]
+Solver = Literal["auto", "svd", "gram"]
 
-class _LinearComponents(ComponentRegressor):
+
+@dataclass(eq=False, repr=False)
+class _LinearComponents(ComponentRegressor[PathType]):
     """What PLS and PCR have in common."""
 
-    _path_takes_sparse = True
+    n_components: int | Choice = LEFT_OUT
+    _: KW_ONLY
+    max_components: int = 30
+    scale: bool = True
+    dof: DofKind | None = None
+    noise: Noise = None
+    rule: Rule | None = None
+    cv: Any = None
+    solver: Solver = "auto"
 
-    def __init__(
-        self,
-        n_components: int | str = LEFT_OUT,
-        *,
-        max_components: int = 30,
-        scale: bool = True,
-        dof: str | None = None,
-        noise: Noise = None,
-        rule: str | None = None,
-        cv: Any = None,
-        solver: str = "auto",
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.max_components = max_components
-        self.scale = scale
-        self.dof = dof
-        self.noise = noise
-        self.rule = rule
-        self.cv = cv
-        self.solver = solver
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    _path_takes_sparse = True
 
     def _options(self) -> dict[str, Any]:
         return {**super()._options(), "scale": self.scale, "solver": self.solver}
 
 
-class PLSRegressor(LinearScoresMixin, _LinearComponents):
+class PLSRegressor(LinearScoresMixin, _LinearComponents[PLSPath]):
     """Partial Least Squares with the number of components chosen for you.
 
     Parameters
@@ -73,11 +72,6 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents):
     cv : int, splitter or iterable, optional
         Folds of the rows that are left out, see `Path.left_out`; 10 for "cv".
     solver : {"auto", "svd", "gram"}
-    random_state : int, optional
-        Random folds for "cv" with a number of folds; by default row i is in fold i mod cv. A
-        splitter brings its own.
-    n_jobs : int, optional
-        Parallel folds for "cv".
 
     Attributes
     ----------
@@ -120,12 +114,6 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents):
 
     _method = METHODS["pls"]
 
-    @property
-    def path_(self) -> PLSPath:
-        """All models of the only response; with several responses see ``paths_``."""
-        path: PLSPath = self._only_path()
-        return path
-
     def vip(self) -> "Array | Series[float] | DataFrame":
         """Return the variable importance of the chosen model, `chemometrics.vip`. Shape (p,).
 
@@ -140,7 +128,7 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents):
         return named
 
 
-class PCRegressor(LinearScoresMixin, _LinearComponents):
+class PCRegressor(LinearScoresMixin, _LinearComponents[PCRPath]):
     """Principal components regression; parameters and attributes as `PLSRegressor`.
 
     The order of principal components does not look at y, so that the useful ones need not come
@@ -157,14 +145,9 @@ class PCRegressor(LinearScoresMixin, _LinearComponents):
 
     _method = METHODS["pcr"]
 
-    @property
-    def path_(self) -> PCRPath:
-        """All models of the only response; with several responses see ``paths_``."""
-        path: PCRPath = self._only_path()
-        return path
 
-
-class RidgeRegressor(PathRegressor):
+@dataclass(eq=False, repr=False)
+class RidgeRegressor(PathRegressor[RidgePath]):
     """Ridge regression with the penalty chosen for you.
 
     Parameters
@@ -174,7 +157,7 @@ class RidgeRegressor(PathRegressor):
         for `PLSRegressor`.
     alphas : array of float, optional
         Penalties to choose from; by default 50 values from 1e4 n down to 1e-4 n.
-    scale, dof, noise, rule, cv, solver, random_state, n_jobs
+    scale, dof, noise, rule, cv, solver
         As for `PLSRegressor`.
 
     Attributes
@@ -191,40 +174,19 @@ class RidgeRegressor(PathRegressor):
     12.5
     """
 
+    alpha: float | Choice = LEFT_OUT
+    _: KW_ONLY
+    alphas: Any = None
+    scale: bool = True
+    dof: DofKind | None = None
+    noise: Noise = None
+    rule: Rule | None = None
+    cv: Any = None
+    solver: Solver = "auto"
+
     _choice_name = "alpha"
     _path_takes_sparse = True
     _method = METHODS["ridge"]
-
-    def __init__(
-        self,
-        alpha: float | str = LEFT_OUT,
-        *,
-        alphas: Any = None,
-        scale: bool = True,
-        dof: str | None = None,
-        noise: Noise = None,
-        rule: str | None = None,
-        cv: Any = None,
-        solver: str = "auto",
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.alphas = alphas
-        self.scale = scale
-        self.dof = dof
-        self.noise = noise
-        self.rule = rule
-        self.cv = cv
-        self.solver = solver
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    @property
-    def path_(self) -> RidgePath:
-        """All models of the only response; with several responses see ``paths_``."""
-        path: RidgePath = self._only_path()
-        return path
 
     @property
     def alpha_(self) -> float:
@@ -235,10 +197,6 @@ class RidgeRegressor(PathRegressor):
 
     def _fixed_index(self, path: Path) -> int:  # noqa: ARG002
         return 0
-
-    def fixed_parameters(self, index: int) -> dict[str, Any]:
-        """Return the parameters with which a fit has this penalty, and chooses nothing."""
-        return {self._choice_name: self.path_.parameters[index].item()}
 
     def _options(self) -> dict[str, Any]:
         alphas = self.alphas if isinstance(self.alpha, str) else [self.alpha]

@@ -71,8 +71,8 @@ def opened_vector(values: Any, name: str) -> Any:
     if values.ndim != 1:
         raise InvalidInputError(
             f"{name} must have one value per row of X; got a {type(values).__name__} of "
-            f"{values.ndim} dimensions. Several responses: one column at a time, or pls_paths and "
-            "pls2_path if the data fit in memory."
+            f"{values.ndim} dimensions. Several responses: one column at a time, or PLSRegressor "
+            "and pls2_path if the data fit in memory."
         )
     _require_numeric({name: values.dtype}, name)
     return values if hasattr(values, "chunks") else _stacked(_partitions(values), name)
