@@ -610,6 +610,8 @@ def _fit_chain(
         )
     given, method = found._given, found.recipe.method
     raw = rows if given.kept is None else rows[given.kept]
+    kept = replace(given, X=raw, names=names, is_owned=False, checksum=None)
+    kept.own()
     again = replace(
         method, name=f"{steps},{method.name}", path=partial(_fit_chain, steps, method.path)
     )
@@ -617,7 +619,7 @@ def _fit_chain(
         recipe=replace(found.recipe, method=again),
         preprocessor=chain,
         _make=partial(getattr, found, "exact"),
-        _given=replace(given, X=raw, names=names, checksum=None).owned(),
+        _given=kept,
         _asked=found._asked,
         _names=names,
     )

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plsdof._core.filters import SUPPORTED_ERROR
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.recursion import Integers
+from plsdof._core.rounding import SUPPORTED_ERROR
 from plsdof._core.spectrum import Spectrum
 
 ALGORITHMS = ("nipals", "simpls")

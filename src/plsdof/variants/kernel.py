@@ -494,7 +494,8 @@ def kernel_pls_path(
         gram = as_symmetric(as_matrix(X, min_rows=2))
         function = replace(function, function=Lookup(gram=read_only(gram)))
         X = np.arange(len(gram), dtype=np.float64)[:, None]
-    given = as_observations(X, y, sample_weight).owned()
+    given = as_observations(X, y, sample_weight)
+    given.own()
     inputs, data = _kernel_rows(given, function, scale and function.name != "precomputed")
     recipe = KERNEL_PLS.recipe(
         kernel=kernel,
