@@ -15,7 +15,7 @@ from plsdof.errors import (
     RankExhaustedWarning,
     ResponseInPredictorsWarning,
 )
-from plsdof.estimators import PLS2Regressor, make_spline_pls
+from plsdof.estimators import PLS2Regressor
 from plsdof.files import detach, file_blocks, read_table
 from plsdof.inference import coefficient_inference, noise_interval, prediction_interval, summarize
 from plsdof.large import ArrayBlocks, Moments, block_gram, cross_validate_from, operator_gram
@@ -192,7 +192,6 @@ OTHER_KINDS = {
     "components": (lambda: PATH.predict_components(X, [[1, 2], [3]]), "components must be a whole"),
     "merit": (lambda: figures_of_merit([[1.0], [2.0, 3.0]], [1.0]), "observed must be"),
     "search": (lambda: search_columns(X, Y, max_components=X), "max_components must be a whole"),
-    "splines": (lambda: make_spline_pls(n_knots="5"), "n_knots must be a whole number"),
     "intervals": (lambda: MODEL.conf_int(covariance=X), "covariance must be one of"),
     "joint": (lambda: PLS2Regressor(1).fit(X, Y).predict_interval(X, method=X), "method must be"),
     "huge": (lambda: PLSRegressor().fit([[10**400]] * 3, [1, 2, 3]), "X must be numeric"),

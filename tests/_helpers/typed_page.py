@@ -78,7 +78,7 @@ def models(X: Array, y: Array, file: File) -> None:
     for kind in (estimators.PLSRegressor, estimators.PCRegressor, estimators.RidgeRegressor):
         print(kind().fit(X, y).predict(X).shape)
     print(estimators.KernelPLSRegressor, estimators.PenalizedPLSRegressor)
-    print(estimators.PLS2Regressor, estimators.make_spline_pls())
+    print(estimators.PLS2Regressor)
     plsdof.save_model(model, file)
     assert_type(plsdof.load_model(file), files.PortableModel)
     assert_type(files.detach(model).predict(X), Array)

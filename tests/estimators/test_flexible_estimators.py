@@ -10,12 +10,12 @@ from sklearn.base import clone
 from sklearn.metrics import pairwise
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import SplineTransformer, StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from plsdof import cross_validate
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
-from plsdof.estimators.flexible import KernelPLSRegressor, PenalizedPLSRegressor, make_spline_pls
+from plsdof.estimators.flexible import KernelPLSRegressor, PenalizedPLSRegressor
 from plsdof.variants.kernel import kernel_pls_path
 from plsdof.variants.penalized import penalized_pls_path
 
@@ -162,7 +162,9 @@ def test_names_of_a_data_frame_are_checked():
 
 def test_additive_splines_in_a_pipeline_follow_the_curve():
     X, y = make_curve(200, 3, seed=4)
-    model = make_spline_pls(n_knots=8, degree=2, strength=[0.1, 1.0, 10.0]).fit(X, y)
+    splines = SplineTransformer(8, degree=2, extrapolation="linear")
+    smooth = PenalizedPLSRegressor(strength=[0.1, 1.0, 10.0], blocks=9)
+    model = make_pipeline(splines, smooth).fit(X, y)
     rng = np.random.default_rng(5)
     X_new = rng.uniform(-1, 1, (500, 3))
     truth = np.sin(3 * X_new[:, 0]) + X_new[:, -1] ** 2
@@ -173,7 +175,8 @@ def test_additive_splines_in_a_pipeline_follow_the_curve():
 
 def test_the_pipeline_cross_validates_like_its_parts():
     X, y = make_curve(60, 2, seed=6)
-    model = make_spline_pls(n_knots=5, n_components=3, strength=1.0)
+    splines = SplineTransformer(5, extrapolation="linear")
+    model = make_pipeline(splines, PenalizedPLSRegressor(3, strength=1.0, blocks=7))
     errors = -cross_val_score(model, X, y, cv=5, scoring="neg_mean_squared_error")
 
     class Last:

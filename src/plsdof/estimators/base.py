@@ -17,8 +17,8 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
-from plsdof._core.choice import LEFT_OUT, Selection
-from plsdof._core.criteria import CRITERIA, DOF_KINDS
+from plsdof._core.choice import LEFT_OUT, Selection, rule_in_words
+from plsdof._core.criteria import CRITERIA, criterion_label
 from plsdof._core.fit import METHODS
 from plsdof._core.folds import group_codes, make_folds
 from plsdof._core.inputs import (
@@ -140,11 +140,12 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Whether X may be a scipy sparse matrix in `fit`."""
         return self._path_takes_sparse
 
-    def _require_fitted(self) -> None:
+    def _fitted(self) -> Self:
         check_is_fitted(self)
+        return self
 
     def _new_rows(self, X: Any, *, sparse: bool = False) -> Any:
-        self._require_fitted()
+        self._fitted()
         rows = check_array(
             _numbers(X, "X"),
             estimator=self,
@@ -164,13 +165,13 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             ) from error
         return rows
 
-    def _named_predictions(self, limits: Array, X: Any) -> Any:
+    def _named_predictions(self, limits: Array, X: Any) -> "Array | DataFrame":
         """Name limits (n_new, q, 2) by the rows of X and the responses, as far as these do."""
         if self._one_response:
             return name_rows(limits[:, 0], row_labels(X))
         return name_predictions(limits, self.response_names_, row_labels(X))
 
-    def _named_coefficients(self, limits: Array) -> Any:
+    def _named_coefficients(self, limits: Array) -> "Array | DataFrame":
         """Name limits (q, p, 2) by features and responses, as far as these have names."""
         features = getattr(self, "feature_names_in_", None)
         if self._one_response:
@@ -309,8 +310,7 @@ class LinearScoresMixin(ScoresMixin):
 
         In units of the responses, or of their scales where these were scaled.
         """
-        loadings = [np.atleast_2d(path.y_loadings)[:, :m] for path, m in self._on_paths()]
-        return np.hstack(loadings)
+        return np.hstack([np.atleast_2d(path.y_loadings)[:, :m] for path, m in self._on_paths()])
 
     @property
     def y_scores_(self) -> Array:
@@ -440,8 +440,6 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
                 f"{self._choice_name}={choice!r} takes rows as independent and cannot use groups; "
                 f"use {LEFT_OUT!r}, 'average' or 'cv', which leave them out together."
             )
-        if self._option("dof") is not None:
-            as_choice(self._option("dof"), "dof", DOF_KINDS)
         by_criterion = isinstance(choice, str) and choice in CRITERIA
         for name in ("dof", "rule"):
             if self._option(name) is None or by_criterion or (name == "rule" and choice == "cv"):
@@ -458,23 +456,25 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
     def _fit_models(self, X: Any, Y: Array, weights: Array | None, groups: Any) -> list[Model]:
         """Fit the paths of all responses and choose a model on each."""
         recipe = self._method.recipe(**self._options())
-        is_sparse: bool = scipy.sparse.issparse(X)
-        if is_sparse or self._method.name not in METHODS:
+        if scipy.sparse.issparse(X) or self._method.name not in METHODS:
             first = recipe.fit(X, Y[:, 0], weights)
         else:  # the data have been checked
             first = recipe.fit(observe(X, Y[:, 0].copy(), weights, None), None)
-        refit = Y.shape[1] > 1 and first._given is not None
-        if refit:
-            first._given.own()  # one copy of X for all responses
-        kept = Y if weights is None else Y[weights > 0]
-        others = [first.refit(y) if refit else recipe.fit(X, y, weights) for y in kept.T[1:]]
+        given = first._given
+        if given is None:
+            others = [recipe.fit(X, y, weights) for y in Y.T[1:]]
+        else:
+            if Y.shape[1] > 1:
+                given.own()  # one copy of X for all responses
+            kept = Y if weights is None else Y[weights > 0]
+            others = [first.refit(y) for y in kept.T[1:]]
         self._cv_results: list[CrossValidation | None] = [None] * Y.shape[1]
         models = [
             self._chosen_on(path, X, y, weights, groups, number)
             for number, (path, y) in enumerate(zip([first, *others], Y.T, strict=True))
         ]
-        if first._given is not None:
-            first._given.own()
+        if given is not None:
+            given.own()
         return models
 
     def _chosen_on(
@@ -483,11 +483,9 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
         choice = self._choice()
         if not isinstance(choice, str):
             model = path[self._fixed_index(path)]
-            if groups is not None:
-                fold, count = path._folds(None, groups)
-                left = path._leave_out(fold, count, through=model.index)
-                model = replace(model, selection=given_selection(model, left))
-            return model
+            if groups is None:
+                return model
+            return replace(model, selection=given_selection(model, path.left_out(None, groups)))
         if choice == "average":
             return path.average(groups=groups, cv=self._cv)
         if choice == "cv":
@@ -524,8 +522,7 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
     @property
     def model_(self) -> Model:
         """The chosen model of the only response; with several responses see ``models_``."""
-        self._require_fitted()
-        if len(self.models_) > 1:
+        if len(self._fitted().models_) > 1:
             raise AttributeError(
                 f"There are {len(self.models_)} responses, each with a path and a model of its "
                 "own: see models_."
@@ -535,16 +532,14 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
     @property
     def dof_(self) -> float:
         """Degrees of Freedom of the chosen model; (q,) array if y had columns."""
-        self._require_fitted()
-        dof: float = self._one_or_array([one.dof for one in self.models_])
+        dof: float = self._one_or_array([one.dof for one in self._fitted().models_])
         return dof
 
     @property
     def noise_std_(self) -> float:
         """Noise standard deviation of the chosen model; (q,) array if y had columns."""
-        self._require_fitted()
-        variances = [one.noise_variance(self._noise) for one in self.models_]
-        noise: float = self._one_or_array([float(np.sqrt(value)) for value in variances])
+        variances = [one.noise_variance(self._noise) for one in self._fitted().models_]
+        noise: float = self._one_or_array(np.sqrt(variances).tolist())
         return noise
 
     def predict_interval(
@@ -606,8 +601,7 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
             for one in self.models_
         ]
         limits = np.stack([np.column_stack([one.lower, one.upper]) for one in intervals], axis=1)
-        named: Array | DataFrame = self._named_predictions(limits, X)
-        return named
+        return self._named_predictions(limits, X)
 
     def conf_int(
         self, level: float = 0.95, *, covariance: Covariance = "homoscedastic"
@@ -633,8 +627,7 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
         """
         results = self._inferences(level, covariance)
         limits = np.stack([np.column_stack([one.lower, one.upper]) for one in results])
-        named: Array | DataFrame = self._named_coefficients(limits)
-        return named
+        return self._named_coefficients(limits)
 
     def summary(
         self,
@@ -648,41 +641,26 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
         Its last line says what is held fixed and what the p-values test. With several responses
         ``response`` says which, by number or name. Other options as for `conf_int`.
         """
-        self._require_fitted()
-        number = self._response_number(response, len(self.models_))
-        result = self._inferences(level, covariance)[number]
-        names = getattr(self, "feature_names_in_", None)
-        summary = summarize(self.models_[number], result, names)
+        results = self._inferences(level, covariance)
+        names = self.response_names_ or tuple(f"y{number}" for number in range(len(results)))
+        number = 0 if response is None and len(results) == 1 else _place(response, names)
+        features = getattr(self, "feature_names_in_", None)
+        summary = summarize(self.models_[number], results[number], features)
         if self.response_names_ is None and self._one_response:
             return summary
-        label = self.response_names_[number] if self.response_names_ else f"y{number}"
-        return replace(summary, facts={"response": label, **summary.facts})
+        return replace(summary, facts={"response": names[number], **summary.facts})
 
     def _on_paths(self) -> list[tuple[Any, int]]:
         """Return the paths of all models, and the row of the chosen one on each."""
-        self._require_fitted()
-        return [(one.path, one.index) for one in self.models_]
-
-    def _response_number(self, response: int | str | None, count: int) -> int:
-        if response is None and count == 1:
-            return 0
-        names = self.response_names_ or tuple(f"y{i}" for i in range(count))
-        if isinstance(response, str) and response in names:
-            return names.index(response)
-        if isinstance(response, numbers.Integral) and 0 <= response < count:
-            return int(response)
-        raise InvalidInputError(
-            f"response must be a number in 0..{count - 1} or one of {shortened(names, 10)}; got "
-            f"{response!r}."
-        )
+        return [(one.path, one.index) for one in self._fitted().models_]
 
     def _inferences(
         self, level: float, covariance: Covariance
     ) -> list[inference.CoefficientInference]:
         """Return what is known about the coefficients of every response."""
-        self._require_fitted()
+        models = self._fitted().models_
         options: dict[str, Any] = {"level": level, "covariance": covariance, "noise": self._noise}
-        return [inference.coefficient_inference(one, **options) for one in self.models_]
+        return [inference.coefficient_inference(one, **options) for one in models]
 
     def _choice(self) -> Any:
         return getattr(self, self._choice_name)
@@ -694,28 +672,43 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
             isinstance(choice, str) and choice in ("cv", "average")
         )
 
-    # What a subclass provides.
+    # What a subclass provides, with the names of the parameters that the method takes as they are.
     _choice_name = "n_components"
     _method: Method
+    _passed_on: tuple[str, ...] = ("scale", "solver")
 
     def _fixed_index(self, path: Path) -> int:
         raise NotImplementedError
 
     def _options(self) -> dict[str, Any]:
-        raise NotImplementedError
+        """Return the options of the method."""
+        return {name: getattr(self, name) for name in self._passed_on}
 
 
-def given_selection(model: Any, left: LeftOut) -> Selection:
-    """Return the selection of a model that was asked for, with the rows that were left out."""
-    path = model.path
+def _place(response: Any, names: Sequence[str]) -> int:
+    """Return the number of a response that is given by number or name."""
+    if isinstance(response, str) and response in names:
+        return names.index(response)
+    if isinstance(response, numbers.Integral) and 0 <= int(response) < len(names):
+        return int(response)
+    raise InvalidInputError(
+        f"response must be a number in 0..{len(names) - 1} or one of {shortened(names, 10)}; got "
+        f"{response!r}."
+    )
+
+
+def given_selection(
+    model: Any, left: LeftOut, rule: str = "given", criterion: str = LEFT_OUT
+) -> Selection:
+    """Return the selection of a model by a rule, with the rows that were left out."""
     return Selection(
         index=model.index,
         parameter=float(left.parameters[min(model.index, len(left.parameters) - 1)]),
-        parameter_name=path.parameter_name,
+        parameter_name=left.parameter_name,
         scores=left.press / left.n,
-        criterion=LEFT_OUT,
-        rule="given",
-        summary=f"{model.label}: as asked for.",
+        criterion=criterion,
+        rule=rule,
+        summary=f"{model.label}: {rule_in_words(rule, criterion_label(criterion))}.",
         left_out=left,
     )
 
@@ -729,8 +722,7 @@ class ComponentRegressor(PathRegressor[PathType]):
 
         Of an average the weighted mean.
         """
-        self._require_fitted()
-        numbers: int = self._one_or_array([one.n_components for one in self.models_])
+        numbers: int = self._one_or_array([one.n_components for one in self._fitted().models_])
         return numbers
 
     def _fixed_index(self, path: Path) -> int:
@@ -740,4 +732,4 @@ class ComponentRegressor(PathRegressor[PathType]):
 
     def _options(self) -> dict[str, Any]:
         name = "max_components" if isinstance(self.n_components, str) else "n_components"
-        return {"max_components": as_count(getattr(self, name), name)}
+        return {"max_components": as_count(getattr(self, name), name), **super()._options()}

@@ -2,15 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import SplineTransformer
 
 from plsdof._core.choice import LEFT_OUT, Selection, global_minimum
 from plsdof._core.display import one_line, plural
-from plsdof._core.inputs import Array, as_count, as_float, read_only
+from plsdof._core.inputs import Array, as_float, read_only
 from plsdof._core.model import Model
 from plsdof._core.path import Path
 from plsdof.errors import InvalidInputError, NotAvailableError
@@ -64,15 +62,14 @@ class TunedRegressor(ScoresMixin, ComponentRegressor[PathType]):
     """A regressor with one more parameter, which may be a list of values to choose from.
 
     Every value has a path of its own, on which a model is chosen; the value whose choice has the
-    smallest score is taken. A subclass says which parameter that is (`_joint_name`) and which
-    further options there are (`_method_options`).
+    smallest score is taken. A subclass says which parameter that is (`_joint_name`).
     """
 
     joint_selection_: Tuning | None
 
     def _options(self) -> dict[str, Any]:
         given = {} if self._several() else {self._joint_name: getattr(self, self._joint_name)}
-        return {**super()._options(), **self._method_options(), **given}
+        return {**super()._options(), **given}
 
     def _several(self) -> bool:
         """Whether there are several values to choose from."""
@@ -84,8 +81,7 @@ class TunedRegressor(ScoresMixin, ComponentRegressor[PathType]):
     def _fit_models(self, X: Any, Y: Array, weights: Array | None, groups: Any) -> list[Model]:
         self._tunings: list[Tuning | None] = [None] * Y.shape[1]
         if not self._several():
-            models: list[Model] = super()._fit_models(X, Y, weights, groups)
-            return models
+            return super()._fit_models(X, Y, weights, groups)
         values = as_float(getattr(self, self._joint_name), self._joint_name)
         if values.ndim != 1 or not len(values):
             raise InvalidInputError(
@@ -133,9 +129,6 @@ class TunedRegressor(ScoresMixin, ComponentRegressor[PathType]):
 
     # What a subclass provides.
     _joint_name: str
-
-    def _method_options(self) -> dict[str, Any]:
-        raise NotImplementedError
 
 
 def _first_smallest(choices: Sequence[Selection]) -> int:
@@ -192,6 +185,8 @@ class KernelPLSRegressor(TunedRegressor[KernelPLSPath]):
     selection_ : Selection or None
     joint_selection_ : Tuning or None
         Scores of all widths and numbers of components, when several widths were given.
+    model_, models_, cv_results_, x_scores_, n_features_in_, feature_names_in_, response_names_
+        As for `PLSRegressor`.
 
     Notes
     -----
@@ -219,25 +214,13 @@ class KernelPLSRegressor(TunedRegressor[KernelPLSPath]):
 
     _joint_name = "gamma"
     _method = KERNEL_PLS
+    _passed_on = ("kernel", "degree", "coef0", "scale")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Fit all models and choose one.
-
-        Parameters
-        ----------
-        X : (n, p) array or data frame
-            Or the (n, n) kernel matrix for kernel "precomputed".
-        y : (n,) or (n, q) array, series or data frame
-        sample_weight : (n,) array, optional
-            Weights; integer weights mean repeated rows, with exact Degrees of Freedom.
-        groups : (n,) array, optional
-            Rows that cross-validation keeps together.
-        """
-        super().fit(X, y, sample_weight, groups)
+    def _publish(self, models: Any) -> None:
+        super()._publish(models)
         # There are no coefficients per feature.
         self.dual_coef_ = self.coef_.T
         del self.coef_
-        return self
 
     def predict(self, X: Any) -> Array:
         """Predict with the chosen model. Shape (n_new,), or (n_new, q) if y had columns."""
@@ -266,14 +249,6 @@ class KernelPLSRegressor(TunedRegressor[KernelPLSPath]):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._precomputed
         return tags
-
-    def _method_options(self) -> dict[str, Any]:
-        return {
-            "kernel": self.kernel,
-            "degree": self.degree,
-            "coef0": self.coef0,
-            "scale": self.scale,
-        }
 
     def _chosen_on(
         self, path: Path, X: Any, y: Array, weights: Array | None, groups: Any, number: int
@@ -305,8 +280,8 @@ class PenalizedPLSRegressor(LinearScoresMixin, TunedRegressor[PenalizedPLSPath])
         Factor >= 0 of the penalty; several values to choose from, together with the number of
         components.
     blocks : int or sequence of int, optional
-        Number of columns of each variable; differences are taken within these blocks. See
-        `make_spline_pls`.
+        Number of columns of each variable; differences are taken within these blocks. After
+        scikit-learn's ``SplineTransformer(n_knots, degree)`` it is n_knots + degree - 1.
     scale : bool
         Scale the columns first; the coefficients of the scaled columns are then smooth.
     max_components, cv
@@ -319,7 +294,13 @@ class PenalizedPLSRegressor(LinearScoresMixin, TunedRegressor[PenalizedPLSPath])
     path_ : PenalizedPLSPath
     joint_selection_ : Tuning or None
         Scores of all strengths and numbers of components, when several strengths were given.
-    dof_, noise_std_, coef_, intercept_, selection_
+    dof_, noise_std_, coef_, intercept_, selection_, model_, models_, cv_results_
+        As for `PLSRegressor`, also for several responses, each with a strength of its own.
+    x_scores_, x_weights_, x_loadings_, x_rotations_, y_scores_, y_loadings_
+        Of the chosen components, one column each; weights are orthonormal in the metric I + P.
+    explained_variance_ratio_, y_explained_variance_ratio_
+        Shares of the variance of X and y that each component explains.
+    n_features_in_, feature_names_in_, response_names_
         As for `PLSRegressor`.
 
     Examples
@@ -330,6 +311,17 @@ class PenalizedPLSRegressor(LinearScoresMixin, TunedRegressor[PenalizedPLSPath])
     >>> model = PenalizedPLSRegressor(strength=[0.0, 1e2, 1e4]).fit(X, y)
     >>> model.strength_, model.n_components_
     (0.0, 4)
+
+    An additive model, a smooth function of every variable:
+
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import SplineTransformer
+    >>> X = rng.uniform(-1, 1, size=(100, 2))
+    >>> y = np.sin(4 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.normal(size=100)
+    >>> splines = SplineTransformer(10, degree=3, extrapolation="linear")
+    >>> model = make_pipeline(splines, PenalizedPLSRegressor(strength=[0.1, 1.0], blocks=12))
+    >>> round(model.fit(X, y).score(X, y), 2)
+    0.98
     """
 
     n_components: int | Choice = LEFT_OUT
@@ -343,45 +335,10 @@ class PenalizedPLSRegressor(LinearScoresMixin, TunedRegressor[PenalizedPLSPath])
 
     _joint_name = "strength"
     _method = PENALIZED_PLS
+    _passed_on = ("penalty", "blocks", "scale")
 
     @property
     def strength_(self) -> float:
         """Strength of the chosen model; (q,) array if y had columns."""
         strength: float = self._one_or_array([path.recipe.strength for path, _ in self._on_paths()])
         return strength
-
-    def _method_options(self) -> dict[str, Any]:
-        return {"penalty": self.penalty, "blocks": self.blocks, "scale": self.scale}
-
-
-def make_spline_pls(
-    *,
-    n_knots: int = 10,
-    degree: int = 3,
-    knots: str = "uniform",
-    extrapolation: str = "linear",
-    **options: Any,
-) -> Pipeline:
-    """Return a pipeline for an additive model: B-splines of every variable, then penalised PLS.
-
-    Parameters
-    ----------
-    n_knots, degree, knots, extrapolation
-        Of scikit-learn's SplineTransformer.
-    **options
-        Of `PenalizedPLSRegressor`.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.uniform(-1, 1, size=(100, 2))
-    >>> y = np.sin(4 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.normal(size=100)
-    >>> model = make_spline_pls(strength=[0.1, 1.0, 10.0]).fit(X, y)
-    >>> round(model.score(X, y), 2)
-    0.98
-    """
-    splines = SplineTransformer(
-        n_knots=n_knots, degree=degree, knots=knots, extrapolation=extrapolation
-    )
-    size = as_count(n_knots, "n_knots", minimum=2) + as_count(degree, "degree") - 1
-    return make_pipeline(splines, PenalizedPLSRegressor(blocks=size, **options))

@@ -1,7 +1,7 @@
 """scikit-learn estimators for PLS, PCR and ridge: thin shells around the paths."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from plsdof._core.choice import LEFT_OUT
 from plsdof._core.criteria import Noise
@@ -44,9 +44,6 @@ class _LinearComponents(ComponentRegressor[PathType]):
 
     _path_takes_sparse = True
 
-    def _options(self) -> dict[str, Any]:
-        return {**super()._options(), "scale": self.scale, "solver": self.solver}
-
 
 class PLSRegressor(LinearScoresMixin, _LinearComponents[PLSPath]):
     """Partial Least Squares with the number of components chosen for you.
@@ -72,6 +69,7 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents[PLSPath]):
     cv : int, splitter or iterable, optional
         Folds of the rows that are left out, see `Path.left_out`; 10 for "cv".
     solver : {"auto", "svd", "gram"}
+        As for `pls_path`.
 
     Attributes
     ----------
@@ -88,8 +86,16 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents[PLSPath]):
         The choice in words and numbers; None for a fixed number.
     model_ : Model
         The chosen model, or average.
+    models_ : tuple of Model
+        The chosen models of all responses.
     cv_results_ : CrossValidation or None
         Errors of all folds, for "cv".
+    x_scores_, x_weights_, x_loadings_, x_rotations_, y_scores_, y_loadings_ : arrays
+        Of the chosen components, one column each, as in scikit-learn's PLSRegression.
+    explained_variance_ratio_, y_explained_variance_ratio_ : (n_components_,) arrays
+        Shares of the variance of X and y that each component explains.
+    n_features_in_, feature_names_in_
+        Number of columns of X, and their names if it was a data frame.
     response_names_ : tuple of str or None
         Name of a series y, or of the columns of a data frame.
 
@@ -98,7 +104,8 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents[PLSPath]):
     A y of shape (n, q) means q models, one per column, each with its own number of components and
     Degrees of Freedom, on one decomposition of X. `predict` then has shape (n_new, q), ``coef_``
     (q, p), the numbers above become (q,) arrays, ``selection_`` and ``cv_results_`` tuples, and
-    ``paths_`` holds the paths. For components shared by all responses see `PLS2Regressor`.
+    ``models_[j].path`` is the path of a response. For components shared by all responses see
+    `PLS2Regressor`.
 
     Examples
     --------
@@ -121,18 +128,34 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents[PLSPath]):
         (and pandas is installed). If y had columns (q, p), or a data frame with one named column
         per response.
         """
-        values = self._one_or_array([vip(one) for one in self.models_])
+        values = self._one_or_array([vip(one) for one in self._fitted().models_])
         features = getattr(self, "feature_names_in_", None)
-        named: Array | Series[float] | DataFrame
-        named = name_features(values, features, self.response_names_)
-        return named
+        return cast("Array", name_features(values, features, self.response_names_))
 
 
 class PCRegressor(LinearScoresMixin, _LinearComponents[PCRPath]):
-    """Principal components regression; parameters and attributes as `PLSRegressor`.
+    """Principal components regression with the number of components chosen for you.
 
     The order of principal components does not look at y, so that the useful ones need not come
     first.
+
+    Parameters
+    ----------
+    n_components, max_components, scale, dof, noise, rule, cv, solver
+        As for `PLSRegressor`.
+
+    Attributes
+    ----------
+    path_ : PCRPath
+        All models.
+    n_components_, dof_, noise_std_, coef_, intercept_, selection_, model_, models_, cv_results_
+        As for `PLSRegressor`, also for several responses.
+    x_scores_, x_loadings_, x_rotations_, y_scores_, y_loadings_
+        Of the chosen components, one column each; there are no weights apart from the loadings.
+    explained_variance_ratio_, y_explained_variance_ratio_
+        Shares of the variance of X and y that each component explains.
+    n_features_in_, feature_names_in_, response_names_
+        As for `PLSRegressor`.
 
     Examples
     --------
@@ -156,14 +179,20 @@ class RidgeRegressor(PathRegressor[RidgePath]):
         A penalty > 0 on the paper's scale (X scaled with divisor n - 1), or how to choose it, as
         for `PLSRegressor`.
     alphas : array of float, optional
-        Penalties to choose from; by default 50 values from 1e4 n down to 1e-4 n.
+        Penalties to choose from; by default those of `ridge_path`.
     scale, dof, noise, rule, cv, solver
         As for `PLSRegressor`.
 
     Attributes
     ----------
     alpha_ : float
-        The penalty of the chosen model. Others as for `PLSRegressor`, also for several responses.
+        The penalty of the chosen model.
+    path_ : RidgePath
+        All models.
+    dof_, noise_std_, coef_, intercept_, selection_, model_, models_, cv_results_
+        As for `PLSRegressor`, also for several responses.
+    n_features_in_, feature_names_in_, response_names_
+        As for `PLSRegressor`.
 
     Examples
     --------
@@ -191,8 +220,7 @@ class RidgeRegressor(PathRegressor[RidgePath]):
     @property
     def alpha_(self) -> float:
         """Penalty of the chosen model; (q,) array if y had columns."""
-        self._require_fitted()
-        alpha: float = self._one_or_array([one.parameter for one in self.models_])
+        alpha: float = self._one_or_array([one.parameter for one in self._fitted().models_])
         return alpha
 
     def _fixed_index(self, path: Path) -> int:  # noqa: ARG002
@@ -200,4 +228,4 @@ class RidgeRegressor(PathRegressor[RidgePath]):
 
     def _options(self) -> dict[str, Any]:
         alphas = self.alphas if isinstance(self.alpha, str) else [self.alpha]
-        return {"alphas": alphas, "scale": self.scale, "solver": self.solver}
+        return {"alphas": alphas, **super()._options()}

@@ -6,8 +6,7 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
-from plsdof._core.choice import LEFT_OUT, Selection, global_minimum, rule_in_words
-from plsdof._core.criteria import criterion_label
+from plsdof._core.choice import LEFT_OUT, global_minimum
 from plsdof._core.inputs import as_choice, as_count, as_weights
 from plsdof.errors import quietly
 from plsdof.estimators.base import (
@@ -72,6 +71,14 @@ class PLS2Regressor(LinearScoresMixin, _FittedPLS2):
         The chosen model.
     selection_ : Selection or None
         The choice in words and numbers; None for a fixed number.
+    x_scores_, x_weights_, x_loadings_, x_rotations_, y_scores_, y_loadings_ : arrays
+        Of the chosen components, one column each, as in scikit-learn's PLSRegression.
+    explained_variance_ratio_ : (n_components_,) array
+        Share of the variance of X that each component explains.
+    y_explained_variance_ratio_ : (n_components_, q) array
+        Share of the variance of every response.
+    n_features_in_, feature_names_in_
+        Number of columns of X, and their names if it was a data frame.
     response_names_ : tuple of str or None
         Column names of y, if it was a data frame.
 
@@ -139,7 +146,9 @@ class PLS2Regressor(LinearScoresMixin, _FittedPLS2):
     def _chosen_on(self, path: PLS2Path, groups: Any) -> PLS2Model:
         how = self.n_components
         if how == "cv":
-            selection = _smallest_error(path, 10 if self.cv is None else self.cv, groups)
+            left = path.left_out(10 if self.cv is None else self.cv, groups)
+            smallest = path[global_minimum(left.press)]
+            selection = given_selection(smallest, left, "minimum", "cv-error")
         elif isinstance(how, str):
             cv = self.cv if how == LEFT_OUT else None
             selection = path.select(how, groups=groups, cv=cv)
@@ -152,36 +161,30 @@ class PLS2Regressor(LinearScoresMixin, _FittedPLS2):
     @property
     def path_(self) -> PLS2Path:
         """All models."""
-        self._require_fitted()
-        return self.model_.path
+        return self._fitted().model_.path
 
     @property
     def n_components_(self) -> int:
         """Number of components of the chosen model."""
-        self._require_fitted()
-        return self.model_.n_components
+        return self._fitted().model_.n_components
 
     @property
     def dof_(self) -> float:
         """Degrees of Freedom of all responses together."""
-        self._require_fitted()
-        return self.model_.dof
+        return self._fitted().model_.dof
 
     @property
     def dof_by_response_(self) -> Any:
         """Degrees of Freedom of every response."""
-        self._require_fitted()
-        return self._one_or_array(self.model_.dof_by_response.tolist())
+        return self._one_or_array(self._fitted().model_.dof_by_response.tolist())
 
     @property
     def noise_std_(self) -> Any:
         """Noise standard deviation of every response."""
-        self._require_fitted()
-        return self._one_or_array(self.model_.noise_std.tolist())
+        return self._one_or_array(self._fitted().model_.noise_std.tolist())
 
     def _on_paths(self) -> list[tuple[PLS2Path, int]]:
-        self._require_fitted()
-        return [(self.model_.path, self.model_.index)]
+        return [(self._fitted().model_.path, self.model_.index)]
 
     def predict_interval(
         self,
@@ -207,27 +210,12 @@ class PLS2Regressor(LinearScoresMixin, _FittedPLS2):
         A data frame with rows (response, feature) if either has names. X and the number of
         components are held fixed; the expected coefficients of that many components are covered.
         """
-        self._require_fitted()
-        return self._named_coefficients(self.model_.coef_interval(level).transpose(1, 0, 2))
+        return self._named_coefficients(
+            self._fitted().model_.coef_interval(level).transpose(1, 0, 2)
+        )
 
     def vip(self) -> Any:
         """Return the importance of every variable for all responses together. Shape (p,)."""
-        self._require_fitted()
-        return name_features(self.model_.vip(), getattr(self, "feature_names_in_", None), None)
-
-
-def _smallest_error(path: PLS2Path, cv: Any, groups: Any) -> Selection:
-    """Choose the smallest error of rows left out."""
-    left = path.left_out(cv, groups)
-    index = global_minimum(left.press)
-    return Selection(
-        index=index,
-        parameter=float(index),
-        parameter_name=path.parameter_name,
-        scores=left.press / left.n,
-        criterion="cv-error",
-        rule="minimum",
-        summary=f"{path._label(index)} (error of rows left out {left.rmse[index]:.4g}): "
-        f"{rule_in_words('minimum', criterion_label('cv-error'))}.",
-        left_out=left,
-    )
+        return name_features(
+            self._fitted().model_.vip(), getattr(self, "feature_names_in_", None), None
+        )

@@ -251,7 +251,7 @@ def penalized_pls_path(
     ----------
     X : (n, p) array or data frame
         Predictors: a spectrum whose neighbouring columns belong together, or B-splines (of
-        scikit-learn's SplineTransformer, see `plsdof.estimators.make_spline_pls`).
+        scikit-learn's SplineTransformer, see `PenalizedPLSRegressor`).
     y : (n,) array
     penalty : int or (p, p) array
         Order of the differences of neighbouring coefficients: 1 penalises steps, 2 bends, 3 changes

@@ -365,7 +365,9 @@ class PLS2Path:
         >>> pls2_path(X, X[:, :2] * [3.0, 1.0] + rng.normal(size=(30, 2))).select()
         Selection(n_components=..., criterion='left-out', rule='best-model', score=...)
         """
-        name = as_choice(criterion or LEFT_OUT, "criterion", (LEFT_OUT, *JOINT_CRITERIA))
+        name = as_choice(
+            LEFT_OUT if criterion is None else criterion, "criterion", (LEFT_OUT, *JOINT_CRITERIA)
+        )
         refused = {"rule": rule} if name == LEFT_OUT else {"groups": groups, "cv": cv}
         for option, value in refused.items():
             if value is not None:
@@ -680,7 +682,7 @@ class PLS2Model:
         """
         as_choice(kind, "kind", ("observation", "mean"))
         usual = LEFT_OUT if kind == "observation" else "normal"
-        method_used = as_choice(method or usual, "method", INTERVAL_METHODS)
+        method_used = as_choice(usual if method is None else method, "method", INTERVAL_METHODS)
         if method_used == LEFT_OUT and kind != "observation":
             raise InvalidInputError(
                 "method='left-out' is for kind='observation': errors of rows left out are those of "
