@@ -17,11 +17,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from plsdof import pls_path
+from plsdof import cross_validate, pls_path
 from plsdof.chemometrics import vip
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, RankExhaustedWarning
 from plsdof.estimators.flexible import KernelPLSRegressor, PenalizedPLSRegressor
 from plsdof.estimators.linear import PCRegressor, PLSRegressor, RidgeRegressor
+from plsdof.selection import make_folds
 
 ESTIMATORS = [
     PLSRegressor(),
@@ -78,9 +79,11 @@ def test_every_way_of_choosing(n_components):
 
 def test_cross_validated_choice_uses_the_given_folds():
     X, y = make_problem(50, 6, seed=3, decay=1)
-    model = PLSRegressor("cv", cv=KFold(5, shuffle=True, random_state=0)).fit(X, y)
-    assert len(model.cv_results_.folds) == 5
-    assert model.n_components_ == model.cv_results_.select().n_components
+    folds = KFold(5, shuffle=True, random_state=0)
+    model = PLSRegressor("cv", cv=folds).fit(X, y)
+    expected = cross_validate(X, y, cv=folds)
+    np.testing.assert_allclose(model.selection_.scores, expected.mean_error, rtol=1e-9)
+    assert model.n_components_ == expected.select().n_components
     simple = PLSRegressor("cv", cv=5, rule="one-standard-error").fit(X, y)
     assert simple.n_components_ <= PLSRegressor("cv", cv=5).fit(X, y).n_components_
 
@@ -289,11 +292,13 @@ def replicates():
 )
 def test_replicates_are_kept_together(model):
     X, y, groups = replicates()
-    found = clone(model).fit(X, y, groups=groups).cv_results_
-    for fold in found.folds:
-        assert not set(groups[fold.train]) & set(groups[fold.test])
-    apart = clone(model).fit(X, y).cv_results_
-    assert found.mean_error.min() > 1.5 * apart.mean_error.min()
+    found = clone(model).fit(X, y, groups=groups).selection_.scores
+    folds = [(fold.train, fold.test) for fold in make_folds(X, y, 5, groups)]
+    assert all(not set(groups[train]) & set(groups[test]) for train, test in folds)
+    expected = clone(model).set_params(cv=folds).fit(X, y).selection_.scores
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    apart = clone(model).fit(X, y).selection_.scores
+    assert np.nanmin(found) > 1.5 * np.nanmin(apart)
 
 
 def test_groups_can_be_routed():
@@ -302,7 +307,7 @@ def test_groups_can_be_routed():
         model = PLSRegressor("cv", cv=5).set_fit_request(groups=True)
         pipeline = make_pipeline(StandardScaler(), model).fit(X, y, groups=groups)
     expected = PLSRegressor("cv", cv=5).fit(StandardScaler().fit_transform(X), y, groups=groups)
-    np.testing.assert_allclose(pipeline[-1].cv_results_.mean_error, expected.cv_results_.mean_error)
+    np.testing.assert_allclose(pipeline[-1].selection_.scores, expected.selection_.scores)
 
 
 def test_all_responses_have_the_same_folds_whatever_cv_is():
@@ -311,9 +316,9 @@ def test_all_responses_have_the_same_folds_whatever_cv_is():
     seeded = PLSRegressor("cv", cv=np.int64(5)).fit(X, Y)
     expected = PLSRegressor("cv", cv=5).fit(X, Y)
     once = PLSRegressor("cv", cv=iter(KFold(5, shuffle=True, random_state=0).split(X))).fit(X, Y)
-    for one, other in zip(seeded.cv_results_, expected.cv_results_, strict=True):
-        np.testing.assert_array_equal(one.mean_error, other.mean_error)
-    assert len(once.cv_results_) == 2
+    for one, other in zip(seeded.selection_, expected.selection_, strict=True):
+        np.testing.assert_array_equal(one.scores, other.scores)
+    assert len(once.selection_) == 2
 
 
 # what changes after the fit, and what does not

@@ -131,9 +131,7 @@ def test_precomputed_kernels_work_in_cross_validation_inside_and_outside():
     plain = KernelPLSRegressor("cv", gamma=0.5, scale=False, cv=5).fit(X, y)
     given = KernelPLSRegressor("cv", kernel="precomputed", cv=5).fit(K, y)
     assert given.n_components_ == plain.n_components_
-    np.testing.assert_allclose(
-        given.cv_results_.mean_error[:5], plain.cv_results_.mean_error[:5], rtol=1e-7
-    )
+    np.testing.assert_allclose(given.selection_.scores[:5], plain.selection_.scores[:5], rtol=1e-7)
     np.testing.assert_allclose(given.predict(K[:4]), plain.predict(X[:4]), rtol=1e-6)
     fixed = KernelPLSRegressor(3, kernel="precomputed")
     scores = cross_val_score(fixed, K, y, cv=4)

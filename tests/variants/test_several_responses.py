@@ -87,11 +87,10 @@ def test_numbers_of_components_penalties_and_choices_are_those_of_each_column(da
     pls = PLSRegressor("cv", cv=4).fit(X, Y)
     assert pls.n_components_.dtype.kind == "i"
     assert [one.n_components for one in pls.selection_] == pls.n_components_.tolist()
-    assert len(pls.cv_results_) == len(pls.models_) == Q
+    assert len(pls.selection_) == len(pls.models_) == Q
     fixed = PLSRegressor(2).fit(X, Y)
     assert fixed.n_components_.tolist() == [2, 2, 2]
     assert fixed.selection_ is None
-    assert fixed.cv_results_ is None
     ridge = RidgeRegressor("gcv", alphas=[30.0, 3.0, 0.3]).fit(X, Y)
     assert ridge.alpha_.tolist() == [one.parameter for one in ridge.selection_]
     kernel = KernelPLSRegressor(gamma=[0.01, 0.1]).fit(X, Y)

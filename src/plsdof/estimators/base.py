@@ -1,6 +1,7 @@
 """What the estimators share: responses, a path per response, a chosen model, answers about it."""
 
 import numbers
+import os
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -58,10 +59,12 @@ from plsdof.inference.intervals import (
     response_names,
 )
 from plsdof.inference.summary import Summary, summarize
-from plsdof.selection.cross_validation import CrossValidation, cross_validate
+from plsdof.selection.cross_validation import cross_validate
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from plsdof.files.portable import PortableModel
 
 Covariance = Literal["homoscedastic", "hc3", "jackknife"]
 
@@ -91,6 +94,22 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Predict with the chosen model. Shape (n_new,), or (n_new, q) if y had columns."""
         rows = self._path_rows(X)
         return np.asarray(rows @ self.coef_.T + self.intercept_)
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a JSON file without code; `plsdof.load_model` reads it."""
+        from plsdof.files.models import save_model
+
+        save_model(self, file)
+
+    def lean(self) -> "PortableModel":
+        """Return the model without its training data: small to pickle, quick to predict.
+
+        It has predict, score and predict_interval by the errors of rows left out. A file that
+        `save` writes has the other intervals, and the distances T^2 and Q, too.
+        """
+        from plsdof.files.portable import portable_model
+
+        return portable_model(self, intervals=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -384,7 +403,6 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
     """
 
     models_: tuple[Model, ...]
-    cv_results_: CrossValidation | None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit all models and choose one.
@@ -468,18 +486,15 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
                 given.own()  # one copy of X for all responses
             kept = Y if weights is None else Y[weights > 0]
             others = [first.refit(y) for y in kept.T[1:]]
-        self._cv_results: list[CrossValidation | None] = [None] * Y.shape[1]
         models = [
-            self._chosen_on(path, X, y, weights, groups, number)
-            for number, (path, y) in enumerate(zip([first, *others], Y.T, strict=True))
+            self._chosen_on(path, X, y, weights, groups)
+            for path, y in zip([first, *others], Y.T, strict=True)
         ]
         if given is not None:
             given.own()
         return models
 
-    def _chosen_on(
-        self, path: Path, X: Any, y: Array, weights: Array | None, groups: Any, number: int
-    ) -> Model:
+    def _chosen_on(self, path: Path, X: Any, y: Array, weights: Array | None, groups: Any) -> Model:
         choice = self._choice()
         if not isinstance(choice, str):
             model = path[self._fixed_index(path)]
@@ -491,7 +506,6 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
         if choice == "cv":
             folds, recipe = 10 if self._cv is None else self._cv, path._same_models()
             results = cross_validate(X, y, recipe, folds, groups, sample_weight=weights)
-            self._cv_results[number] = results
             selection = results.select(rule=self._option("rule") or "minimum")
             if not path._has(selection.index):  # folds may have models that all rows do not have
                 selection = replace(selection, index=min(selection.index, len(path) - 1))
@@ -511,7 +525,6 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
         selections = [one.selection for one in models]
         shown = [None if one is None or one.rule == "given" else one for one in selections]
         self.selection_ = self._one_or_tuple(shown)
-        self.cv_results_ = self._one_or_tuple(self._cv_results)
         warn_of_empty_models(selections)
 
     @property
@@ -675,7 +688,7 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
     # What a subclass provides, with the names of the parameters that the method takes as they are.
     _choice_name = "n_components"
     _method: Method
-    _passed_on: tuple[str, ...] = ("scale", "solver")
+    _passed_on: tuple[str, ...] = ("scale",)
 
     def _fixed_index(self, path: Path) -> int:
         raise NotImplementedError

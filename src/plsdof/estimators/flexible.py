@@ -88,22 +88,19 @@ class TunedRegressor(ScoresMixin, ComponentRegressor[PathType]):
                 f"The values of {self._joint_name} to choose from must be a list of numbers; got "
                 f"{values!r:.80}."
             )
-        self._cv_results = [None] * Y.shape[1]
         return [self._tuned(values, X, y, weights, groups, number) for number, y in enumerate(Y.T)]
 
     def _tuned(
         self, values: Array, X: Any, y: Array, weights: Array | None, groups: Any, number: int
     ) -> Model:
         """Choose a model on the path of every value, and return the best of them."""
-        models, results, choices = [], [], []
+        models, choices = [], []
         recipe = self._method.recipe(**self._options())
         for value in values.tolist():
             path = recipe.but(**{self._joint_name: value}).fit(X, y, weights)
-            models.append(self._chosen_on(path, X, y, weights, groups, number))
-            results.append(self._cv_results[number])
+            models.append(self._chosen_on(path, X, y, weights, groups))
             choices.append(self._judged(models[-1], groups))
         best = _first_smallest(choices)
-        self._cv_results[number] = results[best]
         scores = np.full((len(values), max(len(one.scores) for one in choices)), np.nan)
         for row, one in zip(scores, choices, strict=True):
             row[: len(one.scores)] = one.scores
@@ -185,7 +182,7 @@ class KernelPLSRegressor(TunedRegressor[KernelPLSPath]):
     selection_ : Selection or None
     joint_selection_ : Tuning or None
         Scores of all widths and numbers of components, when several widths were given.
-    model_, models_, cv_results_, x_scores_, n_features_in_, feature_names_in_, response_names_
+    model_, models_, x_scores_, n_features_in_, feature_names_in_, response_names_
         As for `PLSRegressor`.
 
     Notes
@@ -250,13 +247,11 @@ class KernelPLSRegressor(TunedRegressor[KernelPLSPath]):
         tags.input_tags.pairwise = self._precomputed
         return tags
 
-    def _chosen_on(
-        self, path: Path, X: Any, y: Array, weights: Array | None, groups: Any, number: int
-    ) -> Model:
+    def _chosen_on(self, path: Path, X: Any, y: Array, weights: Array | None, groups: Any) -> Model:
         if self._precomputed and self._choice() == "cv":
             # Folds cut rows only; as numbers of rows they still find their kernel values.
             X = np.arange(len(X), dtype=np.float64)[:, None]
-        found: Model = super()._chosen_on(path, X, y, weights, groups, number)
+        found: Model = super()._chosen_on(path, X, y, weights, groups)
         return found
 
     def _inferences(self, *_: Any) -> Any:
@@ -294,7 +289,7 @@ class PenalizedPLSRegressor(LinearScoresMixin, TunedRegressor[PenalizedPLSPath])
     path_ : PenalizedPLSPath
     joint_selection_ : Tuning or None
         Scores of all strengths and numbers of components, when several strengths were given.
-    dof_, noise_std_, coef_, intercept_, selection_, model_, models_, cv_results_
+    dof_, noise_std_, coef_, intercept_, selection_, model_, models_
         As for `PLSRegressor`, also for several responses, each with a strength of its own.
     x_scores_, x_weights_, x_loadings_, x_rotations_, y_scores_, y_loadings_
         Of the chosen components, one column each; weights are orthonormal in the metric I + P.

@@ -8,7 +8,7 @@ from plsdof._core.criteria import Noise
 from plsdof._core.fit import METHODS
 from plsdof._core.inputs import Array
 from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath
-from plsdof.chemometrics.variables import vip
+from plsdof.chemometrics.diagnostics import vip
 from plsdof.estimators.base import (
     Choice,
     ComponentRegressor,
@@ -25,7 +25,6 @@ DofKind = Literal["exact", "smoothed", "naive", "clipped"]
 Rule = Literal[
     "paper", "first-minimum", "global-minimum", "minimum", "one-standard-error", "randomization"
 ]
-Solver = Literal["auto", "svd", "gram"]
 
 
 @dataclass(eq=False, repr=False)
@@ -40,7 +39,6 @@ class _LinearComponents(ComponentRegressor[PathType]):
     noise: Noise = None
     rule: Rule | None = None
     cv: Any = None
-    solver: Solver = "auto"
 
     _path_takes_sparse = True
 
@@ -68,8 +66,6 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents[PLSPath]):
         "minimum" (default), "one-standard-error" or "randomization" for "cv".
     cv : int, splitter or iterable, optional
         Folds of the rows that are left out, see `Path.left_out`; 10 for "cv".
-    solver : {"auto", "svd", "gram"}
-        As for `pls_path`.
 
     Attributes
     ----------
@@ -88,8 +84,6 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents[PLSPath]):
         The chosen model, or average.
     models_ : tuple of Model
         The chosen models of all responses.
-    cv_results_ : CrossValidation or None
-        Errors of all folds, for "cv".
     x_scores_, x_weights_, x_loadings_, x_rotations_, y_scores_, y_loadings_ : arrays
         Of the chosen components, one column each, as in scikit-learn's PLSRegression.
     explained_variance_ratio_, y_explained_variance_ratio_ : (n_components_,) arrays
@@ -103,7 +97,7 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents[PLSPath]):
     -----
     A y of shape (n, q) means q models, one per column, each with its own number of components and
     Degrees of Freedom, on one decomposition of X. `predict` then has shape (n_new, q), ``coef_``
-    (q, p), the numbers above become (q,) arrays, ``selection_`` and ``cv_results_`` tuples, and
+    (q, p), the numbers above become (q,) arrays, ``selection_`` a tuple, and
     ``models_[j].path`` is the path of a response. For components shared by all responses see
     `PLS2Regressor`.
 
@@ -141,14 +135,14 @@ class PCRegressor(LinearScoresMixin, _LinearComponents[PCRPath]):
 
     Parameters
     ----------
-    n_components, max_components, scale, dof, noise, rule, cv, solver
+    n_components, max_components, scale, dof, noise, rule, cv
         As for `PLSRegressor`.
 
     Attributes
     ----------
     path_ : PCRPath
         All models.
-    n_components_, dof_, noise_std_, coef_, intercept_, selection_, model_, models_, cv_results_
+    n_components_, dof_, noise_std_, coef_, intercept_, selection_, model_, models_
         As for `PLSRegressor`, also for several responses.
     x_scores_, x_loadings_, x_rotations_, y_scores_, y_loadings_
         Of the chosen components, one column each; there are no weights apart from the loadings.
@@ -180,7 +174,7 @@ class RidgeRegressor(PathRegressor[RidgePath]):
         for `PLSRegressor`.
     alphas : array of float, optional
         Penalties to choose from; by default those of `ridge_path`.
-    scale, dof, noise, rule, cv, solver
+    scale, dof, noise, rule, cv
         As for `PLSRegressor`.
 
     Attributes
@@ -189,7 +183,7 @@ class RidgeRegressor(PathRegressor[RidgePath]):
         The penalty of the chosen model.
     path_ : RidgePath
         All models.
-    dof_, noise_std_, coef_, intercept_, selection_, model_, models_, cv_results_
+    dof_, noise_std_, coef_, intercept_, selection_, model_, models_
         As for `PLSRegressor`, also for several responses.
     n_features_in_, feature_names_in_, response_names_
         As for `PLSRegressor`.
@@ -211,7 +205,6 @@ class RidgeRegressor(PathRegressor[RidgePath]):
     noise: Noise = None
     rule: Rule | None = None
     cv: Any = None
-    solver: Solver = "auto"
 
     _choice_name = "alpha"
     _path_takes_sparse = True
