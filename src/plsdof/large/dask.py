@@ -241,8 +241,8 @@ def _like_rows(values: Any, X: Any, name: str, check: Callable[[Any, int], Any])
     if values.shape != (n,):
         raise InvalidInputError(
             f"{name} must have one value per row of X, {n} in all; got shape {values.shape}. "
-            "Several responses: one column at a time, or pls_paths and pls2_path if the data fit "
-            "in memory."
+            "Several responses: one column at a time, or PLSRegressor and pls2_path if the data "
+            "fit in memory."
         )
     return values.rechunk((rows,))
 
