@@ -610,9 +610,10 @@ def _left_out_of_blocks(data: StreamedProblem, request: Request, path: Path) -> 
     rows, prepare = data.changed, None
     if chain is not None and chain.learns_from_rows:
         rows, prepare = data.blocks, partial(_learned, steps=chain.steps)
+    method: Any = request.method
     found = cross_validate_from(
         rows,
-        request.method,
+        method,
         cv=data.n_folds(10 if request.cv is None else request.cv),
         groups=data.groups,
         scale=scales(request, data),

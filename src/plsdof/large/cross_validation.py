@@ -75,9 +75,10 @@ def cross_validate_from(
 
     Notes
     -----
-    Passes over the data: one for the responses, one for all folds (or for each, where
-    4 (p + 1)^2 numbers for each fold exceed 1 GB, p > 5,000, test rows are not a partition, or with
-    ``prepare``), and one for the predictions. Memory: these moments, and the predictions of every model for every row.
+    Passes over the data: one for the responses, one for all folds, and one for the predictions.
+    Each fold has a pass of its own where 4 (p + 1)^2 numbers for each fold exceed 1 GB, p > 5,000,
+    test rows are not a partition, or with ``prepare``. Memory: these moments, and the predictions
+    of every model for every row.
 
     Examples
     --------
