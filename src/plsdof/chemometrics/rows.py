@@ -477,14 +477,13 @@ def q_residuals(
         values = squared_rows(exact.to_rows(B))
     if _is_cross_validated(path, limit, new) and B.any():
         return diagnose("q", values, left_out_rows(model).limit("q", level), level)
-    notes = []
+    found, spectrum = q_limit(residual_variances(path, B), level), exact.spectrum
+    notes = [found.message]
     if new and B.any():
         notes.append("New rows exceed a limit made from training rows too often if n is small.")
-    spectrum = exact.spectrum
     if spectrum.unresolved * spectrum.floor > 1e-3 * np.linalg.norm(B) ** 2:
         notes.append("Q is near the resolution of the Gram matrix; fit with solver='svd'.")
-    found = q_limit(residual_variances(path, B), level)
-    return diagnose("q", values, found, level, note=" ".join(notes))
+    return diagnose("q", values, replace(found, message=" ".join(filter(None, notes))), level)
 
 
 def score_spread(path: PLSPath, level: float) -> tuple[Array, Array]:
@@ -872,7 +871,7 @@ def _studentized(
     model: Model, y: Any, rows: Array | None, leverage: Array, level: float
 ) -> tuple[Diagnostic, Array]:
     """Return residuals over the errors of other rows left out, and their p-values."""
-    training, note = rows is None, ""
+    training = rows is None
     error = np.full(len(leverage), np.nan) if y is None else _residual(model, y, rows)
     if model.path._given is None:
         # Without rows to leave out: the noise level, and what a fit has seen of its rows
@@ -886,13 +885,15 @@ def _studentized(
         others = np.maximum(squares - held**2, 0.0) / (n - 1.0) if training else squares / n
         scale, df = np.sqrt(others), n - 2.0 if training else n - 1.0
         error = held if training else error
-    if np.isnan(error).all():
-        note = "Without y there are no residuals."
     with np.errstate(divide="ignore", invalid="ignore"):
         values = error / scale
-    limit = Limit(value=float(stdtrit(max(df, 1.0), (1.0 + level) / 2)), method="t distribution")
-    found = diagnose("studentized", values, limit, level, note=note, two_sided=True)
-    return found, np.asarray(2.0 * stdtr(max(df, 1.0), -np.abs(values)))
+    limit = Limit(
+        value=float(stdtrit(max(df, 1.0), (1.0 + level) / 2)),
+        method="t distribution",
+        message="Without y there are no residuals." if np.isnan(error).all() else "",
+    )
+    p_value = 2.0 * stdtr(max(df, 1.0), -np.abs(values))
+    return diagnose("studentized", values, limit, level), np.asarray(p_value)
 
 
 def _holm(p_values: Array) -> Array:
