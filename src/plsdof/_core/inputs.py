@@ -67,7 +67,8 @@ def feature_names(X: Any, name: str = "X") -> tuple[str, ...] | None:
     columns = X.column_names if arrow else getattr(X, "columns", None)
     if columns is None or callable(columns):
         return None
-    names = tuple(str(label) for label in columns)
+    # One by one the labels of an Index are slow: half a millisecond for 500 columns.
+    names = tuple(map(str, columns.tolist() if hasattr(columns, "tolist") else columns))
     if len(set(names)) < len(names):
         twice = [label for label, count in Counter(names).items() if count > 1]
         raise InvalidInputError(

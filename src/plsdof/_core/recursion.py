@@ -199,8 +199,8 @@ class Operator(Protocol):
     def dual(self, a: Array) -> Array:
         """Return the duals of coordinates."""
 
-    def noise(self, gradient: Array, squares: Array, out: Array) -> Array:
-        """Estimate the rounding of new scores, relative to them. Shape (F + 1,)."""
+    def noise(self, gradient: Array, squares: Array, out: Array) -> None:
+        """Estimate the rounding of new scores, relative to them, (F + 1,)."""
 
     def start(self) -> float:
         """Return the sum of squared errors of rows left out by the means."""
@@ -452,12 +452,11 @@ class Rows(_Samples):
     def centres(self) -> tuple[Array, Array]:
         return self.shift + self.mean, self._ybar
 
-    def noise(self, gradient: Array, squares: Array, out: Array) -> Array:
+    def noise(self, gradient: Array, squares: Array, out: Array) -> None:
         """Rounding of the two products: eps |X| (1 / alpha + |y| / |X'r|)."""
         np.sqrt(np.divide(gradient, squares, out=out), out=out)
         out *= self._unit
         out += self._reach / np.sqrt(gradient)
-        return out
 
 
 class Gram(_Samples):
@@ -495,9 +494,9 @@ class Gram(_Samples):
         nothing = np.zeros((len(self.n), len(self.centre[0])))
         return nothing, self._ybar
 
-    def noise(self, gradient: Array, squares: Array, out: Array) -> Array:  # noqa: ARG002
+    def noise(self, gradient: Array, squares: Array, out: Array) -> None:  # noqa: ARG002
         """Rounding of a product with K: eps |X|^2 |y| / |t|."""
-        return np.divide(_EPS * self._size * np.sqrt(self.total), np.sqrt(squares), out=out)
+        np.divide(_EPS * self._size * np.sqrt(self.total), np.sqrt(squares), out=out)
 
 
 # The operator in the space of the features: moments of the training rows
@@ -626,9 +625,9 @@ class Moments:
         self._raw = np.matvec(self._S, a)
         return np.asarray(self._raw - (self.n * np.vecdot(self.mean, a))[:, None] * self.mean)
 
-    def noise(self, gradient: Array, squares: Array, out: Array) -> Array:  # noqa: ARG002
+    def noise(self, gradient: Array, squares: Array, out: Array) -> None:  # noqa: ARG002
         """Rounding of a product with X'X: eps |X|^2 |y| / |t|."""
-        return np.divide(_EPS * self._size * np.sqrt(self.total), np.sqrt(squares), out=out)
+        np.divide(_EPS * self._size * np.sqrt(self.total), np.sqrt(squares), out=out)
 
     def start(self) -> float:
         return self._error()

@@ -1,6 +1,7 @@
 """What the estimators share: responses, a path per response, a chosen model, answers about it."""
 
 import numbers
+import os
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -68,6 +69,8 @@ from plsdof.selection.cross_validation import CrossValidation, cross_validate
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from plsdof.files.portable import PortableModel
+
 # What all estimators share: one response or several columns of them, and linear prediction
 # -----------------------------------------------------------------------------------------
 
@@ -95,6 +98,22 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Predict with the chosen model. Shape (n_new,), or (n_new, q) if y had columns."""
         rows = self._new_rows(X, sparse=self._path_takes_sparse)
         return np.asarray(rows @ self.coef_.T + self.intercept_)
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a JSON file without code; `plsdof.load_model` reads it."""
+        from plsdof.files.models import save_model
+
+        save_model(self, file)
+
+    def lean(self) -> "PortableModel":
+        """Return the model without its training data: small to pickle, quick to predict.
+
+        It has predict, score and predict_interval by the errors of rows left out. A file that
+        `save` writes has the other intervals, and the distances T^2 and Q, too.
+        """
+        from plsdof.files.portable import portable_model
+
+        return portable_model(self, intervals=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -463,9 +482,10 @@ class PathRegressor(ResponseRegressor):
             first = recipe.fit(X, Y[:, 0], weights)
         else:  # the data have been checked
             first = recipe.fit(observe(X, Y[:, 0].copy(), weights, None), None)
-        refit = Y.shape[1] > 1 and first._given is not None
-        if refit:
-            first._given.own()  # one copy of X for all responses
+        given = first._given
+        refit = Y.shape[1] > 1 and given is not None
+        if refit and given is not None:
+            given.own()  # one copy of X for all responses
         kept = Y if weights is None else Y[weights > 0]
         others = [first.refit(y) if refit else recipe.fit(X, y, weights) for y in kept.T[1:]]
         self._cv_results: list[CrossValidation | None] = [None] * Y.shape[1]
@@ -473,8 +493,8 @@ class PathRegressor(ResponseRegressor):
             self._chosen_on(path, X, y, weights, groups, number)
             for number, (path, y) in enumerate(zip([first, *others], Y.T, strict=True))
         ]
-        if first._given is not None:
-            first._given.own()
+        if given is not None:
+            given.own()
         return models
 
     def _chosen_on(

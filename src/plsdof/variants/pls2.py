@@ -21,7 +21,6 @@ from plsdof._core.choice import LEFT_OUT, Selection
 from plsdof._core.criteria import Fits
 from plsdof._core.display import one_line, plural
 from plsdof._core.exact import row_norms
-from plsdof._core.filters import SUPPORTED_ERROR
 from plsdof._core.fit import optional_count, report_end
 from plsdof._core.inputs import (
     Array,
@@ -41,6 +40,7 @@ from plsdof._core.left_out import LeftOut, folds_of, half_width, noise_from_left
 from plsdof._core.path import predictors_of
 from plsdof._core.recipe import Method, Recipe
 from plsdof._core.recursion import Split
+from plsdof._core.rounding import SUPPORTED_ERROR
 from plsdof._core.spectrum import Decomposition, Spectrum, decompose
 from plsdof._core.work import cached_property
 from plsdof.errors import (
