@@ -16,9 +16,9 @@ from plsdof.errors import (
     ResponseInPredictorsWarning,
 )
 from plsdof.estimators import PLS2Regressor, make_spline_pls
-from plsdof.files import detach, file_blocks, read_table
+from plsdof.files import file_blocks, portable_model, read_table
 from plsdof.inference import coefficient_inference, noise_interval, prediction_interval, summarize
-from plsdof.large import ArrayBlocks, Moments, block_gram, cross_validate_from, operator_gram
+from plsdof.large import ArrayBlocks, Moments, cross_validate_from
 from plsdof.large import pls_path_from as path_from
 from plsdof.plotting import (
     ComparisonDisplay,
@@ -175,13 +175,15 @@ OTHER_KINDS = {
     "summary, path": (lambda: summarize(X, RESULT), "model must be a model"),
     "summary, result": (lambda: summarize(PATH[1], X), "result must be a CoefficientInference"),
     "randomization": (lambda: randomization_test(X), "result must be a CrossValidation"),
-    "detach, intervals": (lambda: detach(PATH[1], intervals="best"), "intervals must be one of"),
-    "detach, path": (lambda: detach(PATH), "holds many models"),
-    "blocks": (lambda: block_gram(X), "blocks must be Blocks, as ArrayBlocks .* got ndarray"),
+    "portable_model, intervals": (
+        lambda: portable_model(PATH[1], intervals="best"),
+        "intervals must be one of",
+    ),
+    "portable_model, path": (lambda: portable_model(PATH), "holds many models"),
+    "blocks": (lambda: path_from(X), "source must be Moments, Blocks .* got ndarray"),
     "blocks, folds": (lambda: cross_validate_from(TABLE), "source must be Blocks"),
     "blocks of rows": (lambda: ArrayBlocks([1, 2], Y), "X must be an array of numbers; got list"),
     "blocks, axis": (lambda: ArrayBlocks(X, Y, axis=X), "axis must be 0"),
-    "operator": (lambda: operator_gram([[1.0]], Y), "X must be a sparse matrix.*got list"),
     "criterion": (lambda: CriterionDisplay.from_cross_validation(X), "cv must be a CrossVal"),
     "permutation": (lambda: PermutationDisplay.from_test(X), "test must be a PermutationTest"),
     "comparison": (lambda: ComparisonDisplay.from_comparison(X), "comparison must be a Comparison"),
@@ -207,7 +209,7 @@ OTHER_KINDS = {
         lambda: path_from(Moments.of(X, Y).gram(), scale="no"),
         "scale must be True or False",
     ),
-    "scaled blocks": (lambda: block_gram(ArrayBlocks(X, Y), scale=None), "scale must be True or"),
+    "scaled blocks": (lambda: path_from(ArrayBlocks(X, Y), scale=None), "scale must be True or"),
 }
 
 

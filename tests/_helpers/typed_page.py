@@ -25,6 +25,7 @@ from plsdof import (
     selection,
     variants,
 )
+from plsdof.complexity import comparison, regressors
 from plsdof.errors import InvalidInputError, PlsdofError
 
 Array = npt.NDArray[np.float64]
@@ -86,8 +87,8 @@ def models(X: Array, y: Array, file: File) -> None:
     print(estimators.KernelPLSRegressor, estimators.PenalizedPLSRegressor)
     print(estimators.PLS2Regressor, estimators.make_spline_pls())
     plsdof.save_model(model, file)
-    assert_type(plsdof.load_model(file), files.PortableModel)
-    assert_type(files.detach(model).predict(X), Array)
+    print(plsdof.load_model(file).predict(X))
+    assert_type(files.portable_model(model).predict(X), Array)
     files.save_model(files.load_model(file), file)
     plsdof.write_report(model, file)
     report.write_report(model, file)
@@ -95,9 +96,8 @@ def models(X: Array, y: Array, file: File) -> None:
     assert_type(analysis.analyse(data, analysis.Request()), analysis.Analysis)
     assert_type(analysis.analysis_of(model), analysis.Analysis)
     print(analysis.Rows, analysis.StreamedProblem)
-    assert_type(files.read_table(file), files.Table)
-    print(files.read_folder)
-    blocks: files.FileBlocks = files.file_blocks(file, "y")
+    print(files.read_table(file).names)
+    blocks = files.file_blocks(file, "y")
     print(blocks)
 
 
@@ -122,15 +122,14 @@ def choices(X: Array, y: Array) -> None:
     assert_type(path.select(), selection.Selection)
     assert_type(path.select().remarks, tuple[selection.Remark, ...])
     table = plsdof.compare_paths(X, y)
-    assert_type(table, complexity.Comparison)
+    assert_type(table, comparison.Comparison)
     assert_type(complexity.compare_paths(X, y).dof, Array)
-    found = plsdof.degrees_of_freedom(path, y=y, model=2)
-    assert_type(found, complexity.DegreesOfFreedom)
-    print(complexity.degrees_of_freedom, complexity.CONTESTANTS)
-    print(complexity.compare_splits, complexity.SplitComparison, complexity.Contestant)
+    found = plsdof.degrees_of_freedom(plsdof.PLSRegressor(2), X, y)
+    assert_type(found, regressors.DegreesOfFreedom)
+    assert_type(complexity.degrees_of_freedom(plsdof.PLSRegressor(2), X, y).value, float)
+    assert_type(complexity.compare_splits(X, y, n_splits=2), comparison.SplitComparison)
     assert_type(plsdof.dof_lower_bound(X), float | None)
     assert_type(complexity.dof_lower_bound(X), float | None)
-    assert_type(complexity.mean_absolute_correlation(X), float)
 
 
 def certainty(X: Array, y: Array) -> None:
@@ -173,7 +172,6 @@ def much(X: Array, y: Array) -> None:
     assert_type(large.ridge_path_from(moments), plsdof.RidgePath)
     source: large.Blocks = large.ArrayBlocks(X, y)
     assert_type(large.cross_validate_from(source).rmse, Array)
-    print(large.open_blocks(X, y), large.block_gram(source), large.operator_gram)
 
 
 def pictures(X: Array, y: Array) -> None:
@@ -190,15 +188,12 @@ def pictures(X: Array, y: Array) -> None:
 
 
 def data() -> None:
-    assert_type(datasets.load_ozone(), datasets.Bunch)
+    print(datasets.load_ozone().DESCR)
     X, y = datasets.load_gasoline(return_X_y=True)
     print(X.shape, y.shape, datasets.fetch_cookie, datasets.fetch_kin32fh)
-    print(datasets.make_kin, datasets.make_spectra, datasets.make_rbf_ozone)
-    print(datasets.dataset_status, datasets.DatasetStatus)
+    print(datasets.make_spectra, datasets.dataset_status)
     try:
         datasets.fetch_cookie()
-    except datasets.DatasetUnavailableError as error:
-        print(error, datasets.DatasetError)
     except (InvalidInputError, PlsdofError) as error:
         print(error)
 

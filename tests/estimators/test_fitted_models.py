@@ -37,7 +37,7 @@ from plsdof.chemometrics import (
     vip,
 )
 from plsdof.errors import InvalidInputError, NotAvailableError
-from plsdof.files import detach
+from plsdof.files import portable_model
 from plsdof.inference import (
     coefficient_inference,
     jackknife,
@@ -169,7 +169,7 @@ def test_steps_that_a_file_cannot_hold_are_refused(step, tmp_path):
 
 
 def test_names_of_a_model_without_a_frame_are_numbers():
-    assert detach(RidgeRegressor(1.0).fit(X, Y)).names == ("x0", "x1", "x2", "x3", "x4")
+    assert portable_model(RidgeRegressor(1.0).fit(X, Y)).names == ("x0", "x1", "x2", "x3", "x4")
 
 
 def test_what_has_no_model_is_refused():

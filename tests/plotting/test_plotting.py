@@ -44,7 +44,8 @@ def ozone():
 
 @pytest.fixture(scope="module")
 def spectra():
-    return make_spectra(40, 60, random_state=1, as_frame=True, return_X_y=True)
+    made = make_spectra(40, 60, random_state=1, as_frame=True)
+    return made.data, made.target
 
 
 def drawn(line):

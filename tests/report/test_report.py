@@ -445,7 +445,8 @@ def test_rounding_keeps_differences_of_large_numbers():
 
 @pytest.mark.usefixtures("real_plotly")
 def test_a_report_of_70_spectra_of_700_wavelengths_is_below_8_megabytes(tmp_path):
-    X, y = make_spectra(random_state=0, as_frame=True, return_X_y=True)
+    made = make_spectra(random_state=0, as_frame=True)
+    X, y = made.data, made.target
     page = report(tmp_path, X, y)
     assert (tmp_path / "report.html").stat().st_size < 8_000_000
     assert page.data["features"]["title"] == "wavelength (nm)"
@@ -454,7 +455,8 @@ def test_a_report_of_70_spectra_of_700_wavelengths_is_below_8_megabytes(tmp_path
 
 
 def test_wavelengths_are_drawn_in_original_units_and_in_order(tmp_path):
-    X, y = make_spectra(20, 30, random_state=0, as_frame=True, return_X_y=True)
+    made = make_spectra(20, 30, random_state=0, as_frame=True)
+    X, y = made.data, made.target
     X = X[X.columns[::-1]]
     page = report(tmp_path, X, y, max_components=4, level=0.9)
     close(page.data["details"][2]["coef"], pls_path(X, y, 4, scale=False).coef[2][::-1])

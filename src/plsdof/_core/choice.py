@@ -27,7 +27,7 @@ import numpy.typing as npt
 from plsdof._core.criteria import criterion_label
 from plsdof._core.display import as_html, one_line, plural
 from plsdof._core.inputs import Array, as_choice, read_only
-from plsdof._core.left_out import LeftOut
+from plsdof._core.left_out import AHEAD, LeftOut
 from plsdof._core.work import cached_property
 from plsdof.errors import NotAvailableError
 
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 # The price of a Degree of Freedom, c: one number, with the same result from 0.05 to 0.3. The
 # textbook has 0; a little decides between models that rows left out cannot tell apart.
 _PRICE = 0.1
-# So many models beyond the best one may take part in an average.
-_AHEAD = 2
 # Weights below this one are rounding of the quadratic problem.
 _NO_WEIGHT = 1e-9
 LOSSES = ("squared", "huber")
@@ -260,7 +258,7 @@ def objective(left: LeftOut, loss: str = "squared", without: int | None = None) 
         residuals=E,
         losses=losses,
         price=2.0 * _PRICE * losses[best] / n * d,
-        most=best + 1 + _AHEAD,
+        most=best + 1 + AHEAD,
         scale=scale,
     )
 

@@ -11,40 +11,33 @@ Components that are picked by y have no Jacobian here: their Degrees of Freedom 
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.inputs import Array, read_only
-from plsdof._core.krylov import (
-    Bidiagonalization,
-    Copies,
+from plsdof._core.krylov import Bidiagonalization, golub_kahan, residuals_at, running_sums
+from plsdof._core.rounding import (
+    COPIES,
+    NOTHING_BELOW,
+    ROUNDINGS,
+    SAFETY,
+    SUPPORTED_COEF_ERROR,
+    SUPPORTED_ERROR,
+    Below,
+    Copied,
     Nodes,
     distinct_nodes,
-    golub_kahan,
+    linear_errors,
     perturbed_copies,
-    residuals_at,
-    running_sums,
-    slopes_at_zero,
+    pls_errors,
 )
 from plsdof._core.spectrum import Spectrum
 
 _EPS = float(np.finfo(np.float64).eps)
-# The largest deviation over this many perturbed copies, times the safety factor, estimates
-# the error of the Degrees of Freedom.
-_COPIES = 3
-_SAFETY = 12.0
-# Components whose Degrees of Freedom, or coefficients, are less certain than this are not returned.
-SUPPORTED_ERROR = 1e-6
-SUPPORTED_COEF_ERROR = 1e-3
-# Neighbours on each side towards which directions are turned.
-_TURNED = 2
 # A grid of ridge penalties ends within this of the Degrees of Freedom that there can be; up to 20
 # powers of ten in steps of at most 2.5, which is finer than errors change with the penalty.
 _GRID_ENDS, _GRID_SIZE = 0.01, 50
-# Backward errors of sums of squares, in units of eps times the largest term.
-_ROUNDINGS = 8.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,42 +133,39 @@ def pls_filter(spectrum: Spectrum, max_components: int | None = None) -> PLSFilt
     dimension = nodes.dimension
     wanted = dimension if max_components is None else min(max_components, dimension)
     # The data and their perturbed copies go through one recursion, as a batch.
-    copies = perturbed_copies(nodes, _COPIES)
+    copies = perturbed_copies(nodes, COPIES)
     run = golub_kahan(copies.eigenvalues, copies.z, copies.excited, wanted, copies.dimension)
     outer = residuals_at(run, copies.outer)
     # DoF = 1 + sum f + 2 sum (1 - f) h, for the data (first) and for every copy.
     h = _running_leverage(run, copies.excited)
     sums = _traces(run.residuals, outer, nodes, spectrum)
     dofs = _trace(run, h, nodes.multiplicity) + sums.factors
-    error = _deviation(dofs, _size_of_dof(run, h, nodes))
     # From nodes back to the directions that share them.
     member = nodes.member
     factors, residuals = (part[0].take(member, axis=1) for part in (run.factors, run.residuals))
-    turned = _turning(spectrum, factors, residuals)
-    # Errors: what the copies disagree about, what turned directions change, ...
-    coef_error = _coef_error(run, copies, turned.coef * largest / norm)
-    trace_error = _deviation(sums.squares, spectrum.n + np.abs(sums.squares[0]))
-    rss_error = _rss_error(run, copies, turned.rss, spectrum)
-    # ... and what directions below the resolution of the solver could add.
-    if spectrum.unresolved:
-        missed = _missed(run, h[0], outer[0, :, -1], nodes, spectrum)
-        error += missed
-        trace_error += 2.0 * missed
-        rss_error += 2.0 * np.abs(1.0 - outer[0, :, -1]) * spectrum.outside
-        coef_error += _missed_coef(run, outer[0, :, -1], nodes, spectrum)
+    made = Copied(
+        nodes=nodes,
+        copies=copies,
+        run=run,
+        leverage=h,
+        outer=outer,
+        dof=dofs,
+        squares=sums.squares,
+    )
+    errors = pls_errors(spectrum, made, factors, residuals)
     # Sizes that are too uncertain are not returned.
-    kept = 1 + _supported(dofs[0], error, coef_error)
+    kept = 1 + errors.supported(dofs[0])
     return PLSFilter(
         factors=read_only(factors[:kept]),
         residuals=read_only(residuals[:kept]),
         scores=read_only((run.scores[0, : kept - 1].take(member, axis=1) * nodes.share).T),
         dof=read_only(dofs[0, :kept]),
-        dof_error=read_only(error[:kept]),
-        rss_error=read_only(rss_error[:kept]),
-        coef_error=read_only(coef_error[:kept]),
-        dof_std_error=read_only(_with_rounding(sums.std_error, error)[:kept]),
+        dof_error=read_only(errors.dof[:kept]),
+        rss_error=read_only(errors.rss[:kept]),
+        coef_error=read_only(errors.coef[:kept]),
+        dof_std_error=read_only(_with_rounding(sums.std_error, errors.dof)[:kept]),
         residual_trace=read_only(sums.squares[0, :kept]),
-        residual_trace_error=read_only(trace_error[:kept]),
+        residual_trace_error=read_only(errors.trace[:kept]),
         naive_dof=read_only(1.0 + np.arange(kept)),
         weights=read_only((run.weights[0, : kept - 1].take(member, axis=1) * nodes.share).T),
         diagonal=read_only(run.diagonal[0, : kept - 1] * largest),
@@ -206,7 +196,7 @@ def pcr_filter(spectrum: Spectrum, max_components: int | None = None) -> Filter:
     """
     # Components whose singular values are mostly rounding are not candidates.
     relative = spectrum.eigenvalue_error / (2.0 * spectrum.eigenvalues)
-    r = int(np.count_nonzero(_SAFETY * relative <= SUPPORTED_COEF_ERROR))
+    r = int(np.count_nonzero(SAFETY * relative <= SUPPORTED_COEF_ERROR))
     size = 1 + (r if max_components is None else min(max_components, r))
     kept = np.arange(spectrum.rank) < np.arange(size)[:, None]
     ended = max_components is not None and max_components > r
@@ -223,8 +213,8 @@ def _determined(spectrum: Spectrum, kept: npt.NDArray[np.bool_]) -> int:
     """Return how many models come before the first one that parts equal eigenvalues."""
     lam, e = spectrum.eigenvalues, spectrum.eigenvalue_error
     gap, coupling = lam[:-1] - lam[1:], (e[:-1] + e[1:]) / 2.0
-    # The angle between neighbours that rounding may turn, as in `_turning`.
-    tied = spectrum.computed_basis & (_SAFETY * coupling > SUPPORTED_COEF_ERROR * gap)
+    # The angle between neighbours that rounding may turn, as in `rounding`.
+    tied = spectrum.computed_basis & (SAFETY * coupling > SUPPORTED_COEF_ERROR * gap)
     parted = ((kept[:, :-1] != kept[:, 1:]) & tied).any(axis=1)
     return int(np.argmax(parted)) if parted.any() else len(kept)
 
@@ -270,7 +260,7 @@ def supervised_pcr_filter(
         scores=plain.scores,
         dof=read_only(unknown),
         dof_error=read_only(np.where(np.isnan(unknown), np.nan, 0.0)),
-        **_linear_errors(spectrum, factors),
+        **linear_errors(spectrum, factors),
         dof_std_error=plain.dof_std_error[: len(factors)],
         residual_trace=_residual_trace(spectrum, 1.0 - factors),
         residual_trace_error=plain.residual_trace_error[: len(factors)],
@@ -326,7 +316,7 @@ def ridge_filter(spectrum: Spectrum, alphas: Array | None = None) -> Filter:
     missed = spectrum.unresolved * share
     # f / S below the floor is largest at the floor, or at the penalty.
     lowest = np.minimum(spectrum.floor, alphas)
-    below = _Below(
+    below = Below(
         factors=np.where(alphas > 0, share, 0.0),
         slopes=np.divide(
             np.sqrt(lowest), lowest + alphas, out=np.zeros_like(alphas), where=alphas > 0
@@ -337,17 +327,6 @@ def ridge_filter(spectrum: Spectrum, alphas: Array | None = None) -> Filter:
     return replace(found, parameters=read_only(alphas))
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Below:
-    """Largest f and f / S of a filter at eigenvalues below the floor, (K,) each.
-
-    Least squares takes what is there for nothing.
-    """
-
-    factors: Array | float = 0.0
-    slopes: Array | float = 0.0
-
-
 def _linear_filter(
     spectrum: Spectrum,
     factors: Array,
@@ -355,7 +334,7 @@ def _linear_filter(
     message: str,
     change: Array | float = 0.0,
     missed: Array | float = 0.0,
-    below: _Below = _Below(),
+    below: Below = NOTHING_BELOW,
 ) -> Filter:
     """Put together a filter that does not look at y.
 
@@ -363,94 +342,20 @@ def _linear_filter(
     solver does not resolve may add to their sum.
     """
     error = np.broadcast_to(change, factors.shape).sum(axis=1) + missed
-    error += _ROUNDINGS * _EPS * (1.0 + factors.sum(axis=1))
+    error += ROUNDINGS * _EPS * (1.0 + factors.sum(axis=1))
     return Filter(
         factors=read_only(factors),
         residuals=read_only(1.0 - factors),
         scores=read_only(np.zeros((factors.shape[1], 0))),
         dof=read_only(1.0 + factors.sum(axis=1)),
         dof_error=read_only(error),
-        **_linear_errors(spectrum, factors, change, below),
+        **linear_errors(spectrum, factors, change, below),
         dof_std_error=read_only(np.zeros(len(factors))),
         residual_trace=_residual_trace(spectrum, 1.0 - factors),
         residual_trace_error=read_only(2.0 * error + _EPS * factors.shape[1]),
         naive_dof=read_only(naive),
         message=message,
     )
-
-
-def _linear_errors(
-    spectrum: Spectrum,
-    factors: Array,
-    change: Array | float = 0.0,
-    below: _Below = _Below(),
-) -> dict[str, Any]:
-    """Return first-order errors of residual sums of squares and of coefficients.
-
-    Eigenvalue i moves by e_i, and direction i turns towards j by (e_i + e_j) / 2 over the distance
-    of the eigenvalues, which matters where the filter tells i from j.
-    """
-    # Coefficients are f z / S: S moves with the eigenvalues, z by its own error.
-    lam, e, z = spectrum.eigenvalues, spectrum.eigenvalue_error, spectrum.z
-    residuals, slopes = 1.0 - factors, factors / np.sqrt(lam)
-    relative = e / lam
-    shifted = slopes * (np.abs(z) * relative / 2.0 + spectrum.z_error)
-    moved = np.linalg.norm(shifted + change * np.abs(z) / np.sqrt(lam), axis=1)
-    # RSS = sum phi^2 z^2 + outside: z moves, and phi by the change of f. With a basis of the
-    # features it is |y|^2 - sum (1 - phi^2) z^2, and z = v'X'y / S moves with S, too.
-    squares, z_moved = residuals**2, 2.0 * np.abs(z) * spectrum.z_error
-    if spectrum.side == "features":
-        squares, z_moved = np.abs(1.0 - squares), z_moved + z**2 * relative
-    changed = np.vecdot(squares, z_moved) + 2.0 * np.vecdot(residuals * change, z**2)
-    turned = _turning(spectrum, factors, residuals)
-    size = np.linalg.norm(slopes * z, axis=1)
-    if spectrum.unresolved and len(lam):
-        changed += 2.0 * below.factors * spectrum.outside
-        moved += below.slopes * np.sqrt(spectrum.outside)
-    rounding = _rounding_of_rss(spectrum, spectrum.rss(factors, residuals))
-    return {
-        "rss_error": read_only(_SAFETY * (changed + turned.rss + rounding)),
-        "coef_error": read_only(_SAFETY * _relative(moved + turned.coef, size)),
-    }
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Turned:
-    """First-order changes of residual sums of squares and (norms of) coefficients, (K,) each."""
-
-    rss: Array
-    coef: Array
-
-
-def _turning(spectrum: Spectrum, factors: Array, residuals: Array) -> _Turned:
-    """Return what it changes that directions of X are turned towards each other, and out of X.
-
-    Direction i turns towards j by (e_i + e_j) / 2 over the distance of the eigenvalues. This
-    matters where the filter tells i from j.
-    """
-    lam, e, z = spectrum.eigenvalues, spectrum.eigenvalue_error, spectrum.z
-    squares, slopes = residuals**2, factors / np.sqrt(lam)
-    rss, coef = np.zeros(len(factors)), np.zeros(len(factors))
-    if not spectrum.computed_basis:
-        return _Turned(rss=rss, coef=coef)
-    # Towards the k-th neighbour, where the filter treats the two differently.
-    for k in range(1, min(_TURNED + 1, len(lam))):
-        gap, coupling = lam[:-k] - lam[k:], (e[:-k] + e[k:]) / 2.0
-        angle = np.minimum(np.divide(coupling, gap, out=np.ones_like(gap), where=gap > 0), 1.0)
-        rss += 2.0 * (np.abs(squares[:, :-k] - squares[:, k:]) @ np.abs(angle * z[:-k] * z[k:]))
-        apart = (slopes[:, :-k] - slopes[:, k:]) ** 2
-        coef += apart @ (angle**2 * (z[:-k] ** 2 + z[k:] ** 2))
-    # Left singular vectors also turn out of the column space of X.
-    if spectrum.side == "samples":
-        angle = np.minimum(e / lam, 1.0)
-        moved = (1.0 - squares) * (angle * z)
-        lost = np.sqrt(np.vecdot(moved, moved))
-        rss += 2.0 * np.sqrt(spectrum.outside) * lost + lost**2
-        coef += slopes**2 @ angle**2 * spectrum.outside
-    # Right ones turn towards directions that are zero, or cannot be told from it.
-    if spectrum.unresolved or spectrum.null:
-        coef += slopes**2 @ (np.minimum(e / lam, 1.0) * z) ** 2
-    return _Turned(rss=rss, coef=np.sqrt(coef))
 
 
 def _residual_trace(spectrum: Spectrum, residuals: Array) -> Array:
@@ -503,93 +408,6 @@ def _traces(inner: Array, outer: Array, nodes: Nodes, spectrum: Spectrum) -> _Tr
 def _with_rounding(std_error: Array, error: Array) -> Array:
     """Add the error of rounding, which is what is left where a trace needs no sampling."""
     return np.where(std_error > 0, np.hypot(std_error, error), 0.0)
-
-
-def _deviation(values: Array, size: Array) -> Array:
-    """Return how far the copies of (1 + copies, K) values are apart, and their rounding, (K,)."""
-    return np.asarray(_SAFETY * (np.abs(values[1:] - values[0]).max(axis=0) + _EPS * size))
-
-
-def _size_of_dof(run: Bidiagonalization, h: Array, nodes: Nodes) -> Array:
-    """Return the sum of the absolute values that the Degrees of Freedom add up, (K,)."""
-    # Rounding is relative to the terms, which may cancel, not to their sum.
-    phi = np.abs(run.residuals[0])
-    size = 1.0 + (nodes.multiplicity + phi * (1 + 2 * h[0])).sum(axis=1)
-    return np.asarray(size + np.abs(nodes.outer.weights).sum())
-
-
-def _coef_error(run: Bidiagonalization, copies: Copies, turned: Array) -> Array:
-    """Return how far the coefficients f z / S of the copies are apart, relative, (K,)."""
-    # Signs and turns of the copies do not matter: compare in the data's directions.
-    rotated = run.factors * (copies.unturned / np.sqrt(copies.eigenvalues))[:, None]
-    apart = rotated[1:] - rotated[0]
-    deviation = np.sqrt(np.vecdot(apart, apart).max(axis=0))
-    size = np.sqrt(np.vecdot(rotated[0], rotated[0]))
-    return np.asarray(_SAFETY * _relative(deviation + turned, size))
-
-
-def _rss_error(run: Bidiagonalization, copies: Copies, turned: Array, spectrum: Spectrum) -> Array:
-    """Return how far the residual sums of squares of the copies are apart, (K,)."""
-    z = float(np.linalg.norm(spectrum.z)) * copies.unturned[:, None]
-    sums = spectrum.rss(run.factors, run.residuals, z)
-    deviation = np.abs(sums[1:] - sums[0]).max(axis=0)
-    return np.asarray(_SAFETY * (deviation + turned + _rounding_of_rss(spectrum, sums[0])))
-
-
-def _relative(error: Array, size: Array) -> Array:
-    return np.divide(error, size, out=np.zeros_like(size), where=size > 0)
-
-
-def _rounding_of_rss(spectrum: Spectrum, rss: Array) -> Array:
-    """Return rounding errors of sums: y minus its projection is off by eps |y|, |y|^2 by eps."""
-    unit, total = _ROUNDINGS * _EPS, spectrum.total
-    if spectrum.side == "features":
-        return np.full_like(rss, unit * total)
-    return np.asarray(unit * np.sqrt(np.maximum(rss, 0.0)) * np.sqrt(total) + unit**2 * total)
-
-
-def _missed(
-    run: Bidiagonalization, h: Array, phi: Array, nodes: Nodes, spectrum: Spectrum
-) -> Array:
-    r"""Return what eigenvalues below the floor may change, from phi at the floor, (K,).
-
-    They add up to f(floor) each. And they may hold all of y that is outside: a direction with
-    z_i has scores t_j = z_i s_j / c_j, s_j = phi_{j-1} - phi_j, and what the residual has along
-    them, z_i t_j, must be made up for by the others, where phi changes by
-
-        delta phi_i = sum_{j <= m} (outside / |z|^2) (s_j / c_j) t_ij / z_i.
-    """
-    share = spectrum.outside / (float(spectrum.z @ spectrum.z) or 1.0)
-    # One number per component: how much of y outside may have gone along it.
-    change = share * (phi[:-1] - phi[1:]) / run.loadings[0]
-    # t_ij / z_i, zero for nodes that y does not excite.
-    scores = np.where(
-        nodes.excited, run.scores[0] / np.where(nodes.excited, nodes.level_z, 1.0), 0.0
-    )
-    moved = np.zeros_like(h)
-    np.cumsum(change[:, None] * scores, axis=0, out=moved[1:])
-    # phi enters the trace with the multiplicity and twice the leverage.
-    beside = np.abs(moved) * (nodes.multiplicity + 2.0 * h)
-    return np.asarray(spectrum.unresolved * np.abs(1.0 - phi) + beside.sum(axis=1))
-
-
-def _missed_coef(run: Bidiagonalization, phi: Array, nodes: Nodes, spectrum: Spectrum) -> Array:
-    """Return what directions below the floor may add to the coefficients, relative, (K,)."""
-    size = np.linalg.norm(
-        run.factors[0] * (nodes.level_z / np.sqrt(nodes.level_eigenvalues)), axis=1
-    )
-    share = np.sqrt(spectrum.outside / (float(spectrum.z @ spectrum.z) or 1.0))
-    floor = nodes.outer.eigenvalues[-1]
-    # Near zero f is lambda times its slope there, which 1 - phi does not show.
-    f = np.maximum(np.abs(1.0 - phi), floor * slopes_at_zero(run)[0])
-    return _relative(f * share / np.sqrt(floor or 1.0), size)
-
-
-def _supported(dof: Array, error: Array, coef_error: Array) -> int:
-    """Return the last model size before the first one that is too uncertain."""
-    bad = ~(error <= SUPPORTED_ERROR * np.maximum(1.0, np.abs(dof)))
-    bad |= ~(coef_error <= SUPPORTED_COEF_ERROR)
-    return int(np.argmax(bad)) - 1 if bad.any() else len(dof) - 1
 
 
 def _why_ended(size: int, dimension: int, max_components: int | None, spectrum: Spectrum) -> str:

@@ -17,9 +17,9 @@ from plsdof._core.inputs import (
     as_count,
     as_nonnegative,
     as_observations,
-    centre_response,
     read_only,
     require_flag,
+    require_response_squares,
     require_squares,
     standardize_observations,
     warn_constant_columns,
@@ -257,26 +257,33 @@ def _count_whole(
 def checked(X: Any, y: Any, sample_weight: Any, scale: bool) -> Observations:
     """Check data, once, and say what is unusual about them."""
     require_flag(scale)
-    given = X if isinstance(X, Observations) else as_observations(X, y, sample_weight)
-    # Refuse numbers whose squares leave the range of floats.
-    centre_response(given.y)
+    ready = isinstance(X, Observations)  # whose owner sees to a copy
+    given = X if ready else as_observations(X, y, sample_weight)
+    require_response_squares(given.y)
     if not scale:
         require_squares(given.X)
     warn_constant_columns(_constant(given.X), given.names)
-    return given.owned()
+    if not ready:
+        given.own()
+    return given
 
 
 def _constant(X: Array) -> npt.NDArray[np.bool_]:
-    """Return which columns do not vary; those whose first and last rows agree are looked at."""
+    """Return which columns do not vary; those in which a few rows agree are looked at."""
     constant = np.zeros(X.shape[1], dtype=bool)
-    some = X[[0, len(X) // 2, -1]]
-    with np.errstate(over="ignore"):
-        near = np.ptp(some, axis=0) <= CONSTANT_ULPS * np.abs(some).max(axis=0)
-    for column in np.flatnonzero(near):
+    near = np.flatnonzero(_close(X[0], X[-1]))
+    near = near[_close(X[0, near], X[len(X) // 2, near])]
+    for column in near:
         values = X[:, column]
         half_spread = values.max() / 2 - values.min() / 2  # the spread itself may overflow
         constant[column] = half_spread <= CONSTANT_ULPS / 2 * np.abs(values).max()
     return constant
+
+
+def _close(one: Array, other: Array) -> npt.NDArray[np.bool_]:
+    """Return where two rows may be equal but for rounding."""
+    with np.errstate(over="ignore"):
+        return np.asarray(np.abs(one - other) <= 2.0 * CONSTANT_ULPS * np.abs(one))
 
 
 def finished(

@@ -6,15 +6,17 @@ centred data are multiplied by sqrt(w), so that ordinary inner products become w
 Integer weights then mean the same as repeated rows.
 """
 
+import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from plsdof._core.work import cached_property
 from plsdof.errors import (
     ConstantColumnWarning,
     InvalidInputError,
@@ -65,7 +67,8 @@ def feature_names(X: Any, name: str = "X") -> tuple[str, ...] | None:
     columns = X.column_names if arrow else getattr(X, "columns", None)
     if columns is None or callable(columns):
         return None
-    names = tuple(str(label) for label in columns)
+    # One by one the labels of an Index are slow: half a millisecond for 500 columns.
+    names = tuple(map(str, columns.tolist() if hasattr(columns, "tolist") else columns))
     if len(set(names)) < len(names):
         twice = [label for label, count in Counter(names).items() if count > 1]
         raise InvalidInputError(
@@ -639,6 +642,8 @@ class Observations:
     names : tuple of str or None
     kept : (n_given,) bool array or None
         Which of the given rows have a positive weight; None for all.
+    is_owned : bool
+        Whether nobody else can change X.
     checksum : float or None
         Sum of the entries of X, where X is too large to be copied.
     """
@@ -649,6 +654,7 @@ class Observations:
     n: float
     names: tuple[str, ...] | None
     kept: npt.NDArray[np.bool_] | None = None
+    is_owned: bool = False
     checksum: float | None = None
 
     @property
@@ -656,11 +662,25 @@ class Observations:
         """Number of rows that were given."""
         return len(self.y) if self.kept is None else len(self.kept)
 
-    def owned(self) -> "Observations":
-        """Return the same with a copy of X, so that nobody can change it, unless it is large."""
+    @cached_property
+    def spread(self) -> float:
+        """Root of the (weighted) mean square of y about its mean."""
+        e = self.y - (self.y.mean() if self.weights is None else self.weights @ self.y / self.n)
+        return math.sqrt(float(e @ e if self.weights is None else self.weights @ e**2) / self.n)
+
+    def own(self) -> None:
+        """Copy X, so that nobody can change it, unless it is large; all who hold this see it.
+
+        To be called before anybody else gets hold of the data. It is a method of its own, because
+        a copy that is made after a choice takes the place in memory that the choice has left.
+        """
+        if self.is_owned or self.checksum is not None:
+            return
         if self.X.nbytes > _COPIED:
-            return replace(self, checksum=float(self.X.sum()))
-        return replace(self, X=read_only(self.X.copy(order="K")))
+            object.__setattr__(self, "checksum", float(self.X.sum()))
+        else:
+            object.__setattr__(self, "X", read_only(self.X.copy(order="K")))
+            object.__setattr__(self, "is_owned", True)
 
     def require_unchanged(self) -> None:
         """Refuse to go on with a large X that has been changed since it was given."""
@@ -693,7 +713,8 @@ def observe(
         _notice_relative(weights)
         kept = None if kept.all() else kept
     n = float(len(X)) if weights is None else float(weights.sum())
-    return Observations(X=X, y=y, weights=weights, n=n, names=names, kept=kept)
+    owned = weights is not None  # rows with a weight were copied
+    return Observations(X=X, y=y, weights=weights, n=n, names=names, kept=kept, is_owned=owned)
 
 
 def require_flag(value: Any, name: str = "scale") -> None:
@@ -914,16 +935,24 @@ class Response:
     mean: float
 
 
-def centre_response(y: Array, row_scale: Array | None = None) -> Response:
-    """Centre a response by its (weighted) mean and weight its rows."""
-    magnitude = float(np.abs(y).max())
-    if y.max() / 2 - y.min() / 2 <= CONSTANT_ULPS / 2 * magnitude:
-        return Response(values=read_only(np.zeros_like(y)), mean=float(y[0]))
+def require_response_squares(y: Array) -> bool:
+    """Return whether a response varies; refuse one whose squares leave the range of floats."""
+    highest, lowest = float(y.max()), float(y.min())
+    magnitude = max(abs(highest), abs(lowest))
+    if highest / 2 - lowest / 2 <= CONSTANT_ULPS / 2 * magnitude:
+        return False
     if magnitude > LARGE or magnitude < SMALL:
         raise InvalidInputError(
             f"y has entries of magnitude {magnitude:.1e}, whose squares leave the range of "
             "64-bit floats; change the unit of y (multiply it by a constant)."
         )
+    return True
+
+
+def centre_response(y: Array, row_scale: Array | None = None) -> Response:
+    """Centre a response by its (weighted) mean and weight its rows."""
+    if not require_response_squares(y):
+        return Response(values=read_only(np.zeros_like(y)), mean=float(y[0]))
     weights = None if row_scale is None else row_scale**2
     mean = float(_mean(y, weights))
     centred = y - mean

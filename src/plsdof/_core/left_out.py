@@ -48,8 +48,12 @@ FOLDS = 10
 PATIENCE = 7
 # Fewer degrees of freedom than these say nothing about a spread.
 _LEAST_DF = 2
-# Predictions that may be off by more than this share of the spread of y are made again.
+# So many models beyond the best one may take part in an average.
+AHEAD = 2
+# Predictions that may be off by more than this share of the spread of y are made again; those of
+# models that are only looked at to see that they are worse, by more than this multiple of it.
 _TOLERANCE = 1e-9
+_ROUGH = 1e6
 # Numbers that the recursion may hold at once (256 MB): more folds are worked on in parts.
 _AT_ONCE = 2**25
 
@@ -459,11 +463,9 @@ def hold_out(
     """
     n, p = problem.given.X.shape
     n_components = min(n_components, n - 1, n if problem.kernel is not None else p)
-    y, weights = problem.given.y, problem.given.weights
-    if np.abs(y).max() > LARGE:  # a response so large does not vary, or it would have been refused
+    if np.abs(problem.given.y).max() > LARGE:  # it does not vary, or it would have been refused
         return _unknown(split)
-    centre = y.mean() if weights is None else weights @ y / weights.sum()
-    tolerance = _TOLERANCE * float(np.sqrt(np.mean((y - centre) ** 2)))
+    tolerance = _TOLERANCE * problem.given.spread
     with threads_for((n, max(p, 4 * split.count * max(n_components, 1)))):
         for make in problem.operators(split, n_components):
             # Numbers that a fold takes: its scores, or its moments.
@@ -474,13 +476,14 @@ def hold_out(
             found = attempt
             error = np.maximum(found.error.max(axis=1, initial=0.0), found.fit_error)
             certain = bool(np.all(error <= tolerance))
+            if not certain and patience is not None:
+                # A choice needs all digits of the models up to the best one and those that may be
+                # averaged with it; of those behind, only that their errors are not smaller.
+                usable = int(np.argmax(error > tolerance))
+                press = _squares(problem.given, split, found.predictions)
+                if usable > int(np.argmin(press)) + AHEAD and error[-1] <= _ROUGH * tolerance:
+                    certain, found, error = True, _shortened(found, usable), error[:usable]
             if certain:
-                break
-            # Models behind those that a choice looks at may be cut off.
-            usable = int(np.argmax(error > tolerance))
-            press = _squares(y, weights, split, found.predictions)
-            if patience is not None and usable > int(np.argmin(press)) + patience:
-                certain, found, error = True, _shortened(found, usable), error[:usable]
                 break
     return Held(predictions=found.predictions, error=error, run=found, certain=certain)
 
@@ -494,7 +497,7 @@ def _unknown(split: Split) -> Held:
         rss=np.full(1, np.nan),
         fit_error=np.full(1, np.inf),
         directions=np.zeros((0, 1, 0)),
-        triangle=np.zeros((0, 0, F + 1)),
+        triangle=np.zeros((0, 1, 0)),
         loadings=np.zeros((0, F + 1)),
         lift=None,
         centre=(np.zeros(0), np.nan),
@@ -502,9 +505,11 @@ def _unknown(split: Split) -> Held:
     return Held(predictions=run.predictions, error=run.fit_error, run=run, certain=False)
 
 
-def _squares(y: Array, weights: Array | None, split: Split, predictions: Array) -> Array:
-    squares = np.square(y[split.rows] - predictions)
-    return np.asarray(squares.sum(axis=1) if weights is None else squares @ weights[split.rows])
+def _squares(given: Observations, split: Split, predictions: Array) -> Array:
+    squares = np.square(given.y[split.rows] - predictions)
+    if given.weights is None:
+        return np.asarray(squares.sum(axis=1))
+    return np.asarray(squares @ given.weights[split.rows])
 
 
 @np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
@@ -537,7 +542,7 @@ def _in_parts(
         rss=last.rss[:k],
         fit_error=last.fit_error[:k],
         directions=_joined([one.directions[: k - 1] for one in runs], keep, axis=1),
-        triangle=_joined([one.triangle[: k - 1, : k - 1] for one in runs], True, axis=2),
+        triangle=_joined([one.triangle[: k - 1, :, : k - 1] for one in runs], keep, axis=1),
         loadings=_joined([one.loadings[: k - 1] for one in runs], True, axis=1),
         lift=last.lift,
         centre=last.centre,
@@ -567,7 +572,7 @@ def _shortened(found: Run, models: int) -> Run:
         rss=found.rss[:models],
         fit_error=found.fit_error[:models],
         directions=found.directions[:k],
-        triangle=found.triangle[:k, :k],
+        triangle=found.triangle[:k, :, :k],
         loadings=found.loadings[:k],
         lift=found.lift,
         centre=found.centre,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 # Libraries whose tables and numbers become an array in memory without a question.
 _IN_MEMORY = ("builtins", "pandas", "polars", "pyarrow")
+_CHECKED = ("ndarray", "Observations")
 
 
 class Room(Protocol):
@@ -54,7 +55,7 @@ def room_for(X: Any) -> Room | None:
     """
     kind = type(X)
     library = kind.__module__.partition(".")[0]
-    if kind.__name__ == "ndarray" or library in _IN_MEMORY or _load is None:
+    if kind.__name__ in _CHECKED or library in _IN_MEMORY or _load is None:
         return None
     room: Room = _load()
     return room if room.recognises(X) else None

@@ -753,7 +753,7 @@ class Path:
                 return None
             self._given.require_unchanged()
             run = self._runs["all"] = hold_out(problem, Split.given([]), m).run
-        if m >= len(run.rss) or run.fit_error[m] > _QUICK * float(self._given.y.std()):
+        if m >= len(run.rss) or run.fit_error[m] > _QUICK * self._given.spread:
             return None
         return run
 

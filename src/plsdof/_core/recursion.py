@@ -141,10 +141,11 @@ class Run:
     rss, fit_error : (k + 1,) arrays
         (Weighted) residual sum of squares of the fit to all rows, and the estimated rounding error
         of its fitted values.
-    directions : (k, 1 or F + 1, d) array
-        Of the fit to all rows or, if they were kept, of all folds.
-    triangle, loadings : (k, k, F + 1) and (k, F + 1) arrays
-        Coefficients are the directions combined by the solution x of ``triangle x = loadings``.
+    loadings : (k, F + 1) array
+        Coefficients of y on the scores.
+    directions, triangle : (k, 1 or F + 1, d) and (k, 1 or F + 1, k) arrays
+        Of the fit to all rows or, if they were kept, of all folds. Coefficients are the directions
+        combined by the solution x of ``L'x = loadings``, with the lower triangle L of a fold.
     lift : callable or None
         From (d,) combined directions to coefficients of the columns of X.
     centre : (p,) array and float
@@ -168,7 +169,7 @@ class Run:
         """Return coefficients of the columns of X of m components; of all rows by default."""
         if not m:
             return np.zeros(len(self.centre[0]))
-        shares = np.linalg.solve(self.triangle[:m, :m, fold], self.loadings[:m, fold])
+        shares = np.linalg.solve(self.triangle[:m, fold, :m].T, self.loadings[:m, fold])
         combined = np.asarray(shares @ self.directions[:m, fold])
         return combined if self.lift is None else self.lift(combined)
 
@@ -198,14 +199,17 @@ class Operator(Protocol):
     def dual(self, a: Array) -> Array:
         """Return the duals of coordinates."""
 
-    def noise(self, gradient: Array, squares: Array) -> Array:
-        """Estimate the rounding of new scores, relative to them. Shape (F + 1,)."""
+    def noise(self, gradient: Array, squares: Array, out: Array) -> None:
+        """Estimate the rounding of new scores, relative to them, (F + 1,)."""
 
     def start(self) -> float:
         """Return the sum of squared errors of rows left out by the means."""
 
-    def advance(self, q: Array, a: Array, length: Array) -> float:
-        """Take in one more component; return the sum of squared errors of rows left out."""
+    def advance(self, q: Array, a: Array, inverse: Array) -> float:
+        """Take in one more component; return the sum of squared errors of rows left out.
+
+        ``inverse`` is what the last argument of `dual` was multiplied by to have unit length.
+        """
 
     def left(self, q: Array, r: Array, before: float) -> float:
         """Return the residual sum of squares of the fit to all rows."""
@@ -228,7 +232,7 @@ def run(op: Operator, n_components: int, *, patience: int | None = None, keep: b
     patience : int, optional
         End after so many components without a smaller sum of squared errors of rows left out.
     keep : bool
-        Keep the directions of all folds, not of the fit to all rows alone.
+        Keep directions and triangles of all folds, not of the fit to all rows alone.
 
     Notes
     -----
@@ -240,39 +244,40 @@ def run(op: Operator, n_components: int, *, patience: int | None = None, keep: b
     A = np.empty((M, F1, N))
     D = np.empty((M, F1, N)) if op.stores_dual else A
     earlier, duals = A.transpose(1, 0, 2), D.transpose(1, 0, 2)
-    Q, noise, triangle = np.empty((M, F1)), np.empty((M, F1)), np.zeros((M, M, F1))
-    part, directions = np.empty((F1, N)), []
+    Q, noise, part = np.empty((M, F1)), np.empty((M, F1)), np.empty((F1, N))
+    kept = slice(None) if keep else slice(-1, None)  # folds whose coefficients may be asked for
+    triangle, directions = np.zeros((M, F1 if keep else 1, M)), []
     rss, errors = [float(op.total[-1])], [op.start()]
     best = k = 0
     for j in range(M):
         a = op.forward(r)
-        direction = op.directions(a, r)
-        direction = (direction if keep else direction[-1:]).copy()
+        directions.append(op.directions(a, r)[kept].copy())
         gradient = np.vecdot(r, a)  # |D^-1 X'W r|^2
         # Orthogonal to the earlier scores of the fold: twice is enough, once is not.
         if j:
             for _ in range(2):
                 shares = np.matvec(duals[:, :j], a if op.stores_dual else op.dual(a))
                 a -= np.vecmat(shares, earlier[:, :j], out=part)
-                triangle[:j, j] += shares.T
+                triangle[j, :, :j] += shares[kept]
         d = op.dual(a)
         squares = np.vecdot(a, d)
-        noise[j] = op.noise(gradient, squares)
-        alive = noise[j] < _CERTAIN
-        if not alive[-1]:
-            break  # the fit to all rows is complete
+        op.noise(gradient, squares, out=noise[j])
         length = np.sqrt(squares)
-        if not alive.all():
-            length = np.where(alive, length, np.inf)
-        triangle[j, j] = np.where(alive, length, 1.0)
-        np.divide(a, length[:, None], out=A[j])
-        d = np.divide(d, length[:, None], out=D[j] if op.stores_dual else d)
+        inverse = 1.0 / length
+        if not noise[j].max() < _CERTAIN:
+            if not noise[j, -1] < _CERTAIN:
+                break  # the fit to all rows is complete
+            over = ~(noise[j] < _CERTAIN)
+            length[over], inverse[over] = 1.0, 0.0
+        triangle[j, :, j] = length[kept]
+        column = inverse[:, None]
+        np.multiply(a, column, out=A[j])
+        d = np.multiply(d, column, out=D[j] if op.stores_dual else d)
         # What the component explains of the rows that are fitted, and of those left out.
         q = np.vecdot(A[j], r, out=Q[j])
         r -= np.multiply(q[:, None], d, out=part)
-        directions.append(direction)
         rss.append(op.left(q, r, rss[-1]))
-        errors.append(op.advance(q, A[j], length))
+        errors.append(op.advance(q, A[j], inverse))
         k = j + 1
         if errors[k] < errors[best]:
             best = k
@@ -286,8 +291,8 @@ def run(op: Operator, n_components: int, *, patience: int | None = None, keep: b
         error=error[:, :-1],
         rss=np.array(rss),
         fit_error=error[:, -1],
-        directions=np.array(directions) if k else np.zeros((0, 1, 0)),
-        triangle=triangle[:k, :k],
+        directions=np.array(directions[:k]) if k else np.zeros((0, 1, 0)),
+        triangle=triangle[:k, :, :k],
         loadings=Q,
         lift=op.lift,
         centre=op.centre,
@@ -326,20 +331,20 @@ class _Samples:
     def start(self) -> float:
         return self._error(self._made[0])
 
-    def advance(self, q: Array, a: Array, length: Array) -> float:  # noqa: ARG002
+    def advance(self, q: Array, a: Array, inverse: Array) -> float:  # noqa: ARG002
         self._made.append(self._made[-1] + a.take(self._places) * q.take(self._fold))
         return self._error(self._made[-1])
 
     def left(self, q: Array, r: Array, before: float) -> float:  # noqa: ARG002
         last = r[-1] if self._root is None else r[-1] * self._root
-        return float(last @ last)
+        return float(np.dot(last, last))
 
     def predictions(self, Q: Array, A: Array) -> Array:  # noqa: ARG002
         return np.array(self._made)
 
     def _error(self, predicted: Array) -> float:
         e = self._y - predicted
-        return float(e @ e if self._share is None else e @ (self._share * e))
+        return float(np.dot(e, e if self._share is None else self._share * e))
 
 
 class Rows(_Samples):
@@ -373,7 +378,7 @@ class Rows(_Samples):
     ) -> None:
         super().__init__(y, split, weights)
         W, nf = self.weights, self.n[:, None]
-        self.shift = X.mean(axis=0) if weights is None else weights @ X / weights.sum()
+        self.shift = np.add.reduce(X) / len(X) if weights is None else weights @ X / weights.sum()
         self.X = np.subtract(X, self.shift, order="C")
         first, gross = self._sums(split, weights, scale)
         self.mean = first / nf
@@ -383,33 +388,38 @@ class Rows(_Samples):
         if scale:
             squares = gross - nf * self.mean**2
             # Sums that were taken off others lose digits relative to these.
-            size = np.maximum(gross, gross[-1]) if split.trains is None else gross
+            size = gross[-1] if split.trains is None else gross
             constant = _look_closer(squares, size, lambda f: (X, W[f]), exactly=True)
             self._inverse = _inverse(squares, constant, nf)
-            self._size = np.vecdot(gross, self._inverse)
+            extent = np.vecdot(gross, self._inverse)
             self.in_range = _varies_in_range(squares, constant)
         else:
-            self._size = np.full(len(W), float(np.vdot(self.X, self.X)))
+            extent = np.full(len(W), float(np.vdot(self.X, self.X)))
             if weights is not None:
-                self._size *= float(weights.max())
-            self.in_range = _reach_in_range(self._size[-1], self.total[-1])
+                extent *= float(weights.max())
+            self.in_range = _reach_in_range(extent[-1], self.total[-1])
+        self._unit = _EPS * np.sqrt(extent)
+        self._reach = self._unit * np.sqrt(self.total)
         self._C = np.empty((len(W), X.shape[1]))
 
     def _sums(self, split: Split, weights: Array | None, squares: bool) -> tuple[Array, Array]:
         """Return sums, and sums of squares, of the training rows of all folds. (F + 1, p) each."""
-        n = len(self.X)
+        n, p = self.X.shape
         if not split.is_partition(n):
             return self._products(self.weights, squares)
         # Those of the rows left out are taken off those of all rows.
         if split.count == n:
             own = self.X[split.rows]
-            first = own if weights is None else weights[split.rows, None] * own
-            gross = first * own
+            left = own if weights is None else weights[split.rows, None] * own
+            parts = left, left * own
         else:
-            left = (1.0 if weights is None else weights) - self.weights[:-1]
-            first, gross = self._products(left, squares)
-        whole = first.sum(axis=0), gross.sum(axis=0)
-        return np.vstack([whole[0] - first, whole[0]]), np.vstack([whole[1] - gross, whole[1]])
+            out = (1.0 if weights is None else weights) - self.weights[:-1]
+            parts = self._products(out, squares)
+        sums = np.empty((2, split.count + 1, p))
+        for one, part in zip(sums, parts, strict=True):
+            np.add.reduce(part, out=one[-1])
+            np.subtract(one[-1], part, out=one[:-1])
+        return sums[0], sums[1]
 
     def _products(self, rows: Array, squares: bool) -> tuple[Array, Array]:
         """Return rows @ X and, if asked, rows @ X^2, in blocks that fit the cache."""
@@ -442,15 +452,11 @@ class Rows(_Samples):
     def centres(self) -> tuple[Array, Array]:
         return self.shift + self.mean, self._ybar
 
-    def noise(self, gradient: Array, squares: Array) -> Array:
+    def noise(self, gradient: Array, squares: Array, out: Array) -> None:
         """Rounding of the two products: eps |X| (1 / alpha + |y| / |X'r|)."""
-        return np.asarray(
-            _EPS
-            * (
-                np.sqrt(self._size * gradient / squares)
-                + np.sqrt(self._size * self.total / gradient)
-            )
-        )
+        np.sqrt(np.divide(gradient, squares, out=out), out=out)
+        out *= self._unit
+        out += self._reach / np.sqrt(gradient)
 
 
 class Gram(_Samples):
@@ -488,9 +494,9 @@ class Gram(_Samples):
         nothing = np.zeros((len(self.n), len(self.centre[0])))
         return nothing, self._ybar
 
-    def noise(self, gradient: Array, squares: Array) -> Array:  # noqa: ARG002
+    def noise(self, gradient: Array, squares: Array, out: Array) -> None:  # noqa: ARG002
         """Rounding of a product with K: eps |X|^2 |y| / |t|."""
-        return np.asarray(_EPS * self._size * np.sqrt(self.total / squares))
+        np.divide(_EPS * self._size * np.sqrt(self.total), np.sqrt(squares), out=out)
 
 
 # The operator in the space of the features: moments of the training rows
@@ -619,20 +625,20 @@ class Moments:
         self._raw = np.matvec(self._S, a)
         return np.asarray(self._raw - (self.n * np.vecdot(self.mean, a))[:, None] * self.mean)
 
-    def noise(self, gradient: Array, squares: Array) -> Array:  # noqa: ARG002
+    def noise(self, gradient: Array, squares: Array, out: Array) -> None:  # noqa: ARG002
         """Rounding of a product with X'X: eps |X|^2 |y| / |t|."""
-        return np.asarray(_EPS * self._size * np.sqrt(self.total / squares))
+        np.divide(_EPS * self._size * np.sqrt(self.total), np.sqrt(squares), out=out)
 
     def start(self) -> float:
         return self._error()
 
-    def advance(self, q: Array, a: Array, length: Array) -> float:
+    def advance(self, q: Array, a: Array, inverse: Array) -> float:
         if not len(self._b):
             return 0.0
         # Coefficients b of every fold, and X'WX b of the rows that it leaves out.
         self._b += q[:-1, None] * a[:-1]
         if self._squares is None:
-            added = a[:-1] @ self._S[-1] - self._raw[:-1] / length[:-1, None]
+            added = a[:-1] @ self._S[-1] - self._raw[:-1] * inverse[:-1, None]
         else:
             pairs = zip(self._squares, a, strict=False)
             added = np.array([S @ one for S, one in pairs]).reshape(self._v.shape)

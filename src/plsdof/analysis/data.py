@@ -13,10 +13,9 @@ from plsdof._core.folds import Fold, make_folds
 from plsdof._core.inputs import Array, as_matrix, as_response, feature_names
 from plsdof._core.spectrum import FORMED, Gram
 from plsdof.errors import InvalidInputError
-from plsdof.files.columns import shortened, wavelengths
-from plsdof.files.tables import files_in, shortened_path
-from plsdof.large.blocks import Blocks
-from plsdof.large.rows import RowBlocks
+from plsdof.files.columns import shortened, shortened_path, wavelengths
+from plsdof.files.tables import files_in
+from plsdof.large.blocks import Blocks, RowBlocks
 
 if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
     from plsdof.chemometrics.preprocessing import Preprocessor

@@ -39,9 +39,8 @@ from plsdof._core.inputs import Array, as_matrix, feature_names
 from plsdof._core.left_out import Problem
 from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath
 from plsdof.errors import InvalidInputError, MissingExtraError
-from plsdof.large.blocks import Block, Blocks
+from plsdof.large.blocks import Block, Blocks, RowBlocks
 from plsdof.large.moments import block_sums, merge_sums
-from plsdof.large.rows import RowBlocks
 
 # The steps: their parameters, the transformer behind each, and what it learns from rows
 # --------------------------------------------------------------------------------------
@@ -422,8 +421,8 @@ def _learned_in_blocks(name: str, parameters: Mapping[str, Any], blocks: Blocks)
             "whose reference is the mean."
         )
     sums = blocks.reduce(partial(block_sums, products=False), merge_sums, f"What {name} learns")
-    if sums is None or np.any((sums.exponent != 0) & (sums.magnitude > 0)):
-        raise InvalidInputError(f"{name} needs rows with values of moderate size.")
+    if sums is None:
+        raise InvalidInputError(f"{name} learns from rows, and there are none.")
     mean, constant = sums.mean[:-1], sums.constant[:-1]
     if name == "msc" and np.ptp(mean) <= _FLAT * sums.magnitude[:-1].max():
         raise _flat_reference("mean")
@@ -610,6 +609,8 @@ def _fit_chain(
         )
     given, method = found._given, found.recipe.method
     raw = rows if given.kept is None else rows[given.kept]
+    kept = replace(given, X=raw, names=names, is_owned=False, checksum=None)
+    kept.own()
     again = replace(
         method, name=f"{steps},{method.name}", path=partial(_fit_chain, steps, method.path)
     )
@@ -617,7 +618,7 @@ def _fit_chain(
         recipe=replace(found.recipe, method=again),
         preprocessor=chain,
         _make=partial(getattr, found, "exact"),
-        _given=replace(given, X=raw, names=names, checksum=None).owned(),
+        _given=kept,
         _asked=found._asked,
         _names=names,
     )

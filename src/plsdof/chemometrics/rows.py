@@ -320,7 +320,7 @@ def _fold_rotations(run: Run, f: int) -> Array:
     m = len(alive) if alive.all() else int(np.argmin(alive))
     directions = run.directions[:m, f]
     directions = directions if run.lift is None or not m else run.lift(directions)
-    return np.asarray(np.linalg.solve(run.triangle[:m, :m, f].T, directions).T)
+    return np.asarray(np.linalg.solve(run.triangle[:m, f, :m], directions).T)
 
 
 def _fitted_part(path: PLSPath, size: int, train: Integers, X_test: Array) -> _Part:

@@ -35,19 +35,20 @@ from plsdof.cli._terminal import plural
 from plsdof.errors import InvalidInputError
 from plsdof.files.blocks import FileBlocks, file_blocks
 from plsdof.files.columns import (
+    Labels,
     choose_columns,
     find_column,
     header_number,
     in_order,
+    labels_of,
     shortened,
+    shortened_path,
     suggestion,
     wavelengths,
 )
-from plsdof.files.joining import Labels, labels_of
-from plsdof.files.tables import PARQUET, ZIP, Table, files_in, shortened_path
+from plsdof.files.tables import PARQUET, ZIP, Table, files_in
 from plsdof.files.text import require_pandas
-from plsdof.large.blocks import Blocks
-from plsdof.large.rows import RowBlocks, take_rows
+from plsdof.large.blocks import Blocks, RowBlocks, take_rows
 from plsdof.large.sources import source_gram
 
 if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
@@ -608,8 +609,6 @@ class Asked:
         As for `choose_rows`.
     drop_missing : bool
         Leave out rows with missing values.
-    folds : bool
-        Cross-validation.
     sample : bool
         Some rows, for pictures.
     """
@@ -619,7 +618,6 @@ class Asked:
     groups: str | None = None
     exclude_rows: Sequence[str] | None = None
     drop_missing: bool = False
-    folds: bool = False
     sample: bool = False
 
     @property
@@ -628,11 +626,6 @@ class Asked:
         texts = [*(self.held.rows or ()), *(self.exclude_rows or ())]
         named = [text.partition("=")[0] for text in texts if "=" in text]
         return named if self.groups is None else [*named, self.groups]
-
-    @property
-    def by_rows(self) -> bool:
-        """Whether rows are chosen or changed, which takes blocks of rows."""
-        return self.steps != "none" or self.folds or self.sample or self.before
 
     @property
     def before(self) -> bool:
@@ -663,8 +656,7 @@ def read_streamed(
     _require_readable(file)
     try:
         apart = [name for name in (label, asked.groups) if name is not None]
-        axis = 0 if asked.by_rows else None
-        blocks, others = _opened(file, response, features, [*exclude, *apart], axis)
+        blocks, others = _opened(file, response, features, [*exclude, *apart])
         blocks.progress = progress
         if asked.steps != "none" and blocks.names != in_order(blocks.names):
             raise InvalidInputError(
@@ -674,7 +666,7 @@ def read_streamed(
         if scale is None:
             scale = wavelengths(blocks.names) is None
         chosen = _choose_rows_of(file, blocks, label, asked)
-        rows = RowBlocks(blocks, chosen.fit) if blocks.axis == 0 else blocks
+        rows = RowBlocks(blocks, chosen.fit)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             chain = _learned(asked.steps, rows)
@@ -682,13 +674,12 @@ def read_streamed(
             gram = source_gram(changed, scale=scale)
         _require_variation(gram, response)
         y = gram.units.y_mean + gram.response
-        if isinstance(rows, RowBlocks) and isinstance(changed, RowBlocks):
+        if isinstance(changed, RowBlocks):
             assert changed.y is not None
             y = rows.y = changed.y
         test, sample, places = _kept_rows(file, blocks, chosen, asked)
     except InvalidInputError as error:
         raise InvalidInputError(_located(str(error), file)) from error
-    unit = "column" if blocks.axis else "row"
     left_out = [shortened(name) for name in blocks.left_out]
     notes = [f"Left out, not numeric or without a name: {listed(left_out)}."] if left_out else []
     notes += [*blocks.notes, *others, *chosen.notes, *_few_values(y, response)]
@@ -713,7 +704,7 @@ def read_streamed(
         names=blocks.names,
         response=response,
         source=os.fspath(file),
-        described=f"blocks of {plural(blocks.step, unit)}",
+        described=f"blocks of {plural(blocks.step, 'row')}",
         dropped=chosen.dropped,
         notes=(*notes, *dict.fromkeys(str(one.message) for one in caught)),
     )
@@ -835,14 +826,13 @@ def _opened(
     response: str,
     features: Sequence[str],
     exclude: Sequence[str],
-    axis: int | None,
 ) -> tuple[FileBlocks, tuple[str, ...]]:
     """Open the chosen columns, and name those left out because they are not wavelengths."""
-    blocks = file_blocks(file, response, columns=features or None, exclude=exclude, axis=axis)
+    blocks = file_blocks(file, response, columns=features or None, exclude=exclude)
     names, notes = (blocks.names, ()) if features else only_wavelengths(blocks.names)
     if names != blocks.names:
         left_out = blocks.left_out
-        blocks = file_blocks(file, response, columns=names, axis=axis)
+        blocks = file_blocks(file, response, columns=names)
         blocks.left_out = left_out
     return blocks, notes
 

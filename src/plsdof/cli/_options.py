@@ -88,8 +88,8 @@ Features = Annotated[
         "--features",
         "-f",
         metavar="CHOICE",
-        help="Predictors: a name, a range such as 1100:1300 or a:f, a pattern such as 'nir*', or "
-        "re:EXPRESSION. May be repeated.",
+        help="Predictors: a name, a range such as 1100:1300 or a:f, or a pattern such as 'nir*'. "
+        "May be repeated.",
         show_default="all numeric columns; wavelengths only, if most are",
         rich_help_panel=_TABLE,
     ),

@@ -14,9 +14,17 @@ import numpy.typing as npt
 from plsdof._core.inputs import Array, as_count
 from plsdof.cli._terminal import plural
 from plsdof.errors import InvalidInputError, PlsdofError
-from plsdof.files.columns import find_column, header_number, shortened, suggestion
-from plsdof.files.joining import Labels, join_responses, labels_of
-from plsdof.files.tables import Table, read_folder, read_table, shortened_path
+from plsdof.files.columns import (
+    Labels,
+    find_column,
+    header_number,
+    join_responses,
+    labels_of,
+    shortened,
+    shortened_path,
+    suggestion,
+)
+from plsdof.files.tables import Table, read_table
 
 Mask = npt.NDArray[np.bool_]
 
@@ -73,8 +81,7 @@ class Reading:
 
     def table(self, file: str | Path) -> Table:
         """Read a table, or the tables of a folder."""
-        read = read_folder if Path(file).is_dir() else read_table
-        return read(
+        return read_table(
             str(file),
             sheet=self.sheet,
             header_row=self.header_row,

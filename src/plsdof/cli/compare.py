@@ -1,7 +1,6 @@
 """``plsdof compare``."""
 
 import sys
-import warnings
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -36,8 +35,7 @@ from plsdof.cli._terminal import (
     waiting,
 )
 from plsdof.cli.fit import as_folds, as_request
-from plsdof.complexity.comparison import Comparison
-from plsdof.complexity.splits import CONTESTANTS, SplitComparison, by_criterion, compare_splits
+from plsdof.complexity.comparison import CONTESTANTS, Comparison, SplitComparison, compare_splits
 from plsdof.errors import InvalidInputError, NotAvailableError, quietly
 
 # Rows of the table at equal Degrees of Freedom, unless more are needed or asked for.
@@ -172,22 +170,18 @@ def _compare_splits(
     quiet: bool,
     **how: Any,
 ) -> None:
-    """Compare all contestants and PLS by the criterion; interrupted, show what is done."""
-    named = f"pls-{criterion}"
-    known = named in CONTESTANTS or criterion == LEFT_OUT
-    asked = {} if known else {named: by_criterion(named, criterion)}
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        found = compare_splits(
-            problem.X.to_numpy(),
-            problem.y,
-            [*(CONTESTANTS | asked).values()],
-            n_splits=n_splits,
-            groups=problem.groups,
-            progress=not quiet and sys.stderr.isatty(),
-            **how,
-        )
-    notes = [*problem.notes, *(str(one.message) for one in caught), *_notes(problem)]
+    """Compare all contestants and PLS by the criterion."""
+    wanted = [] if criterion == LEFT_OUT else [f"pls-{criterion}"]
+    found = compare_splits(
+        problem.X.to_numpy(),
+        problem.y,
+        [*CONTESTANTS, *wanted],
+        n_splits=n_splits,
+        groups=problem.groups,
+        progress=not quiet and sys.stderr.isatty(),
+        **how,
+    )
+    notes = [*problem.notes, *_notes(problem)]
     if problem.preprocessing is not None and problem.preprocessing.learns_from_rows:
         notes.append("The preprocessing has seen the predictors of the test rows, too.")
     if as_json:
@@ -200,8 +194,6 @@ def _compare_splits(
         screen.print()
         screen.print(_split_table(found))
         note(screen, notes)
-    if found.n_splits < n_splits:
-        raise KeyboardInterrupt
 
 
 def _split_table(found: SplitComparison) -> Table:
@@ -240,7 +232,7 @@ def compare_methods(
 
     Returns the table, and for each method the row of the model chosen and its score.
     """
-    paths, errors, chosen, start = {}, [], {}, 0
+    paths, errors, chosen, start = {}, {}, {}, 0
     for name, method in METHODS.items():
         size = max_components if method.size == "max_components" else None
         one = replace(request, method=name, max_components=size)
@@ -249,12 +241,9 @@ def compare_methods(
         assert left is not None
         selection, _ = choose(path, left, one)
         chosen[name] = start + selection.index, float(selection.scores[selection.index])
-        known = np.full(len(path), np.nan)
-        known[: min(len(path), len(left.rss))] = left.rmse[: len(path)] ** 2
-        errors.append(known)
+        errors[name] = left.rmse**2
         start += len(path)
-    compared = Comparison.of(paths, criteria=tuple(CRITERIA))
-    return replace(compared, cv_error=np.concatenate(errors)), chosen
+    return Comparison.of(paths, errors, criteria=tuple(CRITERIA)), chosen
 
 
 def _notes(*problems: TableProblem) -> list[str]:

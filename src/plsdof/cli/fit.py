@@ -6,7 +6,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -131,7 +131,6 @@ def fit(
         asked = Asked(
             steps=preprocess,
             held=held,
-            folds=request.cv is not None,
             sample=report is not None or plot is not None,
             **rows,
         )
@@ -329,19 +328,19 @@ def _write_plot(analysis: Analysis, file: Path) -> None:
 
 
 def _write_model(analysis: Analysis, file: Path, label: str | None) -> None:
-    from plsdof.files.models import detach, save_model
+    from plsdof.files.models import portable_model, save_model
 
     data = analysis.data
     source = {"file": data.source, "rows": data.shape[0], "dropped": data.dropped}
     source |= {} if label is None else {"id": label}  # names the rows in predictions, too
     kept = data.has_intervals if isinstance(data, StreamedProblem) else True
-    model = detach(
+    model = portable_model(
         analysis.model,
         names=data.names,
         response=data.response,
         source=source | {"recipe": analysis.recipe},
         noise=analysis.noise_kind,
-        intervals=analysis.request.intervals or kept,
+        intervals=cast("Any", analysis.request.intervals or kept),
         preprocessing=data.preprocessing,
     )
     save_model(model, file)

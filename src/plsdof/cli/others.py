@@ -104,13 +104,13 @@ def datasets(
 
 
 def _export(file: Path, as_json: bool) -> None:
-    from plsdof.datasets.catalogue import GASOLINE, OZONE, read_shipped
+    from plsdof.datasets.real import GASOLINE, OZONE, read_file
 
     name = as_choice(file.stem, "The name of the file of --export", tuple(_TRIALS))
     require_ending("--export", file, (".csv",))
     check_writable(file)
     with atomic_write(file) as stream:
-        stream.write(read_shipped({"gasoline": GASOLINE, "ozone": OZONE}[name]).encode())
+        stream.write(read_file({"gasoline": GASOLINE, "ozone": OZONE}[name]))
     trial = f"plsdof fit {shlex.quote(str(file))} {_TRIALS[name]}"
     if as_json:
         print_json("datasets", {"written": {name: str(file)}, "try": trial})

@@ -31,9 +31,9 @@ from plsdof.cli._terminal import (
     waiting,
 )
 from plsdof.errors import InvalidInputError
-from plsdof.files.columns import shortened
+from plsdof.files.columns import shortened, shortened_path
 from plsdof.files.models import PortableModel, load_model
-from plsdof.files.tables import Table, shortened_path
+from plsdof.files.tables import Table
 from plsdof.files.writing import TABLE_ENDINGS, check_writable, require_ending, write_tables
 from plsdof.inference.intervals import INTERVAL_METHODS
 

@@ -1,6 +1,7 @@
 """What the estimators share: responses, a path per response, a chosen model, answers about it."""
 
 import numbers
+import os
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -68,6 +69,8 @@ from plsdof.selection.cross_validation import CrossValidation, cross_validate
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from plsdof.files.portable import PortableModel
+
 # What all estimators share: one response or several columns of them, and linear prediction
 # -----------------------------------------------------------------------------------------
 
@@ -96,6 +99,22 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         rows = self._new_rows(X, sparse=self._path_takes_sparse)
         return np.asarray(rows @ self.coef_.T + self.intercept_)
 
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a JSON file without code; `plsdof.load_model` reads it."""
+        from plsdof.files.models import save_model
+
+        save_model(self, file)
+
+    def lean(self) -> "PortableModel":
+        """Return the model without its training data: small to pickle, quick to predict.
+
+        It has predict, score and predict_interval by the errors of rows left out. A file that
+        `save` writes has the other intervals, and the distances T^2 and Q, too.
+        """
+        from plsdof.files.portable import portable_model
+
+        return portable_model(self, intervals=False)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
@@ -109,29 +128,35 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _training_data(self, X: Any, y: Any) -> tuple[Any, Array]:
         """Check the data, note what y looks like, and return X (n, p) and Y (n, q)."""
         names = response_names(y)
-        # Our own checks come first: they name columns and rows.
-        table = _numbers(X, "X")
-        responses: Any = None if y is None else _responses(y)
-        values = table
-        if not _is_plain(table, responses):
-            values, responses = check_X_y(
-                table,
-                responses,
-                estimator=self,
-                accept_sparse=_SPARSE if self._takes_sparse else False,
-                dtype=np.float64,
-                ensure_all_finite=False,
-                ensure_min_samples=2,
-                multi_output=True,
-                y_numeric=True,
-            )
-        validate_data(self, _header(X, values), skip_check_array=True)
+        if _is_plain(X, y):
+            # What scikit-learn's checks, which take longer than a small fit, would do.
+            values, responses = X, as_response(y, len(X))
+            self.n_features_in_ = X.shape[1]
+            self.__dict__.pop("feature_names_in_", None)
+        else:
+            values, responses = self._checked(X, y)
         _require_finite(values, X)
         if not scipy.sparse.issparse(values) and responses.ndim == 1:
             require_response_outside(values, responses, feature_names(X), getattr(y, "name", None))
         self._one_response = responses.ndim == 1
         self.response_names_ = names
-        return values, as_matrix(responses[:, None] if responses.ndim == 1 else responses, "y")
+        return values, responses[:, None] if responses.ndim == 1 else as_matrix(responses, "y")
+
+    def _checked(self, X: Any, y: Any) -> tuple[Any, Array]:
+        """Let scikit-learn check the data, after our own checks, which name columns and rows."""
+        values, responses = check_X_y(
+            _numbers(X, "X"),
+            None if y is None else _responses(y),
+            estimator=self,
+            accept_sparse=_SPARSE if self._takes_sparse else False,
+            dtype=np.float64,
+            ensure_all_finite=False,
+            ensure_min_samples=2,
+            multi_output=True,
+            y_numeric=True,
+        )
+        validate_data(self, _header(X, values), skip_check_array=True)
+        return values, responses
 
     @property
     def _takes_sparse(self) -> bool:
@@ -198,16 +223,16 @@ def _numbers(X: Any, name: str) -> Any:
     return as_float(measured, name) if ours else measured
 
 
-def _is_plain(table: Any, responses: Array | None) -> bool:
-    """Whether scikit-learn's checks, which take longer than a small fit, have nothing to find."""
+def _is_plain(X: Any, y: Any) -> bool:
+    """Whether these are numpy arrays of numbers of one response, in the right shapes."""
     return (
-        type(table) is np.ndarray
-        and table.dtype == np.float64
-        and table.ndim == 2
-        and table.shape[0] >= 2
-        and table.shape[1] >= 1
-        and responses is not None
-        and responses.shape == table.shape[:1]
+        type(X) is np.ndarray
+        and type(y) is np.ndarray
+        and X.dtype == y.dtype == np.float64
+        and X.ndim == 2
+        and X.shape[0] >= 2
+        and X.shape[1] >= 1
+        and y.shape == X.shape[:1]
     )
 
 
@@ -456,15 +481,21 @@ class PathRegressor(ResponseRegressor):
         if is_sparse or self._method.name not in METHODS:
             first = recipe.fit(X, Y[:, 0], weights)
         else:  # the data have been checked
-            first = recipe.fit(observe(X, Y[:, 0], weights, None), None)
+            first = recipe.fit(observe(X, Y[:, 0].copy(), weights, None), None)
+        given = first._given
+        refit = Y.shape[1] > 1 and given is not None
+        if refit and given is not None:
+            given.own()  # one copy of X for all responses
         kept = Y if weights is None else Y[weights > 0]
-        refit = Y.shape[1] > 1 and first._given is not None
         others = [first.refit(y) if refit else recipe.fit(X, y, weights) for y in kept.T[1:]]
         self._cv_results: list[CrossValidation | None] = [None] * Y.shape[1]
-        return [
+        models = [
             self._chosen_on(path, X, y, weights, groups, number)
             for number, (path, y) in enumerate(zip([first, *others], Y.T, strict=True))
         ]
+        if given is not None:
+            given.own()
+        return models
 
     def _chosen_on(
         self, path: Path, X: Any, y: Array, weights: Array | None, groups: Any, number: int

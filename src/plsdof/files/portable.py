@@ -6,21 +6,19 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.choice import LEFT_OUT
 from plsdof._core.criteria import Noise
-from plsdof._core.display import one_line, plural
+from plsdof._core.display import model_in_words, one_line, plural
 from plsdof._core.inputs import (
     Array,
     as_choice,
     as_level,
-    as_matrix,
     as_new_rows,
-    as_weights,
     feature_names,
     read_only,
     row_labels,
@@ -66,8 +64,9 @@ if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
     from plsdof.chemometrics.preprocessing import Preprocessor
 
 _EPS = float(np.finfo(np.float64).eps)
-# Intervals that files of 0.2 may name.
-METHODS_OF_0_2 = ("conformal", "jackknife+")
+Kind = Literal["observation", "mean"]
+# The last two are those that files of 0.2 may name.
+Method = Literal["left-out", "normal", "conformal", "jackknife+"]
 
 # What a model is without its data. The metadata of a field say what an entry of a file must be.
 # ------------------------------------------------------------------------------------------------
@@ -249,8 +248,8 @@ class PortableResponse:
 class PortableModel:
     """A fitted model without its data: it predicts, and can be kept in a file.
 
-    Made by `detach` and `load_model`. It has the methods of the estimators that answer questions
-    about new rows, with the same results.
+    Made by `portable_model` and `load_model`. It has the methods of the estimators that answer
+    questions about new rows, with the same results.
 
     Attributes
     ----------
@@ -282,7 +281,7 @@ class PortableModel:
     >>> from plsdof import PLSRegressor
     >>> from plsdof.datasets import load_ozone
     >>> X, y = load_ozone(return_X_y=True)
-    >>> model = detach(PLSRegressor(2).fit(X, y))
+    >>> model = portable_model(PLSRegressor(2).fit(X, y))
     >>> model, round(model.score(X, y), 2), model.predict_interval(X[:1]).round(1)
     (PortableModel(pls, n_components=2, response='y', p=12), 0.7, array([[ 1.1, 19.4]]))
     """
@@ -357,35 +356,29 @@ class PortableModel:
     @property
     def in_words(self) -> str:
         """What the model is, such as "3 components"."""
-        said = [one.in_words or self._parameter_in_words(one.parameter) for one in self.parts]
+        name = self.parameter_name
+        said = [one.in_words or model_in_words(one.parameter, name) for one in self.parts]
         return ", ".join(dict.fromkeys(said))
 
     def predict(self, X: Any) -> Array:
         """Predict new rows. Shape (n_new,), or (n_new, q) if y had columns."""
-        centers = self._centers(self._deviation(X))
-        return centers[:, 0] if self.one_response else centers
+        deviation = self._deviation(X)
+        centers = [self._center(one, deviation) for one in self.parts]
+        return centers[0] if self.one_response else np.column_stack(centers)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the coefficient of determination R^2; of several responses their mean."""
-        rows = len(y)
-        observed = np.asarray(as_matrix(np.reshape(np.asarray(y), (rows, -1)), "y"))
-        predicted = np.reshape(self.predict(X), (rows, -1))
-        weights = as_weights(sample_weight, rows)
-        mean = np.average(observed, axis=0, weights=weights)
-        left, total = (
-            np.average((observed - one) ** 2, axis=0, weights=weights) for one in (predicted, mean)
-        )
-        # As in scikit-learn: a response that does not vary scores 1 if it is met, else 0.
-        ratio = np.divide(left, total, out=(left > 0).astype(np.float64), where=total > 0)
-        return float(np.mean(1.0 - ratio))
+        from sklearn.metrics import r2_score
+
+        return float(r2_score(y, self.predict(X), sample_weight=sample_weight))
 
     def predict_interval(
         self,
         X: Any,
         level: float = 0.95,
         *,
-        method: str | None = None,
-        kind: str = "observation",
+        method: Method | None = None,
+        kind: Kind = "observation",
     ) -> "Array | DataFrame":
         """Lower and upper limits for new observations, or for the mean, at each row. (n_new, 2).
 
@@ -416,16 +409,14 @@ class PortableModel:
     def _interval(
         self, part: PortableResponse, X: Any, level: float, kind: str, method: str | None
     ) -> Interval:
-        as_choice(kind, "kind", ("observation", "mean"))
+        as_choice(kind, "kind", get_args(Kind))
         level = as_level(level)
         known = part.interval_methods
-        if kind == "mean":
-            if method not in (None, "normal"):
-                raise InvalidInputError(f"kind='mean' needs method='normal'; got {method!r:.60}.")
-            method = "normal"
         if method is None:
-            method = known[0] if known else "normal"
-        as_choice(method, "method", (*INTERVAL_METHODS, *METHODS_OF_0_2))
+            method = "normal" if kind == "mean" or not known else known[0]
+        as_choice(method, "method", get_args(Method))
+        if kind == "mean" and method != "normal":
+            raise InvalidInputError(f"kind='mean' needs method='normal'; got {method!r}.")
         if method not in known:
             raise NotAvailableError(_not_kept(method, part, self.n))
         deviation = self._deviation(X)
@@ -483,14 +474,11 @@ class PortableModel:
         save_model(self, file)
 
     def __repr__(self) -> str:
+        p = len(self.names)
         if len(self.parts) != 1:
-            return one_line(
-                self, self.method, plural(len(self.parts), "response"), p=len(self.names)
-            )
-        return (
-            f"PortableModel({self.method}, {self.parameter_name}={self.parameter:g}, "
-            f"response={self.response[:60]!r}, p={len(self.names)})"
-        )
+            return one_line(self, self.method, plural(len(self.parts), "response"), p=p)
+        values = {self.parameter_name: self.parameter, "response": self.response[:60]}
+        return one_line(self, self.method, **values, p=p)
 
     def _deviation(self, X: Any) -> Array:
         """Return new rows, checked and preprocessed, minus the means of the training rows."""
@@ -507,16 +495,8 @@ class PortableModel:
             deviation = self.kernel.values(deviation / self.x_scale, part.gamma)
         return np.asarray(part.y_mean + deviation @ part.coef)
 
-    def _centers(self, deviation: Array) -> Array:
-        return np.column_stack([self._center(one, deviation) for one in self.parts])
-
     def _one_or_array(self, values: Sequence[Any]) -> Any:
         return values[0] if self.one_response else np.array(values)
-
-    def _parameter_in_words(self, parameter: float) -> str:
-        if self.parameter_name == "n_components":
-            return plural(int(parameter), "component")
-        return f"{self.parameter_name} = {parameter:g}"
 
     def _only(self) -> PortableResponse:
         if len(self.parts) != 1:
@@ -559,14 +539,14 @@ def numbered(count: int, letter: str = "x") -> tuple[str, ...]:
 # -------------------------------------
 
 
-def detach(
+def portable_model(
     model: Model | PLS2Model | Fitted,
     *,
     names: Sequence[str] | None = None,
     response: str | None = None,
     source: Mapping[str, Any] | None = None,
     noise: Noise = None,
-    intervals: bool | str = True,
+    intervals: bool | Literal["left-out", "normal"] = True,
     preprocessing: "Preprocessor | None" = None,
 ) -> PortableModel:
     """Take a model out of its path: what is left predicts, is small, and can be kept in a file.
@@ -603,7 +583,7 @@ def detach(
     >>> from plsdof.datasets import load_ozone
     >>> ozone = load_ozone()
     >>> path = pls_path(ozone.data, ozone.target)
-    >>> model = detach(path[2], names=ozone.feature_names, response="ozone")
+    >>> model = portable_model(path[2], names=ozone.feature_names, response="ozone")
     >>> model
     PortableModel(pls, n_components=2, response='ozone', p=12)
     >>> bool(np.allclose(model.predict(ozone.data), path.fitted[2], rtol=1e-12, atol=0))
@@ -615,32 +595,34 @@ def detach(
         as_choice(intervals, "intervals", INTERVAL_METHODS)
     opened = _opened(model)
     first = opened.models[0]
-    # A path of `chemometrics.preprocessed` has a chain of its own.
-    own = getattr(first.path, "preprocessor", None)
-    preprocessing = preprocessing or own or opened.preprocessor()
-    scaling = opened.scaling(preprocessing is not None)
-    given = opened.names if names is None else names
-    known = numbered(len(scaling.factor)) if given is None else tuple(map(str, given))
-    responses = opened.responses(response)
     default = intervals if isinstance(intervals, str) else ""
+    # A path of `chemometrics.preprocessed` has a chain of its own.
+    preprocessing = preprocessing or getattr(first.path, "preprocessor", None)
+    preprocessing = preprocessing or _preprocessor(opened.before)
     if isinstance(first, PLS2Model):
+        responses = opened.responses(len(first.path.names), response)
         parts = [_of_pls2(first, j, one, default) for j, one in enumerate(responses)]
-        units, n, parameter_name = first.path.units, first.path.units.n, "n_components"
-        x_mean, x_scale, kernel = units.x_mean, units.x_scale, None
+        units, parameter_name, kernel = first.path.units, "n_components", None
+        x_mean, x_scale, n = units.x_mean, units.x_scale, units.n
     else:
+        responses = opened.responses(len(opened.models), response)
         parts = [
             _of_model(one, name, default, bool(intervals), noise or opened.noise)
             for one, name in zip(opened.models, responses, strict=True)
         ]
         x_mean, x_scale, n = _units(first, bool(intervals))
         kernel, parameter_name = _kernel(first), first.path.parameter_name
-    if kernel is None:
+    if opened.before is not None and preprocessing is None:
         # Coefficients of the columns as they are measured.
-        parts = [_rescaled(one, scaling, x_mean) for one in parts]
+        factor, shift = _scaling(opened.before, len(x_mean))
+        x_mean, x_scale = (x_mean - shift) / factor, x_scale / factor
+        if kernel is None:
+            parts = [_rescaled(one, factor, x_mean) for one in parts]
+    given = opened.names if names is None else names
     return PortableModel(
-        names=known,
-        x_mean=read_only((x_mean - scaling.shift) / scaling.factor),
-        x_scale=read_only(x_scale / scaling.factor),
+        names=numbered(len(x_mean)) if given is None else tuple(map(str, given)),
+        x_mean=read_only(x_mean),
+        x_scale=read_only(x_scale),
         n=float(n),
         method=first.path.recipe.method.name.rpartition(",")[2],
         parameter_name=parameter_name,
@@ -811,22 +793,6 @@ def _row_check(model: Model) -> RowCheck | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Scaling:
-    """What happens to each column before a path sees it: x * factor + shift."""
-
-    factor: Array
-    shift: Array
-
-
-def _rescaled(part: PortableResponse, scaling: _Scaling, x_mean: Array) -> PortableResponse:
-    if np.all(scaling.factor == 1.0) and not scaling.shift.any():
-        return part
-    coef = part.coef * scaling.factor
-    measured = (x_mean - scaling.shift) / scaling.factor
-    return replace(part, coef=read_only(coef), intercept=float(part.y_mean - measured @ coef))
-
-
-@dataclass(frozen=True, kw_only=True)
 class _Opened:
     """The models of a fitted estimator, the steps before it, and names."""
 
@@ -837,52 +803,49 @@ class _Opened:
     one_response: bool = True
     noise: Noise = None
 
-    def responses(self, given: str | None) -> tuple[str, ...]:
+    def responses(self, count: int, given: str | None) -> tuple[str, ...]:
         """Return the names of the responses."""
-        first = self.models[0]
-        count = len(first.path.names) if isinstance(first, PLS2Model) else len(self.models)
         if self.one_response:
             return (given or (self.response_names or ("y",))[0],)
         return self.response_names or numbered(count, "y")
 
-    def preprocessor(self) -> "Preprocessor | None":
-        """Return the step before an estimator if it is the only one, and a file can hold it."""
-        steps = getattr(self.before, "steps", [])
-        if len(steps) != 1:
-            return None
-        from plsdof.chemometrics.preprocessing import Preprocessor
 
-        step = steps[0][1]
-        return step if isinstance(step, Preprocessor) else None
+def _preprocessor(before: Any) -> "Preprocessor | None":
+    """Return the step before an estimator if it is the only one, and a file can hold it."""
+    steps = getattr(before, "steps", [])
+    if len(steps) != 1:
+        return None
+    from plsdof.chemometrics.preprocessing import Preprocessor
 
-    def scaling(self, preprocessed: bool) -> _Scaling:
-        """Return what the steps before an estimator do, if they only shift and scale columns."""
-        path = self.models[0].path
-        inputs = getattr(path, "inputs", None)
-        p = path._given.X.shape[1] if path._given is not None else path._n_features
-        p = len(inputs.gram) if isinstance(inputs, GivenKernel) else p
-        if self.before is None or preprocessed:
-            return _Scaling(factor=np.ones(p), shift=np.zeros(p))
-        # Columns that are shifted and scaled are known by two rows; a third tells other steps.
-        probe = np.random.default_rng(0).normal(size=(3, p))
-        probe[:2] = [[0.0], [1.0]]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # these rows have no names
-            try:
-                rows = np.asarray(self.before.transform(probe), dtype=np.float64)
-            except (TypeError, ValueError):
-                rows = np.empty((0, 0))  # another number of columns, for one
-        if rows.shape == probe.shape:
-            shift, factor = rows[0], rows[1] - rows[0]
-            size = np.abs(shift) + np.abs(factor * probe[2])
-            off = np.abs(factor * probe[2] + shift - rows[2])
-            if np.all(factor > 0) and np.all(off <= 1e-9 * size):
-                return _Scaling(factor=factor, shift=shift)
-        raise NotAvailableError(
-            "A model file holds coefficients of the columns as they are measured, and the steps "
-            "before the estimator do more than shift and scale columns; use one "
-            "chemometrics.Preprocessor instead, or keep such a Pipeline with joblib.dump."
-        )
+    step = steps[0][1]
+    return step if isinstance(step, Preprocessor) else None
+
+
+def _scaling(before: Any, p: int) -> tuple[Array, Array]:
+    """Return factor and shift of every column, if all that steps do is x * factor + shift."""
+    # These are known by two rows; a third tells other steps.
+    probe = np.vstack([np.zeros(p), np.ones(p), np.random.default_rng(0).normal(size=p)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # these rows have no names
+        try:
+            rows = np.asarray(before.transform(probe), dtype=np.float64)
+        except (TypeError, ValueError):
+            rows = np.empty((0, 0))  # another number of columns, for one
+    if rows.shape == probe.shape:
+        shift, factor = rows[0], rows[1] - rows[0]
+        off = np.abs(factor * probe[2] + shift - rows[2])
+        if np.all(factor > 0) and np.all(off <= 1e-9 * (np.abs(shift) + np.abs(rows[2] - shift))):
+            return factor, shift
+    raise NotAvailableError(
+        "A model file holds coefficients of the columns as they are measured, and the steps "
+        "before the estimator do more than shift and scale columns; use one "
+        "chemometrics.Preprocessor instead, or keep such a Pipeline with joblib.dump."
+    )
+
+
+def _rescaled(part: PortableResponse, factor: Array, x_mean: Array) -> PortableResponse:
+    coef = part.coef * factor
+    return replace(part, coef=read_only(coef), intercept=float(part.y_mean - x_mean @ coef))
 
 
 def _opened(model: Any) -> _Opened:

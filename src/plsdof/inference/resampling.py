@@ -18,10 +18,11 @@ from plsdof._core.exact import Exact
 from plsdof._core.filters import AverageFilter, PLSFilter
 from plsdof._core.folds import Integers
 from plsdof._core.inputs import Array, as_count, as_fraction, as_generator, read_only
-from plsdof._core.krylov import distinct_nodes, golub_kahan
+from plsdof._core.krylov import golub_kahan
 from plsdof._core.left_out import hold_out
 from plsdof._core.model import as_model
 from plsdof._core.recursion import Run, Split
+from plsdof._core.rounding import distinct_nodes
 from plsdof._core.work import with_progress
 from plsdof.errors import NotAvailableError, quietly
 

@@ -46,7 +46,8 @@ class CoefficientDisplay(Display):
     --------
     >>> from plsdof import pls_path
     >>> from plsdof.datasets import make_spectra
-    >>> X, y = make_spectra(as_frame=True, random_state=0, return_X_y=True)
+    >>> spectra = make_spectra(as_frame=True, random_state=0)
+    >>> X, y = spectra.data, spectra.target
     >>> CoefficientDisplay.from_model(pls_path(X, y, 5)[3]).ax_.get_xlabel()
     'wavelength (nm)'
     """

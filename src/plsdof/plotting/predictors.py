@@ -53,7 +53,8 @@ class SpectraDisplay(Display):
     Examples
     --------
     >>> from plsdof.datasets import make_spectra
-    >>> X, y = make_spectra(20, 50, as_frame=True, random_state=0, return_X_y=True)
+    >>> spectra = make_spectra(20, 50, as_frame=True, random_state=0)
+    >>> X, y = spectra.data, spectra.target
     >>> SpectraDisplay.from_spectra(X, y).ax_.get_xlabel()
     'wavelength (nm)'
     """
@@ -157,7 +158,8 @@ class LoadingsDisplay(Display):
     --------
     >>> from plsdof import pls_path
     >>> from plsdof.datasets import make_spectra
-    >>> X, y = make_spectra(30, 50, as_frame=True, random_state=0, return_X_y=True)
+    >>> spectra = make_spectra(30, 50, as_frame=True, random_state=0)
+    >>> X, y = spectra.data, spectra.target
     >>> display = LoadingsDisplay.from_path(pls_path(X, y, 4), kind="weights")
     >>> display.ax_.get_ylabel(), len(display.lines_)
     ('weight', 2)

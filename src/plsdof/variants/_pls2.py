@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.filters import SUPPORTED_ERROR
 from plsdof._core.inputs import Array, read_only
+from plsdof._core.rounding import SUPPORTED_ERROR
 from plsdof._core.spectrum import Spectrum
 
 ALGORITHMS = ("nipals", "simpls")

@@ -21,7 +21,6 @@ from plsdof._core.choice import LEFT_OUT, Selection
 from plsdof._core.criteria import Fits
 from plsdof._core.display import one_line, plural
 from plsdof._core.exact import row_norms
-from plsdof._core.filters import SUPPORTED_ERROR
 from plsdof._core.fit import optional_count, report_end
 from plsdof._core.inputs import (
     Array,
@@ -41,6 +40,7 @@ from plsdof._core.left_out import LeftOut, folds_of, half_width, noise_from_left
 from plsdof._core.path import predictors_of
 from plsdof._core.recipe import Method, Recipe
 from plsdof._core.recursion import Split
+from plsdof._core.rounding import SUPPORTED_ERROR
 from plsdof._core.spectrum import Decomposition, Spectrum, decompose
 from plsdof._core.work import cached_property
 from plsdof.errors import (
@@ -900,7 +900,8 @@ def pls2_path(
     )
     X, Y, sample_weight = opened_table(X, Y, sample_weight)
     names, responses = as_responses(Y)
-    given = as_observations(X, responses[:, 0], sample_weight).owned()
+    given = as_observations(X, responses[:, 0], sample_weight)
+    given.own()
     data = standardize_observations(given, scale=scale)
     kept = kept_rows(responses, sample_weight)
     # Centred responses in units of their scales, in the coordinates of the singular vectors.
