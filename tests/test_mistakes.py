@@ -7,7 +7,13 @@ from _helpers.problems import make_problem
 from sklearn.exceptions import NotFittedError
 
 from plsdof import PLSRegressor, compare_paths, cross_validate, dof_lower_bound, pls_path
-from plsdof.chemometrics import figures_of_merit, hotelling_t2, q_residuals, search_columns, vip
+from plsdof.chemometrics import (
+    SelectedPLSRegressor,
+    figures_of_merit,
+    hotelling_t2,
+    q_residuals,
+    vip,
+)
 from plsdof.errors import (
     InvalidInputError,
     PlsdofError,
@@ -24,7 +30,6 @@ from plsdof.plotting import (
     ComparisonDisplay,
     CriterionDisplay,
     DoFDisplay,
-    PermutationDisplay,
     SpectraDisplay,
 )
 from plsdof.report import write_report
@@ -185,7 +190,6 @@ OTHER_KINDS = {
     "blocks of rows": (lambda: ArrayBlocks([1, 2], Y), "X must be an array of numbers; got list"),
     "blocks, axis": (lambda: ArrayBlocks(X, Y, axis=X), "axis must be 0"),
     "criterion": (lambda: CriterionDisplay.from_cross_validation(X), "cv must be a CrossVal"),
-    "permutation": (lambda: PermutationDisplay.from_test(X), "test must be a PermutationTest"),
     "comparison": (lambda: ComparisonDisplay.from_comparison(X), "comparison must be a Comparison"),
     "axes": (lambda: DoFDisplay.from_path(PATH, ax=X), "ax must be matplotlib axes or None"),
     "spectra": (lambda: SpectraDisplay.from_spectra(2**63), "X must be"),
@@ -193,7 +197,10 @@ OTHER_KINDS = {
     "nearest": (lambda: compare_paths(X, Y).nearest(10**400), "dof must be numeric"),
     "components": (lambda: PATH.predict_components(X, [[1, 2], [3]]), "components must be a whole"),
     "merit": (lambda: figures_of_merit([[1.0], [2.0, 3.0]], [1.0]), "observed must be"),
-    "search": (lambda: search_columns(X, Y, max_components=X), "max_components must be a whole"),
+    "search": (
+        lambda: SelectedPLSRegressor(max_components=X).fit(X, Y),
+        "max_components must be a whole",
+    ),
     "splines": (lambda: make_spline_pls(n_knots="5"), "n_knots must be a whole number"),
     "intervals": (lambda: MODEL.conf_int(covariance=X), "covariance must be one of"),
     "joint": (lambda: PLS2Regressor(1).fit(X, Y).predict_interval(X, method=X), "method must be"),

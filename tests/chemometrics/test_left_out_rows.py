@@ -5,8 +5,8 @@ import pytest
 from _helpers.problems import make_problem
 
 from plsdof import PLSRegressor, kernel_pls_path, pls_path
-from plsdof.chemometrics import hotelling_t2, left_out_rows, outliers, q_residuals
-from plsdof.chemometrics.rows import limit_from_left_out
+from plsdof.chemometrics import hotelling_t2, outliers, q_residuals
+from plsdof.chemometrics.rows import left_out_rows, limit_from_left_out
 from plsdof.variants import penalized_pls_path
 
 
@@ -35,7 +35,7 @@ def test_new_rows_have_cross_validated_limits_and_training_rows_have_not():
     assert hotelling_t2(path[2], X).method == "cross-validated"
     assert hotelling_t2(path[2]).method == "beta distribution"
     assert q_residuals(path[2], X).method == "cross-validated"
-    assert q_residuals(path[2]).method == "jackson-mudholkar"
+    assert q_residuals(path[2]).method == "chi-square distribution"
     table = outliers(path[2], X, y)
     assert table.t2.limit == hotelling_t2(path[2], X).limit
     assert table.q.limit == q_residuals(path[2], X).limit

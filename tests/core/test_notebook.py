@@ -24,6 +24,15 @@ from plsdof import (
     ridge_path,
 )
 from plsdof._core.display import as_html
+from plsdof.chemometrics import (
+    SelectedPLSRegressor,
+    contributions,
+    explained_variance,
+    figures_of_merit,
+    hotelling_t2,
+    outliers,
+    selectivity_ratio,
+)
 
 X, Y = make_problem(40, 6, seed=2, decay=1)
 EVIL = "<script>alert('x')</script>"
@@ -64,6 +73,13 @@ RESULTS = {
     "comparison": lambda: compare_paths(X, Y),
     "comparison, validated": lambda: compare_paths(X, Y, cv=4),
     "validation": lambda: cross_validate(X, Y, cv=4),
+    "explained variance": lambda: explained_variance(pls_path(TABLE, Y)),
+    "T2": lambda: hotelling_t2(pls_path(TABLE, Y)[2]),
+    "selectivity ratio": lambda: selectivity_ratio(pls_path(TABLE, Y)[2]),
+    "outliers": lambda: outliers(pls_path(TABLE, Y)[2]),
+    "contributions": lambda: contributions(pls_path(TABLE, Y)[2], TABLE),
+    "figures of merit": lambda: figures_of_merit(Y, Y + 1.0),
+    "search": lambda: SelectedPLSRegressor("intervals:2").fit(X, Y).search_,
     "validation, ridge": lambda: cross_validate(X, Y, "ridge", cv=4),
 }
 

@@ -33,7 +33,6 @@ from plsdof.chemometrics import (
     outliers,
     q_residuals,
     selectivity_ratio,
-    selectivity_ratio_test,
     vip,
 )
 from plsdof.errors import InvalidInputError, NotAvailableError
@@ -58,8 +57,7 @@ PIPELINE = make_pipeline(StandardScaler(), PLSRegressor(2)).fit(TABLE, Y)
 # Every function of a model, as a function of what comes first.
 FUNCTIONS = {
     "vip": vip,
-    "selectivity_ratio": selectivity_ratio,
-    "selectivity_ratio_test": lambda model: selectivity_ratio_test(model).limit,
+    "selectivity_ratio": lambda model: selectivity_ratio(model).values,
     "explained_variance": lambda model: explained_variance(model).y,
     "hotelling_t2": lambda model: hotelling_t2(model).values,
     "q_residuals": lambda model: q_residuals(model).values,

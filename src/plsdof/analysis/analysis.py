@@ -22,10 +22,18 @@ from plsdof._core.model import Model, as_model
 from plsdof._core.path import Path, PLSPath
 from plsdof._core.work import cached_property
 from plsdof.analysis import remarks as words
-from plsdof.analysis.data import Labels, Numbers, Problem, Rows, StreamedProblem, TableProblem
+from plsdof.analysis.data import (
+    Labels,
+    Numbers,
+    Problem,
+    Rows,
+    StreamedProblem,
+    TableProblem,
+    TestSet,
+)
 from plsdof.analysis.request import AVERAGE, Request
-from plsdof.chemometrics.merit import FiguresOfMerit, TestSet, figures_of_fit, figures_of_merit
-from plsdof.chemometrics.rows import OutlierTable, hotelling_t2, outliers, q_residuals
+from plsdof.chemometrics.merit import FiguresOfMerit, figures_of_fit, figures_of_merit
+from plsdof.chemometrics.rows import OutlierTable, outliers
 from plsdof.errors import InvalidInputError, NotAvailableError, quietly
 from plsdof.inference.intervals import (
     CoefficientInference,
@@ -37,12 +45,14 @@ from plsdof.inference.permutation import PermutationTest, permutation_test
 from plsdof.large import sources
 from plsdof.large.blocks import Blocks
 from plsdof.large.cross_validation import cross_validate_from
-from plsdof.selection.cross_validation import CrossValidation, cross_validate
+from plsdof.selection.cross_validation import CrossValidation
 
 Data = TableProblem | StreamedProblem
 
 # Rows and columns from which on intervals of coefficients take longer than the fit.
 _LARGE = 1000
+# Remarks that say why there are no intervals of coefficients.
+_NO_INTERVALS = ("no-intervals", "intervals-memory", "no-std-errors")
 # Largest model that a search of columns looks at, and how often it is done again to count its cost.
 _SEARCHED_COMPONENTS, _SEARCH_DRAWS = 10, 50
 
@@ -86,6 +96,21 @@ class Drawn:
     X: Array
     places: Numbers | None
     groups: Labels | None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class About:
+    """What there is to say about one model of a path; the attributes are those of `Analysis`.
+
+    ``reason`` says in words why there are no intervals; ``tested`` are predictions of the test.
+    """
+
+    inference: CoefficientInference | None
+    reason: str
+    sigma: Interval | None
+    unusual: OutlierTable | None
+    merit: dict[str, FiguresOfMerit]
+    tested: Array | None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -171,6 +196,35 @@ class Analysis:
         if index == self.index and not self.model.is_average:
             return self.model
         return asked_for(self.path, index, self.left_out)
+
+    def about(self, model: Model) -> About:
+        """Return what there is to say about any model of the path, computed if it is not known.
+
+        Fits without rows give standard errors of the chosen model only.
+        """
+        request, left, test = self.request, self.left_out, self.test
+        if model is self.model:
+            known = [one.text for one in self.remarks if one.kind in _NO_INTERVALS]
+            inference, reason, sigma = self.inference, known[0] if known else "", self.sigma
+            unusual, merit = self.unusual, self.merit
+        else:
+            if request.covariance == "jackknife":
+                request = replace(request, covariance="homoscedastic")
+            if test is not None:
+                test = replace(test, predicted=model.intercept + test.X @ model.coef)
+            inference, remark = _inference(self.data, request, model, left)
+            reason = "" if remark is None else remark.text
+            sigma, unusual = _sigma(model, request), None
+            known_rows = left is not None and model.index < len(left.rss)
+            merit = _merit(self.data, model, left if known_rows else None, test, None)
+        return About(
+            inference=inference,
+            reason=reason,
+            sigma=sigma,
+            unusual=_unusual(self.data, model, request) if unusual is None else unusual,
+            merit=merit,
+            tested=None if test is None else test.predicted,
+        )
 
     @property
     def rmsecv(self) -> Array:
@@ -663,17 +717,8 @@ def _tested(data: Data, model: Model) -> TestSet | None:
     rows, chain = data.test, data.preprocessing
     X = rows.X if chain is None else rows.preprocessed(chain, fit=False)
     values = np.ascontiguousarray(np.asarray(X, dtype=np.float64))
-    scored = has_scores(model.path) and not model.is_average and model.index > 0
-    return TestSet(
-        source=rows.source,
-        X=read_only(values),
-        observed=read_only(rows.y),
-        predicted=read_only(model.intercept + values @ model.coef),
-        row_numbers=rows.numbers,
-        labels=rows.labels,
-        t2=hotelling_t2(model, values).values if scored else None,
-        q=q_residuals(model, values).values if scored else None,
-    )
+    predicted = model.intercept + values @ model.coef
+    return TestSet(rows=rows, X=read_only(values), predicted=read_only(predicted))
 
 
 def _merit(
@@ -702,28 +747,31 @@ def _merit(
 
 def _searched(data: TableProblem, request: Request) -> SearchCost:
     """Search, count the Degrees of Freedom of the search, and leave rows out of all of it."""
-    from plsdof.chemometrics.search import SelectedPLSRegressor, search_columns, searching
+    from sklearn.model_selection import cross_val_predict
+    from sklearn.pipeline import make_pipeline
+
+    from plsdof.chemometrics.preprocessing import Preprocessor
+    from plsdof.chemometrics.search import SelectedPLSRegressor
     from plsdof.complexity.regressors import degrees_of_freedom
 
     assert request.select is not None
-    options: dict[str, Any] = {
-        "criterion": request.criterion or LEFT_OUT,
-        "max_components": request.max_components,
-        "scale": scales(request, data),
-    }
-    X, y = np.asarray(data.X, dtype=np.float64), data.y
-    found = search_columns(X, y, request.select, **options)
-    whole = degrees_of_freedom(
-        SelectedPLSRegressor(request.select, **options), X, y, n_draws=_SEARCH_DRAWS
+    assert request.max_components is not None
+    estimator = SelectedPLSRegressor(
+        request.select,
+        criterion=request.criterion or LEFT_OUT,
+        max_components=request.max_components,
+        scale=scales(request, data),
     )
-    fit = searching(request.select, **options)
-    rows, chain = X, data.preprocessing
+    X, y = np.asarray(data.X, dtype=np.float64), data.y
+    found = estimator.fit(X, y).search_
+    whole = degrees_of_freedom(estimator, X, y, n_draws=_SEARCH_DRAWS)
+    repeated, rows, chain = estimator, X, data.preprocessing
     if chain is not None and chain.learns_from_rows:
-        fit = searching(request.select, preprocessing=chain.steps, **options)
+        repeated = make_pipeline(Preprocessor(chain.steps), estimator)
         rows = np.asarray(data.rows.X, dtype=np.float64)
     folds = data.split(10 if request.cv is None else request.cv, request.seed)
-    cv = cross_validate(rows, y, fit, cv=[(one.train, one.test) for one in folds])
-    residuals = y - _predictions(cv)[0]
+    cv = [(one.train, one.test) for one in folds]
+    residuals = y - cross_val_predict(repeated, rows, y, cv=cv)
     # What noise level and GCV are if the search is paid for.
     n, rss = len(y), float(found.path.rss[found.index])
     left = n - whole.value

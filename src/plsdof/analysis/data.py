@@ -12,6 +12,7 @@ import numpy.typing as npt
 from plsdof._core.folds import Fold, make_folds
 from plsdof._core.inputs import Array, as_matrix, as_response, feature_names
 from plsdof._core.spectrum import FORMED, Gram
+from plsdof.chemometrics.merit import FiguresOfMerit, figures_of_merit
 from plsdof.errors import InvalidInputError
 from plsdof.files.columns import shortened, shortened_path, wavelengths
 from plsdof.files.tables import files_in
@@ -68,6 +69,34 @@ class Rows:
         if not hasattr(self.X, "columns"):
             return values
         return self.X.__class__(values, columns=self.X.columns, copy=False)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class TestSet:
+    """Rows that a model was not fitted to, with their predictions.
+
+    Attributes
+    ----------
+    rows : Rows
+        As they were read.
+    X : (n, p) array
+        Predictors as the model sees them, after preprocessing.
+    predicted : (n,) array
+    """
+
+    __test__ = False  # not a test, whatever pytest thinks of its name
+
+    rows: Rows
+    X: Array
+    predicted: Array
+
+    def __repr__(self) -> str:
+        return f"TestSet({len(self.predicted)} rows of {self.rows.source[:60]!r})"
+
+    @property
+    def merit(self) -> FiguresOfMerit:
+        """Figures of merit of the predictions."""
+        return figures_of_merit(self.rows.y, self.predicted)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -48,7 +48,7 @@ class Request:
     preprocess : str
         Steps, as for `plsdof.chemometrics.Preprocessor`.
     select : str or None
-        A search of columns, as for `plsdof.chemometrics.search_columns`.
+        A search of columns, as for `plsdof.chemometrics.SelectedPLSRegressor`.
     std_errors : bool or None
         Of coefficients, an interval of the noise level, and unusual rows; None means unless the
         table is large.

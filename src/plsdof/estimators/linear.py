@@ -7,7 +7,7 @@ from plsdof._core.criteria import Noise
 from plsdof._core.fit import METHODS
 from plsdof._core.inputs import Array
 from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath
-from plsdof.chemometrics.variables import vip
+from plsdof.chemometrics.diagnostics import vip
 from plsdof.estimators.base import ComponentRegressor, LinearScoresMixin, PathRegressor
 from plsdof.inference.intervals import name_features
 

@@ -36,9 +36,9 @@ from plsdof.chemometrics.diagnostics import (
 from plsdof.chemometrics.rows import (
     LeftOutRows,
     has_left_out_limits,
-    jackson_mudholkar,
     left_out_rows,
     limit_from_moments,
+    q_limit,
     residual_factor,
     residual_variances,
     row_units,
@@ -128,10 +128,7 @@ class RowCheck:
             return limit_from_moments(moments[0], moments[1], level)
         if name == "t2":
             return t2_limit(n, len(self.rotations), level, training=False)
-        if self.residual_variances.any():
-            return jackson_mudholkar(self.residual_variances, level)
-        text = "The components reproduce the training rows: Q has no limit."
-        return Limit(value=np.nan, method="jackson-mudholkar", message=text)
+        return q_limit(self.residual_variances, level)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
