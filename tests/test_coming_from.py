@@ -15,8 +15,19 @@ import plsdof
 
 PAGES = sorted((Path(__file__).parent.parent / "docs" / "howto").glob("from-*.md"))
 # Words of the tables that stand for the reader's own data and numbers.
-DATA = {*"XyYZnmpqvzSPM", "dv", "dz", "lambda_", "ncomp", "alphas", "strengths", "norm", "basis", "groups", "file"}
-DATA |= {"X_new", "X_test", "y_new", "y_test", "predicted"}
+DATA = {
+    *"XyYZnmpqvzSPM",
+    "dv",
+    "dz",
+    "lambda_",
+    "ncomp",
+    "alphas",
+    "strengths",
+    "norm",
+    "basis",
+    "groups",
+}
+DATA |= {"X_new", "X_test", "y_new", "y_test", "predicted", "file"}
 
 
 @pytest.fixture(scope="module")
