@@ -25,9 +25,12 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
+# Warnings are errors, and so are links that lead nowhere.
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+	$(BIN)/python .ci/links docs/_build/html
 
 # Wheel and sdist, installed into clean environments with each extra alone; ten minutes.
 dist:
@@ -51,7 +54,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/bounded.py --scratch $(SCRATCH)
 	$(BIN)/python benchmarks/growth.py --out benchmarks/results
 
-# Prints the table of errors of the README: Degrees of Freedom against ball arithmetic.
+# Prints the table of docs/trust.md: errors of Degrees of Freedom against ball arithmetic.
 accuracy: $(VENV)/.test
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/accuracy.py
 

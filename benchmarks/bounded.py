@@ -47,14 +47,14 @@ def write_map(file: Path) -> None:
 
 def read_table(file: str) -> None:
     from plsdof.files.blocks import file_blocks
-    from plsdof.large.block_gram import block_gram
+    from plsdof.large.sources import block_gram
 
     block_gram(file_blocks(file, "y"))
 
 
 def read_map(file: str, shape: tuple[int, int]) -> None:
-    from plsdof.large.block_gram import block_gram
     from plsdof.large.blocks import open_blocks
+    from plsdof.large.sources import block_gram
 
     X = np.memmap(file, dtype=float, mode="r", shape=shape)
     block_gram(open_blocks(X, np.arange(float(shape[0]))))
@@ -104,7 +104,7 @@ def _measure(file: Path) -> None:
 
     import plsdof.cli
     import plsdof.files.blocks
-    import plsdof.large.block_gram  # noqa: F401
+    import plsdof.large.sources  # noqa: F401
 
     warnings.simplefilter("ignore")
     before = memory.forget_peak()

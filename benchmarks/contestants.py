@@ -1,21 +1,28 @@
-"""Who takes part: from (X, y) to a chosen number of components and a model that predicts.
+"""Who takes part, in three tasks.
 
-All centre and scale the columns (divisor n - 1) inside each fold, try 1..M components, use the
-same five folds where they can be told which (plskit draws its own five) and take the smallest
-cross-validated error; then they fit the chosen model to all rows. Each call follows the public
-documentation of its package.
+"choose": from (X, y) to a chosen number of components and a model that predicts. All centre and
+scale the columns (divisor n - 1) inside each fold, try 1..M components, use the same five folds
+where they can be told which (plskit draws its own five) and take the smallest cross-validated
+error; then they fit the chosen model to all rows. Ours is the default, whatever that is.
+
+"validate": errors of ten-fold cross-validation for 1..M components. "count": all Degrees of Freedom
+after a choice, beside the bare decomposition. Each call follows the public documentation of its
+package. nirs4all-methods stands for pls4all, too, which has the same library and no selection of
+its own; chemotools leaves the number of components to scikit-learn.
 """
 
 import functools
 import importlib
 import importlib.metadata
-import importlib.util
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from r_contestants import r_pls, r_plsdof, r_version
 from regimes import FOLDS, Choice, Problem
+
+TEN = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,8 +35,10 @@ class Contestant:
         Name on the command line, and in tables.
     kind : str
         "ours", "peer" or "floor".
+    task : str
+        "choose", "validate" or "count".
     run : callable
-        From a problem and a number of threads to a `Choice`; to None for a floor.
+        From a problem and a number of threads to a `Choice`; to None where nothing is chosen.
     modules : tuple of str
         Imported before the clock starts.
     package : str
@@ -47,6 +56,7 @@ class Contestant:
     key: str
     title: str
     kind: str
+    task: str
     run: Callable[[Problem, int], Choice | None]
     modules: tuple[str, ...]
     package: str
@@ -76,8 +86,16 @@ def plsdof_counted(problem: Problem, _: int) -> Choice:
 
     path = pls_path(problem.X, problem.y, max_components=problem.max_components)
     model = path[path.select().index]
-    _ = path.dof, path.dof_error, model.noise_std
-    return Choice(n_components=model.index, predict=model.predict)
+    started = time.perf_counter()
+    _ = path.dof, path.dof_error
+    seconds = time.perf_counter() - started
+    return Choice(n_components=model.index, predict=model.predict, seconds=seconds)
+
+
+def plsdof_validated(problem: Problem, _: int) -> None:
+    from plsdof import cross_validate
+
+    cross_validate(problem.X, problem.y, cv=TEN, max_components=problem.max_components)
 
 
 def plsdof_cv(problem: Problem, _: int) -> Choice:
@@ -112,9 +130,7 @@ def fast_ikpls(problem: Problem, _: int, n_jobs: int = 1) -> Choice:
     import ikpls.fast_cross_validation.numpy
     import ikpls.numpy
 
-    # Its documentation: algorithm 1 for fewer rows than columns, algorithm 2 for more.
-    n, p = problem.X.shape
-    options = {"algorithm": 1 if n < p else 2, "ddof": 1}
+    options = _ikpls_options(problem)
     errors = ikpls.fast_cross_validation.numpy.PLS(**options).cross_validate(
         problem.X,
         problem.y,
@@ -133,6 +149,26 @@ def ikpls_jobs(problem: Problem, threads: int) -> Choice:
     return fast_ikpls(problem, threads, n_jobs=threads)
 
 
+def ikpls_validated(problem: Problem, _: int) -> None:
+    import ikpls.fast_cross_validation.numpy
+
+    ikpls.fast_cross_validation.numpy.PLS(**_ikpls_options(problem)).cross_validate(
+        problem.X,
+        problem.y,
+        A=problem.max_components,
+        folds=np.arange(len(problem.y)) % TEN,
+        metric_function=_mean_square,
+        n_jobs=1,
+        verbose=0,
+    )
+
+
+def _ikpls_options(problem: Problem) -> dict[str, int]:
+    # Its documentation: algorithm 1 for fewer rows than columns, algorithm 2 for more.
+    n, p = problem.X.shape
+    return {"algorithm": 1 if n < p else 2, "ddof": 1}
+
+
 def plskit_optimal(problem: Problem, _: int) -> Choice:
     import plskit
 
@@ -147,6 +183,36 @@ def plskit_optimal(problem: Problem, _: int) -> Choice:
     return Choice(
         n_components=int(model.k_used), predict=lambda X: plskit.pls1_predict(model, X_new=X)
     )
+
+
+def plskit_validated(problem: Problem, _: int) -> None:
+    import plskit
+
+    plskit.pls1_find_k_optimal(
+        problem.X,
+        problem.y,
+        problem.max_components,
+        selector="r2_max",
+        args={"n_folds": TEN},
+        seed=problem.seed,
+    )
+
+
+def nirs4all_methods(problem: Problem, _: int) -> Choice:
+    from n4m.model_selection.sweep import pls_cross_validate
+
+    found = pls_cross_validate(
+        problem.X,
+        problem.y,
+        fold_ids=problem.folds,
+        component_grid=range(1, problem.max_components + 1),
+        center_x=True,
+        scale_x=True,
+        center_y=True,
+    )
+    coef, intercept = np.ravel(found["coefficients"]), np.ravel(found["intercept"])
+    m = int(found["selected_param"])
+    return Choice(n_components=m, predict=lambda X: X @ coef + intercept)
 
 
 def process_improve(problem: Problem, _: int) -> Choice:
@@ -188,13 +254,20 @@ def _mean_square(y: np.ndarray, predictions: np.ndarray) -> np.ndarray:
 
 
 def _contestant(key: str, run: Callable, package: str, call: str, **further: object) -> Contestant:
-    options = {"title": key, "kind": "peer", "modules": (), "version": installed_version}
+    options = {"title": key, "kind": "peer", "task": "choose", "modules": ()}
+    options["version"] = installed_version
     return Contestant(key=key, run=run, package=package, call=call, **(options | further))
 
 
 _floor = functools.partial(
-    _contestant, package="numpy", kind="floor", modules=("numpy.linalg",), random=False
+    _contestant,
+    package="numpy",
+    kind="floor",
+    task="count",
+    modules=("numpy.linalg",),
+    random=False,
 )
+_validated = functools.partial(_contestant, task="validate", random=False)
 
 CONTESTANTS = (
     _contestant(
@@ -211,9 +284,10 @@ CONTESTANTS = (
         "plsdof-counted",
         plsdof_counted,
         "plsdof",
-        "pls_path(X, y, max_components=M).select(), then all Degrees of Freedom with their errors",
-        title="plsdof, counted",
+        "path.dof, path.dof_error after path.select()",
+        title="plsdof, count",
         kind="ours",
+        task="count",
         modules=("plsdof",),
         random=False,
     ),
@@ -259,6 +333,13 @@ CONTESTANTS = (
         modules=("plskit",),
     ),
     _contestant(
+        "nirs4all-methods",
+        nirs4all_methods,
+        "nirs4all-methods",
+        "n4m.model_selection.sweep.pls_cross_validate(X, y, fold_ids, component_grid, scale_x)",
+        modules=("n4m.model_selection.sweep",),
+    ),
+    _contestant(
         "process-improve",
         process_improve,
         "process-improve",
@@ -282,12 +363,38 @@ CONTESTANTS = (
         title="R pls",
         version=r_version,
     ),
+    _validated(
+        "plsdof-cv10",
+        plsdof_validated,
+        "plsdof",
+        "cross_validate(X, y, cv=10, max_components=M)",
+        title="plsdof, 10 folds",
+        kind="ours",
+        modules=("plsdof",),
+    ),
+    _validated(
+        "ikpls-cv10",
+        ikpls_validated,
+        "ikpls",
+        "fast_cross_validation.numpy.PLS(algorithm, ddof=1).cross_validate(n_jobs=1)",
+        title="ikpls, 10 folds",
+        modules=("ikpls.fast_cross_validation.numpy",),
+    ),
+    _validated(
+        "plskit-cv10",
+        plskit_validated,
+        "plskit",
+        'pls1_find_k_optimal(X, y, M, selector="r2_max", args={"n_folds": 10})',
+        title="plskit, 10 folds",
+        modules=("plskit",),
+    ),
     _floor("gram", gram_eigenvalues, call="eigvalsh(X @ X.T or X.T @ X)", title="Gram + eigvalsh"),
     _floor("svd-values", singular_values, call="svd(X, compute_uv=False)", title="SVD, values"),
     _floor("svd-thin", thin_svd, call="svd(X, full_matrices=False)", title="SVD, thin"),
 )
 BY_KEY = {contestant.key: contestant for contestant in CONTESTANTS}
-OURS, COUNTED, FLOOR, SVD = "plsdof", "plsdof-counted", "gram", "svd-values"
+OURS, COUNTED, VALIDATED = "plsdof", "plsdof-counted", "plsdof-cv10"
+FLOOR, SVD = "gram", "svd-values"
 
 
 def load(contestant: Contestant) -> None:

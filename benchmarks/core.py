@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import scipy.linalg
 
+import plsdof
 from plsdof import pls_path
 
 SHAPES = [(70, 700, 20), (200, 1000, 20), (1000, 500, 20), (500, 3000, 20), (2000, 100, 20)]
@@ -50,6 +51,7 @@ def gram(X: np.ndarray) -> None:
 def main() -> None:
     """Print a Markdown table; write it to a file if one is named."""
     lines = [
+        f"plsdof {plsdof.__version__}, numpy {np.__version__}, scipy {scipy.__version__}.\n",
         "| n x p | m | bare SVD, ms | path / SVD | bare Gram + eigh, ms | path / Gram |",
         "|---|---|---|---|---|---|",
     ]

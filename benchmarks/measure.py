@@ -31,6 +31,8 @@ THREAD_VARIABLES = (
 # Idle threads of a linear algebra library spin before they sleep (110 ms were seen); let them.
 PAUSE = 0.15
 GRACE = 5.0
+# Seconds for imports, while all start at once.
+WARM_UP = 90.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,18 +46,19 @@ class Effort:
     slow : float
         A first call that takes longer (seconds) is the only one, and counts: "run once".
     limit : float
-        Seconds after which a call is given up.
+        Seconds after which a call is given up; the contestant then sits out larger regimes.
     draws : int
         Training sets, and ways to cut the first one into folds, for the spread of the choice.
     quality : float
         Seconds per contestant and regime for these.
     deadline : float
-        Seconds for everything; what has no time left is reported as not run.
+        Seconds for everything, in equal parts for each number of threads; what has no time left is
+        reported as not run.
     """
 
     rounds: int = 7
     slow: float = 2.0
-    limit: float = 150.0
+    limit: float = 20.0
     draws: int = 10
     quality: float = 2.0
     deadline: float = 840.0
@@ -92,6 +95,7 @@ class Child:
         self.environment = thread_environment(None if all_threads else threads)
         self.process: subprocess.Popen[str] | None = None
         self.warm = False
+        self.gave_up = False
 
     def start(self) -> None:
         """Start the process; it warms up while others start."""
@@ -113,11 +117,11 @@ class Child:
             )
             self._say("warm_up")
 
-    def ready(self, limit: float) -> None:
+    def ready(self) -> None:
         """Wait until it is warm; nothing to wait for if it is."""
         if not self.warm:
             try:
-                self._hear(limit)
+                self._hear(WARM_UP)
             except ContestantError:
                 self.stop(at_once=True)
                 raise
@@ -126,7 +130,7 @@ class Child:
     def ask(self, do: str, limit: float, **order: Any) -> dict[str, Any]:
         """Give an order and return the answer."""
         self.start()
-        self.ready(limit)
+        self.ready()
         self._say(do, **order)
         return self._hear(limit)
 
@@ -164,6 +168,7 @@ class Child:
         ready, _, _ = select.select([self.process.stdout], [], [], limit)
         if not ready:
             self.stop(at_once=True)
+            self.gave_up = True
             raise ContestantError(f"over the limit of {limit:g} s")
         line = self.process.stdout.readline()
         if not line:
@@ -210,15 +215,16 @@ def measure(
     report: Callable[[str], None] = print,
 ) -> list[Row]:
     """Measure everybody everywhere. Quality is measured with the last number of threads."""
-    until, rows = time.monotonic() + effort.deadline, []
-    for threads in thread_counts:
+    started, rows = time.monotonic(), []
+    for turn, threads in enumerate(thread_counts, start=1):
+        until = started + effort.deadline * turn / len(thread_counts)
         children = [
             Child(one, threads, all_threads=threads == available_cores())
             for one in contestants
             if threads > 1 or one.key != "ikpls-jobs"
         ]
         try:
-            for regime in regimes:
+            for regime in sorted(regimes, key=lambda one: one.n * one.p):
                 report(f"{regime.title}; {threads} thread(s)")
                 found = time_regime(regime, children, effort, until)
                 if threads == thread_counts[-1]:
@@ -241,11 +247,13 @@ def time_regime(
         rows.append(row)
         if one.version(one.package) is None:
             row.status = "not installed"
+        elif child.gave_up:
+            row.status = "not run, over the limit before"
         else:
             child.start()
             running.append((child, row))
     for child, row in running:
-        _guarded(row, child.ready, effort.limit)
+        _guarded(row, child.ready)
     for child, row in running:
         if row.status == "ok":
             _guarded(row, _first_call, child, regime, row, effort, until)
@@ -288,7 +296,7 @@ def try_choices(
     models = [
         (child, row)
         for child, row in zip(children, rows, strict=True)
-        if row.status == "ok" and child.contestant.kind != "floor"
+        if row.status == "ok" and child.contestant.task == "choose"
     ]
     if not models:
         return

@@ -1,12 +1,14 @@
-"""Time, memory and quality of model selection, against other packages and against the floor.
+"""Time, memory and quality of our default choice, against other packages; validation; counting.
 
-    python benchmarks/peers.py --out DIR            all regimes, at most a quarter of an hour
-    python benchmarks/peers.py --out DIR --quick    small versions of three, under a minute
+    python benchmarks/peers.py --out DIR                       all regimes, a quarter of an hour
+    python benchmarks/peers.py --out DIR --seconds 300         in five minutes, slow packages cut
+    python benchmarks/peers.py --out DIR --regimes nir tall    some regimes
+    python benchmarks/peers.py --out DIR --quick               small versions of three, a minute
 
 Writes peers.md, peers.json and peers.png to DIR. The exit status is 0 whatever the numbers say,
 unless the harness itself fails; what holds and what does not is printed. Packages that are not
-installed are reported as such: ``pip install ikpls plskit process-improve scikit-learn``, and in R
-``install.packages(c("plsdof", "pls"))``.
+installed are reported as such: ``pip install ikpls plskit process-improve nirs4all-methods``, and
+in R ``install.packages(c("plsdof", "pls"))``.
 """
 
 import argparse
@@ -14,12 +16,12 @@ import json
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import findings
-from contestants import BY_KEY, CONTESTANTS, COUNTED, FLOOR, OURS, SVD
+from contestants import BY_KEY, CONTESTANTS, COUNTED, FLOOR, OURS, SVD, VALIDATED
 from measure import Effort, available_cores, measure
 from ratio_plot import plot
 from regimes import REGIMES, shrunk
@@ -37,7 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     effort = Effort()
     if options.quick:
         regimes, effort = [shrunk(one, options.shrink) for one in regimes], QUICK
-    wanted = {*options.contestants, OURS, COUNTED, FLOOR, SVD}
+    if options.seconds:
+        effort = replace(effort, deadline=options.seconds, limit=max(options.seconds / 40, 5.0))
+    wanted = {*options.contestants, OURS, COUNTED, VALIDATED, FLOOR, SVD}
     contestants = [one for one in CONTESTANTS if one.key in wanted]
     threads = sorted({1, options.threads})
     rows = measure(regimes, contestants, threads, effort, lambda line: print(line, flush=True))
@@ -75,6 +79,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, required=True, help="folder for the results")
     parser.add_argument("--quick", action="store_true", help="small problems, few repeats")
     parser.add_argument("--shrink", type=int, default=5, help="how much smaller --quick is")
+    parser.add_argument("--seconds", type=float, help="for everything, about")
     parser.add_argument("--regimes", nargs="+", choices=[one.name for one in REGIMES])
     parser.add_argument("--contestants", nargs="+", choices=[*BY_KEY], default=[*BY_KEY])
     parser.add_argument(

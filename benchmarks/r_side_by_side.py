@@ -243,7 +243,7 @@ def calls() -> list[Call]:
         ),
         Call("widekernelpls, coef", "coef(wide, ncomp = 5)", lambda f: f.plain.coef[5]),
         Call("oscorespls, coef", "coef(nipals, ncomp = 5)", lambda f: f.plain.coef[5]),
-        Call("VIP of three components", "importance(plain, 3)", lambda f: vip(f.plain, 3)),
+        Call("VIP of three components", "importance(plain, 3)", lambda f: vip(f.plain[3])),
         Call(
             "corrplot(fit)",
             "cor(X, scores(plain)[, 1:2])",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from contestants import BY_KEY, CONTESTANTS, OURS
+from contestants import BY_KEY, CONTESTANTS, FLOOR, OURS
 from regimes import Regime
 
 _MARKERS = "os^vDPX*<>hdp8H"
@@ -24,7 +24,7 @@ def plot(records: Sequence[dict[str, Any]], regimes: Sequence[Regime], file: Pat
     for axis, count in zip(axes[0], threads, strict=True):
         _panel(axis, [r for r in records if r["threads"] == count], regimes)
         axis.set_title(f"{count} thread{'s' if count > 1 else ''}")
-    axes[0][0].set_ylabel("time relative to plsdof, BIC")
+    axes[0][0].set_ylabel("time relative to our default")
     found = {
         text: line
         for axis in axes[0]
@@ -48,7 +48,7 @@ def _panel(axis: Any, records: Sequence[dict[str, Any]], regimes: Sequence[Regim
             for r in records
             if r["contestant"] == one.key and r["ratio_to_ours"] and one.key != OURS
         ]
-        if points:
+        if points and (one.task == "choose" or one.key == FLOOR):
             floor = one.kind == "floor"
             axis.plot(
                 *zip(*points, strict=True),

@@ -113,7 +113,8 @@ def _spectra(n: int, p: int, draw: int) -> tuple[np.ndarray, np.ndarray]:
     # Imported here: processes that need no spectra start faster without the package.
     from plsdof.datasets import make_spectra
 
-    return make_spectra(n, p, random_state=np.random.default_rng([3, draw]), return_X_y=True)
+    made = make_spectra(n, p, random_state=np.random.default_rng([3, draw]))
+    return made.data, made.target
 
 
 def _noisy_spectra(n: int, p: int, draw: int) -> tuple[np.ndarray, np.ndarray]:

@@ -33,6 +33,8 @@ import numpy as np
 from findings import Check
 from scale_tasks import FULL, QUICK, Size, make_file
 
+import plsdof
+
 FILE_MEMORY, FILE_RATIO = 1.5e9, 1.5
 SPARSE_MEMORY, SPARSE_ERROR = 4e9, 0.01
 # Up to here the exact Degrees of Freedom of a dense copy are cheap.
@@ -193,7 +195,8 @@ def check_dense(answer: dict[str, Any], dense: dict[str, Any]) -> Check:
 def markdown(found: dict[str, Any], checks: Sequence[Check], size: Size) -> str:
     """Return two tables and the checks."""
     lines = [
-        f"File of {size.rows:,} x {size.columns} float64, {size.max_components} components; "
+        f"plsdof {plsdof.__version__}. File of {size.rows:,} x {size.columns} float64, "
+        f"{size.max_components} components; "
         f"sparse {size.sparse_rows:,} x {size.sparse_columns:,}, {size.per_row} values a row, "
         f"{size.sparse_components} components."
         + ("" if size == FULL else " The promises below are about the full size."),

@@ -10,8 +10,8 @@ import pytest
 import scipy.stats
 
 from plsdof import pls_path_from
-from plsdof.large.block_gram import block_gram
 from plsdof.large.blocks import ArrayBlocks
+from plsdof.large.sources import block_gram
 
 # At the end, so that benchmarks/coverage.py does not hide the package of that name.
 sys.path.append(str(Path(__file__).parent))

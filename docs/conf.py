@@ -26,13 +26,15 @@ suppress_warnings = ["ref.ref"]
 html_theme = "furo"
 html_title = "plsdof"
 html_math_renderer = "mathml"
+# Search works from a folder, too: its index is a script. Excerpts would have to be fetched.
+html_show_search_summary = False
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r".*\.py",
     "abort_on_example_error": True,
-    "download_all_examples": False,
-    "show_memory": False,
+    "first_notebook_cell": "# pip install 'plsdof[all]'",
+    "write_computation_times": False,  # that page loads scripts from elsewhere
 }
 
 

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 
 from plsdof import PLSRegressor, cross_validate
 from plsdof.datasets import load_gasoline
-from plsdof.plotting import DoFDisplay, ErrorDisplay
+from plsdof.plotting import CriterionDisplay, DoFDisplay
 
 # %%
 # 60 samples, 401 wavelengths. The estimator says what it chose and why:
@@ -28,4 +28,4 @@ print("one standard error:", result.select(rule="one-standard-error").n_componen
 # A component costs more than one Degree of Freedom, which is why counting components misleads.
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 DoFDisplay.from_estimator(model, ax=left)
-ErrorDisplay.from_estimator(model, ax=right)
+CriterionDisplay.from_estimator(model, ax=right)

@@ -2,8 +2,9 @@
 How sure can I be of a prediction?
 ==================================
 
-Every prediction of a fitted model comes with limits: for the expected value, or for one new
-measurement, which has noise of its own.
+Every prediction of a fitted model comes with limits for a new measurement. Their width is a
+quantile of the errors of rows left out, so that nothing is assumed about the distribution of the
+noise.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +25,8 @@ inside = (lower <= y[test]) & (y[test] <= upper)
 print(f"{inside.sum()} of {len(test)} new measurements are within their 90% limits")
 
 # %%
-# The limits are narrow where a sample resembles the others.
+# All limits have the same width: they hold on average over samples. ``method="normal"`` assumes
+# normal noise, and widens them for samples that are unlike the others.
 predicted = model.predict(X[test])
 figure, ax = plt.subplots(figsize=(5, 4), layout="constrained")
 ax.errorbar(y[test], predicted, yerr=[predicted - lower, upper - predicted], fmt="o", capsize=3)

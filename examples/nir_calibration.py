@@ -8,17 +8,16 @@ well it predicts. The command line does all of it in one go::
     plsdof fit gasoline.csv -r octane --preprocess savgol:15:2:1,snv --test-fraction 0.3
 """
 
-from functools import partial
-
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.model_selection import ShuffleSplit
+from sklearn.pipeline import make_pipeline
 
-from plsdof import pls_path
-from plsdof.chemometrics import figures_of_merit, preprocessed
+from plsdof import PLSRegressor
+from plsdof.chemometrics import Preprocessor, figures_of_merit
 from plsdof.datasets import load_gasoline
 from plsdof.plotting import (
-    ErrorDisplay,
+    CriterionDisplay,
     LoadingsDisplay,
     PredictionDisplay,
     ScoresDisplay,
@@ -33,12 +32,10 @@ train, test = map(np.sort, next(ShuffleSplit(1, test_size=0.3, random_state=0).s
 
 # %%
 # A first derivative takes offsets away, and the standard normal variate takes the path length away.
-# Neither looks at the response, so the Degrees of Freedom of what follows stay exact. The path
+# Neither looks at the response, so the Degrees of Freedom of what follows stay exact. The pipeline
 # preprocesses whatever rows it is given.
-fit = preprocessed("savgol:15:2:1,snv", partial(pls_path, max_components=15))
-path = fit(X.iloc[train], y.iloc[train])
-chosen = path.select()
-model = path[chosen.index]
+model = make_pipeline(Preprocessor("savgol:15:2:1,snv"), PLSRegressor(max_components=15))
+model.fit(X.iloc[train], y.iloc[train])
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
 SpectraDisplay.from_spectra(X.iloc[train], y.iloc[train], response="octane", ax=axes[0])
 SpectraDisplay.from_model(
@@ -47,9 +44,9 @@ SpectraDisplay.from_model(
 
 # %%
 # Rows left out choose the number of components. Where many models are as good, it says so.
-ErrorDisplay.from_path(path, chosen)
-print(chosen.message)
-print(f"{model.dof:.2f} Degrees of Freedom")
+CriterionDisplay.from_estimator(model)
+print(model[-1].selection_.message)
+print(f"{model[-1].dof_:.2f} Degrees of Freedom")
 
 # %%
 # Predicted against measured, for rows of the fit, rows left out, and rows kept apart. Only the
@@ -61,5 +58,5 @@ print(f"RMSEP {merit.rmse:.4f}, bias {merit.bias:.4f}, RPD {merit.rpd:.2f}")
 # %%
 # What the components are: samples on the left, wavelengths on the right.
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
-ScoresDisplay.from_path(path, ax=axes[0])
-LoadingsDisplay.from_path(path, ax=axes[1])
+ScoresDisplay.from_estimator(model, ax=axes[0])
+LoadingsDisplay.from_estimator(model, ax=axes[1])

@@ -13,8 +13,8 @@ from plsdof import PLSRegressor
 from plsdof.chemometrics import q_residuals
 from plsdof.datasets import load_gasoline
 from plsdof.plotting import (
-    ContributionDisplay,
     DistanceDisplay,
+    ImportanceDisplay,
     LoadingsDisplay,
     PredictionDisplay,
     ScoresDisplay,
@@ -49,4 +49,4 @@ DistanceDisplay.from_estimator(model, X[test], ax=ax)
 # %%
 # The test row with the largest Q, and the wavelengths that make it so.
 row = int(np.argmax(q_residuals(model, X[test]).values))
-ContributionDisplay.from_estimator(model, X[test], row=row, kind="q", name=f"test row {row}")
+ImportanceDisplay.from_estimator(model, X[test], kind="q", row=row)

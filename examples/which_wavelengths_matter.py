@@ -24,7 +24,7 @@ CoefficientDisplay.from_estimator(model)
 
 # %%
 # Functions of a model take the fitted estimator itself.
-importance, ratio = vip(model), selectivity_ratio(model)
+importance, ratio = vip(model), selectivity_ratio(model).values
 figure, axes = plt.subplots(2, 1, sharex=True, figsize=(7, 4.5), layout="constrained")
 for ax, values, name in zip(axes, (importance, ratio), ("VIP", "selectivity ratio"), strict=True):
     ax.plot(X.columns, values)

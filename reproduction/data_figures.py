@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.model_selection import KFold
 
 from plsdof import cross_validate, datasets, dof_lower_bound, paper, pcr_path, pls_path, ridge_path
-from plsdof.complexity import mean_absolute_correlation
-from plsdof.datasets import DatasetUnavailableError
+from plsdof.datasets.real import DatasetUnavailableError
 from plsdof.errors import MissingExtraError
+from reproduction.data import make_kin
 from reproduction.page import LOOKS, boxes, legend, panels
 from reproduction.work import (
     N_FOLDS,
@@ -46,20 +46,29 @@ def load_sources(folder: Path | None, seed: int) -> dict[str, Source]:
     """Load kin, ozone and cookie; simulate kin and cookie where they cannot be had."""
     found = {}
     for key, name, load, make in (
-        ("kin", "kin (fh)", partial(datasets.fetch_kin32fh, data_home=folder), "make_kin"),
-        ("ozone", "ozone", datasets.load_ozone, ""),
-        ("cookie", "cookie", partial(datasets.fetch_cookie, data_home=folder), "make_spectra"),
+        ("kin", "kin (fh)", partial(datasets.fetch_kin32fh, data_home=folder), _kin_stand_in),
+        ("ozone", "ozone", datasets.load_ozone, None),
+        ("cookie", "cookie", partial(datasets.fetch_cookie, data_home=folder), _cookie_stand_in),
     ):
         try:
-            bunch, stand_in = load(), ""
+            bunch = load()
+            X, y, stand_in = bunch.data, bunch.target, ""
         except (DatasetUnavailableError, MissingExtraError):
-            bunch = getattr(datasets, make)(random_state=generator(seed, f"{key} stand-in"))
-            stand_in = (
-                f"{name} was not available: SIMULATED STAND-IN from plsdof.datasets.{make}, "
-                "not the published data."
-            )
-        found[key] = Source(name=name, X=bunch.data, y=bunch.target, stand_in=stand_in)
+            assert make is not None
+            X, y = make(generator(seed, f"{key} stand-in"))
+            stand_in = f"{name} was not available: SIMULATED STAND-IN, not the published data."
+        found[key] = Source(name=name, X=X, y=y, stand_in=stand_in)
     return found
+
+
+def _kin_stand_in(rng: np.random.Generator) -> tuple[Array, Array]:
+    made = make_kin(rng=rng)
+    return made.X, made.y
+
+
+def _cookie_stand_in(rng: np.random.Generator) -> tuple[Array, Array]:
+    made = datasets.make_spectra(random_state=rng)
+    return made.data, made.target
 
 
 def _with_stand_ins(text: str, sources: Mapping[str, Source]) -> str:
@@ -71,6 +80,12 @@ def _with_stand_ins(text: str, sources: Mapping[str, Source]) -> str:
 
 # As printed: mean absolute correlation.
 PRINTED = {"kin": 0.009, "ozone": 0.260, "cookie": 0.867}
+
+
+def mean_absolute_correlation(X: Array) -> float:
+    """Return 2 / (p^2 - p) sum_{i<j} |s_ij|, s_ij the correlations of the columns (section 3.1)."""
+    correlations = np.asarray(np.corrcoef(X, rowvar=False))
+    return float(np.abs(correlations[np.triu_indices(len(correlations), 1)]).mean())
 
 
 def table1(sources: Mapping[str, Source]) -> Exhibit:
@@ -300,7 +315,7 @@ def compare_once(X: Array, y: Array, seed: int, repeat: int) -> Values:
     values: Values = {"test_error": [], "parameter": [], "dof": [], "training": []}
     for method, fit in PATHS.items():
         path = fit(X[train], y[train])
-        chosen = cross_validate(X[train], y[train], method.lower(), folds).select()
+        chosen = cross_validate(X[train], y[train], path.recipe, folds).select()
         residuals = y[test] - path.predict(X[test])[chosen.index]
         values["test_error"].append(np.mean(residuals**2))
         values["parameter"].append(chosen.parameter)

@@ -1,6 +1,6 @@
 """The simulation with radial basis functions of ozone: rules, methods and repeats.
 
-`plsdof.datasets.make_rbf_ozone` has the model. The basis is drawn once for each d; every repeat
+`reproduction.data.make_rbf_ozone` has the model. The basis is drawn once for each d; every repeat
 draws the coefficients, the noise, and 50 training rows.
 
 Two rules choose a model by a criterion. The paper's, to the letter, is the minimum among the models
@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.model_selection import KFold
 
 from plsdof import paper, pls_path
-from plsdof.datasets import make_rbf_ozone
+from reproduction.data import make_rbf_ozone
 from reproduction.work import (
     MAX_COMPONENTS,
     N_FOLDS,
@@ -262,13 +262,13 @@ def simulate_once(seed: int, distance: str, repeat: int, d: int) -> Values:
     """Draw a response, let all methods choose by all rules, and test what they chose."""
     rng = generator(seed, "simulation", d, repeat)
     basis = generator(seed, "centres", d)
-    data = make_rbf_ozone(d, distance=distance, basis_state=basis, random_state=rng)
-    order = rng.permutation(len(data.target))
+    data = make_rbf_ozone(d, distance=distance, basis=basis, rng=rng)
+    order = rng.permutation(len(data.y))
     train, test = order[:N_TRAIN], order[N_TRAIN:]
-    X, y = data.data[train], data.target[train]
+    X, y = data.X[train], data.y[train]
     path = pls_path(X, y, min(MAX_COMPONENTS, d, N_TRAIN - 1))
     size, folds = len(path.dof) - 1, int(rng.integers(2**31))
-    errors = np.mean((path.predict(data.data[test]) - data.target[test]) ** 2, axis=1)
+    errors = np.mean((path.predict(data.X[test]) - data.y[test]) ** 2, axis=1)
 
     fitted, seconds = {}, []
     for name, method in (

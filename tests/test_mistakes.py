@@ -7,7 +7,13 @@ from _helpers.problems import make_problem
 from sklearn.exceptions import NotFittedError
 
 from plsdof import PLSRegressor, compare_paths, cross_validate, dof_lower_bound, pls_path
-from plsdof.chemometrics import figures_of_merit, hotelling_t2, q_residuals, search_columns, vip
+from plsdof.chemometrics import (
+    SelectedPLSRegressor,
+    figures_of_merit,
+    hotelling_t2,
+    q_residuals,
+    vip,
+)
 from plsdof.errors import (
     InvalidInputError,
     PlsdofError,
@@ -15,17 +21,16 @@ from plsdof.errors import (
     RankExhaustedWarning,
     ResponseInPredictorsWarning,
 )
-from plsdof.estimators import PLS2Regressor, make_spline_pls
-from plsdof.files import detach, file_blocks, read_table
+from plsdof.estimators import PLS2Regressor
+from plsdof.files import file_blocks, portable_model, read_table
 from plsdof.inference import coefficient_inference, prediction_interval
 from plsdof.inference.summary import summarize
-from plsdof.large import ArrayBlocks, Moments, block_gram, cross_validate_from, operator_gram
+from plsdof.large import ArrayBlocks, Moments, cross_validate_from
 from plsdof.large import pls_path_from as path_from
 from plsdof.plotting import (
     ComparisonDisplay,
     CriterionDisplay,
     DoFDisplay,
-    PermutationDisplay,
     SpectraDisplay,
 )
 from plsdof.report import write_report
@@ -174,15 +179,16 @@ OTHER_KINDS = {
     "q": (lambda: q_residuals(X), "model must be a model"),
     "summary, path": (lambda: summarize(X, RESULT), "model must be a model"),
     "summary, result": (lambda: summarize(PATH[1], X), "result must be a CoefficientInference"),
-    "detach, intervals": (lambda: detach(PATH[1], intervals="best"), "intervals must be one of"),
-    "detach, path": (lambda: detach(PATH), "holds many models"),
-    "blocks": (lambda: block_gram(X), "blocks must be Blocks, as ArrayBlocks .* got ndarray"),
+    "portable_model, intervals": (
+        lambda: portable_model(PATH[1], intervals="best"),
+        "intervals must be one of",
+    ),
+    "portable_model, path": (lambda: portable_model(PATH), "holds many models"),
+    "blocks": (lambda: path_from(X), "source must be Moments, Blocks .* got ndarray"),
     "blocks, folds": (lambda: cross_validate_from(TABLE), "source must be Blocks"),
     "blocks of rows": (lambda: ArrayBlocks([1, 2], Y), "X must be an array of numbers; got list"),
     "blocks, axis": (lambda: ArrayBlocks(X, Y, axis=X), "axis must be 0"),
-    "operator": (lambda: operator_gram([[1.0]], Y), "X must be a sparse matrix.*got list"),
     "criterion": (lambda: CriterionDisplay.from_cross_validation(X), "cv must be a CrossVal"),
-    "permutation": (lambda: PermutationDisplay.from_test(X), "test must be a PermutationTest"),
     "comparison": (lambda: ComparisonDisplay.from_comparison(X), "comparison must be a Comparison"),
     "axes": (lambda: DoFDisplay.from_path(PATH, ax=X), "ax must be matplotlib axes or None"),
     "spectra": (lambda: SpectraDisplay.from_spectra(2**63), "X must be"),
@@ -190,8 +196,10 @@ OTHER_KINDS = {
     "nearest": (lambda: compare_paths(X, Y).nearest(10**400), "dof must be numeric"),
     "components": (lambda: PATH.predict_components(X, [[1, 2], [3]]), "components must be a whole"),
     "merit": (lambda: figures_of_merit([[1.0], [2.0, 3.0]], [1.0]), "observed must be"),
-    "search": (lambda: search_columns(X, Y, max_components=X), "max_components must be a whole"),
-    "splines": (lambda: make_spline_pls(n_knots="5"), "n_knots must be a whole number"),
+    "search": (
+        lambda: SelectedPLSRegressor(max_components=X).fit(X, Y),
+        "max_components must be a whole",
+    ),
     "intervals": (lambda: MODEL.conf_int(covariance=X), "covariance must be one of"),
     "joint": (lambda: PLS2Regressor(1).fit(X, Y).predict_interval(X, method=X), "method must be"),
     "huge": (lambda: PLSRegressor().fit([[10**400]] * 3, [1, 2, 3]), "X must be numeric"),
@@ -205,7 +213,7 @@ OTHER_KINDS = {
         lambda: path_from(Moments.of(X, Y).gram(), scale="no"),
         "scale must be True or False",
     ),
-    "scaled blocks": (lambda: block_gram(ArrayBlocks(X, Y), scale=None), "scale must be True or"),
+    "scaled blocks": (lambda: path_from(ArrayBlocks(X, Y), scale=None), "scale must be True or"),
 }
 
 

@@ -10,6 +10,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import PolynomialFeatures, SplineTransformer, StandardScaler
 
+from plsdof.complexity.regressors import monte_carlo_dof
 from plsdof.estimators.flexible import KernelPLSRegressor, PenalizedPLSRegressor
 from plsdof.estimators.linear import PCRegressor, PLSRegressor, RidgeRegressor
 from plsdof.estimators.several import PLS2Regressor
@@ -75,32 +76,6 @@ SMOOTH = {
 }
 ALL = {**LINEAR, **SMOOTH}
 
-# Those whose fit takes weights, with one entry for every rule that may see them.
-WEIGHTED = {
-    name: ALL[name]
-    for name in (
-        "least squares",
-        "least squares without intercept",
-        "ridge",
-        "ridge without intercept",
-        "principal components",
-        "union of transformers",
-        "lasso",
-        "lasso without intercept",
-        "positive lasso",
-        "elastic net",
-        "positive least squares",
-        "positive ridge",
-        "our PLS",
-        "our PCR",
-        "our ridge",
-        "our kernel PLS",
-        "our penalised PLS",
-        "our PLS2",
-    )
-}
-
-
 CHOOSING = {
     "our PLS": (PLSRegressor("bic"), "component"),
     "scaled PLS": (scaled(PLSRegressor("bic")), "component"),
@@ -115,13 +90,26 @@ FIXED_BY_CHOICE = {
 }
 
 
-def trace_by_central_differences(estimator, X, y, step=1e-5, **options):
+def drawn_dof(path, y, index, *, step, n_draws, weights=None):
+    """Degrees of Freedom of one model of a path by Monte Carlo, in units of equal noise."""
+    root = np.ones(len(y)) if weights is None else np.sqrt(weights)
+
+    def fit(scaled, seed):  # noqa: ARG001
+        fitted = path.refit(scaled / root).fitted
+        # Another response may support fewer components; the last fit is then least squares.
+        return root * fitted[min(index, len(fitted) - 1)]
+
+    rng = np.random.default_rng(0)
+    return monte_carlo_dof(fit, root * y, step=step, n_draws=n_draws, rng=rng)
+
+
+def trace_by_central_differences(estimator, X, y, step=1e-5):
     """The sum of d yhat_i / d y_i, one row at a time; knows nothing about formulas."""
     total = 0.0
     for i in range(len(y)):
         bump = np.zeros(len(y))
         bump[i] = step
-        up = clone(estimator).fit(X, y + bump, **options).predict(X).ravel()[i]
-        down = clone(estimator).fit(X, y - bump, **options).predict(X).ravel()[i]
+        up = clone(estimator).fit(X, y + bump).predict(X).ravel()[i]
+        down = clone(estimator).fit(X, y - bump).predict(X).ravel()[i]
         total += (up - down) / (2 * step)
     return total

@@ -7,7 +7,7 @@ from scipy import stats
 from sklearn.metrics import r2_score, root_mean_squared_error
 
 from plsdof import pcr_path, pls_path, ridge_path
-from plsdof.chemometrics import TestSet, figures_of_merit
+from plsdof.chemometrics import figures_of_merit
 from plsdof.chemometrics.merit import figures_of_fit
 from plsdof.errors import InvalidInputError
 
@@ -76,20 +76,3 @@ def test_what_does_not_belong_together_is_refused():
         figures_of_merit([1.0, 2.0, 3.0], [1.0, 2.0])
     with pytest.raises(InvalidInputError, match="at least one row"):
         figures_of_merit([], [])
-    with pytest.raises(InvalidInputError, match=r"got \[2, 3\] rows"):
-        TestSet(
-            source="x", X=np.zeros((3, 1)), observed=np.zeros(3), predicted=np.zeros(2),
-            row_numbers=np.arange(3),
-        )  # fmt: skip
-
-
-def test_a_test_set_has_figures_of_merit():
-    found = TestSet(
-        source="new.csv",
-        X=np.zeros((2, 1)),
-        observed=np.array([1.0, 2.0]),
-        predicted=np.array([1.5, 2.5]),
-        row_numbers=np.array([1, 2]),
-    )
-    assert found.merit.bias == 0.5
-    assert repr(found) == "TestSet(2 rows of 'new.csv')"

@@ -18,17 +18,12 @@ from sklearn.utils.estimator_checks import check_estimator
 import plsdof
 from plsdof import cross_validate, degrees_of_freedom, pcr_path, pls_path, ridge_path
 from plsdof._core.fit import METHODS
-from plsdof.chemometrics import (
-    PreprocessedPath,
-    Preprocessor,
-    left_out_rows,
-    preprocessed,
-    q_residuals,
-)
-from plsdof.chemometrics.preprocessing import STEPS
+from plsdof.chemometrics import Preprocessor, preprocessed, q_residuals
+from plsdof.chemometrics.preprocessing import STEPS, PreprocessedPath
+from plsdof.chemometrics.rows import left_out_rows
 from plsdof.datasets import load_gasoline
 from plsdof.errors import InvalidInputError
-from plsdof.files import detach
+from plsdof.files import portable_model
 from plsdof.inference import prediction_interval
 
 CHAINS = {
@@ -140,7 +135,9 @@ def test_rows_left_out_are_left_out_of_the_chain_too(spectra, method):
         found = left_out_rows(path[2])
         rows = np.arange(len(y)) % 10 != 4
         part = fit(X[rows], y[rows])[2]
-        np.testing.assert_allclose(found.q[~rows], q_residuals(part, X[~rows]).values, rtol=1e-6)
+        np.testing.assert_allclose(
+            found.q.values[~rows], q_residuals(part, X[~rows]).values, rtol=1e-6
+        )
 
 
 def test_a_chain_that_learns_nothing_leaves_rows_out_in_one_recursion(spectra):
@@ -151,8 +148,8 @@ def test_a_chain_that_learns_nothing_leaves_rows_out_in_one_recursion(spectra):
     assert not path.is_counted
     np.testing.assert_allclose(path[3].coef, plain[3].coef, rtol=1e-9)
     one, other = left_out_rows(path[3]), left_out_rows(plain[3])
-    np.testing.assert_allclose(one.t2, other.t2, rtol=1e-8)
-    np.testing.assert_allclose(one.q, other.q, rtol=1e-8)
+    np.testing.assert_allclose(one.t2.values, other.t2.values, rtol=1e-8)
+    np.testing.assert_allclose(one.q.values, other.q.values, rtol=1e-8)
     named = preprocessed("snv", pls_at_most(4))(load_gasoline(as_frame=True)["data"], y)
     assert named.feature_names == path._with_names(named.feature_names).feature_names
 
@@ -205,18 +202,18 @@ def test_a_kept_model_preprocesses_new_rows(spectra, tmp_path):
     path = pls_path(chain.fit_transform(X[:40]), y[:40], 5)
     model = path[path.select("bic").index]
     names = tuple(f"{i}" for i in range(X.shape[1]))
-    plsdof.save_model(detach(model, names=names, preprocessing=chain), tmp_path / "m.json")
+    plsdof.save_model(portable_model(model, names=names, preprocessing=chain), tmp_path / "m.json")
     again = plsdof.load_model(tmp_path / "m.json")
     expected = model.predict(chain.transform(X[40:]))
     np.testing.assert_allclose(again.predict(X[40:]), expected, rtol=1e-12)
-    plain, rows = detach(model, names=names), chain.transform(X[40:])
+    plain, rows = portable_model(model, names=names), chain.transform(X[40:])
     np.testing.assert_allclose(
         again.predict_interval(X[40:]), plain.predict_interval(rows), rtol=1e-12
     )
     np.testing.assert_allclose(again.hotelling_t2(X[40:]).values, plain.hotelling_t2(rows).values)
     # A path that preprocesses keeps its chain.
     whole = preprocessed(chain.steps, pls_at_most(5))(X[:40], y[:40])[model.index]
-    plsdof.save_model(detach(whole, names=names), tmp_path / "whole.json")
+    plsdof.save_model(portable_model(whole, names=names), tmp_path / "whole.json")
     kept = plsdof.load_model(tmp_path / "whole.json")
     assert kept.method == "pls"
     np.testing.assert_allclose(kept.predict(X[40:]), expected, rtol=1e-9)

@@ -1,6 +1,6 @@
 """``plsdof compare --splits``."""
 
-import sys
+from importlib import import_module
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,7 +14,7 @@ from _helpers.command_line import (
     run_json,
 )
 
-from plsdof.complexity import CONTESTANTS, compare_splits, splits
+from plsdof.complexity.comparison import CONTESTANTS, compare_splits
 from plsdof.datasets import load_ozone
 
 OPTIONS = ("compare", OZONE, "-r", "V4", "--drop-missing", "--splits", 3)
@@ -67,23 +67,8 @@ def test_what_does_not_go_with_splits_is_refused(options):
     refused("compare", GASOLINE, "-r", "octane", "--splits", 3, *options)
 
 
-def test_interrupted_it_shows_what_is_done(monkeypatch):
-    judged, calls = splits._judged, []
-
-    def work(*arguments, **options):
-        calls.append(1)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return judged(*arguments, **options)
-
-    monkeypatch.setattr(splits, "_judged", work)
-    result = run(*OPTIONS, code=130)
-    assert "2 random splits" in result.stdout
-    assert "2 of 3 splits" in result.stdout
-
-
 def test_a_bar_is_for_terminals_that_are_not_to_be_quiet(monkeypatch):
-    module, asked = sys.modules["plsdof.cli.compare"], []
+    module, asked = import_module("plsdof.cli.compare"), []
 
     def recorded(*arguments, progress, **options):
         asked.append(progress)

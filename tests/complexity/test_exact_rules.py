@@ -6,25 +6,15 @@ from _helpers.regressors import (
     ALL,
     CHOOSING,
     FIXED_BY_CHOICE,
-    WEIGHTED,
     N,
+    drawn_dof,
     make_data,
     trace_by_central_differences,
 )
 from sklearn.base import clone
-from sklearn.compose import TransformedTargetRegressor
-from sklearn.linear_model import LinearRegression, Ridge
-from sklearn.model_selection import GridSearchCV
-from sklearn.neighbors import KNeighborsRegressor
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeRegressor
 
 from plsdof import kernel_pls_path, pcr_path, penalized_pls_path, pls2_path, pls_path, ridge_path
-from plsdof.complexity._exact import RULES
-from plsdof.complexity._monte_carlo import monte_carlo_dof
-from plsdof.complexity.regressors import degrees_of_freedom
-from plsdof.errors import InvalidInputError
+from plsdof.complexity.regressors import RULES, degrees_of_freedom, monte_carlo_dof
 
 X, Y = make_data()
 W = np.random.default_rng(5).integers(0, 4, N)
@@ -76,88 +66,6 @@ def test_a_conditional_formula_equals_both_with_the_choice_held_fixed(name):
     assert abs(drawn.value - conditional) <= 3 * drawn.std_error + 1e-6
 
 
-def weight_option(model):
-    return {
-        f"{model.steps[-1][0]}__sample_weight" if hasattr(model, "steps") else "sample_weight": W
-    }
-
-
-@pytest.mark.parametrize("name", WEIGHTED)
-def test_a_weighted_formula_equals_central_differences_and_its_monte_carlo(name):
-    model = WEIGHTED[name]
-    result = degrees_of_freedom(model, X, Y, sample_weight=W)
-    assert result.method == "exact"
-    expected = trace_by_central_differences(model, X, Y, **weight_option(model))
-    assert result.value == pytest.approx(expected, abs=2e-5, rel=1e-5)
-    drawn = degrees_of_freedom(model, X, Y, "monte-carlo", sample_weight=W, **SMALL)
-    assert "over the root of a row's weight" in drawn.message
-    assert abs(drawn.value - result.value) <= 3 * drawn.std_error + 1e-6
-
-
-# The transformers of a pipeline do not see the weights.
-REPEATED = [name for name, model in WEIGHTED.items() if not hasattr(model, "steps")]
-
-
-@pytest.mark.parametrize("name", REPEATED)
-def test_integer_weights_mean_repeated_rows(name):
-    rows = np.repeat(np.arange(N), W)
-    weighted = degrees_of_freedom(WEIGHTED[name], X, Y, sample_weight=W)
-    repeated = degrees_of_freedom(WEIGHTED[name], X[rows], Y[rows])
-    assert weighted.value == pytest.approx(repeated.value, rel=1e-7)
-    assert weighted.n == repeated.n
-    assert weighted.rss == pytest.approx(repeated.rss, rel=1e-7)
-
-
-def test_weights_reach_the_regressor_inside_pipelines_searches_and_transformations():
-    expected = degrees_of_freedom(Ridge(2.0), X, Y, sample_weight=W).value
-    pipeline = make_pipeline("passthrough", Ridge())
-    search = GridSearchCV(pipeline, {"ridge__alpha": [2.0]}, cv=3)
-    turned = TransformedTargetRegressor(Ridge(2.0), func=np.negative, inverse_func=np.negative)
-    for model in (search, turned):
-        drawn = degrees_of_freedom(model, X, Y, sample_weight=W, n_draws=30)
-        assert drawn.method == "monte-carlo"
-        assert abs(drawn.value - expected) <= 3 * drawn.std_error + 1e-6
-
-
-def test_equal_weights_change_the_perturbations_of_a_tree_only_by_their_size():
-    tree = DecisionTreeRegressor(max_depth=2, random_state=0)
-    plain = degrees_of_freedom(tree, X, Y, n_draws=10, noise=0.3)
-    weighted = degrees_of_freedom(tree, X, Y, n_draws=10, noise=1.2, sample_weight=np.full(N, 4.0))
-    np.testing.assert_allclose(weighted.draws, plain.draws, atol=1e-9)
-    assert weighted.n == 4 * plain.n
-
-
-def test_rows_without_weight_have_no_part():
-    weights = np.where(np.arange(N) < 4, 0.0, 1.0)
-    left_out = degrees_of_freedom(LinearRegression(), X[4:], Y[4:])
-    given = degrees_of_freedom(LinearRegression(), X, Y, sample_weight=weights)
-    assert (given.value, given.n) == (left_out.value, left_out.n)
-    drawn = degrees_of_freedom(
-        DecisionTreeRegressor(random_state=0), X, Y, sample_weight=weights, n_draws=5
-    )
-    assert drawn.value == pytest.approx(N - 4)
-
-
-@pytest.mark.parametrize(
-    ("estimator", "weights", "message"),
-    [
-        (KNeighborsRegressor(), W, "KNeighborsRegressor.fit takes no sample_weight"),
-        (
-            make_pipeline(StandardScaler(), KNeighborsRegressor()),
-            W,
-            "KNeighborsRegressor.fit takes no sample_weight",
-        ),
-        (Ridge(), W[:-1], "sample_weight must have one entry per row"),
-        (Ridge(), -1.0 * W, "must be finite and not negative"),
-        (pls_path(X, Y), W, "A path has the weights it was fitted with"),
-    ],
-    ids=["neighbours", "pipeline", "length", "negative", "path"],
-)
-def test_unusable_weights_are_refused(estimator, weights, message):
-    with pytest.raises(InvalidInputError, match=message):
-        degrees_of_freedom(estimator, X, Y, sample_weight=weights)
-
-
 def gram(A):
     return np.exp(-0.05 * np.sum((A[:, None] - A) ** 2, axis=2))
 
@@ -176,7 +84,7 @@ PATHS = {
     "kernel, callable": lambda y, w: kernel_pls_path(X, y, inner_products, 3, sample_weight=w),
     "penalised": lambda y, w: penalized_pls_path(X, y, strength=5.0, sample_weight=w),
     "penalised, first differences, scaled": lambda y, w: penalized_pls_path(
-        X, y, order=1, strength=2.0, scale=True, sample_weight=w
+        X, y, 1, strength=2.0, scale=True, sample_weight=w
     ),
     "penalised, matrix": lambda y, w: penalized_pls_path(X, y, X.T @ X, sample_weight=w),
 }
@@ -199,12 +107,11 @@ def test_a_path_equals_central_differences_and_its_monte_carlo(name, m, weighted
         bump = 1e-5 * np.eye(N)[i]
         change = PATHS[name](Y + bump, w).fitted[m] - PATHS[name](Y - bump, w).fitted[m]
         total += change[place] / 2e-5
-    exact = degrees_of_freedom(path, model=m)
-    assert exact.method == "exact"
-    assert exact.value == path.dof[m]
-    assert exact.value == pytest.approx(total, abs=2e-5, rel=1e-5)
-    drawn = degrees_of_freedom(path, y=Y[kept], model=m, method="monte-carlo", **SMALL)
-    assert abs(drawn.value - exact.value) <= 3 * drawn.std_error + 1e-5
+    assert path.dof[m] == pytest.approx(total, abs=2e-5, rel=1e-5)
+    drawn = drawn_dof(
+        path, Y[kept], m, step=3e-5, n_draws=16, weights=W[kept] if weighted else None
+    )
+    assert abs(drawn.value - path.dof[m]) <= 3 * drawn.std_error + 1e-5
 
 
 def test_the_compressed_route_is_among_the_paths_tested():
@@ -216,9 +123,7 @@ def test_the_compressed_route_is_among_the_paths_tested():
 def test_a_path_agrees_with_many_draws_at_every_size(name):
     path = PATHS[name](Y, None)
     for m in range(len(path.dof)):
-        drawn = degrees_of_freedom(
-            path, y=Y, model=m, method="monte-carlo", noise=0.1, step=1e-4, n_draws=400
-        )
+        drawn = drawn_dof(path, Y, m, step=3e-5, n_draws=400)
         assert drawn.std_error < 0.5
         assert abs(drawn.value - path.dof[m]) <= 3 * drawn.std_error + 1e-5
 

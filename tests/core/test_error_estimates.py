@@ -55,7 +55,7 @@ def other_units(rng, n, p):
 
 
 def spectra(rng, n, p):
-    return make_spectra(max(n, 20), max(p, 40), random_state=rng, return_X_y=True)[0]
+    return make_spectra(max(n, 20), max(p, 40), random_state=rng).data
 
 
 KINDS = (

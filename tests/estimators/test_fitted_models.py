@@ -33,11 +33,10 @@ from plsdof.chemometrics import (
     outliers,
     q_residuals,
     selectivity_ratio,
-    selectivity_ratio_test,
     vip,
 )
 from plsdof.errors import InvalidInputError, NotAvailableError
-from plsdof.files import detach
+from plsdof.files import portable_model
 from plsdof.inference import (
     coefficient_inference,
     jackknife,
@@ -58,8 +57,7 @@ PIPELINE = make_pipeline(StandardScaler(), PLSRegressor(2)).fit(TABLE, Y)
 # Every function of a model, as a function of what comes first.
 FUNCTIONS = {
     "vip": vip,
-    "selectivity_ratio": selectivity_ratio,
-    "selectivity_ratio_test": lambda model: selectivity_ratio_test(model).limit,
+    "selectivity_ratio": lambda model: selectivity_ratio(model).values,
     "explained_variance": lambda model: explained_variance(model).y,
     "hotelling_t2": lambda model: hotelling_t2(model).values,
     "q_residuals": lambda model: q_residuals(model).values,
@@ -169,7 +167,7 @@ def test_steps_that_a_file_cannot_hold_are_refused(step, tmp_path):
 
 
 def test_names_of_a_model_without_a_frame_are_numbers():
-    assert detach(RidgeRegressor(1.0).fit(X, Y)).names == ("x0", "x1", "x2", "x3", "x4")
+    assert portable_model(RidgeRegressor(1.0).fit(X, Y)).names == ("x0", "x1", "x2", "x3", "x4")
 
 
 def test_what_has_no_model_is_refused():

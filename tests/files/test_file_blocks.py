@@ -8,12 +8,13 @@ import pandas as pd
 import pytest
 from _helpers.problems import make_problem
 
+from plsdof import pls_path, pls_path_from
 from plsdof._core.inputs import standardize
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, MissingExtraError
 from plsdof.files.blocks import file_blocks
 from plsdof.files.tables import read_table
-from plsdof.large.block_gram import block_gram
 from plsdof.large.moments import block_sums, merge_sums
+from plsdof.large.sources import block_gram
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -54,8 +55,8 @@ def gathered(blocks):
         ],
         operator.add,
     )
-    X = np.concatenate([block[0] for block in found], axis=blocks.axis)
-    y = found[0][1] if blocks.axis else np.concatenate([block[1] for block in found])
+    X = np.concatenate([block[0] for block in found])
+    y = np.concatenate([block[1] for block in found])
     return X, y, found
 
 
@@ -65,7 +66,7 @@ def test_blocks_put_together_are_the_file(tmp_path, kind, step):
     columns = table(50, 4)
     file = tmp_path / f"data.{kind}"
     (write_csv if kind == "csv" else write_parquet)(file, columns)
-    blocks = file_blocks(file, "y", weights="w", axis=0, memory=8 * 4 * step)
+    blocks = file_blocks(file, "y", weights="w", memory=8 * 4 * step)
     for _ in range(2):  # every pass starts from the beginning
         X, y, found = gathered(blocks)
         np.testing.assert_array_equal(X, matrix(columns))
@@ -78,38 +79,19 @@ def test_blocks_put_together_are_the_file(tmp_path, kind, step):
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-@pytest.mark.parametrize("axis", [None, 0, 1])
 @pytest.mark.parametrize("limit", [0, 5000])
-def test_gram_of_files_is_that_of_the_table(tmp_path, kind, axis, limit):
+def test_gram_of_files_is_that_of_the_table(tmp_path, kind, limit):
     columns = table(60, 5, seed=3)
     file = tmp_path / "data"
     (write_csv if kind == "csv" else write_parquet)(file, columns)
-    if kind == "csv" and axis == 1:
-        with pytest.raises(InvalidInputError, match="by rows only"):
-            file_blocks(file, "y", axis=axis)
-        return
-    gram = block_gram(file_blocks(file, "y", weights="w", axis=axis, memory=700), limit=limit)
+    gram = block_gram(file_blocks(file, "y", weights="w", memory=700), limit=limit)
     data = standardize(matrix(columns), columns["y"], sample_weight=columns["w"])
-    dense = data.X @ data.X.T if axis else data.X.T @ data.X
+    dense = data.X.T @ data.X
     identity = np.eye(len(dense))
     np.testing.assert_allclose(gram.times(identity), dense, rtol=1e-10, atol=1e-10)
     assert gram.total == pytest.approx(data.y @ data.y, rel=1e-12)
-    back = gram.to_features if axis else gram.to_samples
-    np.testing.assert_allclose(back(identity), data.X.T if axis else data.X, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(gram.to_samples(identity), data.X, rtol=1e-10, atol=1e-10)
     assert gram.units.names == tuple(f"x{j}" for j in range(5))
-
-
-def test_wide_parquet_is_read_by_columns(tmp_path):
-    columns = table(12, 40, seed=1)
-    for number, part in enumerate(parts(columns, [5])):
-        write_parquet(tmp_path / f"{number}.parquet", part, row_group_size=2)
-    blocks = file_blocks(tmp_path, "y", weights="w", memory=8 * 12 * 7)
-    assert (blocks.axis, blocks.n_rows, blocks.step) == (1, 12, 7)
-    X, y, found = gathered(blocks)
-    np.testing.assert_array_equal(X, matrix(columns))
-    np.testing.assert_array_equal(y, columns["y"])
-    np.testing.assert_array_equal(found[2][2], columns["w"])
-    assert [block[3] for block in found] == [0, 7, 14, 21, 28, 35]
 
 
 def test_a_folder_is_read_in_the_order_of_names_whatever_its_files_are(tmp_path):
@@ -228,11 +210,11 @@ def test_columns_of_nothing_are_missing_and_text_is_no_number(tmp_path):
     write_parquet(file, columns)
     assert np.isnan(read_table(file).numbers(("a",))).all()
     with pytest.raises(InvalidInputError, match="row 1 of column 'a' is missing"):
-        gathered(file_blocks(file, "y", axis=0))
+        gathered(file_blocks(file, "y"))
     with pytest.raises(InvalidInputError, match="'digits' is not numeric but text, such as '1'"):
         read_table(file).numbers(("digits",))
     with pytest.raises(InvalidInputError, match="'digits' is not numeric but"):
-        gathered(file_blocks(file, "y", columns=["digits"], axis=0))
+        gathered(file_blocks(file, "y", columns=["digits"]))
 
 
 REFUSED_EITHER_WAY = {
@@ -277,14 +259,14 @@ def test_columns_of_text_are_left_out_unless_asked_for(tmp_path):
         if target != file:
             columns = {"y": [1.0, 2.0], "name": ["a", "b"], "x": [2, 4], "date": ["1", "2"]}
             write_parquet(target, columns)
-        blocks = file_blocks(target, "y", axis=0)
+        blocks = file_blocks(target, "y")
         assert blocks.names == ("x",)
         assert blocks.left_out == ("name", "date")
         assert gathered(blocks)[0].tolist() == [[2.0], [4.0]]
         with pytest.raises(InvalidInputError, match=r"column 'date'"):
-            gathered(file_blocks(target, "y", columns=["x", "date"], axis=0))
+            gathered(file_blocks(target, "y", columns=["x", "date"]))
         with pytest.raises(InvalidInputError, match=r"column 'name'"):
-            gathered(file_blocks(target, "name", columns=["x"], axis=0))
+            gathered(file_blocks(target, "name", columns=["x"]))
 
 
 def test_predictors_are_chosen_by_name_range_or_pattern(tmp_path):
@@ -385,8 +367,28 @@ def test_files_that_are_no_tables_are_refused(tmp_path, content, message):
 def test_missing_files_and_empty_folders_are_refused(tmp_path):
     with pytest.raises(InvalidInputError, match="no file in this folder"):
         file_blocks(tmp_path, "y")
-    with pytest.raises(InvalidInputError, match=r"nowhere\.csv: .*not be read: No such"):
+    with pytest.raises(InvalidInputError, match=r"nowhere\.csv: .*not be read: no such"):
         file_blocks(tmp_path / "nowhere.csv", "y")
+
+
+def test_a_file_without_rows_among_others_adds_none(tmp_path):
+    columns = table(8, 3)
+    for number, part in enumerate(parts(columns, [4, 4])):
+        write_parquet(tmp_path / f"{number}.parquet", part)
+    blocks = file_blocks(tmp_path, "y", weights="w", memory=8 * 3 * 3)
+    assert len(blocks.table(["x0"], "all")) == 8
+    np.testing.assert_array_equal(gathered(blocks)[0], matrix(columns))
+
+
+def test_wide_parquet_gives_the_path_of_the_table(tmp_path):
+    columns = table(12, 40, seed=1)
+    for number, part in enumerate(parts(columns, [5])):
+        write_parquet(tmp_path / f"{number}.parquet", part, row_group_size=2)
+    blocks = file_blocks(tmp_path, "y", columns=["x*"], memory=8 * 40 * 5)
+    path = pls_path_from(blocks, max_components=4)
+    expected = pls_path(matrix(columns), columns["y"], 4)
+    np.testing.assert_allclose(path.dof, expected.dof, rtol=1e-8)
+    np.testing.assert_allclose(path.coef, expected.coef, rtol=1e-8, atol=1e-10)
 
 
 def test_too_few_rows_are_refused(tmp_path):
@@ -477,7 +479,7 @@ def test_a_file_that_changes_between_two_passes_is_refused(tmp_path, kind, what)
             rows.to_parquet(tmp_path / "table.parquet")
 
     written(frame)
-    blocks = file_blocks(tmp_path / f"table.{kind}", "y", axis=0)
+    blocks = file_blocks(tmp_path / f"table.{kind}", "y")
     blocks.reduce(block_sums, merge_sums)
     if what == "vanishes":
         (tmp_path / f"table.{kind}").unlink()

@@ -27,8 +27,8 @@ from plsdof.errors import ConstantColumnWarning, InvalidInputError, NotAvailable
 from plsdof.files.models import (
     FORMAT,
     checksum,
-    detach,
     load_model,
+    portable_model,
     save_model,
 )
 
@@ -44,7 +44,7 @@ ONE_ROW = {"rows": 1, "columns": 5, "values": "A" * 54 + "=="}
 
 
 def kept(model, tmp_path, **options):
-    detach(model, **options).save(tmp_path / "model.json")
+    portable_model(model, **options).save(tmp_path / "model.json")
     return load_model(tmp_path / "model.json")
 
 
@@ -108,9 +108,23 @@ def test_a_lean_model_predicts_with_intervals_from_rows_left_out(tmp_path):
     ):
         with pytest.raises(NotAvailableError):
             ask()
-    large = len(pickle.dumps(detach(PLSRegressor(2).fit(*make_problem(100, 400)))))
-    lean = len(pickle.dumps(detach(PLSRegressor(2).fit(*make_problem(100, 400)), intervals=False)))
+    large = len(pickle.dumps(portable_model(PLSRegressor(2).fit(*make_problem(100, 400)))))
+    lean = len(
+        pickle.dumps(portable_model(PLSRegressor(2).fit(*make_problem(100, 400)), intervals=False))
+    )
     assert lean < large / 5
+
+
+def test_fitted_estimators_are_saved_and_made_lean(tmp_path):
+    rows, y = make_problem(60, 300)
+    for fitted in (PLSRegressor(2).fit(rows, y), PLS2Regressor(2).fit(rows, np.c_[y, rows[:, 0]])):
+        fitted.save(tmp_path / "model.json")
+        lean = fitted.lean()
+        assert len(pickle.dumps(lean)) < len(pickle.dumps(fitted)) / 5
+        for model in (load_model(tmp_path / "model.json"), lean):
+            np.testing.assert_allclose(model.predict(rows), fitted.predict(rows), rtol=1e-10)
+            limits = model.predict_interval(rows, 0.9)
+            np.testing.assert_allclose(limits, fitted.predict_interval(rows, 0.9), rtol=1e-9)
 
 
 def same(one, other):
@@ -128,7 +142,7 @@ def same(one, other):
 def test_every_number_survives_the_file(tmp_path, weights, groups):
     X, y = make_problem(40, 5)
     fitted = PLSRegressor("average").fit(X, y, weights, groups)
-    model = detach(fitted, response="µ\x1b[31m", source={"a": 1})
+    model = portable_model(fitted, response="µ\x1b[31m", source={"a": 1})
     model.save(tmp_path / "model.json")
     again = load_model(tmp_path / "model.json")
     same(model, again)
@@ -211,7 +225,7 @@ def test_constant_columns_take_no_part(tmp_path):
 
 def test_the_factor_of_pcr_has_one_row_per_component():
     X, y = make_problem(15, 60)
-    assert detach(pcr_path(X, y, 6)[4]).factor.shape == (4, 60)
+    assert portable_model(pcr_path(X, y, 6)[4]).factor.shape == (4, 60)
 
 
 def test_models_that_interpolate_have_no_normal_intervals(tmp_path):
@@ -409,7 +423,7 @@ def test_a_kept_model_predicts_with_the_intervals_it_was_kept_with(tmp_path, met
     theirs = inference.prediction_interval(chosen, X + 0.5, level=0.9, method=method)
     np.testing.assert_allclose(limits, np.column_stack([theirs.lower, theirs.upper]), rtol=1e-9)
     with pytest.raises(InvalidInputError, match="intervals must be one of"):
-        detach(chosen, intervals="conformal")
+        portable_model(chosen, intervals="conformal")
 
 
 def entries(content, above=()):
@@ -445,7 +459,7 @@ def test_numbers_that_lead_out_of_the_range_of_floats_are_refused(tmp_path, inte
     """Signed files, too: every number they hold, very large and very small."""
     X, y = make_problem(20, 5)
     file = tmp_path / "model.json"
-    save_model(detach(by_gcv(pls_path(X, y)), intervals=intervals), file)
+    save_model(portable_model(by_gcv(pls_path(X, y)), intervals=intervals), file)
     content = json.loads(file.read_text())
     for where in entries(content):
         for number in (1e300, -1e300, 1e200, 1e-200, 1e-320):
@@ -474,7 +488,7 @@ ESTIMATORS = {
     "several": (PLSRegressor(), TWO),
     "one column": (PLSRegressor(), TWO[:, :1]),
     "pls2": (PLS2Regressor(), TWO),
-    "pls2 average": (PLS2Regressor("average", scale_response=True), TWO),
+    "pls2, scaled": (PLS2Regressor("cv", scale_response=True), TWO),
     "pls2 of one": (PLS2Regressor(2), Y),
     "rbf": (KernelPLSRegressor(3), Y),
     "laplacian": (KernelPLSRegressor(2, kernel="laplacian"), Y),
@@ -550,7 +564,7 @@ def test_given_kernels_are_kept_as_what_they_are(tmp_path):
     model = load_model(tmp_path / "model.json")
     np.testing.assert_allclose(model.predict(K), fitted.predict(K), rtol=1e-9)
     with pytest.raises(NotAvailableError):
-        detach(KernelPLSRegressor(2, kernel=lambda A, B: A @ B.T).fit(X, Y))
+        portable_model(KernelPLSRegressor(2, kernel=lambda A, B: A @ B.T).fit(X, Y))
 
 
 def test_models_of_paths_with_several_responses_are_kept(tmp_path):

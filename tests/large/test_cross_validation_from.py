@@ -6,11 +6,11 @@ from _helpers.problems import make_problem
 
 from plsdof import cross_validate, pls_path, pls_path_from, ridge_path
 from plsdof.chemometrics.preprocessing import Preprocessor, preprocessed
-from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.errors import InvalidInputError
 from plsdof.large import ArrayBlocks, cross_validate_from, pcr_path_from, ridge_path_from
 from plsdof.large import cross_validation as module
-from plsdof.large.factors import factor_blocks, standardized_factor
-from plsdof.large.rows import RowBlocks, at_rows, take_rows
+from plsdof.large.blocks import RowBlocks, take_rows
+from plsdof.large.moments import block_factor, merge_factors, standardized_factor
 
 N, P = 203, 12
 
@@ -37,7 +37,7 @@ def assert_same(found, expected, rtol=1e-9):
     "options",
     [
         {},
-        {"scale": False, "repeats": 2, "rng": 4},
+        {"scale": False, "cv": 4, "rng": 4},
         {"groups": np.arange(N) // 4, "cv": 6},
         {"cv": [(np.arange(100), np.array([150, 120])), (np.arange(50, 203), np.arange(9))]},
     ],
@@ -127,20 +127,6 @@ def test_rows_cannot_be_chosen_from_blocks_of_columns():
         RowBlocks(ArrayBlocks(X, y, axis=1))
 
 
-def test_a_path_at_other_rows_keeps_its_models():
-    X, y = data()
-    path = pls_path_from(in_blocks(X, y), 5)
-    some = np.array([5, 77, 200])
-    moved = at_rows(path, X[some])
-    whole = pls_path(X, y, 5)
-    for name in ("dof", "rss", "coef"):
-        np.testing.assert_array_equal(getattr(moved, name), getattr(path, name))
-    np.testing.assert_allclose(moved.fitted, whole.fitted[:, some], rtol=1e-9)
-    np.testing.assert_allclose(moved.leverage(3), whole.leverage(3)[some], rtol=1e-7)
-    with pytest.raises(NotAvailableError, match="needs the rows"):
-        moved.left_out()
-
-
 # factors
 
 
@@ -155,7 +141,8 @@ def steep(n=300, p=30, seed=1):
 @pytest.mark.parametrize("scale", [True, False])
 def test_a_factor_has_the_products_and_the_singular_values_of_all_rows(scale):
     X, y = steep()
-    made = standardized_factor(factor_blocks(in_blocks(X, y)), scale, None)
+    factor = in_blocks(X, y).reduce(block_factor, merge_factors)
+    made = standardized_factor(factor, scale, None)
     centred = X - X.mean(axis=0)
     centred /= centred.std(axis=0, ddof=1) if scale else 1.0
     assert len(made.X) <= X.shape[1] + 1

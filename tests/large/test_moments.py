@@ -12,9 +12,9 @@ from plsdof import pcr_path, ridge_path
 from plsdof._core.inputs import standardize
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, NotAvailableError
 from plsdof.large import pcr_path_from, ridge_path_from
-from plsdof.large.block_gram import block_gram
 from plsdof.large.blocks import ArrayBlocks
 from plsdof.large.moments import Moments, merge_sums
+from plsdof.large.sources import block_gram
 
 
 def exact_scatter(X, y, weights):
@@ -97,9 +97,6 @@ def test_any_grouping_gives_the_same_moments(cuts, ratio, weighted, seed):
     assert relative(scatter_of(merged) - scatter, scatter) < 5e-14
     assert merged.n == whole.n
     assert merged.n_rows == whole.n_rows
-    np.testing.assert_array_equal(merged.x_min, whole.x_min)
-    np.testing.assert_array_equal(merged.x_max, whole.x_max)
-    assert (merged.y_min, merged.y_max) == (whole.y_min, whole.y_max)
 
 
 def test_merging_is_associative_and_leaves_its_parts_alone():
@@ -117,12 +114,11 @@ def test_merging_is_associative_and_leaves_its_parts_alone():
 def test_integer_weights_are_repeated_rows_and_zero_ones_are_left_out():
     X, y = make_problem(20, 3, seed=2)
     counts = np.arange(20) % 4
-    X[counts == 0] = 1e6  # would show in the extrema
+    X[counts == 0] = 1e6  # would show in the means
     weighted = Moments.of(X, y, counts)
     repeated = Moments.of(np.repeat(X, counts, axis=0), np.repeat(y, counts))
     np.testing.assert_allclose(weighted.xx, repeated.xx, rtol=1e-13)
     np.testing.assert_allclose(weighted.xy, repeated.xy, rtol=1e-12)
-    np.testing.assert_array_equal(weighted.x_max, repeated.x_max)
     assert weighted.n == repeated.n
     assert weighted.n_rows == 15
 
@@ -167,7 +163,7 @@ def test_gram_does_not_change_the_moments():
         moments.xx[0, 0] = 1.0
 
 
-@pytest.mark.parametrize("value", [0.1, 0.0, 1e8 + 0.3, 1e200])
+@pytest.mark.parametrize("value", [0.1, 0.0, 1e8 + 0.3, 1e120, 1e-200])
 @pytest.mark.parametrize("scale", [True, False])
 def test_constant_columns_are_found_as_in_standardize(value, scale):
     X, y = make_problem(30, 4, seed=6)
@@ -200,18 +196,7 @@ def test_a_constant_response_is_zero():
     assert gram.units.y_mean == 0.1
 
 
-@pytest.mark.parametrize("size", [1e200, 1e-200, 1.5e308, 1e-300])
-def test_extreme_columns_are_standardised_without_overflow(size):
-    X, y = make_problem(40, 3, seed=8)
-    X[:, 1] *= size / np.abs(X[:, 1]).max()
-    data = standardize(X, y)
-    gram = in_pieces(X, y, None, (1, 2, 15)).gram()
-    np.testing.assert_allclose(gram.matrix, data.X.T @ data.X, rtol=1e-10, atol=1e-10)
-    np.testing.assert_allclose(gram.units.x_scale, data.units.x_scale, rtol=1e-12)
-    np.testing.assert_allclose(gram.units.x_mean, data.units.x_mean, rtol=1e-12)
-
-
-@pytest.mark.parametrize("sizes", [(1.0, 1e200), (1e200, 1.0), (0.0, 1e-200), (1e-200, 1.0)])
+@pytest.mark.parametrize("sizes", [(1.0, 1e120), (0.0, 1e-120), (1e-200, 1.0)])
 def test_pieces_of_very_different_size_merge(sizes):
     X, y = make_problem(40, 3, seed=9)
     X[:20, 1] *= sizes[0]
@@ -222,19 +207,14 @@ def test_pieces_of_very_different_size_merge(sizes):
     np.testing.assert_allclose(gram.response, data.X.T @ data.y, rtol=1e-10, atol=1e-10)
 
 
-def test_squares_of_extreme_columns_are_infinite_in_plain_units():
+@pytest.mark.parametrize("size", [1e200, 1e-200, 1.5e308, 1e-300])
+def test_columns_whose_squares_leave_the_range_are_refused(size):
     X, y = make_problem(10, 2)
-    moments = Moments.of(X * [1e200, 1.0], y)
-    assert moments.xx[0, 0] == np.inf
-    np.testing.assert_allclose(moments.x_mean[0], (X[:, 0] * 1e200).mean(), rtol=1e-13)
-
-
-def test_extreme_columns_are_refused_without_scaling_and_extreme_responses_always():
-    X, y = make_problem(10, 2)
-    with pytest.raises(InvalidInputError, match="without scaling the squares leave the range"):
-        Moments.of(X * 1e200, y).gram(scale=False)
+    X, y = X / np.abs(X).max(), y / np.abs(y).max()
+    with pytest.raises(InvalidInputError, match="X has entries of magnitude"):
+        Moments.of(X * [size, 1.0], y).gram()
     with pytest.raises(InvalidInputError, match="y has entries of magnitude"):
-        Moments.of(X, y * 1e-200).gram()
+        Moments.of(X, y * size).gram()
 
 
 def test_names_are_kept_and_compared():

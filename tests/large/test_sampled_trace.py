@@ -14,14 +14,14 @@ from plsdof._core.path import PLSPath
 from plsdof._core.routes import gram_route
 from plsdof._core.spectrum import dense_gram
 from plsdof.errors import NotAvailableError
-from plsdof.large.probes import Sampling, count_by_probes
+from plsdof.large.probes import count_by_probes
 
 
 def sampled_path(X, y, m, *, sample_weight=None, tolerance=0.01, seed=0, maximum=1000):
     """Fit as if the Gram matrix could only be multiplied with."""
     gram = replace(dense_gram(standardize(X, y, sample_weight=sample_weight)), matrix=None)
-    sampling = Sampling(n_components=m, tolerance=tolerance, seed=seed, maximum=maximum)
-    count = partial(count_by_probes, sampling=sampling)
+    options = {"n_components": m, "tolerance": tolerance, "seed": seed, "maximum": maximum}
+    count = partial(count_by_probes, **options)
     exact = gram_route(gram, partial(pls_filter, max_components=m), m, count)
     return counted(PLSPath, METHODS["pls"].recipe(max_components=m), exact, False)
 

@@ -9,9 +9,10 @@ import pytest
 from _helpers.problems import SHARED, load_case
 
 import plsdof
+import reproduction
 from plsdof import dof_lower_bound, pls_path, ridge_path
-from plsdof.complexity import mean_absolute_correlation
 from plsdof.paper import dof_of_one_component, krylov
+from reproduction.data_figures import mean_absolute_correlation
 
 ROOT = Path(__file__).parents[2]
 # Labels of headings, which have no row of their own.
@@ -55,7 +56,7 @@ def test_every_row_has_four_cells_and_a_check():
 def resolve(name, path):
     """Return what a dotted name of the table stands for."""
     first, *rest = name.split(".")
-    found = {"path": path, "plsdof": plsdof}[first]
+    found = {"path": path, "plsdof": plsdof, "reproduction": reproduction}[first]
     for i, part in enumerate(rest):
         try:
             found = getattr(found, part)

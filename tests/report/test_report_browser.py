@@ -51,7 +51,8 @@ def make_page(folder, name):
         model = PLSRegressor("bic").fit(X, y)
         write_report(model, file, response="ozone", command="plsdof demo")
     elif name == "spectra":
-        X, y = make_spectra(random_state=0, as_frame=True, return_X_y=True)
+        made = make_spectra(random_state=0, as_frame=True)
+        X, y = made.data, made.target
         write_report(PLSRegressor("gmdl").fit(X, y), file)
     elif name == "average":
         X, y = load_ozone(return_X_y=True, as_frame=True)

@@ -12,12 +12,14 @@ from _helpers.colors import contrast, palettes
 
 import plsdof.report.document as document
 from plsdof import PCRegressor, PLSRegressor, RidgeRegressor, pls_path
-from plsdof.analysis import Request, TableProblem, analyse
+from plsdof.analysis import Request
+from plsdof.analysis.analysis import analysed
+from plsdof.analysis.data import TableProblem
 from plsdof.chemometrics import (
     contributions,
     explained_variance,
     figures_of_merit,
-    selectivity_ratio_test,
+    selectivity_ratio,
     vip,
 )
 from plsdof.chemometrics.rows import t2_limit
@@ -25,7 +27,7 @@ from plsdof.datasets import load_ozone
 from plsdof.errors import InvalidInputError
 from plsdof.inference import coefficient_inference, noise_interval, prediction_interval
 from plsdof.report import write_report
-from plsdof.report._matrices import floats, packed
+from plsdof.report._numbers import floats, packed
 
 
 @pytest.fixture(autouse=True)
@@ -148,7 +150,7 @@ def test_weights_of_rows_do_not_change_what_contributions_are_computed_from(tmp_
 @pytest.mark.parametrize("m", [1, 3, 8])
 def test_importance_is_that_of_the_library(gasoline, page, m):
     one, path = page[0]["details"][m], gasoline.path
-    ratio = selectivity_ratio_test(path[m])
+    ratio = selectivity_ratio(path[m])
     for name, expected in (("vip", vip(path[m])), ("selectivity", ratio.values)):
         step = np.ptp(expected) / 65534
         np.testing.assert_allclose(unpacked(one[name])[0], expected, rtol=0, atol=0.51 * step)
@@ -164,7 +166,7 @@ def test_predictions_and_figures_of_merit_are_those_of_the_library(gasoline, pag
         "cross-validation": gasoline.y - gasoline.path.left_out(10).residuals[m],
         "test": gasoline.path.predict(test.X)[m],
     }
-    observed = {"test": test.observed}
+    observed = {"test": test.rows.y}
     np.testing.assert_allclose(one["rows"]["left_out"], predicted["cross-validation"], rtol=1e-4)
     np.testing.assert_allclose(one["test"], predicted["test"], rtol=1e-4)
     assert [row["name"] for row in one["merit"]] == list(predicted)
@@ -199,7 +201,7 @@ def test_intervals_of_the_test_set_are_those_asked_for(gasoline, tmp_path, metho
     exact = prediction_interval(found.model, test.X, method=method)
     np.testing.assert_allclose(data["test"]["lower"], exact.lower, rtol=1e-3)
     np.testing.assert_allclose(data["test"]["upper"], exact.upper, rtol=1e-3)
-    inside = np.sum((exact.lower <= test.observed) & (test.observed <= exact.upper))
+    inside = np.sum((exact.lower <= test.rows.y) & (test.rows.y <= exact.upper))
     assert data["test"]["inside"] == inside
     assert exact.assumptions in text
     with pytest.raises(InvalidInputError, match="intervals must be one of"):
@@ -222,7 +224,7 @@ def test_tables_say_what_they_assume(gasoline, page):
 def test_what_is_unusual_about_a_choice_is_on_the_page(tmp_path):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(40, 60))
-    found = analyse(TableProblem.of(X, X[:, :20].sum(axis=1)), Request(max_components=2))
+    found = analysed(TableProblem.of(X, X[:, :20].sum(axis=1)), Request(max_components=2))
     assert found.remark("last-model").text in written(tmp_path, found)[1]
 
 
@@ -230,7 +232,7 @@ def test_rows_are_called_by_their_numbers_in_the_file(gasoline, page):
     data = page[0]
     numbers = gasoline.data.rows.numbers.tolist()
     assert data["rows"]["number"] == numbers
-    assert data["test"]["number"] == gasoline.test.row_numbers.tolist()
+    assert data["test"]["number"] == gasoline.test.rows.numbers.tolist()
     chosen = data["details"][data["chosen"]]["rows"]
     for one in chosen["suspects"]:
         place = numbers.index(one["row"])
@@ -241,7 +243,7 @@ def test_rows_are_called_by_their_numbers_in_the_file(gasoline, page):
 def test_the_test_set_is_in_the_text(gasoline, page):
     words = " ".join(re.sub(r"<[^>]+>", "", page[1].partition("<main>")[2]).split())
     test = gasoline.test
-    residuals = gasoline.path.predict(test.X)[page[0]["chosen"]] - test.observed
+    residuals = gasoline.path.predict(test.X)[page[0]["chosen"]] - test.rows.y
     error = np.sqrt(np.mean(residuals**2))
     assert "The 15 rows of the test, which took no part in the fit, were predicted" in words
     assert f"with a root mean squared error of {error:.4g} (RMSEP)" in words

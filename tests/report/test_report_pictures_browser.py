@@ -18,7 +18,7 @@ from _helpers.calibration import Calibration
 
 from plsdof import PLSRegressor
 from plsdof.analysis import analysis_of
-from plsdof.chemometrics import contributions, selectivity_ratio_test, vip
+from plsdof.chemometrics import contributions, selectivity_ratio, vip
 from plsdof.datasets import load_ozone
 from plsdof.report import write_report
 
@@ -272,7 +272,7 @@ def test_importance_follows_the_slider(browser, files, gasoline):
     m = press(browser, "ARROW_RIGHT")
     for chart, expected in (
         ("vip", vip(gasoline.path[m])),
-        ("selectivity", selectivity_ratio_test(gasoline.path[m]).values),
+        ("selectivity", selectivity_ratio(gasoline.path[m]).values),
     ):
         found = traces(browser, chart)[0]["y"]
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4 * np.ptp(expected))

@@ -15,11 +15,10 @@ from _helpers.problems import SHARED, make_problem
 from sklearn.model_selection import KFold
 
 from plsdof import cross_validate, datasets, paper, pls_path
-from plsdof.complexity import mean_absolute_correlation
-from plsdof.datasets import DatasetUnavailableError
+from plsdof.datasets.real import DatasetUnavailableError
 from reproduction import simulation, work
 from reproduction.__main__ import TARGETS, main, reproduce
-from reproduction.data_figures import Curve, Source, fig1
+from reproduction.data_figures import Curve, Source, fig1, mean_absolute_correlation
 from reproduction.page import ERRATA, LOOKS
 from reproduction.simulation import BOUNDED, FIRST, PAPER, RULES, choose
 from reproduction.simulation_figures import READINGS

@@ -8,8 +8,7 @@ import numpy as np
 from plsdof._core.choice import LEFT_OUT
 from plsdof._core.display import parameter_column
 from plsdof.analysis.analysis import Analysis
-from plsdof.analysis.data import Rows
-from plsdof.chemometrics.merit import TestSet
+from plsdof.analysis.data import Rows, TestSet
 from plsdof.chemometrics.rows import OutlierTable
 
 Columns = dict[str, Any]
@@ -66,9 +65,10 @@ def merit_columns(analysis: Analysis) -> Columns:
 
 def test_columns(test: TestSet) -> Columns:
     """Return the rows of a test, measured and predicted."""
-    columns: Columns = {"row": test.row_numbers}
-    columns |= {} if test.labels is None else {"id": test.labels}
-    return columns | {"observed": test.observed, "prediction": test.predicted}
+    rows = test.rows
+    columns: Columns = {"row": rows.numbers}
+    columns |= {} if rows.labels is None else {"id": rows.labels}
+    return columns | {"observed": rows.y, "prediction": test.predicted}
 
 
 def row_columns(analysis: Analysis) -> Columns:
@@ -179,7 +179,7 @@ def to_content(analysis: Analysis) -> dict[str, Any]:
         "unusual": [one for one in records(row_columns(analysis)) if one["beyond"]],
         "test": None
         if analysis.test is None
-        else {"source": analysis.test.source, "rows": records(test_columns(analysis.test))},
+        else {"source": analysis.test.rows.source, "rows": records(test_columns(analysis.test))},
         "sigma": {
             "value": analysis.noise_std,
             "kind": analysis.noise_kind,

@@ -1,27 +1,34 @@
-"""What diagnostics share: one number per row or variable, its limit, and the predictors behind it.
+"""Diagnostics of models: what they share, what components explain, and which variables matter.
 
 Notation: X are the standardised predictors (rows times the square roots of the weights), U the
-basis of rotated coordinates in the space of the rows. Plain PLS has X = U S V'. Penalised PLS has
-X R = U S V' with R R' = (I + P)^{-1}, so that X'U = (I + P) R V S. Kernel PLS has features instead
-of predictors, and their inner products only.
+basis of rotated coordinates in the space of the rows, T the rotated orthonormal scores of m
+components. Plain PLS has X = U S V'. Penalised PLS has X R = U S V' with R R' = (I + P)^{-1}, so
+that X'U = (I + P) R V S. Kernel PLS has features instead of predictors, and their inner products
+only: `explained_variance` takes its paths, the importance of variables is not defined for them.
+With weights, n is their sum, as if every row were repeated that often.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import fdtri
 
-from plsdof._core.display import one_line
-from plsdof._core.inputs import Array, read_only
-from plsdof._core.path import PLSPath
+from plsdof._core.display import as_html, data_frame, one_line
+from plsdof._core.inputs import Array, as_level, read_only
+from plsdof._core.model import as_model, as_path
+from plsdof._core.path import PCRPath, PLSPath
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.variants.kernel import KernelPLSPath
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+_EPS = float(np.finfo(np.float64).eps)
+
 # One number per row or variable and the limit that flags it: what all diagnostics share
 # --------------------------------------------------------------------------------------
-
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -34,8 +41,6 @@ class Diagnostic:
     values : (k,) array
     limit : float
         nan where no limit is defined; ``message`` says why, and nothing is flagged.
-    flags : (k,) bool array
-        Whether the value (for studentised residuals its size) is above the limit.
     level : float or None
         Probability of staying below the limit, None for a rule of thumb.
     method : str
@@ -54,14 +59,26 @@ class Diagnostic:
     name: str
     values: Array
     limit: float
-    flags: Flags
     level: float | None
     method: str
     message: str = ""
 
+    @property
+    def flags(self) -> npt.NDArray[np.bool_]:
+        """Whether the size of a value is above the limit. Shape (k,)."""
+        flags = np.abs(self.values) > self.limit
+        flags.flags.writeable = False
+        return flags
+
     def __repr__(self) -> str:
         flagged = f"{np.count_nonzero(self.flags)} of {len(self.values)} flagged"
         return one_line(self, repr(self.name), flagged, limit=self.limit, level=self.level)
+
+    def _repr_html_(self) -> str:
+        order = np.argsort(-np.abs(np.nan_to_num(self.values)), kind="stable")
+        columns = {"position": order, self.name: self.values[order], "beyond": self.flags[order]}
+        notes = [f"Largest first, counted from 0. Limit: {self.method}.", self.message]
+        return as_html(repr(self), columns, notes=list(filter(None, notes)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,41 +90,16 @@ class Limit:
     message: str = ""
 
 
-def diagnose(
-    name: str,
-    values: Array,
-    limit: Limit,
-    level: float | None,
-    *,
-    note: str = "",
-    two_sided: bool = False,
-) -> Diagnostic:
-    """Compare values, or their sizes if ``two_sided``, with their limit."""
-    flags = (np.abs(values) if two_sided else values) > limit.value
-    flags.flags.writeable = False
+def diagnose(name: str, values: Array, limit: Limit, level: float | None) -> Diagnostic:
+    """Put values and their limit together."""
     return Diagnostic(
         name=name,
         values=read_only(values),
         limit=float(limit.value),
-        flags=flags,
         level=level,
         method=limit.method,
-        message=f"{limit.message} {note}".strip(),
+        message=limit.message,
     )
-
-
-def as_pls_path(path: Any) -> PLSPath:
-    """Return ``path`` if it is one of plain PLS.
-
-    Penalised and kernel PLS are refused: their weights are not orthonormal in the predictors, and
-    what is defined through the singular vectors of X would silently be something else.
-    """
-    if not isinstance(path, PLSPath) or path._is_dual or hasattr(path, "metric"):
-        raise InvalidInputError(
-            f"path must be a PLSPath, as made by pls_path, or a fitted PLSRegressor; got "
-            f"{type(path).__name__}."
-        )
-    return path
 
 
 def squared_rows(rows: Array) -> Array:
@@ -120,14 +112,20 @@ def squared_rows(rows: Array) -> Array:
 # -----------------------------------------------------------------------------------
 
 
-def as_score_path(path: Any) -> PLSPath:
-    """Return ``path`` if it has scores: PLS, penalised or kernel PLS."""
-    if not isinstance(path, PLSPath):
+def as_score_path(path: Any, *, plain: bool = False) -> PLSPath:
+    """Return ``path`` if it has scores: PLS, penalised or kernel PLS.
+
+    With ``plain`` the latter two are refused: their weights are not orthonormal in the predictors,
+    and what is defined through the singular vectors of X would silently be something else.
+    """
+    found = isinstance(path, PLSPath)
+    if not found or (plain and (path._is_dual or hasattr(path, "metric"))):
         raise InvalidInputError(
             f"path must be a PLSPath, as made by pls_path, or a fitted PLSRegressor; got "
             f"{type(path).__name__}."
         )
-    return path
+    checked: PLSPath = path
+    return checked
 
 
 def as_predictor_path(path: Any, what: str) -> PLSPath:
@@ -173,3 +171,176 @@ def row_factor(path: PLSPath) -> Array:
         return np.diag(S)
     triangle = np.asarray(np.linalg.qr(times_predictors(path, np.eye(len(S))), mode="r"))
     return triangle.T
+
+
+# What the components explain, and which variables matter
+# -------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ExplainedVariance:
+    """Fractions of the variance of X and y, one entry per component: (M,) arrays.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> explained_variance(pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0]))
+    ExplainedVariance(n_components=1, x=1, y=0.926)
+    """
+
+    x: Array
+    y: Array
+
+    @property
+    def x_cumulative(self) -> Array:
+        """Fractions of the variance of X that the first 1, 2, ... components explain."""
+        return np.cumsum(self.x)
+
+    @property
+    def y_cumulative(self) -> Array:
+        """Fractions of the variance of y that the first 1, 2, ... components explain."""
+        return np.cumsum(self.y)
+
+    def to_frame(self) -> "DataFrame":
+        """Return a pandas data frame with one row per component, named 1, 2, ..., M."""
+        return data_frame(self._columns(), range(1, len(self.x) + 1))
+
+    def _columns(self) -> dict[str, Array]:
+        names = ("x", "y", "x_cumulative", "y_cumulative")
+        return {name: getattr(self, name) for name in names}
+
+    def _repr_html_(self) -> str:
+        components = {"component": np.arange(1, len(self.x) + 1)}
+        return as_html(repr(self), {**components, **self._columns()})
+
+    def __repr__(self) -> str:
+        whole = {"x": self.x, "y": self.y}
+        shares = {name: round(float(share.sum()), 3) for name, share in whole.items()}
+        return one_line(self, n_components=len(self.x), **shares)
+
+
+def explained_variance(path: Any) -> ExplainedVariance:
+    """Return which fractions of the variance of X and y each component explains.
+
+    With orthonormal scores t_j, component j explains |X't_j|^2 / |X|^2 of X and
+    (y't_j)^2 / |y|^2 of y. The fractions of X need not decrease. For kernel PLS X are the
+    features of the kernel. Takes paths of PLS in all its variants and of principal components,
+    and fitted estimators. Cost: O(r^2 M) time, for penalised PLS O(p r^2).
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> path = pls_path([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 4.0]], [1.0, 2.0, 3.0, 5.0])
+    >>> explained_variance(path).x.round(3), explained_variance(path).y_cumulative.round(3)
+    (array([0.848, 0.152]), array([0.836, 0.971]))
+    """
+    path = as_path(path)
+    exact = path.exact.complete()
+    if isinstance(path, PCRPath):
+        x, y = exact.spectrum.eigenvalues, exact.spectrum.z**2
+        x, y = x[path.directions] / (x.sum() or 1.0), y[path.directions]
+    else:
+        path = as_score_path(path)
+        F = row_factor(path)
+        x = squared_rows(exact.filter.scores.T @ F) / (np.sum(F**2) or 1.0)
+        y = path._filter.loadings**2
+    y = y / (exact.spectrum.total or 1.0)
+    return ExplainedVariance(x=read_only(x), y=read_only(y))
+
+
+def vip(model: Any) -> Array:
+    """Return the Variable Importance in Projection of every variable. Shape (p,).
+
+        VIP_k = sqrt( p sum_j s_j w_kj^2 / sum_j s_j ),    s_j = (y't_j)^2,  j = 1..m,
+
+    with weight vectors w_j of length one (those of penalised PLS, of length one in the metric of
+    the penalty, are brought to it). The mean of the squares over all p columns (constant ones
+    included, with VIP 0) is 1, hence the rule of thumb "important if above 1".
+
+    Parameters
+    ----------
+    model : Model, or a fitted estimator
+        Of PLS or penalised PLS, with at least one component; of an average the model with the
+        largest weight.
+
+    Notes
+    -----
+    Cost: O(p m) time once the weights are there.
+
+    References
+    ----------
+    Wold, Johansson & Cocchi (1993), in: 3D QSAR in Drug Design, 523-550; Chong & Jun (2005),
+    Chemometrics and Intelligent Laboratory Systems 78, 103-112.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> path = pls_path([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 4.0]], [1.0, 2.0, 3.0, 5.0])
+    >>> vip(path[1]).round(3)
+    array([1.184, 0.773])
+    """
+    model = as_model(model)
+    path = as_predictor_path(model.path, "Variable importance")
+    m = at_least_one(model.index)
+    explained = path._filter.loadings[:m] ** 2
+    squares = path.x_weights[:, :m] ** 2
+    shares = squares / squares.sum(axis=0)
+    return np.asarray(np.sqrt(len(shares) * (shares @ (explained / explained.sum()))))
+
+
+def selectivity_ratio(model: Any, *, level: float = 0.95) -> Diagnostic:
+    """Return explained over residual variance of every variable on the target component.
+
+    The target component is t = X b / |b|, proportional to the fitted values; variable k has
+
+        SR_k = |x_k'u|^2 / |x_k - (x_k'u) u|^2,     u = t / |t|.
+
+    Parameters
+    ----------
+    model : Model, or a fitted estimator
+        As for `vip`.
+    level : float
+        Of the limit, a quantile of F with n - 2 and n - 3 degrees of freedom. The test asks whether
+        the explained variance of a variable is *larger* than the residual one, a much stronger
+        demand than some relation with y.
+
+    Returns
+    -------
+    Diagnostic
+        ``values`` (p,) are inf (or huge, by rounding) where the target component explains a
+        variable completely, as it always does with p = 1; nan for constant columns.
+
+    Notes
+    -----
+    Cost: O(p r^2) time.
+
+    References
+    ----------
+    Kvalheim (2010), Journal of Chemometrics 24, 496-504; Rajalahti et al. (2009), Chemometrics and
+    Intelligent Laboratory Systems 95, 35-48 (the test).
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> path = pls_path([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 4.0]], [1.0, 2.0, 3.0, 5.0])
+    >>> found = selectivity_ratio(path[1])
+    >>> found.values.round(3), round(found.limit, 1)
+    (array([10.028,  3.698]), 199.5)
+    """
+    model, level = as_model(model), as_level(level)
+    path = as_predictor_path(model.path, "The selectivity ratio")
+    exact = path.exact.complete()
+    # The target component, the variance of every variable along it, and the rest
+    fit = exact.filter.factors[at_least_one(model.index)] * exact.spectrum.z
+    u = fit / np.linalg.norm(fit)
+    explained = times_predictors(path, u[:, None])[:, 0] ** 2
+    residual = squared_rows(times_predictors(path, np.eye(len(u)) - np.outer(u, u)))
+    # Subtracting u leaves rounding of size eps |x_k| where nothing should be left.
+    residual[residual <= (len(u) * _EPS) ** 2 * (explained + residual)] = 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = explained / residual
+    n, method = exact.spectrum.n, "F distribution, n - 2 and n - 3 degrees of freedom"
+    limit = Limit(value=np.nan, method=method, message=f"The F-test needs n > 3; n is {n:g}.")
+    if n > 3:
+        limit = Limit(value=float(fdtri(n - 2.0, n - 3.0, level)), method=method)
+    return diagnose("selectivity ratio", values, limit, level)

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from plsdof._core.display import as_html
 from plsdof._core.inputs import Array, as_float, as_response
 from plsdof._core.model import as_model
 from plsdof.errors import InvalidInputError
@@ -72,6 +72,14 @@ class FiguresOfMerit:
     slope: float
     intercept: float
 
+    def _repr_html_(self) -> str:
+        columns = {
+            "figure": [label for _, label, _ in HEADINGS],
+            "value": [getattr(self, name) for name, _, _ in HEADINGS],
+            "meaning": [meaning for _, _, meaning in HEADINGS],
+        }
+        return as_html(f"Figures of merit of {self.n} rows", columns)
+
 
 def figures_of_merit(observed: Any, predicted: Any) -> FiguresOfMerit:
     """Compare predictions with measured values.
@@ -108,28 +116,21 @@ def figures_of_merit(observed: Any, predicted: Any) -> FiguresOfMerit:
     yhat = as_response(predicted, len(y), "predicted")
     if not len(y):
         raise InvalidInputError("Figures of merit need at least one row; there is none.")
-    n = len(y)
     # A power of two as the unit keeps squares in the range of floats and changes no digit.
     unit = int(np.frexp(max(np.abs(y).max(), np.abs(yhat).max()))[1])
     y, yhat = np.ldexp(y, -unit), np.ldexp(yhat, -unit)
-    e = yhat - y
-    bias = float(e.mean())
     # Deviations from means first: sums of squares of the values themselves would cancel.
-    dy, dyhat = y - y.mean(), yhat - yhat.mean()
-    total, spread = float(dy @ dy), float((e - bias) @ (e - bias))
-    sep = np.sqrt(spread / (n - 1)) if n > 1 else np.nan
-    quartiles = np.quantile(y, [0.25, 0.75])
-    slope = float(dy @ dyhat) / total if total > 0 else np.nan
-    return FiguresOfMerit(
-        n=n,
-        rmse=float(np.ldexp(np.sqrt(np.mean(e**2)), unit)),
-        r2=_or_zero(1.0 - float(e @ e) / total) if total > 0 else np.nan,
-        bias=float(np.ldexp(_or_zero(bias, float(np.abs(y).max())), unit)),
-        sep=float(np.ldexp(sep, unit)),
-        rpd=_ratio(np.sqrt(total / (n - 1)), sep) if total > 0 else np.nan,
-        rpiq=_ratio(float(quartiles[1] - quartiles[0]), sep),
-        slope=_or_zero(slope),
-        intercept=float(np.ldexp(yhat.mean() - slope * y.mean(), unit)),
+    e, dy, dyhat = yhat - y, y - y.mean(), yhat - yhat.mean()
+    bias, total = float(e.mean()), float(dy @ dy)
+    return _figures(
+        y,
+        squares=float(e @ e),
+        spread=float((e - bias) @ (e - bias)),
+        total=total,
+        bias=_or_zero(bias, float(np.abs(y).max())),
+        slope=float(dy @ dyhat) / total if total > 0 else np.nan,
+        mean=float(yhat.mean()),
+        unit=unit,
     )
 
 
@@ -160,20 +161,40 @@ def figures_of_fit(model: Any, y: Any = None) -> FiguresOfMerit:
     """
     model = as_model(model)
     exact, y = model.exact, model.path._response() if y is None else as_response(y, np.size(y))
-    n, total, rss = len(y), exact.spectrum.total, max(model.rss, 0.0)
-    sep = np.sqrt(rss / (n - 1))
-    quartiles = np.quantile(y, [0.25, 0.75])
+    total, rss = exact.spectrum.total, max(model.rss, 0.0)
     slope = float(exact.filter.factors[model.row] @ exact.spectrum.z**2) / total
+    mean = exact.units.y_mean
+    return _figures(y, squares=rss, spread=rss, total=total, bias=0.0, slope=slope, mean=mean)
+
+
+def _figures(
+    y: Array,
+    *,
+    squares: float,
+    spread: float,
+    total: float,
+    bias: float,
+    slope: float,
+    mean: float,
+    unit: int = 0,
+) -> FiguresOfMerit:
+    """Return the figures of sums of squares: of errors, of those around the bias, and of y.
+
+    ``mean`` is that of the predictions; everything is in units of 2^unit.
+    """
+    n = len(y)
+    sep = np.sqrt(spread / (n - 1)) if n > 1 else np.nan
+    quartiles = np.quantile(y, [0.25, 0.75])
     return FiguresOfMerit(
         n=n,
-        rmse=float(np.sqrt(rss / n)),
-        r2=_or_zero(1.0 - rss / total),
-        bias=0.0,
-        sep=float(sep),
-        rpd=_ratio(np.sqrt(total / (n - 1)), sep),
+        rmse=float(np.ldexp(np.sqrt(squares / n), unit)),
+        r2=_or_zero(1.0 - squares / total) if total > 0 else np.nan,
+        bias=float(np.ldexp(bias, unit)),
+        sep=float(np.ldexp(sep, unit)),
+        rpd=_ratio(np.sqrt(total / (n - 1)), sep) if total > 0 else np.nan,
         rpiq=_ratio(float(quartiles[1] - quartiles[0]), sep),
         slope=_or_zero(slope),
-        intercept=(1.0 - slope) * exact.units.y_mean,
+        intercept=float(np.ldexp(mean - slope * y.mean(), unit)),
     )
 
 
@@ -185,50 +206,3 @@ def _or_zero(value: float, unit: float = 1.0) -> float:
 def _ratio(above: float, below: float) -> float:
     """Return a quotient; nan where the denominator is 0 or not defined."""
     return float(above / below) if below > 0 else float("nan")
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class TestSet:
-    """Rows that a model was not fitted to, with their predictions.
-
-    Attributes
-    ----------
-    source : str
-        Where the rows come from, in words.
-    X : (n, p) array
-        Predictors as the model sees them, after preprocessing.
-    observed, predicted : (n,) arrays
-    row_numbers : (n,) array of int
-        Numbers of the rows in their file, from 1.
-    labels : (n,) array of str or None
-        What names the rows.
-    t2, q : (n,) arrays or None
-        Hotelling's T^2 and Q residuals, if the method has them.
-    """
-
-    __test__ = False  # not a test, whatever pytest thinks of its name
-
-    source: str
-    X: Array
-    observed: Array
-    predicted: Array
-    row_numbers: npt.NDArray[np.intp]
-    labels: npt.NDArray[np.str_] | None = None
-    t2: Array | None = None
-    q: Array | None = None
-
-    def __post_init__(self) -> None:
-        lengths = {len(self.X), len(self.observed), len(self.predicted), len(self.row_numbers)}
-        if len(lengths) != 1:
-            raise InvalidInputError(
-                f"X, observed, predicted and row_numbers must have one entry per row; got "
-                f"{sorted(lengths)} rows."
-            )
-
-    def __repr__(self) -> str:
-        return f"TestSet({len(self.observed)} rows of {self.source[:60]!r})"
-
-    @property
-    def merit(self) -> FiguresOfMerit:
-        """Figures of merit of the predictions."""
-        return figures_of_merit(self.observed, self.predicted)

@@ -19,19 +19,20 @@ A chain is written as words with commas between them, each with its parameters a
 None of these looks at the response. Given the rows of X, the preprocessed X is fixed, so the
 Degrees of Freedom of a model that is fitted to it are exact, as for any other X.
 
-``msc``, ``baseline``, ``center`` and ``autoscale`` learn something from the rows (a reference, the
-weights to begin with, means, deviations). Whatever leaves rows out has to fit them anew without
-those; a path made by `preprocessed` does that. The other steps treat each row by itself.
+``msc``, ``center`` and ``autoscale`` learn something from the rows (a reference, means,
+deviations). Whatever leaves rows out has to fit them anew without those; a path made by
+`preprocessed` does that. The other steps treat each row by itself.
 """
 
+import contextlib
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -39,21 +40,39 @@ from plsdof._core.inputs import Array, as_matrix, feature_names
 from plsdof._core.left_out import Problem
 from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath
 from plsdof.errors import InvalidInputError, MissingExtraError
-from plsdof.large.blocks import Block, Blocks
+from plsdof.large.blocks import Blocks, RowBlocks
 from plsdof.large.moments import block_sums, merge_sums
-from plsdof.large.rows import RowBlocks
 
 # The steps: their parameters, the transformer behind each, and what it learns from rows
 # --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameter:
-    """A parameter of a step: its name, how to read it, and its default (None: has to be given)."""
+class Kind:
+    """What a parameter may be: in words, as a pattern and by its value."""
 
-    name: str
+    words: str
+    pattern: str
     read: Callable[[str], Any]
-    default: Any = None
+    allows: Callable[[Any], bool]
+
+    def of(self, text: str) -> Any:
+        """Return the value of a text, if it is allowed."""
+        with contextlib.suppress(ValueError):
+            value = self.read(text) if re.fullmatch(self.pattern, text) else None
+            if value is not None and self.allows(value):
+                return value
+        raise InvalidInputError(f"{self.words} is needed instead of {text[:40]!r}.")
+
+
+_WHOLE = Kind(words="a whole number", pattern="[0-9]{1,6}", read=int, allows=np.isfinite)
+_POSITIVE = Kind(
+    words="a positive number", pattern=".*", read=float, allows=lambda value: 0 < value < np.inf
+)
+_SHARE = Kind(
+    words="a number between 0 and 1", pattern=".*", read=float, allows=lambda value: 0 < value < 1
+)
+_CENTER = Kind(words="mean or median", pattern="mean|median", read=str, allows=bool)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,132 +81,85 @@ class Step:
 
     Attributes
     ----------
-    parameters : tuple of Parameter
-    make : callable
-        Takes the parameters by name; returns a transformer.
-    learned : tuple of str
-        Attributes, (p,) arrays each, of the fitted transformer that depend on the rows.
-    along : bool
-        Whether it goes along the columns and takes them for evenly spaced.
+    transformer : str
+        Module and class.
     example : str
         How it is written, for messages.
+    parameters : dict
+        What the transformer takes, in the order of the text: what it may be, and its default
+        (None: it has to be given).
+    fixed : dict
+        What the transformer takes besides.
+    learned : tuple of str
+        Attributes, (p,) arrays each, of the fitted transformer that depend on the rows.
+    started : tuple of str
+        Attributes that depend on the rows and are replaced by ones.
+    along : bool
+        Whether it goes along the columns and takes them for evenly spaced.
     """
 
-    make: Callable[..., Any]
-    parameters: tuple[Parameter, ...] = ()
-    learned: tuple[str, ...] = ()
-    along: bool = False
+    transformer: str
     example: str
+    parameters: Mapping[str, tuple[Kind, Any]] = field(default_factory=dict)
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    learned: tuple[str, ...] = ()
+    started: tuple[str, ...] = ()
+    along: bool = False
+
+    def fitted(self, rows: Array, **parameters: Any) -> Any:
+        """Return the transformer with these parameters, fitted to rows."""
+        module, _, name = self.transformer.rpartition(".")
+        try:
+            made = getattr(import_module(module), name)(**self.fixed, **parameters).fit(rows)
+        except ImportError as error:
+            raise MissingExtraError("chemotools", "spectra", "Preprocessing of spectra") from error
+        for attribute in self.started:
+            setattr(made, attribute, np.ones(rows.shape[1]))
+        return made
 
 
-def _chemotools(module: str, name: str, **parameters: Any) -> Any:
-    try:
-        return getattr(import_module(f"chemotools.{module}"), name)(**parameters)
-    except ImportError as error:
-        raise MissingExtraError("chemotools", "spectra", "Preprocessing of spectra") from error
-
-
-def _savgol(window: int, degree: int, derivative: int = 0) -> Any:
-    # Smoothing is the derivative of order 0: chemotools' own smoother loops over rows in Python.
-    return _chemotools(
-        "derivative", "SavitzkyGolay", window_length=window, polyorder=degree, deriv=derivative
-    )
-
-
-def _check_savgol(window: int, degree: int, derivative: int = 0) -> None:
-    if window < 3 or window % 2 == 0:
-        raise InvalidInputError(f"the window must be an odd number >= 3; got {window}.")
-    if degree >= window:
-        raise InvalidInputError(
-            f"the degree of the polynomial must be below the window; got {degree} and {window}."
-        )
-    if derivative > degree:
-        raise InvalidInputError(
-            f"a derivative of order {derivative} needs a polynomial of at least that degree; the "
-            f"degree is {degree}."
-        )
-
-
-def _scaler(*, with_std: bool) -> Any:
-    from sklearn.preprocessing import StandardScaler
-
-    return StandardScaler(with_std=with_std)
-
-
-def _whole(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) < 7):
-        raise InvalidInputError(f"a whole number is needed instead of {text[:40]!r}.")
-    return int(text)
-
-
-def _positive(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
-    if not 0 < value < np.inf:
-        raise InvalidInputError(f"a positive number is needed instead of {text[:40]!r}.")
-    return value
-
-
-def _share(text: str) -> float:
-    value = _positive(text)
-    if value >= 1:
-        raise InvalidInputError(f"a number between 0 and 1 is needed instead of {text[:40]!r}.")
-    return value
-
-
-def _center_of_rows(text: str) -> str:
-    if text not in ("mean", "median"):
-        raise InvalidInputError(f"mean or median is needed instead of {text[:40]!r}.")
-    return text
-
-
+# Smoothing is the derivative of order 0: chemotools' own smoother loops over rows in Python.
+_SAVGOL = "chemotools.derivative.SavitzkyGolay"
+_SCALER = "sklearn.preprocessing.StandardScaler"
 STEPS: Mapping[str, Step] = {
-    "snv": Step(make=lambda: _chemotools("scatter", "StandardNormalVariate"), example="snv"),
+    "snv": Step(transformer="chemotools.scatter.StandardNormalVariate", example="snv"),
     "msc": Step(
-        make=lambda **given: _chemotools("scatter", "MultiplicativeScatterCorrection", **given),
-        parameters=(Parameter(name="method", read=_center_of_rows, default="mean"),),
+        transformer="chemotools.scatter.MultiplicativeScatterCorrection",
+        parameters={"method": (_CENTER, "mean")},
         learned=("reference_",),
         example="msc or msc:median",
     ),
     "savgol": Step(
-        make=_savgol,
-        parameters=tuple(
-            Parameter(name=name, read=_whole) for name in ("window", "degree", "derivative")
-        ),
+        transformer=_SAVGOL,
+        parameters=dict.fromkeys(("window_length", "polyorder", "deriv"), (_WHOLE, None)),
         along=True,
         example="savgol:15:2:1 (window, degree, derivative)",
     ),
     "smooth": Step(
-        make=_savgol,
-        parameters=(
-            Parameter(name="window", read=_whole, default=11),
-            Parameter(name="degree", read=_whole, default=2),
-        ),
+        transformer=_SAVGOL,
+        parameters={"window_length": (_WHOLE, 11), "polyorder": (_WHOLE, 2)},
+        fixed={"deriv": 0},
         along=True,
         example="smooth or smooth:11:2 (window, degree)",
     ),
     "detrend": Step(
-        make=lambda **given: _chemotools("baseline", "PolynomialCorrection", **given),
-        parameters=(Parameter(name="order", read=_whole, default=1),),
+        transformer="chemotools.baseline.PolynomialCorrection",
+        parameters={"order": (_WHOLE, 1)},
         along=True,
         example="detrend or detrend:2 (degree)",
     ),
     "baseline": Step(
-        make=lambda **given: _chemotools("baseline", "AsLs", **given),
-        parameters=(
-            Parameter(name="lam", read=_positive, default=1e4),
-            Parameter(name="penalty", read=_share, default=0.01),
-        ),
-        learned=("w_init_",),
+        transformer="chemotools.baseline.AsLs",
+        parameters={"lam": (_POSITIVE, 1e4), "penalty": (_SHARE, 0.01)},
+        # It would begin with weights from the first row; where it ends is the same.
+        started=("w_init_",),
         along=True,
         example="baseline or baseline:1e5:0.01 (smoothness, asymmetry)",
     ),
-    "center": Step(make=lambda: _scaler(with_std=False), learned=("mean_",), example="center"),
-    "autoscale": Step(
-        make=lambda: _scaler(with_std=True), learned=("mean_", "scale_"), example="autoscale"
+    "center": Step(
+        transformer=_SCALER, fixed={"with_std": False}, learned=("mean_",), example="center"
     ),
+    "autoscale": Step(transformer=_SCALER, learned=("mean_", "scale_"), example="autoscale"),
 }
 NOTHING = "none"
 # Values that differ by a smaller share are equal up to rounding.
@@ -200,7 +172,7 @@ def parse_chain(text: str) -> tuple[tuple[str, dict[str, Any]], ...]:
     Examples
     --------
     >>> parse_chain("savgol:15:2:1, SNV")
-    (('savgol', {'window': 15, 'degree': 2, 'derivative': 1}), ('snv', {}))
+    (('savgol', {'window_length': 15, 'polyorder': 2, 'deriv': 1}), ('snv', {}))
     >>> parse_chain("none")
     ()
     """
@@ -222,18 +194,33 @@ def _parsed(word: str) -> tuple[str, dict[str, Any]]:
             f"{name[:40]!r} is not a step of preprocessing; there are {known} (and none alone)."
         )
     step = STEPS[name]
-    wanted = step.parameters
-    required = sum(one.default is None for one in wanted)
-    if not required <= len(given) <= len(wanted):
+    required = sum(default is None for _, default in step.parameters.values())
+    if not required <= len(given) <= len(step.parameters):
         raise InvalidInputError(f"{word[:60]!r} has the wrong parameters; write {step.example}.")
+    values = {key: default for key, (_, default) in step.parameters.items()}
     try:
-        values = {one.name: one.read(text) for one, text in zip(wanted, given, strict=False)}
-        values = {one.name: values.get(one.name, one.default) for one in wanted}
-        if "window" in values:
+        for (key, (kind, _)), text in zip(step.parameters.items(), given, strict=False):
+            values[key] = kind.of(text)
+        if "window_length" in values:
             _check_savgol(**values)
     except InvalidInputError as error:
         raise InvalidInputError(f"{word[:60]!r}: {error} Write {step.example}.") from error
     return name, values
+
+
+def _check_savgol(window_length: int, polyorder: int, deriv: int = 0) -> None:
+    if window_length < 3 or window_length % 2 == 0:
+        raise InvalidInputError(f"the window must be an odd number >= 3; got {window_length}.")
+    if polyorder >= window_length:
+        raise InvalidInputError(
+            f"the degree of the polynomial must be below the window; got {polyorder} and "
+            f"{window_length}."
+        )
+    if deriv > polyorder:
+        raise InvalidInputError(
+            f"a derivative of order {deriv} needs a polynomial of at least that degree; the degree "
+            f"is {polyorder}."
+        )
 
 
 # The chain as one transformer
@@ -306,12 +293,25 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
 
     def fit(self, X: Any, y: Any = None) -> "Preprocessor":  # noqa: ARG002
         """Learn what the steps learn from rows: references, means, deviations. y is not used."""
-        self._fit(X)
+        self.fit_transform(X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **_: Any) -> Any:  # noqa: ARG002
         """Fit, and return the preprocessed rows: each step is applied once."""
-        return self._fit(X)
+        chain = parse_chain(self.steps)
+        values: Array = validate_data(self, X, dtype=np.float64)
+        transformers = []
+        for name, parameters in chain:
+            _require_columns(name, parameters, values.shape[1])
+            if name == "msc":
+                middle = np.mean if parameters["method"] == "mean" else np.median
+                _require_varying(middle(values, axis=0), np.abs(values).max(), parameters)
+            transformer = STEPS[name].fitted(values, **parameters)
+            transformers.append((name, transformer))
+            # The next step learns from rows as this one leaves them.
+            values = _applied(name, transformer, values)
+        self.transformers_ = transformers
+        return values
 
     def fit_blocks(self, blocks: Blocks) -> "Preprocessor":
         """Learn from a table that is read block by block; one pass for each step that learns.
@@ -352,21 +352,6 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
     def goes_along_columns(self) -> bool:
         """Whether some step takes columns that follow each other for evenly spaced ones."""
         return any(STEPS[name].along for name, _ in parse_chain(self.steps))
-
-    def _fit(self, X: Any) -> Array:
-        chain = parse_chain(self.steps)
-        values: Array = validate_data(self, X, dtype=np.float64)
-        transformers = []
-        for name, parameters in chain:
-            _require_columns(name, parameters, values.shape[1])
-            transformer = STEPS[name].make(**parameters)
-            if name == "msc":
-                _require_varying_reference(parameters["method"], values)
-            transformers.append((name, transformer.fit(values)))
-            # The next step learns from rows as this one leaves them.
-            values = _applied(name, transformer, values)
-        self.transformers_ = transformers
-        return values
 
     def to_content(self) -> dict[str, Any]:
         """Return what a file has to keep: the steps, and (p,) lists of what they learned.
@@ -413,40 +398,27 @@ def _example(p: int) -> Array:
 
 def _learned_in_blocks(name: str, parameters: Mapping[str, Any], blocks: Blocks) -> dict[str, Any]:
     """Return what a step learns, by one pass."""
-    if name == "baseline":  # the weights of its first row, to begin with
-        (first,) = blocks.reduce(_first_row, _either, "First row")
-        return {"w_init_": STEPS[name].make(**parameters).fit(first[None]).w_init_}
     if parameters.get("method") == "median":
         raise InvalidInputError(
             "msc:median needs all rows at once, but the table is read piece by piece; use msc, "
             "whose reference is the mean."
         )
     sums = blocks.reduce(partial(block_sums, products=False), merge_sums, f"What {name} learns")
-    if sums is None or np.any((sums.exponent != 0) & (sums.magnitude > 0)):
-        raise InvalidInputError(f"{name} needs rows with values of moderate size.")
+    if sums is None:
+        raise InvalidInputError(f"{name} learns from rows, and there are none.")
     mean, constant = sums.mean[:-1], sums.constant[:-1]
-    if name == "msc" and np.ptp(mean) <= _FLAT * sums.magnitude[:-1].max():
-        raise _flat_reference("mean")
+    if name == "msc":
+        _require_varying(mean, sums.magnitude[:-1].max(), parameters)
     scale = np.sqrt(np.maximum(sums.squares, 0.0) / sums.n)
     return {"reference_": mean, "mean_": mean, "scale_": np.where(constant, 1.0, scale)}
 
 
-def _first_row(block: Block) -> list[Array]:
-    return [np.array(block.X[0])] if len(block.X) else []
-
-
-def _either(a: list[Array], b: list[Array]) -> list[Array]:
-    return a or b
-
-
 def _restored(name: str, parameters: Mapping[str, Any], learned: Any, rows: Array) -> Any:
-    transformer = STEPS[name].make(**parameters)
-    values = {key: _vector(name, key, learned, rows.shape[1]) for key in STEPS[name].learned}
-    # Some transformers take what they learn as a parameter, and derive more from it.
-    given = {key: key.removesuffix("_") for key in values}
-    known = transformer.get_params()
-    transformer.set_params(**{name: values[key] for key, name in given.items() if name in known})
-    transformer.fit(rows)
+    step = STEPS[name]
+    values = {key: _vector(name, key, learned, rows.shape[1]) for key in step.learned}
+    # MSC takes its reference as a parameter, and derives more from it.
+    given = {"reference": values["reference_"]} if "reference_" in values else {}
+    transformer = step.fitted(rows, **parameters, **given)
     for key, value in values.items():
         setattr(transformer, key, value)
     return transformer
@@ -467,43 +439,32 @@ def _vector(name: str, key: str, learned: Any, p: int) -> Array:
 def _require_columns(name: str, parameters: Mapping[str, Any], p: int) -> None:
     if name in ("center", "autoscale"):
         return
-    least = max(3, parameters.get("window", 0), parameters.get("order", 0) + 2)
+    least = max(3, parameters.get("window_length", 0), parameters.get("order", 0) + 2)
     if p < least:
         raise InvalidInputError(
             f"{name} needs at least {least} columns, neighbours in a spectrum; there are {p}."
         )
 
 
-def _require_varying_reference(method: str, values: Array) -> None:
-    reference = np.mean(values, axis=0) if method == "mean" else np.median(values, axis=0)
-    if np.ptp(reference) <= _FLAT * np.abs(values).max():
-        raise _flat_reference(method)
-
-
-def _flat_reference(method: str) -> InvalidInputError:
-    return InvalidInputError(
-        f"msc is not defined: the {method} of all rows, its reference, does not vary over the "
-        "columns. Use it before other steps, or use snv."
-    )
+def _require_varying(reference: Array, size: float, parameters: Mapping[str, Any]) -> None:
+    if np.ptp(reference) <= _FLAT * size:
+        raise InvalidInputError(
+            f"msc is not defined: the {parameters['method']} of all rows, its reference, does not "
+            "vary over the columns. Use it before other steps, or use snv."
+        )
 
 
 def _applied(name: str, transformer: Any, values: Array) -> Array:
     """Transform rows, and refuse those whose result is not defined."""
-    if name in ("snv", "msc"):
-        flat = _flat(values)
-        if len(flat):
-            raise UndefinedRowsError(name, flat.tolist())
-    changed = np.asarray(transformer.transform(values), dtype=np.float64)
-    bad = np.flatnonzero(~np.isfinite(changed).all(axis=1))
+    # Values that are equal up to rounding have no deviation to divide by.
+    flat = np.ptp(values, axis=1) <= _FLAT * np.abs(values).max(axis=1)
+    bad = np.flatnonzero(flat & (name in ("snv", "msc")))
+    if not len(bad):
+        changed = np.asarray(transformer.transform(values), dtype=np.float64)
+        bad = np.flatnonzero(~np.isfinite(changed).all(axis=1))
     if len(bad):
         raise UndefinedRowsError(name, bad.tolist())
     return changed
-
-
-def _flat(values: Array) -> npt.NDArray[np.intp]:
-    """Return the rows whose values are equal up to rounding."""
-    size = np.abs(values).max(axis=1)
-    return np.flatnonzero(np.ptp(values, axis=1) <= _FLAT * size)
 
 
 # A path after preprocessing: whatever leaves rows out fits the chain anew without them

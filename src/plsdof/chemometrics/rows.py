@@ -13,14 +13,14 @@ those of kernel PLS have scores, hence T^2, but no residuals in the predictors.
 
 import weakref
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv, fdtri, gammaincinv, ndtr, ndtri, stdtr, stdtrit
+from scipy.special import betaincinv, fdtri, gammaincinv, ndtr, stdtr, stdtrit
 
-from plsdof._core.criteria import Noise
-from plsdof._core.display import data_frame, one_line, plural
+from plsdof._core.display import as_html, data_frame, one_line, plural
 from plsdof._core.exact import Exact
 from plsdof._core.inputs import (
     Array,
@@ -28,7 +28,6 @@ from plsdof._core.inputs import (
     as_choice,
     as_count,
     as_level,
-    as_positive,
     as_response,
     read_only,
     row_labels,
@@ -42,7 +41,6 @@ from plsdof._core.recursion import Run, Split
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
     Limit,
-    as_pls_path,
     as_predictor_path,
     as_score_path,
     diagnose,
@@ -60,10 +58,8 @@ Integers = npt.NDArray[np.intp]
 # Monitoring: how far rows are from the model, within its components (T^2) and beside them (Q)
 # --------------------------------------------------------------------------------------------
 
-T2_LIMITS = ("cross-validated", "distribution")
-Q_LIMITS = ("cross-validated", "jackson-mudholkar")
-T2Limit = Literal["cross-validated", "distribution"]
-QLimit = Literal["cross-validated", "jackson-mudholkar"]
+LIMITS = ("cross-validated", "distribution")
+LimitKind = Literal["cross-validated", "distribution"]
 
 _EPS = float(np.finfo(np.float64).eps)
 # With fewer rows left out their mean and variance say nothing about a tail.
@@ -77,113 +73,88 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class LeftOutRows:
-    """T^2 and Q of rows that took no part in the fit they are measured by.
+class LeftOutValues:
+    """T^2 or Q of rows that took no part in the fit they are measured by, and the limit they give.
 
-    ``t2`` and ``q`` are (n_rows,) arrays; ``q`` is None for kernel PLS. ``weights`` are those of
-    the rows, ones without weights; ``units`` is the number of rows, or of groups of rows that were
-    left out together.
+    ``values`` and ``weights``, ones without weights, are (n_rows,) arrays; ``units`` is the number
+    of rows, or of groups of rows that were left out together.
+
+    Examples
+    --------
+    >>> left = LeftOutValues(values=np.arange(1.0, 40.0), weights=np.ones(39), units=39)
+    >>> left.limit(0.95).value
+    38.0
     """
 
-    t2: Array
-    q: Array | None
+    values: Array
     weights: Array
     units: int
 
-    def outlying(self, name: str) -> int:
-        """Return how many rows are far from all others: they would hide behind their own limit.
+    @property
+    def ordinary(self) -> Integers:
+        """The rows whose values are not far from all smaller ones, smallest first.
 
-        The largest values, at most a tenth of them, if each is more than twice the quantile of
-        g chi^2(h) at 0.999 that all smaller ones give. Several such rows do not hide each other.
+        Rows far from all others would hide behind their own limit: the largest values, at most a
+        tenth of them, if each is more than twice the quantile of g chi^2(h) at 0.999 that all
+        smaller ones give. Several such rows do not hide each other.
         """
-        return len(self.values(name)) - len(self._ordinary(name))
-
-    def limit(self, name: str, level: float) -> Limit:
-        """Return the limit of "t2" or "q" for one more row; rows far from all others do not count.
-
-        See `limit_from_left_out`.
-        """
-        rows, far = self._ordinary(name), self.outlying(name)
-        units = max(self.units - far, 1)
-        values, weights = self.values(name)[rows], self.weights[rows]
-        found = limit_from_left_out(values, level, weights=weights, units=units)
-        if not far:
-            return found
-        text = f"The limit comes from the other rows: {plural(far, 'row')} far from them left out."
-        return replace(found, message=" ".join(filter(None, [found.message, text])))
-
-    def values(self, name: str) -> Array:
-        """Return "t2" or "q" of every row."""
-        values = self.t2 if name == "t2" else self.q
-        assert values is not None
-        return values
-
-    def _ordinary(self, name: str) -> Integers:
-        """Return the rows whose values are not far from all smaller ones, smallest first."""
-        values = self.values(name)
+        values = self.values
         order, least = np.argsort(values, kind="stable"), int(max(0.9 * len(values), 3))
         kept = len(order)
         for size in range(kept - 1, least - 1, -1):
-            rest = order[:size]
-            mean, variance = _moments(values[rest], self.weights[rest])
-            if not (mean > 0 and variance > (_EPS * mean) ** 2):
+            mean, variance = self._moments(order[:size])
+            if not variance > (_EPS * mean) ** 2:
                 break
             if values[order[size]] > _FAR * _scaled_chi_square(mean, variance, _FAR_LEVEL):
                 kept = size
         return order[:kept]
 
+    def limit(self, level: float) -> Limit:
+        """Return the limit that one more row stays below with probability ``level``.
 
-def limit_from_left_out(
-    values: Array, level: float, *, weights: Array | None = None, units: int | None = None
-) -> Limit:
-    """Return the limit that one more row stays below with probability ``level``.
+        The ceil(level (n + 1))-th smallest of n ordinary values (split conformal: no distribution
+        is assumed). Where there is no such value, the largest one, or the quantile of g chi^2(h)
+        with their mean and variance if that is larger, at the level that Student's t would take
+        for one more observation of n normal ones.
+        """
+        rows = self.ordinary
+        far = len(self.values) - len(rows)
+        units, values = max(self.units - far, 1), self.values[rows]
+        mean, variance = self._moments(rows)
+        if not variance > (_EPS * mean) ** 2:
+            text = "The rows left out have the same value, so they give no limit."
+            return Limit(value=np.nan, method="cross-validated", message=text)
+        notes, below = [], np.cumsum(self.weights[rows])
+        share = level * (1.0 + 1.0 / units)
+        if share <= 1.0 + _ROUNDING:
+            value = values[np.searchsorted(below, (share - _ROUNDING) * below[-1])]
+        else:
+            further = ndtr(stdtrit(max(units - 1, 1), level) * np.sqrt(1.0 + 1.0 / units))
+            value = max(_scaled_chi_square(mean, variance, further), values[-1])
+            needed = int(np.ceil(level / (1.0 - level) - _ROUNDING))
+            notes.append(
+                f"A limit at level {level:g} needs {needed} rows; with {units} it is an "
+                "extrapolation, which about twice as many ordinary rows exceed if predictors are "
+                "skewed."
+            )
+        if far:
+            rows_far = plural(far, "row")
+            notes.append(f"The limit comes from the other rows: {rows_far} far from them left out.")
+        return Limit(value=float(value), method="cross-validated", message=" ".join(notes))
 
-    The ceil(level (n + 1))-th smallest of n values (split conformal: no distribution is assumed).
-    Where there is no such value, the largest one, or the quantile of g chi^2(h) with their mean
-    and variance if that is larger, at the level that Student's t would take for one more
-    observation of n normal ones.
-
-    Parameters
-    ----------
-    values : (n_rows,) array
-        Distances of rows left out.
-    level : float
-    weights : (n_rows,) array, optional
-        Of the rows.
-    units : int, optional
-        Number n of independent rows, or of groups of them; by default all.
-
-    Examples
-    --------
-    >>> limit_from_left_out(np.arange(1.0, 40.0), 0.95).value
-    38.0
-    """
-    weights = np.ones(len(values)) if weights is None else weights
-    units = len(values) if units is None else units
-    mean, variance = _moments(values, weights)
-    if not (mean > 0 and variance > (_EPS * mean) ** 2):
-        text = "The rows left out have the same value, so they give no limit."
-        return Limit(value=np.nan, method="cross-validated", message=text)
-    order = np.argsort(values, kind="stable")
-    below = np.cumsum(weights[order])
-    share = level * (1.0 + 1.0 / units)
-    if share <= 1.0 + _ROUNDING:
-        place = int(np.searchsorted(below, (share - _ROUNDING) * below[-1]))
-        return Limit(value=float(values[order[place]]), method="cross-validated")
-    further = ndtr(stdtrit(max(units - 1, 1), level) * np.sqrt(1.0 + 1.0 / units))
-    needed = int(np.ceil(level / (1.0 - level) - _ROUNDING))
-    return Limit(
-        value=max(_scaled_chi_square(mean, variance, further), float(values.max())),
-        method="cross-validated",
-        message=f"A limit at level {level:g} needs {needed} rows; with {units} it is an "
-        "extrapolation, which about twice as many ordinary rows exceed if predictors are skewed.",
-    )
+    def _moments(self, rows: Integers) -> tuple[float, float]:
+        values, weights = self.values[rows], self.weights[rows]
+        n = float(weights.sum())
+        mean = float(weights @ values) / n
+        return mean, float(weights @ (values - mean) ** 2) / (n - 1.0)
 
 
-def _moments(values: Array, weights: Array) -> tuple[float, float]:
-    n = float(weights.sum())
-    mean = float(weights @ values) / n
-    return mean, float(weights @ (values - mean) ** 2) / (n - 1.0)
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LeftOutRows:
+    """T^2 and Q of rows left out; ``q`` is None for kernel PLS."""
+
+    t2: LeftOutValues
+    q: LeftOutValues | None
 
 
 def limit_from_moments(mean: float, variance: float, level: float) -> Limit:
@@ -216,7 +187,7 @@ def left_out_rows(model: Any, *, cv: Any = None) -> LeftOutRows:
     >>> from plsdof import pls_path
     >>> from plsdof.datasets import load_ozone
     >>> found = left_out_rows(pls_path(*load_ozone(return_X_y=True))[2])
-    >>> round(found.limit("t2", 0.95).value, 1), round(found.limit("q", 0.95).value, 1)
+    >>> round(found.t2.limit(0.95).value, 1), round(found.q.limit(0.95).value, 1)
     (5.7, 10.7)
     """
     model = as_model(model)
@@ -230,11 +201,11 @@ def left_out_rows(model: Any, *, cv: Any = None) -> LeftOutRows:
     else:
         fold = usual_folds(len(given.y))
     t2, q = _left_out_distances(path, fold, model.index)
+    weights = np.ones(len(given.y)) if given.weights is None else given.weights
+    rows = partial(LeftOutValues, weights=weights, units=len(given.y) if count is None else count)
     return LeftOutRows(
-        t2=read_only(t2[model.index]),
-        q=None if q is None else read_only(q[model.index]),
-        weights=np.ones(len(given.y)) if given.weights is None else given.weights,
-        units=len(given.y) if count is None else count,
+        t2=rows(values=read_only(t2[model.index])),
+        q=None if q is None else rows(values=read_only(q[model.index])),
     )
 
 
@@ -327,7 +298,7 @@ def _fold_rotations(run: Run, f: int) -> Array:
 def _fitted_part(path: PLSPath, size: int, train: Integers, X_test: Array) -> _Part:
     """Fit the rest anew."""
     part = as_score_path(path._fit_rows(train))
-    exact, rows = part.exact.complete(), _standardized(part, X_test)
+    exact, rows = part.exact.complete(), standardized_rows(part, X_test)
     T = exact.filter.scores[:, :size]
     return _Part(
         n=exact.spectrum.n,
@@ -354,9 +325,9 @@ def _squared_residuals(rows: Array, scores: Array, loadings: Array) -> Array:
 
 def _is_cross_validated(path: PLSPath, limit: str | None, new: bool) -> bool:
     """Whether a limit comes from rows left out: by default for new rows, where there are data."""
-    if limit is not None:
-        return limit == "cross-validated"
-    return new and has_left_out_limits(path)
+    if limit is None:
+        return new and has_left_out_limits(path)
+    return as_choice(limit, "limit", LIMITS) == "cross-validated"
 
 
 def has_left_out_limits(path: PLSPath) -> bool:
@@ -365,7 +336,7 @@ def has_left_out_limits(path: PLSPath) -> bool:
 
 
 def hotelling_t2(
-    model: Any, X_new: Any = None, *, level: float = 0.95, limit: T2Limit | None = None
+    model: Any, X_new: Any = None, *, level: float = 0.95, limit: LimitKind | None = None
 ) -> Diagnostic:
     """Return Hotelling's T^2 of the training rows, or of new rows, with its limit.
 
@@ -415,22 +386,20 @@ def hotelling_t2(
     """
     model, level = as_model(model), as_level(level)
     path, m, training = as_score_path(model.path), model.index, X_new is None
-    if limit is not None:
-        as_choice(limit, "limit", T2_LIMITS)
     exact = path.exact
     if training:
         scores = exact.to_rows(exact.filter.scores[:, :m])
     else:
-        scores = _standardized(path, model.prepared(X_new)) @ _rotations(exact, m)
+        scores = standardized_rows(path, model.prepared(X_new)) @ _rotations(exact, m)
     n = exact.spectrum.n
     values = (n - 1.0) * squared_rows(scores)
-    if m > 0 and _is_cross_validated(path, limit, not training):
-        return diagnose("t2", values, left_out_rows(model).limit("t2", level), level)
+    if _is_cross_validated(path, limit, not training) and m > 0:
+        return diagnose("t2", values, left_out_rows(model).t2.limit(level), level)
     return diagnose("t2", values, t2_limit(n, m, level, training), level)
 
 
 def q_residuals(
-    model: Any, X_new: Any = None, *, level: float = 0.95, limit: QLimit | None = None
+    model: Any, X_new: Any = None, *, level: float = 0.95, limit: LimitKind | None = None
 ) -> Diagnostic:
     """Return the squared prediction error of every row of the standardised X, with its limit.
 
@@ -445,11 +414,11 @@ def q_residuals(
         New rows; by default the training rows.
     level : float
         Probability that an ordinary row stays below the limit.
-    limit : {"cross-validated", "jackson-mudholkar"}, optional
+    limit : {"cross-validated", "distribution"}, optional
         The quantile for one more row of Q of rows left out (`left_out_rows`), the default for new
-        rows; or, the default for training rows and for a path that has kept no data, a normal
-        approximation to a power of Q through sums of powers of the eigenvalues of the residual
-        covariance E'E / (n - 1).
+        rows; or, the default for training rows and for a path that has kept no data, that of
+        g chi^2(h) with the mean and variance that the eigenvalues of the residual covariance
+        E'E / (n - 1) give a sum of squares.
 
     Returns
     -------
@@ -459,12 +428,12 @@ def q_residuals(
     -----
     How many ordinary new rows either limit flags was measured: docs/coverage.md. Sample
     eigenvalues are too unequal for large p, and training residuals are smaller than new ones: with
-    few rows of wide data "jackson-mudholkar" flags less than 5% of training rows.
+    few rows of wide data "distribution" flags less than 5% of training rows.
     Cost: O(n r^2 + r^3) time, for new rows O(n_new p m) more.
 
     References
     ----------
-    Jackson & Mudholkar (1979), Technometrics 21, 341-349; Nomikos & MacGregor (1995),
+    Box (1954), Annals of Mathematical Statistics 25, 290-302; Nomikos & MacGregor (1995),
     Technometrics 37, 41-59.
 
     Examples
@@ -476,21 +445,38 @@ def q_residuals(
     """
     model, level = as_model(model), as_level(level)
     path, m, new = as_predictor_path(model.path, "Q"), model.index, X_new is not None
-    if limit is not None:
-        as_choice(limit, "limit", Q_LIMITS)
     B, exact = residual_factor(path, m), path.exact.complete()
     if new:
-        rows = _standardized(path, model.prepared(X_new))
+        rows = standardized_rows(path, model.prepared(X_new))
         loadings = times_predictors(path, exact.filter.scores[:, :m])
         values = squared_rows(rows - rows @ _rotations(exact, m) @ loadings.T)
     else:
         values = squared_rows(exact.to_rows(B))
-    if B.any() and _is_cross_validated(path, limit, new):
-        return diagnose("q", values, left_out_rows(model).limit("q", level), level)
-    return diagnose("q", values, _q_limit(path, B, level, new), level)
+    if _is_cross_validated(path, limit, new) and B.any():
+        left = left_out_rows(model).q
+        assert left is not None
+        return diagnose("q", values, left.limit(level), level)
+    found, spectrum = q_limit(residual_variances(path, B), level), exact.spectrum
+    notes = [found.message]
+    if new and B.any():
+        notes.append("New rows exceed a limit made from training rows too often if n is small.")
+    if spectrum.unresolved * spectrum.floor > 1e-3 * np.linalg.norm(B) ** 2:
+        notes.append("Q is near the resolution of the Gram matrix; fit with solver='svd'.")
+    return diagnose("q", values, replace(found, message=" ".join(filter(None, notes))), level)
 
 
-def _standardized(path: PLSPath, X_new: Any) -> Array:
+def score_spread(path: PLSPath, level: float) -> tuple[Array, Array]:
+    """Return standard deviations of the scores, and half axes of the ellipse of two of them. (M,).
+
+    t_a^2 / s_a^2 + t_b^2 / s_b^2 = limit of T^2 with two components, for training rows; nan where
+    there are too few rows for it.
+    """
+    n = path.exact.spectrum.n
+    spread = np.abs(path._filter.diagonal) / np.sqrt(n - 1.0)
+    return spread, np.sqrt(t2_limit(n, 2, level, True).value) * spread
+
+
+def standardized_rows(path: PLSPath, X_new: Any) -> Array:
     """Return new rows in the units of the fit."""
     rows: Array = path._rows_of(X_new, sparse=False)
     units = path.exact.units
@@ -537,44 +523,28 @@ def t2_limit(n: float, m: int, level: float, training: bool) -> Limit:
     return Limit(value=float(value), method=method)
 
 
-def _q_limit(path: PLSPath, B: Array, level: float, new: bool) -> Limit:
-    text = "The components reproduce X: Q is 0 in all training rows and has no limit."
-    limit = Limit(value=np.nan, method="jackson-mudholkar", message=text)
-    if B.any():
-        limit = jackson_mudholkar(residual_variances(path, B), level)
-    notes = [limit.message]
-    if new and B.any():
-        notes.append("New rows exceed a limit made from training rows too often if n is small.")
-    spectrum = path.exact.complete().spectrum
-    if spectrum.unresolved * spectrum.floor > 1e-3 * np.linalg.norm(B) ** 2:
-        notes.append("Q is near the resolution of the Gram matrix; fit with solver='svd'.")
-    return replace(limit, message=" ".join(filter(None, notes)))
-
-
 def residual_variances(path: PLSPath, B: Array) -> Array:
     """Return the eigenvalues of the residual covariance E'E/(n-1), from its factor B."""
     singular_values = np.asarray(np.linalg.svd(B, compute_uv=False), dtype=np.float64)
     return singular_values**2 / (path.exact.spectrum.n - 1.0)
 
 
-def jackson_mudholkar(eigenvalues: Array, level: float) -> Limit:
-    """Return the limit of Q for residuals with these variances."""
-    method = "jackson-mudholkar"
-    unit = float(eigenvalues.max(initial=0.0)) or 1.0  # powers may leave the range of floats
-    one, two, three = (float(np.sum((eigenvalues / unit) ** k)) for k in (1, 2, 3))
-    power = 1.0 - 2.0 * one * three / (3.0 * two**2)
-    slope = float(ndtri(level)) * np.sqrt(2.0 * two) / one + two * (power - 1.0) / one**2
-    if 1.0 + power * slope <= 0:
-        text = f"The Jackson-Mudholkar limit does not exist here (h0 = {power:.2f}); use that of "
-        text += "rows left out."
+def q_limit(variances: Array, level: float) -> Limit:
+    """Return the limit of Q for residuals with these variances, by Box's approximation.
+
+    Examples
+    --------
+    >>> round(q_limit(np.ones(5), 0.95).value, 2)  # chi^2 with 5 degrees of freedom
+    11.07
+    """
+    method = "chi-square distribution"
+    unit = float(variances.max(initial=0.0))
+    if unit == 0:
+        text = "The components reproduce X: Q is 0 in all training rows and has no limit."
         return Limit(value=np.nan, method=method, message=text)
-    text = ""
-    if power < 0:
-        text = f"One residual direction dominates (h0 = {power:.2f} < 0): the Jackson-Mudholkar "
-        text += "limit is too high then."
-    # (1 + h0 a)^(1/h0), continued to exp(a) at h0 = 0
-    exponent = np.log1p(power * slope) / power if power else slope
-    return Limit(value=unit * one * float(np.exp(exponent)), method=method, message=text)
+    shares = variances / unit  # powers may leave the range of floats
+    value = _scaled_chi_square(float(shares.sum()), 2.0 * float(shares @ shares), level)
+    return Limit(value=unit * value, method=method)
 
 
 def _scaled_chi_square(mean: float, variance: float, level: float) -> float:
@@ -625,6 +595,14 @@ class Contributions:
     def __repr__(self) -> str:
         return one_line(self, f"{self.t2.shape[0]} rows", f"{self.t2.shape[1]} variables")
 
+    def _repr_html_(self) -> str:
+        n, p = self.t2.shape
+        columns: dict[str, Any] = {"row": self.row_names or range(n)}
+        for name, values in (("T^2", self.t2), ("Q", np.abs(self.q))):
+            largest = [(self.names or range(p))[j] for j in np.argmax(values, axis=1)]
+            columns |= {name: values.sum(axis=1), f"most to {name}": largest}
+        return as_html(repr(self), columns)
+
 
 def contributions(model: Any, X_new: Any = None) -> Contributions:
     """Return what every variable adds to T^2 and to Q of the training rows, or of new rows.
@@ -669,18 +647,17 @@ def contributions(model: Any, X_new: Any = None) -> Contributions:
     model, labels = as_model(model), row_labels(X_new)
     path, m = as_predictor_path(model.path, "A contribution"), model.index
     exact = path.exact.complete()
-    T, rotations = exact.filter.scores[:, :m], _rotations(exact, m)
     if X_new is None:
-        # In rotated coordinates, where scores and residuals lose no digits.
-        everything, to_rows = np.eye(len(T)), exact.to_rows
-        predictors = times_predictors(path, everything)
-        rows, scores = to_rows(everything) @ predictors.T, to_rows(T)
-        left = everything - T @ T.T if residual_factor(path, m).any() else 0.0 * everything
-        residual = to_rows(left) @ predictors.T
+        everything = np.eye(len(exact.filter.scores))
+        rows = exact.to_rows(everything) @ times_predictors(path, everything).T
     else:
-        rows = _standardized(path, model.prepared(X_new))
-        scores = rows @ rotations
-        residual = rows - scores @ times_predictors(path, T).T
+        rows = standardized_rows(path, model.prepared(X_new))
+    # Scores in units where those of the training rows are orthonormal, and what they leave of rows
+    rotations, loadings = _rotations(exact, m), times_predictors(path, exact.filter.scores[:, :m])
+    scores = rows @ rotations
+    residual = rows - scores @ loadings.T
+    if X_new is None and not residual_factor(path, m).any():
+        residual[:] = 0.0
     return Contributions(
         t2=read_only((exact.spectrum.n - 1.0) * rows * (scores @ rotations.T)),
         q=read_only(residual * np.abs(residual)),
@@ -692,18 +669,13 @@ def contributions(model: Any, X_new: Any = None) -> Contributions:
 # Outliers: T^2, Q, leverage and studentised residuals of the same rows in one table
 # ----------------------------------------------------------------------------------
 
-STUDENTIZE = ("jacobian", "leverage")
+DIAGNOSTICS = ("t2", "q", "leverage", "studentized")
 
-# A share of the residual variance below this one is rounding: nothing is left to divide by.
-_INTERPOLATED = 1e-12
+# Leverages above this multiple of their average over the training rows are flagged: 2 (Hoaglin &
+# Welsch 1978, The American Statistician 32, 17-22) and 3 are customary.
+_LEVERAGE_FACTOR = 3.0
 # A residual is not chance if its adjusted p-value is below this one.
 _SURE = 0.05
-_MEANING = {
-    "t2": "far from the centre of the training rows, within the components of the model",
-    "q": "varies in a way that the components do not describe: a new effect or a faulty row",
-    "leverage": "the fit at this row depends strongly on single responses",
-    "studentized": "the response is further from the fit than the noise explains",
-}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -712,11 +684,17 @@ class OutlierTable:
 
     Attributes
     ----------
-    t2, q, leverage, studentized : Diagnostic
-    residual : (n,) array
-        Residuals of rows left out over the root mean square of all others; nan without responses.
+    t2 : Diagnostic
+        Flagged: far from the centre of the training rows, within the components of the model.
+    q : Diagnostic
+        Flagged: varies in a way that the components do not describe, a new effect or a faulty row.
+    leverage : Diagnostic
+        Flagged: the fit at this row depends strongly on single responses.
+    studentized : Diagnostic
+        Flagged: the response is further from the fit than the errors of other rows explain. nan
+        without responses.
     p_value : (n,) array
-        Of ``residual``, two-sided, adjusted for the number of rows (Holm 1979).
+        Of ``studentized``, two-sided, adjusted for the number of rows (Holm 1979).
     names : tuple or None
         Labels of the rows, where X_new or y was a pandas object; otherwise rows are positions,
         counted from 0.
@@ -726,21 +704,20 @@ class OutlierTable:
     >>> from plsdof import pls_path
     >>> X, y = [[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0]
     >>> outliers(pls_path(X, y)[1])
-    OutlierTable(4 rows, flagged: 0 by t2, 0 by q, 0 by leverage, 1 by studentized)
+    OutlierTable(4 rows, flagged: 0 by t2, 0 by q, 0 by leverage, 0 by studentized)
     """
 
     t2: Diagnostic
     q: Diagnostic
     leverage: Diagnostic
     studentized: Diagnostic
-    residual: Array
     p_value: Array
     names: tuple[Any, ...] | None = None
 
     @property
     def diagnostics(self) -> dict[str, Diagnostic]:
         """The four diagnostics by name."""
-        return {name: getattr(self, name) for name in _MEANING}
+        return {name: getattr(self, name) for name in DIAGNOSTICS}
 
     @property
     def n_flags(self) -> npt.NDArray[np.intp]:
@@ -756,7 +733,7 @@ class OutlierTable:
         that does not belong to its row spoils a calibration. Then the others, by the largest one
         of residual, T^2 and Q over their limits. Shape (n,).
         """
-        size = np.nan_to_num(np.abs(self.residual))
+        size = np.nan_to_num(np.abs(self.studentized.values))
         with np.errstate(invalid="ignore", divide="ignore"):
             shares = [np.abs(one.values) / one.limit for one in self.diagnostics.values()]
         # A leverage is large by a rule of thumb only.
@@ -769,11 +746,7 @@ class OutlierTable:
         table: dict[str, npt.NDArray[Any]] = {}
         for name, diagnostic in self.diagnostics.items():
             table |= {name: diagnostic.values, f"{name}_flag": diagnostic.flags}
-        return table | {
-            "n_flags": self.n_flags,
-            "residual": self.residual,
-            "p_value": self.p_value,
-        }
+        return table | {"n_flags": self.n_flags, "p_value": self.p_value}
 
     def to_frame(self) -> "DataFrame":
         """Return a pandas data frame with one row per row of the data, named if those are."""
@@ -783,14 +756,16 @@ class OutlierTable:
         """Return `to_frame` with the most severe rows first; see `order`."""
         return self.to_frame().iloc[self.order]
 
-    def describe(self) -> str:
-        """Say in words what was flagged, where the limits are and what the flags mean."""
-        return "\n".join(_in_words(d, self.names) for d in self.diagnostics.values())
-
     def __repr__(self) -> str:
         counts = {name: int(one.flags.sum()) for name, one in self.diagnostics.items()}
         flagged = ", ".join(f"{count} by {name}" for name, count in counts.items())
         return one_line(self, f"{len(self.t2.values)} rows", f"flagged: {flagged}")
+
+    def _repr_html_(self) -> str:
+        names = np.arange(len(self.p_value)) if self.names is None else np.array(self.names)
+        columns = {name: values[self.order] for name, values in self.columns().items()}
+        notes = [f"{one.name}: {one.message}" for one in self.diagnostics.values() if one.message]
+        return as_html(repr(self), {"row": names[self.order]} | columns, notes=notes)
 
 
 def outliers(
@@ -799,60 +774,45 @@ def outliers(
     y: Any = None,
     *,
     level: float = 0.95,
-    limit: Literal["cross-validated"] | None = None,
-    noise: Noise = None,
-    studentize: Literal["jacobian", "leverage"] = "jacobian",
-    leverage_factor: float = 3.0,
+    limit: LimitKind | None = None,
 ) -> OutlierTable:
     """Put T^2, Q, leverage and studentised residuals of every row into one table, with flags.
 
     Parameters
     ----------
-    model, level
-        As for `hotelling_t2`, of PLS. About a fraction 1 - level of ordinary rows is flagged by
-        each of the diagnostics that have a level.
+    model, level, limit
+        As for `hotelling_t2` and `q_residuals`, of PLS. About a fraction 1 - level of ordinary
+        rows is flagged by each of the diagnostics that have a level.
     X_new : (n_new, p) array or data frame, optional
         New rows; by default the training rows.
     y : array, optional
         Responses of the rows in question: those of X_new, without which they have no residuals, or
         those of the fit (rows with positive weight), which a path of rows in memory knows.
-    limit : {"cross-validated"}, optional
-        Of T^2 and Q, see `hotelling_t2` and `q_residuals`: limits of new rows come from rows left
-        out in any case, those of training rows if this is given.
-    noise : {"left-out", "jacobian", "dof", "naive"} or float, optional
-        Noise variance sigma^2; see `Model.noise_variance`.
-    studentize : {"jacobian", "leverage"}
-        How the residual e_i = y_i - yhat_i of a training row is put on the scale of the noise:
-        e_i / (sigma |row i of I - J|) with J = d yhat / d y, right to first order for PLS, or
-        the textbook's e_i / (sigma sqrt(1 - h_i)), which is the same for projections such as
-        least squares but undefined where h_i >= 1. New rows: e / (sigma sqrt(1 + h)).
-    leverage_factor : float
-        Leverages above this multiple of their average over the training rows are flagged; 2
-        (Hoaglin & Welsch 1978, The American Statistician 32, 17-22) and 3 are customary.
 
     Returns
     -------
     OutlierTable
         ``leverage`` holds d yhat_i / d y_i for training rows, and |d yhat / d y|^2, the variance
-        of the fitted mean over sigma^2, for new ones (the same thing for least squares). `ranked`
-        has the most severe rows first.
+        of the fitted mean over sigma^2, for new ones (the same thing for least squares); more than
+        three times the average over the training rows is flagged. `OutlierTable.ranked` has the
+        most severe rows first.
 
     Notes
     -----
-    With nu = RSS / sigma^2 (at most n - 1) degrees of freedom, squares of the studentised
-    residuals of training rows follow nu Beta(1/2, (nu-1)/2) for methods linear in y, and
-    those of new rows Student's t with nu; both are approximations for PLS. A given sigma^2
-    leads to the normal distribution.
+    ``studentized`` compares a row with the errors of all other rows left out, so that neither the
+    fit nor the scale has seen it:
 
-    ``residual`` compares a row with the errors of all other rows left out, so that neither the fit
-    nor the scale has seen it: Student's t with n - 2 degrees of freedom for training rows, n - 1
-    for new ones. Without rows in memory it is the studentised residual.
+        e_i / sqrt(sum_{k != i} e_k^2 / (n - 1)),     e_i: error of row i, left out,
+
+    which follows Student's t with n - 2 degrees of freedom for independent normal errors, with
+    n - 1 for new rows. A path that has kept no data knows no rows left out; its residuals are
+    divided by sigma sqrt(1 - h_i), those of new rows by sigma sqrt(1 + h_i).
 
     Weights of the path are read as precisions here, var(y_i) = sigma^2 / w_i: a row is judged as
     one observation that is the more exact the larger its weight, not as w_i repeated rows, each
     with a residual and a leverage of its own. A new row has weight 1.
 
-    Cost: O(n r^2) time.
+    Cost: O(n r^2) time, and rows left out once.
 
     References
     ----------
@@ -870,57 +830,49 @@ def outliers(
     (array([7]), 7)
     """
     model, level = as_model(model), as_level(level)
-    path, training = as_pls_path(model.path), X_new is None
+    path, training = as_score_path(model.path, plain=True), X_new is None
     model = replace(model, weights=None)  # of an average the model with the largest weight
     labels = row_labels(y if training else X_new)
-    as_choice(studentize, "studentize", STUDENTIZE)
-    if limit is not None:
-        as_choice(limit, "limit", Q_LIMITS[:1])
-    factor = float(as_positive(leverage_factor, "leverage_factor")[0])
     rows = None if training else path._rows_of(model.prepared(X_new), sparse=False)
-    leverage = _leverage(model, rows, factor)
-    if not training:
-        share = 1.0 + leverage.values
-    elif studentize == "leverage":
-        share = 1.0 - leverage.values
-    else:
-        share = _jacobian_share(model)
-    if training and y is None and path._given is not None:
-        y = path._given.y
-    error = None if y is None else _residual(model, y, rows)
-    studentized = _studentized(model, error, share, noise, level, training)
-    residual, p_value = _compared(model, error, studentized, training)
+    leverage = row_leverage(model, rows)
+    studentized, p_value = _studentized(model, y, rows, leverage.values, level)
     return OutlierTable(
         t2=hotelling_t2(model, X_new, level=level, limit=limit),
         q=q_residuals(model, X_new, level=level, limit=limit),
         leverage=leverage,
         studentized=studentized,
-        residual=read_only(residual),
         p_value=read_only(_holm(p_value)),
         names=None if labels is None else tuple(labels),
     )
 
 
-def _compared(
-    model: Model, error: Array | None, studentized: Diagnostic, training: bool
-) -> tuple[Array, Array]:
+def _studentized(
+    model: Model, y: Any, rows: Array | None, leverage: Array, level: float
+) -> tuple[Diagnostic, Array]:
     """Return residuals over the errors of other rows left out, and their p-values."""
-    if error is None or model.path._given is None:
-        values = np.asarray(studentized.values)
-        return values, 2.0 * ndtr(-np.abs(values))
-    left, n = model.left_out, len(model.path._given.y)
-    held = model.left_out_residuals * np.sqrt(left._weights)
-    press = float(held @ held)
+    training = rows is None
+    error = np.full(len(leverage), np.nan) if y is None else _residual(model, y, rows)
+    if model.path._given is None:
+        # Without rows to leave out: the noise level, and what a fit has seen of its rows
+        variance, n = model.noise_variance(), model.exact.spectrum.n
+        share = np.maximum(1.0 - leverage if training else 1.0 + leverage, 0.0)
+        scale, df = np.sqrt(variance * share), min(model.rss / variance, n - 1.0)
+    else:
+        held = model.left_out_residuals * np.sqrt(model.left_out._weights)
+        squares, n = float(held @ held), len(held)
+        # Each row of the fit beside all others, a new one beside all
+        others = np.maximum(squares - held**2, 0.0) / (n - 1.0) if training else squares / n
+        scale, df = np.sqrt(others), n - 2.0 if training else n - 1.0
+        error = held if training else error
     with np.errstate(divide="ignore", invalid="ignore"):
-        if training:
-            values = held / np.sqrt(np.maximum(press - held**2, 0.0) / (n - 1.0))
-            return values, _two_sided(values, n - 2)
-        values = error / np.sqrt(press / n)
-    return values, _two_sided(values, n - 1)
-
-
-def _two_sided(values: Array, df: float) -> Array:
-    return np.asarray(2.0 * stdtr(max(df, 1.0), -np.abs(values)))
+        values = error / scale
+    limit = Limit(
+        value=float(stdtrit(max(df, 1.0), (1.0 + level) / 2)),
+        method="t distribution",
+        message="Without y there are no residuals." if np.isnan(error).all() else "",
+    )
+    p_value = 2.0 * stdtr(max(df, 1.0), -np.abs(values))
+    return diagnose("studentized", values, limit, level), np.asarray(p_value)
 
 
 def _holm(p_values: Array) -> Array:
@@ -938,18 +890,8 @@ def _holm(p_values: Array) -> Array:
     return adjusted
 
 
-def _in_words(diagnostic: Diagnostic, names: tuple[Any, ...] | None) -> str:
-    rows = np.flatnonzero(diagnostic.flags)
-    named = [str(row if names is None else names[row]) for row in rows[:10]]
-    text = (
-        f"{diagnostic.name}: {len(rows)} of {len(diagnostic.values)} row(s) above "
-        f"{diagnostic.limit:.4g} ({diagnostic.method})"
-    )
-    text += f": {', '.join(named)}{', ...' if len(rows) > 10 else ''}" if len(rows) else ""
-    return f"{text}. Meaning: {_MEANING[diagnostic.name]}. {diagnostic.message}".rstrip()
-
-
-def _leverage(model: Model, rows: Array | None, factor: float) -> Diagnostic:
+def row_leverage(model: Model, rows: Array | None = None) -> Diagnostic:
+    """Return the leverages of the training rows, or of new ones, in a model of any method."""
     exact, m = model.exact, model.row
     if rows is None:
         values = model.leverage()
@@ -959,8 +901,8 @@ def _leverage(model: Model, rows: Array | None, factor: float) -> Diagnostic:
         values = 1.0 / exact.spectrum.n + squared_rows(reach)
         jacobian = exact.complete().filter.jacobian(m)
         average = (1.0 + float(np.sum(jacobian**2))) / exact.spectrum.n
-    method = f"{factor:g} times the average over the training rows"
-    limit = Limit(value=factor * average, method=method)
+    method = f"{_LEVERAGE_FACTOR:g} times the average over the training rows"
+    limit = Limit(value=_LEVERAGE_FACTOR * average, method=method)
     if average <= 0:
         text = f"The Degrees of Freedom are {model.dof:.3g}: the average is not a standard here."
         limit = Limit(value=np.nan, method=method, message=text)
@@ -982,60 +924,3 @@ def _residual(model: Model, y: Any, rows: Array | None) -> Array:
             "give the responses the path was fitted on, or X_new along with y."
         )
     return residual
-
-
-def _jacobian_share(model: Model) -> Array:
-    """Return the squared rows of I - J: the variance of the residuals over sigma^2."""
-    units = model.exact.units
-    weight = 1.0 if units.row_scale is None else units.row_scale**2
-    U, inner = model.exact.rows_of_jacobian(model.row)
-    outside = 1.0 - weight / units.n - weight * squared_rows(U)
-    return np.maximum(outside, 0.0) + weight * squared_rows(U - inner)
-
-
-def _studentized(
-    model: Model,
-    residual: Array | None,
-    share: Array,
-    noise: Noise,
-    level: float,
-    training: bool,
-) -> Diagnostic:
-    variance = model.noise_variance(noise)
-    df = np.inf
-    if noise is None or isinstance(noise, str):
-        # The divisor behind the estimate; there are never more than n - 1 residual directions.
-        df = min(model.rss / variance, model.exact.spectrum.n - 1.0) if variance > 0 else np.nan
-    limit = _studentized_limit(df, level, training)
-    if residual is None:
-        note = "Without y there are no residuals."
-        return diagnose("studentized", np.full(len(share), np.nan), limit, level, note=note)
-    usable = (share > _INTERPOLATED) & (variance > 0)
-    spread = np.sqrt(np.where(usable, share, np.nan) * variance)
-    note = _why_not_studentized(int(np.count_nonzero(~usable)), variance)
-    values = residual / spread
-    return diagnose("studentized", values, limit, level, note=note, two_sided=True)
-
-
-def _studentized_limit(df: float, level: float, training: bool) -> Limit:
-    tail = (1.0 + level) / 2.0
-    if np.isinf(df):
-        return Limit(value=float(ndtri(tail)), method="normal distribution")
-    method = "beta distribution" if training else "t distribution"
-    if not df > training:
-        text = f"The {method} needs more than {int(training)} residual degree(s) of freedom."
-        return Limit(value=np.nan, method=method, message=text)
-    if training:
-        return Limit(value=np.sqrt(df * betaincinv(0.5, (df - 1.0) / 2, level)), method=method)
-    return Limit(value=float(stdtrit(df, tail)), method=method)
-
-
-def _why_not_studentized(missing: int, variance: float) -> str:
-    if not variance > 0:
-        return f"The noise variance is {variance:g}, so residuals have no scale; give noise."
-    if not missing:
-        return ""
-    return (
-        f"Undefined for {missing} row(s) that the model interpolates or, with "
-        "studentize='leverage', whose leverage is 1 or more; 'jacobian' copes with the latter."
-    )

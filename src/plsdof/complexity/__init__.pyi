@@ -1,10 +1,4 @@
-from .collinearity import dof_lower_bound as dof_lower_bound
-from .collinearity import mean_absolute_correlation as mean_absolute_correlation
-from .comparison import Comparison as Comparison
 from .comparison import compare_paths as compare_paths
-from .regressors import DegreesOfFreedom as DegreesOfFreedom
+from .comparison import compare_splits as compare_splits
 from .regressors import degrees_of_freedom as degrees_of_freedom
-from .splits import CONTESTANTS as CONTESTANTS
-from .splits import Contestant as Contestant
-from .splits import SplitComparison as SplitComparison
-from .splits import compare_splits as compare_splits
+from .regressors import dof_lower_bound as dof_lower_bound

@@ -1,8 +1,7 @@
-"""Data sets of the paper and of the examples, simulated stand-ins for those not at hand, and the
-paper's simulation.
+"""Data sets of the paper and of the examples, and simulated spectra.
 
 `load_*` reads files that are part of the package, `fetch_*` downloads once or reads a local
-folder, `make_*` simulates. All give a `Bunch` in scikit-learn's convention.
+folder, `make_spectra` simulates. All give scikit-learn's `Bunch`.
 """
 
 import lazy_loader as lazy

@@ -1,81 +1,390 @@
-"""Real data sets: shipped with the package, or downloaded once."""
+"""Real data sets: shipped with the package, or downloaded once and verified by their hashes.
+
+Published files are looked for in one folder: ``data_home`` if given, else the folder named by the
+environment variable ``PLSDOF_DATA``, else pooch's cache folder of this package. What is missing
+there is downloaded into it, once. Nothing is used before its SHA-256 hash has been compared.
+"""
 
 import io
-from collections.abc import Callable
-from typing import Any, Literal, overload
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 import numpy as np
 
 from plsdof._core.inputs import Array, as_choice, as_count
-from plsdof.datasets.catalogue import (
-    COOKIE,
-    GASOLINE,
-    KIN32FH,
-    OZONE,
-    XY,
-    Bunch,
-    DatasetError,
-    Folder,
-    PublishedFile,
-    ShippedFile,
-    make_bunch,
-    read_published,
-    read_shipped,
+from plsdof.errors import InvalidInputError, MissingExtraError, PlsdofError
+
+if TYPE_CHECKING:  # takes a second to import
+    from sklearn.utils import Bunch
+
+XY = tuple[Any, Any]
+Folder = str | os.PathLike[str] | None
+Constituent = Literal["fat", "sucrose", "dry_flour", "water"]
+OzoneRows = Literal["complete", "all"]
+CookieRows = Literal["paper", "all"]
+
+FOLDER_VARIABLE = "PLSDOF_DATA"
+CONSTITUENTS = get_args(Constituent)
+# Counted from 1. Row 23 of the 40 for calibration, row 21 of the 32 for validation (40 + 21).
+_COOKIE_OUTLIERS = (23, 61)
+# The columns V1 to V13 of mlbench; the response is V4.
+_OZONE_COLUMNS = [
+    "month",
+    "day_of_month",
+    "day_of_week",
+    "ozone",
+    "pressure_height",
+    "wind_speed",
+    "humidity",
+    "temperature_sandburg",
+    "temperature_el_monte",
+    "inversion_height",
+    "pressure_gradient",
+    "inversion_temperature",
+    "visibility",
+]
+_OZONE_RESPONSE = 3
+
+
+class DatasetError(PlsdofError):
+    """A data file is broken, or is not the file that was published."""
+
+
+class DatasetUnavailableError(DatasetError):
+    """A published file is neither in the data folder nor can it be downloaded."""
+
+
+# What every data set comes in
+# ----------------------------
+
+
+def make_bunch(
+    name: str,
+    X: Array,
+    y: Array,
+    *,
+    feature_names: Sequence[str],
+    target_name: str,
+    as_frame: bool,
+    **entries: Any,
+) -> "Bunch":
+    """Put a data set together, with pandas objects if ``as_frame``.
+
+    Besides ``entries`` it has the name, data (n, p), target (n,), feature_names, target_names (one
+    response), frame (predictors and response together, or None), and the description DESCR.
+    """
+    from sklearn.utils import Bunch
+
+    features = list(feature_names)
+    data: Any = X
+    target: Any = y
+    frame = None
+    if as_frame:
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingExtraError("pandas", "frame", "as_frame=True") from error
+        # concat rather than assignment: one more column behind 700 fragments the frame.
+        columns = [pd.DataFrame(X, columns=features), pd.Series(y, name=target_name)]
+        frame = pd.concat(columns, axis=1)
+        data, target = frame[features], frame[target_name]
+    return Bunch(
+        name=name,
+        data=data,
+        target=target,
+        feature_names=features,
+        target_names=[target_name],
+        frame=frame,
+        DESCR=_shipped(f"{name.replace(' ', '-')}.txt").read_text(encoding="ascii"),
+        **entries,
+    )
+
+
+def wavelength_names(wavelengths: Array) -> list[str]:
+    """Return names of columns such as "900 nm"."""
+    return [f"{wavelength:.10g} nm" for wavelength in wavelengths]
+
+
+# The files of the data sets: their hashes, where they are, and how they get there
+# --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataFile:
+    """The file of a data set: a part of the package, or published at a fixed address.
+
+    Attributes
+    ----------
+    name, function : str
+        Name of the data set, and the function of `plsdof.datasets` that gives the data.
+    shape : (int, int)
+        Rows and predictors that the function gives by default.
+    filename, sha256 : str
+    address : str or None
+        Where it is published; None for a part of the package.
+    advice : str
+        What to use instead.
+    """
+
+    name: str
+    function: str
+    shape: tuple[int, int]
+    filename: str
+    sha256: str
+    address: str | None = None
+    advice: str = ""
+
+    def path(self, data_home: Folder = None) -> Traversable | Path | None:
+        """Return where the file is or shall be; None if only pooch knows, and is not installed."""
+        if self.address is None:
+            return _shipped(self.filename)
+        folder = data_home or os.environ.get(FOLDER_VARIABLE)
+        if folder:
+            try:
+                return Path(folder).expanduser() / self.filename
+            except (TypeError, RuntimeError) as error:
+                raise InvalidInputError(
+                    f"data_home and {FOLDER_VARIABLE} must name a folder; got {folder!r} ({error})."
+                ) from error
+        pooch = _pooch()
+        return None if pooch is None else Path(pooch.os_cache("plsdof")) / self.filename
+
+    def matches(self, content: bytes) -> bool:
+        """Compare the hash; of a shipped file with whatever line ends version control put in."""
+        text = content.replace(b"\r\n", b"\n") if self.address is None else content
+        return sha256(text).hexdigest() == self.sha256
+
+    @property
+    def repair(self) -> str:
+        """What to do about a file that is not what it should be."""
+        if self.address is None:
+            return "install the package again."
+        return f"delete it and call {self.function}(), or put the file from {self.address} there."
+
+
+OZONE = DataFile(
+    name="ozone",
+    function="load_ozone",
+    shape=(203, 12),
+    filename="ozone.csv",
+    sha256="a054e531ec90517f6c76ebab5e6bc9470bf51867894a9d6bfaaa81273d63be75",
 )
-from plsdof.errors import InvalidInputError, MissingExtraError
+GASOLINE = DataFile(
+    name="gasoline",
+    function="load_gasoline",
+    shape=(60, 401),
+    filename="gasoline.csv",
+    sha256="eea806cc70e6ac7260a093f0cd33a0d1f37af4ea1cef7e35f9958d20ccbd8245",
+)
+COOKIE = DataFile(
+    name="cookie",
+    function="fetch_cookie",
+    shape=(70, 700),
+    filename="cookie.rda",
+    sha256="e25f6bfce79aee2c97456c5d435ef339e8d229c7a4bdbaa4241f847def19c201",
+    address="https://raw.githubusercontent.com/cran/ppls/"
+    "b7de9415acf46a2758c1d8745a58a35a60143af9/data/cookie.rda",
+    advice="make_spectra() simulates a stand-in.",
+)
+KIN32FH = DataFile(
+    name="kin32fh",
+    function="fetch_kin32fh",
+    shape=(8192, 32),
+    filename="kin32fh.mat",
+    sha256="2e0200d706148e17e994806c76a5b1404f09c827e4f135fa416dce223b648e62",
+    address="https://raw.githubusercontent.com/marthawhite/reverse-prediction/"
+    "6706cbaa8d04e93e77a267743cd6cb7ff7682b91/data/misc/kin32fh.mat",
+)
+FILES = (OZONE, GASOLINE, COOKIE, KIN32FH)
+
+
+def read_file(file: DataFile, data_home: Folder = None) -> bytes:
+    """Return the content of a file, after a download where that is needed, if its hash is right.
+
+    The bytes returned are the bytes that were hashed. A file found with another hash is reported
+    and left as it is: it may be somebody's own.
+    """
+    path = file.path(data_home)
+    if path is None:
+        raise MissingExtraError("pooch", "data", f"Downloading {file.filename}")
+    if isinstance(path, Path) and file.address is not None and not is_there(path):
+        _download(file, path.parent)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        advice = "install the package again" if file.address is None else "check its permissions"
+        raise DatasetError(f"{path} cannot be read ({error}); {advice}.") from error
+    if not file.matches(content):
+        raise DatasetError(
+            f"{path} is not the published file: it has {len(content)} bytes and SHA-256 "
+            f"{sha256(content).hexdigest()}, expected {file.sha256}. It is broken or another "
+            f"version; {file.repair}"
+        )
+    return content
+
+
+def is_there(path: Traversable | Path) -> bool:
+    """Tell whether there is such a file; a path that cannot even be looked up is not there."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def _download(file: DataFile, folder: Path) -> None:
+    pooch = _pooch()
+    if pooch is None:
+        purpose = f"{file.filename} is not in {folder}, and downloading it"
+        raise MissingExtraError("pooch", "data", purpose)
+    # It would write to what was stderr when it was imported, --quiet or not, closed or not.
+    pooch.get_logger().setLevel("WARNING")
+    try:
+        # pooch writes to a temporary file and renames it once the hash is right.
+        pooch.retrieve(
+            url=file.address,
+            known_hash=f"sha256:{file.sha256}",
+            fname=file.filename,
+            path=folder,
+        )
+    except OSError as error:
+        raise DatasetUnavailableError(
+            f"{_missing(file, folder)} The download failed: {type(error).__name__}: {error}"
+        ) from error
+    except ValueError as error:
+        raise DatasetError(
+            f"What came from {file.address} is not the published {file.filename} (expected "
+            f"SHA-256 {file.sha256}); nothing was kept. Try again later, and look out for a "
+            f"proxy or login page in between. {error}"
+        ) from error
+
+
+def _missing(file: DataFile, folder: Path) -> str:
+    return (
+        f"{file.filename} is not in {folder}. Download it from {file.address} on any machine and "
+        f"put it there, or into another folder named by data_home= or by the environment "
+        f"variable {FOLDER_VARIABLE}."
+    )
+
+
+def _pooch() -> Any:
+    try:
+        import pooch
+    except ImportError:
+        return None
+    return pooch
+
+
+def _shipped(filename: str) -> Traversable:
+    return files("plsdof.datasets") / "data" / filename
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetStatus:
+    """One data set and the state of its file.
+
+    Attributes
+    ----------
+    name, function : str
+        Name, and the function of `plsdof.datasets` that gives the data.
+    shape : (int, int)
+        Rows and predictors that the function gives by default.
+    state : {"shipped", "cached", "local", "missing"}
+        Part of the package; downloaded into the cache of this package; found in a folder chosen
+        by the user; not there.
+    location : str
+        Path of the file, or where it would be; empty if only an absent package could tell.
+    hash_ok : bool or None
+        Whether the file is the one published; None if it is missing.
+    message : str
+        The state in words, with what to do about it.
+    """
+
+    name: str
+    function: str
+    shape: tuple[int, int]
+    state: Literal["shipped", "cached", "local", "missing"]
+    location: str
+    hash_ok: bool | None
+    message: str
+
+
+def dataset_status(*, data_home: Folder = None) -> list[DatasetStatus]:
+    """List the data sets, find their files and verify their hashes. Nothing is downloaded.
+
+    Parameters
+    ----------
+    data_home : folder, optional
+        Where to look for the published files, as in `fetch_cookie`.
+
+    Returns
+    -------
+    list
+        For every data set its name, function, shape, state ("shipped", "cached", "local" or
+        "missing"), location, hash_ok and message.
+
+    Examples
+    --------
+    >>> for status in dataset_status()[:2]:
+    ...     print(status.name, status.shape, status.state, status.hash_ok)
+    ozone (203, 12) shipped True
+    gasoline (60, 401) shipped True
+    """
+    return [_status(file, data_home) for file in FILES]
+
+
+def _status(file: DataFile, data_home: Folder) -> DatasetStatus:
+    path = file.path(data_home)
+    state: Literal["shipped", "cached", "local", "missing"] = "missing"
+    intact = None
+    if file.address is None:
+        state = "shipped"
+    elif path is not None and is_there(path):
+        is_own = data_home or os.environ.get(FOLDER_VARIABLE)
+        state = "local" if is_own else "cached"
+    if path is not None and state != "missing":
+        try:
+            intact = file.matches(path.read_bytes())
+        except OSError:
+            intact = False
+    if intact:
+        message = "Part of the package." if state == "shipped" else "Intact."
+    elif intact is False:
+        message = f"Broken or another version: {file.repair}"
+    elif isinstance(path, Path):
+        told = _missing(file, path.parent)
+        message = f"Call {file.function}() to download it. {told} {file.advice}".strip()
+    else:
+        message = f"Install 'plsdof[data]' and call {file.function}() to download it. {file.advice}"
+    return DatasetStatus(
+        name=file.name,
+        function=file.function,
+        shape=file.shape,
+        state=state,
+        location="" if path is None else str(path),
+        hash_ok=intact,
+        message=message.strip(),
+    )
+
 
 # Data sets that are part of the package
 # --------------------------------------
 
-OZONE_ROWS = ("complete", "all")
-
-# mlbench's column, our name, what it is; the response V4 is among them.
-_OZONE_COLUMNS = (
-    ("V1", "month", "month, 1 = January ... 12 = December"),
-    ("V2", "day_of_month", "day of the month"),
-    ("V3", "day_of_week", "day of the week, 1 = Monday ... 7 = Sunday"),
-    ("V4", "ozone", "daily maximum of the one-hour-average ozone reading"),
-    ("V5", "pressure_height", "500 millibar pressure height at Vandenberg AFB (m)"),
-    ("V6", "wind_speed", "wind speed at Los Angeles airport (mph)"),
-    ("V7", "humidity", "humidity at Los Angeles airport (%)"),
-    ("V8", "temperature_sandburg", "temperature at Sandburg (degrees F)"),
-    ("V9", "temperature_el_monte", "temperature at El Monte (degrees F)"),
-    ("V10", "inversion_height", "inversion base height at Los Angeles airport (feet)"),
-    ("V11", "pressure_gradient", "pressure gradient from Los Angeles airport to Daggett (mm Hg)"),
-    ("V12", "inversion_temperature", "inversion base temperature at the airport (degrees F)"),
-    ("V13", "visibility", "visibility at Los Angeles airport (miles)"),
-)
-_OZONE_RESPONSE = 3
-
-_OZONE_DESCR = """Los Angeles ozone pollution, 1976
-
-366 days, 12 predictors, one response (V4); 203 days have no missing value, and these are the ones
-used in the paper. Month, day of month and day of week are plain numbers.
-
-{columns}
-
-L. Breiman and J. H. Friedman (1985), Estimating optimal transformations for multiple regression
-and correlation, Journal of the American Statistical Association 80, 580-598.
-"""
-
-_GASOLINE_DESCR = """Near-infrared spectra and octane numbers of gasoline
-
-60 samples; log(1/R) at 401 wavelengths, 900 to 1700 nm in steps of 2 nm; response: octane number.
-
-J. H. Kalivas (1997), Two data sets of near infrared spectra, Chemometrics and Intelligent
-Laboratory Systems 37, 255-259.
-"""
-
 
 @overload
 def load_ozone(
-    *, rows: str = ..., as_frame: bool = ..., return_X_y: Literal[False] = ...
-) -> Bunch: ...
+    *, rows: OzoneRows = ..., as_frame: bool = ..., return_X_y: Literal[False] = ...
+) -> "Bunch": ...
 @overload
-def load_ozone(*, rows: str = ..., as_frame: bool = ..., return_X_y: Literal[True]) -> XY: ...
+def load_ozone(*, rows: OzoneRows = ..., as_frame: bool = ..., return_X_y: Literal[True]) -> XY: ...
 def load_ozone(
-    *, rows: str = "complete", as_frame: bool = False, return_X_y: bool = False
-) -> Bunch | XY:
+    *, rows: OzoneRows = "complete", as_frame: bool = False, return_X_y: bool = False
+) -> "Bunch | XY":
     """Load the Los Angeles ozone data of 1976: 12 predictors, 203 complete days of 366.
 
     Parameters
@@ -90,8 +399,9 @@ def load_ozone(
     Returns
     -------
     Bunch or (data, target)
-        `Bunch` with data (203, 12), target (203,), and besides the usual entries
-        ``original_names`` (V1, V2, V3, V5, ..., V13) and ``row_numbers``, the days counted from 1.
+        scikit-learn's `Bunch` with data (203, 12), target (203,), feature_names, target_names,
+        frame, DESCR, provenance, simulated (False), and ``original_names`` (V1, V2, V3, V5, ...,
+        V13) and ``row_numbers``, the days counted from 1.
 
     References
     ----------
@@ -105,36 +415,34 @@ def load_ozone(
     >>> ozone.feature_names[3], ozone.original_names[3]
     ('pressure_height', 'V5')
     """
-    as_choice(rows, "rows", OZONE_ROWS)
+    as_choice(rows, "rows", get_args(OzoneRows))
     table = _table(OZONE)
     row_numbers = np.arange(1, len(table) + 1)
     if rows == "complete":
         complete = ~np.isnan(table).any(axis=1)
         table, row_numbers = table[complete], row_numbers[complete]
-    predictors = [column for column in _OZONE_COLUMNS if column[0] != "V4"]
-    lines = (f"{original:4}{name:23}{meaning}" for original, name, meaning in _OZONE_COLUMNS)
+    predictors = [i for i in range(len(_OZONE_COLUMNS)) if i != _OZONE_RESPONSE]
     bunch = make_bunch(
-        name="ozone",
-        data=np.delete(table, _OZONE_RESPONSE, axis=1),
-        target=table[:, _OZONE_RESPONSE].copy(),
-        feature_names=[name for _, name, _ in predictors],
+        "ozone",
+        np.delete(table, _OZONE_RESPONSE, axis=1),
+        table[:, _OZONE_RESPONSE].copy(),
+        feature_names=[_OZONE_COLUMNS[i] for i in predictors],
         target_name="ozone",
-        original_names=[original for original, _, _ in predictors],
+        as_frame=as_frame,
+        original_names=[f"V{i + 1}" for i in predictors],
         row_numbers=row_numbers,
-        DESCR=_OZONE_DESCR.format(columns="\n".join(lines)),
         provenance="Ozone of the R package mlbench 2.1-3, exported from Debian's "
         "r-cran-mlbench 2.1-3-1; shipped with plsdof",
         simulated=False,
-        as_frame=as_frame,
     )
     return (bunch.data, bunch.target) if return_X_y else bunch
 
 
 @overload
-def load_gasoline(*, as_frame: bool = ..., return_X_y: Literal[False] = ...) -> Bunch: ...
+def load_gasoline(*, as_frame: bool = ..., return_X_y: Literal[False] = ...) -> "Bunch": ...
 @overload
 def load_gasoline(*, as_frame: bool = ..., return_X_y: Literal[True]) -> XY: ...
-def load_gasoline(*, as_frame: bool = False, return_X_y: bool = False) -> Bunch | XY:
+def load_gasoline(*, as_frame: bool = False, return_X_y: bool = False) -> "Bunch | XY":
     """Load near-infrared spectra (401 wavelengths) and octane numbers of 60 gasoline samples.
 
     Parameters
@@ -147,8 +455,8 @@ def load_gasoline(*, as_frame: bool = False, return_X_y: bool = False) -> Bunch 
     Returns
     -------
     Bunch or (data, target)
-        `Bunch` with data (60, 401), target (60,), and besides the usual entries ``wavelengths``
-        (401,) in nanometres.
+        As `load_ozone` does, with data (60, 401), target (60,), and besides the usual entries
+        ``wavelengths`` (401,) in nanometres.
 
     References
     ----------
@@ -163,94 +471,36 @@ def load_gasoline(*, as_frame: bool = False, return_X_y: bool = False) -> Bunch 
     table = _table(GASOLINE)
     wavelengths = np.arange(900.0, 1701.0, 2.0)
     bunch = make_bunch(
-        name="gasoline",
-        data=table[:, 1:].copy(),
-        target=table[:, 0].copy(),
-        feature_names=[f"{wavelength:g} nm" for wavelength in wavelengths],
+        "gasoline",
+        table[:, 1:].copy(),
+        table[:, 0].copy(),
+        feature_names=wavelength_names(wavelengths),
         target_name="octane",
+        as_frame=as_frame,
         wavelengths=wavelengths,
-        DESCR=_GASOLINE_DESCR,
         provenance="gasoline of the R package pls 2.8-1, exported from Debian's "
         "r-cran-pls 2.8-1-1; shipped with plsdof",
         simulated=False,
-        as_frame=as_frame,
     )
     return (bunch.data, bunch.target) if return_X_y else bunch
 
 
-def _table(file: ShippedFile) -> Array:
+def _table(file: DataFile) -> Array:
     """Return the numbers of a CSV file with one line of names; empty cells become nan."""
-    return np.genfromtxt(io.StringIO(read_shipped(file)), delimiter=",", skip_header=1)
+    return np.genfromtxt(io.BytesIO(read_file(file)), delimiter=",", skip_header=1)
 
 
 # Data sets that are downloaded once, or read from a local folder
 # ---------------------------------------------------------------
 
-COOKIE_ROWS = ("paper", "all")
-CONSTITUENTS = ("fat", "sucrose", "dry_flour", "water")
-KIN_FEATURES = tuple(
-    f"{kind}{link}" for kind in ("theta", "alpha", "a", "d") for link in range(1, 9)
-)
 
-# Counted from 1. Row 23 of the 40 for calibration, row 21 of the 32 for validation (40 + 21).
-COOKIE_OUTLIERS = (23, 61)
-
-_COOKIE_DESCR = """Near-infrared spectra of biscuit dough
-
-72 pieces of dough; near-infrared reflectance spectrum at 700 wavelengths, 1100 to 2498 nm in steps
-of 2 nm; percentages of fat, sucrose, dry flour and water.
-
-Rows 1-40 are the calibration and rows 41-72 the validation set of the original study, in which
-rows 23 and 61 are outliers. rows="paper" leaves them out: 70 pieces, as many as the paper uses.
-(The mean absolute correlation of 0.867 in its Table 1 is that of all 72; it is 0.882 for the 70.)
-
-B. G. Osborne, T. Fearn, A. R. Miller and S. Douglas (1984), Application of near infrared
-reflectance spectroscopy to the compositional analysis of biscuits and biscuit doughs, Journal of
-the Science of Food and Agriculture 35, 99-105.
-P. J. Brown, T. Fearn and M. Vannucci (2001), Bayesian wavelet regression on curves with
-application to a spectroscopic calibration problem, Journal of the American Statistical
-Association 96, 398-408.
-"""
-
-_KIN_DESCR = """kin-32fh: forward kinematics of a robot arm with eight revolute links
-
-8192 rows from a simulation published in the Delve repository, fairly linear (f), much noise (h).
-Predictors, for the links 1 to 8: joint angles theta, link twists alpha, link lengths a, offsets d.
-Response: noisy distance of the end of the arm from a target.
-
-Delve, University of Toronto, http://www.cs.toronto.edu/~delve/
-"""
-
-
-@overload
 def fetch_cookie(
     *,
-    response: str = ...,
-    rows: str = ...,
-    data_home: Folder = ...,
-    download_if_missing: bool = ...,
-    as_frame: bool = ...,
-    return_X_y: Literal[False] = ...,
-) -> Bunch: ...
-@overload
-def fetch_cookie(
-    *,
-    response: str = ...,
-    rows: str = ...,
-    data_home: Folder = ...,
-    download_if_missing: bool = ...,
-    as_frame: bool = ...,
-    return_X_y: Literal[True],
-) -> XY: ...
-def fetch_cookie(
-    *,
-    response: str = "fat",
-    rows: str = "paper",
+    response: Constituent = "fat",
+    rows: CookieRows = "paper",
     data_home: Folder = None,
-    download_if_missing: bool = True,
     as_frame: bool = False,
-    return_X_y: bool = False,
-) -> Bunch | XY:
+) -> "Bunch":
     """Fetch near-infrared spectra (700 wavelengths) and the composition of biscuit dough.
 
     Downloaded once (0.3 MB) and kept; `make_spectra` is a simulated stand-in that needs no file.
@@ -264,26 +514,21 @@ def fetch_cookie(
     data_home : folder, optional
         Where ``cookie.rda`` is or shall be kept. Default: the folder named by the environment
         variable PLSDOF_DATA, else the cache folder of this package.
-    download_if_missing : bool
-        With False a missing file is an error at once.
     as_frame : bool
         Give pandas objects.
-    return_X_y : bool
-        Give only predictors and response.
 
     Returns
     -------
-    Bunch or (data, target)
-        `Bunch` with data (70, 700), target (70,), and besides the usual entries ``wavelengths``
-        (700,) in nanometres, ``constituents`` (70, 4) with ``constituent_names``, and
-        ``row_numbers`` (70,), counted from 1.
+    Bunch
+        As `load_ozone` does, with data (70, 700), target (70,), and besides the usual entries
+        ``wavelengths`` (700,) in nanometres, ``constituents`` (70, 4) with ``constituent_names``,
+        and ``row_numbers`` (70,), counted from 1.
 
     Raises
     ------
-    DatasetUnavailableError
-        The file is not in the folder and cannot be downloaded.
-    DatasetError
-        The file found or downloaded is not the one published.
+    PlsdofError
+        The file is not in the folder and cannot be downloaded (DatasetUnavailableError), or is not
+        the one published (DatasetError, both of `plsdof.datasets.real`).
 
     References
     ----------
@@ -296,62 +541,39 @@ def fetch_cookie(
     (70, 700)
     """
     as_choice(response, "response", CONSTITUENTS)
-    as_choice(rows, "rows", COOKIE_ROWS)
-    _require_rdata()
-    content = read_published(COOKIE, data_home=data_home, download_if_missing=download_if_missing)
-    spectra, constituents = _parse(COOKIE, content, _cookie_tables)
+    as_choice(rows, "rows", get_args(CookieRows))
+    try:
+        import rdata  # noqa: F401
+    except ImportError as error:  # said before a download
+        raise MissingExtraError("rdata", "data", f"Reading {COOKIE.filename}") from error
+    spectra, constituents = _parsed(COOKIE, data_home, _cookie_tables)
     row_numbers = np.arange(1, len(spectra) + 1)
     if rows == "paper":
-        row_numbers = np.setdiff1d(row_numbers, COOKIE_OUTLIERS)
+        row_numbers = np.setdiff1d(row_numbers, _COOKIE_OUTLIERS)
     constituents = constituents[row_numbers - 1]
     wavelengths = np.arange(1100.0, 2499.0, 2.0)
-    bunch = make_bunch(
-        name="cookie",
-        data=spectra[row_numbers - 1],
-        target=constituents[:, CONSTITUENTS.index(response)].copy(),
-        feature_names=[f"{wavelength:g} nm" for wavelength in wavelengths],
+    return make_bunch(
+        "cookie",
+        spectra[row_numbers - 1],
+        constituents[:, CONSTITUENTS.index(response)].copy(),
+        feature_names=wavelength_names(wavelengths),
         target_name=response,
+        as_frame=as_frame,
         wavelengths=wavelengths,
         constituents=constituents,
         constituent_names=list(CONSTITUENTS),
         row_numbers=row_numbers,
-        DESCR=_COOKIE_DESCR,
         provenance=f"cookie of the R package ppls 2.0.0, {COOKIE.address}",
         simulated=False,
-        as_frame=as_frame,
     )
-    return (bunch.data, bunch.target) if return_X_y else bunch
 
 
-@overload
 def fetch_kin32fh(
-    *,
-    n_rows: int | None = ...,
-    data_home: Folder = ...,
-    download_if_missing: bool = ...,
-    as_frame: bool = ...,
-    return_X_y: Literal[False] = ...,
-) -> Bunch: ...
-@overload
-def fetch_kin32fh(
-    *,
-    n_rows: int | None = ...,
-    data_home: Folder = ...,
-    download_if_missing: bool = ...,
-    as_frame: bool = ...,
-    return_X_y: Literal[True],
-) -> XY: ...
-def fetch_kin32fh(
-    *,
-    n_rows: int | None = None,
-    data_home: Folder = None,
-    download_if_missing: bool = True,
-    as_frame: bool = False,
-    return_X_y: bool = False,
-) -> Bunch | XY:
+    *, n_rows: int | None = None, data_home: Folder = None, as_frame: bool = False
+) -> "Bunch":
     """Fetch kin-32fh of the Delve repository: a robot arm, 32 predictors, 8192 rows.
 
-    Downloaded once (1.2 MB) and kept; `make_kin` is a simulated stand-in that needs no file.
+    Downloaded once (1.2 MB) and kept.
 
     Parameters
     ----------
@@ -361,25 +583,19 @@ def fetch_kin32fh(
     data_home : folder, optional
         Where ``kin32fh.mat`` is or shall be kept. Default: the folder named by the environment
         variable PLSDOF_DATA, else the cache folder of this package.
-    download_if_missing : bool
-        With False a missing file is an error at once.
     as_frame : bool
         Give pandas objects.
-    return_X_y : bool
-        Give only predictors and response.
 
     Returns
     -------
-    Bunch or (data, target)
-        `Bunch` with data (n_rows, 32), target (n_rows,), and besides the usual entries
-        ``row_numbers`` (n_rows,), counted from 1.
+    Bunch
+        As `load_ozone` does, with data (n_rows, 32), target (n_rows,), and besides the usual
+        entries ``row_numbers`` (n_rows,), counted from 1.
 
     Raises
     ------
-    DatasetUnavailableError
-        The file is not in the folder and cannot be downloaded.
-    DatasetError
-        The file found or downloaded is not the one published.
+    PlsdofError
+        As `fetch_cookie` does.
 
     References
     ----------
@@ -391,23 +607,22 @@ def fetch_kin32fh(
     (300, 32)
     """
     wanted = None if n_rows is None else as_count(n_rows, "n_rows", minimum=1)
-    content = read_published(KIN32FH, data_home=data_home, download_if_missing=download_if_missing)
-    X, y = _parse(KIN32FH, content, _kin_tables)
+    X, y = _parsed(KIN32FH, data_home, _kin_tables)
     if wanted is not None and wanted > len(y):
         raise InvalidInputError(f"n_rows must be in 1..{len(y)}; got {wanted}.")
-    bunch = make_bunch(
-        name="kin32fh",
-        data=X[:wanted].copy(),
-        target=y[:wanted].copy(),
-        feature_names=KIN_FEATURES,
+    # For the links 1 to 8: joint angles, link twists, link lengths, offsets.
+    kinds = ("theta", "alpha", "a", "d")
+    return make_bunch(
+        "kin32fh",
+        X[:wanted].copy(),
+        y[:wanted].copy(),
+        feature_names=[f"{kind}{link}" for kind in kinds for link in range(1, 9)],
         target_name="distance",
+        as_frame=as_frame,
         row_numbers=np.arange(1, len(y) + 1)[:wanted],
-        DESCR=_KIN_DESCR,
         provenance=f"kin-32fh of the Delve repository, {KIN32FH.address}",
         simulated=False,
-        as_frame=as_frame,
     )
-    return (bunch.data, bunch.target) if return_X_y else bunch
 
 
 def _cookie_tables(content: bytes) -> tuple[Array, Array]:
@@ -428,9 +643,10 @@ def _kin_tables(content: bytes) -> tuple[Array, Array]:
     return X, np.ravel(contents["Y"]).astype(np.float64)
 
 
-def _parse(
-    file: PublishedFile, content: bytes, reader: Callable[[bytes], tuple[Array, Array]]
+def _parsed(
+    file: DataFile, data_home: Folder, reader: Callable[[bytes], tuple[Array, Array]]
 ) -> tuple[Array, Array]:
+    content = read_file(file, data_home)
     try:
         return reader(content)
     # The hash was right, so the reading library is at fault, with whatever error it likes.
@@ -439,10 +655,3 @@ def _parse(
             f"{file.filename} is intact but could not be read ({type(error).__name__}: {error}); "
             "update the packages rdata and scipy."
         ) from error
-
-
-def _require_rdata() -> None:
-    try:
-        import rdata  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError("rdata", "data", f"Reading {COOKIE.filename}") from error

@@ -1,9 +1,5 @@
-from .blocks import FileBlocks as FileBlocks
 from .blocks import file_blocks as file_blocks
 from .models import load_model as load_model
 from .models import save_model as save_model
-from .portable import PortableModel as PortableModel
-from .portable import detach as detach
-from .tables import Table as Table
-from .tables import read_folder as read_folder
+from .portable import portable_model as portable_model
 from .tables import read_table as read_table

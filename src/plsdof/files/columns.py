@@ -1,14 +1,25 @@
-"""Choice of columns by name, range or pattern, and column names that are numbers."""
+"""Columns by name, range or pattern, names that are numbers, and columns that name the rows."""
 
 import difflib
 import fnmatch
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
+from plsdof._core.display import plural
 from plsdof._core.inputs import Array, read_only
+from plsdof._core.work import cached_property
 from plsdof.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from plsdof.files.tables import Table
+
+Labels = npt.NDArray[np.str_]
 
 # 1100 | 1100.5 | 1100,5 | 1.1e3 | X1100 (how R spells it) | 1100 nm | 1100 (nm) | [1100] |
 # NIR.1100.nm | Abs_1100 | log(1/R) 1100 | λ=1100
@@ -124,9 +135,7 @@ def suggestion(name: str, names: Sequence[str]) -> str:
         return f"; did you mean {' or '.join(shortened(known) for known in near)}?"
     if number is not None:
         return "."
-    listed = ", ".join(shortened(known) for known in names[:8])
-    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-    return f"; there are {listed}{more}."
+    return f"; there are {listed(names, 8, shortened)}."
 
 
 def _numbers(names: Sequence[str]) -> dict[str, float]:
@@ -152,15 +161,15 @@ def choose_columns(
         All columns to choose from.
     features, exclude : sequences of str
         Each is a name; a range ``first:last`` of names or, with numbers in the header, of
-        numbers (both ends included, either may be left out); a pattern with ``*``, ``?`` and
-        ``[...]``; or ``re:`` and a regular expression that is searched for. An exact name wins.
+        numbers (both ends included, either may be left out); or a pattern with ``*``, ``?`` and
+        ``[...]``. An exact name wins.
         Without features all columns are taken.
 
     Examples
     --------
     >>> choose_columns(["id", "900", "902", "904", "temp"], ["900:902", "t*"])
     ('900', '902', 'temp')
-    >>> choose_columns(["id", "900", "902", "904", "temp"], exclude=["re:^9", "id"])
+    >>> choose_columns(["id", "900", "902", "904", "temp"], exclude=["9*", "id"])
     ('temp',)
     """
     wanted = {name for one in features for name in _selected(one, names)}
@@ -173,8 +182,6 @@ def choose_columns(
 def _selected(choice: str, names: Sequence[str]) -> list[str]:
     if not isinstance(choice, str) or choice in names:
         return [find_column(choice, names)]
-    if choice.startswith("re:"):
-        return _matching_expression(choice[3:], names)
     if ":" in choice:
         return _in_range(choice, names)
     if any(mark in choice for mark in "*?["):
@@ -185,21 +192,6 @@ def _selected(choice: str, names: Sequence[str]) -> list[str]:
             )
         return found
     return [find_column(choice, names)]
-
-
-def _matching_expression(expression: str, names: Sequence[str]) -> list[str]:
-    try:
-        pattern = re.compile(expression)
-    except re.error as error:
-        raise InvalidInputError(
-            f"{shortened(expression)} is not a regular expression: {error}."
-        ) from error
-    found = [name for name in names if pattern.search(name)]
-    if not found:
-        raise InvalidInputError(
-            f"no column matches the regular expression {shortened(expression)}."
-        )
-    return found
 
 
 def _in_range(choice: str, names: Sequence[str]) -> list[str]:
@@ -235,3 +227,269 @@ def _between(low: float | None, high: float | None, names: Sequence[str]) -> lis
 def shortened(name: str) -> str:
     """Return a name in quotes, its control characters spelled out, cut if it is very long."""
     return repr(name if len(name) <= _LONGEST_SHOWN else name[: _LONGEST_SHOWN - 1] + "…")
+
+
+def shortened_path(source: str) -> str:
+    """Return a file name for a message, cut at the front if it is long."""
+    return source if len(source) <= 120 else "…" + source[-119:]
+
+
+def listed(items: Sequence[Any], most: int = 8, shown: Callable[[str], str] = str) -> str:
+    """Return the first of some items in words, and how many more there are.
+
+    Examples
+    --------
+    >>> listed([3, 5, 8], 2), listed(["a"], 2, shortened)
+    ('3, 5 and 1 more', "'a'")
+    """
+    more = f" and {len(items) - most} more" if len(items) > most else ""
+    return ", ".join(shown(str(item)) for item in items[:most]) + more
+
+
+# Responses from another table, joined row by row as the labels of the rows say
+# ------------------------------------------------------------------------------
+
+
+def labels_of(table: "Table", name: str) -> Labels:
+    """Return a column as text that names the rows, empty where a value is missing."""
+    column = table.frame[name]
+    texts = [
+        str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
+        for value in column.tolist()
+    ]
+    return np.where(column.notna().to_numpy(), np.array(texts, dtype=np.str_), "")
+
+
+def join_responses(
+    table: "Table",
+    other: "Table",
+    responses: Sequence[str],
+    *,
+    label: str | None = None,
+    by_row_order: bool = False,
+) -> "Table":
+    r"""Add columns of another table to the rows that they belong to.
+
+    Two columns name the rows if they hold the same values, text or whole numbers, whatever they
+    are called; a value may be in many rows here, but in one row there. Neither upper case nor
+    zeros in front of a number matter. Nothing is ever joined by the order of the rows unless that
+    is asked for.
+
+    Parameters
+    ----------
+    table, other : Table
+    responses : sequence of str
+        Columns of ``other``.
+    label : str, optional
+        Column of ``table`` that names the rows; found by its values by default.
+    by_row_order : bool
+        The first row belongs to the first row, and so on.
+
+    Raises
+    ------
+    InvalidInputError
+        No columns name the rows, several do and contradict each other, or one has repeats.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from plsdof.files.tables import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     spectra, lab = Path(folder) / "x.csv", Path(folder) / "y.csv"
+    ...     _ = spectra.write_text("no,1100\n7,0.1\n8,0.2\n8,0.3\n")
+    ...     _ = lab.write_text("Sample,fat\n8,20.5\n7,10.5\n")
+    ...     joined = join_responses(read_table(spectra), read_table(lab), ["fat"])
+    >>> joined.numbers(("fat",))[:, 0].tolist()
+    [10.5, 20.5, 20.5]
+    """
+    where = shortened_path(other.source)
+    if by_row_order:
+        if len(table) != len(other):
+            raise InvalidInputError(
+                f"{shortened_path(table.source)} has {len(table)} rows and {where} has "
+                f"{len(other)}; by their order they cannot be joined."
+            )
+        places = np.arange(len(table))
+        note = f"Joined with {where} by the order of the rows, as asked for."
+    else:
+        match = _match(table, other, responses, label)
+        places, note = match.places, f"Joined with {where} by {match.described}"
+        lost = list(dict.fromkeys(match.ids[places < 0].tolist()))
+        extra = match.known[np.isin(match.known_keys, match.keys, invert=True)].tolist()
+        if lost:
+            rows = plural(int(np.count_nonzero(places < 0)), "row")
+            note += f"; {rows} not found there: {listed(lost, 5, shortened)}"
+        note += f"; only there: {listed(extra, 5, shortened)}." if extra else "."
+    found = other.frame[list(responses)].iloc[np.where(places < 0, 0, places)]
+    found = found.reset_index(drop=True).where((places >= 0)[:, None])
+    known = {name.casefold() for name in responses}
+    kept = [name for name in table.names if name.casefold() not in known]
+    return replace(
+        table,
+        frame=table.frame[kept].join(found),
+        names=(*kept, *responses),
+        notes=(*table.notes, *other.notes, note),
+        percent=table.percent.intersection(kept) | other.percent.intersection(responses),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Match:
+    """A column of one table and one of another, which may name the same rows.
+
+    Attributes
+    ----------
+    ours, theirs : str
+        What they are called.
+    ids, known : (n,) and (m,) arrays of str
+        What they hold.
+    are_numbers : bool
+        Whether the values here are numbers, which may be equal by chance.
+    """
+
+    ours: str
+    theirs: str
+    ids: Labels
+    known: Labels
+    are_numbers: bool
+
+    @cached_property
+    def keys(self) -> list[str]:
+        """The values here, spelled alike."""
+        return _spelled_alike(self.ids)
+
+    @cached_property
+    def known_keys(self) -> list[str]:
+        """The values there, spelled alike."""
+        return _spelled_alike(self.known)
+
+    @cached_property
+    def places(self) -> npt.NDArray[np.intp]:
+        """Which row there belongs to each row here; -1 where there is none."""
+        order = {key: i for i, key in enumerate(self.known_keys) if key}
+        return np.array([order.get(key, -1) for key in self.keys], dtype=np.intp)
+
+    @property
+    def repeated(self) -> list[str]:
+        """Values that are there more than once."""
+        counts = Counter(self.known_keys)
+        return [key for key, count in counts.items() if key and count > 1]
+
+    @property
+    def same_name(self) -> bool:
+        """Whether the columns have one name."""
+        return self.ours.casefold() == self.theirs.casefold()
+
+    @property
+    def rank(self) -> tuple[bool, int]:
+        """How likely it is that they name the rows: one name; rows here that have one there."""
+        return self.same_name, int(np.count_nonzero(self.places >= 0))
+
+    @property
+    def holds_ids(self) -> bool:
+        """Whether the values are those of ids: so many are the same that it is not by chance."""
+        here, there = set(self.keys) - {""}, set(self.known_keys) - {""}
+        common = len(here & there)
+        if 2 * len(there) <= np.count_nonzero(self.known != ""):  # batches, say
+            return False
+        if self.same_name:
+            return common > 0
+        if self.are_numbers and len(here) < len(self.keys):
+            return here == there
+        return 2 * common > min(len(here), len(there))
+
+    @property
+    def described(self) -> str:
+        """What the columns are called, in words."""
+        there = "" if self.ours == self.theirs else f" ({shortened(self.theirs)} there)"
+        return shortened(self.ours) + there
+
+
+def _match(table: "Table", other: "Table", responses: Sequence[str], label: str | None) -> _Match:
+    """Return the columns that name the rows, or say why there are none."""
+    if label is not None:
+        find_column(label, table.names)
+    ours = _texts(table, _candidates(table) if label is None else [label])
+    there = _texts(other, [name for name in _candidates(other) if name not in responses])
+    pairs = [
+        _Match(ours=one, theirs=name, ids=ids, known=known, are_numbers=one in table.numeric)
+        for name, known in there.items()
+        for one, ids in ours.items()
+    ]
+    if label is not None and label in other.names:
+        pairs = [pair for pair in pairs if pair.theirs == label]
+    likely = [pair for pair in pairs if pair.holds_ids]
+    clear = [pair for pair in likely if not pair.repeated]
+    # Columns of one name come first; then those by which more rows are found.
+    rank = max((pair.rank for pair in clear), default=(False, 0))
+    best = [pair for pair in clear if pair.rank == rank]
+    unclear = [pair for pair in likely if pair.repeated and pair.rank >= rank]
+    if not best or (unclear and not rank[0]):
+        raise _why_none(table, other, pairs, unclear)
+    for pair in best[1:]:
+        if not np.array_equal(pair.places, best[0].places):
+            raise InvalidInputError(
+                f"{shortened_path(other.source)}: rows may be named by {best[0].described} or by "
+                f"{pair.described}, which do not agree; say which column of "
+                f"{shortened_path(table.source)} names them with --id."
+            )
+    return best[0]
+
+
+def _why_none(
+    table: "Table", other: "Table", pairs: Sequence[_Match], unclear: Sequence[_Match]
+) -> InvalidInputError:
+    here, where = shortened_path(table.source), shortened_path(other.source)
+    if unclear:
+        pair = max(unclear, key=lambda one: one.rank)
+        twice = [pair.known[pair.known_keys.index(key)] for key in pair.repeated]
+        return InvalidInputError(
+            f"{where}: {shortened(pair.theirs)} has {listed(twice, 5, shortened)} more than once, "
+            "so that it is not clear which response belongs to it; keep one row for each."
+        )
+    same = [pair for pair in pairs if pair.same_name and pair.known.any() and pair.ids.any()]
+    if same:
+        pair = same[0]
+        first = [next(one for one in texts.tolist() if one) for texts in (pair.known, pair.ids)]
+        return InvalidInputError(
+            f"{where}: no value of {shortened(pair.theirs)} is also in {here}; there is "
+            f"{shortened(first[0])} there and {shortened(first[1])} here."
+        )
+    advice = "add a column that names the rows to both"
+    if len(table) == len(other):
+        advice += ", or, if the rows are in the same order, --by-row-order"
+    return InvalidInputError(
+        f"{where}: no column holds the names of the rows of {here} ({len(other)} rows there, "
+        f"{len(table)} here); {advice}."
+    )
+
+
+def _candidates(table: "Table") -> list[str]:
+    """Return the columns that may hold ids: texts and whole numbers, but for wavelengths."""
+    unnamed = list(table.left_out[:1]) if table.row_names else []
+    return unnamed + [
+        name
+        for name in table.names
+        if name not in table.numeric
+        or (header_number(name) is None and _are_whole(table.frame[name]))
+    ]
+
+
+def _texts(table: "Table", names: Sequence[str]) -> dict[str, Labels]:
+    """Return the texts of columns, also of one that was left out because it has no name."""
+    return {
+        name: np.array(table.row_names) if name in table.left_out else labels_of(table, name)
+        for name in names
+    }
+
+
+def _are_whole(column: Any) -> bool:
+    values = column.dropna().to_numpy(dtype=np.float64)
+    return len(values) > 0 and bool(np.all(np.isfinite(values)) and np.all(values % 1 == 0))
+
+
+def _spelled_alike(labels: Labels) -> list[str]:
+    """Return labels that differ only if they do so by more than upper case or leading zeros."""
+    folded = (str(one).casefold() for one in labels.tolist())
+    return [one.lstrip("0") or "0" if one.isdecimal() else one for one in folded]

@@ -71,7 +71,7 @@ import math
 import os
 from dataclasses import MISSING, Field, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
 import numpy as np
 
@@ -79,17 +79,16 @@ from plsdof._core.inputs import Array, read_only
 from plsdof._core.model import Fitted, Model
 from plsdof.errors import InvalidInputError
 from plsdof.files.portable import (
-    METHODS_OF_0_2,
     KernelRows,
     LeftOutFits,
+    Method,
     PortableResponse,
     RowCheck,
     numbered,
 )
 from plsdof.files.portable import PortableModel as PortableModel
-from plsdof.files.portable import detach as detach
-from plsdof.files.writing import atomic_write
-from plsdof.inference.intervals import INTERVAL_METHODS
+from plsdof.files.portable import portable_model as portable_model
+from plsdof.files.writing import atomic_write, plain
 from plsdof.variants.pls2 import PLS2Model
 
 if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
@@ -110,7 +109,7 @@ def save_model(
     Parameters
     ----------
     model : PortableModel, Model, or a fitted estimator
-        See `detach` for what else may be given.
+        See `plsdof.files.portable_model` for what else may be given.
     file : path
 
     Examples
@@ -124,7 +123,7 @@ def save_model(
     ...     load_model(Path(folder) / "model.json").predict([[3.0]]).round(2)
     array([2.75])
     """
-    content = to_content(model if isinstance(model, PortableModel) else detach(model))
+    content = to_content(model if isinstance(model, PortableModel) else portable_model(model))
     content["sha256"] = checksum(content)
     lines = (f" {json.dumps(key)}: {json.dumps(content[key], allow_nan=False)}" for key in content)
     with atomic_write(file) as stream:
@@ -188,16 +187,12 @@ def _written(value: Any) -> Any:
         entries = {one.name: _written(getattr(value, one.name)) for one in fields(value)}
         # Entries of 0.2 are kept for models that came from there.
         return {key: one for key, one in entries.items() if one not in (None, [], "")}
-    if isinstance(value, np.ndarray):
-        if value.ndim == 2:
-            values = base64.b64encode(value.astype("<f8").tobytes()).decode("ascii")
-            return {"rows": value.shape[0], "columns": value.shape[1], "values": values}
-        return [entry if math.isfinite(entry) else None for entry in value.tolist()]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
+    if isinstance(value, np.ndarray) and value.ndim == 2:
+        values = base64.b64encode(value.astype("<f8").tobytes()).decode("ascii")
+        return {"rows": value.shape[0], "columns": value.shape[1], "values": values}
     if isinstance(value, tuple):
         return [_written(one) for one in value]
-    return value.to_content() if hasattr(value, "to_content") else value
+    return value.to_content() if hasattr(value, "to_content") else plain(value)
 
 
 def from_content(content: dict[str, Any]) -> PortableModel:
@@ -246,8 +241,8 @@ def _response(content: Any, p: int, size: int) -> PortableResponse:
         _refuse("coef", f"a list of {size} numbers")
     if len(part.weights) not in (0, len(part.scores)):
         _refuse("weights", f"a list of {len(part.scores)} numbers")
-    if part.interval_method not in ("", *INTERVAL_METHODS, *METHODS_OF_0_2):
-        _refuse("interval_method", f"one of {', '.join((*INTERVAL_METHODS, *METHODS_OF_0_2))}")
+    if part.interval_method not in ("", *get_args(Method)):
+        _refuse("interval_method", f"one of {', '.join(get_args(Method))}")
     if (check := part.check) is not None:
         if check.rotations.shape != check.loadings.shape:
             _refuse("loadings", f"a matrix with {len(check.rotations)} rows")

@@ -6,21 +6,19 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.choice import LEFT_OUT
 from plsdof._core.criteria import Noise
-from plsdof._core.display import one_line, plural
+from plsdof._core.display import model_in_words, one_line, plural
 from plsdof._core.inputs import (
     Array,
     as_choice,
     as_level,
-    as_matrix,
     as_new_rows,
-    as_weights,
     feature_names,
     read_only,
     row_labels,
@@ -36,11 +34,11 @@ from plsdof.chemometrics.diagnostics import (
     times_predictors,
 )
 from plsdof.chemometrics.rows import (
-    LeftOutRows,
+    LeftOutValues,
     has_left_out_limits,
-    jackson_mudholkar,
     left_out_rows,
     limit_from_moments,
+    q_limit,
     residual_factor,
     residual_variances,
     row_units,
@@ -57,7 +55,7 @@ from plsdof.inference.intervals import (
     name_rows,
     normal_words,
 )
-from plsdof.variants.kernel import GivenKernel, Kernel
+from plsdof.variants.kernel import Kernel
 from plsdof.variants.pls2 import PLS2Model
 
 if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
@@ -66,8 +64,9 @@ if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
     from plsdof.chemometrics.preprocessing import Preprocessor
 
 _EPS = float(np.finfo(np.float64).eps)
-# Intervals that files of 0.2 may name.
-METHODS_OF_0_2 = ("conformal", "jackknife+")
+Kind = Literal["observation", "mean"]
+# The last two are those that files of 0.2 may name.
+Method = Literal["left-out", "normal", "conformal", "jackknife+"]
 
 # What a model is without its data. The metadata of a field say what an entry of a file must be.
 # ------------------------------------------------------------------------------------------------
@@ -123,16 +122,13 @@ class RowCheck:
         """Return the limit of "t2" or "q" of new rows."""
         values, moments = getattr(self, name), getattr(self, f"{name}_moments")
         if len(values):
-            rows = LeftOutRows(t2=self.t2, q=self.q, weights=self.weights, units=int(self.units))
-            return rows.limit(name, level)
+            rows = LeftOutValues(values=values, weights=self.weights, units=int(self.units))
+            return rows.limit(level)
         if len(moments) == 2:
             return limit_from_moments(moments[0], moments[1], level)
         if name == "t2":
             return t2_limit(n, len(self.rotations), level, training=False)
-        if self.residual_variances.any():
-            return jackson_mudholkar(self.residual_variances, level)
-        text = "The components reproduce the training rows: Q has no limit."
-        return Limit(value=np.nan, method="jackson-mudholkar", message=text)
+        return q_limit(self.residual_variances, level)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -249,8 +245,8 @@ class PortableResponse:
 class PortableModel:
     """A fitted model without its data: it predicts, and can be kept in a file.
 
-    Made by `detach` and `load_model`. It has the methods of the estimators that answer questions
-    about new rows, with the same results.
+    Made by `portable_model` and `load_model`. It has the methods of the estimators that answer
+    questions about new rows, with the same results.
 
     Attributes
     ----------
@@ -282,7 +278,7 @@ class PortableModel:
     >>> from plsdof import PLSRegressor
     >>> from plsdof.datasets import load_ozone
     >>> X, y = load_ozone(return_X_y=True)
-    >>> model = detach(PLSRegressor(2).fit(X, y))
+    >>> model = portable_model(PLSRegressor(2).fit(X, y))
     >>> model, round(model.score(X, y), 2), model.predict_interval(X[:1]).round(1)
     (PortableModel(pls, n_components=2, response='y', p=12), 0.7, array([[ 1.1, 19.4]]))
     """
@@ -357,35 +353,29 @@ class PortableModel:
     @property
     def in_words(self) -> str:
         """What the model is, such as "3 components"."""
-        said = [one.in_words or self._parameter_in_words(one.parameter) for one in self.parts]
+        name = self.parameter_name
+        said = [one.in_words or model_in_words(one.parameter, name) for one in self.parts]
         return ", ".join(dict.fromkeys(said))
 
     def predict(self, X: Any) -> Array:
         """Predict new rows. Shape (n_new,), or (n_new, q) if y had columns."""
-        centers = self._centers(self._deviation(X))
-        return centers[:, 0] if self.one_response else centers
+        deviation = self._deviation(X)
+        centers = [self._center(one, deviation) for one in self.parts]
+        return centers[0] if self.one_response else np.column_stack(centers)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the coefficient of determination R^2; of several responses their mean."""
-        rows = len(y)
-        observed = np.asarray(as_matrix(np.reshape(np.asarray(y), (rows, -1)), "y"))
-        predicted = np.reshape(self.predict(X), (rows, -1))
-        weights = as_weights(sample_weight, rows)
-        mean = np.average(observed, axis=0, weights=weights)
-        left, total = (
-            np.average((observed - one) ** 2, axis=0, weights=weights) for one in (predicted, mean)
-        )
-        # As in scikit-learn: a response that does not vary scores 1 if it is met, else 0.
-        ratio = np.divide(left, total, out=(left > 0).astype(np.float64), where=total > 0)
-        return float(np.mean(1.0 - ratio))
+        from sklearn.metrics import r2_score
+
+        return float(r2_score(y, self.predict(X), sample_weight=sample_weight))
 
     def predict_interval(
         self,
         X: Any,
         level: float = 0.95,
         *,
-        method: str | None = None,
-        kind: str = "observation",
+        method: Method | None = None,
+        kind: Kind = "observation",
     ) -> "Array | DataFrame":
         """Lower and upper limits for new observations, or for the mean, at each row. (n_new, 2).
 
@@ -416,16 +406,14 @@ class PortableModel:
     def _interval(
         self, part: PortableResponse, X: Any, level: float, kind: str, method: str | None
     ) -> Interval:
-        as_choice(kind, "kind", ("observation", "mean"))
+        as_choice(kind, "kind", get_args(Kind))
         level = as_level(level)
         known = part.interval_methods
-        if kind == "mean":
-            if method not in (None, "normal"):
-                raise InvalidInputError(f"kind='mean' needs method='normal'; got {method!r:.60}.")
-            method = "normal"
         if method is None:
-            method = known[0] if known else "normal"
-        as_choice(method, "method", (*INTERVAL_METHODS, *METHODS_OF_0_2))
+            method = "normal" if kind == "mean" or not known else known[0]
+        as_choice(method, "method", get_args(Method))
+        if kind == "mean" and method != "normal":
+            raise InvalidInputError(f"kind='mean' needs method='normal'; got {method!r}.")
         if method not in known:
             raise NotAvailableError(_not_kept(method, part, self.n))
         deviation = self._deviation(X)
@@ -483,14 +471,11 @@ class PortableModel:
         save_model(self, file)
 
     def __repr__(self) -> str:
+        p = len(self.names)
         if len(self.parts) != 1:
-            return one_line(
-                self, self.method, plural(len(self.parts), "response"), p=len(self.names)
-            )
-        return (
-            f"PortableModel({self.method}, {self.parameter_name}={self.parameter:g}, "
-            f"response={self.response[:60]!r}, p={len(self.names)})"
-        )
+            return one_line(self, self.method, plural(len(self.parts), "response"), p=p)
+        values = {self.parameter_name: self.parameter, "response": self.response[:60]}
+        return one_line(self, self.method, **values, p=p)
 
     def _deviation(self, X: Any) -> Array:
         """Return new rows, checked and preprocessed, minus the means of the training rows."""
@@ -507,16 +492,8 @@ class PortableModel:
             deviation = self.kernel.values(deviation / self.x_scale, part.gamma)
         return np.asarray(part.y_mean + deviation @ part.coef)
 
-    def _centers(self, deviation: Array) -> Array:
-        return np.column_stack([self._center(one, deviation) for one in self.parts])
-
     def _one_or_array(self, values: Sequence[Any]) -> Any:
         return values[0] if self.one_response else np.array(values)
-
-    def _parameter_in_words(self, parameter: float) -> str:
-        if self.parameter_name == "n_components":
-            return plural(int(parameter), "component")
-        return f"{self.parameter_name} = {parameter:g}"
 
     def _only(self) -> PortableResponse:
         if len(self.parts) != 1:
@@ -559,14 +536,14 @@ def numbered(count: int, letter: str = "x") -> tuple[str, ...]:
 # -------------------------------------
 
 
-def detach(
+def portable_model(
     model: Model | PLS2Model | Fitted,
     *,
     names: Sequence[str] | None = None,
     response: str | None = None,
     source: Mapping[str, Any] | None = None,
     noise: Noise = None,
-    intervals: bool | str = True,
+    intervals: bool | Literal["left-out", "normal"] = True,
     preprocessing: "Preprocessor | None" = None,
 ) -> PortableModel:
     """Take a model out of its path: what is left predicts, is small, and can be kept in a file.
@@ -603,7 +580,7 @@ def detach(
     >>> from plsdof.datasets import load_ozone
     >>> ozone = load_ozone()
     >>> path = pls_path(ozone.data, ozone.target)
-    >>> model = detach(path[2], names=ozone.feature_names, response="ozone")
+    >>> model = portable_model(path[2], names=ozone.feature_names, response="ozone")
     >>> model
     PortableModel(pls, n_components=2, response='ozone', p=12)
     >>> bool(np.allclose(model.predict(ozone.data), path.fitted[2], rtol=1e-12, atol=0))
@@ -615,32 +592,34 @@ def detach(
         as_choice(intervals, "intervals", INTERVAL_METHODS)
     opened = _opened(model)
     first = opened.models[0]
-    # A path of `chemometrics.preprocessed` has a chain of its own.
-    own = getattr(first.path, "preprocessor", None)
-    preprocessing = preprocessing or own or opened.preprocessor()
-    scaling = opened.scaling(preprocessing is not None)
-    given = opened.names if names is None else names
-    known = numbered(len(scaling.factor)) if given is None else tuple(map(str, given))
-    responses = opened.responses(response)
     default = intervals if isinstance(intervals, str) else ""
+    # A path of `chemometrics.preprocessed` has a chain of its own.
+    preprocessing = preprocessing or getattr(first.path, "preprocessor", None)
+    preprocessing = preprocessing or _preprocessor(opened.before)
     if isinstance(first, PLS2Model):
+        responses = opened.responses(len(first.path.names), response)
         parts = [_of_pls2(first, j, one, default) for j, one in enumerate(responses)]
-        units, n, parameter_name = first.path.units, first.path.units.n, "n_components"
-        x_mean, x_scale, kernel = units.x_mean, units.x_scale, None
+        units, parameter_name, kernel = first.path.units, "n_components", None
+        x_mean, x_scale, n = units.x_mean, units.x_scale, units.n
     else:
+        responses = opened.responses(len(opened.models), response)
         parts = [
             _of_model(one, name, default, bool(intervals), noise or opened.noise)
             for one, name in zip(opened.models, responses, strict=True)
         ]
         x_mean, x_scale, n = _units(first, bool(intervals))
         kernel, parameter_name = _kernel(first), first.path.parameter_name
-    if kernel is None:
+    if opened.before is not None and preprocessing is None:
         # Coefficients of the columns as they are measured.
-        parts = [_rescaled(one, scaling, x_mean) for one in parts]
+        factor, shift = _scaling(opened.before, len(x_mean))
+        x_mean, x_scale = (x_mean - shift) / factor, x_scale / factor
+        if kernel is None:
+            parts = [_rescaled(one, factor, x_mean) for one in parts]
+    given = opened.names if names is None else names
     return PortableModel(
-        names=known,
-        x_mean=read_only((x_mean - scaling.shift) / scaling.factor),
-        x_scale=read_only(x_scale / scaling.factor),
+        names=numbered(len(x_mean)) if given is None else tuple(map(str, given)),
+        x_mean=read_only(x_mean),
+        x_scale=read_only(x_scale),
         n=float(n),
         method=first.path.recipe.method.name.rpartition(",")[2],
         parameter_name=parameter_name,
@@ -664,9 +643,9 @@ def _of_model(
     left = model.left_out if has_rows else None
     counted = intervals or path.is_counted
     usable = intervals and not path._is_dual and math.isfinite(model.dof)
-    inputs = getattr(path, "inputs", None)
+    inputs = getattr(path, "_inputs", None)
     coef = np.array(model.coef)
-    if isinstance(inputs, GivenKernel):  # one coefficient for each row that was given
+    if inputs is not None and inputs.gram is not None:  # one coefficient per row that was given
         coef = np.zeros(len(inputs.gram))
         coef[inputs.kept] = model.coef
     return PortableResponse(
@@ -738,8 +717,8 @@ def _mean_response(model: Model) -> float:
 def _units(model: Model, intervals: bool) -> tuple[Array, Array, float]:
     """Return means and scales of the predictors, and n; without a decomposition if possible."""
     path = model.path
-    inputs = getattr(path, "inputs", None)
-    if isinstance(inputs, GivenKernel):
+    inputs = getattr(path, "_inputs", None)
+    if inputs is not None and inputs.gram is not None:
         x_mean = np.zeros(len(inputs.gram))
         x_mean[inputs.kept] = _mean_features(model)
         return x_mean, np.ones(len(x_mean)), path._require_rows().n
@@ -759,8 +738,8 @@ def _mean_features(model: Model) -> Array:
 
 
 def _kernel(model: Model) -> KernelRows | None:
-    inputs = getattr(model.path, "inputs", None)
-    if inputs is None or isinstance(inputs, GivenKernel):
+    inputs = getattr(model.path, "_inputs", None)
+    if inputs is None or inputs.gram is not None:
         return None
     if inputs.kernel.function is not None:
         raise NotAvailableError(
@@ -796,9 +775,9 @@ def _row_check(model: Model) -> RowCheck | None:
     entries: dict[str, Any] = {}
     if has_left_out_limits(path):
         rows = left_out_rows(model)
-        entries = {"weights": read_only(rows.weights), "units": float(rows.units)}
-        entries |= {"t2": rows.t2} if m > 0 else {}
-        entries |= {"q": rows.q} if rows.q is not None and variances.any() else {}
+        entries = {"weights": read_only(rows.t2.weights), "units": float(rows.t2.units)}
+        entries |= {"t2": rows.t2.values} if m > 0 else {}
+        entries |= {"q": rows.q.values} if rows.q is not None and variances.any() else {}
     return RowCheck(
         rotations=read_only(np.ascontiguousarray(exact.decomposition.to_features(rotated).T)),
         loadings=read_only(np.ascontiguousarray(times_predictors(path, T).T)),
@@ -812,22 +791,6 @@ def _row_check(model: Model) -> RowCheck | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Scaling:
-    """What happens to each column before a path sees it: x * factor + shift."""
-
-    factor: Array
-    shift: Array
-
-
-def _rescaled(part: PortableResponse, scaling: _Scaling, x_mean: Array) -> PortableResponse:
-    if np.all(scaling.factor == 1.0) and not scaling.shift.any():
-        return part
-    coef = part.coef * scaling.factor
-    measured = (x_mean - scaling.shift) / scaling.factor
-    return replace(part, coef=read_only(coef), intercept=float(part.y_mean - measured @ coef))
-
-
-@dataclass(frozen=True, kw_only=True)
 class _Opened:
     """The models of a fitted estimator, the steps before it, and names."""
 
@@ -838,52 +801,49 @@ class _Opened:
     one_response: bool = True
     noise: Noise = None
 
-    def responses(self, given: str | None) -> tuple[str, ...]:
+    def responses(self, count: int, given: str | None) -> tuple[str, ...]:
         """Return the names of the responses."""
-        first = self.models[0]
-        count = len(first.path.names) if isinstance(first, PLS2Model) else len(self.models)
         if self.one_response:
             return (given or (self.response_names or ("y",))[0],)
         return self.response_names or numbered(count, "y")
 
-    def preprocessor(self) -> "Preprocessor | None":
-        """Return the step before an estimator if it is the only one, and a file can hold it."""
-        steps = getattr(self.before, "steps", [])
-        if len(steps) != 1:
-            return None
-        from plsdof.chemometrics.preprocessing import Preprocessor
 
-        step = steps[0][1]
-        return step if isinstance(step, Preprocessor) else None
+def _preprocessor(before: Any) -> "Preprocessor | None":
+    """Return the step before an estimator if it is the only one, and a file can hold it."""
+    steps = getattr(before, "steps", [])
+    if len(steps) != 1:
+        return None
+    from plsdof.chemometrics.preprocessing import Preprocessor
 
-    def scaling(self, preprocessed: bool) -> _Scaling:
-        """Return what the steps before an estimator do, if they only shift and scale columns."""
-        path = self.models[0].path
-        inputs = getattr(path, "inputs", None)
-        p = path._given.X.shape[1] if path._given is not None else path._n_features
-        p = len(inputs.gram) if isinstance(inputs, GivenKernel) else p
-        if self.before is None or preprocessed:
-            return _Scaling(factor=np.ones(p), shift=np.zeros(p))
-        # Columns that are shifted and scaled are known by two rows; a third tells other steps.
-        probe = np.random.default_rng(0).normal(size=(3, p))
-        probe[:2] = [[0.0], [1.0]]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # these rows have no names
-            try:
-                rows = np.asarray(self.before.transform(probe), dtype=np.float64)
-            except (TypeError, ValueError):
-                rows = np.empty((0, 0))  # another number of columns, for one
-        if rows.shape == probe.shape:
-            shift, factor = rows[0], rows[1] - rows[0]
-            size = np.abs(shift) + np.abs(factor * probe[2])
-            off = np.abs(factor * probe[2] + shift - rows[2])
-            if np.all(factor > 0) and np.all(off <= 1e-9 * size):
-                return _Scaling(factor=factor, shift=shift)
-        raise NotAvailableError(
-            "A model file holds coefficients of the columns as they are measured, and the steps "
-            "before the estimator do more than shift and scale columns; use one "
-            "chemometrics.Preprocessor instead, or keep such a Pipeline with joblib.dump."
-        )
+    step = steps[0][1]
+    return step if isinstance(step, Preprocessor) else None
+
+
+def _scaling(before: Any, p: int) -> tuple[Array, Array]:
+    """Return factor and shift of every column, if all that steps do is x * factor + shift."""
+    # These are known by two rows; a third tells other steps.
+    probe = np.vstack([np.zeros(p), np.ones(p), np.random.default_rng(0).normal(size=p)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # these rows have no names
+        try:
+            rows = np.asarray(before.transform(probe), dtype=np.float64)
+        except (TypeError, ValueError):
+            rows = np.empty((0, 0))  # another number of columns, for one
+    if rows.shape == probe.shape:
+        shift, factor = rows[0], rows[1] - rows[0]
+        off = np.abs(factor * probe[2] + shift - rows[2])
+        if np.all(factor > 0) and np.all(off <= 1e-9 * (np.abs(shift) + np.abs(rows[2] - shift))):
+            return factor, shift
+    raise NotAvailableError(
+        "A model file holds coefficients of the columns as they are measured, and the steps "
+        "before the estimator do more than shift and scale columns; use one "
+        "chemometrics.Preprocessor instead, or keep such a Pipeline with joblib.dump."
+    )
+
+
+def _rescaled(part: PortableResponse, factor: Array, x_mean: Array) -> PortableResponse:
+    coef = part.coef * factor
+    return replace(part, coef=read_only(coef), intercept=float(part.y_mean - x_mean @ coef))
 
 
 def _opened(model: Any) -> _Opened:
@@ -899,7 +859,7 @@ def _opened(model: Any) -> _Opened:
     fitted = getattr(model, "best_estimator_", model)  # of a search
     is_pipeline = hasattr(fitted, "steps") and hasattr(fitted, "named_steps")
     estimator = fitted.steps[-1][1] if is_pipeline else fitted
-    if not hasattr(estimator, "path_rows") or not hasattr(estimator, "index_"):
+    if not hasattr(estimator, "_path_rows") or not hasattr(estimator, "intercept_"):
         as_model(model)  # says why not
     joint = getattr(estimator, "model_", None) if not hasattr(estimator, "models_") else None
     return _Opened(
@@ -908,5 +868,5 @@ def _opened(model: Any) -> _Opened:
         names=getattr(fitted, "feature_names_in_", None),
         response_names=estimator.response_names_,
         one_response=estimator._one_response,
-        noise=estimator.noise,
+        noise=getattr(estimator, "noise", None),
     )

@@ -23,13 +23,14 @@ from plsdof._core.display import plural
 from plsdof._core.inputs import Array, as_count
 from plsdof._core.work import cached_property
 from plsdof.errors import InvalidInputError, MissingExtraError, PlsdofError
-from plsdof.files.columns import find_column, shortened
+from plsdof.files.columns import find_column, listed, shortened, shortened_path
 from plsdof.files.text import (
     FAILED_FORMULAS,
     Layout,
     column_names,
     cut_note,
     decimal_mark,
+    extra_module,
     find_header,
     first_ragged_line,
     names_of,
@@ -351,7 +352,7 @@ def read_table(
     transpose: bool = False,
     na: Sequence[str] = (),
 ) -> Table:
-    r"""Read a table with one line of column names.
+    r"""Read a table with one line of column names from a file, or from all files of a folder.
 
     What the file is, its first bytes tell, not its name: Parquet, Excel (.xlsx), or text. For
     text see `files.text.sniff`: separator ``, ; tab |`` or white space, decimal point or
@@ -363,6 +364,9 @@ def read_table(
     Parameters
     ----------
     file : path
+        Files of a folder must have the same columns, in any order; their rows are put below each
+        other in the order of the names of the files. Names that begin with a dot or an underscore
+        are passed over.
     sheet : str, optional
         Name of the sheet of an Excel file; the first one by default.
     header_row : int, optional
@@ -377,6 +381,8 @@ def read_table(
     Returns
     -------
     Table
+        With the names of the columns, a pandas ``frame``, ``numbers(names)`` of some columns as an
+        array, and ``notes`` on what was recognised.
 
     Raises
     ------
@@ -393,7 +399,7 @@ def read_table(
     >>> table.names, table.numbers(("fat", "1102")).tolist()
     (('fat', '1100', '1102'), [[1.5, 0.5]])
     """
-    source = os.fspath(file)
+    path = Path(file)
     how = _How(
         sheet=sheet,
         header_row=None if header_row is None else as_count(header_row, "header_row", minimum=1),
@@ -401,16 +407,37 @@ def read_table(
         transpose=transpose,
         na=(str(na),) if isinstance(na, str | float | int) else tuple(map(str, na)),
     )
-    content = _content(Path(source))
-    try:
-        table = _parsed(content, source, how)
+    if "\0" in str(path):
+        raise InvalidInputError(f"{str(path)!r} is not the name of a file.")
+    if not path.is_dir():
+        return _read_file(os.fspath(file), how)
+    files = files_in(path)
+    with all_files_belong(path):
+        tables = [_read_file(str(one), how) for one in files]
+        first = tables[0]
+        for other in tables[1:]:
+            require_same_columns(first.source, first.names, other.source, other.names)
+    described = f"{len(tables)} file(s), the first one: {first.described}"
+    return replace(stacked(tables, os.fspath(file)), described=described)
+
+
+def _read_file(source: str, how: "_How") -> Table:
+    with reading(source):
+        table = _parsed(Path(source).read_bytes(), source, how)
         if not len(table):
             raise InvalidInputError("there is a header but no row below it.")
-    except MissingExtraError:
-        raise
-    except PlsdofError as error:
-        raise InvalidInputError(f"{shortened_path(source)}: {error}") from error
     return table
+
+
+@contextmanager
+def reading(source: str) -> Iterator[None]:
+    """Begin the messages of errors with the file, and say in a line why it cannot be read."""
+    try:
+        yield
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{shortened_path(source)}: {error}") from error
+    except (OSError, ValueError) as error:  # of the system, or of a parser
+        raise InvalidInputError(f"{shortened_path(source)}: {unreadable(error)}") from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -442,23 +469,6 @@ def numbers_among(codes: Sequence[str]) -> frozenset[float]:
         with suppress(ValueError):
             found.add(float(code.replace(",", ".")))
     return frozenset(found)
-
-
-def shortened_path(source: str) -> str:
-    """Return a file name for a message, cut at the front if it is long."""
-    return source if len(source) <= 120 else "…" + source[-119:]
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        reason = "it is a folder" if path.is_dir() else (error.strerror or str(error)).lower()
-        raise InvalidInputError(
-            f"{shortened_path(str(path))}: the file could not be read: {reason}."
-        ) from error
-    except ValueError as error:  # a NUL byte in the name
-        raise InvalidInputError(f"{str(path)!r} is not the name of a file.") from error
 
 
 def require_table(content: bytes) -> None:
@@ -520,33 +530,33 @@ def _from_text(content: bytes, source: str, how: _How) -> Table:
 def _blank_notes(rows: Sequence[int]) -> tuple[str, ...]:
     if not rows:
         return ()
-    more = f" and {len(rows) - 8} more" if len(rows) > 8 else ""
-    shown = ", ".join(map(str, rows[:8])) + more
-    return (f"Left out, but counted: blank row{'s' * (len(rows) > 1)} {shown}.",)
+    return (f"Left out, but counted: blank row{'s' * (len(rows) > 1)} {listed(rows)}.",)
 
 
 def table_of(frame: Any, layout: Layout, source: str, na: frozenset[float] = frozenset()) -> Table:
     """Return rows of a text file as a table, without columns that are not columns."""
-    table = Table(
+    # A last field that the header has no name for must be empty.
+    if layout.extra and layout.extra != layout.names[0]:
+        filled = frame[layout.extra].notna().to_numpy()
+        if filled.any():
+            raise InvalidInputError(value_beyond_header(layout, int(filled.argmax()) + 1))
+    table = text_table(frame, layout, source, na)
+    return without_unnamed(table, layout.unnamed, row_names=layout.extra)
+
+
+def text_table(
+    frame: Any, layout: Layout, source: str, na: frozenset[float] = frozenset()
+) -> Table:
+    """Return rows of a text file as a table with the columns of the frame."""
+    return Table(
         source=source,
         frame=frame,
-        names=layout.names,
+        names=tuple(frame.columns),
         described=layout.described,
         decimal=layout.decimal,
         notes=layout.notes,
         na=na,
     )
-    _require_empty(table, layout)
-    return without_unnamed(table, layout.unnamed, row_names=layout.extra)
-
-
-def _require_empty(table: Table, layout: Layout) -> None:
-    """Refuse values in a last field that the header has no name for."""
-    if not layout.extra or layout.extra == layout.names[0]:
-        return
-    filled = table.frame[layout.extra].notna().to_numpy()
-    if filled.any():
-        raise InvalidInputError(value_beyond_header(layout, int(filled.argmax()) + 1))
 
 
 def _from_parquet(content: bytes, source: str) -> Table:
@@ -605,14 +615,11 @@ class _Percent(float):
 def _from_excel(content: bytes, source: str, how: _How) -> Table:
     _require_workbook(content)
     first = max(how.skip_rows + 1, how.header_row or 1)
-    try:
-        from openpyxl import load_workbook
-    except ImportError as error:
-        raise MissingExtraError("openpyxl", "files", "Reading Excel files") from error
+    openpyxl = extra_module("openpyxl", "openpyxl", "files", "Reading Excel files")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about styles and validation that are not read
-            book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
+            book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
             sheets = [sheet.title for sheet in book.worksheets]
             chosen = sheets[0] if how.sheet is None else find_column(how.sheet, sheets, "sheet")
             rows = _rows_of(book[chosen], first + _FORMATTED_ROWS)
@@ -623,7 +630,9 @@ def _from_excel(content: bytes, source: str, how: _How) -> Table:
         raise unreadable(error) from error
     others = tuple(one for one in sheets if one != chosen)
     if not rows:
-        advice = f" Choose another one with --sheet: {_quoted(others)}." if others else ""
+        advice = (
+            f" Choose another one with --sheet: {listed(others, 6, shortened)}." if others else ""
+        )
         raise InvalidInputError(f"the sheet {shortened(chosen)} is empty.{advice}")
     rows = [(number, cells) for number, cells in rows if number >= first]
     if not rows:
@@ -635,7 +644,10 @@ def _from_excel(content: bytes, source: str, how: _How) -> Table:
     table = _from_rows(rows, source, f"Excel, sheet {shortened(chosen)}", how, word)
     notes = (*notes, *_hidden_notes(hidden, rows, table, how))
     if others and how.sheet is None:
-        notes = (*notes, f"Sheet {shortened(chosen)} was read; there are also {_quoted(others)}.")
+        notes = (
+            *notes,
+            f"Sheet {shortened(chosen)} was read; there are also {listed(others, 6, shortened)}.",
+        )
     return replace(table, sheets=others, notes=(*table.notes, *notes))
 
 
@@ -683,15 +695,9 @@ def _hidden_notes(hidden: _Hidden, rows: list[Row], table: Table, how: _How) -> 
     columns = sorted(number for number in across if number <= width)
     if columns:
         word = "row" if how.transpose else "column"
-        shown = [str(one) if how.transpose else _letters(one - 1) for one in columns[:8]]
-        more = f" and {len(columns) - 8} more" if len(columns) > 8 else ""
-        notes += (f"Hidden in the sheet, but read: {word} {', '.join(shown)}{more}.",)
+        shown = [str(one) if how.transpose else _letters(one - 1) for one in columns]
+        notes += (f"Hidden in the sheet, but read: {word} {listed(shown)}.",)
     return notes
-
-
-def _quoted(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 6} more" if len(names) > 6 else ""
-    return ", ".join(shortened(name) for name in names[:6]) + more
 
 
 def _rows_of(sheet: Any, formatted: int) -> list[Row]:
@@ -909,32 +915,6 @@ def require_same_columns(
                 f"{shortened_path(other)} {what} column {shortened(different[0])}, unlike "
                 f"{shortened_path(first)}; all files must have the same columns."
             )
-
-
-def read_folder(folder: str | os.PathLike[str], **options: Any) -> Table:
-    r"""Read all files of a folder into memory and put their rows below each other.
-
-    All files must have the same columns, in any order; ``options`` are those of `read_table`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     for day in ("monday", "tuesday"):
-    ...         _ = (Path(folder) / f"{day}.csv").write_text("x,y\n1,2\n3,4\n")
-    ...     len(read_folder(folder).frame)
-    4
-    """
-    path = Path(folder)
-    files = files_in(path)
-    with all_files_belong(path):
-        tables = [read_table(file, **options) for file in files]
-        first = tables[0]
-        for other in tables[1:]:
-            require_same_columns(first.source, first.names, other.source, other.names)
-    described = f"{len(tables)} file(s), the first one: {first.described}"
-    return replace(stacked(tables, os.fspath(folder)), described=described)
 
 
 def notes_of_files(

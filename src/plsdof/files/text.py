@@ -6,14 +6,15 @@ import io
 import re
 import warnings
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
 from plsdof.errors import InvalidInputError, MissingExtraError, PlsdofError
-from plsdof.files.columns import shortened
+from plsdof.files.columns import listed, shortened
 
 Cells = Sequence[Sequence[str]]
 
@@ -75,15 +76,9 @@ def _checked(content: bytes, encoding: str) -> str:
 
 
 def _decodes(content: bytes, encoding: str) -> bool:
-    """Whether all bytes are valid, block by block so that no second copy is held."""
-    if encoding == "utf-8" and content.isascii():
-        return True
-    decoder = codecs.getincrementaldecoder(encoding)()
-    view = memoryview(content)
+    """Whether all bytes are valid."""
     try:
-        for start in range(0, len(content), _BLOCK):
-            decoder.decode(view[start : start + _BLOCK])
-        decoder.decode(b"", final=True)
+        content.decode(encoding)
     except UnicodeError:
         return False
     return True
@@ -144,10 +139,12 @@ class Layout:
     @property
     def described(self) -> str:
         """The layout in words."""
-        words = {"\t": "tab", WHITE_SPACE: "white space"}
-        separator = words.get(self.separator, repr(self.separator))
-        mark = "comma" if self.decimal == "," else "point"
-        return f"separator {separator}, decimal {mark}, {self.encoding}"
+        return _in_words(self.separator, self.decimal, self.encoding)
+
+
+def _in_words(separator: str, decimal: str, encoding: str) -> str:
+    shown = {"\t": "tab", WHITE_SPACE: "white space"}.get(separator, repr(separator))
+    return f"separator {shown}, decimal {'comma' if decimal == ',' else 'point'}, {encoding}"
 
 
 def sniff(content: bytes, *, header_row: int | None = None, skip_rows: int = 0) -> Layout:
@@ -263,9 +260,8 @@ class HeaderPlace:
                 found.append(f"{word} {numbers[i]} was taken for a title: {shown}.")
         if self.units is not None:
             units = dict.fromkeys(cell.strip() for cell in rows[self.units] if cell.strip())
-            shown = ", ".join(shortened(unit) for unit in list(units)[:4])
-            more = f" and {len(units) - 4} more" if len(units) > 4 else ""
-            found.append(f"{word} {numbers[self.units]} was taken for units: {shown}{more}.")
+            shown = listed(list(units), 4, shortened)
+            found.append(f"{word} {numbers[self.units]} was taken for units: {shown}.")
         return tuple(found)
 
 
@@ -344,13 +340,12 @@ def column_names(header: Sequence[Any]) -> tuple[tuple[str, ...], tuple[str, ...
             name = f"unnamed {position}"
             unnamed.append(name)
         names.append(name)
-    repeated = [(name, count) for name, count in Counter(names).items() if count > 1]
+    counts = Counter(names).items()
+    repeated = [f"{shortened(name)} ({count} times)" for name, count in counts if count > 1]
     if repeated:
-        shown = ", ".join(f"{shortened(name)} ({count} times)" for name, count in repeated[:3])
-        more = f" and {len(repeated) - 3} more" if len(repeated) > 3 else ""
         raise InvalidInputError(
-            f"column names must differ; found {shown}{more}. Rename or delete one of them; if the "
-            "names are in another line, say so with --header-row."
+            f"column names must differ; found {listed(repeated, 3)}. Rename or delete one of them; "
+            "if the names are in another line, say so with --header-row."
         )
     return tuple(names), tuple(unnamed)
 
@@ -386,11 +381,10 @@ def read_frames(
         Names of the columns to read; all by default.
     """
     pandas = require_pandas()
-    with _opened(source, layout.encoding) as stream, warnings.catch_warnings():
+    opened = _opened(source, layout.encoding, layout.lines_above)
+    with opened as stream, warnings.catch_warnings():
         # Rows that are longer than the header are an error, not a reason to lose data.
         warnings.simplefilter("error", pandas.errors.ParserWarning)
-        for _ in range(layout.lines_above):
-            stream.readline()
         try:
             found = pandas.read_csv(
                 stream,
@@ -424,10 +418,12 @@ def read_frames(
 
 
 @contextmanager
-def _opened(source: bytes | Path, encoding: str) -> Iterator[IO[str]]:
-    """Open text with plain line ends: mixed ones make older pandas use all memory."""
+def _opened(source: bytes | Path, encoding: str, lines_above: int) -> Iterator[IO[str]]:
+    """Open text below some lines, with plain line ends: mixed ones make older pandas slow."""
     binary = io.BytesIO(source) if isinstance(source, bytes) else source.open("rb")
     with io.TextIOWrapper(binary, encoding=encoding, newline=None) as stream:
+        for _ in range(lines_above):
+            stream.readline()
         yield stream
 
 
@@ -443,9 +439,10 @@ def _unreadable_line(error: Exception, layout: Layout) -> InvalidInputError:
 
 
 def unreadable(error: Exception) -> InvalidInputError:
-    """Return the error for a file that a parser could not read, with its reason in one line."""
-    reason = " ".join(str(error).split()).removeprefix("Error tokenizing data. C error: ")
-    return InvalidInputError(f"the file could not be read: {reason[:200] or type(error).__name__}.")
+    """Return the error for a file that could not be read, with its reason in one line."""
+    said = (getattr(error, "strerror", None) or "").lower() or " ".join(str(error).split())
+    reason = said.removeprefix("Error tokenizing data. C error: ")[:200].rstrip(".")
+    return InvalidInputError(f"the file could not be read: {reason or type(error).__name__}.")
 
 
 def _exact(pandas: Any) -> dict[str, str]:
@@ -456,21 +453,23 @@ def _exact(pandas: Any) -> dict[str, str]:
 
 def require_pandas() -> Any:
     """Return pandas, or say how to install it."""
+    return extra_module("pandas", "pandas", "files", "Reading tables")
+
+
+def extra_module(name: str, package: str, extra: str, purpose: str) -> Any:
+    """Import a module of an optional package, or say which extra of ours has it."""
     try:
-        import pandas
+        return import_module(name)
     except ImportError as error:
-        raise MissingExtraError("pandas", "files", "Reading tables") from error
-    return pandas
+        raise MissingExtraError(package, extra, purpose) from error
 
 
 def first_ragged_line(source: bytes | Path, layout: Layout) -> str | None:
     """Describe the first row that has fewer fields than the header; None if there is none."""
     if layout.separator == WHITE_SPACE:
         return None
-    with _opened(source, layout.encoding) as stream:
-        for _ in range(layout.lines_above):
-            stream.readline()
-        rows = csv.reader(stream, delimiter=layout.separator, skipinitialspace=True)
+    with _opened(source, layout.encoding, layout.lines_above) as stream:
+        rows = _fields(stream, layout.separator)
         for row in rows:
             if any(cell.strip() for cell in row) and len(row) < len(layout.names):
                 line = layout.lines_above + rows.line_num
@@ -499,16 +498,10 @@ def read_cells(content: bytes, *, skip_rows: int = 0) -> tuple[list[list[str]], 
     """
     encoding = find_encoding(content)
     start, best = _first_lines(content, encoding, skip_rows, given=True)
-    with _opened(content, encoding) as stream:
-        for _ in range(start):
-            stream.readline()
-        if best.separator == WHITE_SPACE:
-            rows = [line.split() for line in stream]
-        else:
-            rows = list(csv.reader(stream, delimiter=best.separator, skipinitialspace=True))
-    mark = "comma" if best.decimal == "," else "point"
-    cells = [row for row in rows if any(cell.strip() for cell in row)]
-    return cells, best.decimal, f"separator {best.separator!r}, decimal {mark}, {encoding}"
+    with _opened(content, encoding, start) as stream:
+        rows = _fields(stream, best.separator)
+        cells = [row for row in rows if any(cell.strip() for cell in row)]
+    return cells, best.decimal, _in_words(best.separator, best.decimal, encoding)
 
 
 # Numbers as people write them
@@ -652,11 +645,15 @@ def _best_reading(text: str, separators: Sequence[str], *, given: bool) -> _Read
     found = [one for one in readings if one is not None]
     # What takes the names of an even table for a title, and its first row for names, is wrong.
     found = [one for one in found if not any(_is_below(one, other) for other in found)]
-    whole = max((one for one in found if not one.lacks_names), key=_fit, default=None)
+    found.sort(key=lambda one: one.fit, reverse=True)  # the first one of the best stays first
+    whole = next((one for one in found if not one.lacks_names), None)
     if whole is not None and whole.fit[0] > 0:
         return whole
-    lacking = max((one for one in found if one.lacks_names), key=_fit, default=None)
-    return _reading_of_white_space(text, given) or lacking or whole
+    # A single column whose name has a blank in it is not a table.
+    blanks = _reading(text, WHITE_SPACE, given)
+    if blanks is not None and blanks.fit[0] == 1.0:
+        return blanks
+    return next((one for one in found if one.lacks_names), whole)
 
 
 def _is_below(one: _Reading, other: _Reading) -> bool:
@@ -669,12 +666,8 @@ def _is_below(one: _Reading, other: _Reading) -> bool:
     )
 
 
-def _fit(reading: _Reading) -> tuple[float, float, int]:
-    return reading.fit
-
-
 def _reading(text: str, separator: str, given: bool) -> _Reading | None:
-    reader = csv.reader(io.StringIO(text, newline=None), delimiter=separator, skipinitialspace=True)
+    reader = _fields(io.StringIO(text, newline=None), separator)
     rows, lines = [], []
     try:
         for row in reader:
@@ -686,22 +679,11 @@ def _reading(text: str, separator: str, given: bool) -> _Reading | None:
     return _judged(rows, lines, separator, given)
 
 
-def _reading_of_white_space(text: str, given: bool) -> _Reading | None:
-    numbered = [
-        (number, line.expandtabs(1).strip())
-        for number, line in enumerate(text.splitlines(), start=1)
-        if line.strip()
-    ]
-    try:
-        texts = (line for _, line in numbered)
-        rows = list(csv.reader(texts, delimiter=" ", skipinitialspace=True))
-    except csv.Error:
-        return None
-    if len(rows) != len(numbered):  # a line end in quotes
-        return None
-    found = _judged(rows, [number for number, _ in numbered], WHITE_SPACE, given)
-    # A single column whose name has a blank in it is not a table.
-    return found if found is not None and found.fit[0] == 1.0 else None
+def _fields(lines: Iterable[str], separator: str) -> Any:
+    """Return a reader of the fields of lines; blanks around them do not count."""
+    if separator == WHITE_SPACE:
+        lines, separator = (line.expandtabs(1).strip() for line in lines), " "
+    return csv.reader(lines, delimiter=separator, skipinitialspace=True)
 
 
 def _judged(

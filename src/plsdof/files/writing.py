@@ -14,7 +14,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from plsdof.errors import InvalidInputError, MissingExtraError
+from plsdof.errors import InvalidInputError
+from plsdof.files.text import extra_module
 
 # Ending of a file that is not finished yet; what a kill leaves behind can be told by it.
 UNFINISHED = ".plsdof-part"
@@ -196,18 +197,14 @@ def _harmless(cell: Any) -> Any:
 
 
 def _workbook(tables: Mapping[str, Mapping[str, Any]]) -> bytes:
-    try:
-        from openpyxl import Workbook
-        from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE, WriteOnlyCell
-    except ImportError as error:
-        raise MissingExtraError("openpyxl", "files", "Writing Excel files") from error
-    book = Workbook(write_only=True)
+    openpyxl = extra_module("openpyxl", "openpyxl", "files", "Writing Excel files")
+    book, cells = openpyxl.Workbook(write_only=True), openpyxl.cell.cell
 
     def cell(sheet: Any, value: Any) -> Any:
         if not isinstance(value, str):
             return value
         # Text stays text, even if it begins with "=" and looks like a formula.
-        made = WriteOnlyCell(sheet, ILLEGAL_CHARACTERS_RE.sub("", value)[:32_767])
+        made = cells.WriteOnlyCell(sheet, cells.ILLEGAL_CHARACTERS_RE.sub("", value)[:32_767])
         made.data_type = "s"
         return made
 

@@ -1,21 +1,26 @@
-"""Data cut into blocks: memory maps, zarr arrays, and their Gram matrix."""
+"""Data cut into blocks: what a source of blocks is, arrays on disk, and some rows of a table."""
 
 import mmap
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
-from plsdof._core.inputs import Array, as_count, as_response, as_weights, shortened
+from plsdof._core.inputs import Array, as_count, as_response, as_weights, read_only, shortened
+from plsdof._core.spectrum import FORMED
 from plsdof.errors import InvalidInputError
 
 # Data cut into blocks, wherever they are: one after the other, or spread over machines
 # -------------------------------------------------------------------------------------
 
 Part = TypeVar("Part")
+Mask = npt.NDArray[np.bool_]
+Change = Callable[[Array], Array]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +33,7 @@ class Block:
         Finite float64, for the worker to change as it likes.
     y : (rows,) array
     weights : (rows,) array or None
+        None if all are one.
     first : int
         Number of the block's first row (blocks of rows) or first column (blocks of columns).
     """
@@ -36,6 +42,14 @@ class Block:
     y: Array
     weights: Array | None
     first: int
+
+
+def weighed(block: Block) -> tuple[Array, Array, Array | None]:
+    """Return the rows that have a positive weight, of X, y and the weights."""
+    if block.weights is None or np.all(block.weights > 0):
+        return block.X, block.y, block.weights
+    kept = block.weights > 0
+    return block.X[kept], block.y[kept], block.weights[kept]
 
 
 class Blocks(Protocol):
@@ -79,7 +93,7 @@ class Blocks(Protocol):
 
 Item = TypeVar("Item")
 
-# The most memory that a block may take; two are held, one being read while the other is used.
+# The most memory that a block may take; there are two, one being read while the other is used.
 MEMORY = 64 * 2**20
 # A block of this size stays in the cache while it is centred and multiplied.
 _CACHED = 16 * 2**20
@@ -102,8 +116,8 @@ def open_blocks(
     y, sample_weight : array-like
         One entry per row, in memory or of the same kinds.
     axis : {0, 1}, optional
-        Blocks of rows or of columns. By default rows if there are at least as many of them as
-        columns.
+        Blocks of rows or of columns. By default columns if there are more of them than rows, and
+        XX' can be formed.
     progress : bool
         Show a bar on stderr for every pass over the data. Needs rich.
 
@@ -122,8 +136,23 @@ def open_blocks(
     return ArrayBlocks(X, y, sample_weight, axis=axis, progress=progress)
 
 
+def checked_shape(X: Any) -> tuple[int, int]:
+    """Return the shape of a table that is not to be made an array, after looking at it."""
+    if not hasattr(X, "shape") or not hasattr(X, "dtype"):
+        raise InvalidInputError(f"X must be an array of numbers; got {type(X).__name__}.")
+    if len(X.shape) != 2 or X.shape[0] < 2 or X.shape[1] < 1:
+        raise InvalidInputError(
+            "X must have two dimensions (rows, columns), at least 2 rows and 1 column; got a "
+            f"{type(X).__name__} of shape {tuple(X.shape)}. Check that rows are observations and "
+            "columns are variables."
+        )
+    if np.dtype(X.dtype).kind not in "biuf":
+        raise InvalidInputError(f"X must hold real numbers; got {X.dtype}.")
+    return int(X.shape[0]), int(X.shape[1])
+
+
 def is_dask(values: Any) -> bool:
-    """Whether something is a dask array or dataframe; refuse what only wraps one."""
+    """Whether something is a dask array or data frame; refuse what only wraps one."""
     if not hasattr(values, "__dask_graph__"):
         return False
     if hasattr(values, "to_delayed"):
@@ -156,9 +185,9 @@ class ArrayBlocks:
     X : array
         Anything with ``shape``, ``dtype`` and two-dimensional slicing.
     y, sample_weight : array-like
-        One entry per row, in memory or sliced as X is.
+        One entry per row; what is on disk is read into memory.
     axis : {0, 1}, optional
-        Blocks of rows or of columns; by default rows if there are at least as many.
+        Blocks of rows or of columns; by default as for `open_blocks`.
     memory : int
         The most bytes that one block may take.
     names : tuple of str, optional
@@ -187,7 +216,7 @@ class ArrayBlocks:
         names: tuple[str, ...] | None = None,
         progress: bool = False,
     ) -> None:
-        self.n_rows, self.n_columns = _checked_shape(X)
+        self.n_rows, self.n_columns = checked_shape(X)
         self.axis = as_axis(axis, self.n_rows, self.n_columns)
         self.names = names
         self.step = _aligned(
@@ -197,10 +226,9 @@ class ArrayBlocks:
         )
         self.progress = progress
         self._X = X
-        self._y = _vector(y, self.n_rows, as_response, "y", self.axis == 1)
-        self._weights = _vector(
-            sample_weight, self.n_rows, as_weights, "sample_weight", self.axis == 1
-        )
+        y, sample_weight = (np.array(v[:]) if is_sliced(v) else v for v in (y, sample_weight))
+        self._y = as_response(y, self.n_rows)
+        self._weights = as_weights(sample_weight, self.n_rows)
         self._checked = False
 
     def reduce(
@@ -210,36 +238,50 @@ class ArrayBlocks:
         description: str = "",
     ) -> Part:
         """Return the merged results of ``work`` on every block; see `Blocks`."""
-        starts = range(0, self._X.shape[self.axis], self.step)
-        blocks: Iterable[Block] = ahead(self._read(starts))
-        result = reduce_in_order(
-            blocks, work, merge, description, len(starts) if self.progress else None
+        blocks = cut(
+            self._X,
+            self._y,
+            self._weights,
+            axis=self.axis,
+            step=self.step,
+            names=None if self._checked else self.names or (),
         )
+        total = -(-self._X.shape[self.axis] // self.step) if self.progress else None
+        result = reduce_in_order(ahead(blocks), work, merge, description, total)
         self._checked = True
         return result
 
-    def _read(self, starts: Iterable[int]) -> Iterator[Block]:
-        length, width = self._X.shape[self.axis], self._X.shape[1 - self.axis]
-        buffers = [np.empty(min(self.step, length) * width) for _ in range(2)]
-        for number, start in enumerate(starts):
-            cut = slice(start, min(start + self.step, length))
-            yield self._copied(cut, buffers[number % 2])
 
-    def _copied(self, cut: slice, buffer: Array) -> Block:
-        rows, columns = (cut, slice(None)) if self.axis == 0 else (slice(None), cut)
-        source = self._X[rows, columns]
-        X = buffer[: source.size].reshape(source.shape)
+def cut(
+    X: Any,
+    y: Array,
+    weights: Array | None,
+    *,
+    axis: int,
+    step: int,
+    names: tuple[str, ...] | None = (),
+    first: int = 0,
+) -> Iterator[Block]:
+    """Yield blocks of ``step`` rows or columns, as float64, in two buffers that are used in turn.
+
+    ``first`` is the number of the first row or column. With ``names`` (empty if there are none)
+    values are checked to be finite.
+    """
+    length, width = X.shape[axis], X.shape[1 - axis]
+    buffers = [np.empty(min(step, length) * width) for _ in range(2)]
+    for number, start in enumerate(range(0, length, step)):
+        part = slice(start, min(start + step, length))
+        rows, columns = (part, slice(None)) if axis == 0 else (slice(None), part)
+        source = X[rows, columns]
+        values = buffers[number % 2][: source.size].reshape(source.shape)
         with np.errstate(over="ignore"):  # of long doubles
-            np.copyto(X, source, casting="unsafe")
-        release(self._X)
-        if not self._checked:
-            require_finite(X, self.names, rows.start or 0, columns.start or 0)
-        return Block(
-            X=X,
-            y=_slice(self._y, rows, len(X), as_response),
-            weights=_slice(self._weights, rows, len(X), as_weights),
-            first=cut.start,
-        )
+            np.copyto(values, source, casting="unsafe")
+        release(X)
+        place = first + start
+        if names is not None:
+            require_finite(values, names, *((place, 0) if axis == 0 else (0, place)))
+        some = None if weights is None else weights[rows]
+        yield Block(X=values, y=y[rows], weights=some, first=place)
 
 
 def reduce_in_order(
@@ -275,9 +317,9 @@ def ahead(items: Iterator[Item]) -> Iterator[Item]:
 
 
 def as_axis(axis: int | None, n_rows: int, n_columns: int) -> int:
-    """Return along which axis data are cut: the longer one, unless told otherwise."""
+    """Return along which axis data are cut: columns where they are more, and XX' can be formed."""
     if axis is None:
-        return 0 if n_rows >= n_columns else 1
+        return 1 if n_rows < n_columns and n_rows <= FORMED else 0
     if isinstance(axis, bool) or not isinstance(axis, int | np.integer) or axis not in (0, 1):
         raise InvalidInputError(
             f"axis must be 0 (blocks of rows), 1 (blocks of columns) or None; got {axis!r}."
@@ -300,9 +342,7 @@ def block_length(width: int, memory: int = MEMORY) -> int:
     return max(1, min(wanted, memory // (8 * width)))
 
 
-def require_finite(
-    X: Array, names: tuple[str, ...] | None, row: int = 0, column: int = 0, source: str = "X"
-) -> None:
+def require_finite(X: Array, names: tuple[str, ...], row: int = 0, column: int = 0) -> None:
     """Refuse a block that has NaN or infinite values; ``row`` and ``column`` are its first ones."""
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(X.sum()):
@@ -314,7 +354,7 @@ def require_finite(
     labels = [names[i] if names else str(i) for i in columns + column]
     first = int(np.flatnonzero(bad.any(axis=1))[0]) + row
     raise InvalidInputError(
-        f"{source} contains NaN or infinity, first in row {first} (counted from 0), in column(s) "
+        f"The data contain NaN or infinity, first in row {first} (counted from 0), in column(s) "
         f"{shortened(labels)}; drop these rows or columns, or fill the values in before fitting."
     )
 
@@ -328,32 +368,9 @@ def release(X: Any) -> None:
         pages.madvise(mmap.MADV_DONTNEED)
 
 
-def require_blocks(source: Any, name: str) -> None:
-    """Refuse what is not `Blocks`."""
-    if not (hasattr(source, "reduce") and hasattr(source, "n_columns")):
-        raise InvalidInputError(
-            f"{name} must be Blocks, as ArrayBlocks and file_blocks make them; got "
-            f"{type(source).__name__}."
-        )
-
-
-def _checked_shape(X: Any) -> tuple[int, int]:
-    if not hasattr(X, "shape") or not hasattr(X, "dtype"):
-        raise InvalidInputError(f"X must be an array of numbers; got {type(X).__name__}.")
-    if len(X.shape) != 2:
-        raise InvalidInputError(
-            "X must be a table of two dimensions (rows, columns); got an array of "
-            f"{len(X.shape)} dimension(s) with shape {X.shape}."
-        )
-    if X.dtype.kind not in "fiub":
-        raise InvalidInputError(f"X must hold real numbers; got an array of {X.dtype}.")
-    n_rows, n_columns = map(int, X.shape)
-    if n_rows < 2 or n_columns < 1:
-        raise InvalidInputError(
-            f"X has {n_rows} row(s) and {n_columns} column(s); at least 2 rows and one column are "
-            "needed. Check that rows are observations and columns are variables."
-        )
-    return n_rows, n_columns
+def is_blocks(source: Any) -> bool:
+    """Whether something can be read as `Blocks`."""
+    return hasattr(source, "reduce") and hasattr(source, "n_columns")
 
 
 def _aligned(step: int, X: Any, axis: int) -> int:
@@ -368,21 +385,114 @@ def _aligned(step: int, X: Any, axis: int) -> int:
     return chunk if fits else step
 
 
-def _vector(values: Any, n_rows: int, check: Callable[..., Any], name: str, whole: bool) -> Any:
-    """Check a vector that is in memory now; one that is not, when its slices are read."""
-    if not is_sliced(values):
-        return check(values, n_rows)
-    if int(values.shape[0]) != n_rows:
-        raise InvalidInputError(
-            f"{name} has {values.shape[0]} entries but X has {n_rows} rows; both must describe the "
-            "same observations."
+# Some rows of a table in blocks
+# ------------------------------
+
+
+class RowBlocks:
+    """Some rows of a table in blocks of rows, after a change that treats each row by itself.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        Blocks of rows (axis 0).
+    keep : (n,) array of bool, optional
+        Which rows there are; all by default.
+    change : callable, optional
+        From (rows, p) to (rows, p), such as ``Preprocessor.transform``. If it raises an error with
+        a method ``renamed``, rows are called by their numbers in the whole table, from 1.
+
+    Attributes
+    ----------
+    y : (rows,) array or None
+        The response, known after the first pass.
+
+    Examples
+    --------
+    >>> import operator
+    >>> blocks = ArrayBlocks(np.arange(6.0).reshape(3, 2), [0.0, 1.0, 2.0], memory=16)
+    >>> some = RowBlocks(blocks, np.array([True, False, True]), np.negative)
+    >>> some.reduce(lambda block: [(block.first, block.X.tolist())], operator.add)
+    [(0, [[-0.0, -1.0]]), (1, []), (1, [[-4.0, -5.0]])]
+    >>> some.y
+    array([0., 2.])
+    """
+
+    axis = 0
+
+    def __init__(
+        self, blocks: Blocks, keep: Mask | None = None, change: Change | None = None
+    ) -> None:
+        if blocks.axis != 0:
+            raise InvalidInputError("Rows can be chosen from blocks of rows only; use axis=0.")
+        self.blocks, self.keep, self.change = blocks, keep, change
+        self.n_columns, self.names = blocks.n_columns, blocks.names
+        self.y: Array | None = None
+
+    @property
+    def n_rows(self) -> int | None:
+        """Number of rows, None if it is not known before reading."""
+        return self.blocks.n_rows if self.keep is None else int(np.count_nonzero(self.keep))
+
+    def reduce(
+        self,
+        work: Callable[[Block], Part],
+        merge: Callable[[Part, Part], Part],
+        description: str = "",
+    ) -> Part:
+        """Return the merged results of ``work`` on every block, some maybe empty; see `Blocks`."""
+        some: Callable[[Block], tuple[Part, list[Array]]] = partial(
+            _on_rows, work=work, keep=self.keep, change=self.change
         )
-    return check(np.array(values[:]), n_rows) if whole else values
+        both: tuple[Part, list[Array]] = self.blocks.reduce(
+            some, partial(paired, merge=merge), description
+        )
+        self.y = read_only(np.concatenate(both[1]))
+        return both[0]
 
 
-def _slice(values: Any, rows: slice, size: int, check: Callable[..., Any]) -> Any:
-    if not is_sliced(values):
-        return None if values is None else values[rows]
-    part = check(np.array(values[rows]), size)
-    release(values)
-    return part
+def _on_rows(
+    block: Block, *, work: Callable[[Block], Part], keep: Mask | None, change: Change | None
+) -> tuple[Part, list[Array]]:
+    """Return what work makes of some rows, and their response."""
+    X, y, weights, first = block.X, block.y, block.weights, block.first
+    places = np.arange(first, first + len(X))
+    if keep is not None:
+        kept = keep[first : first + len(X)]
+        first = int(np.count_nonzero(keep[:first]))
+        if not kept.all():
+            X, y, places = X[kept], y[kept], places[kept]
+            weights = None if weights is None else weights[kept]
+    if change is not None and len(X):
+        X = changed(change, X, places)
+    response = np.array(y)  # work may change the block
+    return work(Block(X=X, y=y, weights=weights, first=first)), [response]
+
+
+def paired(
+    a: tuple[Part, list[Item]],
+    b: tuple[Part, list[Item]],
+    *,
+    merge: Callable[[Part, Part], Part],
+) -> tuple[Part, list[Item]]:
+    """Merge results that come with a list each."""
+    return merge(a[0], b[0]), a[1] + b[1]
+
+
+def changed(change: Change, X: Array, places: npt.NDArray[np.intp]) -> Array:
+    """Apply a change to rows, which messages call by their numbers from 1."""
+    try:
+        return change(np.ascontiguousarray(X))
+    except InvalidInputError as error:
+        if not hasattr(error, "renamed"):
+            raise
+        raise error.renamed([str(place + 1) for place in places]) from error
+
+
+def take_rows(blocks: Blocks) -> Array:
+    """Return the predictors of all rows as one array, by one pass. Shape (rows, p)."""
+    return np.concatenate(blocks.reduce(_copied, operator.add, "Rows"))
+
+
+def _copied(block: Block) -> list[Array]:
+    return [np.array(block.X, order="C")]

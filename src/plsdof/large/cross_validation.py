@@ -6,50 +6,52 @@ subtracted. Where the moments of all folds would take too much memory, or rows a
 what training rows teach, each fold has passes of its own. One more pass predicts all test rows.
 """
 
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from itertools import groupby
-from typing import Any
+from itertools import accumulate
+from typing import Any, Literal
 
 import numpy as np
 
 from plsdof._core.fit import METHODS
 from plsdof._core.folds import LEAVE_ONE_OUT, Fold, Integers, make_folds
-from plsdof._core.inputs import (
-    Array,
-    Standardized,
-    as_choice,
-    require_flag,
-    warn_constant_columns,
-)
+from plsdof._core.inputs import Array, as_choice, require_flag, warn_constant_columns
 from plsdof._core.spectrum import FORMED, Gram
 from plsdof._core.work import run_each
 from plsdof.errors import InvalidInputError
 from plsdof.large import sources
-from plsdof.large.blocks import Block, Blocks, Part, require_blocks
-from plsdof.large.factors import Factor, factor_of_block, merge_factors, standardized_factor
-from plsdof.large.moments import block_sums, gram_from_sums, merge_sums
-from plsdof.large.rows import Change, Mask, RowBlocks, changed
+from plsdof.large.blocks import Block, Blocks, Change, Mask, Part, RowBlocks, changed, is_blocks
+from plsdof.large.moments import (
+    block_factor,
+    block_sums,
+    gram_from_sums,
+    merge_factors,
+    merge_sums,
+    standardized_factor,
+    units_of,
+)
 from plsdof.selection.cross_validation import CrossValidation, FoldFit, collected
 
-# Moments of folds, and predictions, that are held in memory at once: 1 GB each.
+# Moments of folds, and predictions, that are in memory at once: 1 GB each.
 _MOST_NUMBERS = 2**27
+
+# From the training rows of a fold to what preprocesses rows.
+Prepare = Callable[[Blocks], Change]
 
 
 def cross_validate_from(
     source: Blocks,
-    path: str = "pls",
+    path: Literal["pls", "pcr", "ridge"] = "pls",
     cv: Any = 10,
     groups: Any = None,
     *,
     max_components: int | None = None,
     alphas: Any = None,
     scale: bool = True,
-    repeats: int = 1,
     rng: Any = None,
-    prepare: Callable[[Blocks], Change] | None = None,
-    progress: bool = False,
+    prepare: Prepare | None = None,
 ) -> CrossValidation:
     """Cross-validate all models of a path on a table that is read block by block.
 
@@ -60,13 +62,11 @@ def cross_validate_from(
     path : {"pls", "pcr", "ridge"}
     cv : int
         Number of folds, or a splitter as for `plsdof.cross_validate`; not "loo".
-    groups, max_components, alphas, scale, repeats, rng
+    groups, max_components, alphas, scale, rng
         As for `plsdof.cross_validate`.
     prepare : callable, optional
         From the training rows of a fold, as Blocks, to what preprocesses rows, (rows, p) to
         (rows, p): ``lambda blocks: Preprocessor("msc").fit_blocks(blocks).transform``.
-    progress : bool
-        Show a bar on stderr that counts the folds. Needs rich.
 
     Returns
     -------
@@ -75,9 +75,10 @@ def cross_validate_from(
 
     Notes
     -----
-    Passes over the data: one for the responses, one for each repeat (or for each fold, where
-    4 (p + 1)^2 numbers for each fold exceed 1 GB, p > 5,000, or with ``prepare``), and one for the
-    predictions. Memory: these moments, and the predictions of every model for every row.
+    Passes over the data: one for the responses, one for all folds, and one for the predictions.
+    Each fold has a pass of its own where 4 (p + 1)^2 numbers for each fold exceed 1 GB, p > 5,000,
+    test rows are not a partition, or with ``prepare``. Memory: these moments, and the predictions
+    of every model for every row.
 
     Examples
     --------
@@ -90,7 +91,11 @@ def cross_validate_from(
     """
     as_choice(path, "path", tuple(METHODS))
     require_flag(scale)
-    require_blocks(source, "source")
+    if not is_blocks(source):
+        raise InvalidInputError(
+            "source must be Blocks, as ArrayBlocks and file_blocks make them; got "
+            f"{type(source).__name__}."
+        )
     if isinstance(cv, str) and cv == LEAVE_ONE_OUT:
         raise InvalidInputError(
             "Leave-one-out of a table that is read block by block would need a fit for every row; "
@@ -98,58 +103,48 @@ def cross_validate_from(
         )
     y = _responses(source)
     folds = [
-        replace(fold, test=np.sort(fold.test))
-        for fold in make_folds(y, y, cv, groups, repeats=repeats, rng=rng)
+        replace(fold, test=np.sort(fold.test)) for fold in make_folds(y, y, cv, groups, rng=rng)
     ]
     recipe = METHODS[path].recipe(scale=scale, max_components=max_components, alphas=alphas)
     options = dict(recipe.options)
     if METHODS[path].size == "alphas" and options["alphas"] is None:
         # All folds have the penalties that follow from the eigenvalues of all rows.
-        whole = sources.PATHS_FROM[path](_all_rows(source, scale, prepare))
+        whole = sources.PATHS_FROM[path](_gram_of(source, None, scale, prepare)[0])
         options["alphas"] = whole.parameters
     fit = partial(sources.PATHS_FROM[path], **options)
     trained = _trained(source, folds, scale, prepare)
-    models = run_each(
-        lambda _: _models(fit, *next(trained)),
-        folds,
-        progress=progress,
-        description="Cross-validation",
-    )
+    models = run_each(lambda _: _models(fit, *next(trained)), folds)
     fits = _predictions(source, folds, models)
     return collected(folds, fits, y, groups=groups, max_components=max_components)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Models:
-    """All models of one fold: coefficients (K, p), intercepts (K,), and what tells them apart."""
+    """All models of one fold: coefficients (K, p), intercepts (K,), preprocessing, and the rest."""
 
     coef: Array
     intercept: Array
     change: Change | None
-    parameters: Array
-    parameter_name: str
-    simplest_first: Integers
-    message: str
+    fit: FoldFit
 
 
 def _models(fit: Callable[..., Any], gram: Gram, change: Change | None) -> _Models:
+    # Not the path itself, which has matrices.
     path = fit(gram)
-    return _Models(
-        coef=path.coef,
-        intercept=path.intercept,
-        change=change,
+    found = FoldFit(
+        predictions=np.empty((len(path), 0)),
         parameters=path.parameters,
         parameter_name=path.parameter_name,
         simplest_first=path._simplest_first(),
         message=path.message,
     )
+    return _Models(coef=path.coef, intercept=path.intercept, change=change, fit=found)
 
 
 def _responses(source: Blocks) -> Array:
-    known = getattr(source, "y", None)
-    if isinstance(source, RowBlocks) and known is not None:
-        return np.asarray(known)
-    parts = source.reduce(_response, _appended, "Responses")
+    if isinstance(source, RowBlocks) and source.y is not None:
+        return source.y
+    parts = source.reduce(_response, operator.add, "Responses")
     if any(weighted for _, weighted in parts):
         raise InvalidInputError(
             "Cross-validation of blocks does not take weights; leave them out, or use "
@@ -162,10 +157,6 @@ def _response(block: Block) -> list[tuple[Array, bool]]:
     return [(np.array(block.y), block.weights is not None)]
 
 
-def _appended(a: list[Any], b: list[Any]) -> list[Any]:
-    return a + b
-
-
 # Gram matrices of the training rows
 # ----------------------------------
 
@@ -174,17 +165,19 @@ def _trained(
     source: Blocks,
     folds: Sequence[Fold],
     scale: bool,
-    prepare: Callable[[Blocks], Change] | None,
+    prepare: Prepare | None,
 ) -> Iterator[tuple[Gram, Change | None]]:
     """Yield the Gram matrix of the training rows of each fold, and how rows are preprocessed."""
-    for _, repeat in groupby(folds, key=lambda fold: fold.repeat):
-        together = list(repeat)
-        fits = _in_memory(len(together), source.n_columns)
-        if prepare is None and fits and _is_partition(together):
-            yield from _from_moments(source, together, scale)
-            continue
-        for fold in together:
-            yield _from_rows(source, fold, scale, prepare)
+    # The training rows of each fold are the test rows of all others.
+    tested = sum(len(fold.test) for fold in folds)
+    parted = tested == folds[0].n_rows and all(fold.train_rows is None for fold in folds)
+    if prepare is None and parted and _in_memory(len(folds), source.n_columns):
+        yield from _from_moments(source, folds, scale)
+        return
+    for fold in folds:
+        keep = np.zeros(fold.n_rows, dtype=bool)
+        keep[fold.train] = True
+        yield _gram_of(source, keep, scale, prepare)
 
 
 def _in_memory(folds: int, p: int) -> bool:
@@ -192,47 +185,30 @@ def _in_memory(folds: int, p: int) -> bool:
     return p <= FORMED and 4 * folds * (p + 1) ** 2 <= _MOST_NUMBERS
 
 
-def _is_partition(folds: Sequence[Fold]) -> bool:
-    """Whether the training rows of each fold are the test rows of all others."""
-    tested = sum(len(fold.test) for fold in folds)
-    return tested == folds[0].n_rows and all(fold.train_rows is None for fold in folds)
-
-
-def _from_rows(
-    source: Blocks, fold: Fold, scale: bool, prepare: Callable[[Blocks], Change] | None
+def _gram_of(
+    source: Blocks, keep: Mask | None, scale: bool, prepare: Prepare | None
 ) -> tuple[Gram, Change | None]:
-    keep = np.zeros(fold.n_rows, dtype=bool)
-    keep[fold.train] = True
-    rows = RowBlocks(source, keep)
-    change = None if prepare is None else prepare(rows)
+    """Return the Gram matrix of some rows, or all, by passes of their own."""
+    change = None if prepare is None else prepare(RowBlocks(source, keep))
     return sources.source_gram(RowBlocks(source, keep, change), scale=scale), change
-
-
-def _all_rows(source: Blocks, scale: bool, prepare: Callable[[Blocks], Change] | None) -> Gram:
-    change = None if prepare is None else prepare(RowBlocks(source))
-    return sources.source_gram(RowBlocks(source, None, change), scale=scale)
 
 
 def _from_moments(
     source: Blocks, folds: Sequence[Fold], scale: bool
 ) -> Iterator[tuple[Gram, None]]:
+    """Yield Gram matrices from the moments of the other folds, by one pass for all."""
     collect = partial(_of_others, source, folds)
     # If one fold needs more digits, all of them probably do: they are read together.
-    factors = cache(lambda: list(collect(factor_of_block, merge_factors, "Factors of folds")))
+    factors = cache(lambda: list(collect(block_factor, merge_factors, "Factors of folds")))
     moments = collect(block_sums, merge_sums, "Moments of folds")
     for number, sums in enumerate(moments):
-        gram = gram_from_sums(sums, scale, source.names)
+        gram = gram_from_sums(sums, units_of(sums, scale, source.names))
         warn_constant_columns(np.isinf(gram.units.x_scale), gram.units.names)
-        yield replace(gram, refine=partial(_refined, factors, number, scale, source.names)), None
 
+        def refine(number: int = number) -> Any:
+            return standardized_factor(factors()[number], scale, source.names)
 
-def _refined(
-    factors: Callable[[], list[Factor | None]],
-    number: int,
-    scale: bool,
-    names: tuple[str, ...] | None,
-) -> Standardized | None:
-    return standardized_factor(factors()[number], scale, names)
+        yield replace(gram, refine=refine), None
 
 
 def _of_others(
@@ -243,36 +219,24 @@ def _of_others(
     description: str,
 ) -> Iterator[Part | None]:
     """Yield for each fold what work and merge make of the rows of all others, by one pass."""
-    count = len(folds)
-    each = partial(_by_fold, fold_of=_fold_of(folds), count=count, work=work)
-    parts = source.reduce(each, partial(_merged, merge=merge), description)
-    # What is behind each fold, the last one first; then what is in front of it.
-    behind: list[Part | None] = [None]
-    for part in parts[:0:-1]:
-        behind.append(merge(part, behind[-1]))
-    before: Part | None = None
-    for part in parts:
-        yield merge(before, behind.pop())
-        before = merge(before, part)
-
-
-def _fold_of(folds: Sequence[Fold]) -> Integers:
-    """Return the fold in which each row is tested. Shape (n,)."""
     fold_of = np.empty(folds[0].n_rows, dtype=np.intp)
     for number, fold in enumerate(folds):
         fold_of[fold.test] = number
-    return fold_of
+    each = partial(_by_fold, fold_of=fold_of, count=len(folds), work=work)
+    parts = source.reduce(each, partial(_merged, merge=merge), description)
+    # What is in front of each fold, and what is behind it.
+    before = [None, *accumulate(parts[:-1], merge)]
+    behind = [*accumulate(parts[:0:-1], lambda later, part: merge(part, later))][::-1]
+    for one, other in zip(before, [*behind, None], strict=True):
+        yield merge(one, other)
 
 
 def _by_fold(
     block: Block, *, fold_of: Integers, count: int, work: Callable[[Block], Part]
 ) -> list[Part]:
     here = fold_of[block.first : block.first + len(block.X)]
-    return [work(_rows(block, here == number)) for number in range(count)]
-
-
-def _rows(block: Block, which: Mask) -> Block:
-    return Block(X=block.X[which], y=block.y[which], weights=None, first=block.first)
+    masks = (here == number for number in range(count))
+    return [work(replace(block, X=block.X[which], y=block.y[which])) for which in masks]
 
 
 def _merged(a: list[Part], b: list[Part], *, merge: Callable[[Part, Part], Part]) -> list[Part]:
@@ -285,7 +249,7 @@ def _merged(a: list[Part], b: list[Part], *, merge: Callable[[Part, Part], Part]
 
 def _predictions(source: Blocks, folds: Sequence[Fold], models: Sequence[_Models]) -> list[FoldFit]:
     """Return what every model of a fold predicts for its test rows, by one pass."""
-    K = min(len(one.parameters) for one in models)
+    K = min(len(one.coef) for one in models)
     tested = sum(len(fold.test) for fold in folds)
     if K * tested > _MOST_NUMBERS:
         raise InvalidInputError(
@@ -293,18 +257,14 @@ def _predictions(source: Blocks, folds: Sequence[Fold], models: Sequence[_Models
             f"{8e-9 * K * tested:.1f} GB; ask for fewer models, or fewer repeats."
         )
     predictions = [np.empty((K, len(fold.test))) for fold in folds]
-    parts = source.reduce(partial(_predicted, folds=folds, models=models, K=K), _appended, "Test")
+    parts = source.reduce(
+        partial(_predicted, folds=folds, models=models, K=K), operator.add, "Test"
+    )
     for number, start, values in parts:
         predictions[number][:, start : start + values.shape[1]] = values
     return [
-        FoldFit(
-            predictions=values,
-            parameters=one.parameters,
-            parameter_name=one.parameter_name,
-            simplest_first=one.simplest_first,
-            message=one.message,
-        )
-        for values, one in zip(predictions, models, strict=True)
+        replace(one.fit, predictions=values)
+        for one, values in zip(models, predictions, strict=True)
     ]
 
 

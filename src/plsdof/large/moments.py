@@ -1,4 +1,4 @@
-"""Moments of data that come in pieces, collected as they come.
+"""What is collected of data that come in pieces: moments, and triangular factors.
 
 Pieces are merged by the rule of Chan, Golub and LeVeque (1983): with means m_a, m_b of pieces of
 sizes n_a, n_b, and d = m_b - m_a,
@@ -7,11 +7,11 @@ sizes n_a, n_b, and d = m_b - m_a,
 
 Every piece is centred at its own mean while it is in the cache, so that nothing is ever
 subtracted from a sum of squares: one pass over the data is enough, whatever their means are.
-Means are held as unevaluated sums of two floats, because the rule needs their difference to the
+Means are unevaluated sums of two floats, because the rule needs their difference to the
 precision of the standard deviation, which may be 10^8 times smaller than the mean.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from plsdof._core.inputs import (
     LARGE,
     SMALL,
     Array,
+    Standardized,
     Units,
     as_matrix,
     as_response,
@@ -35,16 +36,13 @@ from plsdof._core.inputs import (
 )
 from plsdof._core.spectrum import Gram, formed
 from plsdof.errors import InvalidInputError, NotAvailableError
-from plsdof.large.blocks import Block
+from plsdof.large.blocks import Block, weighed
 
-# Means, squares and products of data that come in pieces
-# -------------------------------------------------------
+# Means, squares and products
+# ---------------------------
 
 # Rows of a square matrix that are treated together, so that they stay in the cache.
 _STRIP = 128
-
-# The exponent of a column of zeros: below that of any other number.
-_OF_ZERO = -1100
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -64,9 +62,6 @@ class Sums:
         Sums of products of centred columns of X; only those of squares in the second case.
     xy : (p,) array
     yy : float
-    exponent : (p + 1,) array of int
-        Everything but ``lowest`` and ``highest`` is in units of ``2**exponent``: not zero for
-        columns whose squares may leave the range of float64.
     """
 
     n: float
@@ -78,12 +73,12 @@ class Sums:
     xx: Array
     xy: Array
     yy: float
-    exponent: npt.NDArray[np.int32]
 
     @property
     def squares(self) -> Array:
         """Sums of squares of the centred columns of X. Shape (p,)."""
-        return self.xx if self.xx.ndim == 1 else self.xx.diagonal()
+        # Those of a constant column are rounding errors of either sign.
+        return np.maximum(self.xx if self.xx.ndim == 1 else self.xx.diagonal(), 0.0)
 
     @property
     def magnitude(self) -> Array:
@@ -96,6 +91,11 @@ class Sums:
         half_spread = self.highest / 2 - self.lowest / 2
         return np.asarray(half_spread <= CONSTANT_ULPS / 2 * self.magnitude)
 
+    def response(self, units: Units) -> tuple[Array, float]:
+        """Return X'y and |y|^2 of the standardised data; both zero if y does not vary."""
+        varies = float(not self.constant[-1])
+        return read_only(varies * self.xy / units.x_scale), varies * self.yy
+
 
 def block_sums(block: Block, *, products: bool = True) -> Sums | None:
     """Return the sums over a block of rows, which is overwritten; None if its weights are zero.
@@ -103,15 +103,13 @@ def block_sums(block: Block, *, products: bool = True) -> Sums | None:
     Cost: one symmetric product (if ``products``) and six passes over a block that should fit in
     the cache: extrema, means, centring, X'y, and what rounding has left of the means.
     """
-    X, y, weights = block.X, block.y, block.weights
-    if weights is not None and not np.all(weights > 0):
-        kept = weights > 0
-        X, y, weights = X[kept], y[kept], weights[kept]
+    X, y, weights = weighed(block)
     if not len(X):
         return None
     lowest, highest = np.append(X.min(axis=0), y.min()), np.append(X.max(axis=0), y.max())
-    exponent = _exponents(np.maximum(np.abs(lowest), np.abs(highest)))
-    X, y = _to_order_one(X, y, exponent)
+    # Whether a column is too small, only all rows can tell.
+    _require_squares(np.maximum(np.abs(lowest), np.abs(highest)).clip(min=1.0))
+    # Centre at the mean, then see what its rounding has left.
     w = np.ones(len(X)) if weights is None else weights
     n = float(w.sum())
     mean = np.append(w @ X, w @ y) / n
@@ -134,7 +132,6 @@ def block_sums(block: Block, *, products: bool = True) -> Sums | None:
         xx=_recentred(xx, n, left[:-1]),
         xy=y @ X - n * left[-1] * left[:-1],
         yy=float(y @ y) - n * float(left[-1]) ** 2,
-        exponent=exponent,
     )
 
 
@@ -142,8 +139,6 @@ def merge_sums(a: Sums | None, b: Sums | None) -> Sums | None:
     """Return the sums over the rows of both, leaving both as they are. Cost: O(p^2)."""
     if a is None or b is None:
         return b if a is None else a
-    exponent = np.maximum(a.exponent, b.exponent)
-    a, b = in_units(a, exponent), in_units(b, exponent)
     n = a.n + b.n
     step = (b.mean - a.mean) + (b.rest - a.rest)
     root = np.sqrt(a.n * (b.n / n)) * step
@@ -158,25 +153,7 @@ def merge_sums(a: Sums | None, b: Sums | None) -> Sums | None:
         xx=_sum_with_square(a.xx, b.xx, root[:-1]),
         xy=a.xy + b.xy + root[-1] * root[:-1],
         yy=a.yy + b.yy + float(root[-1]) ** 2,
-        exponent=exponent,
     )
-
-
-def _exponents(magnitude: Array) -> npt.NDArray[np.int32]:
-    """Powers of two that bring extreme columns to order one without rounding; zero for others."""
-    exponent = np.frexp(magnitude)[1]
-    exponent[(magnitude <= LARGE) & (magnitude >= SMALL)] = 0
-    exponent[magnitude == 0] = _OF_ZERO
-    return exponent
-
-
-def _to_order_one(X: Array, y: Array, exponent: npt.NDArray[np.int32]) -> tuple[Array, Array]:
-    if exponent[-1]:
-        y = np.ldexp(y, -exponent[-1])
-    extreme = np.flatnonzero((exponent[:-1] != 0) & (exponent[:-1] != _OF_ZERO))
-    if len(extreme):
-        X[:, extreme] = np.ldexp(X[:, extreme], -exponent[extreme])
-    return X, y
 
 
 def _recentred(products: Array, n: float, rest: Array) -> Array:
@@ -185,26 +162,6 @@ def _recentred(products: Array, n: float, rest: Array) -> Array:
     if np.any(n * rest * rest > _EPS / 4 * squares):
         products -= n * (rest * rest if products.ndim == 1 else np.multiply.outer(rest, rest))
     return products
-
-
-def in_units(sums: Sums, exponent: npt.NDArray[np.int32]) -> Sums:
-    """Hold sums in larger units; what underflows is nothing next to the other part."""
-    shift = sums.exponent - exponent
-    if not shift.any():
-        return sums
-    shift[sums.magnitude == 0] = 0
-    x = shift[:-1]
-    if x.any():
-        both = 2 * x if sums.xx.ndim == 1 else np.add.outer(x, x)
-        sums = replace(sums, xx=np.ldexp(sums.xx, both))
-    return replace(
-        sums,
-        mean=np.ldexp(sums.mean, shift),
-        rest=np.ldexp(sums.rest, shift),
-        xy=np.ldexp(sums.xy, x + shift[-1]),
-        yy=float(np.ldexp(sums.yy, 2 * shift[-1])),
-        exponent=exponent,
-    )
 
 
 def _sum_with_square(a: Array, b: Array, d: Array) -> Array:
@@ -227,58 +184,30 @@ def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
     return total, (a - (total - part)) + (b - part)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ScaledSums:
-    """Sums in the units of standardised data.
-
-    Attributes
-    ----------
-    units : Units
-    factor : (p,) array
-        What turns held units into standardised ones; zero for constant columns.
-    response : (p,) array
-        X'y.
-    total, trace : floats
-        Sums of squares of y and X.
-    """
-
-    units: Units
-    factor: Array
-    response: Array
-    total: float
-    trace: float
+# In the units of standardised data
+# ---------------------------------
 
 
-def scale_sums(
+def units_of(
     sums: Sums | None,
     scale: bool,
     names: tuple[str, ...] | None = None,
     row_scale: Array | None = None,
-) -> ScaledSums:
-    """Standardise by the rules of `standardize`: the same constant columns, the same errors."""
+) -> Units:
+    """Return how to standardise by the rules of `standardize`, with the same errors."""
     sums = _require_rows(sums)
-    constant, exponent = sums.constant, sums.exponent[:-1]
-    _require_range(sums, scale)
-    # The squares of a constant column are rounding errors of either sign.
-    squares = np.maximum(sums.squares, 0.0)
-    spread = np.sqrt(squares / (sums.n - 1.0)) if scale else np.ones(len(squares))
+    constant = sums.constant
+    _require_squares(np.where(constant, 0.0, sums.magnitude))
+    spread = np.sqrt(sums.squares / (sums.n - 1.0)) if scale else np.ones(len(sums.xy))
     spread[constant[:-1]] = np.inf
-    units = Units(
+    return Units(
         n=sums.n,
         n_rows=sums.n_rows,
-        x_mean=read_only(np.ldexp(sums.mean[:-1], exponent)),
-        x_scale=read_only(np.ldexp(spread, exponent)),
+        x_mean=read_only(sums.mean[:-1]),
+        x_scale=read_only(spread),
         y_mean=float(sums.lowest[-1] if constant[-1] else sums.mean[-1]),
         row_scale=row_scale,
         names=names,
-    )
-    factor = 1.0 / spread
-    return ScaledSums(
-        units=units,
-        factor=factor,
-        response=read_only(np.zeros_like(factor) if constant[-1] else sums.xy * factor),
-        total=0.0 if constant[-1] else sums.yy,
-        trace=float(np.sum(squares * factor**2)),
     )
 
 
@@ -298,49 +227,129 @@ def _require_rows(sums: Sums | None) -> Sums:
     return sums
 
 
-def _require_range(sums: Sums, scale: bool) -> None:
-    extreme = (sums.exponent != 0) & ~sums.constant
-    magnitude = sums.magnitude
-    if not scale and extreme[:-1].any():
-        sizes = magnitude[:-1]
-        raise InvalidInputError(
-            f"X reaches {sizes.max():.1e} in absolute value (smallest column: "
-            f"{sizes[sizes > 0].min():.1e}); without scaling the squares leave the range of "
-            "64-bit floats. Use scale=True or change the units."
-        )
-    if extreme[-1]:
-        raise InvalidInputError(
-            f"y has entries of magnitude {magnitude[-1]:.1e}, whose squares leave the range of "
-            "64-bit floats; change the unit of y (multiply it by a constant)."
-        )
+def _require_squares(magnitude: Array) -> None:
+    """Refuse columns of [X y] whose squares leave the range of float64."""
+    for name, sizes in (("X", magnitude[:-1]), ("y", magnitude[-1:])):
+        extreme = sizes[(sizes > LARGE) | ((sizes < SMALL) & (sizes > 0))]
+        if len(extreme):
+            raise InvalidInputError(
+                f"{name} has entries of magnitude {extreme[0]:.1e}, whose squares leave the range "
+                f"of 64-bit floats; change the unit (multiply {name} by a constant)."
+            )
 
 
-def gram_from_sums(
-    sums: Sums | None,
-    scale: bool,
-    names: tuple[str, ...] | None = None,
-    row_scale: Array | None = None,
-) -> Gram:
+def gram_from_sums(sums: Sums | None, units: Units) -> Gram:
     """Return the Gram matrix X'X of standardised data from sums that have all products."""
-    scaled = scale_sums(sums, scale, names, row_scale)
     assert sums is not None
+    factor = 1.0 / units.x_scale
     matrix = np.empty_like(sums.xx)
     for start in range(0, len(matrix), _STRIP):
         rows = slice(start, start + _STRIP)
         # The product of the factors first: it keeps the matrix symmetric to the last digit.
-        np.multiply(scaled.factor[rows, None], scaled.factor, out=matrix[rows])
+        np.multiply(factor[rows, None], factor, out=matrix[rows])
         matrix[rows] *= sums.xx[rows]
-    return formed(
-        read_only(matrix),
-        side="features",
-        units=scaled.units,
-        response=scaled.response,
-        total=scaled.total,
+    response, total = sums.response(units)
+    return formed(read_only(matrix), side="features", units=units, response=response, total=total)
+
+
+# Triangular factors, where X'X has too few digits
+# ------------------------------------------------
+# X'X squares the singular values, so that directions below 1e-8 of the largest one drown in
+# rounding: the rule for spectra. A triangular factor R with R'R = [X y]'[X y] keeps them all (a
+# "tall and skinny QR", Demmel, Grigori, Hoemmen and Langou 2012, SIAM J. Sci. Comput. 34,
+# A206-A239). By the rule above, the factor of two pieces is that of R_a, R_b and one more row. X'X
+# costs less than half as much, and is tried first.
+
+_POWER_STEPS = 30
+# Rows are collected up to this many times the number of columns: a decomposition of n rows costs
+# n p^2, one of p rows and a few more p^3 each time.
+_MOST_ROWS = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Factor:
+    """A triangular factor of the centred columns [X y] of some rows.
+
+    Attributes
+    ----------
+    sums : Sums
+        Means and squares of the same rows.
+    matrix : (k, p + 1) array
+        R, or more rows with the same products.
+    """
+
+    sums: Sums
+    matrix: Array
+
+
+def block_factor(block: Block) -> Factor | None:
+    """Return the factor of a block of rows without weights. Cost: O(rows p^2)."""
+    columns = np.column_stack([block.X, block.y])
+    sums = block_sums(block, products=False)
+    if sums is None:
+        return None
+    columns -= sums.mean
+    columns -= sums.rest
+    return Factor(sums=sums, matrix=_shortened(columns))
+
+
+def merge_factors(a: Factor | None, b: Factor | None) -> Factor | None:
+    """Return the factor of the rows of both. Cost: O(p^3) once in p rows or more."""
+    if a is None or b is None:
+        return b if a is None else a
+    sums = merge_sums(a.sums, b.sums)
+    assert sums is not None
+    step = (b.sums.mean - a.sums.mean) + (b.sums.rest - a.sums.rest)
+    root = np.sqrt(a.sums.n * (b.sums.n / sums.n)) * step
+    return Factor(sums=sums, matrix=_shortened(np.vstack([a.matrix, b.matrix, root])))
+
+
+def _shortened(rows: Array) -> Array:
+    """Make a triangle of rows when there are enough of them to be worth it."""
+    return _triangle(rows) if len(rows) > _MOST_ROWS * rows.shape[1] else rows
+
+
+def _triangle(columns: Array) -> Array:
+    found: Any = np.linalg.qr(columns, mode="r")
+    return np.asarray(found)
+
+
+def standardized_factor(
+    factor: Factor | None, scale: bool, names: tuple[str, ...] | None
+) -> Standardized:
+    """Return standardised data that have the same products as all rows.
+
+    There are at most p + 1 of them; ``units`` are those of all rows.
+    """
+    assert factor is not None
+    units = units_of(factor.sums, scale, names)
+    matrix = _triangle(factor.matrix)
+    X = matrix[:, :-1] / units.x_scale
+    size = factor.sums.magnitude[:-1] / units.x_scale
+    n, largest = factor.sums.n_rows, _largest_singular_value(X)
+    # The same limits as for all rows in memory, see `centre_columns` and `numerical_rank`.
+    entries = _EPS * np.sqrt(n) * float(np.linalg.norm(size))
+    return Standardized(
+        X=read_only(X),
+        y=read_only(matrix[:, -1].copy()),
+        units=units,
+        rounding=max(entries, max(n, X.shape[1]) * _EPS * largest),
+        is_factor=True,
     )
 
 
-# Moments of data that come in pieces, collected as they come
-# -----------------------------------------------------------
+def _largest_singular_value(X: Array) -> float:
+    v = np.ones(X.shape[1])
+    for _ in range(_POWER_STEPS):
+        length = float(np.linalg.norm(v))
+        if length == 0:
+            return 0.0
+        v = X.T @ (X @ (v / length))
+    return float(np.sqrt(np.linalg.norm(v)))
+
+
+# Moments that are collected as the data come
+# -------------------------------------------
 
 
 class Moments:
@@ -353,8 +362,8 @@ class Moments:
     ----------
     n, n_rows : float, int
         Sum of the weights, number of rows with positive weight.
-    x_mean, x_min, x_max : (p,) arrays
-    y_mean, y_min, y_max : floats
+    x_mean : (p,) array
+    y_mean : float
     xx : (p, p) array
         ``sum_i w_i (x_i - x_mean)(x_i - x_mean)'``.
     xy : (p,) array
@@ -423,7 +432,7 @@ class Moments:
         ConstantColumnWarning
         """
         require_flag(scale)
-        gram = gram_from_sums(self._sums, scale, self.names)
+        gram = gram_from_sums(self._sums, units_of(self._sums, scale, self.names))
         warn_constant_columns(np.isinf(gram.units.x_scale), gram.units.names)
         return gram
 
@@ -440,58 +449,36 @@ class Moments:
     @property
     def x_mean(self) -> Array:
         """Means of the predictors."""
-        return read_only(self._plain().mean[:-1])
+        return read_only(self._collected().mean[:-1])
 
     @property
     def y_mean(self) -> float:
         """Mean of the response."""
-        return float(self._plain().mean[-1])
-
-    @property
-    def x_min(self) -> Array:
-        """Smallest value of every predictor."""
-        return read_only(self._plain().lowest[:-1])
-
-    @property
-    def x_max(self) -> Array:
-        """Largest value of every predictor."""
-        return read_only(self._plain().highest[:-1])
-
-    @property
-    def y_min(self) -> float:
-        """Smallest value of the response."""
-        return float(self._plain().lowest[-1])
-
-    @property
-    def y_max(self) -> float:
-        """Largest value of the response."""
-        return float(self._plain().highest[-1])
+        return float(self._collected().mean[-1])
 
     @property
     def xx(self) -> Array:
         """Sums of products of the centred predictors."""
-        return read_only(self._plain().xx)
+        return read_only(self._collected().xx)
 
     @property
     def xy(self) -> Array:
         """Sums of products of the centred predictors and the centred response."""
-        return read_only(self._plain().xy)
+        return read_only(self._collected().xy)
 
     @property
     def yy(self) -> float:
         """Sum of squares of the centred response."""
-        return self._plain().yy
+        return self._collected().yy
 
     def __repr__(self) -> str:
         p = 0 if self._sums is None else len(self._sums.xy)
         return one_line(self, f"{self.n_rows} rows", n=float(self.n), p=p)
 
-    def _plain(self) -> Sums:
-        """Return the sums in the units of the data; squares of extreme columns may be infinite."""
+    def _collected(self) -> Sums:
         if self._sums is None:
             raise NotAvailableError("no rows have been added yet; call partial_fit first.")
-        with np.errstate(over="ignore"):
-            return in_units(self._sums, np.zeros_like(self._sums.exponent))
+        return self._sums
 
     def _require_same_columns(self, p: int, names: tuple[str, ...] | None) -> None:
         if self._sums is not None and len(self._sums.xy) != p:

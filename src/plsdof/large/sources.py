@@ -1,84 +1,339 @@
-"""From data that are not one array to a Gram matrix, and to paths."""
+"""From data that are not one array to a Gram matrix, and to paths.
 
+Tall data (p <= limit, blocks of rows): X'X from merged moments, one pass. Wide data (n <= limit,
+blocks of columns): XX' as the sum of the kernels of all blocks, one pass. Both large: one pass for
+means and scales, and one for every product with the matrix, which is never formed.
+"""
+
+import operator
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
 
+from plsdof._core.exact import Exact
 from plsdof._core.filters import pls_filter, ridge_filter
-from plsdof._core.fit import (
-    METHODS,
-    counted,
-    optional_count,
-    optional_penalties,
-    pcr_method,
+from plsdof._core.fit import METHODS, counted, optional_count, optional_penalties, pcr_method
+from plsdof._core.inputs import (
+    Array,
+    Response,
+    Standardized,
+    Units,
+    as_count,
+    as_generator,
+    as_positive,
+    centre_columns,
+    centre_response,
+    read_only,
+    require_enough,
+    require_flag,
+    warn_constant_columns,
 )
-from plsdof._core.inputs import as_generator, as_positive, require_flag
 from plsdof._core.krylov import Count
 from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath
-from plsdof._core.routes import gram_route, precise_routes, whole_gram_route, whole_routes
-from plsdof._core.spectrum import FORMED, Gram
+from plsdof._core.routes import (
+    first_accurate,
+    gram_route,
+    is_accurate,
+    precise_routes,
+    whole_gram_route,
+    whole_routes,
+)
+from plsdof._core.spectrum import FORMED, Gram, Reached, formed
 from plsdof._core.work import progress_bar
 from plsdof.errors import InvalidInputError, NotAvailableError
-from plsdof.large.block_gram import block_gram
-from plsdof.large.blocks import Blocks, is_dask, is_sliced, open_blocks
-from plsdof.large.factors import refined
-from plsdof.large.moments import Moments
-from plsdof.large.probes import Sampling, count_by_probes
+from plsdof.large.blocks import (
+    Block,
+    Blocks,
+    is_blocks,
+    is_dask,
+    is_sliced,
+    open_blocks,
+    paired,
+    weighed,
+)
+from plsdof.large.moments import (
+    Moments,
+    Sums,
+    block_factor,
+    block_sums,
+    gram_from_sums,
+    merge_factors,
+    merge_sums,
+    standardized_factor,
+    units_of,
+)
+from plsdof.large.probes import count_by_probes
 from plsdof.large.sparse import operator_gram
 
-# Gram matrices of data that are sparse, implicit, on disk or on a cluster
-# ------------------------------------------------------------------------
+# The Gram matrix of blocks
+# -------------------------
 
 
-def large_gram(
-    X: Any,
-    y: Any,
-    *,
-    scale: bool = True,
-    sample_weight: Any = None,
-    progress: bool = False,
-    limit: int = FORMED,
-) -> Gram | None:
-    """Return the Gram matrix of data that are not to be put into one dense array, else None.
+def block_gram(blocks: Blocks, *, scale: bool = True, limit: int = FORMED) -> Gram:
+    """Return the Gram matrix of standardised data that come in blocks.
 
     Parameters
     ----------
-    X : scipy sparse matrix or LinearOperator, dask collection, np.memmap or zarr array
-        Anything else is left to `standardize`.
+    blocks : Blocks
+        Blocks of rows give X'X, blocks of columns give XX'.
+    scale : bool
+        Scale the predictors to unit variance (divisor n - 1).
     limit : int
-        Order up to which the matrix is formed; beyond, it is only multiplied with.
+        Largest order of a matrix that is formed. Beyond it ``times`` passes over blocks of rows;
+        blocks of columns are refused.
+
+    Returns
+    -------
+    Gram
+        Equal to what `standardize` and dense products give, up to rounding. ``to_samples``
+        (blocks of rows) and ``to_features`` (blocks of columns) pass over the data.
+
+    Warns
+    -----
+    ConstantColumnWarning
+
+    Notes
+    -----
+    Cost of formed matrices: O(n p min(n, p)) time, one pass, one block and three matrices of
+    memory. Otherwise O(n p) time and one pass for ``block_gram`` and for every call of ``times``,
+    however many vectors it is given; O(n + p) memory for each of them.
+
+    Examples
+    --------
+    >>> from plsdof.large.blocks import ArrayBlocks
+    >>> X, y = np.array([[1.0, 4.0], [2.0, 6.0], [3.0, 5.0]]), np.arange(3.0)
+    >>> gram = block_gram(ArrayBlocks(X, y, memory=16))
+    >>> gram.matrix
+    array([[2., 1.],
+           [1., 2.]])
+    >>> gram.to_samples(np.eye(2))
+    array([[-1., -1.],
+           [ 0.,  1.],
+           [ 1.,  0.]])
     """
-    if scipy.sparse.issparse(X) or isinstance(X, scipy.sparse.linalg.LinearOperator):
-        return operator_gram(X, y, scale=scale, sample_weight=sample_weight, limit=limit)
-    blocks = open_blocks(X, y, sample_weight, progress=progress)
-    return None if blocks is None else block_gram(blocks, scale=scale, limit=limit)
+    limit = as_count(limit, "limit")
+    require_flag(scale)
+    gram = (_from_rows if blocks.axis == 0 else _from_columns)(blocks, scale, limit)
+    warn_constant_columns(np.isinf(gram.units.x_scale), gram.units.names)
+    return gram
+
+
+def _from_rows(blocks: Blocks, scale: bool, limit: int) -> Gram:
+    products = blocks.n_columns <= limit
+    work = partial(_sums_and_roots, products=products)
+    sums, roots = blocks.reduce(work, partial(paired, merge=merge_sums), "Means and products")
+    row_scale = None
+    if any(isinstance(part, np.ndarray) for part in roots):
+        each = [np.ones(part) if isinstance(part, int) else part for part in roots]
+        row_scale = read_only(np.concatenate(each))
+    units = units_of(sums, scale, blocks.names, row_scale)
+    assert sums is not None
+    passes = _RowPasses(blocks=blocks, units=units, rest=sums.rest[:-1])
+    if products:
+        return replace(
+            gram_from_sums(sums, units),
+            to_samples=passes.to_samples,
+            refine=None if row_scale is not None else cache(partial(_factored, blocks, scale)),
+        )
+    response, total = sums.response(units)
+    return Gram(
+        side="features",
+        units=units,
+        response=response,
+        total=total,
+        trace=float(np.sum(sums.squares / units.x_scale**2)),
+        times=passes.times,
+        to_samples=passes.to_samples,
+    )
+
+
+def _factored(blocks: Blocks, scale: bool) -> Standardized:
+    factor = blocks.reduce(block_factor, merge_factors, "Triangular factor")
+    return standardized_factor(factor, scale, blocks.names)
+
+
+def _sums_and_roots(block: Block, *, products: bool) -> tuple[Sums | None, list[Array | int]]:
+    """Return sums over rows, and the square roots of their weights, or how many have weight one."""
+    weights = block.weights
+    roots = len(block.X) if weights is None else np.sqrt(weights[weights > 0])
+    return block_sums(block, products=products), [roots]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _RowPasses:
+    """Products with the standardised data R (A - 1 rest') D, where A = X - 1 x_mean'.
+
+    R holds the square roots of the weights, D the inverse scales, and x_mean + rest is the mean.
+    A is formed block by block, because its products with means in them would lose the digits that
+    matter; what is left is a correction of rank one.
+    """
+
+    blocks: Blocks
+    units: Units
+    rest: Array
+
+    def times(self, v: Array) -> Array:
+        """Return X'X v, by one pass."""
+        u = _divided(v, self.units.x_scale)
+        work = partial(_normal_product, u=u, mean=self.units.x_mean)
+        product = self.blocks.reduce(work, operator.add, "Product")
+        product = product - np.multiply.outer(self.units.n * self.rest, self.rest @ u)
+        return _divided(product, self.units.x_scale)
+
+    def to_samples(self, v: Array) -> Array:
+        """Return X v, by one pass."""
+        u = _divided(v, self.units.x_scale)
+        work = partial(_row_product, u=u, mean=self.units.x_mean)
+        rows = np.concatenate(self.blocks.reduce(work, operator.add, "Fitted values"))
+        rows -= self.rest @ u
+        return rows if self.units.row_scale is None else _scaled(rows, self.units.row_scale)
+
+
+def _normal_product(block: Block, *, u: Array, mean: Array) -> Array:
+    X, _, weights = weighed(block)
+    X -= mean
+    rows = X @ u
+    return np.asarray(X.T @ (rows if weights is None else _scaled(rows, weights)))
+
+
+def _row_product(block: Block, *, u: Array, mean: Array) -> list[Array]:
+    X, _, _ = weighed(block)
+    X -= mean
+    return [X @ u]
+
+
+def _scaled(values: Array, factor: Array) -> Array:
+    """Multiply the rows of an array of one or two dimensions."""
+    return np.asarray((values.T * factor).T)
+
+
+def _divided(values: Array, divisor: Array) -> Array:
+    """Divide the rows of an array of one or two dimensions."""
+    return np.asarray((values.T / divisor).T)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ColumnPart:
+    """Means and scales of some columns, and what all blocks have in common."""
+
+    mean: Array
+    scale: Array
+    response: Response
+    n: float
+    row_scale: Array | None
+
+
+def _from_columns(blocks: Blocks, scale: bool, limit: int) -> Gram:
+    if (blocks.n_rows or 0) > limit:
+        raise InvalidInputError(
+            f"Blocks of columns are for at most {limit:,} rows, but there are {blocks.n_rows:,}; "
+            "cut the table into blocks of rows, axis=0."
+        )
+    work = partial(_kernel_and_units, scale=scale)
+    kernel, parts = blocks.reduce(work, partial(paired, merge=operator.add), "Kernel")
+    response = parts[0].response
+    units = Units(
+        n=parts[0].n,
+        n_rows=len(response.values),
+        x_mean=read_only(np.concatenate([part.mean for part in parts])),
+        x_scale=read_only(np.concatenate([part.scale for part in parts])),
+        y_mean=response.mean,
+        row_scale=parts[0].row_scale,
+        names=blocks.names,
+    )
+    return formed(
+        read_only(kernel),
+        side="samples",
+        units=units,
+        response=response.values,
+        total=float(response.values @ response.values),
+        to_features=partial(_to_features, blocks, units),
+    )
+
+
+def _kernel_and_units(block: Block, *, scale: bool) -> tuple[Array, list[_ColumnPart]]:
+    X, y, weights = weighed(block)
+    n = float(len(X)) if weights is None else float(weights.sum())
+    if weights is not None:
+        require_enough(weights)
+    columns = centre_columns(X, weights, n, scale)
+    row_scale = None if weights is None else read_only(np.sqrt(weights))
+    values = columns.values
+    if row_scale is not None:
+        values *= row_scale[:, None]
+    part = _ColumnPart(
+        mean=columns.mean,
+        scale=columns.scale,
+        response=centre_response(y, row_scale),
+        n=n,
+        row_scale=row_scale,
+    )
+    return values @ values.T, [part]
+
+
+def _to_features(blocks: Blocks, units: Units, v: Array) -> Array:
+    """Return X' v of the standardised data, by one pass.
+
+    Means are known to their rounding only, which has no effect on vectors that are orthogonal to
+    the roots of the weights.
+    """
+    root = np.ones(len(v)) if units.row_scale is None else units.row_scale
+    balanced = v - np.multiply.outer(root, root @ v / units.n)
+    work = partial(_column_product, u=balanced, units=units)
+    return np.concatenate(blocks.reduce(work, operator.add, "Coefficients"))
+
+
+def _column_product(block: Block, *, u: Array, units: Units) -> list[Array]:
+    X, _, _ = weighed(block)
+    columns = slice(block.first, block.first + X.shape[1])
+    X -= units.x_mean[columns]
+    if units.row_scale is not None:
+        X *= units.row_scale[:, None]
+    return [_divided(X.T @ u, units.x_scale[columns])]
+
+
+# Gram matrices of whatever comes in
+# ----------------------------------
 
 
 def recognises(X: Any) -> bool:
     """Whether X is sparse, an operator, on disk or on a cluster: not to be made an array."""
-    return (
-        scipy.sparse.issparse(X)
-        or isinstance(X, scipy.sparse.linalg.LinearOperator)
-        or is_dask(X)
-        or is_sliced(X)
-    )
+    return _is_operator(X) or is_dask(X) or is_sliced(X)
 
 
-def read_gram(X: Any, y: Any, *, solver: str = "auto", **options: Any) -> Gram:
-    """Return the Gram matrix of data that `recognises` knows, for a solver that can do with it."""
+def _is_operator(X: Any) -> bool:
+    return scipy.sparse.issparse(X) or isinstance(X, scipy.sparse.linalg.LinearOperator)
+
+
+def read_gram(
+    X: Any,
+    y: Any,
+    *,
+    solver: str = "auto",
+    scale: bool = True,
+    sample_weight: Any = None,
+    progress: bool = False,
+    limit: int = FORMED,
+) -> Gram:
+    """Return the Gram matrix of data that `recognises` knows, for a solver that can do with it.
+
+    Up to the order ``limit`` the matrix is formed; beyond, it is only multiplied with.
+    """
     if solver == "svd":
         raise NotAvailableError(
             "solver='svd' needs X as one dense array in memory; use solver='auto' for sparse and "
             "large data, or pass np.asarray(X)."
         )
-    gram = large_gram(X, y, **options)
-    assert gram is not None
-    return gram
+    if _is_operator(X):
+        return operator_gram(X, y, scale=scale, sample_weight=sample_weight, limit=limit)
+    blocks = open_blocks(X, y, sample_weight, progress=progress)
+    assert blocks is not None
+    return block_gram(blocks, scale=scale, limit=limit)
 
 
 def source_gram(source: Any, *, scale: bool = True, limit: int = FORMED) -> Gram:
@@ -92,12 +347,12 @@ def source_gram(source: Any, *, scale: bool = True, limit: int = FORMED) -> Gram
         if not scale and np.any((divisors != 1.0) & np.isfinite(divisors)):
             raise InvalidInputError(
                 "scale=False comes too late for a Gram of scaled columns; give it to the function "
-                "that makes the Gram, such as block_gram or operator_gram."
+                "that makes the Gram, such as Moments.gram."
             )
         return source
     if isinstance(source, Moments):
         return source.gram(scale)
-    if hasattr(source, "reduce") and hasattr(source, "n_columns"):
+    if is_blocks(source):
         return block_gram(source, scale=scale, limit=limit)
     raise InvalidInputError(
         "The source must be Moments, Blocks (see file_blocks) or a Gram; got "
@@ -106,28 +361,60 @@ def source_gram(source: Any, *, scale: bool = True, limit: int = FORMED) -> Gram
     )
 
 
-@contextmanager
-def _counting(
+def _count(
     gram: Gram,
     max_components: int | None,
     tolerance: float,
     rng: Any,
-    progress: bool,
-) -> Iterator[Count | None]:
-    """Provide how traces of ``gram`` are counted, None if its eigenvalues can be computed."""
+    progress: Callable[[int, int], object] | None,
+) -> Count | None:
+    """Return how traces of ``gram`` are counted, None if its eigenvalues can be computed."""
     if gram.matrix is not None:
-        yield None
-        return
+        return None
     if max_components is None:
         raise InvalidInputError(
             f"X has {gram.units.n_rows} rows and {len(gram.units.x_mean)} columns, too many for "
             "all components; say how many are wanted at most, for example max_components=10."
         )
-    seed = int(as_generator(rng).integers(2**63))
-    share = float(as_positive(tolerance, "tolerance")[0])
-    with progress_bar("Random probes", wanted=progress) as told:
-        sampling = Sampling(n_components=max_components, tolerance=share, seed=seed, progress=told)
-        yield partial(count_by_probes, sampling=sampling)
+    return partial(
+        count_by_probes,
+        n_components=max_components,
+        tolerance=float(as_positive(tolerance, "tolerance")[0]),
+        seed=int(as_generator(rng).integers(2**63)),
+        progress=progress,
+    )
+
+
+def refined(
+    path: Exact,
+    gram: Gram,
+    wanted: int | None,
+    routes: Callable[[Standardized], Iterator[Exact]],
+) -> Exact:
+    """Return a path from a Gram matrix if it is accurate, else one from a factor.
+
+    ``routes`` go from standardised data to paths, of which the first accurate one is taken. A path
+    that cannot be had more accurately is returned as it is.
+    """
+    if gram.refine is None or is_accurate(path, wanted):
+        return path
+    data = gram.refine()
+    return path if data is None else _with_rows(first_accurate(routes(data), wanted), gram)
+
+
+def _with_rows(path: Exact, gram: Gram) -> Exact:
+    """Let a path reach the rows of the data, in the place of those of their factor."""
+    rows = Reached(forward=gram.to_samples, backward=None)
+    basis = path.decomposition.feature_basis
+    return replace(
+        path,
+        decomposition=replace(path.decomposition, left=None, right=basis, X=rows),
+        full=None if path.full is None else partial(_whole_with_rows, path, gram),
+    )
+
+
+def _whole_with_rows(path: Any, gram: Gram) -> Any:
+    return _with_rows(path.complete(), gram)
 
 
 # PLS, PCR and ridge for data that hold their own response: moments, and tables in blocks
@@ -168,7 +455,9 @@ def pls_path_from(
     """
     method = partial(pls_filter, max_components=optional_count(max_components))
     gram = source_gram(source, scale=scale)
-    with _counting(gram, max_components, tolerance, rng, progress) as count:
+    watched = progress and gram.matrix is None
+    with progress_bar("Random probes", wanted=watched) as told:
+        count = _count(gram, max_components, tolerance, rng, told)
         exact = gram_route(gram, method, max_components, count)
     routes = partial(precise_routes, method=method, components=max_components)
     exact = refined(exact, gram, max_components, routes)
@@ -180,7 +469,7 @@ def pcr_path_from(
     source: Moments | Blocks | Gram,
     max_components: int | None = None,
     *,
-    order: str = "variance",
+    order: Literal["variance", "correlation"] = "variance",
     among: int | None = None,
     scale: bool = True,
     strict: bool = False,
@@ -203,11 +492,7 @@ def pcr_path_from(
     >>> pcr_path_from(moments).dof
     array([1., 2., 3., 4., 5.])
     """
-    method = pcr_method(order, max_components, among)
-    gram = source_gram(source, scale=scale)
-    exact = whole_gram_route(gram, method)
-    routes = partial(whole_routes, method=method, solver="svd")
-    exact = refined(exact, gram, max_components, routes)
+    exact = _whole_path(source, pcr_method(order, max_components, among), scale, max_components)
     recipe = METHODS["pcr"].recipe(
         max_components=max_components, order=order, among=among, scale=scale, solver="auto"
     )
@@ -232,13 +517,17 @@ def ridge_path_from(
     >>> ridge_path_from(moments, alphas=[2.0, 1e-9]).dof.round(6)
     array([1.5, 2. ])
     """
-    gram = source_gram(source, scale=scale)
     penalties = optional_penalties(alphas)
-    method = partial(ridge_filter, alphas=penalties)
-    exact = whole_gram_route(gram, method)
-    routes = partial(whole_routes, method=method, solver="svd")
+    exact = _whole_path(source, partial(ridge_filter, alphas=penalties), scale, None)
     recipe = METHODS["ridge"].recipe(alphas=penalties, scale=scale, solver="auto")
-    return counted(RidgePath, recipe, refined(exact, gram, None, routes), False)
+    return counted(RidgePath, recipe, exact, False)
+
+
+def _whole_path(source: Any, method: Any, scale: bool, wanted: int | None) -> Exact:
+    """Fit a method that needs all eigenvalues."""
+    gram = source_gram(source, scale=scale)
+    routes = partial(whole_routes, method=method, solver="svd")
+    return refined(whole_gram_route(gram, method), gram, wanted, routes)
 
 
 # How each method takes such data, by its name.

@@ -11,11 +11,11 @@ above ``_SHIFT`` variances has fewer than one zero in ``_SHIFT + 1`` entries (by
 this adds at most a quarter to what is stored.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,89 +28,71 @@ from plsdof._core.inputs import (
     LARGE,
     SMALL,
     Array,
-    Response,
     Units,
     as_count,
-    as_positive,
     as_response,
     as_weights,
     centre_columns,
     centre_response,
     read_only,
     require_enough,
+    require_flag,
     shortened,
     warn_constant_columns,
 )
 from plsdof._core.spectrum import FORMED, Gram, Map, formed
 from plsdof.errors import InvalidInputError
+from plsdof.large.blocks import Mask, checked_shape
 
-# What sparse and implicit predictors have in common: standardised rows, and products with them
-# ---------------------------------------------------------------------------------------------
-
-Mask = npt.NDArray[np.bool_]
-
-Integers = npt.NDArray[np.intp]
+# What sparse and implicit predictors have in common
+# --------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
-    """Rows of positive weight: which they are, their weights, n = sum of the weights."""
+    """Weights of the rows, all positive, and their square roots."""
 
-    total: int
-    kept: Integers | slice
     weights: Array
-    row_scale: Array | None
-
-    @classmethod
-    def of(cls, sample_weight: Any, total: int) -> "Rows":
-        """Check weights of ``total`` rows."""
-        weights = as_weights(sample_weight, total)
-        if weights is None:
-            return cls(total=total, kept=slice(None), weights=np.ones(total), row_scale=None)
-        kept = np.flatnonzero(weights > 0)
-        weights = weights[kept]
-        require_enough(weights)
-        row_scale = read_only(np.sqrt(weights))
-        some = kept if len(kept) < total else slice(None)
-        return cls(total=total, kept=some, weights=weights, row_scale=row_scale)
-
-    @property
-    def count(self) -> int:
-        """Number of rows kept."""
-        return len(self.weights)
+    root: Array
 
     @property
     def n(self) -> float:
         """Sum of the weights."""
         return float(self.weights.sum())
 
-    @property
-    def root(self) -> Array:
-        """Square roots of the weights."""
-        return self.weights if self.row_scale is None else self.row_scale
-
-
-class _Factor(Protocol):
-    """C of a Gram matrix C'C: X_std on the side of features, X_std' on that of samples."""
-
-    def product(self, v: Array) -> Array: ...
-    def transposed(self, u: Array) -> Array: ...
-    def times(self, v: Array) -> Array: ...
-    def matrix(self) -> Array: ...
-
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
     """Products with standardised predictors, their means and scales, their sum of squares.
 
-    ``rounding`` is that of `Gram`.
+    Attributes
+    ----------
+    forward, backward : callables
+        X_std v and X_std'u for arrays of two dimensions.
+    matrix : callable
+        Forms the Gram matrix on the side that is wanted.
+    x_mean, x_scale : (p,) arrays
+    trace, rounding : float
+        As in `Gram`.
     """
 
-    factor: _Factor
+    forward: Map
+    backward: Map
+    matrix: Callable[[], Array]
     x_mean: Array
     x_scale: Array
     trace: float
     rounding: float = 0.0
+
+
+def _composed(outer: Map, inner: Map, v: Array) -> Array:
+    return outer(inner(v))
+
+
+def _gram_product(forward: Map, backward: Map, side: str) -> Map:
+    """Return the product with X_std'X_std, or with X_std X_std'."""
+    maps = (backward, forward) if side == "features" else (forward, backward)
+    return partial(_composed, *maps)
 
 
 # Sparse predictors, standardised without being filled
@@ -125,36 +107,29 @@ _ENTRIES = 2**22
 # Dense blocks of rows have at most this many entries.
 DENSE = 2**22
 
-# Products run over blocks of at least this many rows.
-_MIN_ROWS = 2**16
-
 # A multiplication in a sparse product takes about as long as this many in a dense one.
 _SPARSE_COST = 100.0
 
 
-def sparse_problem(X: Any, rows: Rows, divisors: Array | None, side: str) -> Problem:
+def sparse_problem(X: Any, rows: Rows, scale: bool, side: str) -> Problem:
     """Standardise a sparse matrix, block by block of its columns."""
-    matrix = csc_array(X)
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
     parts = [
-        _standard_columns(
-            _checked(matrix[:, chosen], chosen.start)[rows.kept],
-            rows,
-            None if divisors is None else divisors[chosen],
-        )
-        for chosen in _column_blocks(matrix.indptr)
+        _standard_columns(X[:, chosen].astype(np.float64), rows, scale)
+        for chosen in _column_blocks(X.indptr)
     ]
     A = scipy.sparse.hstack([part.values for part in parts], format="csc")
     offset = np.concatenate([part.offset for part in parts])
-    factor = (
-        _Centred.of(A.tocsr(), rows.root, offset)
-        if side == "features"
-        else _Centred.of(A.T, offset, rows.root)
-    )
+    if side == "features":
+        factor = _Centred(B=A.tocsr(), left=rows.root, right=offset)
+        forward: Map = factor.product
+        backward: Map = factor.transposed
+    else:
+        factor = _Centred(B=A.T, left=offset, right=rows.root)
+        forward, backward = factor.transposed, factor.product
     return Problem(
-        factor=factor,
+        forward=forward,
+        backward=backward,
+        matrix=factor.matrix,
         x_mean=np.concatenate([part.mean for part in parts]),
         x_scale=np.concatenate([part.scale for part in parts]),
         trace=float(sum(part.squares.sum() for part in parts)),
@@ -170,19 +145,22 @@ def _column_blocks(indptr: Any) -> Iterator[slice]:
         yield slice(int(first), int(last))
 
 
-def _checked(block: Any, first: int) -> Any:
-    """Return a block of columns as float64, after looking for NaN and infinity."""
-    block = block.astype(np.float64)
-    bad = np.flatnonzero(~np.isfinite(block.data))
-    if len(bad) == 0:
-        return block
-    columns = first + np.searchsorted(block.indptr, bad, side="right") - 1
-    raise InvalidInputError(
-        f"X contains {len(bad)} value(s) that are NaN or infinity, the first in row "
-        f"{block.indices[bad[0]]}, column {columns[0]} (columns: "
-        f"{shortened([str(column) for column in np.unique(columns)])}); drop these rows or "
-        "columns, or fill the values in before fitting."
-    )
+def _in_columns(X: Any) -> "csc_array[Any]":
+    """Return X in columns, without duplicates, after looking for NaN and infinity."""
+    matrix = csc_array(X)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    bad = np.flatnonzero(~np.isfinite(matrix.data))
+    if len(bad):
+        columns = np.searchsorted(matrix.indptr, bad, side="right") - 1
+        raise InvalidInputError(
+            f"X contains {len(bad)} value(s) that are NaN or infinity, the first in row "
+            f"{matrix.indices[bad[0]]}, column {columns[0]} (columns: "
+            f"{shortened([str(column) for column in np.unique(columns)])}); drop these rows or "
+            "columns, or fill the values in before fitting."
+        )
+    return matrix
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,55 +174,39 @@ class _Columns:
     squares: Array
 
 
-def _standard_columns(block: Any, rows: Rows, divisors: Array | None) -> _Columns:
-    extent = _extent(block, rescue=divisors is None)
-    if extent.exponent.any():
-        block.data = np.ldexp(block.data, -extent.exponent[_column_of(block)])
+def _standard_columns(block: Any, rows: Rows, scale: bool) -> _Columns:
+    highest, lowest = (np.ravel(end.toarray()) for end in (block.max(axis=0), block.min(axis=0)))
+    magnitude = np.maximum(np.abs(highest), np.abs(lowest))
+    constant = highest / 2 - lowest / 2 <= CONSTANT_ULPS / 2 * magnitude
+    extreme = (magnitude > LARGE) | (~constant & (magnitude < SMALL))
+    if np.any(extreme):
+        raise InvalidInputError(
+            f"X has columns whose largest absolute value is {magnitude[extreme][0]:.1e}; their "
+            "squares leave the range of 64-bit floats. Change the units."
+        )
     mean, squares = _moments(block, rows)
-    stored = np.diff(block.indptr)
-    shifted = ~extent.constant & (rows.n * mean**2 > _SHIFT * squares)
-    # With extreme weights there may be many zeros; shifting may not double what is stored.
-    shifted &= 2 * stored >= rows.count
+    # Shift columns whose mean would cost digits. With extreme weights there may be many zeros;
+    # shifting may not double what is stored.
+    shifted = ~constant & (rows.n * mean**2 > _SHIFT * squares)
+    shifted &= 2 * np.diff(block.indptr) >= block.shape[0]
     shift = np.where(shifted, mean, 0.0)
     if shifted.any():
         block = _shifted(block, shift, shifted)
         mean, squares = _moments(block, rows)
-    divisor = np.sqrt(squares / (rows.n - 1.0)) if divisors is None else divisors
-    divisor = np.where(extent.constant, np.inf, divisor)
+    divisor = np.sqrt(squares / (rows.n - 1.0)) if scale else np.ones(len(squares))
+    divisor = np.where(constant, np.inf, divisor)
     block.data /= divisor[_column_of(block)]
     block.data *= rows.root[block.indices]
     return _Columns(
         values=block,
         offset=mean / divisor,
-        mean=np.ldexp(shift + mean, extent.exponent),
-        scale=np.ldexp(divisor, extent.exponent),
+        mean=shift + mean,
+        scale=divisor,
         squares=squares / divisor**2,
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Extent:
-    """Which columns do not vary, and powers of two that bring extreme ones to order one."""
-
-    constant: Mask
-    exponent: npt.NDArray[np.int_]
-
-
-def _extent(block: Any, *, rescue: bool) -> _Extent:
-    highest, lowest = (np.ravel(end.toarray()) for end in (block.max(axis=0), block.min(axis=0)))
-    magnitude = np.maximum(np.abs(highest), np.abs(lowest))
-    constant = highest / 2 - lowest / 2 <= CONSTANT_ULPS / 2 * magnitude
-    extreme = (magnitude > LARGE) | ((magnitude < SMALL) & (magnitude > 0))
-    if not rescue and np.any(extreme & ~constant):
-        raise InvalidInputError(
-            f"X has columns whose largest absolute value is {magnitude[extreme][0]:.1e}; without "
-            "scaling the squares leave the range of 64-bit floats. Use scale=True or change the "
-            "units."
-        )
-    return _Extent(constant=constant, exponent=np.where(extreme, np.frexp(magnitude)[1], 0))
-
-
-def _column_of(block: Any) -> Integers:
+def _column_of(block: Any) -> npt.NDArray[np.intp]:
     return np.repeat(np.arange(block.shape[1]), np.diff(block.indptr))
 
 
@@ -257,7 +219,7 @@ def _moments(block: Any, rows: Rows) -> tuple[Array, Array]:
     column, stored = _column_of(block), np.diff(block.indptr)
     weight = rows.weights[block.indices]
     add = partial(np.bincount, column, minlength=block.shape[1])
-    zeros = np.where(stored == rows.count, 0.0, rows.n - add(weight))
+    zeros = np.where(stored == block.shape[0], 0.0, rows.n - add(weight))
     mean = add(weight * block.data) / rows.n
     squares = add(weight * (block.data - mean[column]) ** 2) + zeros * mean**2
     return mean, squares
@@ -265,61 +227,28 @@ def _moments(block: Any, rows: Rows) -> tuple[Array, Array]:
 
 def _shifted(block: Any, shift: Array, shifted: Mask) -> Any:
     """Subtract ``shift`` from some columns, whose zeros are stored from then on."""
-    n_rows = block.shape[0]
-    dense = block[:, np.flatnonzero(shifted)].toarray() - shift[shifted]
-    stored = np.diff(block.indptr)
-    indptr = np.concatenate([[0], np.cumsum(np.where(shifted, n_rows, stored))])
-    new, old = np.repeat(shifted, np.diff(indptr)), np.repeat(shifted, stored)
-    data, indices = np.empty(len(new)), np.empty(len(new), dtype=block.indices.dtype)
-    data[~new], indices[~new] = block.data[~old], block.indices[~old]
-    data[new], indices[new] = dense.T.ravel(), np.tile(np.arange(n_rows), dense.shape[1])
-    return csc_array((data, indices, indptr), shape=block.shape)
+    some, others = np.flatnonzero(shifted), np.flatnonzero(~shifted)
+    dense = csc_array(block[:, some].toarray() - shift[some])
+    order = np.argsort(np.concatenate([others, some]))
+    return scipy.sparse.hstack([block[:, others], dense], format="csc")[:, order]
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Centred:
-    """C = B - left right' with sparse B; ``blocks`` are (first row, rows) of it."""
+    """C = B - left right' with B in rows."""
 
     B: "csr_array[np.float64]"
-    blocks: tuple[tuple[int, "csr_array[np.float64]"], ...]
     left: Array
     right: Array
 
-    @classmethod
-    def of(cls, B: Any, left: Array, right: Array) -> "_Centred":
-        # A block of rows gives a product of the width of B, which should be the smaller part.
-        height = max(_MIN_ROWS, 2 * B.shape[1])
-        blocks = tuple(
-            (first, _row_block(B, first, min(first + height, B.shape[0])))
-            for first in range(0, B.shape[0], height)
-        )
-        return cls(B=B, blocks=blocks, left=left, right=right)
-
-    def _parts(self, v: Array) -> Iterator[tuple[slice, Any, Array]]:
-        v = np.ascontiguousarray(v)
-        mean = self.right @ v
-        for first, block in self.blocks:
-            here = slice(first, first + block.shape[0])
-            yield here, block, block @ v - np.multiply.outer(self.left[here], mean)
-
     def product(self, v: Array) -> Array:
-        result = np.empty((len(self.left), v.shape[1]))
-        for here, _, part in self._parts(v):
-            result[here] = part
+        result: Array = self.B @ np.ascontiguousarray(v)
+        result -= np.multiply.outer(self.left, self.right @ v)
         return result
 
     def transposed(self, u: Array) -> Array:
-        result = -np.multiply.outer(self.right, self.left @ u)
-        for first, block in self.blocks:
-            result += block.T @ np.ascontiguousarray(u[first : first + block.shape[0]])
-        return result
-
-    def times(self, v: Array) -> Array:
-        result, mean = np.zeros(v.shape), np.zeros(v.shape[1])
-        for here, block, part in self._parts(v):
-            result += block.T @ part
-            mean += self.left[here] @ part
-        result -= np.multiply.outer(self.right, mean)
+        result: Array = self.B.T @ np.ascontiguousarray(u)
+        result -= np.multiply.outer(self.right, self.left @ u)
         return result
 
     def matrix(self) -> Array:
@@ -333,34 +262,25 @@ class _Centred:
         transposed = self.B.T.tocsr()
         result: Array = (transposed @ self.B).toarray()
         h = transposed @ self.left - (self.left @ self.left) / 2 * self.right
-        height = max(DENSE // len(h), 1)
-        for first in range(0, len(h), height):
-            strip = slice(first, first + height)
+        for strip in _strips(*result.shape):
             result[strip] -= np.multiply.outer(h[strip], self.right)
             result[strip] -= np.multiply.outer(self.right[strip], h)
         return result
 
     def _matrix_dense(self) -> Array:
-        rows, d = self.B.shape
-        result = np.zeros((d, d))
-        height = max(DENSE // d, 1)
-        for first in range(0, rows, height):
-            last = min(first + height, rows)
-            part = _row_block(self.B, first, last).toarray()
-            part -= np.multiply.outer(self.left[first:last], self.right)
+        result = np.zeros((self.B.shape[1],) * 2)
+        for rows in _strips(*self.B.shape):
+            part = self.B[rows].toarray()
+            part -= np.multiply.outer(self.left[rows], self.right)
             result += part.T @ part
         return result
 
 
-def _row_block(B: Any, first: int, last: int) -> "csr_array[np.float64]":
-    """Return rows of a CSR matrix without copying them."""
-    if first == 0 and last == B.shape[0]:
-        return csr_array(B)
-    start, stop = B.indptr[first], B.indptr[last]
-    indptr = B.indptr[first : last + 1] - start
-    return csr_array(
-        (B.data[start:stop], B.indices[start:stop], indptr), shape=(last - first, B.shape[1])
-    )
+def _strips(rows: int, columns: int) -> Iterator[slice]:
+    """Cut rows into strips that may be dense."""
+    height = max(DENSE // columns, 1)
+    for first in range(0, rows, height):
+        yield slice(first, min(first + height, rows))
 
 
 # Predictors that are only there through products: scipy linear operators
@@ -373,45 +293,41 @@ _WIDTH = 64
 _PER_PRODUCT = 2.0
 
 
-def operator_problem(
-    X: Any, rows: Rows, divisors: Array | None, side: str, *, limit: int
-) -> Problem:
+def operator_problem(X: Any, rows: Rows, scale: bool, side: str, *, limit: int) -> Problem:
     """Standardise a linear operator through its products."""
-    operator = aslinearoperator(X)
-    p = operator.shape[1]
-    x_mean = _operator_mean(operator, rows)
-    width = max(min(DENSE // max(rows.total, p), _WIDTH), 1)
+    p = X.shape[1]
+    x_mean = _operator_mean(X, rows)
+    width = max(min(DENSE // max(X.shape), _WIDTH), 1)
     if p <= limit:
-        x_mean, found = _seen_columns(operator, rows, divisors is None, width)
-        x_scale = found if divisors is None else np.where(np.isinf(found), np.inf, divisors)
-    elif divisors is not None:
-        x_scale = divisors
+        x_mean, x_scale = _seen_columns(X, rows, scale, width)
+    elif not scale:
+        x_scale = np.ones(p)
     else:
         raise InvalidInputError(
             f"X is a LinearOperator with {p} columns; their standard deviations would take one "
-            f"product each, which is done up to limit={limit}. Pass scale=False; or give the "
-            f"standard deviations, shape ({p},), or a larger limit to operator_gram and its result "
-            "to pls_path_from."
+            f"product each, which is done up to {limit:,} columns. Pass scale=False, with an "
+            "operator that divides by the standard deviations if you know them."
         )
-    maps = (
-        partial(_forward, operator, rows, x_scale),
-        partial(_backward, operator, rows, x_scale),
-    )
-    product, transposed = maps if side == "features" else maps[::-1]
-    factor = _Implicit(
-        product=product, transposed=transposed, order=min(rows.count, p), width=width
-    )
+    forward = partial(_forward, X, rows, x_scale)
+    backward = partial(_backward, X, rows, x_scale)
+    times = _gram_product(forward, backward, side)
     # Products of X itself have the means in them, and lose digits in proportion to their size.
     offset = float(np.linalg.norm(x_mean / x_scale))
     rounding = _PER_PRODUCT * _EPS * np.sqrt(rows.n) * offset
-    return Problem(factor=factor, x_mean=x_mean, x_scale=x_scale, trace=np.nan, rounding=rounding)
+    return Problem(
+        forward=forward,
+        backward=backward,
+        matrix=partial(_formed_by_products, times, min(X.shape), width),
+        x_mean=x_mean,
+        x_scale=x_scale,
+        trace=np.nan,
+        rounding=rounding,
+    )
 
 
 def _operator_mean(operator: "LinearOperator[Any]", rows: Rows) -> Array:
-    weights = np.zeros(rows.total)
-    weights[rows.kept] = rows.weights
     try:
-        mean = np.asarray(operator.rmatvec(weights), dtype=np.float64) / rows.n
+        mean = np.asarray(operator.rmatvec(rows.weights), dtype=np.float64) / rows.n
     except (NotImplementedError, TypeError) as error:
         raise InvalidInputError(
             "X is a LinearOperator without products with its transpose; define rmatvec (and, for "
@@ -430,11 +346,10 @@ def _seen_columns(
     operator: "LinearOperator[Any]", rows: Rows, scale: bool, width: int
 ) -> tuple[Array, Array]:
     """Return means and scales as `standardize` has them, from products with unit vectors."""
-    weights = None if rows.row_scale is None else rows.weights
     parts = []
     for unit in _unit_blocks(operator.shape[1], width):
-        seen = np.asarray(operator.matmat(unit), dtype=np.float64)[rows.kept]
-        parts.append(centre_columns(seen, weights, rows.n, scale))
+        seen = np.asarray(operator.matmat(unit), dtype=np.float64)
+        parts.append(centre_columns(seen, rows.weights, rows.n, scale))
     mean = np.concatenate([part.mean for part in parts])
     return mean, np.concatenate([part.scale for part in parts])
 
@@ -449,34 +364,21 @@ def _unit_blocks(order: int, width: int) -> Iterator[Array]:
 
 def _forward(operator: "LinearOperator[Any]", rows: Rows, x_scale: Array, v: Array) -> Array:
     """X_std v: the mean is that of the product, which is exactly centred then."""
-    values = np.asarray(operator.matmat(v / x_scale[:, None]), dtype=np.float64)[rows.kept]
+    values = np.asarray(operator.matmat(v / x_scale[:, None]), dtype=np.float64)
     return (values - rows.weights @ values / rows.n) * rows.root[:, None]
 
 
 def _backward(operator: "LinearOperator[Any]", rows: Rows, x_scale: Array, u: Array) -> Array:
     """X_std'u."""
     root = rows.root[:, None]
-    full = np.zeros((rows.total, u.shape[1]))
-    full[rows.kept] = root * (u - root * (root.T @ u) / rows.n)
-    return np.asarray(operator.rmatmat(full), dtype=np.float64) / x_scale[:, None]
+    balanced = root * (u - root * (root.T @ u) / rows.n)
+    return np.asarray(operator.rmatmat(balanced), dtype=np.float64) / x_scale[:, None]
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Implicit:
-    """C given by its products."""
-
-    product: Map
-    transposed: Map
-    order: int
-    width: int
-
-    def times(self, v: Array) -> Array:
-        return self.transposed(self.product(v))
-
-    def matrix(self) -> Array:
-        parts = [self.times(unit) for unit in _unit_blocks(self.order, self.width)]
-        result = np.concatenate(parts, axis=1)
-        return (result + result.T) / 2
+def _formed_by_products(times: Map, order: int, width: int) -> Array:
+    parts = [times(unit) for unit in _unit_blocks(order, width)]
+    result = np.concatenate(parts, axis=1)
+    return (result + result.T) / 2
 
 
 # Gram matrices of sparse and implicit predictors, which are never made dense
@@ -487,7 +389,7 @@ def operator_gram(
     X: Any,
     y: Any,
     *,
-    scale: bool | npt.ArrayLike = True,
+    scale: bool = True,
     sample_weight: Any = None,
     limit: int = FORMED,
 ) -> Gram:
@@ -498,9 +400,9 @@ def operator_gram(
     X : sparse matrix or array of any format, or LinearOperator, (n, p)
         An operator needs ``rmatvec`` (or ``rmatmat``) as well.
     y : (n,) array
-    scale : bool or (p,) array
-        Whether to scale columns to unit variance, or what to divide them by. The variances of an
-        operator take one product per column; it has none for that with more than ``limit``.
+    scale : bool
+        Scale columns to unit variance. The variances of an operator take one product per column;
+        with more columns than ``limit`` that is refused.
     sample_weight : (n,) array, optional
     limit : int
         Largest order for which the matrix is formed.
@@ -528,80 +430,50 @@ def operator_gram(
     >>> gram.side, gram.trace, gram.units.x_scale
     ('features', 6.0, array([3.        , 1.41421356]))
     """
-    _check_shape(X)
-    n_all, p = X.shape
-    y = as_response(y, n_all)
-    rows = Rows.of(sample_weight, n_all)
+    n_rows, p = checked_shape(X)
+    y = as_response(y, n_rows)
     limit = as_count(limit, "limit")
-    divisors = _as_divisors(scale, p)
-    side = "samples" if rows.count <= p else "features"
-    make = sparse_problem if scipy.sparse.issparse(X) else partial(operator_problem, limit=limit)
-    problem = make(X, rows, divisors, side)
+    require_flag(scale)
+    is_sparse = scipy.sparse.issparse(X)
+    X = _in_columns(X) if is_sparse else aslinearoperator(X)
+    # Rows without weight are left out.
+    weights, row_scale = as_weights(sample_weight, n_rows), None
+    if weights is not None:
+        kept = scipy.sparse.eye_array(n_rows, format="csr")[weights > 0]
+        y, weights = y[weights > 0], weights[weights > 0]
+        require_enough(weights)
+        row_scale = read_only(np.sqrt(weights))
+        X = csc_array(kept @ X) if is_sparse else aslinearoperator(kept) @ X
+    ones = np.ones(len(y))
+    rows = Rows(
+        weights=ones if weights is None else weights, root=ones if row_scale is None else row_scale
+    )
+    side = "samples" if len(y) <= p else "features"
+    make = sparse_problem if is_sparse else partial(operator_problem, limit=limit)
+    problem = make(X, rows, scale, side)
     warn_constant_columns(np.isinf(problem.x_scale), None)
-    response = centre_response(y[rows.kept], rows.row_scale)
+    response = centre_response(y, row_scale)
     units = Units(
         n=rows.n,
-        n_rows=rows.count,
+        n_rows=len(y),
         x_mean=read_only(problem.x_mean),
         x_scale=read_only(problem.x_scale),
         y_mean=response.mean,
-        row_scale=rows.row_scale,
+        row_scale=row_scale,
     )
-    return _as_gram(problem, side, units, response, limit)
-
-
-def _check_shape(X: Any) -> None:
-    if not hasattr(X, "shape") or not hasattr(X, "dtype"):
-        raise InvalidInputError(
-            f"X must be a sparse matrix, an array or a LinearOperator; got {type(X).__name__}."
-        )
-    if len(X.shape) != 2 or X.shape[0] < 2 or X.shape[1] < 1:
-        raise InvalidInputError(
-            f"X must have at least 2 rows and 1 column; got a {type(X).__name__} of shape "
-            f"{tuple(X.shape)}. Check that rows are observations and columns are variables."
-        )
-    if np.dtype(X.dtype).kind not in "biuf":
-        raise InvalidInputError(f"X must hold real numbers; got {X.dtype}.")
-
-
-def _as_divisors(scale: Any, p: int) -> Array | None:
-    """Return what columns are divided by, None for their standard deviations."""
-    if isinstance(scale, bool | np.bool_):
-        return None if scale else np.ones(p)
-    divisors = as_positive(scale, "scale")
-    if divisors.shape != (p,):
-        raise InvalidInputError(
-            f"scale must be True, False or one number per column, shape ({p},); "
-            f"got shape {divisors.shape}."
-        )
-    return divisors
-
-
-def _as_gram(problem: Problem, side: str, units: Units, response: Response, limit: int) -> Gram:
-    factor, y = problem.factor, response.values
-    across: tuple[Map, Map] = (factor.transposed, factor.product)
-    to_features, to_samples = across if side == "features" else across[::-1]
-    total = float(y @ y)
-    vector = read_only(to_features(y[:, None])[:, 0]) if side == "features" else y
+    vector = response.values
+    if side == "features":
+        vector = read_only(problem.backward(vector[:, None])[:, 0])
+    facts: dict[str, Any] = {
+        "side": side,
+        "units": units,
+        "response": vector,
+        "total": float(response.values @ response.values),
+        "to_features": problem.backward,
+        "to_samples": problem.forward,
+        "rounding": problem.rounding,
+    }
     if len(vector) <= limit:
-        return formed(
-            factor.matrix(),
-            side=side,
-            units=units,
-            response=vector,
-            total=total,
-            to_features=to_features,
-            to_samples=to_samples,
-            rounding=problem.rounding,
-        )
-    return Gram(
-        side=side,
-        units=units,
-        response=vector,
-        total=total,
-        trace=problem.trace,
-        times=factor.times,
-        to_features=to_features,
-        to_samples=to_samples,
-        rounding=problem.rounding,
-    )
+        return formed(problem.matrix(), **facts)
+    times = _gram_product(problem.forward, problem.backward, side)
+    return Gram(trace=problem.trace, times=times, **facts)

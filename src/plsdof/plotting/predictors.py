@@ -1,4 +1,4 @@
-"""Pictures over the predictors: spectra, loadings, correlation loadings, importance."""
+"""Pictures over the predictors: spectra, loadings, coefficients, importance and contributions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,25 +7,24 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from plsdof._core.inputs import Array, as_choice, as_count, as_matrix, as_response, feature_names
-from plsdof._core.model import ModelLike, as_model, as_path
-from plsdof.chemometrics.diagnostics import as_predictor_path, as_score_path
-from plsdof.chemometrics.variables import selectivity_ratio_test, vip
-from plsdof.errors import InvalidInputError
-from plsdof.plotting.curves import PathLike
+from plsdof._core.model import Model, ModelLike, as_model, as_path
+from plsdof.chemometrics.diagnostics import as_predictor_path, selectivity_ratio, vip
+from plsdof.chemometrics.rows import contributions
+from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.inference.intervals import CoefficientInference, coefficient_inference
 from plsdof.plotting.style import (
     BLUE,
     GREY,
     LINES,
-    MOST_NAMED,
     Display,
     FeatureAxis,
+    PathLike,
     draw_over_features,
     feature_axis,
     is_curve,
+    matplotlib,
     plain,
     show_features,
-    show_legend,
-    write_name,
 )
 
 # Spectra, raw or preprocessed, one line per row
@@ -53,7 +52,8 @@ class SpectraDisplay(Display):
     Examples
     --------
     >>> from plsdof.datasets import make_spectra
-    >>> X, y = make_spectra(20, 50, as_frame=True, random_state=0, return_X_y=True)
+    >>> spectra = make_spectra(20, 50, as_frame=True, random_state=0)
+    >>> X, y = spectra.data, spectra.target
     >>> SpectraDisplay.from_spectra(X, y).ax_.get_xlabel()
     'wavelength (nm)'
     """
@@ -81,14 +81,13 @@ class SpectraDisplay(Display):
         """Draw the rows of a table; its column names, or ``names``, are the axis."""
         spectra = as_matrix(X)
         names = feature_names(X) if names is None else names
-        display = cls(
+        return cls(
             spectra=spectra,
             features=feature_axis(names, spectra.shape[1]),
             y=None if y is None else as_response(y, len(spectra)),
             response=response,
             title=title,
-        )
-        return display.plot(ax, **kwargs)
+        ).plot(ax, **kwargs)
 
     @classmethod
     def from_model(cls, model: ModelLike, X: Any, y: Any = None, **kwargs: Any) -> Self:
@@ -107,29 +106,21 @@ class SpectraDisplay(Display):
             known = names
         return cls.from_spectra(rows, y, **{"names": known} | kwargs)
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw on ``ax``, or on new axes; ``kwargs`` go to the collection of lines."""
-        self._open(ax)
-        from matplotlib.collections import LineCollection
-
+    def _draw(self, style: dict[str, Any]) -> None:
         order = self.features.order
         x = np.broadcast_to(self.features.positions[order], self.spectra.shape)
         segments = np.stack([x, self.spectra[:, order]], axis=-1)
-        style: dict[str, Any] = {"linewidths": 0.8, "cmap": "viridis"} | kwargs
-        if self.y is None:
-            style = {"colors": BLUE, **{key: one for key, one in style.items() if key != "cmap"}}
-        self.lines_ = self.ax_.add_collection(LineCollection(list(segments), **style))
+        colours = {"colors": BLUE} if self.y is None else {"cmap": "viridis"}
+        collection = matplotlib("collections").LineCollection
+        lines = collection(list(segments), **{"linewidths": 0.8} | colours | style)
+        self.lines_ = self.ax_.add_collection(lines)
         self.ax_.autoscale_view()
-        self.ax_.set_xlabel(self.features.title)
-        self.ax_.set_ylabel(self.title)
-        self.ax_.margins(x=0.01)
-        self.ax_.ticklabel_format(axis="x", style="plain", useOffset=False)
+        show_features(self.ax_, self.features, self.title, spectra=True)
         self.color_bar_ = None
         if self.y is not None:
             self.lines_.set_array(self.y)
             name = plain(self.response)
             self.color_bar_ = self.figure_.colorbar(self.lines_, ax=self.ax_, label=name)
-        return self
 
 
 # Loadings and weights: what the components are made of
@@ -157,7 +148,8 @@ class LoadingsDisplay(Display):
     --------
     >>> from plsdof import pls_path
     >>> from plsdof.datasets import make_spectra
-    >>> X, y = make_spectra(30, 50, as_frame=True, random_state=0, return_X_y=True)
+    >>> spectra = make_spectra(30, 50, as_frame=True, random_state=0)
+    >>> X, y = spectra.data, spectra.target
     >>> display = LoadingsDisplay.from_path(pls_path(X, y, 4), kind="weights")
     >>> display.ax_.get_ylabel(), len(display.lines_)
     ('weight', 2)
@@ -176,7 +168,6 @@ class LoadingsDisplay(Display):
         components: Sequence[int] | None = None,
         *,
         kind: Literal["loadings", "weights", "rotations"] = "loadings",
-        names: Sequence[str] | None = None,
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
@@ -190,46 +181,40 @@ class LoadingsDisplay(Display):
         kind : {"loadings", "weights", "rotations"}
             P = X't / t't, what the predictors look like in a component; W, the directions that PLS
             takes; or R, with scores = standardised X times R.
-        names : sequence of str, optional
-            Names of the predictors; by default those of the path.
         """
         path = as_predictor_path(as_path(path), "A loading")
         values = getattr(path, LOADINGS[as_choice(kind, "kind", tuple(LOADINGS))])
         if components is None:
             components = range(1, 1 + min(2, values.shape[1]))
-        wanted = as_component_numbers(components, values.shape[1], most=len(LINES))
-        display = cls(
+        wanted = as_component_numbers(components, values.shape[1], 1, len(LINES))
+        return cls(
             values=values[:, [one - 1 for one in wanted]],
             components=wanted,
-            features=feature_axis(path.feature_names if names is None else names, len(values)),
+            features=feature_axis(path.feature_names, len(values)),
             kind=kind,
-        )
-        return display.plot(ax, **kwargs)
+        ).plot(ax, **kwargs)
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw on ``ax``, or on new axes; ``kwargs`` go to all lines."""
-        self._open(ax)
-        self.lines_ = [self._draw(i, kwargs) for i in range(len(self.components))]
+    def _draw(self, style: dict[str, Any]) -> None:
+        self.lines_ = []
+        for number, values, look in zip(self.components, self.values.T, LINES, strict=False):
+            color, dash, marker = look
+            line: dict[str, Any] = {"color": color, "label": f"component {number}"}
+            # Lines differ in dash, points in marker: colours are not for everybody.
+            line |= {"linestyle": dash} if is_curve(self.features) else {"marker": marker}
+            drawn = draw_over_features(self.ax_, self.features, values, **line | style)
+            self.lines_.append(drawn)
         show_features(self.ax_, self.features, self.kind.removesuffix("s"))
-        show_legend(self.ax_)
-        return self
-
-    def _draw(self, number: int, kwargs: dict[str, Any]) -> Any:
-        color, dash, marker = LINES[number]
-        style: dict[str, Any] = {"color": color, "label": f"component {self.components[number]}"}
-        # Lines differ in dash, points in marker: colours are not for everybody.
-        style |= {"linestyle": dash} if is_curve(self.features) else {"marker": marker}
-        return draw_over_features(self.ax_, self.features, self.values[:, number], **style | kwargs)
 
 
-def as_component_numbers(components: Any, available: int, most: int) -> tuple[int, ...]:
-    """Return numbers of components, counted from 1, that a path has."""
+def as_component_numbers(components: Any, available: int, least: int, most: int) -> tuple[int, ...]:
+    """Return different numbers of components, counted from 1, that a path has."""
     if isinstance(components, int):
         components = (components,)
     found = tuple(as_count(one, "components", minimum=1) for one in components)
-    if not 0 < len(found) <= most or len(set(found)) < len(found):
+    if not least <= len(found) <= most or len(set(found)) < len(found):
+        count = f"{least} to {most}" if least < most else "two"
         raise InvalidInputError(
-            f"components must be 1 to {most} different numbers such as (1, 2); got {components!r}."
+            f"components must be {count} different numbers such as (1, 2); got {components!r}."
         )
     if max(found) > available:
         raise InvalidInputError(
@@ -238,132 +223,153 @@ def as_component_numbers(components: Any, available: int, most: int) -> tuple[in
     return found
 
 
-# Correlation loadings: how predictors and two components go together
-# -------------------------------------------------------------------
+# Coefficients of one model with confidence intervals
+# ---------------------------------------------------
+
+PER = ("unit", "standard-deviation")
 
 
 @dataclass(kw_only=True, eq=False)
-class CorrelationDisplay(Display):
-    """Correlations of the predictors with two components, inside of the unit circle.
-
-    The squared distance from the centre is the share of a predictor's variance that the two
-    components explain; on the inner circle it is one half.
+class CoefficientDisplay(Display):
+    """Coefficients with confidence intervals: a curve over wavelengths, or a line per name.
 
     Attributes
     ----------
-    values : (p, 2) array
-        Correlation of every predictor with the two scores; nan for a predictor without variance.
-    components : tuple of two int
-        Counted from 1.
+    coef : (p,) array
+    lower, upper : (p,) arrays or None
+        Limits of the intervals; None where they are not defined, and ``reason`` says why.
     features : FeatureAxis
-    ax_, figure_ : matplotlib objects
-    points_ : matplotlib line
-    circles_ : list of two matplotlib lines
+    level : float
+    per : {"unit", "standard-deviation"}
+        Change of the response per unit, or per standard deviation, of a predictor.
+    reason : str
+    ax_, figure_, line_ : matplotlib objects
+    band_ : matplotlib object or None
 
     Examples
     --------
     >>> from plsdof import pls_path
-    >>> from plsdof.datasets import load_ozone
-    >>> X, y = load_ozone(return_X_y=True, as_frame=True)
-    >>> display = CorrelationDisplay.from_path(pls_path(X, y), X)
-    >>> display.values.shape, display.ax_.get_xlabel()
-    ((12, 2), 'correlation with component 1')
+    >>> from plsdof.datasets import make_spectra
+    >>> X, y = make_spectra(as_frame=True, random_state=0, return_X_y=True)
+    >>> CoefficientDisplay.from_model(pls_path(X, y, 5)[3]).ax_.get_xlabel()
+    'wavelength (nm)'
     """
 
-    values: Array
-    components: tuple[int, ...]
+    coef: Array
+    lower: Array | None
+    upper: Array | None
     features: FeatureAxis
-    points_: Any = field(init=False, repr=False)
-    circles_: list[Any] = field(init=False, repr=False)
+    level: float = 0.95
+    per: str = "unit"
+    reason: str = ""
+    line_: Any = field(init=False, repr=False)
+    band_: Any = field(init=False, repr=False)
 
     @classmethod
-    def from_path(
+    def from_model(
         cls,
-        path: PathLike,
-        X: Any,
-        components: Sequence[int] = (1, 2),
+        model: ModelLike,
         *,
-        names: Sequence[str] | None = None,
+        level: float = 0.95,
+        per: Literal["unit", "standard-deviation"] | None = "unit",
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the predictors of the training rows against two components, counted from 1.
+        """Draw the coefficients of a model; ``kwargs`` go to the line.
 
         Parameters
         ----------
-        path : PLSPath, PenalizedPLSPath or KernelPLSPath, or a fitted estimator
-        X : (n, p) array or frame
-            The rows the path was fitted on, or other columns that were measured on them.
-        components : two int
-        names : sequence of str, optional
-            Names of the columns; by default those of ``X`` or of the path.
+        model, level
+            As for `plsdof.inference.coefficient_inference`.
+        per : {"unit", "standard-deviation"} or None
+            The second makes predictors in different units comparable; it needs a path with
+            ``scale=True``. None: the second where it is there, unless predictors are wavelengths.
         """
-        path = as_score_path(as_path(path))
-        wanted = as_two_components(components, path.x_scores.shape[1])
-        columns, scores = as_matrix(X), path.x_scores[:, [one - 1 for one in wanted]]
-        if len(columns) != len(scores):
-            raise InvalidInputError(
-                f"X has {len(columns)} rows, but the path was fitted on {len(scores)}; give those."
+        model = as_model(model)
+        result, reason = inference_or_reason(model, level)
+        features = feature_axis(model.path.feature_names, len(model.coef))
+        scale = _scale_of(model)
+        if per is None:
+            per = "unit" if features.is_numeric or scale is None else "standard-deviation"
+        if as_choice(per, "per", PER) == "unit":
+            scale = np.ones(len(model.coef))
+        elif scale is None:
+            raise NotAvailableError(
+                "per='standard-deviation' needs a path fitted with scale=True; this one keeps the "
+                "units of the predictors. Use per='unit'."
             )
-        known = feature_names(X) or path.feature_names
-        display = cls(
-            values=_correlations(columns, scores),
-            components=wanted,
-            features=feature_axis(known if names is None else names, columns.shape[1]),
-        )
-        return display.plot(ax, **kwargs)
+        return cls(
+            coef=model.coef * scale,
+            lower=None if result is None else result.lower * scale,
+            upper=None if result is None else result.upper * scale,
+            features=features,
+            level=level,
+            per=per,
+            reason=reason,
+        ).plot(ax, **kwargs)
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw on ``ax``, or on new axes; ``kwargs`` go to the points."""
-        self._open(ax)
-        angle = np.linspace(0, 2 * np.pi, 200)
-        circle = np.array([np.cos(angle), np.sin(angle)])
-        self.circles_ = []
-        for share, dash in ((0.5, "--"), (1.0, "-")):
-            label = f"{100 * share:g}% of the variance"
-            style: dict[str, Any] = {"color": GREY, "linestyle": dash, "linewidth": 1}
-            self.circles_ += self.ax_.plot(*(np.sqrt(share) * circle), label=label, **style)
-        self.ax_.axhline(0.0, color=GREY, linewidth=0.5, zorder=0)
-        self.ax_.axvline(0.0, color=GREY, linewidth=0.5, zorder=0)
-        style = {"color": BLUE, "marker": "o", "linestyle": "none", "markersize": 4}
-        (self.points_,) = self.ax_.plot(*self.values.T, **style | kwargs)
-        if len(self.values) <= MOST_NAMED:
-            for name, where in zip(self.features.names, self.values, strict=True):
-                write_name(self.ax_, name, where, most=22)
-        self.ax_.set(aspect="equal", xticks=np.linspace(-1, 1, 5), yticks=np.linspace(-1, 1, 5))
-        self.ax_.set_xlabel(f"correlation with component {self.components[0]}")
-        self.ax_.set_ylabel(f"correlation with component {self.components[1]}")
-        show_legend(self.ax_)
-        return self
+    def _draw(self, style: dict[str, Any]) -> None:
+        ax, order, self.band_ = self.ax_, self.features.order, None
+        curve, title = is_curve(self.features), f"coefficient (response per {self.per}"
+        if self.lower is not None and self.upper is not None:
+            words = f"{100 * self.level:g}% interval"
+            if curve:
+                low, high, x = self.lower[order], self.upper[order], self.features.positions[order]
+                band: dict[str, Any] = {"color": BLUE, "alpha": 0.25, "linewidth": 0}
+                band["label"] = f"{words}s, one at a time"
+                self.band_ = ax.fill_between(x, low, high, **band)
+            else:
+                places, title = np.arange(len(self.coef)), f"{title}, {words}"
+                self.band_ = ax.hlines(places, self.lower, self.upper, color=BLUE, linewidth=2)
+        style = {"color": BLUE} | ({"label": "coefficient"} if curve else {}) | style
+        self.line_ = draw_over_features(ax, self.features, self.coef, **style)
+        show_features(ax, self.features, f"{title})".replace("-", " "))
+        if self.reason:
+            ax.set_title(self.reason.partition(",")[0].partition(" and")[0], fontsize="small")
 
 
-def _correlations(columns: Array, scores: Array) -> Array:
-    """Return the correlation of every column with every score; nan for constant columns."""
-    columns, scores = (a - a.mean(axis=0) for a in (columns, scores))
-    largest = np.max(np.abs(columns), axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        columns = columns / largest  # lengths below would overflow otherwise
-        lengths = np.linalg.norm(columns, axis=0)[:, None] * np.linalg.norm(scores, axis=0)
-        return np.asarray(columns.T @ scores / lengths)
+def inference_or_reason(model: Model, level: float) -> tuple[CoefficientInference | None, str]:
+    """Return intervals for the coefficients of a model, or why there are none worth showing.
+
+    With less than one observation beyond the Degrees of Freedom the t distribution has no use:
+    its limits are astronomical if they exist.
+    """
+    dof, n = model.dof, model.exact.spectrum.n
+    try:
+        if n - dof >= 1:
+            return coefficient_inference(model, level=level), ""
+    except NotAvailableError:
+        pass
+    if np.isnan(dof):
+        return None, "No intervals: the Degrees of Freedom of this model are not known."
+    return None, (
+        f"No intervals: this model uses {dof:.1f} Degrees of Freedom and there are {n:g} "
+        "observations, so nothing is left to judge the uncertainty by. Take a smaller model."
+    )
 
 
-def as_two_components(components: Any, available: int) -> tuple[int, ...]:
-    """Return two different numbers of components, counted from 1, that a path has."""
-    found = as_component_numbers(components, available, most=2)
-    if len(found) != 2:
-        raise InvalidInputError(f"components must be two numbers; got {components!r}.")
-    return found
+def _scale_of(model: Model) -> Array | None:
+    """Return the standard deviations the predictors were divided by; 0 for constant columns."""
+    scale = model.exact.units.x_scale
+    varying = scale[np.isfinite(scale)]
+    unscaled = varying.size and np.all(varying == 1)
+    return None if unscaled else np.where(np.isfinite(scale), scale, 0.0)
 
 
-# Importance of variables: VIP and selectivity ratio, with the line that calls one important
-# ------------------------------------------------------------------------------------------
+# One number per predictor: its importance in a model, or what it adds to T^2 or Q of a row
+# -----------------------------------------------------------------------------------------
 
-IMPORTANCE = {"vip": "VIP", "selectivity-ratio": "selectivity ratio"}
+IMPORTANCE = {
+    "vip": "VIP",
+    "selectivity-ratio": "selectivity ratio",
+    "t2": "contribution to T²",
+    "q": "contribution to Q",
+}
 
 
 @dataclass(kw_only=True, eq=False)
 class ImportanceDisplay(Display):
-    """VIP or selectivity ratio of every predictor, with its limit.
+    """VIP or selectivity ratio of every predictor, or its contribution to T^2 or Q of one row.
 
     Attributes
     ----------
@@ -371,7 +377,8 @@ class ImportanceDisplay(Display):
     limit : float
         1 for VIP, a rule of thumb; the quantile of F for the selectivity ratio; nan if undefined.
     features : FeatureAxis
-    kind : {"vip", "selectivity-ratio"}
+    title : str
+        What the values are.
     ax_, figure_, line_ : matplotlib objects
     limit_line_ : matplotlib line or None
 
@@ -382,12 +389,14 @@ class ImportanceDisplay(Display):
     >>> path = pls_path(*load_ozone(return_X_y=True, as_frame=True))
     >>> ImportanceDisplay.from_model(path[2]).ax_.get_xlabel()
     'VIP'
+    >>> ImportanceDisplay.from_model(path[2], kind="t2", row=5).ax_.get_xlabel()
+    'contribution to T² of row 5'
     """
 
     values: Array
     limit: float
     features: FeatureAxis
-    kind: str = "vip"
+    title: str
     line_: Any = field(init=False, repr=False)
     limit_line_: Any = field(init=False, repr=False)
 
@@ -395,51 +404,54 @@ class ImportanceDisplay(Display):
     def from_model(
         cls,
         model: ModelLike,
+        X_new: Any = None,
         *,
-        kind: Literal["vip", "selectivity-ratio"] = "vip",
+        kind: Literal["vip", "selectivity-ratio", "t2", "q"] = "vip",
+        row: int | None = None,
         level: float = 0.95,
-        names: Sequence[str] | None = None,
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the importance in a model; ``kwargs`` go to the line.
+        """Draw the importance of the predictors; ``kwargs`` go to the line.
 
         Parameters
         ----------
         model : Model, or a fitted estimator
             As for `plsdof.chemometrics.vip`.
-        kind : {"vip", "selectivity-ratio"}
+        X_new : (n_new, p) array or data frame, optional
+            The rows of "t2" and "q"; by default the training rows.
+        kind : {"vip", "selectivity-ratio", "t2", "q"}
+            The last two are the contributions to T^2 and Q of one row, see
+            `plsdof.chemometrics.contributions`.
+        row : int, optional
+            Position of this row, counted from 0.
         level : float
             Of the limit of the selectivity ratio.
-        names : sequence of str, optional
-            Names of the predictors; by default those of the path.
         """
-        model = as_model(model)
-        if as_choice(kind, "kind", tuple(IMPORTANCE)) == "vip":
+        model, limit = as_model(model), np.nan
+        title = IMPORTANCE[as_choice(kind, "kind", tuple(IMPORTANCE))]
+        if kind == "vip":
             values, limit = vip(model), 1.0
+        elif kind == "selectivity-ratio":
+            ratio = selectivity_ratio(model, level=level)
+            values, limit = ratio.values, ratio.limit
         else:
-            found = selectivity_ratio_test(model, level=level)
-            values, limit = found.values, found.limit
-        display = cls(
-            values=values,
-            limit=limit,
-            features=feature_axis(
-                model.path.feature_names if names is None else names, len(values)
-            ),
-            kind=kind,
-        )
-        return display.plot(ax, **kwargs)
+            found = contributions(model, X_new)
+            every = found.t2 if kind == "t2" else found.q
+            place = as_count(row, "row")
+            if place >= len(every):
+                raise InvalidInputError(f"row must be in 0..{len(every) - 1}; got {row}.")
+            values = every[place]
+            title += f" of row {place if found.row_names is None else found.row_names[place]}"
+        features = feature_axis(model.path.feature_names, len(values))
+        return cls(values=values, limit=limit, features=features, title=title).plot(ax, **kwargs)
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw on ``ax``, or on new axes; ``kwargs`` go to the line."""
-        self._open(ax)
-        style = {"color": BLUE} | kwargs
+    def _draw(self, style: dict[str, Any]) -> None:
+        style = {"color": BLUE} | style
         self.line_ = draw_over_features(self.ax_, self.features, self.values, **style)
-        show_features(self.ax_, self.features, IMPORTANCE[self.kind])
+        show_features(self.ax_, self.features, plain(self.title))
         self.limit_line_ = None
         if np.isfinite(self.limit):
             draw = self.ax_.axhline if is_curve(self.features) else self.ax_.axvline
             label = f"limit {self.limit:.3g}"
             self.limit_line_ = draw(self.limit, color=GREY, linestyle="--", label=label)
-            show_legend(self.ax_)
-        return self

@@ -7,6 +7,7 @@ apart; because some of them are equally dark, lines also differ in dash and mark
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from plsdof._core.choice import Selection
 from plsdof._core.criteria import criterion_label, is_squared
 from plsdof._core.inputs import Array, read_only
-from plsdof._core.model import as_model
+from plsdof._core.model import ModelLike, as_model
 from plsdof._core.path import Path
 from plsdof.errors import InvalidInputError, MissingExtraError
 from plsdof.files.columns import header_number, header_unit
@@ -159,30 +160,23 @@ _LINES_BELOW = 3.9
 _MODEL_AXIS_TITLES = {"n_components": "number of components", "alpha": "penalty alpha"}
 
 
-def axes_or_new(ax: Any) -> "Axes":
-    """Return ``ax``, or the axes of a new pyplot figure."""
+def matplotlib(module: str) -> Any:
+    """Return a module of matplotlib, which is imported when something is drawn."""
     try:
-        import matplotlib.pyplot as plt
+        return import_module(f"matplotlib.{module}")
     except ImportError as error:
         raise MissingExtraError("matplotlib", "plot", "Drawing") from error
+
+
+def axes_or_new(ax: Any) -> "Axes":
+    """Return ``ax``, or the axes of a new pyplot figure."""
+    pyplot = matplotlib("pyplot")
     if ax is None:
-        _, ax = plt.subplots(layout="constrained")
+        _, ax = pyplot.subplots(layout="constrained")
     if not hasattr(ax, "figure"):
         raise InvalidInputError(f"ax must be matplotlib axes or None; got {type(ax).__name__}.")
     axes: Axes = ax
     return axes
-
-
-def new_figure(width: float, height: float) -> Any:
-    """Return a figure that pyplot does not keep, so that nothing has to close it."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("matplotlib", "plot", "Drawing") from error
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-    roomy = ConstrainedLayoutEngine(h_pad=0.12, w_pad=0.12)
-    return Figure(figsize=(width, height), layout=roomy)
 
 
 def show_models(ax: "Axes", parameter_name: str) -> None:
@@ -194,9 +188,7 @@ def show_models(ax: "Axes", parameter_name: str) -> None:
         if not ax.xaxis_inverted():
             ax.invert_xaxis()
         return
-    from matplotlib.ticker import MaxNLocator
-
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.xaxis.set_major_locator(matplotlib("ticker").MaxNLocator(integer=True))
 
 
 def mark_chosen(ax: "Axes", parameter: float | None, parameter_name: str) -> Any:
@@ -220,34 +212,26 @@ def model_words(parameter: float, parameter_name: str) -> str:
     return f"{parameter:.3g} component{'' if parameter == 1 else 's'}"
 
 
-def show_legend(ax: "Axes", **options: Any) -> None:
-    """Show a legend below the axes, where it hides nothing.
+def show_legend(ax: "Axes") -> None:
+    """Show a legend below the axes, under ticks and title, where it hides nothing.
 
     A figure without a layout engine makes no room there: it has the legend inside, readable where
     lines pass behind it.
     """
-    style: dict[str, Any] = {"framealpha": 0.85, "edgecolor": "none"}
-    if ax.figure.get_layout_engine() is not None:
-        style = _below(ax)
-    ax.legend(**style | options)
-
-
-def _below(ax: "Axes") -> dict[str, Any]:
-    """Return the place of a legend under ticks, their labels and the title of the axis."""
-    from matplotlib import rcParams
-    from matplotlib.transforms import ScaledTranslation
-
-    inches = _LINES_BELOW * rcParams["font.size"] / 72
-    drop = ScaledTranslation(0, -inches, ax.figure.dpi_scale_trans)
-    return {
-        "loc": "upper center",
-        "bbox_to_anchor": (0.5, 0.0),
-        "bbox_transform": ax.transAxes + drop,
-        "ncols": 2,
-        "frameon": False,
-        "borderaxespad": 0.0,
-        "fontsize": "small",
-    }
+    if ax.figure.get_layout_engine() is None:
+        ax.legend(framealpha=0.85, edgecolor="none")
+        return
+    inches = _LINES_BELOW * matplotlib("pyplot").rcParams["font.size"] / 72
+    drop = matplotlib("transforms").ScaledTranslation(0, -inches, ax.figure.dpi_scale_trans)
+    ax.legend(
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.0),
+        bbox_transform=ax.transAxes + drop,
+        ncols=2,
+        frameon=False,
+        borderaxespad=0.0,
+        fontsize="small",
+    )
 
 
 def draw_over_features(ax: "Axes", features: FeatureAxis, values: Array, **style: Any) -> Any:
@@ -265,10 +249,11 @@ def draw_over_features(ax: "Axes", features: FeatureAxis, values: Array, **style
     return line
 
 
-def show_features(ax: "Axes", features: FeatureAxis, title: str) -> None:
+def show_features(ax: "Axes", features: FeatureAxis, title: str, *, spectra: bool = False) -> None:
     """Write names or positions of the predictors, with plain numbers, and what is drawn."""
-    if is_curve(features):
-        ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=0)
+    if spectra or is_curve(features):
+        if not spectra:
+            ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=0)
         ax.set_xlabel(features.title)
         ax.set_ylabel(title)
         ax.margins(x=0.01)
@@ -316,11 +301,10 @@ def criterion_title(name: str) -> str:
     return f"{label} (response²)" if is_squared(name) else label
 
 
-def write_name(ax: "Axes", name: str, where: Array, most: int = 16) -> None:
-    """Write a name of at most so many characters beside a point."""
-    ax.annotate(
-        plain(name, most), tuple(where), xytext=(4, 3), textcoords="offset points", fontsize="small"
-    )
+def write_name(ax: "Axes", name: str, where: Array) -> None:
+    """Write a name of at most 16 characters beside a point."""
+    style: dict[str, Any] = {"textcoords": "offset points", "fontsize": "small"}
+    ax.annotate(plain(name, 16), tuple(where), xytext=(4, 3), **style)
 
 
 def plain(text: str, most: int = 30) -> str:
@@ -352,10 +336,22 @@ class Display:
         display: Self = make(estimator, *args, **kwargs)
         return display
 
-    def _open(self, ax: Any) -> "Axes":
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw on ``ax``, or on new axes; ``kwargs`` go to the lines or points."""
         self.ax_ = axes_or_new(ax)
         self.figure_ = self.ax_.figure  # type: ignore[assignment]
-        return self.ax_
+        self._draw(kwargs)
+        if self.ax_.get_legend_handles_labels()[0]:
+            show_legend(self.ax_)
+        return self
+
+    def _draw(self, style: dict[str, Any]) -> None:
+        """Draw on ``ax_``, with the user's style of lines or points."""
+        raise NotImplementedError
+
+
+# What pictures of all models take.
+PathLike = Path | ModelLike
 
 
 def chosen_parameter(subject: Any, path: Path, selection: Any) -> float | None:

@@ -1,11 +1,9 @@
 """Everything a report says about an analysis, as one dictionary: the page's embedded data."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from plsdof._core.choice import LEFT_OUT
 from plsdof._core.criteria import criterion_label, is_squared
@@ -15,24 +13,27 @@ from plsdof._core.model import Model
 from plsdof._core.path import PLSPath
 from plsdof._core.work import cached_property
 from plsdof.analysis import Analysis
-from plsdof.analysis.analysis import has_scores
-from plsdof.analysis.data import Numbers, StreamedProblem
-from plsdof.analysis.remarks import no_intervals, sampled
-from plsdof.chemometrics.diagnostics import Diagnostic, Limit, diagnose, squared_rows
-from plsdof.chemometrics.merit import HEADINGS, RMSE_NAMES, TestSet, figures_of_merit
-from plsdof.chemometrics.rows import OutlierTable, outliers
-from plsdof.chemometrics.variables import explained_variance
-from plsdof.errors import InvalidInputError, NotAvailableError
-from plsdof.inference.intervals import (
-    CoefficientInference,
-    coefficient_inference,
-    noise_interval,
-    prediction_interval,
-    simultaneous_band,
+from plsdof.analysis.analysis import About, has_scores
+from plsdof.analysis.data import Numbers, Rows, StreamedProblem, TestSet
+from plsdof.analysis.remarks import said
+from plsdof.chemometrics.diagnostics import (
+    Diagnostic,
+    explained_variance,
+    selectivity_ratio,
+    vip,
 )
+from plsdof.chemometrics.merit import HEADINGS, RMSE_NAMES
+from plsdof.chemometrics.rows import (
+    outliers,
+    row_leverage,
+    score_spread,
+    standardized_rows,
+)
+from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.inference.intervals import CoefficientInference, prediction_interval, simultaneous_band
 from plsdof.inference.resampling import PermutationTest
 from plsdof.plotting.style import FeatureAxis, feature_axis, is_curve, readable, spans_decades
-from plsdof.report._numbers import evenly_spaced, rounded, rounded_one
+from plsdof.report._numbers import evenly_spaced, floats, packed, rounded, rounded_one
 
 # How much goes into one file: about 2 MB of numbers at most.
 MOST_MODELS = 60
@@ -45,10 +46,16 @@ _FEWEST_MODELS = 5
 # Draws for the band of all coefficients, of the chosen model and of others: the critical value is
 # off by about 1% or 2%.
 _DRAWS, _FEW_DRAWS = 2000, 500
-_MOST_STRONGEST = 10
-_MOST_SUSPECTS = 10
-# A leverage above so many times the average is worth a look: customary.
-_LEVERAGE_FACTOR = 3.0
+# Predictors and rows that tables name.
+_MOST_LISTED = 10
+# How much of large tables is drawn.
+_MOST_SPECTRA = 80
+_MOST_POINTS = 500
+_MOST_COMPONENTS = 20
+_MOST_VARIABLES = 1000
+_MOST_ENTRIES = 120_000
+_CLASSES = 5
+_MOST_GROUPS = 12
 # Order of the bits in "flags", and how the page calls them.
 KINDS = {"t2": "T²", "q": "Q", "leverage": "leverage", "studentized": "residual"}
 
@@ -94,7 +101,7 @@ class View:
 
     @cached_property
     def shown(self) -> range:
-        """Places of the models on the slider: all, or as many as fit, around the chosen one."""
+        """Numbers of the models on the slider: all, or as many as fit, around the chosen one."""
         total = len(self.analysis.order) + self.is_average
         (n, p), r = self.rows.shape, max(1.0, self.analysis.path.exact.spectrum.rank)
         # Diagnostics of the rows; intervals of the coefficients; draws for their band.
@@ -114,17 +121,13 @@ class View:
             for place in self.shown
         }
 
-    def predicted(self, model: Model) -> Array:
-        """Return predictions of the rows that are drawn."""
-        return np.asarray(model.intercept + self.rows @ model.coef)
-
     @cached_property
     def axis(self) -> FeatureAxis:
         """Names and positions of the predictors."""
         return feature_axis(self.analysis.data.names, self.rows.shape[1])
 
     @cached_property
-    def shown_features(self) -> npt.NDArray[np.intp]:
+    def shown_features(self) -> Numbers:
         """Predictors that are drawn, from left to right: all, or evenly spaced ones."""
         most = min(MOST_FEATURES, MOST_COEFFICIENTS // max(1, len(self.shown)))
         order = self.axis.order
@@ -144,12 +147,17 @@ class View:
         return path if has_scores(path) else None  # type: ignore[return-value]
 
     @cached_property
+    def about(self) -> dict[int, About]:
+        """What there is to say about each model on the slider, by place."""
+        return {place: self.analysis.about(model) for place, model in self.models.items()}
+
+    @cached_property
     def diagnosed(self) -> "RowNumbers":
         """What is known of the rows in the chosen model."""
         return row_numbers(self, self.chosen)
 
     @cached_property
-    def places(self) -> npt.NDArray[np.intp]:
+    def places(self) -> Numbers:
         """Rows that are drawn: all, or evenly spaced ones and the most unusual ones."""
         total = len(self.y)
         if total <= MOST_ROWS:
@@ -158,15 +166,9 @@ class View:
         return np.union1d(unusual, evenly_spaced(total, MOST_ROWS - len(unusual)))
 
 
-def report_content(analysis: Analysis, each: Callable[[range], Any] = iter) -> dict[str, Any]:
-    """Return the data of a report; all numbers are rounded as they are shown.
-
-    ``each`` goes through the models of the slider, and may show how far it is.
-    """
-    from plsdof.report._matrices import components, spectra
-
+def report_content(analysis: Analysis) -> dict[str, Any]:
+    """Return the data of a report; all numbers are rounded as they are shown."""
     view, data = View(analysis=analysis), analysis.data
-    tested = _test_predictions(view)
     return {
         "response": readable(data.response),
         "source": readable(data.source, 200) if data.source else "",
@@ -188,9 +190,9 @@ def report_content(analysis: Analysis, each: Callable[[range], Any] = iter) -> d
         "rows": _row_facts(view),
         "test": _test_facts(view),
         "merit_headings": [list(one) for one in HEADINGS],
-        "details": [_details(view, place, tested) for place in each(view.shown)],
-        "spectra": spectra(view),
-        "components": components(view),
+        "details": [_details(view, place) for place in view.shown],
+        "spectra": _spectra(view),
+        "components": _components(view),
         "permutation": None if analysis.permutation is None else _permuted(analysis.permutation),
         "search": "" if analysis.search is None else readable(analysis.search.words, 900),
         "notes": _notes(view),
@@ -205,7 +207,7 @@ def _notes(view: View) -> list[str]:
     found = [one.text for one in analysis.remarks if one.kind not in ("search", "average")]
     data = analysis.data
     if isinstance(data, StreamedProblem) and len(view.y) < data.shape[0]:
-        found.append(sampled(len(view.y), data.shape[0]).text)
+        found.append(said("sample", shown=len(view.y), total=data.shape[0]).text)
     if view.is_average and view.pls is not None:
         found.append(
             "An average has no components of its own: T², Q, leverage, studentised residuals, VIP "
@@ -223,7 +225,7 @@ def _features(view: View) -> dict[str, Any]:
     return {
         "layout": "curve" if is_curve(axis) else "names",
         "title": axis.title,
-        "positions": [float(f"{axis.positions[j]:.10g}") for j in drawn],
+        "positions": _positions(axis, drawn),
         "names": [readable(axis.names[j], 40) for j in drawn],
         "word": axis.title.partition(" (")[0] if axis.is_numeric else "predictor",
         "per": "unit" if axis.is_numeric else "standard deviation",
@@ -262,9 +264,8 @@ def _criterion(view: View) -> dict[str, Any]:
 
 def _all_models(view: View) -> dict[str, Any]:
     """Return one list per quantity, with one entry per model, simplest first."""
-    analysis, path = view.analysis, view.analysis.path
-    exact, missing = path.exact, np.full(len(path), np.nan)
-    total = exact.spectrum.total or np.nan
+    analysis, path, chosen = view.analysis, view.analysis.path, view.analysis.selection
+    missing, total = np.full(len(path), np.nan), path.exact.spectrum.total or np.nan
     numbers = {
         "parameter": path.parameters,
         "dof": path.dof,
@@ -273,9 +274,7 @@ def _all_models(view: View) -> dict[str, Any]:
         "explained": 100 * (1 - path.rss / total),
         "sigma": analysis.sigmas,
         "x_explained": _x_explained(view),
-        "score": analysis.selection.scores
-        if view.analysis.selection.criterion != LEFT_OUT
-        else missing,
+        "score": missing if chosen.criterion == LEFT_OUT else chosen.scores,
         "rmsecv": analysis.rmsecv,
         "rmsecv_std_error": analysis.rmsecv_std_error,
     }
@@ -313,64 +312,29 @@ def _x_explained(view: View) -> Array:
 # -----------------------
 
 
-def _details(view: View, place: int, tested: dict[int, Array] | None) -> dict[str, Any]:
+def _details(view: View, place: int) -> dict[str, Any]:
     """Return everything the page shows about one model."""
-    from plsdof.report._matrices import importance
-
-    model = view.models[place]
-    inference, reason = _inference(view, place)
-    predicted = None if tested is None else tested[place]
+    about = view.about[place]
+    sigma, tested = about.sigma, None if about.test is None else about.test.predicted
+    ends = [None, None] if sigma is None else rounded(np.sqrt([sigma.lower[0], sigma.upper[0]]))
     return {
         "place": place,
-        "reason": reason,
-        **_noise_limits(view, place),
-        **_curve(view, place, inference),
-        "strongest": _strongest(view, model, inference),
-        "assumes": "" if inference is None else inference.assumptions,
+        "reason": "" if about.no_inference is None else about.no_inference.text,
+        "sigma_low": ends[0],
+        "sigma_high": ends[1],
+        "sigma_assumes": "" if sigma is None else sigma.assumptions,
+        **_curve(view, place, about.inference),
+        "strongest": _strongest(view, view.models[place], about.inference),
+        "assumes": "" if about.inference is None else about.inference.assumptions,
         "rows": _row_details(view, place),
-        "test": None
-        if predicted is None
-        else rounded(predicted[evenly_spaced(len(predicted), MOST_ROWS)]),
-        "merit": _merits(view, place, predicted),
-        **importance(view, model),
+        "test": None if tested is None else rounded(tested[evenly_spaced(len(tested), MOST_ROWS)]),
+        "merit": [
+            {"name": name, "error": RMSE_NAMES[name], "n": one.n}
+            | {key: rounded_one(getattr(one, key)) for key, _, _ in HEADINGS}
+            for name, one in about.merit.items()
+        ],
+        **_importance(view, view.models[place]),
     }
-
-
-def _inference(view: View, place: int) -> tuple[CoefficientInference | None, str]:
-    """Return intervals for the coefficients of a model, or why there are none."""
-    analysis, model = view.analysis, view.models[place]
-    if place == view.chosen:
-        reasons = ("no-intervals", "intervals-memory", "no-std-errors")
-        known = [one.text for one in analysis.remarks if one.kind in reasons]
-        return analysis.inference, known[0] if known else ""
-    if analysis.inference is None and analysis.remark("no-intervals") is None:
-        return None, ""
-    try:
-        return coefficient_inference(model, level=view.level, **_covariance(view, place)), ""
-    except NotAvailableError:
-        return None, no_intervals(model.dof, float(analysis.path.exact.spectrum.n)).text
-
-
-def _covariance(view: View, place: int) -> dict[str, Any]:
-    """Return how standard errors of a model are made: by fits without rows for the chosen one."""
-    wanted = view.analysis.request.covariance
-    if wanted == "jackknife" and place != view.chosen:
-        wanted = "homoscedastic"
-    return {"covariance": wanted, "noise": view.analysis.noise_kind}
-
-
-def _noise_limits(view: View, place: int) -> dict[str, Any]:
-    interval = view.analysis.sigma
-    if place != view.chosen:
-        try:
-            interval = noise_interval(view.models[place], level=view.level)
-        except NotAvailableError:
-            interval = None
-    if interval is None:
-        return {"sigma_low": None, "sigma_high": None, "sigma_assumes": ""}
-    low, high = np.sqrt([interval.lower[0], interval.upper[0]])
-    limits = {"sigma_low": rounded_one(low), "sigma_high": rounded_one(high)}
-    return limits | {"sigma_assumes": interval.assumptions}
 
 
 def _curve(view: View, place: int, inference: CoefficientInference | None) -> dict[str, Any]:
@@ -382,9 +346,15 @@ def _curve(view: View, place: int, inference: CoefficientInference | None) -> di
     curve["coef"] = rounded(model.coef[drawn] * scale)
     if inference is None:
         return curve
-    draws = _DRAWS if place == view.chosen else _FEW_DRAWS
-    how = _covariance(view, place)
-    band = simultaneous_band(model, level=view.level, n_draws=draws, **how)
+    is_chosen, covariance = place == view.chosen, view.analysis.request.covariance
+    band = simultaneous_band(
+        model,
+        level=view.level,
+        n_draws=_DRAWS if is_chosen else _FEW_DRAWS,
+        # Fits without rows are made for the chosen model only.
+        covariance=covariance if is_chosen or covariance != "jackknife" else "homoscedastic",
+        noise=view.analysis.noise_kind,
+    )
     return curve | {
         "lower": rounded(inference.lower[drawn] * scale),
         "upper": rounded(inference.upper[drawn] * scale),
@@ -404,7 +374,7 @@ def _strongest(
 ) -> list[dict[str, Any]]:
     coef = model.coef
     size = coef * view.rows.std(axis=0) if inference is None else inference.statistic
-    first = np.argsort(-np.abs(size), kind="stable")[:_MOST_STRONGEST]
+    first = np.argsort(-np.abs(size), kind="stable")[:_MOST_LISTED]
     found = []
     for j in first[coef[first] != 0]:
         row = {"name": view.axis.names[j], "coef": rounded_one(coef[j])}
@@ -433,66 +403,46 @@ class RowNumbers:
 
 def row_numbers(view: View, place: int) -> RowNumbers:
     """Return what is known of all rows in one model."""
-    model = view.models[place]
-    fitted = model.fitted if view.analysis.drawn.places is None else view.predicted(model)
-    values = {"fitted": fitted, "residual": view.y - fitted}
-    table = _outliers(view, place)
+    model, table = view.models[place], view.about[place].unusual
+    sampled_rows = None if view.analysis.drawn.places is None else view.rows
+    if view.pls is not None and table is None and sampled_rows is not None:
+        # A sample is judged as rows that are not part of the fit: next to all rows it is small.
+        table = outliers(model, view.rows, view.y, level=view.level)
     if table is None:
-        found, order = {"leverage": _leverage(view, model)}, None
+        found = {"leverage": row_leverage(model, sampled_rows)}
+        order = np.argsort(-found["leverage"].values, kind="stable")
     else:
         found, order = table.diagnostics, table.order
+    fitted = model.fitted if sampled_rows is None else model.intercept + view.rows @ model.coef
     flags = np.zeros(len(view.y), dtype=np.intp)
     for i, kind in enumerate(KINDS):
         if kind in found:
             flags |= found[kind].flags.astype(np.intp) << i
-    if order is None:
-        order = np.argsort(-found["leverage"].values, kind="stable")
     return RowNumbers(
-        values=values | {kind: one.values for kind, one in found.items()},
+        values={"fitted": fitted, "residual": view.y - fitted}
+        | {kind: one.values for kind, one in found.items()},
         found=found,
         flags=flags,
         unusual=order[flags[order] > 0],
     )
 
 
-def _outliers(view: View, place: int) -> OutlierTable | None:
-    analysis, model = view.analysis, view.models[place]
-    if view.pls is None:
-        return None
-    if place == view.chosen and analysis.unusual is not None:
-        return analysis.unusual
-    if analysis.drawn.places is None:
-        return outliers(model, level=view.level, limit="cross-validated")
-    # A sample is judged as rows that are not part of the fit: next to all rows it is small.
-    return outliers(model, view.rows, view.y, level=view.level)
-
-
-def _leverage(view: View, model: Model) -> Diagnostic:
-    if view.analysis.drawn.places is None:
-        values = model.leverage()
-    else:
-        exact = model.exact
-        reach = exact.standardized_times(view.rows, exact.standardized_coef_factor(model.row))
-        values = 1.0 / exact.spectrum.n + squared_rows(reach)
-    limit = Limit(
-        value=_LEVERAGE_FACTOR * float(values.mean()), method=f"{_LEVERAGE_FACTOR:g} x the average"
-    )
-    return diagnose("leverage", values, limit, None)
-
-
 def _row_facts(view: View) -> dict[str, Any]:
     """Return what is known of the rows before any model: number, label, observed response."""
-    rows, drawn = view.analysis.drawn.rows, view.places
     found = view.diagnosed.found
-    return {
-        "number": np.asarray(rows.numbers)[drawn].tolist(),
-        "labels": None
-        if rows.labels is None
-        else [readable(str(rows.labels[i]), 40) for i in drawn],
-        "observed": rounded(view.y[drawn]),
-        "total": len(view.y),
+    return _facts(view.analysis.drawn.rows, view.places) | {
         "q_limit": found["q"].method if "q" in found else "",
         "kinds": {kind: name for kind, name in KINDS.items() if kind in found},
+    }
+
+
+def _facts(rows: Rows, drawn: Numbers) -> dict[str, Any]:
+    labels = rows.labels
+    return {
+        "number": np.asarray(rows.numbers)[drawn].tolist(),
+        "labels": None if labels is None else [readable(str(labels[i]), 40) for i in drawn],
+        "observed": rounded(rows.y[drawn]),
+        "total": len(rows.y),
     }
 
 
@@ -518,7 +468,7 @@ def _row_details(view: View, place: int) -> dict[str, Any]:
 
 
 def _suspects(view: View, numbers: RowNumbers) -> list[dict[str, Any]]:
-    first, rows = numbers.unusual[:_MOST_SUSPECTS], view.analysis.drawn.rows
+    first, rows = numbers.unusual[:_MOST_LISTED], view.analysis.drawn.rows
     table = {name: rounded(values[first]) for name, values in numbers.values.items()}
     table["observed"] = rounded(view.y[first])
     return [
@@ -547,66 +497,146 @@ def _left_out(view: View, place: int) -> Array | None:
 # -----------------------------------------------------------------------------
 
 
-def _test_predictions(view: View) -> dict[int, Array] | None:
-    """Return what every model of the slider predicts for the test set, by place."""
-    test = view.analysis.test
-    if test is None:
-        return None
-    return {
-        place: test.predicted if place == view.chosen else model.intercept + test.X @ model.coef
-        for place, model in view.models.items()
-    }
-
-
 def _test_facts(view: View) -> dict[str, Any] | None:
     """Return what is known of the rows of the test set before any model."""
     test = view.analysis.test
     if test is None:
         return None
-    drawn = evenly_spaced(len(test.observed), MOST_ROWS)
-    labels = test.labels
+    rows, drawn = test.rows, evenly_spaced(len(test.predicted), MOST_ROWS)
     return {
-        "source": readable(test.source, 60) if test.source else "",
-        "number": np.asarray(test.row_numbers)[drawn].tolist(),
-        "labels": None if labels is None else [readable(str(labels[i]), 40) for i in drawn],
-        "observed": rounded(test.observed[drawn]),
-        "total": len(test.observed),
+        "source": readable(rows.source, 60) if rows.source else "",
+        **_facts(rows, drawn),
         **_test_interval(view, test, drawn),
     }
 
 
-def _test_interval(view: View, test: TestSet, drawn: npt.NDArray[np.intp]) -> dict[str, Any]:
+def _test_interval(view: View, test: TestSet, drawn: Numbers) -> dict[str, Any]:
     """Return prediction intervals of the chosen model, and how many test rows they hold."""
-    request = view.analysis.request
+    model, method, y = view.analysis.model, view.analysis.request.intervals, test.rows.y
     try:
-        found = prediction_interval(
-            view.analysis.model, test.X, level=view.level, method=request.intervals
-        )
+        found = prediction_interval(model, test.X, level=view.level, method=method)
     except (NotAvailableError, InvalidInputError):
         return {"lower": None, "upper": None, "inside": None, "assumes": ""}
-    inside = (found.lower <= test.observed) & (test.observed <= found.upper)
     return {
         "lower": rounded(found.lower[drawn]),
         "upper": rounded(found.upper[drawn]),
-        "inside": int(np.count_nonzero(inside)),
+        "inside": int(np.count_nonzero((found.lower <= y) & (y <= found.upper))),
         "assumes": found.assumptions,
     }
 
 
-def _merits(view: View, place: int, tested: Array | None) -> list[dict[str, Any]]:
-    """Return figures of merit of one model for fitted, left out and test rows."""
-    analysis, model = view.analysis, view.models[place]
-    if place == view.chosen:
-        found = analysis.merit
-    else:
-        found = {"calibration": figures_of_merit(view.y, view.predicted(model))}
-        left_out = _left_out(view, place)
-        if left_out is not None:
-            found["cross-validation"] = figures_of_merit(view.y, left_out)
-        if analysis.test is not None and tested is not None:
-            found["test"] = figures_of_merit(analysis.test.observed, tested)
-    return [
-        {"name": name, "error": RMSE_NAMES[name], "n": one.n}
-        | {key: rounded_one(getattr(one, key)) for key, _, _ in HEADINGS}
-        for name, one in found.items()
-    ]
+# Spectra: raw and preprocessed, coloured by classes of the response
+# ------------------------------------------------------------------
+
+
+def _spectra(view: View) -> dict[str, Any] | None:
+    """Return rows as curves, before and after preprocessing; None if they are not curves.
+
+    They are rows of the other pictures; of many, some with evenly spread responses are taken.
+    """
+    if not is_curve(view.axis):
+        return None
+    analysis, axis, rows = view.analysis, view.axis, view.places
+    chain, tables = analysis.data.preprocessing, {"raw": view.rows}
+    if chain is not None or analysis.search is not None:
+        raw = np.asarray(analysis.drawn.rows.X, dtype=np.float64)
+        tables = {"raw": raw, "preprocessed": view.rows}
+    order = np.argsort(view.y[rows], kind="stable")
+    taken = np.sort(order[evenly_spaced(len(rows), _MOST_SPECTRA)])
+    points = axis.order[evenly_spaced(len(axis.order), _MOST_POINTS)]
+    shared = {"title": axis.title, "positions": _positions(axis, points), "total": len(axis.order)}
+    classes, edges = _classes(view.y)
+    return {
+        "tables": [
+            {"kind": kind, "values": packed(X[np.ix_(rows[taken], points)])} | shared
+            for kind, X in tables.items()
+        ],
+        "row": taken.tolist(),
+        "preprocessing": "" if chain is None else chain.steps,
+        "selected": analysis.search is not None,
+        "classes": [[rounded_one(a), rounded_one(b)] for a, b in edges],
+        "class_of": classes[rows[taken]].tolist(),
+        "total": len(view.y),
+    }
+
+
+def _classes(y: Array) -> tuple[Numbers, list[tuple[float, float]]]:
+    """Divide rows into classes of equal size by their responses; return smallest and largest."""
+    inner = np.unique(np.quantile(y, np.linspace(0, 1, _CLASSES + 1)[1:-1]))
+    _, classes = np.unique(np.searchsorted(inner, y, side="left"), return_inverse=True)
+    ends = [(y[classes == k].min(), y[classes == k].max()) for k in range(classes.max() + 1)]
+    return classes, [(float(low), float(high)) for low, high in ends]
+
+
+def _positions(axis: FeatureAxis, places: Numbers) -> list[float]:
+    return [float(f"{axis.positions[j]:.10g}") for j in places]
+
+
+# Components: scores, loadings and weights, and what contributions of a row are computed from
+# -------------------------------------------------------------------------------------------
+
+
+def _components(view: View) -> dict[str, Any] | None:
+    """Return what the components of plain PLS are made of; None for other methods.
+
+    The page computes contributions from it as `plsdof.chemometrics.contributions` does:
+    e = x - P t for Q, and x_k sum_j R_kj t_j / s_j^2 for T^2.
+    """
+    path, rows = view.pls, view.places
+    if path is None or len(path) < 2:
+        return None
+    count = min(len(path) - 1, max(_MOST_COMPONENTS, view.analysis.index))
+    shown = view.shown_features
+    most = min(_MOST_VARIABLES, max(2, _MOST_ENTRIES // max(1, len(rows))))
+    picked = evenly_spaced(len(shown), most)
+    columns = shown[picked]
+    shares = explained_variance(path)
+    spread, half_axes = score_spread(path, view.level)
+    x = standardized_rows(path, view.rows)[rows]
+    return {
+        "count": count,
+        "x_share": rounded(100 * shares.x[:count], 3),
+        "y_share": rounded(100 * shares.y[:count], 3),
+        "half_axes": [rounded_one(one) for one in half_axes[:count]],
+        "spread": [rounded_one(one, 7) for one in spread[:count]],
+        "picked": picked.tolist(),
+        "scores": floats(x @ path.x_rotations[:, :count]),
+        "loadings": floats(path.x_loadings[columns, :count]),
+        "weights": floats(path.x_weights[columns, :count]),
+        "rotations": floats(path.x_rotations[columns, :count]),
+        "x": floats(x[:, columns]),
+        **_groups(view),
+    }
+
+
+def _groups(view: View) -> dict[str, Any]:
+    """Return the group of every row that is drawn; from a dozen on the rest are "other"."""
+    groups = view.analysis.drawn.groups
+    if groups is None:
+        return {"groups": [], "group_of": None}
+    names = np.array([readable(one, 40) for one in groups.tolist()], dtype=object)
+    known = list(dict.fromkeys(names))
+    if len(known) > _MOST_GROUPS:
+        known = [*known[: _MOST_GROUPS - 1], "other"]
+        names[~np.isin(names, known)] = "other"
+    return {"groups": known, "group_of": [known.index(one) for one in names[view.places]]}
+
+
+# Importance of variables in one model
+# ------------------------------------
+
+
+def _importance(view: View, model: Model) -> dict[str, Any]:
+    """Return VIP and selectivity ratio of the drawn predictors; None for other methods.
+
+    Of an average those of the model with the largest weight.
+    """
+    if view.pls is None or model.index == 0:
+        return {"vip": None, "selectivity": None, "selectivity_limit": None}
+    drawn, single = view.shown_features, view.pls[model.index]
+    ratio = selectivity_ratio(single, level=view.level)
+    return {
+        "vip": packed(vip(single)[drawn]),
+        "selectivity": packed(ratio.values[drawn]),
+        "selectivity_limit": rounded_one(ratio.limit),
+    }

@@ -1,9 +1,12 @@
 """The page itself: a template filled with the content, styles, scripts and data in one file."""
 
+import base64
+import hashlib
+import json
 import os
 import platform
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib import metadata, resources
 from typing import Any
@@ -12,10 +15,9 @@ from plsdof._core.quiet import quietly
 from plsdof.analysis import Analysis, analysis_of
 from plsdof.errors import MissingExtraError
 from plsdof.files.writing import atomic_write, check_writable
-from plsdof.plotting.style import is_harmless
+from plsdof.plotting.style import is_harmless, readable
 from plsdof.report._numbers import shown
 from plsdof.report.content import report_content
-from plsdof.report.switch import as_embedded_json, combine_reports, script_hash
 
 # var a=core();a.register([bar(),...,map()]);b.exports=a});return
 _REGISTRATION = re.compile(
@@ -24,7 +26,10 @@ _REGISTRATION = re.compile(
     r"(\]\);[\w$]+\.exports=\2\}\);return )"
 )
 _SCRIPTS = ("base", "models", "predictors", "rows", "tables", "page")
-_PACKAGES = ("plsdof", "numpy", "scipy", "plotly", "jinja2")
+_PACKAGES = ("numpy", "scipy", "plotly", "jinja2")
+# Stands for the library that draws, in pages of which one file has several.
+_TOKEN = "@plotly@"
+_HASH = re.compile(r"'(sha256-[A-Za-z0-9+/=]+)'")
 
 
 def write_report(
@@ -79,15 +84,54 @@ def write_report(
         with quietly():
             content = report_content(found)
         pages[found.data.response] = render(content, plotly=plotly, command=command)
-    if len(several) > 1:
-        combine_reports(file, pages, plotly)
-        return
+    text = next(iter(pages.values())) if len(several) == 1 else combined(pages, plotly)
     with atomic_write(file) as stream:
-        stream.write(next(iter(pages.values())).encode("utf-8", errors="replace"))
+        stream.write(text.encode("utf-8", errors="replace"))
 
 
 def render(content: dict[str, Any], *, plotly: str, command: str) -> str:
     """Fill the template; ``content`` is also embedded as the data that the page draws."""
+    parts = [_own_file(f"script/{name}.js") for name in _SCRIPTS]
+    # One subject each, in a scope of their own
+    own = '"use strict";\n(function () {\n' + "\n".join(parts) + "})();\n"
+    return _filled(
+        "report",
+        content,
+        [plotly, own],
+        **content,
+        number=partial(_number, content),
+        command=_visible(command),
+        versions=_versions(plotly),
+    )
+
+
+def combined(pages: Mapping[str, str], shared: str) -> str:
+    """Return pages of several responses, named by them, as one with a switch.
+
+    What all pages have in common, the library that draws (``shared``), is in it once. The page
+    needs no network and runs its own scripts only, as the pages themselves do. Printed, each
+    response begins a page.
+    """
+    content = {
+        "token": _TOKEN,
+        "shared": shared,
+        "pages": [page.replace(shared, _TOKEN) for page in pages.values()],
+    }
+    # A page inside this one obeys both policies, so this one has to allow its scripts.
+    allowed = [one for page in pages.values() for one in _HASH.findall(page)]
+    names = [readable(name, 60) for name in pages]
+    own = _own_file("script/several.js")
+    return _filled("several", content, [own], allowed=allowed, names=names)
+
+
+def _filled(
+    name: str,
+    content: dict[str, Any],
+    scripts: Sequence[str],
+    allowed: Sequence[str] = (),
+    **rest: Any,
+) -> str:
+    """Fill a template with data, styles and scripts; a policy allows these scripts only."""
     try:
         import jinja2
         from markupsafe import Markup
@@ -100,18 +144,35 @@ def render(content: dict[str, Any], *, plotly: str, command: str) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    own = _own_script()
-    return environment.get_template("report.html.j2").render(
-        **content,
-        number=partial(_number, content),
-        command=_visible(command),
-        versions=_versions(plotly),
+    hashes = [script_hash(script) for script in scripts] + list(allowed)
+    return environment.get_template(f"{name}.html.j2").render(
+        **rest,
         data=Markup(as_embedded_json(content)),
-        styles=Markup(_own_file("report.css")),
-        plotly_script=Markup(plotly),
-        own_script=Markup(own),
-        script_hashes=[script_hash(plotly), script_hash(own)],
+        styles=Markup(_own_file(f"{name}.css")),
+        scripts=[Markup(script) for script in scripts],
+        script_hashes=list(dict.fromkeys(hashes)),
     )
+
+
+def as_embedded_json(content: dict[str, Any]) -> str:
+    r"""Write JSON that no HTML parser takes for the end of its script element.
+
+    Every ``<`` becomes ``\u003c``, so neither ``</script>`` nor ``<!--`` can appear; characters
+    outside ASCII are escaped as well.
+
+    Examples
+    --------
+    >>> as_embedded_json({"a": "</script>"})
+    '{"a":"\\u003c/script>"}'
+    """
+    text = json.dumps(content, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c")
+
+
+def script_hash(script: str) -> str:
+    """Return what a content security policy allows a script by."""
+    digest = hashlib.sha256(script.encode("utf-8")).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
 
 
 def _number(content: dict[str, Any], where: str, unit: str = "") -> Any:
@@ -157,12 +218,6 @@ def only_scatter(bundle: str) -> str:
     return _REGISTRATION.sub(r"\1\3", bundle, count=1)
 
 
-def _own_script() -> str:
-    """Return the parts of the script, one subject each, in a scope of their own."""
-    parts = [_own_file(f"script/{name}.js") for name in _SCRIPTS]
-    return '"use strict";\n(function () {\n' + "\n".join(parts) + "})();\n"
-
-
 def _own_file(name: str) -> str:
     return resources.files("plsdof.report").joinpath("templates", name).read_text(encoding="utf-8")
 
@@ -172,6 +227,6 @@ def _versions(plotly: str) -> list[tuple[str, str]]:
     import plsdof
 
     found = [("Python", platform.python_version()), ("plsdof", plsdof.__version__)]
-    found += [(name, metadata.version(name)) for name in _PACKAGES if name != "plsdof"]
+    found += [(name, metadata.version(name)) for name in _PACKAGES]
     banner = plotly[:200].partition("plotly.js v")[2].split()
     return [*found, ("plotly.js", banner[0])] if banner else found

@@ -45,7 +45,7 @@ function fill(id, children) {
   document.getElementById(id).replaceChildren(...children);
 }
 
-// Tables that are drawn but not read come packed; see report/_matrices.py.
+// Tables that are drawn but not read come packed; see report/_numbers.py.
 const STEPS = 65534;
 
 function unpacked(one) {
