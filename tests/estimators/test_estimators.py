@@ -17,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
+import plsdof
 from plsdof import cross_validate, pls_path
 from plsdof.chemometrics import vip
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, RankExhaustedWarning
@@ -46,6 +47,21 @@ CHECKS = [
 @pytest.mark.parametrize(("estimator", "check"), CHECKS)
 def test_scikit_learn_check(estimator, check):
     check(estimator)
+
+
+def test_every_public_class_with_fit_is_checked():
+    # PLS2 in test_joint_estimator, kernel and penalised PLS in test_flexible_estimators, the others
+    # in tests/chemometrics.
+    rooms = [getattr(plsdof, name) for name in ("estimators", "chemometrics")]
+    public = {name: getattr(room, name) for room in rooms for name in room.__all__}
+    assert {name for name, one in public.items() if hasattr(one, "fit")} == {
+        *(type(one).__name__ for one in ESTIMATORS),
+        "PLS2Regressor",
+        "KernelPLSRegressor",
+        "PenalizedPLSRegressor",
+        "SelectedPLSRegressor",
+        "Preprocessor",
+    }
 
 
 def test_attributes_describe_the_chosen_model():

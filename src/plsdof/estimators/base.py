@@ -53,6 +53,7 @@ from plsdof.errors import (
 )
 from plsdof.inference import intervals as inference
 from plsdof.inference.intervals import (
+    frame_rows,
     name_coefficients,
     name_predictions,
     name_rows,
@@ -187,8 +188,8 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _named_predictions(self, limits: Array, X: Any) -> "Array | DataFrame":
         """Name limits (n_new, q, 2) by the rows of X and the responses, as far as these do."""
         if self._one_response:
-            return name_rows(limits[:, 0], row_labels(X))
-        return name_predictions(limits, self.response_names_, row_labels(X))
+            return name_rows(limits[:, 0], frame_rows(X))
+        return name_predictions(limits, self.response_names_, frame_rows(X))
 
     def _named_coefficients(self, limits: Array) -> "Array | DataFrame":
         """Name limits (q, p, 2) by features and responses, as far as these have names."""
