@@ -34,7 +34,7 @@ from plsdof.chemometrics.diagnostics import (
     times_predictors,
 )
 from plsdof.chemometrics.rows import (
-    LeftOutRows,
+    LeftOutValues,
     has_left_out_limits,
     left_out_rows,
     limit_from_moments,
@@ -123,8 +123,8 @@ class RowCheck:
         """Return the limit of "t2" or "q" of new rows."""
         values, moments = getattr(self, name), getattr(self, f"{name}_moments")
         if len(values):
-            rows = LeftOutRows(t2=self.t2, q=self.q, weights=self.weights, units=int(self.units))
-            return rows.limit(name, level)
+            rows = LeftOutValues(values=values, weights=self.weights, units=int(self.units))
+            return rows.limit(level)
         if len(moments) == 2:
             return limit_from_moments(moments[0], moments[1], level)
         if name == "t2":
@@ -775,9 +775,9 @@ def _row_check(model: Model) -> RowCheck | None:
     entries: dict[str, Any] = {}
     if has_left_out_limits(path):
         rows = left_out_rows(model)
-        entries = {"weights": read_only(rows.weights), "units": float(rows.units)}
-        entries |= {"t2": rows.t2} if m > 0 else {}
-        entries |= {"q": rows.q} if rows.q is not None and variances.any() else {}
+        entries = {"weights": read_only(rows.t2.weights), "units": float(rows.t2.units)}
+        entries |= {"t2": rows.t2.values} if m > 0 else {}
+        entries |= {"q": rows.q.values} if rows.q is not None and variances.any() else {}
     return RowCheck(
         rotations=read_only(np.ascontiguousarray(exact.decomposition.to_features(rotated).T)),
         loadings=read_only(np.ascontiguousarray(times_predictors(path, T).T)),
