@@ -1,6 +1,7 @@
 """scikit-learn's conventions, to the letter."""
 
 import pickle
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -21,9 +22,12 @@ import plsdof
 from plsdof import cross_validate, pls_path
 from plsdof.chemometrics import vip
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, RankExhaustedWarning
+from plsdof.estimators.base import CHOICES, Choice
 from plsdof.estimators.flexible import KernelPLSRegressor, PenalizedPLSRegressor
 from plsdof.estimators.linear import PCRegressor, PLSRegressor, RidgeRegressor
+from plsdof.estimators.several import JointChoice
 from plsdof.selection import make_folds
+from plsdof.variants.pls2 import JOINT_CRITERIA, JointCriterion
 
 ESTIMATORS = [
     PLSRegressor(),
@@ -62,6 +66,20 @@ def test_every_public_class_with_fit_is_checked():
         "SelectedPLSRegressor",
         "Preprocessor",
     }
+
+
+def test_types_of_options_list_what_is_accepted():
+    assert get_args(Choice) == CHOICES
+    assert set(get_args(JointCriterion)) == {"left-out", *JOINT_CRITERIA}
+    assert set(get_args(JointChoice)) == {"left-out", "cv", *JOINT_CRITERIA}
+
+
+def test_sparse_rows_may_have_no_weight_with_several_responses():
+    X, y = make_problem(30, 5, seed=4)
+    Y, weights = np.column_stack([y, X[:, 0] - y]), np.array([0.0, 1.0, 2.0] * 10)
+    dense = PLSRegressor("bic").fit(X, Y, sample_weight=weights)
+    sparse = PLSRegressor("bic").fit(scipy.sparse.csr_array(X), Y, sample_weight=weights)
+    np.testing.assert_allclose(sparse.coef_, dense.coef_, rtol=1e-8)
 
 
 def test_attributes_describe_the_chosen_model():

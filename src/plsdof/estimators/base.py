@@ -740,9 +740,9 @@ class ComponentRegressor(PathRegressor[PathType]):
         return numbers
 
     def _fixed_index(self, path: Path) -> int:
-        # Fewer than asked for where the data support no more (with a warning).
-        asked = as_count(self.n_components, "n_components")
-        return asked if path._quick_run(asked) is not None else min(asked, len(path) - 1)
+        # Fewer than wanted where the data support no more (with a warning).
+        wanted = as_count(self.n_components, "n_components")
+        return wanted if path._quick_run(wanted) is not None else min(wanted, len(path) - 1)
 
     def _options(self) -> dict[str, Any]:
         name = "max_components" if isinstance(self.n_components, str) else "n_components"
