@@ -53,6 +53,7 @@ from plsdof.errors import (
 from plsdof.inference import intervals as inference
 from plsdof.inference.intervals import (
     Covariance,
+    frame_rows,
     name_coefficients,
     name_predictions,
     name_rows,
@@ -186,8 +187,8 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _named_predictions(self, limits: Array, X: Any) -> "Array | DataFrame":
         """Name limits (n_new, q, 2) by the rows of X and the responses, as far as these do."""
         if self._one_response:
-            return name_rows(limits[:, 0], row_labels(X))
-        return name_predictions(limits, self.response_names_, row_labels(X))
+            return name_rows(limits[:, 0], frame_rows(X))
+        return name_predictions(limits, self.response_names_, frame_rows(X))
 
     def _named_coefficients(self, limits: Array) -> "Array | DataFrame":
         """Name limits (q, p, 2) by features and responses, as far as these have names."""
@@ -738,9 +739,9 @@ class ComponentRegressor(PathRegressor[PathType]):
         return numbers
 
     def _fixed_index(self, path: Path) -> int:
-        # Fewer than asked for where the data support no more (with a warning).
-        asked = as_count(self.n_components, "n_components")
-        return asked if path._quick_run(asked) is not None else min(asked, len(path) - 1)
+        # Fewer than wanted where the data support no more (with a warning).
+        wanted = as_count(self.n_components, "n_components")
+        return wanted if path._quick_run(wanted) is not None else min(wanted, len(path) - 1)
 
     def _options(self) -> dict[str, Any]:
         name = "max_components" if isinstance(self.n_components, str) else "n_components"

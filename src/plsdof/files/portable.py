@@ -50,6 +50,7 @@ from plsdof.inference.intervals import (
     INTERVAL_METHODS,
     Interval,
     critical_value,
+    frame_rows,
     left_out_words,
     name_predictions,
     name_rows,
@@ -387,9 +388,9 @@ class PortableModel:
         limits = np.stack([np.column_stack([one.lower, one.upper]) for one in found], axis=1)
         named: Array | DataFrame
         if self.one_response:
-            named = name_rows(limits[:, 0], row_labels(X))
+            named = name_rows(limits[:, 0], frame_rows(X))
         else:
-            named = name_predictions(limits, self.response_names_, row_labels(X))
+            named = name_predictions(limits, self.response_names_, frame_rows(X))
         return named
 
     def prediction_interval(

@@ -39,7 +39,7 @@ class JointFit:
     lengths : (M,) array
         Of the scores for weight vectors of length one.
     message : str
-        Why there are fewer components than asked for; empty if there are not.
+        Why there are fewer components than wanted; empty if there are not.
     """
 
     fitted: Array
