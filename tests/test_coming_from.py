@@ -42,7 +42,7 @@ def known():
         things[name] = thing
         if isinstance(thing, ModuleType):
             things |= {inner: getattr(thing, inner) for inner in dir(thing)}
-    path = plsdof.pls_path(X, y)
+    path, things["file"] = plsdof.pls_path(X, y), "a file"
     things |= {"path": path, "cv": plsdof.cross_validate(X, y), "model": plsdof.PLSRegressor(2)}
     things["model"].fit(X, y)
     # Methods and attributes may stand alone, where the row says of what they are.

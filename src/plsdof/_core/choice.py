@@ -19,7 +19,7 @@ people read the text.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -46,7 +46,7 @@ _HUBER = 1.345
 _MEDIAN = 0.6745
 _REWEIGHTED = 8
 RULES = ("paper", "first-minimum", "global-minimum")
-LEFT_OUT = "left-out"
+LEFT_OUT: Final = "left-out"
 # From this share of n on, Degrees of Freedom are close to n.
 _NEAR = 0.7
 # Scores that differ by less than this share of them are equal but for rounding.

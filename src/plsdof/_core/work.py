@@ -33,17 +33,12 @@ def threads_for(shape: tuple[int, ...]) -> AbstractContextManager[Any]:
     return one_thread() if small else nullcontext()
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
+def one_thread() -> AbstractContextManager[Any]:
     """Limit linear algebra to one thread; without threadpoolctl nothing changes.
 
     The limit holds for the whole process, until the last one who asked for it is done.
     """
-    _limit.acquire()
-    try:
-        yield
-    finally:
-        _limit.release()
+    return _limit
 
 
 class _Limit:
@@ -58,14 +53,14 @@ class _Limit:
         self._holders = 0
         self._before: list[tuple[Any, int]] = []
 
-    def acquire(self) -> None:
+    def __enter__(self) -> None:
         with self._lock:
             if self._holders == 0 and not self._before:
                 self._before = [(one, one.num_threads) for one in _libraries()]
                 _set_threads([(one, 1) for one, number in self._before if number > 1])
             self._holders += 1
 
-    def release(self) -> None:
+    def __exit__(self, *_: object) -> None:
         with self._lock:
             self._holders = max(self._holders - 1, 0)  # a child may be forked inside
             if self._holders == 0:
