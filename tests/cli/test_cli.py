@@ -448,9 +448,9 @@ def test_a_command_is_summarised_by_its_first_sentence(name):
 
 def test_every_option_is_described_and_belongs_to_a_command():
     used = set()
-    for command in COMMANDS:
-        for option in load_command(command).params:
-            own = f"{command}.{option.name}"
+    for name in COMMANDS:
+        for option in load_command(name).params:
+            own = f"{name}.{option.name}"
             used.add(own if own in OPTIONS else option.name)
             assert option.help or option.param_type_name == "argument"
     assert used - {"file", "model"} == set(OPTIONS) - {"model"}

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -289,14 +289,17 @@ def as_count(value: Any, name: str, *, minimum: int = 0) -> int:
     return int(value)
 
 
-def as_choice(value: Any, name: str, allowed: Sequence[str]) -> str:
+Word = TypeVar("Word", bound=str)
+
+
+def as_choice(value: Any, name: str, allowed: Sequence[Word]) -> Word:
     """Return ``value`` if it is one of the allowed words."""
     if not isinstance(value, str) or value not in allowed:
         words = ", ".join(repr(word) for word in allowed)
         near = get_close_matches(str(value).lower(), allowed, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise InvalidInputError(f"{name} must be one of {words}; got {value!r}.{hint}")
-    return value
+    return cast(Word, value)
 
 
 def as_fraction(value: Any, name: str) -> float:

@@ -13,7 +13,7 @@ the singular value decomposition for where that matters.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy.linalg
@@ -314,7 +314,8 @@ class Reached:
 # Decomposition of the predictors
 # -------------------------------
 
-SOLVERS = ("auto", "svd", "gram")
+Solver = Literal["auto", "svd", "gram"]
+SOLVERS: tuple[Solver, ...] = get_args(Solver)
 # A QR (LQ) step before the SVD pays off from this ratio of rows to columns (columns to rows) on.
 _QR_RATIO = 2.0
 # Backward errors of LAPACK's decompositions, in units of eps times the largest value.

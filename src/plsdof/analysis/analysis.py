@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from plsdof._core.choice import LEFT_OUT, RULES, Remark, Selection
-from plsdof._core.criteria import CRITERIA, DOF_KINDS
+from plsdof._core.criteria import CRITERIA, DOF_KINDS, NoiseKind
 from plsdof._core.fit import METHODS
 from plsdof._core.inputs import Array, as_choice, as_count, as_fraction, read_only
 from plsdof._core.left_out import LeftOut
@@ -376,7 +376,7 @@ class Analysis(About):
         return _padded(spread / twice, len(self.path))
 
     @property
-    def noise_kind(self) -> str:
+    def noise_kind(self) -> NoiseKind:
         """How the noise level is estimated: by rows left out, if there are any."""
         return noise_kind(self.left_out)
 
@@ -475,7 +475,7 @@ class Analysis(About):
         return next((one for one in self.remarks if one.kind == kind), None)
 
 
-def noise_kind(left: LeftOut | None) -> str:
+def noise_kind(left: LeftOut | None) -> NoiseKind:
     """Return how the noise level is estimated: by rows left out, if there are any."""
     return "jacobian" if left is None else LEFT_OUT
 

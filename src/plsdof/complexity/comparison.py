@@ -281,7 +281,7 @@ _MEASURES = ("rmse", "normalized_error", "n_components", "dof", "noise_level")
 # (sigma), KRYLOV; with DoF = m + 1, NAIVE; and cross-validation, CV. The first minimum is the rule
 # of the R package. Other criteria follow the rule of `Path.select`.
 _BIC = {"criterion": "bic", "rule": "first-minimum"}
-_CRITERIA: dict[str, dict[str, str]] = {
+_CRITERIA: dict[str, dict[str, Any]] = {
     **{name: {"criterion": name} for name in CRITERIA},
     "bic": _BIC | {"dof": "exact", "noise": "jacobian"},
     "bic-krylov": _BIC | {"dof": "exact", "noise": "dof"},

@@ -121,7 +121,8 @@ def sparse_problem(X: Any, rows: Rows, scale: bool, side: str) -> Problem:
     offset = np.concatenate([part.offset for part in parts])
     if side == "features":
         factor = _Centred(B=A.tocsr(), left=rows.root, right=offset)
-        forward, backward = factor.product, factor.transposed
+        forward: Map = factor.product
+        backward: Map = factor.transposed
     else:
         factor = _Centred(B=A.T, left=offset, right=rows.root)
         forward, backward = factor.transposed, factor.product
