@@ -9,26 +9,26 @@ error of rows left out, and the fit comes with pointwise intervals.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from plsdof import pls_path
+from plsdof import KernelPLSRegressor, pls_path
 from plsdof.datasets import load_ozone
 from plsdof.inference import prediction_interval
-from plsdof.variants import select_kernel
 
 # %%
 # 203 days, 12 predictors. Linear PLS and kernel PLS, both chosen by rows left out:
 data = load_ozone()
 X, y = data.data, data.target
-choice = select_kernel(X, y, max_components=10)
+widths = np.logspace(-2, 1, 7) / X.shape[1]
+bent = KernelPLSRegressor(gamma=widths, max_components=10).fit(X, y)
 linear = pls_path(X, y)
 straight = linear.select()
 print("linear:", straight.message)
-print("kernel:", choice.message)
+print(f"kernel, gamma = {bent.gamma_:.2g}:", bent.selection_.message)
 
 # %%
 # The price and the gain: Degrees of Freedom, noise level and error of rows left out.
 models = {
     "linear PLS": linear[straight.index],
-    "kernel PLS": choice.path[choice.selection.index],
+    "kernel PLS": bent.model_,
 }
 for name, model in models.items():
     print(f"{name}: {model.dof:5.1f} DoF, sigma {model.noise_std:.2f}, RMSECV {model.rmse:.2f}")

@@ -10,8 +10,7 @@ Freedom, so their prices can be compared.
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_linnerud
 
-from plsdof import PLS2Regressor, PLSRegressor
-from plsdof.variants import pls2_path, pls_paths
+from plsdof import PLS2Regressor, PLSRegressor, pls2_path
 
 # %%
 # Twenty men of a fitness club: weight, waist and pulse from three exercises.
@@ -26,7 +25,7 @@ print(together.selection_.message)
 # %%
 # What the components cost each response. Counting components says m + 1 for all of them; PLS1
 # pays for the choice of each component by its own response, PLS2 shares that price.
-singles = pls_paths(X, Y)
+singles = [one.path for one in one_each.models_]
 joint = pls2_path(X, Y, scale_response=True)
 figure, axes = plt.subplots(1, 3, figsize=(9, 3.2), sharey=True, layout="constrained")
 for j, (ax, name) in enumerate(zip(axes, Y.columns, strict=True)):

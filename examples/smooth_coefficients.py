@@ -9,25 +9,25 @@ rows left out.
 
 import matplotlib.pyplot as plt
 
-from plsdof import pls_path
+from plsdof import PenalizedPLSRegressor, penalized_pls_path, pls_path
 from plsdof.datasets import load_gasoline
 from plsdof.inference import simultaneous_band
-from plsdof.variants import penalized_pls_path, select_strength
 
 # %%
 # Sixty gasoline samples, 401 wavelengths, octane number. The joint choice:
 data = load_gasoline()
 X, y = data.data, data.target
-choice = select_strength(X, y, strengths=[1.0, 10.0, 100.0, 1e3, 1e4], max_components=8)
-print(choice.message)
+strengths = [1.0, 10.0, 100.0, 1e3, 1e4]
+chosen = PenalizedPLSRegressor(strength=strengths, max_components=8).fit(X, y)
+print(f"strength {chosen.strength_:g}: {chosen.selection_.message}")
 
 # %%
 # Plain and penalised coefficients of the same number of components, with simultaneous 95% bands.
-m = choice.n_components
+m = chosen.n_components_
 paths = {
     "plain PLS": pls_path(X, y, m, scale=False),
-    f"penalised, strength {choice.value:g}": penalized_pls_path(
-        X, y, strength=choice.value, max_components=m
+    f"penalised, strength {chosen.strength_:g}": penalized_pls_path(
+        X, y, strength=chosen.strength_, max_components=m
     ),
 }
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), sharey=True, layout="constrained")

@@ -84,7 +84,7 @@ PRINTED = {"kin": 0.009, "ozone": 0.260, "cookie": 0.867}
 
 def mean_absolute_correlation(X: Array) -> float:
     """Return 2 / (p^2 - p) sum_{i<j} |s_ij|, s_ij the correlations of the columns (section 3.1)."""
-    correlations = np.corrcoef(X, rowvar=False)
+    correlations = np.asarray(np.corrcoef(X, rowvar=False))
     return float(np.abs(correlations[np.triu_indices(len(correlations), 1)]).mean())
 
 

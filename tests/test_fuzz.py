@@ -15,7 +15,7 @@ import pytest
 import scipy.sparse
 
 import plsdof
-from plsdof import chemometrics, inference, large, selection, variants
+from plsdof import chemometrics, inference, large, selection
 from plsdof.errors import PlsdofError, PlsdofWarning
 
 N, P = 14, 4
@@ -115,7 +115,7 @@ def calls():
         plsdof.kernel_pls_path: data
         | {"kernel": "rbf", "gamma": 0.1, "max_components": 2, "sample_weight": None},
         plsdof.penalized_pls_path: data
-        | {"strength": 1.0, "order": 2, "max_components": 2, "scale": False, "blocks": None},
+        | {"strength": 1.0, "penalty": 2, "max_components": 2, "scale": False, "blocks": None},
         plsdof.pls2_path: {"X": X, "Y": np.column_stack([Y, Y**2]), "max_components": 2},
         plsdof.cross_validate: data
         | {"path": "pls", "cv": 3, "groups": None, "max_components": 2, "scale": True},
@@ -135,7 +135,6 @@ def calls():
         chemometrics.hotelling_t2: {"model": MODEL, "X_new": X[:3], "level": 0.9},
         chemometrics.q_residuals: {"model": MODEL, "X_new": X[:3], "level": 0.9},
         chemometrics.outliers: {"model": MODEL, "level": 0.9},
-        variants.spline_basis: {"X": X, "n_splines": 5},
         large.Moments.of: {"X": X, "y": Y},
         PATH.predict: {"X_new": X[:2]},
         PATH.criterion: {"name": "bic", "dof": "exact", "noise": None},

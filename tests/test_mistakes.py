@@ -21,7 +21,7 @@ from plsdof.errors import (
     RankExhaustedWarning,
     ResponseInPredictorsWarning,
 )
-from plsdof.estimators import PLS2Regressor, make_spline_pls
+from plsdof.estimators import PLS2Regressor
 from plsdof.files import file_blocks, portable_model, read_table
 from plsdof.inference import coefficient_inference, noise_interval, prediction_interval, summarize
 from plsdof.large import ArrayBlocks, Moments, cross_validate_from
@@ -201,7 +201,6 @@ OTHER_KINDS = {
         lambda: SelectedPLSRegressor(max_components=X).fit(X, Y),
         "max_components must be a whole",
     ),
-    "splines": (lambda: make_spline_pls(n_knots="5"), "n_knots must be a whole number"),
     "intervals": (lambda: MODEL.conf_int(covariance=X), "covariance must be one of"),
     "joint": (lambda: PLS2Regressor(1).fit(X, Y).predict_interval(X, method=X), "method must be"),
     "huge": (lambda: PLSRegressor().fit([[10**400]] * 3, [1, 2, 3]), "X must be numeric"),

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from plsdof.analysis import Request, Rows, TableProblem, analyse
+from plsdof.analysis import Request
+from plsdof.analysis.analysis import analysed
+from plsdof.analysis.data import Rows, TableProblem
 from plsdof.datasets import load_gasoline
 
 
@@ -36,6 +38,6 @@ class Calibration:
 
     def analysed(self, **asked):
         asked = {"criterion": "bic", "max_components": 8, "preprocess": "snv", "cv": 10} | asked
-        found = analyse(self.data, Request(**asked))
+        found = analysed(self.data, Request(**asked))
         # Groups of colours, which are not left out together.
         return replace(found, data=replace(found.data, groups=self.groups))

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+from scipy.linalg import block_diag
 
 SHARED = Path(__file__).parents[3] / "shared"
 
@@ -44,3 +45,10 @@ def load_case(name, numbers):
     keep = np.setdiff1d(np.arange(72), [22, 60])
     fat = np.asarray(data["constituents"])[:, 0]
     return np.asarray(data["NIR"])[keep], np.asarray(fat, dtype=float)[keep]
+
+
+def difference_penalty(sizes, order=2):
+    """Return D'D, D the differences within blocks of coefficients, as a dense matrix."""
+    sizes = [sizes] if np.ndim(sizes) == 0 else sizes
+    blocks = [np.diff(np.eye(size), order, axis=0) for size in sizes]
+    return block_diag(*[D.T @ D for D in blocks])

@@ -6,8 +6,17 @@ from _helpers.problems import make_problem
 
 from plsdof import PLSRegressor, kernel_pls_path, pls_path
 from plsdof.chemometrics import hotelling_t2, outliers, q_residuals
-from plsdof.chemometrics.rows import left_out_rows, limit_from_left_out
+from plsdof.chemometrics.rows import LeftOutValues, left_out_rows
 from plsdof.variants import penalized_pls_path
+
+
+def limit_from_left_out(values, level, *, weights=None, units=None):
+    weights = np.ones(len(values)) if weights is None else weights
+    return LeftOutValues(values=values, weights=weights, units=units or len(values)).limit(level)
+
+
+def outlying(left):
+    return len(left.values) - len(left.ordinary)
 
 
 def factor_rows(rng, n, *, log_normal=False):
@@ -23,10 +32,14 @@ def test_values_are_those_of_fits_without_the_fold(make):
     found = left_out_rows(make(X, y, max_components=4)[2], cv=4)
     test = np.arange(24) % 4 == 1
     part = make(X[~test], y[~test], max_components=2)
-    np.testing.assert_allclose(found.t2[test], hotelling_t2(part[2], X[test]).values, rtol=1e-8)
-    np.testing.assert_allclose(found.q[test], q_residuals(part[2], X[test]).values, rtol=1e-8)
+    np.testing.assert_allclose(
+        found.t2.values[test], hotelling_t2(part[2], X[test]).values, rtol=1e-8
+    )
+    np.testing.assert_allclose(
+        found.q.values[test], q_residuals(part[2], X[test]).values, rtol=1e-8
+    )
     # Of 24 values the 23rd, as ceil(0.9 * 25) = 23.
-    assert found.limit("t2", 0.9).value == np.sort(found.t2)[22]
+    assert found.t2.limit(0.9).value == np.sort(found.t2.values)[22]
 
 
 def test_new_rows_have_cross_validated_limits_and_training_rows_have_not():
@@ -45,7 +58,7 @@ def test_kernel_models_have_left_out_t2_but_no_q():
     X, y = make_problem(30, 3, seed=3)
     found = left_out_rows(kernel_pls_path(X, y)[2])
     assert found.q is None
-    assert np.all(found.t2 > 0)
+    assert np.all(found.t2.values > 0)
 
 
 @pytest.mark.slow
@@ -69,15 +82,15 @@ def test_a_row_far_from_all_others_does_not_hide_behind_its_own_limit():
     X = rng.normal(size=(60, 3)) @ rng.normal(size=(3, 20)) + 0.3 * rng.normal(size=(60, 20))
     y = X[:, 0] + 0.1 * rng.normal(size=60)
     clean = left_out_rows(pls_path(X, y, 3)[3])
-    assert clean.outlying("q") == clean.outlying("t2") == 0
+    assert outlying(clean.q) == outlying(clean.t2) == 0
     X[7, 5:9] += [8.0, -8.0, 8.0, -8.0]
     path = pls_path(X, y, 3)
     found = left_out_rows(path[3])
-    assert found.outlying("q") == 1
-    limit = found.limit("q", 0.95)
+    assert outlying(found.q) == 1
+    limit = found.q.limit(0.95)
     assert "1 row far from them left out" in limit.message
     # Among the other rows the limit is an ordinary one.
-    others = np.delete(found.q, 7)
+    others = np.delete(found.q.values, 7)
     assert np.mean(others > limit.value) < 0.1
     assert limit.value < 2.0 * np.quantile(others, 0.95)
     flagged = q_residuals(path[3], X)
@@ -92,9 +105,9 @@ def test_rows_far_from_all_others_do_not_hide_each_other():
     for row in (7, 20, 33):
         X[row, 5:9] += [8.0, -8.0, 8.0, -8.0]
     found = left_out_rows(pls_path(X, y, 3)[3])
-    assert found.outlying("q") == 3
-    others = np.delete(found.q, [7, 20, 33])
-    assert found.limit("q", 0.95).value < others.max() < found.q[[7, 20, 33]].min()
+    assert outlying(found.q) == 3
+    others = np.delete(found.q.values, [7, 20, 33])
+    assert found.q.limit(0.95).value < others.max() < found.q.values[[7, 20, 33]].min()
 
 
 @pytest.mark.parametrize("make", [pls_path, penalized_pls_path, kernel_pls_path])
@@ -105,13 +118,15 @@ def test_all_numbers_of_components_are_measured_as_in_fits_of_their_own(make):
     for m in (3, 0, 4):
         found = left_out_rows(path[m], cv=4)
         part = make(X[~test], y[~test], max_components=4)
-        np.testing.assert_allclose(found.t2[test], hotelling_t2(part[m], X[test]).values, rtol=1e-8)
+        np.testing.assert_allclose(
+            found.t2.values[test], hotelling_t2(part[m], X[test]).values, rtol=1e-8
+        )
         if found.q is not None:
             np.testing.assert_allclose(
-                found.q[test], q_residuals(part[m], X[test]).values, rtol=1e-8
+                found.q.values[test], q_residuals(part[m], X[test]).values, rtol=1e-8
             )
     # Without components nothing is described.
-    np.testing.assert_array_equal(left_out_rows(path[0], cv=4).t2, 0.0)
+    np.testing.assert_array_equal(left_out_rows(path[0], cv=4).t2.values, 0.0)
 
 
 @pytest.mark.parametrize("scale", [True, False])
@@ -126,8 +141,12 @@ def test_weights_scales_and_any_operator_give_the_same_as_fits_without_the_fold(
         test = np.arange(len(y)) % 5 == 3
         part_weight = None if sample_weight is None else weights[~test]
         part = pls_path(X[~test], y[~test], 4, scale=scale, sample_weight=part_weight)
-        np.testing.assert_allclose(found.t2[test], hotelling_t2(part[3], X[test]).values, rtol=1e-7)
-        np.testing.assert_allclose(found.q[test], q_residuals(part[3], X[test]).values, rtol=1e-7)
+        np.testing.assert_allclose(
+            found.t2.values[test], hotelling_t2(part[3], X[test]).values, rtol=1e-7
+        )
+        np.testing.assert_allclose(
+            found.q.values[test], q_residuals(part[3], X[test]).values, rtol=1e-7
+        )
 
 
 @pytest.mark.parametrize("kernel", ["linear", "precomputed"])
@@ -136,7 +155,7 @@ def test_kernels_that_are_not_scaled_are_left_out_in_the_recursion(kernel):
     K = X @ X.T
     path = kernel_pls_path(K if kernel == "precomputed" else X, y, kernel, 3, scale=False)
     expected = left_out_rows(pls_path(X, y, 3, scale=False)[2])
-    np.testing.assert_allclose(left_out_rows(path[2]).t2, expected.t2, rtol=1e-6)
+    np.testing.assert_allclose(left_out_rows(path[2]).t2.values, expected.t2.values, rtol=1e-6)
 
 
 def test_a_fold_that_supports_fewer_components_stands_still():
@@ -147,8 +166,8 @@ def test_a_fold_that_supports_fewer_components_stands_still():
     path = pls_path(X, y, scale=False)
     folds = [(np.setdiff1d(np.arange(20), test), test) for test in np.split(np.arange(20), 4)]
     two, three = (left_out_rows(path[m], cv=folds) for m in (2, 3))
-    np.testing.assert_allclose(three.t2[:5], two.t2[:5], rtol=1e-9)
-    assert np.all(three.t2[5:] > two.t2[5:])
+    np.testing.assert_allclose(three.t2.values[:5], two.t2.values[:5], rtol=1e-9)
+    assert np.all(three.t2.values[5:] > two.t2.values[5:])
 
 
 def test_groups_of_the_choice_are_left_out_together():
@@ -157,11 +176,11 @@ def test_groups_of_the_choice_are_left_out_together():
     X = X + 1e-3 * np.random.default_rng(0).normal(size=X.shape)
     model = PLSRegressor().fit(X, y, groups=groups)
     found = left_out_rows(model)
-    assert found.units == 40
+    assert found.t2.units == 40
     fold = model.selection_.left_out.fold
     test = fold == 2
     part = pls_path(X[~test], y[~test], 5)[model.n_components_]
-    np.testing.assert_allclose(found.t2[test], hotelling_t2(part, X[test]).values, rtol=1e-7)
+    np.testing.assert_allclose(found.t2.values[test], hotelling_t2(part, X[test]).values, rtol=1e-7)
 
 
 def test_a_limit_is_the_conformal_quantile_where_there_is_one():

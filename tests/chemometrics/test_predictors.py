@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from _helpers.problems import difference_penalty
 
 from plsdof import kernel_pls_path, penalized_pls_path, pls_path
 from plsdof.chemometrics import (
@@ -13,7 +14,6 @@ from plsdof.chemometrics import (
 )
 from plsdof.chemometrics.rows import q_limit
 from plsdof.errors import NotAvailableError
-from plsdof.variants.penalized import difference_penalty
 
 M = 3
 OPTIONS = {"svd": {"solver": "svd"}, "gram": {"solver": "gram"}, "scaled": {"scale": True}}

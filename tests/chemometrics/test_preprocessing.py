@@ -135,7 +135,9 @@ def test_rows_left_out_are_left_out_of_the_chain_too(spectra, method):
         found = left_out_rows(path[2])
         rows = np.arange(len(y)) % 10 != 4
         part = fit(X[rows], y[rows])[2]
-        np.testing.assert_allclose(found.q[~rows], q_residuals(part, X[~rows]).values, rtol=1e-6)
+        np.testing.assert_allclose(
+            found.q.values[~rows], q_residuals(part, X[~rows]).values, rtol=1e-6
+        )
 
 
 def test_a_chain_that_learns_nothing_leaves_rows_out_in_one_recursion(spectra):
@@ -146,8 +148,8 @@ def test_a_chain_that_learns_nothing_leaves_rows_out_in_one_recursion(spectra):
     assert not path.is_counted
     np.testing.assert_allclose(path[3].coef, plain[3].coef, rtol=1e-9)
     one, other = left_out_rows(path[3]), left_out_rows(plain[3])
-    np.testing.assert_allclose(one.t2, other.t2, rtol=1e-8)
-    np.testing.assert_allclose(one.q, other.q, rtol=1e-8)
+    np.testing.assert_allclose(one.t2.values, other.t2.values, rtol=1e-8)
+    np.testing.assert_allclose(one.q.values, other.q.values, rtol=1e-8)
     named = preprocessed("snv", pls_at_most(4))(load_gasoline(as_frame=True)["data"], y)
     assert named.feature_names == path._with_names(named.feature_names).feature_names
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -37,9 +38,9 @@ from plsdof import (
     pls_path,
     ridge_path,
 )
-from plsdof.cli import app
-from plsdof.cli._show import shown_rows
-from plsdof.cli._terminal import safe
+from plsdof.cli import COMMANDS, app, load_command
+from plsdof.cli._options import OPTIONS
+from plsdof.cli._show import safe, shown_rows
 from plsdof.datasets import load_gasoline, load_ozone
 from plsdof.inference import noise_interval
 
@@ -426,6 +427,33 @@ def test_python_runs_the_package_as_the_program():
 def test_wrong_usage_has_exit_code_2():
     for arguments in (["fit"], ["fitt"], ["fit", OZONE, "-r", "V4", "--cv", "many"]):
         run(*arguments, code=2)
+
+
+def test_help_is_there_before_numerical_libraries_are():
+    code = (
+        "import sys; from typer.testing import CliRunner; from plsdof.cli import app; "
+        "print('fit' in CliRunner().invoke(app, ['--help']).stdout, "
+        "{'numpy', 'scipy', 'pandas', 'sklearn'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "set()"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_is_summarised_by_its_first_sentence(name):
+    module, summary = COMMANDS[name]
+    command = getattr(import_module(f"plsdof.cli.{module}"), name)
+    assert command.__doc__.splitlines()[0] == summary
+
+
+def test_every_option_is_described_and_belongs_to_a_command():
+    used = set()
+    for name in COMMANDS:
+        for option in load_command(name).params:
+            own = f"{name}.{option.name}"
+            used.add(own if own in OPTIONS else option.name)
+            assert option.help or option.param_type_name == "argument"
+    assert used - {"file", "model"} == set(OPTIONS) - {"model"}
 
 
 def test_help_documents_exit_codes():

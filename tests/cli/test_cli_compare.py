@@ -1,6 +1,6 @@
 """``plsdof compare --splits``."""
 
-import sys
+from importlib import import_module
 from types import SimpleNamespace
 
 import numpy as np
@@ -68,7 +68,7 @@ def test_what_does_not_go_with_splits_is_refused(options):
 
 
 def test_a_bar_is_for_terminals_that_are_not_to_be_quiet(monkeypatch):
-    module, asked = sys.modules["plsdof.cli.compare"], []
+    module, asked = import_module("plsdof.cli.compare"), []
 
     def recorded(*arguments, progress, **options):
         asked.append(progress)

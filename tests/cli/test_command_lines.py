@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from _helpers.command_line import eighty_columns, run  # noqa: F401
-from typer.main import get_command
 from typer.testing import CliRunner
 
-from plsdof.cli import app
+from plsdof.cli import COMMANDS as KNOWN
+from plsdof.cli import app, load_command
 
-COMMANDS = get_command(app).commands
+COMMANDS = {name: load_command(name) for name in KNOWN}
 OF_TABLES = [name for name, one in COMMANDS.items() if any(p.name == "file" for p in one.params)]
 # What an option may be given, by its name; others by what the help calls their value.
 VALUES = {

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -152,11 +153,11 @@ def test_many_damaged_tables_are_refused_in_one_line(tmp_path, part):
 
 
 @pytest.mark.parametrize(
-    ("module", "name"), [("plsdof.cli.fit", "analyse"), ("plsdof.cli._tables", "read_table")]
+    ("module", "name"), [("plsdof.cli.fit", "analysed"), ("plsdof.cli._tables", "read_table")]
 )
 def test_too_little_memory_gives_one_line(tmp_path, monkeypatch, module, name):
     def fail(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr(sys.modules[module], name, fail)
+    monkeypatch.setattr(import_module(module), name, fail)
     assert "memory" in refused("fit", table(tmp_path), "-r", "y")

@@ -84,7 +84,7 @@ PATHS = {
     "kernel, callable": lambda y, w: kernel_pls_path(X, y, inner_products, 3, sample_weight=w),
     "penalised": lambda y, w: penalized_pls_path(X, y, strength=5.0, sample_weight=w),
     "penalised, first differences, scaled": lambda y, w: penalized_pls_path(
-        X, y, order=1, strength=2.0, scale=True, sample_weight=w
+        X, y, 1, strength=2.0, scale=True, sample_weight=w
     ),
     "penalised, matrix": lambda y, w: penalized_pls_path(X, y, X.T @ X, sample_weight=w),
 }

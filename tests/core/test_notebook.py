@@ -7,15 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from _helpers.problems import make_problem
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from plsdof import (
-    KernelPLSRegressor,
-    PCRegressor,
-    PLS2Regressor,
     PLSRegressor,
-    RidgeRegressor,
     compare_paths,
     cross_validate,
     kernel_pls_path,
@@ -133,20 +127,3 @@ def test_names_cannot_break_out():
     html = PLSRegressor(2).fit(TABLE, Y).summary()._repr_html_()
     assert "<script" not in html
     assert "&lt;script&gt;" in html
-
-
-@pytest.mark.parametrize(
-    ("model", "words"),
-    [
-        (PLSRegressor(2), "PLSRegressor: 2 component"),
-        (PCRegressor(3), "PCRegressor: 3 component"),
-        (RidgeRegressor(1.5), "RidgeRegressor: alpha = 1.5"),
-        (KernelPLSRegressor(1), "KernelPLSRegressor: 1 component"),
-        (PLS2Regressor(1), "PLS2Regressor: 1 component"),
-    ],
-)
-def test_the_diagram_of_an_estimator_shows_the_chosen_size(model, words):
-    assert ": " not in type(model)()._sk_visual_block_().names
-    fitted = model.fit(X, Y)
-    assert words in fitted._repr_html_()
-    assert words in make_pipeline(StandardScaler(), model).fit(X, Y)._repr_html_()

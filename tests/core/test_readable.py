@@ -58,7 +58,6 @@ def everything(X, y, path):
         plsdof.inference.residual_bootstrap(path[2], n_draws=5),
         plsdof.paper.lanczos(X, y, 3),
         plsdof.paper.krylov(X, y, 3),
-        plsdof.variants.pls_paths(X, 2 * X.iloc[:, :2]),
         plsdof.pls2_path(X, 2 * X.iloc[:, :2], 2),
         plsdof.large.Moments.of(X, y),
         plsdof.large.Moments.empty(),

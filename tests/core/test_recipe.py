@@ -5,14 +5,12 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse
-from _helpers.problems import make_problem
+from _helpers.problems import difference_penalty, make_problem
 
 from plsdof import kernel_pls_path, pcr_path, penalized_pls_path, pls_path, ridge_path
 from plsdof._core.fit import METHODS
 from plsdof.errors import InvalidInputError
 from plsdof.large import ArrayBlocks, Moments, pcr_path_from, pls_path_from, ridge_path_from
-from plsdof.variants import pls_paths
-from plsdof.variants.penalized import difference_penalty
 
 X, Y = make_problem(40, 8, seed=1, decay=0.5, noise=1.0)
 W = np.random.default_rng(0).uniform(0.5, 2.0, 40)
@@ -44,7 +42,7 @@ PATHS = {
         X, y, strength=3.0, max_components=3, sample_weight=w
     ),
     "penalised in blocks, scaled": lambda X, y, w: penalized_pls_path(
-        X, y, order=1, blocks=[3, 5], strength=7.0, max_components=3, scale=True, sample_weight=w
+        X, y, 1, blocks=[3, 5], strength=7.0, max_components=3, scale=True, sample_weight=w
     ),
     "given penalty": lambda X, y, w: penalized_pls_path(
         X, y, difference_penalty(8, 2), strength=2.0, max_components=3, sample_weight=w
@@ -99,9 +97,10 @@ def test_a_refitted_path_carries_the_recipe_of_the_first():
         np.testing.assert_allclose(left, expected, atol=1e-8 * np.std(Y), err_msg=name)
 
 
-def test_paths_of_several_responses_have_recipes():
+def test_a_path_refitted_to_another_response_has_a_recipe():
     Z = np.column_stack([Y, X[:, 0] ** 2])
-    for path, y in zip(pls_paths(X, Z, 3), Z.T, strict=True):
+    first = pls_path(X, Y, 3)
+    for path, y in zip((first, first.refit(Z[:, 1])), Z.T, strict=True):
         np.testing.assert_allclose(path.recipe.fit(X, y).coef, path.coef, atol=1e-9)
 
 

@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from plsdof import PLSRegressor, pls_path, ridge_path
 from plsdof.errors import InvalidInputError, PlsdofError, PlsdofWarning
-from plsdof.variants import pls_paths
+from plsdof.variants import pls2_path
 
 GOOD = np.arange(12.0).reshape(6, 2) ** 1.5
 Y = np.array([1.0, 3, 2, 5, 4, 9])
@@ -29,7 +29,7 @@ Y = np.array([1.0, 3, 2, 5, 4, 9])
         (np.where(GOOD > 35, np.nan, GOOD), Y, r"1 value\(s\) that are NaN or infinity.*'1'"),
         (np.where(GOOD > 30, np.inf, GOOD), Y, "NaN or infinity"),
         (GOOD, Y[:5], "5 entries but X has 6 rows"),
-        (GOOD, np.column_stack([Y, Y]), "use pls_paths .* or pls2_path .* once per column"),
+        (GOOD, np.column_stack([Y, Y]), "use PLSRegressor .* or pls2_path .* once per column"),
         (GOOD, [1.0, 2, 3, 4, 5, np.nan], "y contains 1 value"),
         (GOOD + 1j, Y, "complex"),
         ([["a", "b"]] * 6, Y, "must be numeric"),
@@ -62,7 +62,7 @@ def test_arrays_with_a_mask_that_hides_nothing_are_fitted():
 def test_masks_of_responses_and_new_rows_are_seen():
     hidden = np.ma.masked_equal(Y, 5)
     with pytest.raises(InvalidInputError, match="Y contains 1 value"):
-        pls_paths(GOOD, hidden)
+        pls2_path(GOOD, hidden)
     with pytest.raises(InvalidInputError, match="X_new contains 1 value"):
         pls_path(GOOD, Y).predict(np.ma.masked_equal(GOOD, GOOD[2, 1]))
     with pytest.raises(InvalidInputError, match="sample_weight must be finite"):

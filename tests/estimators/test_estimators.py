@@ -17,11 +17,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from plsdof import pls_path
+from plsdof import cross_validate, pls_path
 from plsdof.chemometrics import vip
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, RankExhaustedWarning
 from plsdof.estimators.flexible import KernelPLSRegressor, PenalizedPLSRegressor
 from plsdof.estimators.linear import PCRegressor, PLSRegressor, RidgeRegressor
+from plsdof.selection import make_folds
 
 ESTIMATORS = [
     PLSRegressor(),
@@ -78,9 +79,11 @@ def test_every_way_of_choosing(n_components):
 
 def test_cross_validated_choice_uses_the_given_folds():
     X, y = make_problem(50, 6, seed=3, decay=1)
-    model = PLSRegressor("cv", cv=KFold(5, shuffle=True, random_state=0)).fit(X, y)
-    assert len(model.cv_results_.folds) == 5
-    assert model.n_components_ == model.cv_results_.select().n_components
+    folds = KFold(5, shuffle=True, random_state=0)
+    model = PLSRegressor("cv", cv=folds).fit(X, y)
+    expected = cross_validate(X, y, cv=folds)
+    np.testing.assert_allclose(model.selection_.scores, expected.mean_error, rtol=1e-9)
+    assert model.n_components_ == expected.select().n_components
     simple = PLSRegressor("cv", cv=5, rule="one-standard-error").fit(X, y)
     assert simple.n_components_ <= PLSRegressor("cv", cv=5).fit(X, y).n_components_
 
@@ -117,7 +120,7 @@ def test_sample_weight_equals_repeated_rows_that_are_left_out_together(kind):
     rows = np.repeat(np.arange(25), weights)
     weighted = kind().fit(X, y, sample_weight=weights)
     repeated = kind().fit(X[rows], y[rows], groups=rows)
-    assert weighted.index_ == repeated.index_
+    assert weighted.model_.index == repeated.model_.index
     assert weighted.dof_ == pytest.approx(repeated.dof_, rel=1e-9)
     assert weighted.noise_std_ == pytest.approx(repeated.noise_std_, rel=1e-9)
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-8)
@@ -222,7 +225,7 @@ def test_sparse_predictors_give_the_same_model(kind, model, weighted):
     weights = np.random.default_rng(0).integers(0, 3, len(y)) if weighted else None
     dense = clone(model).fit(X, y, sample_weight=weights)
     sparse = clone(model).fit(kind(X), y, sample_weight=weights)
-    assert sparse.index_ == dense.index_
+    assert sparse.model_.index == dense.model_.index
     assert sparse.dof_ == pytest.approx(dense.dof_, rel=1e-8)
     assert sparse.noise_std_ == pytest.approx(dense.noise_std_, rel=1e-8)
     np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-9)
@@ -289,11 +292,13 @@ def replicates():
 )
 def test_replicates_are_kept_together(model):
     X, y, groups = replicates()
-    found = clone(model).fit(X, y, groups=groups).cv_results_
-    for fold in found.folds:
-        assert not set(groups[fold.train]) & set(groups[fold.test])
-    apart = clone(model).fit(X, y).cv_results_
-    assert found.mean_error.min() > 1.5 * apart.mean_error.min()
+    found = clone(model).fit(X, y, groups=groups).selection_.scores
+    folds = [(fold.train, fold.test) for fold in make_folds(X, y, 5, groups)]
+    assert all(not set(groups[train]) & set(groups[test]) for train, test in folds)
+    expected = clone(model).set_params(cv=folds).fit(X, y).selection_.scores
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    apart = clone(model).fit(X, y).selection_.scores
+    assert np.nanmin(found) > 1.5 * np.nanmin(apart)
 
 
 def test_groups_can_be_routed():
@@ -302,18 +307,18 @@ def test_groups_can_be_routed():
         model = PLSRegressor("cv", cv=5).set_fit_request(groups=True)
         pipeline = make_pipeline(StandardScaler(), model).fit(X, y, groups=groups)
     expected = PLSRegressor("cv", cv=5).fit(StandardScaler().fit_transform(X), y, groups=groups)
-    np.testing.assert_allclose(pipeline[-1].cv_results_.mean_error, expected.cv_results_.mean_error)
+    np.testing.assert_allclose(pipeline[-1].selection_.scores, expected.selection_.scores)
 
 
 def test_all_responses_have_the_same_folds_whatever_cv_is():
     X, y, _ = replicates()
     Y = np.column_stack([y, X[:, 1] - y])
-    seeded = PLSRegressor("cv", cv=np.int64(5), random_state=3).fit(X, Y)
-    expected = PLSRegressor("cv", cv=5, random_state=3).fit(X, Y)
+    seeded = PLSRegressor("cv", cv=np.int64(5)).fit(X, Y)
+    expected = PLSRegressor("cv", cv=5).fit(X, Y)
     once = PLSRegressor("cv", cv=iter(KFold(5, shuffle=True, random_state=0).split(X))).fit(X, Y)
-    for one, other in zip(seeded.cv_results_, expected.cv_results_, strict=True):
-        np.testing.assert_array_equal(one.mean_error, other.mean_error)
-    assert len(once.cv_results_) == 2
+    for one, other in zip(seeded.selection_, expected.selection_, strict=True):
+        np.testing.assert_array_equal(one.scores, other.scores)
+    assert len(once.selection_) == 2
 
 
 # what changes after the fit, and what does not

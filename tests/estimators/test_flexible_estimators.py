@@ -10,14 +10,14 @@ from sklearn.base import clone
 from sklearn.metrics import pairwise
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import SplineTransformer, StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from plsdof import cross_validate
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
-from plsdof.estimators.flexible import KernelPLSRegressor, PenalizedPLSRegressor, make_spline_pls
-from plsdof.variants.kernel import kernel_pls_path, select_kernel
-from plsdof.variants.penalized import penalized_pls_path, select_strength
+from plsdof.estimators.flexible import KernelPLSRegressor, PenalizedPLSRegressor
+from plsdof.variants.kernel import kernel_pls_path
+from plsdof.variants.penalized import penalized_pls_path
 
 ESTIMATORS = [
     KernelPLSRegressor(),
@@ -83,8 +83,8 @@ def test_kernel_attributes_describe_the_chosen_model():
 
 def test_penalised_attributes_describe_the_chosen_model():
     X, y = make_spectra()
-    model = PenalizedPLSRegressor("bic", strength=10.0, order=1).fit(X, y)
-    path = penalized_pls_path(X, y, strength=10.0, order=1, max_components=30)
+    model = PenalizedPLSRegressor("bic", strength=10.0, penalty=1).fit(X, y)
+    path = penalized_pls_path(X, y, 1, strength=10.0, max_components=30)
     m = path.select("bic").n_components
     assert (model.n_components_, model.strength_) == (m, 10.0)
     assert model.dof_ == pytest.approx(path.dof[m])
@@ -95,28 +95,12 @@ def test_penalised_attributes_describe_the_chosen_model():
     assert "penalised PLS" in str(model.summary())
 
 
-@pytest.mark.parametrize("choice", ["bic", "cv"])
-def test_several_values_are_chosen_from_together_with_the_components(choice):
-    X, y = make_curve()
-    model = KernelPLSRegressor(choice, gamma=[0.05, 0.5, 5.0], cv=5, max_components=10).fit(X, y)
-    joint = select_kernel(X, y, [0.05, 0.5, 5.0], by=choice, cv=5, max_components=10)
-    assert (model.gamma_, model.n_components_) == (joint.value, joint.n_components)
-    np.testing.assert_allclose(model.joint_selection_.scores, joint.scores)
-    assert model.selection_.index == joint.n_components
-    X, y = make_spectra()
-    model = PenalizedPLSRegressor(choice, strength=[0, 100], cv=5, max_components=10).fit(X, y)
-    joint = select_strength(X, y, [0, 100], by=choice, cv=5, max_components=10)
-    assert (model.strength_, model.n_components_) == (joint.value, joint.n_components)
-    assert model.dof_ == pytest.approx(joint.path.dof[joint.n_components])
-
-
 def test_a_fixed_number_of_components_is_kept_while_a_value_is_chosen():
     X, y = make_curve()
     model = KernelPLSRegressor(3, gamma=[0.05, 0.5, 5.0]).fit(X, y)
     scores = [kernel_pls_path(X, y, gamma=g).left_out().press[3] for g in (0.05, 0.5, 5.0)]
     assert model.n_components_ == 3
     assert model.gamma_ == [0.05, 0.5, 5.0][int(np.argmin(scores))]
-    assert model.joint_selection_.selection.rule == "fixed"
 
 
 def test_intervals_for_the_fit_cover_the_curve_nearly_as_often_as_they_say():
@@ -147,9 +131,7 @@ def test_precomputed_kernels_work_in_cross_validation_inside_and_outside():
     plain = KernelPLSRegressor("cv", gamma=0.5, scale=False, cv=5).fit(X, y)
     given = KernelPLSRegressor("cv", kernel="precomputed", cv=5).fit(K, y)
     assert given.n_components_ == plain.n_components_
-    np.testing.assert_allclose(
-        given.cv_results_.mean_error[:5], plain.cv_results_.mean_error[:5], rtol=1e-7
-    )
+    np.testing.assert_allclose(given.selection_.scores[:5], plain.selection_.scores[:5], rtol=1e-7)
     np.testing.assert_allclose(given.predict(K[:4]), plain.predict(X[:4]), rtol=1e-6)
     fixed = KernelPLSRegressor(3, kernel="precomputed")
     scores = cross_val_score(fixed, K, y, cv=4)
@@ -178,7 +160,9 @@ def test_names_of_a_data_frame_are_checked():
 
 def test_additive_splines_in_a_pipeline_follow_the_curve():
     X, y = make_curve(200, 3, seed=4)
-    model = make_spline_pls(n_knots=8, degree=2, strength=[0.1, 1.0, 10.0]).fit(X, y)
+    splines = SplineTransformer(8, degree=2, extrapolation="linear")
+    smooth = PenalizedPLSRegressor(strength=[0.1, 1.0, 10.0], blocks=9)
+    model = make_pipeline(splines, smooth).fit(X, y)
     rng = np.random.default_rng(5)
     X_new = rng.uniform(-1, 1, (500, 3))
     truth = np.sin(3 * X_new[:, 0]) + X_new[:, -1] ** 2
@@ -189,7 +173,8 @@ def test_additive_splines_in_a_pipeline_follow_the_curve():
 
 def test_the_pipeline_cross_validates_like_its_parts():
     X, y = make_curve(60, 2, seed=6)
-    model = make_spline_pls(n_knots=5, n_components=3, strength=1.0)
+    splines = SplineTransformer(5, extrapolation="linear")
+    model = make_pipeline(splines, PenalizedPLSRegressor(3, strength=1.0, blocks=7))
     errors = -cross_val_score(model, X, y, cv=5, scoring="neg_mean_squared_error")
 
     class Last:

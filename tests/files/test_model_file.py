@@ -488,7 +488,7 @@ ESTIMATORS = {
     "several": (PLSRegressor(), TWO),
     "one column": (PLSRegressor(), TWO[:, :1]),
     "pls2": (PLS2Regressor(), TWO),
-    "pls2 average": (PLS2Regressor("average", scale_response=True), TWO),
+    "pls2, scaled": (PLS2Regressor("cv", scale_response=True), TWO),
     "pls2 of one": (PLS2Regressor(2), Y),
     "rbf": (KernelPLSRegressor(3), Y),
     "laplacian": (KernelPLSRegressor(2, kernel="laplacian"), Y),

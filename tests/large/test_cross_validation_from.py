@@ -37,7 +37,7 @@ def assert_same(found, expected, rtol=1e-9):
     "options",
     [
         {},
-        {"scale": False, "repeats": 2, "rng": 4},
+        {"scale": False, "cv": 4, "rng": 4},
         {"groups": np.arange(N) // 4, "cv": 6},
         {"cv": [(np.arange(100), np.array([150, 120])), (np.arange(50, 203), np.arange(9))]},
     ],

@@ -421,7 +421,7 @@ ROWS = da.ones((6, 2), chunks=(3, 2))
         ((ROWS.astype(complex), np.ones(6)), "must be numeric; 'X' is of type complex128"),
         ((ROWS, np.ones(5)), "y has 5 entries but X has 6 rows"),
         ((ROWS, da.ones(7)), r"y must have one value per row of X, 6 in all; got shape \(7,\)"),
-        ((ROWS, da.ones((6, 2))), "y must have one value per row of X.* pls_paths"),
+        ((ROWS, da.ones((6, 2))), "y must have one value per row of X.* PLSRegressor"),
         ((ROWS, da.ones(6).astype("M8[s]")), "must be numeric; 'y' is of type datetime64"),
         ((ROWS, "fat"), "y is 'fat', but X is not a data frame"),
         ((ROWS, np.ones(6), da.ones(5)), r"sample_weight must have .* got shape \(5,\)"),

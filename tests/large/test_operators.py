@@ -182,7 +182,7 @@ def test_shifting_columns_stores_at_most_a_quarter_more():
         (10 + rng.normal(size=(500, 200))) * (rng.random((500, 200)) < share)
     )
     gram = operator_gram(X, rng.normal(size=500), limit=0)
-    held = gram.times.__self__.product.__self__.B.nnz
+    held = gram.to_samples.__self__.B.nnz
     assert X.nnz < held <= 1.25 * X.nnz
 
 
@@ -193,7 +193,7 @@ def test_extreme_weights_do_not_fill_the_zeros_of_a_column():
     weights = np.where(np.arange(100) < 10, 1.0, 1e-6)
     given = scipy.sparse.csr_array(X)
     gram = operator_gram(given, rng.normal(size=100), sample_weight=weights, limit=0)
-    assert gram.times.__self__.product.__self__.B.nnz == given.nnz
+    assert gram.to_samples.__self__.B.nnz == given.nnz
 
 
 def test_sparse_and_dense_products_form_the_same_matrix(monkeypatch):
@@ -204,7 +204,7 @@ def test_sparse_and_dense_products_form_the_same_matrix(monkeypatch):
         for cost in (0.0, np.inf):
             monkeypatch.setattr(sparse_problem, "_SPARSE_COST", cost)
             gram = operator_gram(scipy.sparse.csr_array(shape), y[: len(shape)], limit=0)
-            matrices.append(gram.times.__self__.matrix())
+            matrices.append(gram.to_samples.__self__.matrix())
         largest = np.abs(matrices[0]).max()
         np.testing.assert_allclose(matrices[0], matrices[1], atol=1e-12 * largest, rtol=0)
         assert not np.array_equal(matrices[0], matrices[1])  # two routes, not one

@@ -141,7 +141,7 @@ def test_estimators_with_fixed_size_or_cross_validation_can_be_drawn(ozone):
     assert fixed.chosen == 3
     model = RidgeRegressor("cv", alphas=[1.0, 10.0], cv=4).fit(*ozone)
     display = CriterionDisplay.from_estimator(model)
-    np.testing.assert_array_equal(display.scores, model.cv_results_.mean_error[::-1])
+    np.testing.assert_array_equal(display.scores, model.selection_.scores[::-1])
     assert display.chosen == model.alpha_
 
 

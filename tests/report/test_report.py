@@ -19,7 +19,9 @@ from hypothesis import strategies as st
 
 import plsdof.report.document as document
 from plsdof import KernelPLSRegressor, PCRegressor, PLSRegressor, RidgeRegressor, pcr_path, pls_path
-from plsdof.analysis import Request, Rows, TableProblem, analyse, analysis_of
+from plsdof.analysis import Request, analysis_of
+from plsdof.analysis.analysis import analysed as analysis_from
+from plsdof.analysis.data import Rows, TableProblem
 from plsdof.chemometrics import explained_variance
 from plsdof.chemometrics.rows import outliers
 from plsdof.datasets import load_ozone, make_spectra
@@ -115,7 +117,7 @@ def analysed(X, y, *, test=None, notes=(), of=None, **asked):
     """Return the analysis of arrays, with rows to test on and notes."""
     data = replace(TableProblem.of(X, y, **(of or {})), test=test, notes=tuple(notes))
     request = Request(**asked)
-    return analyse(data.after(request.preprocess), request)
+    return analysis_from(data.after(request.preprocess), request)
 
 
 def read(folder, analysis, **options):

@@ -12,7 +12,9 @@ from _helpers.colors import contrast, palettes
 
 import plsdof.report.document as document
 from plsdof import PCRegressor, PLSRegressor, RidgeRegressor, pls_path
-from plsdof.analysis import Request, TableProblem, analyse
+from plsdof.analysis import Request
+from plsdof.analysis.analysis import analysed
+from plsdof.analysis.data import TableProblem
 from plsdof.chemometrics import (
     contributions,
     explained_variance,
@@ -222,7 +224,7 @@ def test_tables_say_what_they_assume(gasoline, page):
 def test_what_is_unusual_about_a_choice_is_on_the_page(tmp_path):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(40, 60))
-    found = analyse(TableProblem.of(X, X[:, :20].sum(axis=1)), Request(max_components=2))
+    found = analysed(TableProblem.of(X, X[:, :20].sum(axis=1)), Request(max_components=2))
     assert found.remark("last-model").text in written(tmp_path, found)[1]
 
 

@@ -19,7 +19,7 @@ from plsdof.errors import (
     RankExhaustedWarning,
 )
 from plsdof.estimators.flexible import KernelPLSRegressor
-from plsdof.variants.kernel import as_kernel, from_gram, kernel_pls_path, select_kernel
+from plsdof.variants.kernel import as_kernel, from_gram, kernel_pls_path
 
 STEP = 1e-5
 
@@ -324,7 +324,7 @@ def test_the_last_component_interpolates_with_n_degrees_of_freedom():
 def test_default_width_is_one_over_the_number_of_features():
     X, y, _ = make_curve(20, 4, seed=11)
     path = kernel_pls_path(X, y, max_components=2)
-    assert path.kernel.gamma == 0.25
+    assert path.recipe.gamma == 0.25
     assert "rbf(gamma=0.25)" in repr(path)
     assert "degree=3" in repr(kernel_pls_path(X, y, "poly", 2))
     assert "kernel=linear" in repr(kernel_pls_path(X, y, "linear", 2))
@@ -342,90 +342,6 @@ def test_cross_validation_takes_kernel_paths_as_they_are():
         predicted = [dual_pls(K, K_new, y[train], m)[1] for m in (1, 2, 3, 4)]
         errors.append(np.mean((np.array(predicted) - y[test]) ** 2, axis=1))
     np.testing.assert_allclose(result.mean_error[1:], np.mean(errors, axis=0), rtol=1e-7)
-    joint = select_kernel(X, y, [0.5], by="cv", cv=5, max_components=4)
-    np.testing.assert_allclose(joint.scores[0], result.mean_error, rtol=1e-10)
-    assert joint.n_components == result.select().n_components
-
-
-@pytest.mark.filterwarnings("ignore::plsdof.errors.RankExhaustedWarning")
-@pytest.mark.parametrize("by", ["bic", "gcv"])
-def test_joint_choice_is_the_best_of_the_choices_of_all_widths(by):
-    X, y, _ = make_curve(50, 2, seed=13)
-    widths = [0.01, 0.1, 1.0, 5.0]
-    joint = select_kernel(X, y, widths, by=by, max_components=12)
-    paths = [kernel_pls_path(X, y, gamma=g, max_components=12) for g in widths]
-    choices = [path.select(by) for path in paths]
-    best = int(np.argmin([one.scores[one.index] for one in choices]))
-    assert joint.value == widths[best]
-    assert joint.n_components == choices[best].n_components
-    assert joint.path.kernel.gamma == widths[best]
-    assert joint.scores.shape == joint.dof.shape == (4, max(len(path.dof) for path in paths))
-    for row, path in enumerate(paths):
-        np.testing.assert_allclose(joint.dof[row, : len(path.dof)], path.dof)
-        expected = path.criterion(by)
-        np.testing.assert_allclose(joint.scores[row, : len(path.dof)], expected)
-        assert np.isnan(joint.scores[row, len(path.dof) :]).all()
-    assert f"gamma = {widths[best]:g}" in joint.message
-    assert "n_components=" in repr(joint)
-
-
-def test_one_standard_error_takes_the_fewest_degrees_of_freedom_nearby():
-    X, y, _ = make_curve(50, 2, seed=14)
-    options = {"by": "cv", "cv": 5, "max_components": 8}
-    smallest = select_kernel(X, y, [0.05, 0.5, 5.0], **options)
-    simple = select_kernel(X, y, [0.05, 0.5, 5.0], rule="one-standard-error", **options)
-    row = list(smallest.values).index(smallest.value)
-    best = smallest.scores[row, smallest.n_components]
-    assert best == np.nanmin(smallest.scores)
-    chosen = list(simple.values).index(simple.value), simple.n_components
-    assert simple.dof[chosen] <= smallest.dof[row, smallest.n_components]
-    fewer = simple.dof < simple.dof[chosen]
-    fold_errors = cross_validate(
-        X, y, partial(kernel_pls_path, gamma=smallest.value, max_components=8), cv=5
-    )
-    spread = fold_errors.std_error[smallest.n_components]
-    assert simple.scores[chosen] <= best + spread
-    assert np.all(simple.scores[fewer] > best + spread)
-
-
-def test_a_progress_bar_changes_nothing(capsys, monkeypatch):
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("TERM", "xterm")
-    X, y, _ = make_curve(24, 2, seed=15)
-    plain = select_kernel(X, y, [0.1, 1.0], by="cv", cv=3, max_components=4)
-    shown = select_kernel(X, y, [0.1, 1.0], by="cv", cv=3, max_components=4, progress=True)
-    np.testing.assert_array_equal(shown.scores, plain.scores)
-    shown_text = capsys.readouterr().err
-    assert "Paths" in shown_text
-    assert "Cross-validation" in shown_text
-
-
-@pytest.mark.slow
-def test_parallel_folds_change_nothing():
-    X, y, _ = make_curve(24, 2, seed=15)
-    plain = select_kernel(X, y, [0.1, 1.0], by="cv", cv=3, max_components=4)
-    parallel = select_kernel(X, y, [0.1, 1.0], by="cv", cv=3, max_components=4, n_jobs=2)
-    np.testing.assert_allclose(parallel.scores, plain.scores, rtol=1e-8)
-
-
-def test_weights_count_in_the_joint_cross_validation():
-    X, y, _ = make_curve(30, 2, seed=17)
-    weights = np.random.default_rng(0).uniform(0.5, 2, 30)
-    joint = select_kernel(X, y, [0.5], by="cv", cv=5, max_components=4, sample_weight=weights)
-    result = cross_validate(
-        X, y, partial(kernel_pls_path, gamma=0.5, max_components=4), cv=5, sample_weight=weights
-    )
-    np.testing.assert_allclose(joint.scores[0], result.mean_error, rtol=1e-10)
-    weights[::5] = 0
-    with pytest.raises(InvalidInputError, match="no test row with a positive weight"):
-        select_kernel(X, y, [0.5], by="cv", cv=5, sample_weight=weights)
-
-
-def test_default_widths_span_three_decades_around_one_over_p():
-    X, y, _ = make_curve(30, 2, seed=18)
-    joint = select_kernel(X, y, max_components=3)
-    assert joint.values.min() == pytest.approx(0.005)
-    assert joint.values.max() == pytest.approx(5.0)
 
 
 def test_columns_of_new_rows_are_compared_by_number_and_name():
@@ -511,7 +427,7 @@ def test_predictions_do_not_depend_on_what_rounding_left_of_small_eigenvalues():
     [
         ({"kernel": "sigmoid"}, "kernel must be one of 'rbf', 'laplacian'"),
         ({"gamma": -1.0}, "gamma must be finite and > 0"),
-        ({"gamma": [0.1, 1.0]}, "gamma must be one number; got 2. Use select_kernel"),
+        ({"gamma": [0.1, 1.0]}, "gamma must be one number; got 2. KernelPLSRegressor"),
         ({"kernel": "linear", "gamma": 1.0}, "gamma applies to the kernels"),
         ({"kernel": "poly", "coef0": -1.0}, "coef0 must be a number >= 0"),
         ({"kernel": "poly", "degree": 0}, "degree must be >= 1"),
@@ -528,16 +444,8 @@ def test_unusable_kernels_are_refused(options, message):
         kernel_pls_path(X, y, **options)
 
 
-def test_unusable_choices_are_refused():
+def test_new_rows_of_a_given_kernel_have_one_value_per_training_row():
     X, y, _ = make_curve(10, 2)
-    with pytest.raises(InvalidInputError, match="kernel must be one of 'rbf', 'laplacian', 'poly'"):
-        select_kernel(X, y, [1.0], kernel="linear")
-    with pytest.raises(InvalidInputError, match="gammas must be a list of numbers"):
-        select_kernel(X, y, [])
-    with pytest.raises(InvalidInputError, match="by must be one of"):
-        select_kernel(X, y, [1.0], by="nothing")
-    with pytest.raises(InvalidInputError, match="rule must be one of 'minimum'"):
-        select_kernel(X, y, [1.0], by="cv", cv=3, rule="first-minimum")
     given = kernel_pls_path(X @ X.T, y, "precomputed")
     with pytest.raises(InvalidInputError, match="kernel values of new rows with the 10 training"):
         given.predict(X)

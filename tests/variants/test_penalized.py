@@ -4,26 +4,15 @@ import tracemalloc
 
 import flint
 import numpy as np
-import pandas as pd
 import pytest
 from _helpers.oracle import dof_from_moments, exact_penalized
-from _helpers.problems import SHARED, counted, load_case, make_problem
-from scipy.linalg import block_diag
+from _helpers.problems import SHARED, counted, difference_penalty, load_case, make_problem
 from sklearn.linear_model import LinearRegression
 from sklearn.preprocessing import SplineTransformer
 
-from plsdof import cross_validate, inference, pls_path
+from plsdof import PenalizedPLSRegressor, cross_validate, inference, pls_path
 from plsdof.errors import InvalidInputError, RankExhaustedError, RankExhaustedWarning
-from plsdof.variants.penalized import (
-    BandedMetric,
-    DenseMetric,
-    difference_metric,
-    difference_penalty,
-    matrix_metric,
-    penalized_pls_path,
-    select_strength,
-    spline_basis,
-)
+from plsdof.variants.penalized import difference_metric, matrix_metric, penalized_pls_path
 
 STEP = 1e-5
 
@@ -63,9 +52,9 @@ def random_penalty(p, seed=0):
 
 
 PENALTIES = {
-    "differences": lambda p: (None, {}, difference_penalty(p)),
-    "first differences": lambda p: (None, {"order": 1}, difference_penalty(p, 1)),
-    "blocks": lambda p: (None, {"blocks": p // 3}, block_diag(*[difference_penalty(p // 3)] * 3)),
+    "differences": lambda p: (2, {}, difference_penalty(p)),
+    "first differences": lambda p: (1, {}, difference_penalty(p, 1)),
+    "blocks": lambda p: (2, {"blocks": p // 3}, difference_penalty([p // 3] * 3)),
     "banded matrix": lambda p: (difference_penalty(p, 1), {}, difference_penalty(p, 1)),
     "dense matrix": lambda p: (random_penalty(p), {}, random_penalty(p)),
 }
@@ -119,7 +108,7 @@ def test_degrees_of_freedom_equal_central_differences_of_the_published_algorithm
 def test_strength_zero_is_the_unpenalised_path(scale, n, p):
     X, y = make_problem(n, p, seed=2, decay=0.5)
     weights = np.random.default_rng(0).uniform(0.5, 2, n)
-    for given in (None, random_penalty(p)):
+    for given in (2, random_penalty(p)):
         path = penalized_pls_path(
             X, y, given, strength=0, scale=scale, sample_weight=weights, solver="svd"
         )
@@ -152,7 +141,7 @@ def exact_penalized_dof(X, y, P, m):
 def test_degrees_of_freedom_are_exact_within_their_error_estimate(strength, given):
     X, y = make_spectra(12, 20, seed=3)
     P = difference_penalty(20)
-    path = penalized_pls_path(X, y, P if given else None, strength=strength)
+    path = penalized_pls_path(X, y, P if given else 2, strength=strength)
     m = min(len(path.dof) - 1, 6)
     before, flint.ctx.prec = flint.ctx.prec, 3000
     try:
@@ -175,7 +164,7 @@ def test_sizes_of_blocks_are_one_number_or_a_list(blocks):
 def test_blocks_too_small_for_a_difference_are_not_penalised(order):
     X, y = make_spectra(20, 6)
     np.testing.assert_allclose(
-        penalized_pls_path(X, y, order=order).coef, penalized_pls_path(X, y, strength=0.0).coef
+        penalized_pls_path(X, y, order).coef, penalized_pls_path(X, y, strength=0.0).coef
     )
 
 
@@ -207,7 +196,7 @@ def test_coefficients_become_smoother_with_strength(order):
     roughness = [
         np.sum(np.diff(path.coef[4], order) ** 2) / np.sum(path.coef[4] ** 2)
         for path in (
-            penalized_pls_path(X, y, order=order, strength=s, max_components=4)
+            penalized_pls_path(X, y, order, strength=s, max_components=4)
             for s in (0.0, 1.0, 1e2, 1e4, 1e6)
         )
     ]
@@ -239,13 +228,13 @@ def test_scores_loadings_and_rotations_keep_their_meaning():
 
 def test_inference_and_cross_validation_take_penalised_paths_as_they_are():
     X, y = make_spectra(30, 20, seed=8)
-    joint = select_strength(X, y, [10.0], by="cv", cv=5, max_components=4)
+    model = PenalizedPLSRegressor("cv", strength=[10.0], cv=5, max_components=4).fit(X, y)
 
     def fit(X, y):
         return penalized_pls_path(X, y, strength=10.0, max_components=4)
 
     result = cross_validate(X, y, fit, cv=5)
-    np.testing.assert_allclose(joint.scores[0], result.mean_error, rtol=1e-10)
+    np.testing.assert_allclose(model.joint_selection_.scores[0], result.mean_error, rtol=1e-10)
     interval = inference.prediction_interval(fit(X, y)[2], X[:3])
     np.testing.assert_allclose(interval.center, fit(X, y).fitted[2, :3], atol=1e-9)
 
@@ -258,15 +247,6 @@ def test_a_constant_column_gets_the_coefficient_its_neighbours_suggest():
     np.testing.assert_allclose(path.coef[3], coef, atol=1e-8)
     np.testing.assert_allclose(path.fitted[3], fitted, atol=1e-8)
     assert abs(path.coef[3, 5]) > 0.1 * np.abs(path.coef[3]).max()
-
-
-@pytest.mark.parametrize("order", [1, 2, 3])
-@pytest.mark.parametrize("sizes", [7, (4, 9), (2, 1, 6), 1])
-def test_difference_penalty_is_the_sum_of_squared_differences(order, sizes):
-    listed = [sizes] if isinstance(sizes, int) else sizes
-    blocks = [np.diff(np.eye(size), order, axis=0) for size in listed]
-    expected = block_diag(*[D.T @ D for D in blocks])
-    np.testing.assert_allclose(difference_penalty(sizes, order), expected)
 
 
 @pytest.mark.parametrize("sizes", [(9,), (5, 2, 6), (1,), (2,)])
@@ -282,14 +262,14 @@ def test_banded_metric_is_i_plus_the_penalty_and_its_factor_fits(sizes, order):
     np.testing.assert_allclose(metric.whiten(X), X @ R, atol=1e-12)
 
 
-def test_given_matrices_use_bands_only_if_that_pays_off():
-    assert isinstance(matrix_metric(difference_penalty(40), 1.0), BandedMetric)
-    dense = matrix_metric(random_penalty(40), 2.0)
-    assert isinstance(dense, DenseMetric)
-    A = np.eye(40) + 2.0 * random_penalty(40)
-    R = dense.unwhiten(np.eye(40))
+@pytest.mark.parametrize("penalty", [difference_penalty(40), random_penalty(40)])
+def test_given_matrices_have_as_many_bands_as_they_need(penalty):
+    metric = matrix_metric(penalty, 2.0)
+    assert len(metric.factor) == np.max(np.nonzero(penalty)[1] - np.nonzero(penalty)[0]) + 1
+    A = np.eye(40) + 2.0 * penalty
+    R = metric.unwhiten(np.eye(40))
     np.testing.assert_allclose(R @ R.T, np.linalg.inv(A), atol=1e-12)
-    np.testing.assert_allclose(dense.apply(R @ R.T), np.eye(40), atol=1e-10)
+    np.testing.assert_allclose(metric.apply(R @ R.T), np.eye(40), atol=1e-10)
 
 
 def test_many_channels_need_no_matrix_of_their_square():
@@ -302,56 +282,27 @@ def test_many_channels_need_no_matrix_of_their_square():
     assert peak < 20 * X.nbytes  # p x p would be 1,300 times X
 
 
-def test_spline_basis_is_that_of_scikit_learn_with_one_block_per_variable():
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame(rng.uniform(size=(30, 2)), columns=["a", "b"])
-    basis = spline_basis(X, n_knots=5)
-    expected = SplineTransformer(n_knots=5, extrapolation="linear").fit(X)
-    np.testing.assert_allclose(basis.features, expected.transform(X))
-    np.testing.assert_allclose(basis.transform(X[:3] * 1.5), expected.transform(X[:3] * 1.5))
-    assert basis.blocks == (7, 7)
-    assert basis.names[0] == "a_sp_0"
-    np.testing.assert_allclose(basis.penalty(1), difference_penalty((7, 7), 1))
-
-
 def test_additive_splines_find_the_functions_and_become_lines_under_a_strong_penalty():
     rng = np.random.default_rng(1)
     X = rng.uniform(-1, 1, (200, 2))
     signal = np.sin(4 * X[:, 0]) + X[:, 1] ** 2
     y = signal + 0.1 * rng.normal(size=200)
-    basis = spline_basis(X)
-    joint = select_strength(basis.features, y, [0.1, 1.0, 10.0], blocks=basis.blocks)
-    fitted = joint.path.fitted[joint.n_components]
-    assert np.mean((fitted - signal) ** 2) < 0.05 * np.var(signal)
-    assert 5 < joint.path.dof[joint.n_components] < 25
-    lines = penalized_pls_path(
-        basis.features, y, blocks=basis.blocks, strength=1e10, max_components=2
-    )
+    features = SplineTransformer(10, extrapolation="linear").fit_transform(X)
+    model = PenalizedPLSRegressor(strength=[0.1, 1.0, 10.0], blocks=12).fit(features, y)
+    assert np.mean((model.predict(features) - signal) ** 2) < 0.05 * np.var(signal)
+    assert 5 < model.dof_ < 25
+    lines = penalized_pls_path(features, y, blocks=12, strength=1e10, max_components=2)
     expected = LinearRegression().fit(X, y).predict(X)
     np.testing.assert_allclose(lines.fitted[2], expected, atol=1e-4)
     assert lines.dof[2] == pytest.approx(3, abs=1e-3)
-
-
-def test_joint_choice_covers_all_strengths():
-    X, y = make_spectra(40, 50, seed=11)
-    strengths = [0.0, 10.0, 1e3]
-    joint = select_strength(X, y, strengths, by="bic", max_components=10)
-    paths = [penalized_pls_path(X, y, strength=s, max_components=10) for s in strengths]
-    best = [path.select("bic") for path in paths]
-    scores = [one.scores[one.index] for one in best]
-    assert joint.value == strengths[int(np.argmin(scores))]
-    assert joint.path.strength == joint.value
-    assert joint.n_components == best[int(np.argmin(scores))].n_components
-    expected = [path.criterion("bic") for path in paths]
-    np.testing.assert_allclose(joint.scores, expected)
-    assert len(select_strength(X, y, max_components=3).values) == 9
 
 
 def test_smooth_coefficients_on_near_infrared_spectra():
     if not (SHARED / "data" / "cookie.rda").exists():
         pytest.skip("the near-infrared data are not part of the package")
     X, y = load_case("cookie-fat", None)
-    joint = select_strength(X, y, [0.0, 1e2, 1e4, 1e6], by="cv", max_components=12)
+    model = PenalizedPLSRegressor("cv", strength=[0.0, 1e2, 1e4, 1e6], max_components=12)
+    joint = model.fit(X, y).joint_selection_
     rough = joint.scores[0].min()
     assert np.nanmin(joint.scores[1:]) < rough
     first, last = (penalized_pls_path(X, y, strength=s, max_components=8) for s in (0.0, 1e6))
@@ -375,9 +326,9 @@ def test_more_components_than_supported_are_reported():
         ({"penalty": -0.5 * np.eye(5)}, "positive semi-definite, .* eigenvalue is -0.5"),
         ({"penalty": np.eye(5), "blocks": 5}, "blocks says where differences are taken"),
         ({"strength": -1.0}, "strength must be a finite number >= 0; got -1.0"),
-        ({"strength": [1.0, 2.0]}, "Use select_strength to compare several"),
+        ({"strength": [1.0, 2.0]}, "PenalizedPLSRegressor chooses among several"),
         ({"strength": np.inf}, "strength must be a finite number"),
-        ({"order": 0}, "order must be >= 1"),
+        ({"penalty": 0}, "penalty must be >= 1"),
         ({"blocks": 2}, r"must cover the 5 column\(s\) of X; got 2, which covers 4"),
         ({"blocks": [2, 2]}, "which covers 4"),
         ({"solver": "qr"}, "solver must be one of"),
@@ -387,15 +338,6 @@ def test_unusable_options_are_refused(options, message):
     X, y = make_spectra(10, 5)
     with pytest.raises(InvalidInputError, match=message):
         penalized_pls_path(X, y, **options)
-
-
-def test_knots_may_be_given_by_their_places():
-    X = np.random.default_rng(0).uniform(size=(40, 2))
-    places = np.column_stack([np.linspace(X.min() - 0.1, X.max() + 0.1, 6)] * 2)
-    basis = spline_basis(X, knots=places)
-    assert basis.blocks == (8, 8)
-    # B-splines add up to one within their knots.
-    np.testing.assert_allclose(basis.features[:, :8].sum(axis=1), 1.0)
 
 
 def rough(n, p, rng):
@@ -417,7 +359,7 @@ def test_errors_are_within_their_estimates_whatever_the_strength(make, strength,
         X = make(15, 8 + 6 * seed, rng)
         y = X[:, 4] + 0.1 * X.std() * rng.normal(size=15)
         P = difference_penalty(X.shape[1])
-        path = penalized_pls_path(X, y, P if given else None, strength=strength, max_components=3)
+        path = penalized_pls_path(X, y, P if given else 2, strength=strength, max_components=3)
         M = len(path.dof) - 1
         if M == 0:
             continue

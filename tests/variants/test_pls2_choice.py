@@ -1,4 +1,6 @@
-"""PLS2: rows left out, choice, averages."""
+"""PLS2: rows left out, choice."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -51,10 +53,9 @@ def test_one_response_is_a_path_of_pls():
     left, expected = joint.left_out(), path.left_out()
     np.testing.assert_allclose(left.residuals, expected.residuals[: len(joint)], atol=1e-8)
     assert joint.select().index == path.select().index
-    ours, theirs = joint.average(), path.average()
-    np.testing.assert_allclose(ours.weights[: len(theirs.weights)], theirs.weights, atol=1e-6)
-    assert ours.dof == pytest.approx(theirs.dof, rel=1e-6)
-    np.testing.assert_allclose(ours.coef[:, 0], theirs.coef, rtol=1e-6)
+    ours, theirs = (
+        replace(one[one.select().index], selection=one.select()) for one in (joint, path)
+    )
     np.testing.assert_allclose(ours.scores[:, 0], theirs.scores, atol=1e-8)
     for level in (0.5, 0.95, 0.999):
         assert ours.half_width(level)[0] == pytest.approx(theirs.half_width(level), rel=1e-7)
@@ -65,61 +66,28 @@ def test_one_response_is_a_path_of_pls():
         assert one.half_width()[0] == pytest.approx(other.half_width(), rel=1e-8)
 
 
-def test_an_average_is_the_weighted_sum_of_the_models():
+def test_a_model_is_a_row_of_the_path():
     X, Y = make_responses(30, 5, 3, seed=6)
     path = pls2_path(X, Y, scale_response=True)
-    average = path.average()
-    assert average.is_average
-    assert np.all(average.weights >= 0)
-    assert average.weights.sum() == pytest.approx(1.0)
-    np.testing.assert_allclose(
-        average.predict(X), np.tensordot(average.weights, path.predict(X), axes=1)
-    )
-    np.testing.assert_allclose(average.fitted, average.predict(X))
-    np.testing.assert_allclose(average.rss, np.sum((Y - average.fitted) ** 2, axis=0))
-    np.testing.assert_allclose(average.intercept + X @ average.coef, average.predict(X))
-    assert average.dof == pytest.approx(average.dof_by_response.sum())
-    kept = average.weights[average.weights > 0]
-    price = np.cumsum(kept)[:-1].sum()
-    assert average.dof == pytest.approx(average.weights @ path.dof + price)
-    assert average.n_components == pytest.approx(average.weights @ np.arange(len(path)))
-    assert average.selection.rule == "average"
-
-
-def test_one_model_is_an_average_of_itself():
-    X, Y = make_responses(30, 5, 3, seed=6)
-    path = pls2_path(X, Y)
-    np.testing.assert_allclose(path[2].coef, path.coef[2])
-    np.testing.assert_allclose(path[2].rss, path.rss[2], rtol=1e-9)
-    for kind in (None, "left-out", "dof"):
-        np.testing.assert_allclose(
-            path[2].noise_variance(kind), path.noise_variance(kind)[2], rtol=1e-9
-        )
-    assert not path[2].is_average
+    model = path[2]
+    np.testing.assert_array_equal(model.coef, path.coef[2])
+    np.testing.assert_array_equal(model.fitted, path.fitted[2])
+    np.testing.assert_allclose(model.predict(X), path.predict(X)[2])
+    np.testing.assert_allclose(model.intercept + X @ model.coef, model.predict(X))
+    np.testing.assert_allclose(model.rss, np.sum((Y - model.fitted) ** 2, axis=0))
+    assert model.dof == pytest.approx(model.dof_by_response.sum())
+    np.testing.assert_array_equal(model.dof_by_response, path.dof_by_response[2])
+    press = np.sum(model.left_out_residuals**2, axis=0)
+    expected = press / 30 / (2 - np.sqrt(model.rss / press))
+    np.testing.assert_allclose(model.noise_variance(), expected)
 
 
 def test_units_of_the_responses_do_not_matter_for_scaled_ones():
     X, Y = make_responses(30, 5, 2, seed=8)
     one = pls2_path(X, Y, scale_response=True)
     two = pls2_path(X, Y * [1.0, 1000.0], scale_response=True)
-    np.testing.assert_allclose(one.average().weights, two.average().weights, rtol=1e-6, atol=1e-9)
     assert one.select().index == two.select().index
     np.testing.assert_allclose(one[2].half_width() * [1.0, 1000.0], two[2].half_width(), rtol=1e-8)
-
-
-@pytest.mark.slow
-def test_degrees_of_freedom_of_an_average_agree_with_monte_carlo():
-    X, Y = make_responses(40, 6, 2, seed=5)
-    mean = pls2_path(X, Y, 3).fitted[3]
-    rng, used, covariance = np.random.default_rng(0), [], []
-    for _ in range(400):
-        noise = rng.normal(size=Y.shape)
-        average = pls2_path(X, mean + noise, 5).average()
-        used.append(average.dof)
-        covariance.append(np.sum(noise * (average.fitted - mean)))
-    error = np.std(np.subtract(covariance, used)) / np.sqrt(400)
-    # The price of the weights is right to a few tenths.
-    assert abs(np.mean(covariance) - np.mean(used)) < 4 * error + 0.5
 
 
 @pytest.mark.slow

@@ -55,13 +55,13 @@ def test_every_column_is_fitted_as_if_it_came_alone(name, weights, data):
     X, Y = data
     model = clone(ESTIMATORS[name]).fit(X, Y, sample_weight=weights)
     alone = [clone(ESTIMATORS[name]).fit(X, y, sample_weight=weights) for y in Y.T]
-    assert [path.dof.shape for path in model.paths_] == [one.path_.dof.shape for one in alone]
+    assert [one.path.dof.shape for one in model.models_] == [one.path_.dof.shape for one in alone]
     close = {"rtol": 1e-7, "atol": 1e-7}
     for attribute in ("dof_", "noise_std_", "intercept_"):
         expected = [getattr(one, attribute) for one in alone]
         assert getattr(model, attribute).shape == (Q,)
         np.testing.assert_allclose(getattr(model, attribute), expected, **close)
-    np.testing.assert_array_equal(model.index_, [one.index_ for one in alone])
+    assert [one.index for one in model.models_] == [one.model_.index for one in alone]
     expected = np.column_stack([one.predict(X) for one in alone])
     assert model.predict(X).shape == (30, Q)
     np.testing.assert_allclose(model.predict(X), expected, **close)
@@ -87,11 +87,10 @@ def test_numbers_of_components_penalties_and_choices_are_those_of_each_column(da
     pls = PLSRegressor("cv", cv=4).fit(X, Y)
     assert pls.n_components_.dtype.kind == "i"
     assert [one.n_components for one in pls.selection_] == pls.n_components_.tolist()
-    assert len(pls.cv_results_) == len(pls.paths_) == Q
+    assert len(pls.selection_) == len(pls.models_) == Q
     fixed = PLSRegressor(2).fit(X, Y)
     assert fixed.n_components_.tolist() == [2, 2, 2]
     assert fixed.selection_ is None
-    assert fixed.cv_results_ is None
     ridge = RidgeRegressor("gcv", alphas=[30.0, 3.0, 0.3]).fit(X, Y)
     assert ridge.alpha_.tolist() == [one.parameter for one in ridge.selection_]
     kernel = KernelPLSRegressor(gamma=[0.01, 0.1]).fit(X, Y)
@@ -112,7 +111,7 @@ def test_x_is_decomposed_once(monkeypatch, data):
     X, Y = data
     for model in (PLSRegressor(2), PCRegressor(2), RidgeRegressor("gcv")):
         calls.clear()
-        paths = model.fit(X, Y).paths_
+        paths = [one.path for one in model.fit(X, Y).models_]
         assert len({id(path.exact.decomposition) for path in paths}) == 1
         assert calls == ["gram"]
 
@@ -147,13 +146,13 @@ def test_one_column_in_means_one_column_out(name, data):
     assert isinstance(vector.noise_std_, float)
     assert column.predict_interval(X).shape == (30, 1, 2)
     assert vector.predict_interval(X).shape == (30, 2)
-    assert column.path_ is column.paths_[0]
+    assert column.path_ is column.models_[0].path
 
 
 def test_a_model_of_several_responses_says_where_its_paths_are(data):
     model = PLSRegressor(2).fit(*data)
     assert not hasattr(model, "path_")
-    with pytest.raises(AttributeError, match=r"There are 3 responses.*see paths_"):
+    with pytest.raises(AttributeError, match=r"There are 3 responses.*see models_"):
         _ = model.path_
     assert not hasattr(PLSRegressor(), "path_")
 
@@ -163,7 +162,7 @@ def test_a_model_can_be_fitted_again_to_another_number_of_responses(data):
     model = PLSRegressor(2).fit(X, Y)
     model.fit(X, Y[:, 0])
     assert model.predict(X).shape == (30,)
-    assert model.path_ is model.paths_[0]
+    assert model.path_ is model.models_[0].path
     assert model.fit(X, Y[:, :2]).predict(X).shape == (30, 2)
 
 

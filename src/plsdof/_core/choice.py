@@ -19,7 +19,7 @@ people read the text.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -39,14 +39,16 @@ if TYPE_CHECKING:
 _PRICE = 0.1
 # Weights below this one are rounding of the quadratic problem.
 _NO_WEIGHT = 1e-9
-LOSSES = ("squared", "huber")
+Loss = Literal["squared", "huber"]
+LOSSES: tuple[Loss, ...] = get_args(Loss)
 # Huber's loss is linear beyond this many standard deviations: 95 % efficient for normal errors.
 _HUBER = 1.345
 # The median of absolute normal errors is this many standard deviations.
 _MEDIAN = 0.6745
 _REWEIGHTED = 8
-RULES = ("paper", "first-minimum", "global-minimum")
-LEFT_OUT = "left-out"
+Rule = Literal["paper", "first-minimum", "global-minimum"]
+RULES: tuple[Rule, ...] = get_args(Rule)
+LEFT_OUT: Final = "left-out"
 # From this share of n on, Degrees of Freedom are close to n.
 _NEAR = 0.7
 # Scores that differ by less than this share of them are equal but for rounding.

@@ -8,7 +8,7 @@ wins a choice.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -18,9 +18,10 @@ from plsdof.errors import InvalidInputError
 # Which noise variance is meant: words for it, numbers, and what is usual
 # -----------------------------------------------------------------------
 
+NoiseKind = Literal["left-out", "jacobian", "dof", "naive"]
+NOISE_KINDS: tuple[NoiseKind, ...] = get_args(NoiseKind)
 # A kind of noise variance, a variance, or what is usual.
-Noise = str | float | None
-NOISE_KINDS = ("left-out", "jacobian", "dof", "naive")
+Noise = NoiseKind | float | None
 
 
 def as_variance(noise: Any) -> float:
@@ -37,7 +38,7 @@ def as_variance(noise: Any) -> float:
     return float(noise)
 
 
-def usual_noise(dof: str) -> str:
+def usual_noise(dof: str) -> NoiseKind:
     """Return the kind of noise variance that goes with a kind of Degrees of Freedom."""
     return "naive" if dof == "naive" else "jacobian"
 
@@ -45,7 +46,8 @@ def usual_noise(dof: str) -> str:
 # Noise level and information criteria: pure functions of arrays
 # ---------------------------------------------------------------
 
-DOF_KINDS = ("exact", "smoothed", "naive", "clipped")
+DofKind = Literal["exact", "smoothed", "naive", "clipped"]
+DOF_KINDS: tuple[DofKind, ...] = get_args(DofKind)
 
 
 @dataclass(frozen=True, kw_only=True)

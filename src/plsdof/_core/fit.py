@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -28,11 +28,12 @@ from plsdof._core.other_data import room_for
 from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath, end_in_words
 from plsdof._core.recipe import Method, Recipe
 from plsdof._core.routes import MakeFilter, first_accurate, krylov_routes, whole_routes
-from plsdof._core.spectrum import SOLVERS
+from plsdof._core.spectrum import SOLVERS, Solver
 from plsdof._core.work import threads_for
 from plsdof.errors import RankExhaustedError, RankExhaustedWarning, is_quiet, quietly, warn_caller
 
 PathType = TypeVar("PathType", bound=Path)
+Order = Literal["variance", "correlation"]
 
 
 def pls_path(
@@ -42,7 +43,7 @@ def pls_path(
     *,
     scale: bool = True,
     sample_weight: Any = None,
-    solver: str = "auto",
+    solver: Solver = "auto",
     strict: bool = False,
     tolerance: float = 0.01,
     rng: Any = 0,
@@ -149,11 +150,11 @@ def pcr_path(
     y: Any,
     max_components: int | None = None,
     *,
-    order: str = "variance",
+    order: Order = "variance",
     among: int | None = None,
     scale: bool = True,
     sample_weight: Any = None,
-    solver: str = "auto",
+    solver: Solver = "auto",
     strict: bool = False,
 ) -> PCRPath:
     """Fit principal components regression with 0..M components; DoF = m + 1.
@@ -205,7 +206,7 @@ def ridge_path(
     *,
     scale: bool = True,
     sample_weight: Any = None,
-    solver: str = "auto",
+    solver: Solver = "auto",
     strict: bool = False,
 ) -> RidgePath:
     """Fit ridge regression for a list of penalties; DoF = 1 + sum lambda / (lambda + alpha).
@@ -358,7 +359,7 @@ def optional_penalties(alphas: Any) -> Array | None:
 
 def pcr_method(order: str, max_components: int | None, among: int | None = None) -> MakeFilter:
     """Return principal components regression as a filter."""
-    as_choice(order, "order", ("variance", "correlation"))
+    as_choice(order, "order", get_args(Order))
     size = optional_count(max_components)
     if order == "variance":
         return partial(pcr_filter, max_components=size)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -210,8 +210,8 @@ def as_response(y: Any, n_rows: int, name: str = "y") -> Array:
     if array.ndim != 1:
         raise InvalidInputError(
             f"{name} must be one response per row, shape ({n_rows},); got shape {array.shape}. "
-            "For several responses use pls_paths (one model each) or pls2_path (one for all), or "
-            "call the function once per column."
+            "For several responses use PLSRegressor (one model each) or pls2_path (one for all), "
+            "or call the function once per column."
         )
     if array.shape[0] != n_rows:
         raise InvalidInputError(
@@ -289,14 +289,17 @@ def as_count(value: Any, name: str, *, minimum: int = 0) -> int:
     return int(value)
 
 
-def as_choice(value: Any, name: str, allowed: Sequence[str]) -> str:
+Word = TypeVar("Word", bound=str)
+
+
+def as_choice(value: Any, name: str, allowed: Sequence[Word]) -> Word:
     """Return ``value`` if it is one of the allowed words."""
     if not isinstance(value, str) or value not in allowed:
         words = ", ".join(repr(word) for word in allowed)
         near = get_close_matches(str(value).lower(), allowed, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise InvalidInputError(f"{name} must be one of {words}; got {value!r}.{hint}")
-    return value
+    return cast(Word, value)
 
 
 def as_fraction(value: Any, name: str) -> float:
@@ -911,9 +914,10 @@ def varies_safely(squares: Array, offset: Array) -> npt.NDArray[np.bool_]:
     return np.asarray(varies & (squares < _SQUARES[1]))
 
 
-def row_blocks(X: Array) -> list[slice]:
-    """Cut rows into blocks that fit the cache."""
-    step = min(max(_CACHED // X.shape[1], 1 if X.flags.c_contiguous else _SEGMENT), len(X))
+def row_blocks(X: Array, times: int = 1) -> list[slice]:
+    """Cut rows into blocks that fit the cache, or are so many times as large."""
+    least = 1 if X.flags.c_contiguous else _SEGMENT
+    step = min(max(times * _CACHED // X.shape[1], least), len(X))
     return [slice(start, min(start + step, len(X))) for start in range(0, len(X), step)]
 
 

@@ -29,11 +29,10 @@ from plsdof._core.recursion import (
     Rows,
     Run,
     Split,
-    Sums,
     evenly_spaced,
     run,
-    sums_of,
 )
+from plsdof._core.spectrum import Sums, sums_of, typical
 from plsdof._core.work import cached_property, threads_for
 from plsdof.errors import InvalidInputError
 
@@ -389,28 +388,24 @@ def _times(centred: Array, combined: Array) -> Array:
 
 
 def _moments(X: Array, y: Array, weights: Array | None, scale: bool, split: Split) -> Operator:
-    # The mean of some rows is close to that of all; none at all if zero is close enough.
-    first = X[: min(len(X), 500)]
-    shift = first.mean(axis=0)
-    if np.all(len(first) * shift**2 <= 0.5 * np.einsum("ij,ij->j", first, first)):
-        shift = np.zeros_like(shift)
-    y_shift = float(y.mean())
-    n = len(X)
+    shift, y_shift, n = typical(X), float(y.mean()), len(X)
 
-    def of(rows: Any) -> Sums:
-        return sums_of(X[rows], y[rows], None if weights is None else weights[rows], shift, y_shift)
+    def of(rows: Any, weights: Array | None = weights) -> Sums:
+        root = None if weights is None else np.sqrt(weights[rows])
+        centred = y[rows] - y_shift
+        return sums_of(X[rows], centred if root is None else centred * root, root, shift)
 
     def not_fitted(times: Array) -> Sums:
         if times.max() <= 1:
             return of(np.flatnonzero(times == 0))
         # Rows that are fitted more than once.
         repeated = times if weights is None else times * weights
-        return _combined(np.subtract, whole, sums_of(X, y, repeated, shift, y_shift))
+        return whole.combined(np.subtract, of(slice(None), repeated))
 
     tests = [evenly_spaced(test) for test in split.tests]
     tested = [of(rows) for rows in tests]
     if split.is_partition(n):
-        left, whole = tested, reduce(partial(_combined, np.add), tested)
+        left, whole = tested, reduce(lambda one, other: one.combined(np.add, other), tested)
     else:
         whole = of(slice(None))
         left = [not_fitted(times) for times in split.training_weights(n, None)[:-1]]
@@ -427,14 +422,6 @@ def _moments(X: Array, y: Array, weights: Array | None, scale: bool, split: Spli
         test=lambda fold: X[tests[fold]],
         train=train,
         tested=None if left is tested else tested,
-    )
-
-
-def _combined(how: Callable[[Array, Array], Array], one: Sums, other: Sums) -> Sums:
-    return Sums(
-        squares=how(one.squares, other.squares),
-        first=how(one.first, other.first),
-        response=how(one.response, other.response),
     )
 
 

@@ -354,13 +354,13 @@ def as_model(model: Any) -> Model:
     is_pipeline = hasattr(fitted, "steps") and hasattr(fitted, "named_steps")
     estimator = fitted.steps[-1][1] if is_pipeline else fitted
     kind = type(estimator).__name__
-    if not hasattr(estimator, "path_rows"):
+    if not hasattr(estimator, "_path_rows"):
         raise InvalidInputError(
             "model must be a model, such as path[m] of a path, or a fitted estimator of this "
             "package (PLSRegressor, PCRegressor, RidgeRegressor, ...), or a Pipeline that ends in "
             f"one; got {kind}."
         )
-    if not hasattr(estimator, "index_"):
+    if not hasattr(estimator, "intercept_"):
         raise InvalidInputError(f"This {kind} is not fitted yet; call its method fit first.")
     models: tuple[Any, ...] = getattr(estimator, "models_", ())
     if len(models) != 1 or not isinstance(models[0], Model):
@@ -370,7 +370,7 @@ def as_model(model: Any) -> Model:
         )
     found: Model = models[0]
     if not is_pipeline or len(fitted.steps) == 1:
-        return replace(found, _prepare=estimator.path_rows)
+        return replace(found, _prepare=estimator._path_rows)
     before = fitted[:-1]
     path = found.path
     if path.feature_names is None and hasattr(fitted, "feature_names_in_"):
@@ -386,7 +386,7 @@ class _Prepared:
     before: Any
 
     def __call__(self, X_new: Any) -> Any:
-        return self.estimator.path_rows(self.before.transform(X_new))
+        return self.estimator._path_rows(self.before.transform(X_new))
 
 
 def as_path(path: Any) -> "Path":

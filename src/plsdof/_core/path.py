@@ -10,8 +10,17 @@ import numpy.typing as npt
 import scipy.linalg
 
 from plsdof._core import choice, criteria
-from plsdof._core.choice import LEFT_OUT, Selection
-from plsdof._core.criteria import DOF_KINDS, NOISE_KINDS, Fits, Noise, as_variance, usual_noise
+from plsdof._core.choice import LEFT_OUT, Loss, Rule, Selection
+from plsdof._core.criteria import (
+    DOF_KINDS,
+    NOISE_KINDS,
+    DofKind,
+    Fits,
+    Noise,
+    NoiseKind,
+    as_variance,
+    usual_noise,
+)
 from plsdof._core.display import as_html, data_frame, one_line, parameter_column, plural
 from plsdof._core.exact import Exact, checked_rows
 from plsdof._core.filters import PLSFilter
@@ -426,13 +435,13 @@ class Path:
     def select(
         self,
         criterion: str | None = None,
-        dof: str | None = None,
+        dof: DofKind | None = None,
         noise: Noise = None,
-        rule: str | None = None,
+        rule: Rule | None = None,
         *,
         groups: Any = None,
         cv: Any = None,
-        loss: str = "squared",
+        loss: Loss = "squared",
     ) -> Selection:
         """Choose a model.
 
@@ -493,7 +502,7 @@ class Path:
         return choice.select_left_out(left, loss, label=self._label, longer=longer)
 
     def _select_by(
-        self, criterion: str, dof: str | None, noise: Noise, rule: str | None
+        self, criterion: str, dof: DofKind | None, noise: Noise, rule: Rule | None
     ) -> Selection:
         dof = "exact" if dof is None else dof
         rule = "paper" if rule is None else rule
@@ -526,7 +535,7 @@ class Path:
             _remarks=remarks,
         )
 
-    def average(self, *, groups: Any = None, cv: Any = None, loss: str = "squared") -> Model:
+    def average(self, *, groups: Any = None, cv: Any = None, loss: Loss = "squared") -> Model:
         """Average the models, with the weights that rows left out like best.
 
         The best point of the objective whose best single model `select` takes: non-negative
@@ -554,7 +563,7 @@ class Path:
         weights, selection = choice.average_left_out(left, loss, label=self._label)
         return Model(path=self, index=selection.index, weights=weights, selection=selection)
 
-    def noise_variance(self, kind: str | None = None) -> Array:
+    def noise_variance(self, kind: NoiseKind | None = None) -> Array:
         """Estimate the noise variance from every model. Shape (K,).
 
         Parameters
@@ -583,7 +592,7 @@ class Path:
         return criteria.noise_from_dof(self.rss, used, self.exact.spectrum.n)
 
     def criterion(
-        self, name: str, dof: str = "exact", noise: Noise = None, *, spent: float = 0.0
+        self, name: str, dof: DofKind = "exact", noise: Noise = None, *, spent: float = 0.0
     ) -> Array:
         """Evaluate an information criterion for every model. Shape (K,).
 

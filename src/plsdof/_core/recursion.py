@@ -27,7 +27,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.inputs import CONSTANT_ULPS, Array
+from plsdof._core.inputs import CONSTANT_ULPS, Array, row_blocks
+from plsdof._core.spectrum import Sums
 from plsdof._core.work import cached_property
 
 Integers = npt.NDArray[np.intp]
@@ -41,8 +42,6 @@ _SAFETY = 20.0
 _CANCELLED = 1e-2
 # Squares of scores may have so many decades, less than the 308 of a float.
 _DECADES = 280.0
-# Numbers that fit the cache of one core, with room for a result.
-_CACHED = 2**16
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -423,12 +422,11 @@ class Rows(_Samples):
 
     def _products(self, rows: Array, squares: bool) -> tuple[Array, Array]:
         """Return rows @ X and, if asked, rows @ X^2, in blocks that fit the cache."""
-        n, p = self.X.shape
+        p = self.X.shape[1]
         first, gross = np.zeros((len(rows), p)), np.zeros((len(rows), p))
-        step = max(8, _CACHED // p)
-        place = np.empty((min(step, n), p))
-        for start in range(0, n, step):
-            block = slice(start, start + step)
+        blocks = row_blocks(self.X)
+        place = np.empty((blocks[0].stop, p))
+        for block in blocks:
             part = self.X[block]
             first += rows[:, block] @ part
             if squares:
@@ -501,40 +499,6 @@ class Gram(_Samples):
 
 # The operator in the space of the features: moments of the training rows
 # -----------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Sums:
-    """Moments of some rows about a shift: X'WX (p, p), X'W (1, y) (2, p), and of y alone (3,).
-
-    The last ones are sums of the weights, of y and of y^2. They add up over rows.
-    """
-
-    squares: Array
-    first: Array
-    response: Array
-
-
-def sums_of(X: Array, y: Array, weights: Array | None, shift: Array, y_shift: float) -> Sums:
-    """Return the moments of rows in memory, in blocks that fit the cache where they are shifted."""
-    n, p = X.shape
-    c = y - y_shift
-    w = np.ones(n) if weights is None else weights
-    both = np.stack([w, w * c])
-    response = np.array([w.sum(), w @ c, (w * c) @ c])
-    if weights is None and not shift.any():
-        return Sums(squares=X.T @ X, first=both @ X, response=response)
-    squares, first, product = np.zeros((p, p)), np.zeros((2, p)), np.empty((p, p))
-    step = max(64, 8 * _CACHED // p)
-    place, root = np.empty((min(step, n), p)), np.sqrt(w)
-    for start in range(0, n, step):
-        block = slice(start, start + step)
-        part = np.subtract(X[block], shift, out=place[: len(X[block])])
-        first += both[:, block] @ part
-        if weights is not None:
-            part *= root[block, None]
-        squares += np.matmul(part.T, part, out=product)
-    return Sums(squares=squares, first=first, response=response)
 
 
 class Moments:

@@ -13,7 +13,7 @@ the singular value decomposition for where that matters.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy.linalg
@@ -314,7 +314,8 @@ class Reached:
 # Decomposition of the predictors
 # -------------------------------
 
-SOLVERS = ("auto", "svd", "gram")
+Solver = Literal["auto", "svd", "gram"]
+SOLVERS: tuple[Solver, ...] = get_args(Solver)
 # A QR (LQ) step before the SVD pays off from this ratio of rows to columns (columns to rows) on.
 _QR_RATIO = 2.0
 # Backward errors of LAPACK's decompositions, in units of eps times the largest value.
@@ -594,6 +595,8 @@ _SMALLEST_SHARE = 0.1
 # What centring removes may be so many times the largest eigenvalue of what is left.
 _REMOVED = 4.0
 _POWER_STEPS = 4
+# Blocks of rows whose products are added up are so many times as large as the cache.
+_PRODUCTS = 4
 # Means are taken for zero if they are at most this share of the squares: of all, of each.
 _CLOSE, _CLOSEST = 0.5, 0.86
 
@@ -654,11 +657,12 @@ def tall_gram(given: Observations, *, scale: bool = True) -> tuple[Gram, TallRow
         return None
     row_scale = None if weights is None else read_only(np.sqrt(weights))
     response = centre_response(given.y, row_scale)
-    shift = _typical(X[row_blocks(X)[0]])
+    shift = typical(X)
     for _ in range(2):
         with np.errstate(over="ignore", invalid="ignore"):
-            sums = _sums(X, shift, row_scale, response.values)
-            matrix, rest, gross = sums.matrix, sums.first / given.n, sums.matrix.diagonal().copy()
+            sums = sums_of(X, response.values, row_scale, shift)
+            matrix, rest = sums.squares, sums.first[0] / given.n
+            gross = matrix.diagonal().copy()
             squares = gross - given.n * rest**2
             if not varies_safely(squares, given.n * shift**2).all():
                 return None
@@ -691,7 +695,7 @@ def tall_gram(given: Observations, *, scale: bool = True) -> tuple[Gram, TallRow
         matrix,
         side="features",
         units=units,
-        response=sums.xy / x_scale,
+        response=sums.first[1] / x_scale,
         total=total,
         to_samples=kept.to_samples,
         to_features=kept.to_features,
@@ -699,25 +703,36 @@ def tall_gram(given: Observations, *, scale: bool = True) -> tuple[Gram, TallRow
     return gram, kept
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Sums:
-    """A'A, A'R1 and A'y for the shifted and weighted rows A."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sums:
+    """Moments of some rows about a shift: X'WX (p, p), X'W (1, y) (2, p), and of y alone (3,).
 
-    matrix: Array
+    The last ones are sums of the weights, of y and of y^2. They add up over rows.
+    """
+
+    squares: Array
     first: Array
-    xy: Array
+    response: Array
+
+    def combined(self, how: Callable[[Array, Array], Array], other: "Sums") -> "Sums":
+        """Return the moments of the rows of both together, or of those of one without the other."""
+        return Sums(
+            squares=how(self.squares, other.squares),
+            first=how(self.first, other.first),
+            response=how(self.response, other.response),
+        )
 
 
-def _sums(X: Array, shift: Array, row_scale: Array | None, y: Array) -> _Sums:
+def sums_of(X: Array, y: Array, row_scale: Array | None, shift: Array) -> Sums:
+    """Return the moments of rows in memory; y has its own shift and the row scales in it."""
     root = np.ones(len(X)) if row_scale is None else row_scale
-    matrix = np.zeros((0, 0))
-    first, xy = np.zeros((2, X.shape[1]))
+    sides = np.stack([root, y])
+    squares, first = np.zeros((0, 0)), np.zeros((2, X.shape[1]))
     for rows, part in shifted_blocks(X, shift, row_scale):
         products = part.T @ part
-        matrix = np.add(matrix, products, out=matrix) if matrix.size else products
-        first += root[rows] @ part
-        xy += y[rows] @ part
-    return _Sums(matrix=matrix, first=first, xy=xy)
+        squares = np.add(squares, products, out=squares) if squares.size else products
+        first += sides[:, rows] @ part
+    return Sums(squares=squares, first=first, response=np.array([root @ root, root @ y, y @ y]))
 
 
 def shifted_blocks(
@@ -730,7 +745,7 @@ def shifted_blocks(
     if row_scale is None and not shift.any():
         yield slice(0, len(X)), X
         return
-    blocks = row_blocks(X)
+    blocks = row_blocks(X, _PRODUCTS)
     place = np.empty((blocks[0].stop, X.shape[1]))
     for rows in blocks:
         part = np.subtract(X[rows], shift, out=place[: rows.stop - rows.start])
@@ -739,11 +754,12 @@ def shifted_blocks(
         yield rows, part
 
 
-def _typical(first: Array) -> Array:
-    """Return the means of some rows; zeros if these are close enough.
+def typical(X: Array) -> Array:
+    """Return the means of the first rows; zeros if these are close enough.
 
     That is within one standard deviation on the whole, and nowhere beyond two and a half.
     """
+    first = X[row_blocks(X)[0]]
     with np.errstate(over="ignore", invalid="ignore"):
         mean = first.mean(axis=0)
         gross = np.einsum("ij,ij->j", first, first)

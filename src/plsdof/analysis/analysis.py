@@ -6,23 +6,26 @@ show an `Analysis`; none of them computes.
 """
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from plsdof._core.choice import LEFT_OUT, Remark, Selection
+from plsdof._core.choice import LEFT_OUT, RULES, Remark, Selection
+from plsdof._core.criteria import CRITERIA, DOF_KINDS, NoiseKind
 from plsdof._core.fit import METHODS
-from plsdof._core.inputs import Array, read_only
+from plsdof._core.inputs import Array, as_choice, as_count, as_fraction, read_only
 from plsdof._core.left_out import LeftOut
 from plsdof._core.model import Model, as_model
 from plsdof._core.path import Path, PLSPath
 from plsdof._core.work import cached_property
 from plsdof.analysis import remarks as words
 from plsdof.analysis.data import (
+    Data,
+    Folds,
     Labels,
     Numbers,
     Problem,
@@ -31,11 +34,12 @@ from plsdof.analysis.data import (
     TableProblem,
     TestSet,
 )
-from plsdof.analysis.request import AVERAGE, Request
 from plsdof.chemometrics.merit import FiguresOfMerit, figures_of_fit, figures_of_merit
 from plsdof.chemometrics.rows import OutlierTable, outliers
 from plsdof.errors import InvalidInputError, NotAvailableError, quietly
 from plsdof.inference.intervals import (
+    COVARIANCES,
+    INTERVAL_METHODS,
     CoefficientInference,
     Interval,
     coefficient_inference,
@@ -47,14 +51,156 @@ from plsdof.large.blocks import Blocks
 from plsdof.large.cross_validation import cross_validate_from
 from plsdof.selection.cross_validation import CrossValidation
 
-Data = TableProblem | StreamedProblem
-
 # Rows and columns from which on intervals of coefficients take longer than the fit.
 _LARGE = 1000
-# Remarks that say why there are no intervals of coefficients.
-_NO_INTERVALS = ("no-intervals", "intervals-memory", "no-std-errors")
 # Largest model that a search of columns looks at, and how often it is done again to count its cost.
 _SEARCHED_COMPONENTS, _SEARCH_DRAWS = 10, 50
+
+
+# What is asked, checked once
+# ---------------------------
+
+AVERAGE = "average"
+# How a model may be chosen.
+CHOICES = (LEFT_OUT, AVERAGE, *CRITERIA)
+# The largest model to look at, unless somebody says so.
+DEFAULT_COMPONENTS = 30
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What to compute.
+
+    Attributes
+    ----------
+    method : str
+        "pls", "pcr" or "ridge".
+    criterion : str or None
+        "left-out", "average" or the name of a criterion. By default rows left out choose; GCV does
+        where the rows are read piece by piece and nobody asked to leave some out.
+    rule, dof : str or None
+        Of a criterion, see `Path.select`.
+    components, max_components : int or None
+        The model wanted, and the largest one to look at.
+    cv : int, "loo" or None
+        How rows are left out: number of folds, one by one, or as usual (`Path.left_out`).
+    seed : int or None
+        Of random folds.
+    scale : bool or None
+        Scale predictors to unit variance; by default unless they are wavelengths.
+    level : float
+        Of all intervals and limits.
+    intervals : str or None
+        How observations are covered; "left-out" where rows are at hand.
+    covariance : str
+        Of the coefficients.
+    preprocess : str
+        Steps, as for `plsdof.chemometrics.Preprocessor`.
+    select : str or None
+        A search of columns, as for `plsdof.chemometrics.SelectedPLSRegressor`.
+    std_errors : bool or None
+        Of coefficients, an interval of the noise level, and unusual rows; None means unless the
+        table is large.
+    permutations : int or None
+        Number of permuted responses to compare with.
+
+    Examples
+    --------
+    >>> Request(criterion="bic", cv=10).wants("left-out")
+    False
+    """
+
+    method: Literal["pls", "pcr", "ridge"] = "pls"
+    criterion: str | None = None
+    rule: Literal["paper", "first-minimum", "global-minimum"] | None = None
+    dof: Literal["exact", "smoothed", "naive", "clipped"] | None = None
+    components: int | None = None
+    max_components: int | None = None
+    cv: Folds | None = None
+    seed: int | None = None
+    scale: bool | None = None
+    level: float = 0.95
+    intervals: Literal["left-out", "normal"] | None = None
+    covariance: Literal["homoscedastic", "hc3", "jackknife"] = "homoscedastic"
+    preprocess: str = "none"
+    select: str | None = None
+    std_errors: bool | None = None
+    permutations: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, allowed in {
+            "method": tuple(METHODS),
+            "criterion": CHOICES,
+            "rule": RULES,
+            "dof": DOF_KINDS,
+            "intervals": INTERVAL_METHODS,
+            "covariance": COVARIANCES,
+        }.items():
+            if getattr(self, name) is not None:
+                as_choice(getattr(self, name), name, allowed)
+        as_fraction(self.level, "level")
+        least = {"components": 0, "max_components": 1, "permutations": 19, "seed": 0, "cv": 2}
+        for name, minimum in least.items():
+            if getattr(self, name) not in (None, "loo"):
+                as_count(getattr(self, name), name.replace("_", "-"), minimum=minimum)
+        self._check_steps()
+        for text in self._contradictions():
+            raise InvalidInputError(text)
+
+    def _check_steps(self) -> None:
+        """Refuse preprocessing and searches that do not exist."""
+        if self.preprocess == "none" and self.select is None:  # the rest needs scikit-learn
+            return
+        from plsdof.chemometrics.preprocessing import parse_chain
+        from plsdof.chemometrics.search import parse_search
+
+        parsers: dict[str, Callable[[str], Any]] = {"preprocess": parse_chain}
+        parsers |= {} if self.select is None else {"select": parse_search}
+        for name, parse in parsers.items():
+            text = getattr(self, name)
+            try:
+                parse(text)
+            except InvalidInputError as error:
+                raise InvalidInputError(f"{name} {text[:60]}: {error}") from error
+
+    def _contradictions(self) -> Iterator[str]:
+        """Say what does not go together."""
+        if not self.counts_components and {self.components, self.max_components} != {None}:
+            yield f"components and max-components do not apply to {self.method}, which has none."
+        if self.criterion == AVERAGE and self.components is not None:
+            yield "criterion 'average' takes all models; leave out components."
+        if self.seed is not None and not isinstance(self.cv, int):
+            yield "seed is about random folds; say how many with cv."
+        for name in ("rule", "dof"):
+            if getattr(self, name) is not None and self.criterion not in CRITERIA:
+                yield f"{name} belongs to a criterion, such as 'bic'; name one with it."
+        for name, is_given in {
+            "the criterion 'average'": self.criterion == AVERAGE,
+            f"the method {self.method!r}": self.method != "pls",
+            "permutations": self.permutations is not None,
+        }.items():
+            if self.select is not None and is_given:
+                yield f"select does not go with {name}; leave one out."
+
+    @property
+    def counts_components(self) -> bool:
+        """Whether the method has components."""
+        return METHODS[self.method].size == "max_components"
+
+    def wants(self, criterion: str) -> bool:
+        """Whether this is how the model is chosen; rows left out if nothing else is asked for."""
+        return (self.criterion or LEFT_OUT) == criterion
+
+    def sizes(self, n: int, p: int) -> dict[str, Any]:
+        """Return the option of the method that says which models there are."""
+        if not self.counts_components:
+            return {}
+        most = self.max_components or max(1, min(DEFAULT_COMPONENTS, n - 1, p))
+        return {"max_components": most if self.components is None else max(most, self.components)}
+
+
+# What there is to say
+# --------------------
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -100,25 +246,39 @@ class Drawn:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class About:
-    """What there is to say about one model of a path; the attributes are those of `Analysis`.
-
-    ``reason`` says in words why there are no intervals; ``tested`` are predictions of the test.
-    """
-
-    inference: CoefficientInference | None
-    reason: str
-    sigma: Interval | None
-    unusual: OutlierTable | None
-    merit: dict[str, FiguresOfMerit]
-    tested: Array | None
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Analysis:
-    """Everything there is to say about one fit.
+    """What there is to say about one model of a path.
 
     Attributes
     ----------
+    merit : dict of FiguresOfMerit
+        By the rows they are of: "calibration", "cross-validation", "test".
+    inference : CoefficientInference or None
+        None where the data leave no noise level, or where it would take long.
+    no_inference : Remark or None
+        Why it is None.
+    sigma : Interval or None
+        Interval of the noise variance, None where it is not defined.
+    unusual : OutlierTable or None
+        How far rows are from the model; None for methods without scores.
+    test : TestSet or None
+    """
+
+    merit: dict[str, FiguresOfMerit]
+    inference: CoefficientInference | None
+    no_inference: Remark | None
+    sigma: Interval | None
+    unusual: OutlierTable | None
+    test: TestSet | None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Analysis(About):
+    """Everything there is to say about one fit, and about the model chosen.
+
+    Attributes
+    ----------
+    merit, inference, no_inference, sigma, unusual, test
+        Of the model chosen, see `About`.
     request : Request
     data : TableProblem or StreamedProblem
     model : Model
@@ -129,15 +289,6 @@ class Analysis:
         Errors of rows left out, of all models; None where nobody left out rows of a streamed table.
     average : Model or None
         What the average of models would give.
-    merit : dict of FiguresOfMerit
-        By the rows they are of: "calibration", "cross-validation", "test".
-    inference : CoefficientInference or None
-        None where the data leave no noise level, or where it would take long.
-    sigma : Interval or None
-        Interval of the noise variance, None where it is not defined.
-    unusual : OutlierTable or None
-        How far rows are from the model; None for methods without scores.
-    test : TestSet or None
     search : SearchCost or None
     permutation : PermutationTest or None
     remarks : tuple of Remark
@@ -148,8 +299,7 @@ class Analysis:
     Examples
     --------
     >>> from plsdof.datasets import load_gasoline
-    >>> data = TableProblem.of(*load_gasoline(return_X_y=True, as_frame=True), response="octane")
-    >>> found = analyse(data, Request(cv=10))
+    >>> found = analyse(*load_gasoline(return_X_y=True, as_frame=True), Request(cv=10))
     >>> found.model.label, found.recipe["scaling"]
     ('... components', 'centred, not scaled')
     """
@@ -160,11 +310,6 @@ class Analysis:
     selection: Selection
     left_out: LeftOut | None
     average: Model | None
-    merit: dict[str, FiguresOfMerit]
-    inference: CoefficientInference | None
-    sigma: Interval | None
-    unusual: OutlierTable | None
-    test: TestSet | None
     search: SearchCost | None
     permutation: PermutationTest | None
     remarks: tuple[Remark, ...]
@@ -202,29 +347,16 @@ class Analysis:
 
         Fits without rows give standard errors of the chosen model only.
         """
-        request, left, test = self.request, self.left_out, self.test
+        request, left = self.request, self.left_out
         if model is self.model:
-            known = [one.text for one in self.remarks if one.kind in _NO_INTERVALS]
-            inference, reason, sigma = self.inference, known[0] if known else "", self.sigma
-            unusual, merit = self.unusual, self.merit
-        else:
-            if request.covariance == "jackknife":
-                request = replace(request, covariance="homoscedastic")
-            if test is not None:
-                test = replace(test, predicted=model.intercept + test.X @ model.coef)
-            inference, remark = _inference(self.data, request, model, left)
-            reason = "" if remark is None else remark.text
-            sigma, unusual = _sigma(model, request), None
-            known_rows = left is not None and model.index < len(left.rss)
-            merit = _merit(self.data, model, left if known_rows else None, test, None)
-        return About(
-            inference=inference,
-            reason=reason,
-            sigma=sigma,
-            unusual=_unusual(self.data, model, request) if unusual is None else unusual,
-            merit=merit,
-            tested=None if test is None else test.predicted,
-        )
+            if self.unusual is not None:
+                return self
+            return replace(self, unusual=_unusual(self.data, model, request))
+        if request.covariance == "jackknife":
+            request = replace(request, covariance="homoscedastic")
+        if left is not None and model.index >= len(left.rss):
+            left = None
+        return _about(self.data, request, model, left, self.test, quick=True)
 
     @property
     def rmsecv(self) -> Array:
@@ -244,7 +376,7 @@ class Analysis:
         return _padded(spread / twice, len(self.path))
 
     @property
-    def noise_kind(self) -> str:
+    def noise_kind(self) -> NoiseKind:
         """How the noise level is estimated: by rows left out, if there are any."""
         return noise_kind(self.left_out)
 
@@ -343,7 +475,7 @@ class Analysis:
         return next((one for one in self.remarks if one.kind == kind), None)
 
 
-def noise_kind(left: LeftOut | None) -> str:
+def noise_kind(left: LeftOut | None) -> NoiseKind:
     """Return how the noise level is estimated: by rows left out, if there are any."""
     return "jacobian" if left is None else LEFT_OUT
 
@@ -378,14 +510,27 @@ def _given(path: Path, index: int, left: LeftOut | None) -> Selection:
 # -----------------------------
 
 
-def analyse(data: Data, request: Request | None = None) -> Analysis:
-    """Fit, leave rows out, choose, and add what was asked for.
+def analyse(
+    X: Any,
+    y: Any,
+    request: Request | None = None,
+    *,
+    response: str = "y",
+    labels: Any = None,
+    groups: Any = None,
+    source: str = "",
+) -> Analysis:
+    """Preprocess, fit, leave rows out, choose, and add what was asked for.
 
     Parameters
     ----------
-    data : TableProblem or StreamedProblem
-        Preprocessed as the request says (`TableProblem.after`).
+    X : data frame or (n, p) array
+    y : (n,) array
     request : Request, optional
+    response, source : str
+        Name of the response, and of what the data came from.
+    labels, groups : sequences, optional
+        What to call the rows, and which of them are left out together.
 
     Returns
     -------
@@ -394,11 +539,17 @@ def analyse(data: Data, request: Request | None = None) -> Analysis:
     Examples
     --------
     >>> from plsdof.datasets import load_ozone
-    >>> data = TableProblem.of(*load_ozone(return_X_y=True, as_frame=True), response="ozone")
-    >>> analyse(data, Request(criterion="bic", rule="first-minimum")).reason
+    >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+    >>> analyse(X, y, Request(criterion="bic", rule="first-minimum"), response="ozone").reason
     '2 components, the first minimum of BIC (23.90; 25.13 before, 25.72 after).'
     """
     request = request or Request()
+    data = TableProblem.of(X, y, response=response, labels=labels, groups=groups, source=source)
+    return analysed(data.after(request.preprocess), request)
+
+
+def analysed(data: Data, request: Request) -> Analysis:
+    """Return the analysis of what was read and preprocessed already."""
     with quietly():  # what there is to say becomes a remark
         search = None
         if request.select is not None and isinstance(data, TableProblem):
@@ -478,8 +629,7 @@ def fitted(data: Data, request: Request) -> Path:
     if isinstance(data, TableProblem):
         path = METHODS[request.method].recipe(scale=scale, **sizes).fit(data.X, data.y)
     else:
-        fit: Callable[..., Path] = getattr(sources, f"{request.method}_path_from")
-        path = fit(data.gram, scale=scale, **sizes)
+        path = sources.PATHS_FROM[request.method](data.gram, scale=scale, **sizes)
     if request.components is not None and request.components >= len(path):
         raise InvalidInputError(
             f"components {request.components}: the table supports {len(path) - 1} at most. "
@@ -529,35 +679,28 @@ def _described(
     average = None
     if left is not None:
         average = model if model.is_average else path._average_left_out(left, "squared")
-    inference, reason = _inference(data, request, model, left)
-    quick = reason is None or reason.kind != "no-std-errors"
-    test = _tested(data, model)
+    about = _about(data, request, model, left, _tested(data, model), search)
     permutation = None
     if request.permutations is not None:
         permutation = permutation_test(path, n_permutations=request.permutations)
     said = [
-        *words.data_remarks(data),
+        *(Remark(kind="data", text=text) for text in data.notes),
         *words.path_remarks(path, data.names, searched=search is not None),
         *([] if search is None else [Remark(kind="search", text=search.words)]),
         *selection.remarks,
-        *words.stability_remarks(model),
-        *words.edge_remarks(path, selection),
+        *([words.said("unstable", dof=model.dof)] if model.dof < 1.0 - 1e-9 else []),
         *words.preprocessing_remarks(data, left_out=left is not None),
         *words.group_remarks(data, selection),
-        *([] if reason is None else [reason]),
+        *([] if about.no_inference is None else [about.no_inference]),
     ]
     return Analysis(
+        **vars(about),
         request=request,
         data=data,
         model=model,
         selection=selection,
         left_out=left,
         average=average,
-        merit=_merit(data, model, left, test, search),
-        inference=inference,
-        sigma=_sigma(model, request) if quick else None,
-        unusual=_unusual(data, model, request) if quick else None,
-        test=test,
         search=search,
         permutation=permutation,
         remarks=tuple({one.text: one for one in reversed(said)}.values())[::-1],
@@ -577,7 +720,10 @@ def left_out(data: Data, request: Request, path: Path) -> LeftOut | None:
     folds = None if request.cv is None else data.split(request.cv, request.seed)
     cv = None if folds is None else [(one.train, one.test) for one in folds]
     if chain is not None and chain.learns_from_rows:
-        return _preprocessed_left_out(data, path, *path._folds(cv, data.groups))
+        from plsdof.chemometrics.preprocessing import preprocessed
+
+        again = preprocessed(chain.steps, path._same_models())
+        return again(np.asarray(data.rows.X), data.y).left_out(cv, data.groups)
     # All models are looked at if somebody says how many, or chooses otherwise.
     sized = request.max_components is not None or request.components is not None
     if not sized and request.criterion in (None, LEFT_OUT, AVERAGE):
@@ -585,54 +731,42 @@ def left_out(data: Data, request: Request, path: Path) -> LeftOut | None:
     return path.left_out(cv, data.groups)
 
 
-def _preprocessed_left_out(
-    data: TableProblem, path: Path, fold: Numbers, count: int | None
-) -> LeftOut:
-    """Leave rows out with preprocessing that learns from the others."""
-    from plsdof.chemometrics.preprocessing import Preprocessor
-
-    assert data.preprocessing is not None
-    rows, y = np.asarray(data.rows.X, dtype=np.float64), data.y
-    residuals, recipe = np.empty((len(path), len(y))), path._same_models()
-    for number in range(int(fold.max()) + 1):
-        train, test = fold != number, fold == number
-        chain = Preprocessor(data.preprocessing.steps)
-        part = recipe.fit(chain.fit_transform(rows[train]), y[train])
-        predicted = part.predict(chain.transform(rows[test]))
-        # A fold that supports fewer models stands still.
-        taken = np.minimum(np.arange(len(path)), len(predicted) - 1)
-        residuals[:, test] = y[test] - predicted[taken]
-    return _as_left_out(path, residuals, fold, y, count)
-
-
 def _left_out_of_blocks(data: StreamedProblem, request: Request, path: Path) -> LeftOut:
-    chain = data.preprocessing
+    chain, cv = data.preprocessing, 10 if request.cv is None else request.cv
     rows, prepare = data.changed, None
     if chain is not None and chain.learns_from_rows:
         rows, prepare = data.blocks, partial(_learned, steps=chain.steps)
+    sizes: dict[str, Any] = {"alphas": path.parameters}
+    if request.counts_components:
+        # A fold supports as many components as it has rows to fit.
+        largest = max(len(one.test) for one in data.split(cv))
+        sizes = {"max_components": max(1, min(len(path), data.shape[0] - largest) - 1)}
     found = cross_validate_from(
         rows,
         request.method,
-        cv=data.n_folds(10 if request.cv is None else request.cv),
+        cv=data.n_folds(cv),
         groups=data.groups,
         scale=scales(request, data),
         rng=request.seed,
         prepare=prepare,
-        **_most(data, request, path),
+        **sizes,
     )
     fold = np.zeros(len(data.y), dtype=np.intp)
     for number, one in enumerate(found.folds):
         fold[one.test] = number
-    count = None if data.groups is None else len(set(data.groups.tolist()))
-    return _as_left_out(path, data.y - _predictions(found), fold, data.y, count)
-
-
-def _most(data: StreamedProblem, request: Request, path: Path) -> dict[str, Any]:
-    """Return how many components a fold supports at most."""
-    if not request.counts_components:
-        return {"alphas": path.parameters}
-    largest = max(len(one.test) for one in data.split(request.cv or 10))
-    return {"max_components": max(1, min(len(path), data.shape[0] - largest) - 1)}
+    residuals, order = data.y - _predictions(found), path._simplest_first()
+    size = min(len(residuals), len(path))
+    return LeftOut(
+        parameters=path.parameters[:size],
+        parameter_name=path.parameter_name,
+        order=order[order < size],
+        residuals=read_only(residuals[:size]),
+        rss=path.rss[:size],
+        fold=fold,
+        y=data.y,
+        groups=None if data.groups is None else len(set(data.groups.tolist())),
+        error=read_only(np.zeros(size)),
+    )
 
 
 def _predictions(found: CrossValidation) -> Array:
@@ -647,26 +781,33 @@ def _learned(rows: Blocks, *, steps: str) -> Callable[[Array], Array]:
     return change
 
 
-def _as_left_out(
-    path: Path, residuals: Array, fold: Numbers, y: Array, count: int | None
-) -> LeftOut:
-    size = min(len(residuals), len(path))
-    order = path._simplest_first()
-    return LeftOut(
-        parameters=path.parameters[:size],
-        parameter_name=path.parameter_name,
-        order=order[order < size],
-        residuals=read_only(residuals[:size]),
-        rss=path.rss[:size],
-        fold=fold,
-        y=y,
-        groups=count,
-        error=read_only(np.zeros(size)),
-    )
-
-
 # What is added to the choice
 # ---------------------------
+
+
+def _about(
+    data: Data,
+    request: Request,
+    model: Model,
+    left: LeftOut | None,
+    test: TestSet | None,
+    search: SearchCost | None = None,
+    *,
+    quick: bool = False,
+) -> About:
+    """Return what there is to say about a model; no rows unless that is ``quick``, or asked for."""
+    inference, reason = _inference(data, request, model, left)
+    quick = quick or reason is None or reason.kind != "no-std-errors"
+    if test is not None:
+        test = replace(test, predicted=read_only(model.intercept + test.X @ model.coef))
+    return About(
+        merit=_merit(data, model, left, test, search),
+        inference=inference,
+        no_inference=reason,
+        sigma=_sigma(model, request) if quick else None,
+        unusual=_unusual(data, model, request) if quick else None,
+        test=test,
+    )
 
 
 def _inference(
@@ -675,18 +816,19 @@ def _inference(
     """Return intervals of the coefficients, or why there are none."""
     if isinstance(data, StreamedProblem):
         if not data.has_intervals:
-            return None, words.too_large_for_intervals(data.shape[1])
+            return None, words.said("intervals-memory", p=data.shape[1])
         wanted = request.std_errors is not False
     else:
         wanted = min(data.shape) <= _LARGE if request.std_errors is None else request.std_errors
     if not wanted:
-        return None, words.too_long_for_intervals()
+        return None, words.said("no-std-errors")
     try:
         found = coefficient_inference(
             model, level=request.level, covariance=request.covariance, noise=noise_kind(left)
         )
     except NotAvailableError:
-        return None, words.no_intervals(model.dof, float(model.path.exact.spectrum.n))
+        n = float(model.path.exact.spectrum.n)
+        return None, words.said("no-intervals", dof=model.dof, n=n)
     return found, None
 
 

@@ -51,8 +51,15 @@ class Rows:
 
     def row_name(self, i: int) -> str:
         """Return what messages call a row: its number in the file, and its name if it has one."""
-        label = "" if self.labels is None else str(self.labels[i])
-        return f"{self.numbers[i]} ({shortened(label)})" if label else str(self.numbers[i])
+        return row_name(self.numbers, self.labels, i)
+
+    def take(self, which: Mask) -> "Rows":
+        """Return some of the rows."""
+        if which.all():
+            return self
+        labels = None if self.labels is None else self.labels[which]
+        X = self.X[which].reset_index(drop=True)
+        return replace(self, X=X, y=self.y[which], numbers=self.numbers[which], labels=labels)
 
     def preprocessed(self, chain: "Preprocessor", *, fit: bool) -> Any:
         """Return the predictors after a chain, fitted to these rows or before."""
@@ -69,6 +76,12 @@ class Rows:
         if not hasattr(self.X, "columns"):
             return values
         return self.X.__class__(values, columns=self.X.columns, copy=False)
+
+
+def row_name(numbers: Numbers, labels: Labels | None, i: int) -> str:
+    """Return what messages call a row: its number in the file, and its name if it has one."""
+    label = "" if labels is None else str(labels[i])
+    return f"{numbers[i]} ({shortened(label)})" if label else str(numbers[i])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -133,8 +146,8 @@ class Problem:
     response: str
     source: str
     described: str
-    dropped: int
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    dropped: int = 0
     excluded: tuple[str, ...] = ()
     test: Rows | None = None
     groups: Labels | None = None
@@ -238,8 +251,6 @@ class TableProblem(Problem):
             response=response,
             source=source,
             described="arrays",
-            dropped=0,
-            notes=(),
         )
 
     @property
@@ -324,3 +335,6 @@ def changed_rows(rows: Blocks, chain: "Preprocessor | None") -> Blocks:
     changed = RowBlocks(rows.blocks, rows.keep, chain.transform)
     changed.y = rows.y
     return changed
+
+
+Data = TableProblem | StreamedProblem

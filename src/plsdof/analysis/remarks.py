@@ -5,6 +5,7 @@ helps; it looks at the kind.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -141,16 +142,41 @@ def usual_scheme() -> str:
 # Remarks
 # -------
 
+_TEXTS = {
+    "unstable": "It has {dof:.2f} Degrees of Freedom, fewer than the mean: small changes of the "
+    "response would change the components.",
+    "preprocessing": "Preprocessed by {steps}. No step looks at {response}, so the Degrees of "
+    "Freedom are exact.{anew}",
+    "gap": "There is a gap between {before} and {after}, which derivatives and smoothing take for "
+    "neighbours.",
+    "groups-ignored": "{criterion} takes all rows as independent, which those of one group are "
+    "not; rows left out respect the groups.",
+    "replicates": "{name} has repeated values: if these are replicates, name it as the groups.",
+    "no-intervals": "No intervals: the model has {dof:.1f} Degrees of Freedom for {n:g} rows, "
+    "which leaves too little to estimate the noise from. Choose a simpler one.",
+    "intervals-memory": "No intervals: for {p:,} coefficients they need as much memory as the "
+    "table.",
+    "no-std-errors": "No standard errors: they take longer than the fit of so large a table.",
+    "sample": "The table was read piece by piece: rows in pictures and tables of rows are those of "
+    "{shown:,} of {total:,} rows, drawn at random.",
+}
+
+
+def said(kind: str, **facts: Any) -> Remark:
+    """Return a remark of a kind, with the facts that its text names.
+
+    Examples
+    --------
+    >>> said("intervals-memory", p=5000).text
+    'No intervals: for 5,000 coefficients they need as much memory as the table.'
+    """
+    return Remark(kind=kind, text=_TEXTS[kind].format(**facts))
+
 
 def is_empty(model: Model) -> bool:
     """Whether the model has no predictor."""
     counted = model.path.parameter_name == "n_components"
     return counted and not model.is_average and model.index == 0
-
-
-def data_remarks(data: Problem) -> list[Remark]:
-    """Return what was noticed when the table was read."""
-    return [Remark(kind="data", text=text) for text in data.notes]
 
 
 def path_remarks(path: Path, names: Sequence[str], *, searched: bool) -> list[Remark]:
@@ -168,50 +194,19 @@ def path_remarks(path: Path, names: Sequence[str], *, searched: bool) -> list[Re
     return found
 
 
-def stability_remarks(model: Model) -> list[Remark]:
-    """Say that a model has fewer Degrees of Freedom than the mean, which has one."""
-    if model.dof >= 1.0 - 1e-9:
-        return []
-    text = (
-        f"It has {model.dof:.2f} Degrees of Freedom, fewer than the mean: small changes of the "
-        "response would change the components."
-    )
-    return [Remark(kind="unstable", text=text)]
-
-
-def edge_remarks(path: Path, selection: Selection) -> list[Remark]:
-    """Say that a penalty is the smallest or the largest that was tried."""
-    if path.parameter_name != "alpha" or selection.rule == "given" or len(path) < 3:
-        return []
-    place = path._simplest_first().tolist().index(selection.index)
-    if place == len(path) - 1:
-        text = "The smallest penalty was chosen: the best may lie below, or be least squares."
-    elif place == 0:
-        text = "The largest penalty was chosen: the best may lie above, or be the mean."
-    else:
-        return []
-    return [Remark(kind="edge", text=text)]
-
-
 def preprocessing_remarks(data: Problem, *, left_out: bool) -> list[Remark]:
     """Say what preprocessing means for Degrees of Freedom and for rows left out."""
     chain = data.preprocessing
     if chain is None:
         return []
-    text = (
-        f"Preprocessed by {chain.steps}. No step looks at {shortened(data.response)}, so the "
-        "Degrees of Freedom are exact."
-    )
+    anew = ""
     if left_out and chain.learns_from_rows:
-        text += " What the steps learn from rows, they learned anew in every fold."
-    found = [Remark(kind="preprocessing", text=text)]
+        anew = " What the steps learn from rows, they learned anew in every fold."
+    response = shortened(data.response)
+    found = [said("preprocessing", steps=chain.steps, response=response, anew=anew)]
     gap = _gap(data.wavelengths) if chain.goes_along_columns else None
     if gap is not None:
-        text = (
-            f"There is a gap between {data.names[gap]} and {data.names[gap + 1]}, which "
-            "derivatives and smoothing take for neighbours."
-        )
-        found.append(Remark(kind="gap", text=text))
+        found.append(said("gap", before=data.names[gap], after=data.names[gap + 1]))
     return found
 
 
@@ -233,53 +228,12 @@ def _gap(wavelengths: Array | None) -> int | None:
 
 def group_remarks(data: Problem, selection: Selection | None = None) -> list[Remark]:
     """Say how to keep rows together that may be replicates, and who does not know of groups."""
-    if data.groups is not None:
-        if selection is None or selection.criterion == LEFT_OUT:
-            return []
-        text = (
-            f"{criterion_label(selection.criterion)} takes all rows as independent, which those of "
-            "one group are not; rows left out respect the groups."
-        )
-        return [Remark(kind="groups-ignored", text=text)]
-    if data.replicates is None:
+    if data.groups is None:
+        name = data.replicates
+        return [] if name is None else [said("replicates", name=shortened(name))]
+    if selection is None or selection.criterion == LEFT_OUT:
         return []
-    name = shortened(data.replicates)
-    text = f"{name} has repeated values: if these are replicates, name it as the groups."
-    return [Remark(kind="replicates", text=text)]
-
-
-def no_intervals(dof: float, n: float) -> Remark:
-    """Say that a model leaves no noise level."""
-    return Remark(
-        kind="no-intervals",
-        text=f"No intervals: the model has {dof:.1f} Degrees of Freedom for {n:g} rows, which "
-        "leaves too little to estimate the noise from. Choose a simpler one.",
-    )
-
-
-def too_large_for_intervals(p: int) -> Remark:
-    """Say that standard errors of a streamed table would not fit in memory."""
-    return Remark(
-        kind="intervals-memory",
-        text=f"No intervals: for {p:,} coefficients they need as much memory as the table.",
-    )
-
-
-def too_long_for_intervals() -> Remark:
-    """Say that standard errors would take long."""
-    return Remark(
-        kind="no-std-errors",
-        text="No standard errors: they take longer than the fit of so large a table.",
-    )
-
-
-def sampled(shown: int, total: int) -> Remark:
-    """Say that pictures show some rows of a streamed table only."""
-    return Remark(
-        kind="sample",
-        text="The table was read piece by piece: rows in pictures and tables of rows are those of "
-        f"{shown:,} of {total:,} rows, drawn at random.",
-    )
+    return [said("groups-ignored", criterion=criterion_label(selection.criterion))]
 
 
 def search_in_words(

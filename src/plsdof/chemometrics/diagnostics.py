@@ -41,8 +41,6 @@ class Diagnostic:
     values : (k,) array
     limit : float
         nan where no limit is defined; ``message`` says why, and nothing is flagged.
-    flags : (k,) bool array
-        Whether the value (for studentised residuals its size) is above the limit.
     level : float or None
         Probability of staying below the limit, None for a rule of thumb.
     method : str
@@ -61,10 +59,16 @@ class Diagnostic:
     name: str
     values: Array
     limit: float
-    flags: npt.NDArray[np.bool_]
     level: float | None
     method: str
     message: str = ""
+
+    @property
+    def flags(self) -> npt.NDArray[np.bool_]:
+        """Whether the size of a value is above the limit. Shape (k,)."""
+        flags = np.abs(self.values) > self.limit
+        flags.flags.writeable = False
+        return flags
 
     def __repr__(self) -> str:
         flagged = f"{np.count_nonzero(self.flags)} of {len(self.values)} flagged"
@@ -86,26 +90,15 @@ class Limit:
     message: str = ""
 
 
-def diagnose(
-    name: str,
-    values: Array,
-    limit: Limit,
-    level: float | None,
-    *,
-    note: str = "",
-    two_sided: bool = False,
-) -> Diagnostic:
-    """Compare values, or their sizes if ``two_sided``, with their limit."""
-    flags = (np.abs(values) if two_sided else values) > limit.value
-    flags.flags.writeable = False
+def diagnose(name: str, values: Array, limit: Limit, level: float | None) -> Diagnostic:
+    """Put values and their limit together."""
     return Diagnostic(
         name=name,
         values=read_only(values),
         limit=float(limit.value),
-        flags=flags,
         level=level,
         method=limit.method,
-        message=f"{limit.message} {note}".strip(),
+        message=limit.message,
     )
 
 

@@ -19,9 +19,9 @@ A chain is written as words with commas between them, each with its parameters a
 None of these looks at the response. Given the rows of X, the preprocessed X is fixed, so the
 Degrees of Freedom of a model that is fitted to it are exact, as for any other X.
 
-``msc``, ``baseline``, ``center`` and ``autoscale`` learn something from the rows (a reference, the
-weights to begin with, means, deviations). Whatever leaves rows out has to fit them anew without
-those; a path made by `preprocessed` does that. The other steps treat each row by itself.
+``msc``, ``center`` and ``autoscale`` learn something from the rows (a reference, means,
+deviations). Whatever leaves rows out has to fit them anew without those; a path made by
+`preprocessed` does that. The other steps treat each row by itself.
 """
 
 import contextlib
@@ -40,7 +40,7 @@ from plsdof._core.inputs import Array, as_matrix, feature_names
 from plsdof._core.left_out import Problem
 from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath
 from plsdof.errors import InvalidInputError, MissingExtraError
-from plsdof.large.blocks import Block, Blocks, RowBlocks
+from plsdof.large.blocks import Blocks, RowBlocks
 from plsdof.large.moments import block_sums, merge_sums
 
 # The steps: their parameters, the transformer behind each, and what it learns from rows
@@ -92,6 +92,8 @@ class Step:
         What the transformer takes besides.
     learned : tuple of str
         Attributes, (p,) arrays each, of the fitted transformer that depend on the rows.
+    started : tuple of str
+        Attributes that depend on the rows and are replaced by ones.
     along : bool
         Whether it goes along the columns and takes them for evenly spaced.
     """
@@ -101,15 +103,19 @@ class Step:
     parameters: Mapping[str, tuple[Kind, Any]] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
     learned: tuple[str, ...] = ()
+    started: tuple[str, ...] = ()
     along: bool = False
 
-    def make(self, parameters: Mapping[str, Any]) -> Any:
-        """Return the transformer with these parameters."""
+    def fitted(self, rows: Array, **parameters: Any) -> Any:
+        """Return the transformer with these parameters, fitted to rows."""
         module, _, name = self.transformer.rpartition(".")
         try:
-            return getattr(import_module(module), name)(**self.fixed, **parameters)
+            made = getattr(import_module(module), name)(**self.fixed, **parameters).fit(rows)
         except ImportError as error:
             raise MissingExtraError("chemotools", "spectra", "Preprocessing of spectra") from error
+        for attribute in self.started:
+            setattr(made, attribute, np.ones(rows.shape[1]))
+        return made
 
 
 # Smoothing is the derivative of order 0: chemotools' own smoother loops over rows in Python.
@@ -145,7 +151,8 @@ STEPS: Mapping[str, Step] = {
     "baseline": Step(
         transformer="chemotools.baseline.AsLs",
         parameters={"lam": (_POSITIVE, 1e4), "penalty": (_SHARE, 0.01)},
-        learned=("w_init_",),
+        # It would begin with weights from the first row; where it ends is the same.
+        started=("w_init_",),
         along=True,
         example="baseline or baseline:1e5:0.01 (smoothness, asymmetry)",
     ),
@@ -299,7 +306,7 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
             if name == "msc":
                 middle = np.mean if parameters["method"] == "mean" else np.median
                 _require_varying(middle(values, axis=0), np.abs(values).max(), parameters)
-            transformer = STEPS[name].make(parameters).fit(values)
+            transformer = STEPS[name].fitted(values, **parameters)
             transformers.append((name, transformer))
             # The next step learns from rows as this one leaves them.
             values = _applied(name, transformer, values)
@@ -391,9 +398,6 @@ def _example(p: int) -> Array:
 
 def _learned_in_blocks(name: str, parameters: Mapping[str, Any], blocks: Blocks) -> dict[str, Any]:
     """Return what a step learns, by one pass."""
-    if name == "baseline":  # the weights of its first row, to begin with
-        (first,) = blocks.reduce(_first_row, _either, "First row")
-        return {"w_init_": STEPS[name].make(parameters).fit(first[None]).w_init_}
     if parameters.get("method") == "median":
         raise InvalidInputError(
             "msc:median needs all rows at once, but the table is read piece by piece; use msc, "
@@ -409,22 +413,12 @@ def _learned_in_blocks(name: str, parameters: Mapping[str, Any], blocks: Blocks)
     return {"reference_": mean, "mean_": mean, "scale_": np.where(constant, 1.0, scale)}
 
 
-def _first_row(block: Block) -> list[Array]:
-    return [np.array(block.X[0])] if len(block.X) else []
-
-
-def _either(a: list[Array], b: list[Array]) -> list[Array]:
-    return a or b
-
-
 def _restored(name: str, parameters: Mapping[str, Any], learned: Any, rows: Array) -> Any:
-    transformer = STEPS[name].make(parameters)
-    values = {key: _vector(name, key, learned, rows.shape[1]) for key in STEPS[name].learned}
-    # Some transformers take what they learn as a parameter, and derive more from it.
-    given = {key: key.removesuffix("_") for key in values}
-    known = transformer.get_params()
-    transformer.set_params(**{name: values[key] for key, name in given.items() if name in known})
-    transformer.fit(rows)
+    step = STEPS[name]
+    values = {key: _vector(name, key, learned, rows.shape[1]) for key in step.learned}
+    # MSC takes its reference as a parameter, and derives more from it.
+    given = {"reference": values["reference_"]} if "reference_" in values else {}
+    transformer = step.fitted(rows, **parameters, **given)
     for key, value in values.items():
         setattr(transformer, key, value)
     return transformer

@@ -13,6 +13,7 @@ those of kernel PLS have scores, hence T^2, but no residuals in the predictors.
 
 import weakref
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -71,113 +72,88 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class LeftOutRows:
-    """T^2 and Q of rows that took no part in the fit they are measured by.
+class LeftOutValues:
+    """T^2 or Q of rows that took no part in the fit they are measured by, and the limit they give.
 
-    ``t2`` and ``q`` are (n_rows,) arrays; ``q`` is None for kernel PLS. ``weights`` are those of
-    the rows, ones without weights; ``units`` is the number of rows, or of groups of rows that were
-    left out together.
+    ``values`` and ``weights``, ones without weights, are (n_rows,) arrays; ``units`` is the number
+    of rows, or of groups of rows that were left out together.
+
+    Examples
+    --------
+    >>> left = LeftOutValues(values=np.arange(1.0, 40.0), weights=np.ones(39), units=39)
+    >>> left.limit(0.95).value
+    38.0
     """
 
-    t2: Array
-    q: Array | None
+    values: Array
     weights: Array
     units: int
 
-    def outlying(self, name: str) -> int:
-        """Return how many rows are far from all others: they would hide behind their own limit.
+    @property
+    def ordinary(self) -> Integers:
+        """The rows whose values are not far from all smaller ones, smallest first.
 
-        The largest values, at most a tenth of them, if each is more than twice the quantile of
-        g chi^2(h) at 0.999 that all smaller ones give. Several such rows do not hide each other.
+        Rows far from all others would hide behind their own limit: the largest values, at most a
+        tenth of them, if each is more than twice the quantile of g chi^2(h) at 0.999 that all
+        smaller ones give. Several such rows do not hide each other.
         """
-        return len(self.values(name)) - len(self._ordinary(name))
-
-    def limit(self, name: str, level: float) -> Limit:
-        """Return the limit of "t2" or "q" for one more row; rows far from all others do not count.
-
-        See `limit_from_left_out`.
-        """
-        rows, far = self._ordinary(name), self.outlying(name)
-        units = max(self.units - far, 1)
-        values, weights = self.values(name)[rows], self.weights[rows]
-        found = limit_from_left_out(values, level, weights=weights, units=units)
-        if not far:
-            return found
-        text = f"The limit comes from the other rows: {plural(far, 'row')} far from them left out."
-        return replace(found, message=" ".join(filter(None, [found.message, text])))
-
-    def values(self, name: str) -> Array:
-        """Return "t2" or "q" of every row."""
-        values = self.t2 if name == "t2" else self.q
-        assert values is not None
-        return values
-
-    def _ordinary(self, name: str) -> Integers:
-        """Return the rows whose values are not far from all smaller ones, smallest first."""
-        values = self.values(name)
+        values = self.values
         order, least = np.argsort(values, kind="stable"), int(max(0.9 * len(values), 3))
         kept = len(order)
         for size in range(kept - 1, least - 1, -1):
-            rest = order[:size]
-            mean, variance = _moments(values[rest], self.weights[rest])
-            if not (mean > 0 and variance > (_EPS * mean) ** 2):
+            mean, variance = self._moments(order[:size])
+            if not variance > (_EPS * mean) ** 2:
                 break
             if values[order[size]] > _FAR * _scaled_chi_square(mean, variance, _FAR_LEVEL):
                 kept = size
         return order[:kept]
 
+    def limit(self, level: float) -> Limit:
+        """Return the limit that one more row stays below with probability ``level``.
 
-def limit_from_left_out(
-    values: Array, level: float, *, weights: Array | None = None, units: int | None = None
-) -> Limit:
-    """Return the limit that one more row stays below with probability ``level``.
+        The ceil(level (n + 1))-th smallest of n ordinary values (split conformal: no distribution
+        is assumed). Where there is no such value, the largest one, or the quantile of g chi^2(h)
+        with their mean and variance if that is larger, at the level that Student's t would take
+        for one more observation of n normal ones.
+        """
+        rows = self.ordinary
+        far = len(self.values) - len(rows)
+        units, values = max(self.units - far, 1), self.values[rows]
+        mean, variance = self._moments(rows)
+        if not variance > (_EPS * mean) ** 2:
+            text = "The rows left out have the same value, so they give no limit."
+            return Limit(value=np.nan, method="cross-validated", message=text)
+        notes, below = [], np.cumsum(self.weights[rows])
+        share = level * (1.0 + 1.0 / units)
+        if share <= 1.0 + _ROUNDING:
+            value = values[np.searchsorted(below, (share - _ROUNDING) * below[-1])]
+        else:
+            further = ndtr(stdtrit(max(units - 1, 1), level) * np.sqrt(1.0 + 1.0 / units))
+            value = max(_scaled_chi_square(mean, variance, further), values[-1])
+            needed = int(np.ceil(level / (1.0 - level) - _ROUNDING))
+            notes.append(
+                f"A limit at level {level:g} needs {needed} rows; with {units} it is an "
+                "extrapolation, which about twice as many ordinary rows exceed if predictors are "
+                "skewed."
+            )
+        if far:
+            rows_far = plural(far, "row")
+            notes.append(f"The limit comes from the other rows: {rows_far} far from them left out.")
+        return Limit(value=float(value), method="cross-validated", message=" ".join(notes))
 
-    The ceil(level (n + 1))-th smallest of n values (split conformal: no distribution is assumed).
-    Where there is no such value, the largest one, or the quantile of g chi^2(h) with their mean
-    and variance if that is larger, at the level that Student's t would take for one more
-    observation of n normal ones.
-
-    Parameters
-    ----------
-    values : (n_rows,) array
-        Distances of rows left out.
-    level : float
-    weights : (n_rows,) array, optional
-        Of the rows.
-    units : int, optional
-        Number n of independent rows, or of groups of them; by default all.
-
-    Examples
-    --------
-    >>> limit_from_left_out(np.arange(1.0, 40.0), 0.95).value
-    38.0
-    """
-    weights = np.ones(len(values)) if weights is None else weights
-    units = len(values) if units is None else units
-    mean, variance = _moments(values, weights)
-    if not (mean > 0 and variance > (_EPS * mean) ** 2):
-        text = "The rows left out have the same value, so they give no limit."
-        return Limit(value=np.nan, method="cross-validated", message=text)
-    order = np.argsort(values, kind="stable")
-    below = np.cumsum(weights[order])
-    share = level * (1.0 + 1.0 / units)
-    if share <= 1.0 + _ROUNDING:
-        place = int(np.searchsorted(below, (share - _ROUNDING) * below[-1]))
-        return Limit(value=float(values[order[place]]), method="cross-validated")
-    further = ndtr(stdtrit(max(units - 1, 1), level) * np.sqrt(1.0 + 1.0 / units))
-    needed = int(np.ceil(level / (1.0 - level) - _ROUNDING))
-    return Limit(
-        value=max(_scaled_chi_square(mean, variance, further), float(values.max())),
-        method="cross-validated",
-        message=f"A limit at level {level:g} needs {needed} rows; with {units} it is an "
-        "extrapolation, which about twice as many ordinary rows exceed if predictors are skewed.",
-    )
+    def _moments(self, rows: Integers) -> tuple[float, float]:
+        values, weights = self.values[rows], self.weights[rows]
+        n = float(weights.sum())
+        mean = float(weights @ values) / n
+        return mean, float(weights @ (values - mean) ** 2) / (n - 1.0)
 
 
-def _moments(values: Array, weights: Array) -> tuple[float, float]:
-    n = float(weights.sum())
-    mean = float(weights @ values) / n
-    return mean, float(weights @ (values - mean) ** 2) / (n - 1.0)
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LeftOutRows:
+    """T^2 and Q of rows left out; ``q`` is None for kernel PLS."""
+
+    t2: LeftOutValues
+    q: LeftOutValues | None
 
 
 def limit_from_moments(mean: float, variance: float, level: float) -> Limit:
@@ -210,7 +186,7 @@ def left_out_rows(model: Any, *, cv: Any = None) -> LeftOutRows:
     >>> from plsdof import pls_path
     >>> from plsdof.datasets import load_ozone
     >>> found = left_out_rows(pls_path(*load_ozone(return_X_y=True))[2])
-    >>> round(found.limit("t2", 0.95).value, 1), round(found.limit("q", 0.95).value, 1)
+    >>> round(found.t2.limit(0.95).value, 1), round(found.q.limit(0.95).value, 1)
     (5.7, 10.7)
     """
     model = as_model(model)
@@ -224,11 +200,11 @@ def left_out_rows(model: Any, *, cv: Any = None) -> LeftOutRows:
     else:
         fold = usual_folds(len(given.y))
     t2, q = _left_out_distances(path, fold, model.index)
+    weights = np.ones(len(given.y)) if given.weights is None else given.weights
+    rows = partial(LeftOutValues, weights=weights, units=len(given.y) if count is None else count)
     return LeftOutRows(
-        t2=read_only(t2[model.index]),
-        q=None if q is None else read_only(q[model.index]),
-        weights=np.ones(len(given.y)) if given.weights is None else given.weights,
-        units=len(given.y) if count is None else count,
+        t2=rows(values=read_only(t2[model.index])),
+        q=None if q is None else rows(values=read_only(q[model.index])),
     )
 
 
@@ -417,7 +393,7 @@ def hotelling_t2(
     n = exact.spectrum.n
     values = (n - 1.0) * squared_rows(scores)
     if _is_cross_validated(path, limit, not training) and m > 0:
-        return diagnose("t2", values, left_out_rows(model).limit("t2", level), level)
+        return diagnose("t2", values, left_out_rows(model).t2.limit(level), level)
     return diagnose("t2", values, t2_limit(n, m, level, training), level)
 
 
@@ -476,15 +452,16 @@ def q_residuals(
     else:
         values = squared_rows(exact.to_rows(B))
     if _is_cross_validated(path, limit, new) and B.any():
-        return diagnose("q", values, left_out_rows(model).limit("q", level), level)
-    notes = []
+        left = left_out_rows(model).q
+        assert left is not None
+        return diagnose("q", values, left.limit(level), level)
+    found, spectrum = q_limit(residual_variances(path, B), level), exact.spectrum
+    notes = [found.message]
     if new and B.any():
         notes.append("New rows exceed a limit made from training rows too often if n is small.")
-    spectrum = exact.spectrum
     if spectrum.unresolved * spectrum.floor > 1e-3 * np.linalg.norm(B) ** 2:
         notes.append("Q is near the resolution of the Gram matrix; fit with solver='svd'.")
-    found = q_limit(residual_variances(path, B), level)
-    return diagnose("q", values, found, level, note=" ".join(notes))
+    return diagnose("q", values, replace(found, message=" ".join(filter(None, notes))), level)
 
 
 def score_spread(path: PLSPath, level: float) -> tuple[Array, Array]:
@@ -872,7 +849,7 @@ def _studentized(
     model: Model, y: Any, rows: Array | None, leverage: Array, level: float
 ) -> tuple[Diagnostic, Array]:
     """Return residuals over the errors of other rows left out, and their p-values."""
-    training, note = rows is None, ""
+    training = rows is None
     error = np.full(len(leverage), np.nan) if y is None else _residual(model, y, rows)
     if model.path._given is None:
         # Without rows to leave out: the noise level, and what a fit has seen of its rows
@@ -886,13 +863,15 @@ def _studentized(
         others = np.maximum(squares - held**2, 0.0) / (n - 1.0) if training else squares / n
         scale, df = np.sqrt(others), n - 2.0 if training else n - 1.0
         error = held if training else error
-    if np.isnan(error).all():
-        note = "Without y there are no residuals."
     with np.errstate(divide="ignore", invalid="ignore"):
         values = error / scale
-    limit = Limit(value=float(stdtrit(max(df, 1.0), (1.0 + level) / 2)), method="t distribution")
-    found = diagnose("studentized", values, limit, level, note=note, two_sided=True)
-    return found, np.asarray(2.0 * stdtr(max(df, 1.0), -np.abs(values)))
+    limit = Limit(
+        value=float(stdtrit(max(df, 1.0), (1.0 + level) / 2)),
+        method="t distribution",
+        message="Without y there are no residuals." if np.isnan(error).all() else "",
+    )
+    p_value = 2.0 * stdtr(max(df, 1.0), -np.abs(values))
+    return diagnose("studentized", values, limit, level), np.asarray(p_value)
 
 
 def _holm(p_values: Array) -> Array:

@@ -11,10 +11,10 @@ used, with one line that says why; 130 interrupted by Ctrl-C.
     plsdof demo, plsdof datasets           the main job on a shipped data set; the data sets
 """
 
-import functools
 import os
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from typing import Annotated, Any
 
 from plsdof import __version__
@@ -23,22 +23,56 @@ from plsdof.errors import MissingExtraError, PlsdofError
 try:
     import rich  # noqa: F401
     import typer
+    from typer.core import TyperCommand, TyperGroup
 except ImportError as error:
     raise MissingExtraError("typer", "cli", "The command line") from error
-
-from plsdof.cli._options import StrictCommand
-from plsdof.cli._terminal import complain, tolerate_any_character
-from plsdof.cli.compare import compare
-from plsdof.cli.fit import fit
-from plsdof.cli.others import datasets, demo
-from plsdof.cli.predict import predict
 
 __all__ = ["app", "main"]
 
 INTERRUPTED = 130
 BAD_INPUT = 2
+# Where commands are, and what they do. A module is imported when its command is called: it needs
+# numpy, scipy and more, and help is wanted at once.
+COMMANDS = {
+    "fit": ("fit", "Fit a table, choose the number of components, and print the model."),
+    "predict": ("predict", "Predict the rows of a table with a model, and mark unusual ones."),
+    "compare": ("compare", "Compare PLS, PCR and ridge regression by Degrees of Freedom."),
+    "demo": ("fit", "Calibrate octane numbers by spectra that are shipped with the package."),
+    "datasets": ("fit", "List the data sets, say which are at hand, and verify their hashes."),
+}
+
+
+class Commands(TyperGroup):
+    """All commands; each is loaded when it is called."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        """Return the names, in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+        """Return what the help says of a command."""
+        if cmd_name in COMMANDS:
+            return TyperCommand(cmd_name, help=COMMANDS[cmd_name][1])
+        return None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
+        """Return the command itself, and what it is given."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, None if command is None else load_command(str(name)), rest
+
+
+def load_command(name: str) -> Any:
+    """Return a command whose errors become one line and an exit code."""
+    from plsdof.cli._options import StrictCommand, as_command
+
+    function = getattr(import_module(f"plsdof.cli.{COMMANDS[name][0]}"), name)
+    alone = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+    alone.command(name, cls=StrictCommand)(as_command(function, run=_guarded))
+    return typer.main.get_command(alone)
+
 
 app = typer.Typer(
+    cls=Commands,
     help="Degrees of Freedom, model selection and intervals for Partial Least Squares.",
     epilog="Exit codes: 0 done, 1 unexpected error, 2 bad input or usage, 130 interrupted.",
     no_args_is_help=True,
@@ -76,40 +110,41 @@ def _file_trouble(error: OSError | RuntimeError) -> str:
     return f"{error.strerror}{where}. Choose another file or folder, or make room."
 
 
-def _add(command: Callable[..., None]) -> None:
-    """Add a command whose errors become one line and an exit code."""
-
-    @functools.wraps(command)
-    def run(*args: Any, **options: Any) -> None:
-        try:
-            command(*args, **options)
-        except PlsdofError as error:
-            complain(str(error))
-            raise typer.Exit(BAD_INPUT) from error
-        except (OSError, RuntimeError) as error:
-            complain(_file_trouble(error))
-            raise typer.Exit(BAD_INPUT) from error
-        except MemoryError as error:
-            complain(
-                "there is not enough memory for this table. Leave out columns or rows, or, with "
-                "plsdof fit, read it piece by piece (--streamed)."
-            )
-            raise typer.Exit(BAD_INPUT) from error
-        except KeyboardInterrupt as interrupt:
-            hint = str(interrupt)  # a command may say how to go on
-            typer.echo(f"\nInterrupted.{' ' if hint else ''}{hint}", err=True)
-            raise typer.Exit(INTERRUPTED) from interrupt
-
-    app.command(cls=StrictCommand)(run)
+def _guarded(work: Callable[[], None]) -> None:
+    """Run a command; its errors become one line and an exit code."""
+    try:
+        work()
+    except PlsdofError as error:
+        _complain(str(error))
+        raise typer.Exit(BAD_INPUT) from error
+    except (OSError, RuntimeError) as error:
+        _complain(_file_trouble(error))
+        raise typer.Exit(BAD_INPUT) from error
+    except MemoryError as error:
+        _complain(
+            "there is not enough memory for this table. Leave out columns or rows, or, with "
+            "plsdof fit, read it piece by piece (--streamed)."
+        )
+        raise typer.Exit(BAD_INPUT) from error
+    except KeyboardInterrupt as interrupt:
+        hint = str(interrupt)  # a command may say how to go on
+        typer.echo(f"\nInterrupted.{' ' if hint else ''}{hint}", err=True)
+        raise typer.Exit(INTERRUPTED) from interrupt
 
 
-for _command in (fit, predict, compare, demo, datasets):
-    _add(_command)
+def _complain(message: str) -> None:
+    """Print an error as one line."""
+    from plsdof.cli._show import safe
+
+    typer.echo(f"Error: {safe(' '.join(message.split()), 1000)}", err=True)
 
 
 def main(program: str | None = None) -> None:
     """Run the command line, under the name it was started by or another one."""
-    tolerate_any_character(sys.stdout, sys.stderr)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            # What the encoding cannot show is spelled out.
+            stream.reconfigure(errors="backslashreplace")
     try:
         try:
             app(prog_name=program)
@@ -121,7 +156,7 @@ def main(program: str | None = None) -> None:
         raise SystemExit(1) from None
     except OSError as error:  # a full disk
         _forget_output()
-        complain(_file_trouble(error))
+        _complain(_file_trouble(error))
         raise SystemExit(BAD_INPUT) from None
 
 

@@ -1,8 +1,15 @@
-"""Options that several commands share."""
+"""The options of all commands, each described once, and how a command gets them.
 
-from collections.abc import Callable
+A command takes groups of options, such as `Request`; `as_command` makes one option of every field.
+"""
+
+import dataclasses
+import inspect
+import tomllib
+from collections.abc import Callable, Sequence
+from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 from typer.core import TyperCommand
@@ -10,16 +17,10 @@ from typer.core import TyperCommand
 from plsdof._core.choice import RULES
 from plsdof._core.criteria import CRITERIA, DOF_KINDS
 from plsdof._core.fit import METHODS
+from plsdof.analysis.analysis import CHOICES, Request
 from plsdof.analysis.remarks import usual_scheme
-from plsdof.analysis.request import CHOICES
+from plsdof.errors import InvalidInputError
 from plsdof.inference.intervals import COVARIANCES, INTERVAL_METHODS
-
-
-def _completing(words: tuple[str, ...]) -> Callable[[str], list[str]]:
-    def complete(incomplete: str) -> list[str]:
-        return [word for word in words if word.startswith(incomplete)]
-
-    return complete
 
 
 class StrictCommand(TyperCommand):
@@ -45,440 +46,147 @@ class StrictCommand(TyperCommand):
             ctx.fail("--quiet and --verbose exclude each other; give one of them.")
 
 
-_TABLE = "Columns of the table"
-_MODEL = "Model"
-_TEST = "Rows to test on"
-_OUTPUT = "Output"
+# What options are called, what they take and what they do
+# --------------------------------------------------------
 
-File = Annotated[
-    Path, typer.Argument(metavar="TABLE", help="CSV, TSV, Parquet or Excel (.xlsx) file.")
-]
+# Tables that are part of the package and may be written, and what to try with them.
+SHIPPED = {"gasoline": "--response octane --cv 10", "ozone": "--response V4 --drop-missing"}
+_WORDS: dict[str, Sequence[str]] = {
+    "methods": tuple(METHODS),
+    "choices": CHOICES,
+    "criteria": tuple(CRITERIA),
+    "rules": RULES,
+    "dof_kinds": DOF_KINDS,
+    "covariances": COVARIANCES,
+    "intervals": INTERVAL_METHODS,
+    "shipped": [f"{name}.csv" for name in SHIPPED],
+    "scheme": [usual_scheme()],
+}
+
+
+def _option(
+    name: str,
+    panel: str,
+    *,
+    text: str,
+    value: str | None = None,
+    names: Sequence[str] = (),
+    default: str | bool = False,
+    words: str = "",
+) -> Any:
+    """Describe an option as a row of options.toml does."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [word for word in _WORDS[words] if word.startswith(incomplete)]
+
+    names = names or [f"--{name.rpartition('.')[2].replace('_', '-')}"]
+    with_opposite = "/" in names[0]
+    return typer.Option(
+        *names,
+        metavar=" " if with_opposite else value,  # instead of <bool>
+        help=text.format(**{key: ", ".join(some) for key, some in _WORDS.items()}),
+        show_default=default,
+        autocompletion=complete if words else None,
+        rich_help_panel=panel,
+    )
+
+
+OPTIONS = {
+    name: _option(name, panel, **facts)
+    for panel, rows in tomllib.loads(
+        resources.files("plsdof.cli").joinpath("options.toml").read_text(encoding="utf-8")
+    ).items()
+    for name, facts in rows.items()
+}
+_TABLES = "CSV, TSV, Parquet or Excel (.xlsx) file"
+File = Annotated[Path, typer.Argument(metavar="TABLE", help=f"{_TABLES}.")]
 FileOrFolder = Annotated[
     Path,
-    typer.Argument(
-        metavar="TABLE",
-        help="CSV, TSV, Parquet or Excel (.xlsx) file, or a folder of CSV or Parquet files.",
-    ),
+    typer.Argument(metavar="TABLE", help=f"{_TABLES}, or a folder of CSV or Parquet files."),
 ]
-Response = Annotated[
-    str,
-    typer.Option(
-        "--response",
-        "-r",
-        metavar="COLUMN",
-        help="Column to be predicted.",
-        rich_help_panel=_TABLE,
-        show_default=False,
-    ),
-]
-Responses = Annotated[
-    list[str],
-    typer.Option(
-        "--response",
-        "-r",
-        metavar="COLUMN",
-        help="Column to be predicted. Repeat it for several, each with a model of its own.",
-        rich_help_panel=_TABLE,
-        show_default=False,
-    ),
-]
-Features = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--features",
-        "-f",
-        metavar="CHOICE",
-        help="Predictors: a name, a range such as 1100:1300 or a:f, or a pattern such as 'nir*'. "
-        "May be repeated.",
-        show_default="all numeric columns; wavelengths only, if most are",
-        rich_help_panel=_TABLE,
-    ),
-]
-Exclude = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--exclude",
-        "-x",
-        metavar="CHOICE",
-        help="Columns to leave out, chosen in the same way. May be repeated.",
-        rich_help_panel=_TABLE,
-        show_default=False,
-    ),
-]
-Groups = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="Rows with the same value here, such as replicates of a sample, are left out "
-        "together. Not a predictor.",
-        rich_help_panel=_TABLE,
-        show_default=False,
-    ),
-]
-Label = Annotated[
-    str | None,
-    typer.Option(
-        "--id",
-        metavar="COLUMN",
-        help="Column that names the rows. No predictor.",
-        rich_help_panel=_TABLE,
-        show_default=False,
-    ),
-]
-DropMissing = Annotated[
-    bool,
-    typer.Option(
-        "--drop-missing",
-        help="Drop rows with missing values, and say how many.",
-        rich_help_panel=_TABLE,
-    ),
-]
-Sheet = Annotated[
-    str | None,
-    typer.Option(
-        help="Sheet of an Excel file.",
-        metavar="NAME",
-        show_default="first",
-        rich_help_panel=_TABLE,
-    ),
-]
-HeaderRow = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        help="Line (or row of the sheet) with the names of the columns, from 1.",
-        show_default="found",
-        rich_help_panel=_TABLE,
-    ),
-]
-SkipRows = Annotated[
-    int,
-    typer.Option(
-        metavar="N",
-        help="Leave out the first N lines of the file.",
-        rich_help_panel=_TABLE,
-        show_default=False,
-    ),
-]
-Transpose = Annotated[
-    bool,
-    typer.Option(
-        "--transpose",
-        help="The names are in the first column; every other column is a row.",
-        rich_help_panel=_TABLE,
-    ),
-]
-Na = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="CODE",
-        help="What stands for a missing value, such as -999 or n.d. May be repeated.",
-        show_default=False,
-        rich_help_panel=_TABLE,
-    ),
-]
-ResponseFile = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Table with the response, joined by the values of a column that names the rows "
-        "(--id), whatever it is called there.",
-        show_default=False,
-        rich_help_panel=_TABLE,
-    ),
-]
-ResponseSheet = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Sheet with the response, of TABLE or of --response-file.",
-        show_default=False,
-        rich_help_panel=_TABLE,
-    ),
-]
-ByRowOrder = Annotated[
-    bool,
-    typer.Option(
-        "--by-row-order",
-        help="Join the response row by row: the first with the first, and so on.",
-        rich_help_panel=_TABLE,
-    ),
-]
-ExcludeRows = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="ROWS",
-        help="Rows to leave out: 1,5,41:60 (1 is the first row below the header), or "
-        "COLUMN=VALUE,VALUE. May be repeated.",
-        show_default=False,
-        rich_help_panel=_TABLE,
-    ),
-]
-InMemory = Annotated[
-    bool | None,
-    typer.Option(
-        "--in-memory/--streamed",
-        metavar=" ",  # not <bool>: a flag takes no value
-        help="Read the table as a whole, or piece by piece in bounded memory.",
-        show_default="streamed above 1 GB (Parquet: 500 MB, folders: 100 MB)",
-        rich_help_panel=_TABLE,
-    ),
-]
-Choice = Annotated[
-    str | None,
-    typer.Option(
-        "--criterion",
-        metavar="NAME",
-        help=f"How to choose a model: left-out (errors of rows left out), average (of all models), "
-        f"or {', '.join(CRITERIA)}.",
-        autocompletion=_completing(CHOICES),
-        show_default="left-out; gcv for a streamed table without --cv",
-        rich_help_panel=_MODEL,
-    ),
-]
-Rule = Annotated[
-    str | None,
-    typer.Option(
-        metavar="RULE",
-        help=f"Of a criterion: {', '.join(RULES)}.",
-        show_default="paper",
-        autocompletion=_completing(RULES),
-        rich_help_panel=_MODEL,
-    ),
-]
-Method = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        help=f"Regression method: {', '.join(METHODS)}.",
-        autocompletion=_completing(tuple(METHODS)),
-        rich_help_panel=_MODEL,
-    ),
-]
-Components = Annotated[
-    int | None,
-    typer.Option(
-        metavar="M",
-        help="Keep this many components instead of choosing (pls and pcr).",
-        show_default=False,
-        rich_help_panel=_MODEL,
-    ),
-]
-MaxComponents = Annotated[
-    int | None,
-    typer.Option(
-        metavar="M",
-        help="Largest model to look at (pls and pcr).",
-        show_default="30, or what the table supports",
-        rich_help_panel=_MODEL,
-    ),
-]
-Scale = Annotated[
-    bool | None,
-    typer.Option(
-        "--scale/--no-scale",
-        metavar=" ",  # not <bool>: a flag takes no value
-        help="Scale the predictors to unit variance.",
-        show_default="scaled, unless they are wavelengths",
-        rich_help_panel=_MODEL,
-    ),
-]
-LeftOutText = Annotated[
-    str | None,
-    typer.Option(
-        "--cv",
-        metavar="K|loo",
-        help="Leave rows out in K folds, row i in fold i modulo K; or one by one.",
-        show_default=usual_scheme(),
-        rich_help_panel=_MODEL,
-    ),
-]
-Seed = Annotated[
-    int | None,
-    typer.Option(
-        "--seed",
-        metavar="N",
-        help="Random folds for --cv, reproducible by this number.",
-        show_default="row i in fold i modulo K",
-        rich_help_panel=_MODEL,
-    ),
-]
-DofKind = Annotated[
-    str | None,
-    typer.Option(
-        "--dof",
-        metavar="KIND",
-        help=f"Degrees of Freedom in the criterion: {', '.join(DOF_KINDS)}.",
-        autocompletion=_completing(DOF_KINDS),
-        show_default="exact",
-        rich_help_panel=_MODEL,
-    ),
-]
-Preprocess = Annotated[
-    str,
-    typer.Option(
-        metavar="STEPS",
-        help="Preprocessing, such as savgol:15:2:1,snv (window, degree, derivative). Steps: "
-        "snv, msc, savgol, smooth, detrend, baseline, center, autoscale.",
-        rich_help_panel=_MODEL,
-    ),
-]
-Preprocesses = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--preprocess",
-        metavar="STEPS",
-        help="Preprocessing, such as savgol:15:2:1,snv; none for none. Repeat it to compare.",
-        show_default="none",
-        rich_help_panel=_MODEL,
-    ),
-]
-Select = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SEARCH",
-        help="Select columns first: intervals:K (iPLS, the best of K intervals or all), forward:K "
-        "or backward:K (intervals are added or left out one by one), or vip (thresholds of "
-        "variable importance). What the search costs is counted.",
-        show_default=False,
-        rich_help_panel=_MODEL,
-    ),
-]
-Test = Annotated[
-    Path | None,
-    typer.Option(
-        "--test",
-        metavar="FILE",
-        help="Test the model on the rows of another table with the same columns.",
-        show_default=False,
-        rich_help_panel=_TEST,
-    ),
-]
-TestRows = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="ROWS",
-        help="Keep rows apart for the test: 1,5,41:60 (1 is the first row below the header), or "
-        "COLUMN=VALUE,VALUE. May be repeated.",
-        show_default=False,
-        rich_help_panel=_TEST,
-    ),
-]
-TestFraction = Annotated[
-    float | None,
-    typer.Option(
-        metavar="P",
-        help="Keep a random share of the rows apart for the test; the same one every time.",
-        show_default=False,
-        rich_help_panel=_TEST,
-    ),
-]
-Level = Annotated[
-    float, typer.Option(metavar="P", help="Level of the intervals.", rich_help_panel=_MODEL)
-]
-StdErrors = Annotated[
-    bool | None,
-    typer.Option(
-        "--std-errors/--no-std-errors",
-        metavar=" ",  # not <bool>: a flag takes no value
-        help="Standard errors of the coefficients, and an interval of the noise level.",
-        show_default="unless rows and columns are more than 1000",
-        rich_help_panel=_MODEL,
-    ),
-]
-AsJson = Annotated[
-    bool,
-    typer.Option(
-        "--json", help="Print JSON: all that the tables give, and more.", rich_help_panel=_OUTPUT
-    ),
-]
-Report = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE.html",
-        help="Write a report for the browser.",
-        show_default=False,
-        rich_help_panel=_OUTPUT,
-    ),
-]
-Plot = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE.png|svg|pdf",
-        help="Draw an overview.",
-        show_default=False,
-        rich_help_panel=_OUTPUT,
-    ),
-]
-ModelOut = Annotated[
-    Path | None,
-    typer.Option(
-        "--model",
-        metavar="FILE.json",
-        help="Keep the model for `plsdof predict`.",
-        show_default=False,
-        rich_help_panel=_OUTPUT,
-    ),
-]
-TablesOut = Annotated[
-    Path | None,
-    typer.Option(
-        "--out",
-        metavar="FILE.xlsx|csv",
-        help="Write the tables to Excel: coefficients, models, figures of merit, test rows. To "
-        "CSV go the coefficients only.",
-        show_default=False,
-        rich_help_panel=_OUTPUT,
-    ),
-]
-PlainCsv = Annotated[
-    bool,
-    typer.Option(
-        "--plain-csv",
-        help="Write texts to CSV as they are, also those that a spreadsheet takes for formulas. "
-        "Otherwise they get an apostrophe in front.",
-        rich_help_panel=_OUTPUT,
-    ),
-]
-Quiet = Annotated[
-    bool,
-    typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=_OUTPUT),
-]
-Intervals = Annotated[
-    str | None,
-    typer.Option(
-        "--intervals",
-        metavar="METHOD",
-        help="How predictions of a kept model are covered: left-out (errors of rows left out) or "
-        "normal (noise level).",
-        autocompletion=_completing(INTERVAL_METHODS),
-        show_default="left-out",
-        rich_help_panel=_MODEL,
-    ),
-]
-Covariance = Annotated[
-    str,
-    typer.Option(
-        metavar="KIND",
-        help="Standard errors of the coefficients: homoscedastic, hc3 (noise of any variances) or "
-        "jackknife (rows are a random sample).",
-        autocompletion=_completing(COVARIANCES),
-        rich_help_panel=_MODEL,
-    ),
-]
-Permutations = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        help="Test whether the response has anything to do with the predictors: compare the best "
-        "score over all sizes with that of N permuted responses, such as 999.",
-        show_default=False,
-        rich_help_panel=_MODEL,
-    ),
-]
-Verbose = Annotated[
-    bool,
-    typer.Option(
-        "--verbose", "-v", help="Print everything: all rows of all tables.", rich_help_panel=_OUTPUT
-    ),
-]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Printing:
+    """What a command prints: tables, JSON or nothing; some rows of the tables or all."""
+
+    as_json: bool = False
+    quiet: bool = False
+    verbose: bool = False
+
+
+# From groups of options to a command
+# -----------------------------------
+
+
+def as_command(
+    function: Callable[..., None], run: Callable[[Callable[[], None]], None]
+) -> Callable[..., None]:
+    """Return a function with one parameter for every field of the groups that a command takes.
+
+    ``run`` calls what it is given, and may do something about its errors.
+    """
+    kinds = get_type_hints(function, include_extras=True)
+    del kinds["return"]
+    groups = {name: kind for name, kind in kinds.items() if dataclasses.is_dataclass(kind)}
+    parameters = []
+    for name, own in inspect.signature(function).parameters.items():
+        wanted = {name: (kinds[name], own.default)}
+        if name in groups:
+            types = get_type_hints(groups[name])
+            fields = dataclasses.fields(groups[name])
+            wanted = {one.name: (types[one.name], one.default) for one in fields}
+        for one, (kind, default) in wanted.items():
+            described = OPTIONS.get(f"{function.__name__}.{one}", OPTIONS.get(one))
+            parameters.append(_parameter(one, kind, default, described))
+
+    def work(given: dict[str, Any]) -> None:
+        given = {name: tuple(v) if isinstance(v, list) else v for name, v in given.items()}
+        for name, kind in groups.items():
+            fields = {one.name for one in dataclasses.fields(kind)}
+            given[name] = as_group(kind, **{one: given.pop(one) for one in fields})
+        function(**given)
+
+    def command(**given: Any) -> None:
+        run(lambda: work(given))
+
+    # Those without a default come first.
+    parameters.sort(key=lambda one: one.default is not inspect.Parameter.empty)
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__doc__ = function.__doc__
+    return command
+
+
+def _parameter(name: str, kind: Any, default: Any, described: Any) -> inspect.Parameter:
+    """Return a parameter as Typer wants it; what a word may be is checked by those who know it."""
+    if default is dataclasses.MISSING:
+        default = inspect.Parameter.empty
+    if not hasattr(kind, "__metadata__"):  # an argument has its description
+        kind = Annotated[_simple_type(kind), described]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def _simple_type(kind: Any) -> Any:
+    """Return the type of what is typed: words for options that are words, lists for tuples."""
+    if "tuple" in str(kind):
+        return list[str]
+    return str | None if "Literal" in str(kind) else kind
+
+
+def as_group(kind: Any, **given: Any) -> Any:
+    """Make a group of options; what a request refuses is called by its option."""
+    if kind is not Request:
+        return kind(**given)
+    try:
+        return Request(**{**given, "cv": _as_folds(given["cv"])})
+    except InvalidInputError as error:
+        raise InvalidInputError(f"--{error}") from error
+
+
+def _as_folds(text: str | None) -> Any:
+    """Return what --cv asks for."""
+    if text is None or text == "loo":
+        return text
+    if not text.isdecimal() or len(text) > 9 or int(text) < 2:
+        raise InvalidInputError(f"cv must be a number of folds >= 2, or loo; got {text[:40]!r}.")
+    return int(text)

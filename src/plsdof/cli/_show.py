@@ -1,31 +1,131 @@
-"""An analysis on a terminal: tables within 80 columns, sentences, remarks with hints."""
+"""What a command prints: text that is safe against hostile names, tables, an analysis, JSON."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path as FilePath
+from typing import Any
 
 import numpy as np
+import typer
+from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from plsdof import __version__
 from plsdof._core.choice import LEFT_OUT, Remark
 from plsdof._core.criteria import criterion_label
+from plsdof._core.display import plural
 from plsdof.analysis import Analysis
 from plsdof.analysis.data import Problem
-from plsdof.analysis.remarks import is_empty, scaling_in_words
+from plsdof.analysis.remarks import is_empty, scaling_in_words, significant
 from plsdof.analysis.tables import unusual_in_words
 from plsdof.chemometrics.merit import HEADINGS, RMSE_NAMES, FiguresOfMerit
-from plsdof.cli._terminal import (
-    add_row,
-    fixed,
-    note,
-    number,
-    p_value,
-    percent,
-    plural,
-    remark,
-    safe,
-    table,
-)
+from plsdof.files.writing import plain
+
+# Text for a terminal: safe against hostile names, readable at 80 columns
+# -----------------------------------------------------------------------
+
+number = significant
+
+
+def console() -> Console:
+    """Return a console that takes text literally: no markup, no guessed colours."""
+    return Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
+
+
+def waiting(text: str, *, quiet: bool = False) -> Any:
+    """Return a context that shows what is going on, on a terminal and on stderr only."""
+    errors = Console(stderr=True, highlight=False, markup=False, emoji=False, quiet=quiet)
+    return errors.status(Text(text))
+
+
+def safe(text: str, most: int | None = None) -> str:
+    r"""Spell out control characters, and cut text that is longer than ``most``.
+
+    Examples
+    --------
+    >>> safe("\x1b[31mred", 8)
+    '\\x1b[31…'
+    """
+    start = text if most is None else text[: most + 1]
+    spelled = "".join(
+        one if one.isprintable() else one.encode("unicode_escape").decode() for one in start
+    )
+    return spelled if most is None or len(spelled) <= most else spelled[: most - 1] + "…"
+
+
+def note(screen: Console, messages: Iterable[str]) -> None:
+    """Print remarks, each with a hanging indent."""
+    for message in messages:
+        remark(screen, "Note", message)
+
+
+def remark(screen: Console, title: str, message: str) -> None:
+    """Print a title and a text that wraps beside it."""
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_row(Text(f"{title}:", style="bold"), Text(safe(" ".join(message.split()))))
+    screen.print(grid)
+
+
+def table(
+    title: str,
+    headings: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    text_columns: int = 0,
+    caption: str = "",
+    chosen: int | None = None,
+) -> Table:
+    """Return a table of literal text; all but the first ``text_columns`` columns are numbers.
+
+    The row in place ``chosen`` is bold.
+    """
+    made = Table(
+        title=Text(safe(title)),
+        title_justify="left",
+        title_style="bold",
+        caption=caption or None,
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        show_edge=False,
+    )
+    text: dict[str, Any] = {"no_wrap": True, "overflow": "ellipsis", "max_width": 24}
+    for position, heading in enumerate(headings):
+        how = text if position < text_columns else {"no_wrap": True, "justify": "right"}
+        made.add_column(Text(heading), **how)
+    for place, cells in enumerate(rows):
+        style = "bold" if place == chosen else None
+        made.add_row(*(Text(safe(cell)) for cell in cells), style=style)
+    return made
+
+
+def fixed(value: float | None, decimals: int = 2) -> str:
+    """Format a number with a fixed number of decimals, with a dash for no number."""
+    return "-" if value is None or not np.isfinite(value) else f"{value:.{decimals}f}"
+
+
+def p_value(value: float) -> str:
+    """Format a p-value."""
+    return "<1e-16" if value < 1e-16 else f"{value:.1e}" if value < 0.001 else f"{value:.3f}"
+
+
+def percent(level: float) -> str:
+    """Return a level as a percentage.
+
+    Examples
+    --------
+    >>> percent(0.95)
+    '95%'
+    """
+    return f"{100 * level:g}%"
+
+
+# An analysis on a terminal: tables within 80 columns, sentences, remarks with hints
+# --------------------------------------------------------------------------------
 
 _MOST_MODELS = 16
 _MOST_COEFFICIENTS = 10
@@ -50,28 +150,24 @@ def show_fit(screen: Console, analysis: Analysis, *, verbose: bool) -> None:
     screen.print()
     screen.print(_path_table(analysis, verbose))
     screen.print()
-    for title, text in _sentences(analysis).items():
-        if text:
-            remark(screen, title, text)
-    note(screen, [with_hint(one) for one in analysis.remarks if one.kind not in _SAID])
-    screen.print()
-    screen.print(merit_table(analysis.merit))
-    if analysis.inference is not None and not is_empty(analysis.model):
-        screen.print()
-        screen.print(_coefficient_table(analysis, verbose))
-    screen.print()
-    remark(screen, "Recipe", "; ".join(f"{k}: {v}" for k, v in analysis.recipe.items()))
-
-
-def _sentences(analysis: Analysis) -> dict[str, str]:
     permutation = analysis.permutation
-    return {
+    for title, text in {
         "Choice": analysis.choice,
         "Rows left out": analysis.errors,
         "Permutations": "" if permutation is None else permutation.message,
         "Noise": analysis.noise,
         "Look at": unusual_in_words(analysis),
-    }
+    }.items():
+        if text:
+            remark(screen, title, text)
+    note(screen, [with_hint(one) for one in analysis.remarks if one.kind not in _SAID])
+    screen.print()
+    screen.print(_merit_table(analysis.merit))
+    if analysis.inference is not None and not is_empty(analysis.model):
+        screen.print()
+        screen.print(_coefficient_table(analysis, verbose))
+    screen.print()
+    remark(screen, "Recipe", "; ".join(f"{k}: {v}" for k, v in analysis.recipe.items()))
 
 
 def with_hint(one: Remark) -> str:
@@ -92,25 +188,14 @@ def heading(data: Problem, scale: bool | None = None) -> str:
     return f"{safe(data.response, 40)} from {what}; {plural(rows, 'row')} of {source}"
 
 
-def merit_table(merit: Mapping[str, FiguresOfMerit]) -> Table:
+def _merit_table(merit: Mapping[str, FiguresOfMerit]) -> Table:
     """Return figures of merit as a table: one column for each set of rows."""
-    made = table("Figures of merit", ("", *merit), text_columns=1)
-    add_row(made, ["rows", *(str(one.n) for one in merit.values())])
+    rows = [["rows", *(str(one.n) for one in merit.values())]]
     for name, label, _ in HEADINGS:
-        add_row(made, [label, *(number(getattr(one, name)) for one in merit.values())])
+        rows.append([label, *(number(getattr(one, name)) for one in merit.values())])
     names = ", ".join(RMSE_NAMES[one] for one in merit)
-    made.caption = f"RMSE: {names}. RPD and RPIQ are spreads of the measured values by SEP."
-    made.caption_justify = "left"
-    return made
-
-
-def merit_sentence(rows: str, merit: FiguresOfMerit) -> str:
-    """Return figures of merit as a sentence."""
-    names = {"rmse": RMSE_NAMES[rows]}
-    shown = [
-        f"{names.get(name, label)} {number(getattr(merit, name))}" for name, label, _ in HEADINGS
-    ]
-    return f"{', '.join(shown)}, over {plural(merit.n, 'row')} with a known response."
+    caption = f"RMSE: {names}. RPD and RPIQ are spreads of the measured values by SEP."
+    return table("Figures of merit", ("", *merit), rows, text_columns=1, caption=caption)
 
 
 def shown_rows(size: int, place: int, *, evenly: bool, verbose: bool) -> list[int]:
@@ -137,16 +222,15 @@ def _path_table(analysis: Analysis, verbose: bool) -> Table:
         columns["RMSECV"] = _numbers(analysis.rmsecv)
         columns["+- se "] = _numbers(analysis.rmsecv_std_error, 2)
     ridge = path.parameter_name == "alpha"
-    title = f"{path.recipe.method.label}, model by model"
-    made = table(title, ["alpha" if ridge else "m", *(name.strip() for name in columns), ""])
     places = shown_rows(len(order), order.index(chosen.index), evenly=ridge, verbose=verbose)
+    rows, bold = [], None
     for position, place in enumerate(places):
         if position and place > places[position - 1] + 1 and not ridge:
-            add_row(made, ["..."])
+            rows.append(["..."])
         row = order[place]
+        bold = len(rows) if row == chosen.index else bold
         mark = "<- chosen" if row == chosen.index else ""
-        cells = [f"{path.parameters[row]:.4g}", *(one[row] for one in columns.values()), mark]
-        add_row(made, cells, chosen=bool(mark))
+        rows.append([f"{path.parameters[row]:.4g}", *(one[row] for one in columns.values()), mark])
     remarks = []
     if len(places) < len(order):
         remarks.append(f"{len(places)} of {len(order)} models; --verbose shows all.")
@@ -154,9 +238,13 @@ def _path_table(analysis: Analysis, verbose: bool) -> Table:
         remarks.append("RMSECV: root mean squared error of rows left out.")
     if len(order) < len(path):
         remarks.append(f"Larger models, up to {len(path) - 1}, do not lower it.")
-    made.caption = " ".join([*remarks, "sigma counts what a model leaves out as noise."])
-    made.caption_justify = "left"
-    return made
+    return table(
+        f"{path.recipe.method.label}, model by model",
+        ["alpha" if ridge else "m", *(name.strip() for name in columns), ""],
+        rows,
+        caption=" ".join([*remarks, "sigma counts what a model leaves out as noise."]),
+        chosen=bold,
+    )
 
 
 def _numbers(values: Sequence[float] | np.ndarray, digits: int = 4) -> list[str]:
@@ -168,16 +256,26 @@ def _coefficient_table(analysis: Analysis, verbose: bool) -> Table:
     assert result is not None
     p = len(result.coef)
     most = p if verbose or p <= _FEW_COEFFICIENTS else _MOST_COEFFICIENTS
-    title = f"Coefficients with {percent(result.level)} intervals, largest |t| first"
-    made = table(
-        title, ("predictor", "coef", "std error", "lower", "upper", "t", "p"), text_columns=1
-    )
+    rows = []
     for i in np.argsort(-np.abs(result.statistic), kind="stable")[:most]:
         values = (result.coef[i], result.std_error[i], result.lower[i], result.upper[i])
-        cells = [number(float(value)) for value in values]
         tested = [fixed(float(result.statistic[i])), p_value(float(result.p_value[i]))]
-        add_row(made, [safe(names[i], 24), *cells, *tested])
+        rows.append([safe(names[i], 24), *_numbers(values), *tested])
     more = f"{most} of {p} predictors; --verbose shows all. " if most < p else ""
-    made.caption = more + result.assumptions
-    made.caption_justify = "left"
-    return made
+    return table(
+        f"Coefficients with {percent(result.level)} intervals, largest |t| first",
+        ("predictor", "coef", "std error", "lower", "upper", "t", "p"),
+        rows,
+        text_columns=1,
+        caption=more + result.assumptions,
+    )
+
+
+# What the tables give people, for machines: strict JSON, null where there is no number
+# -------------------------------------------------------------------------------------
+
+
+def print_json(command: str, content: Mapping[str, Any]) -> None:
+    """Print one JSON object to standard output: arrays are lists, and nan and infinity null."""
+    everything = plain({"plsdof": __version__, "command": command, **content})
+    typer.echo(json.dumps(everything, allow_nan=False, indent=1))

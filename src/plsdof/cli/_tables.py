@@ -4,15 +4,16 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import reduce
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from plsdof._core.display import plural
 from plsdof._core.inputs import Array, as_count
-from plsdof.cli._terminal import plural
+from plsdof.analysis.data import Numbers, Rows
 from plsdof.errors import InvalidInputError, PlsdofError
 from plsdof.files.columns import (
     Labels,
@@ -49,12 +50,6 @@ class Reading:
         The names are in the first column.
     na : tuple of str
         What stands for a missing value.
-    response_file : Path or None
-        Table with the response, joined by the values of the column that names the rows.
-    response_sheet : str or None
-        Its sheet; of the table itself if there is no other file.
-    by_row_order : bool
-        Its rows are in the order of those of the table.
     """
 
     sheet: str | None = None
@@ -62,9 +57,6 @@ class Reading:
     skip_rows: int = 0
     transpose: bool = False
     na: tuple[str, ...] = ()
-    response_file: Path | None = None
-    response_sheet: str | None = None
-    by_row_order: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what cannot be meant, before a table is read."""
@@ -76,19 +68,36 @@ class Reading:
                 f"--header-row {self.header_row} is among the {self.skip_rows} lines that "
                 "--skip-rows leaves out; give one of them."
             )
-        if self.by_row_order and self.response_file is None and self.response_sheet is None:
-            raise InvalidInputError("--by-row-order needs --response-file or --response-sheet.")
 
     def table(self, file: str | Path) -> Table:
         """Read a table, or the tables of a folder."""
-        return read_table(
-            str(file),
-            sheet=self.sheet,
-            header_row=self.header_row,
-            skip_rows=self.skip_rows,
-            transpose=self.transpose,
-            na=self.na,
-        )
+        how = {one.name: getattr(self, one.name) for one in fields(Reading)}
+        return read_table(str(file), **how)
+
+
+@dataclass(frozen=True, kw_only=True)
+class JoinedReading(Reading):
+    """How tables are to be read whose responses may be in another file or sheet.
+
+    Attributes
+    ----------
+    response_file : Path or None
+        Table with the response, joined by the values of the column that names the rows.
+    response_sheet : str or None
+        Its sheet; of the table itself if there is no other file.
+    by_row_order : bool
+        Its rows are in the order of those of the table.
+    """
+
+    response_file: Path | None = None
+    response_sheet: str | None = None
+    by_row_order: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant, before a table is read."""
+        super().__post_init__()
+        if self.by_row_order and self.response_file is None and self.response_sheet is None:
+            raise InvalidInputError("--by-row-order needs --response-file or --response-sheet.")
 
     def with_response(self, file: str | Path, responses: Sequence[str], label: str | None) -> Table:
         """Read a table, with the responses from another file or sheet if asked for."""
@@ -96,7 +105,7 @@ class Reading:
         if self.response_file is None and self.response_sheet is None:
             return table
         other = read_table(self.response_file or file, sheet=self.response_sheet, na=self.na)
-        with located(other):
+        with located(other.source):
             names = [find_column(name, other.names) for name in responses]
         return join_responses(table, other, names, label=label, by_row_order=self.by_row_order)
 
@@ -111,14 +120,11 @@ def find_response(table: Table, response: str, reading: Reading) -> str:
         name = find_column(response, table.names)
     except InvalidInputError as error:
         hint = _where_else(table, response, reading)
-        raise InvalidInputError(in_file(table, f"{error}{hint}")) from error
+        raise InvalidInputError(f"{error}{hint}") from error
     if table.is_text(name):
         raise InvalidInputError(
-            in_file(
-                table,
-                f"{shortened(name)} holds text, such as {table.example(name)}, which cannot be "
-                "predicted; choose a column of numbers with --response.",
-            )
+            f"{shortened(name)} holds text, such as {table.example(name)}, which cannot be "
+            "predicted; choose a column of numbers with --response."
         )
     return name
 
@@ -193,11 +199,10 @@ def choose_rows(table: Table, texts: Sequence[str], option: str) -> Mask:
     option : str
         For messages.
     """
-    with located(table):
-        chosen = [
-            (_with_values if "=" in text else _numbered)(table, text, f"{option} {text[:40]}")
-            for text in texts
-        ]
+    chosen = [
+        (_with_values if "=" in text else _numbered)(table, text, f"{option} {text[:40]}")
+        for text in texts
+    ]
     return np.asarray(np.any(chosen, axis=0))
 
 
@@ -287,6 +292,8 @@ def _key(name: str) -> float:
 # What looks like a mistake
 # -------------------------
 
+# A school's grades, or a panel's scores from 1 to 9: more values are as good as measured.
+_MOST_GRADES = 10
 # Numbers that stand for "no value" in many programs.
 _CODES = (-999.0, -9999.0, -99999.0, -99.0, 999.0, 9999.0, 99999.0)
 # Such a number is suspicious if it is so many times larger than all others.
@@ -306,34 +313,162 @@ _SUMMARY = re.compile(
 )
 
 
-def suspects(
-    table: Table, X: Array, y: Array, names: Sequence[str], response: str, kept: Mask
-) -> tuple[str, ...]:
+def suspects(table: Table, rows: Rows, response: str, *, grouped: bool) -> Iterator[str]:
     """Name what looks like a mistake: codes, summaries among the rows, the response in disguise.
 
     Numbers of the rows among the predictors, fractions shown as percent, spectra that are one
-    value throughout, responses that are 0 unlike all others. Cost: O(n p).
+    value throughout, responses that are 0 unlike all others or have few values; unless rows are
+    ``grouped``, rows that are in the table twice or may be of one sample. Cost: O(n p).
     """
-    return (
-        *_fractions(table, (response, *names)),
-        *_summaries(table, kept),
-        *_codes(X, y, names, response),
-        *_zeros(X, y, response, table.row_numbers[kept]),
-        *_flat(X, table.row_numbers[kept]),
-        *_counters(X, names, np.flatnonzero(kept)),
-        *_disguised(X, y, names, response),
+    X, y, names, numbers = rows.X.to_numpy(), rows.y, list(rows.X.columns), rows.numbers
+    yield from few_values(y, response)
+    yield from _fractions(table, (response, *names))
+    yield from _summaries(table, set(numbers.tolist()))
+    yield from _codes(X, y, names, response)
+    yield from _zeros(X, y, response, numbers)
+    yield from _flat(X, numbers)
+    yield from _counters(X, names, np.flatnonzero(np.isin(table.row_numbers, numbers)))
+    yield from _disguised(X, y, names, response)
+    if not grouped:
+        yield from _repeated_rows(X, y, numbers)
+        yield from same_sample(y, response)
+
+
+def _rows_in_words(names: Sequence[str]) -> str:
+    return f"{'Rows' if len(names) > 1 else 'Row'} {listed(names)}"
+
+
+def _excluding(numbers: Sequence[int] | Numbers) -> str:
+    """Return the option that leaves rows out, the first ones if there are many."""
+    return f"--exclude-rows {','.join(str(one) for one in numbers[:_MOST_LISTED])}"
+
+
+def few_values(y: Array, response: str) -> Iterator[str]:
+    """Say that a response is a class or a grade: two values, or few whole numbers, each often."""
+    values = np.unique(y)
+    is_whole = len(values) <= _MOST_GRADES and bool(np.all(values % 1 == 0))
+    if 1 < len(values) <= (_MOST_GRADES if is_whole else 2) and len(y) >= 4 * len(values):
+        shown = ", ".join(f"{one:g}" for one in values)
+        yield (
+            f"{shortened(response)} has only {len(values)} values ({shown}): if they are classes "
+            "or grades, predictions are scores between them, and noise level and intervals, which "
+            "are for measured responses, do not hold."
+        )
+
+
+def _fractions(table: Table, names: Sequence[str]) -> Iterator[str]:
+    found = [shortened(name) for name in names if name in table.percent]
+    if found:
+        are = "are" if len(found) > 1 else "is"
+        yield f"{listed(found)} {are} formatted as percent in the sheet: 12.3 % is 0.123 here."
+
+
+def _summaries(table: Table, kept: set[int]) -> Iterator[str]:
+    found = {}
+    # Numbers with such a word among them are not a column of text.
+    columns = [labels_of(table, name).tolist() for name in table.names if name not in table.numeric]
+    for column in (*columns, table.row_names):
+        for row, label in zip(table.row_numbers.tolist(), column, strict=False):
+            if row in kept and _SUMMARY.fullmatch(label):
+                found[row] = label
+    # A column that often says "n" holds answers, not names of summaries.
+    if 0 < len(found) <= max(6, 0.2 * len(table)):
+        what = (
+            "look like summaries, not samples"
+            if len(found) > 1
+            else "looks like a summary, not a sample"
+        )
+        shown = _rows_in_words([f"{row} ({shortened(label)})" for row, label in found.items()])
+        yield f"{shown} {what}; leave out with {_excluding(list(found))}."
+
+
+def _codes(X: Array, y: Array, names: Sequence[str], response: str) -> Iterator[str]:
+    for code in _CODES:
+        hits, in_y = np.count_nonzero(code == X, axis=0), int(np.count_nonzero(y == code))
+        columns = np.flatnonzero(hits).tolist()
+        near = X[:, columns]
+        others = np.abs(near[near != code]) if columns else np.abs(y[y != code])
+        is_far = not len(others) or others.max() * _FAR <= abs(code)
+        if (in_y or columns) and is_far:
+            shown = [shortened(response)] * (in_y > 0) + [shortened(names[i]) for i in columns]
+            yield (
+                f"{code:g} occurs {int(hits.sum()) + in_y} times, in {listed(shown)}: if it stands "
+                f"for a missing value, add --na {code:g} --drop-missing."
+            )
+
+
+def _are_few(rows: Mask) -> bool:
+    count = int(np.count_nonzero(rows))
+    return 0 < count <= max(2, 0.1 * len(rows)) and 2 * count < len(rows)
+
+
+def _zeros(X: Array, y: Array, response: str, numbers: Numbers) -> Iterator[str]:
+    """Name rows whose response is 0 while all others are far from it."""
+    zero = y == 0
+    others, found = y[~zero], numbers[zero]
+    # Two classes, 0 and another number, have no spread.
+    if not _are_few(zero) or len(others) < 5 or np.all(np.abs(others) == abs(others[0])):
+        return
+    nearest = others[np.argmin(np.abs(others))]
+    with np.errstate(over="ignore"):  # what is too large is refused later
+        if abs(nearest) <= _FAR_FROM_ZERO * others.std():
+            return
+    # As a code it would stand for a missing value in the predictors, too.
+    advice = _excluding(found) if np.any(X == 0) else "--na 0 --drop-missing"
+    where = f"row{'s' * (len(found) > 1)} {listed(list(map(str, found)))}"
+    yield (
+        f"{shortened(response)} is 0 in {where}, and the nearest other value is {nearest:g}: if 0 "
+        f"stands for a missing value, add {advice}."
     )
 
 
-def _fractions(table: Table, names: Sequence[str]) -> tuple[str, ...]:
-    found = [shortened(name) for name in names if name in table.percent]
-    if not found:
-        return ()
-    are = "are" if len(found) > 1 else "is"
-    return (f"{listed(found)} {are} formatted as percent in the sheet: 12.3 % is 0.123 here.",)
+def _flat(X: Array, numbers: Numbers) -> Iterator[str]:
+    """Name spectra that are one value throughout, unless others often have it, as counts do."""
+    flat = X.max(axis=1) == X.min(axis=1)
+    # Where many rows are so, that is what the data are like.
+    if X.shape[1] < _FEW_VALUES or not _are_few(flat):
+        return
+    if np.mean(np.isin(X[~flat], X[flat, 0])) <= _SELDOM:
+        shown = [f"{row} ({value:g})" for row, value in zip(numbers[flat], X[flat, 0], strict=True)]
+        have = "have" if len(shown) > 1 else "has"
+        yield (
+            f"{_rows_in_words(shown)} {have} the same value in all predictors. If the measurement "
+            f"failed, leave out with {_excluding(numbers[flat])}."
+        )
 
 
-def first_alike(X: Array, y: Array) -> npt.NDArray[np.intp]:
+def _counters(X: Array, names: Sequence[str], places: Numbers) -> Iterator[str]:
+    """Name predictors that number the rows; wavelengths never do."""
+    steps = X[0] - places[0]
+    near = np.flatnonzero(X[-1] - places[-1] == steps)
+    found = [names[j] for j in near.tolist() if np.all(X[:, j] - places == steps[j])]
+    if found:
+        yield (
+            f"Numbers of the rows, it seems: {listed(list(map(shortened, found)))}. If that is not "
+            f"a predictor, leave it out with --exclude {shlex.quote(found[0])}."
+        )
+
+
+def _disguised(X: Array, y: Array, names: Sequence[str], response: str) -> Iterator[str]:
+    if len(y) < 5:
+        return
+    with np.errstate(all="ignore"):  # what is not finite is refused later
+        d = y - y.mean()
+        deviation = X.std(axis=0)
+        varies = deviation > 1e-12 * np.abs(X).max(axis=0)
+        spread = np.where(varies, deviation, np.inf) * np.sqrt(len(y) * (d @ d))
+        correlation = np.abs(d @ X) / spread
+    near = np.flatnonzero(correlation > _NEARLY_ONE).tolist()
+    # If many are, the data have next to no noise.
+    if 0 < len(near) <= max(3, 0.02 * len(names)):
+        shown = listed([f"{shortened(names[i])} ({correlation[i]:.5f})" for i in near])
+        yield (
+            f"Nearly the same as {shortened(response)}, by correlation: {shown}. If it is the "
+            "response in other words, leave it out with --exclude."
+        )
+
+
+def first_alike(X: Array, y: Array) -> Numbers:
     """Return for every row the first row that has the same response and predictors.
 
     A few columns tell most rows apart; all columns are compared where they do not.
@@ -358,160 +493,51 @@ def first_alike(X: Array, y: Array) -> npt.NDArray[np.intp]:
     return first
 
 
-def repeated_rows(X: Array, y: Array, numbers: npt.NDArray[np.intp]) -> tuple[str, ...]:
+def _repeated_rows(X: Array, y: Array, numbers: Numbers) -> Iterator[str]:
     """Name rows that are in the table twice; ``numbers`` are those of the file."""
     first = first_alike(X, y)
     again = np.flatnonzero(first != np.arange(len(y)))
-    if not len(again):
-        return ()
-    shown = listed([f"{numbers[i]} (as {numbers[first[i]]})" for i in again])
-    which, are = ("Rows", "repeat others") if len(again) > 1 else ("Row", "repeats another")
-    option = ",".join(str(numbers[i]) for i in again[:_MOST_LISTED])
-    return (
-        f"{which} {shown} {are} in all numbers used. Cross-validation and tests may fit one and "
-        f"predict the other, and look too good: leave out with --exclude-rows {option}, or keep "
-        "together with --groups.",
-    )
+    if len(again):
+        shown = [f"{numbers[i]} (as {numbers[first[i]]})" for i in again]
+        are = "repeat others" if len(again) > 1 else "repeats another"
+        yield (
+            f"{_rows_in_words(shown)} {are} in all numbers used. Cross-validation and tests may "
+            "fit one and predict the other, and look too good: leave out with "
+            f"{_excluding(numbers[again])}, or keep together with --groups."
+        )
 
 
-def _counters(X: Array, names: Sequence[str], places: npt.NDArray[np.intp]) -> tuple[str, ...]:
-    """Name predictors that number the rows; wavelengths never do."""
-    steps = X[0] - places[0]
-    near = np.flatnonzero(X[-1] - places[-1] == steps)
-    found = [j for j in near.tolist() if np.all(X[:, j] - places == steps[j])]
-    if not found:
-        return ()
-    shown = listed([shortened(names[j]) for j in found])
-    return (
-        f"Numbers of the rows, it seems: {shown}. If that is not a predictor, leave it out with "
-        f"--exclude {shlex.quote(names[found[0]])}.",
-    )
-
-
-def same_sample(y: Array, response: str) -> tuple[str, ...]:
+def same_sample(y: Array, response: str) -> Iterator[str]:
     """Say that neighbouring rows with the same response may be spectra of the same sample.
 
     Every value must be in neighbouring rows only, two or more on average. Rows sorted by a
     response with few digits look like this, too, unless all values occur equally often.
     """
     starts = np.flatnonzero(np.append(True, np.diff(y) != 0))
-    lengths = np.diff(np.append(starts, len(y)))
+    lengths, values = np.diff(np.append(starts, len(y))), np.diff(y[starts])
     runs = len(starts)
-    if runs < 5 or 2 * runs > len(y) or len(np.unique(y)) < runs:
-        return ()
-    values = np.diff(y[starts])
-    if (np.all(values > 0) or np.all(values < 0)) and np.ptp(lengths) > 0:
-        return ()
-    name = shlex.quote(response)
-    return (
-        f"{shortened(response)} has {runs} values in {len(y)} rows, each in rows that follow each "
-        f"other: if these are repeated measurements of the same sample, add --groups {name} (or a "
-        "column that names the sample). Otherwise choice, noise level and cross-validation look "
-        "too good.",
-    )
-
-
-def _summaries(table: Table, kept: Mask) -> tuple[str, ...]:
-    found = {}
-    # Numbers with such a word among them are not a column of text.
-    columns = [labels_of(table, name).tolist() for name in table.names if name not in table.numeric]
-    for column in (*columns, table.row_names):
-        for i, label in enumerate(column):
-            if kept[i] and _SUMMARY.fullmatch(label):
-                found[int(table.row_numbers[i])] = label
-    # A column that often says "n" holds answers, not names of summaries.
-    if not found or len(found) > max(6, 0.2 * len(table)):
-        return ()
-    shown = listed([f"{number} ({shortened(label)})" for number, label in found.items()])
-    numbers = ",".join(map(str, list(found)[:_MOST_LISTED]))
-    what = f"Row {shown} looks like a summary, not a sample"
-    if len(found) > 1:
-        what = f"Rows {shown} look like summaries, not samples"
-    return (f"{what}; leave out with --exclude-rows {numbers}.",)
-
-
-def _codes(X: Array, y: Array, names: Sequence[str], response: str) -> tuple[str, ...]:
-    notes = []
-    for code in _CODES:
-        hits, in_y = np.count_nonzero(code == X, axis=0), int(np.count_nonzero(y == code))
-        columns = np.flatnonzero(hits).tolist()
-        if not in_y and not columns:
-            continue
-        near = X[:, columns]
-        others = np.abs(near[near != code]) if columns else np.abs(y[y != code])
-        if len(others) and others.max() * _FAR > abs(code):
-            continue
-        shown = [shortened(response)] * (in_y > 0) + [shortened(names[i]) for i in columns]
-        notes.append(
-            f"{code:g} occurs {int(hits.sum()) + in_y} times, in {listed(shown)}: if it stands for "
-            f"a missing value, add --na {code:g} --drop-missing."
+    is_sorted = bool(np.all(values > 0) or np.all(values < 0)) and np.ptp(lengths) > 0
+    if runs >= 5 and 2 * runs <= len(y) and len(np.unique(y)) == runs and not is_sorted:
+        yield (
+            f"{shortened(response)} has {runs} values in {len(y)} rows, each in rows that follow "
+            "each other: if these are repeated measurements of the same sample, add --groups "
+            f"{shlex.quote(response)} (or a column that names the sample). Otherwise choice, noise "
+            "level and cross-validation look too good."
         )
-    return tuple(notes)
 
 
-def _zeros(X: Array, y: Array, response: str, numbers: npt.NDArray[np.intp]) -> tuple[str, ...]:
-    """Name rows whose response is 0 while all others are far from it."""
-    zero = y == 0
-    others = y[~zero]
-    # Two classes, 0 and another number, have no spread.
-    if not _are_few(zero) or len(others) < 5 or np.all(np.abs(others) == abs(others[0])):
-        return ()
-    nearest = others[np.argmin(np.abs(others))]
-    with np.errstate(over="ignore"):  # what is too large is refused later
-        if abs(nearest) <= _FAR_FROM_ZERO * others.std():
-            return ()
-    found = np.flatnonzero(zero)
-    option = ",".join(str(numbers[i]) for i in found[:_MOST_LISTED])
-    # As a code it would stand for a missing value in the predictors, too.
-    advice = f"--exclude-rows {option}" if np.any(X == 0) else "--na 0 --drop-missing"
-    shown = listed([str(numbers[i]) for i in found])
-    return (
-        f"{shortened(response)} is 0 in row{'s' * (len(found) > 1)} {shown}, and the "
-        f"nearest other value is {nearest:g}: if 0 stands for a missing value, add {advice}.",
-    )
-
-
-def _are_few(rows: Mask) -> bool:
-    count = int(np.count_nonzero(rows))
-    return 0 < count <= max(2, 0.1 * len(rows)) and 2 * count < len(rows)
-
-
-def _flat(X: Array, numbers: npt.NDArray[np.intp]) -> tuple[str, ...]:
-    """Name spectra that are one value throughout, unless others often have it, as counts do."""
-    flat = X.max(axis=1) == X.min(axis=1)
-    # Where many rows are so, that is what the data are like.
-    if X.shape[1] < _FEW_VALUES or not _are_few(flat):
-        return ()
-    if np.mean(np.isin(X[~flat], X[flat, 0])) > _SELDOM:
-        return ()
-    found = np.flatnonzero(flat)
-    shown = listed([f"{numbers[i]} ({X[i, 0]:g})" for i in found])
-    which, have = ("Rows", "have") if len(found) > 1 else ("Row", "has")
-    option = ",".join(str(numbers[i]) for i in found[:_MOST_LISTED])
-    return (
-        f"{which} {shown} {have} the same value in all predictors. If the measurement failed, "
-        f"leave out with --exclude-rows {option}.",
-    )
-
-
-def _disguised(X: Array, y: Array, names: Sequence[str], response: str) -> tuple[str, ...]:
-    if len(y) < 5:
-        return ()
-    with np.errstate(all="ignore"):  # what is not finite is refused later
-        d = y - y.mean()
-        deviation = X.std(axis=0)
-        varies = deviation > 1e-12 * np.abs(X).max(axis=0)
-        spread = np.where(varies, deviation, np.inf) * np.sqrt(len(y) * (d @ d))
-        correlation = np.abs(d @ X) / spread
-    near = np.flatnonzero(correlation > _NEARLY_ONE).tolist()
-    # If many are, the data have next to no noise.
-    if not near or len(near) > max(3, 0.02 * len(names)):
-        return ()
-    shown = listed([f"{shortened(names[i])} ({correlation[i]:.5f})" for i in near])
-    return (
-        f"Nearly the same as {shortened(response)}, by correlation: {shown}. If it is the response "
-        "in other words, leave it out with --exclude.",
-    )
+def seen_before(rows: Rows, test: Rows | None) -> Iterator[str]:
+    """Say how many rows of the test are rows of the calibration, too."""
+    if test is None:
+        return
+    X = np.vstack([rows.X.to_numpy(), test.X.to_numpy()])
+    first = first_alike(X, np.concatenate([rows.y, test.y]))
+    count = int(np.count_nonzero(first[len(rows.y) :] < len(rows.y)))
+    if count:
+        yield (
+            f"Also in the calibration: {count} of {plural(len(test.y), 'test row')}, so that the "
+            "test looks too good."
+        )
 
 
 # Words for messages
@@ -524,15 +550,33 @@ def listed(shown: Sequence[str]) -> str:
     return ", ".join(shown[:_MOST_LISTED]) + more
 
 
+class _LocatedError(InvalidInputError):
+    """An error whose message begins with a file."""
+
+
 @contextmanager
-def located(table: Table) -> Iterator[None]:
-    """Begin the messages of errors with the file of the table."""
+def located(source: str | Path) -> Iterator[None]:
+    """Begin the messages of errors with a file, unless they name it, or another one, already."""
     try:
         yield
+    except _LocatedError:
+        raise
     except InvalidInputError as error:
-        raise InvalidInputError(in_file(table, str(error))) from error
+        message, file = str(error), Path(source)
+        if file.name not in message or not file.name:
+            message = f"{shortened_path(str(source))}: {message}"
+        raise _LocatedError(message) from error
 
 
-def in_file(table: Table, message: str) -> str:
-    """Begin a message with the file of the table."""
-    return f"{shortened_path(table.source)}: {message}"
+def without_any(missing: Mask) -> Mask:
+    """Return which rows have no missing value."""
+    return np.asarray(~missing.any(axis=1))
+
+
+def missing_values(missing: Mask, names: Sequence[str], advice: str) -> str:
+    """Say how many rows have missing values, in which columns, and what to do."""
+    counts = missing.sum(axis=0)
+    order = np.argsort(-counts, kind="stable")
+    shown = listed([f"{shortened(names[i])} {counts[i]}" for i in order if counts[i]])
+    rows = f"{int(missing.any(axis=1).sum())} of {len(missing)} rows"
+    return f"{rows} have missing values, by column: {shown}. Use --drop-missing {advice}."

@@ -1,30 +1,34 @@
-"""``plsdof fit``: read, request, analyse, show."""
+"""``plsdof fit``: read, request, analyse, show; and data to try it with."""
 
 import io
 import re
 import shlex
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from importlib import resources
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
+import typer
 
-from plsdof.analysis import Analysis, Request, StreamedProblem, TableProblem, analyse
-from plsdof.analysis.data import Folds
+from plsdof._core.inputs import as_choice
+from plsdof.analysis import Analysis, Request
+from plsdof.analysis.analysis import analysed
+from plsdof.analysis.data import Data, StreamedProblem
 from plsdof.analysis.tables import all_tables, coefficient_columns, to_content
-from plsdof.cli import _options as options
+from plsdof.cli import _show as show
 from plsdof.cli._data import (
-    Asked,
-    Held,
+    Part,
+    TestRows,
     is_streamed,
     read_problems,
     read_streamed,
     refuse_streamed,
 )
-from plsdof.cli._show import show_fit
-from plsdof.cli._tables import Reading
-from plsdof.cli._terminal import console, print_json, remark, waiting
+from plsdof.cli._options import SHIPPED, FileOrFolder, Printing
+from plsdof.cli._tables import JoinedReading
 from plsdof.errors import InvalidInputError
 from plsdof.files.writing import (
     TABLE_ENDINGS,
@@ -33,229 +37,116 @@ from plsdof.files.writing import (
     require_ending,
     write_tables,
 )
+from plsdof.inference.intervals import prediction_interval
 
 ENDINGS = {
-    "--report": (".html", ".htm"),
-    "--plot": (".png", ".svg", ".pdf"),
-    "--model": (".json",),
-    "--out": TABLE_ENDINGS,
+    "report": (".html", ".htm"),
+    "plot": (".png", ".svg", ".pdf"),
+    "model": (".json",),
+    "out": TABLE_ENDINGS,
 }
 
 
+@dataclass(frozen=True, kw_only=True)
+class Output(Printing):
+    """What a fit prints and writes."""
+
+    report: Path | None = None
+    plot: Path | None = None
+    model: Path | None = None
+    out: Path | None = None
+    plain_csv: bool = False
+
+    def check(self, file: Path) -> None:
+        """Refuse output files that cannot be written, before a long computation."""
+        seen = {file.resolve(): "the table"}
+        for name, endings in ENDINGS.items():
+            option, path = f"--{name}", getattr(self, name)
+            if path is None:
+                continue
+            check_writable(path)
+            if file.is_dir() and path.resolve().parent == file.resolve():
+                raise InvalidInputError(
+                    f"{option} {path} would become part of the table in {file}; choose another "
+                    "folder."
+                )
+            if path.resolve() in seen:
+                raise InvalidInputError(
+                    f"{option} {path} would overwrite {seen[path.resolve()]}; choose another name."
+                )
+            seen[path.resolve()] = f"the file of {option}"
+            require_ending(option, path, endings)
+
+
 def fit(
-    file: options.FileOrFolder,
-    response: options.Responses,
-    features: options.Features = None,
-    exclude: options.Exclude = None,
-    groups: options.Groups = None,
-    label: options.Label = None,
-    drop_missing: options.DropMissing = False,
-    exclude_rows: options.ExcludeRows = None,
-    sheet: options.Sheet = None,
-    header_row: options.HeaderRow = None,
-    skip_rows: options.SkipRows = 0,
-    transpose: options.Transpose = False,
-    na: options.Na = None,
-    response_file: options.ResponseFile = None,
-    response_sheet: options.ResponseSheet = None,
-    by_row_order: options.ByRowOrder = False,
-    in_memory: options.InMemory = None,
-    method: options.Method = "pls",
-    criterion: options.Choice = None,
-    rule: options.Rule = None,
-    max_components: options.MaxComponents = None,
-    components: options.Components = None,
-    dof: options.DofKind = None,
-    scale: options.Scale = None,
-    preprocess: options.Preprocess = "none",
-    cv: options.LeftOutText = None,
-    seed: options.Seed = None,
-    test: options.Test = None,
-    test_rows: options.TestRows = None,
-    test_fraction: options.TestFraction = None,
-    level: options.Level = 0.95,
-    intervals: options.Intervals = None,
-    covariance: options.Covariance = "homoscedastic",
-    permutations: options.Permutations = None,
-    std_errors: options.StdErrors = None,
-    select: options.Select = None,
-    as_json: options.AsJson = False,
-    report: options.Report = None,
-    plot: options.Plot = None,
-    model: options.ModelOut = None,
-    tables: options.TablesOut = None,
-    plain_csv: options.PlainCsv = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
-) -> None:
-    """Fit a table, choose the number of components, and print the model with intervals."""
-    request = as_request(
-        method=method,
-        criterion=criterion,
-        rule=rule,
-        dof=dof,
-        components=components,
-        max_components=max_components,
-        cv=as_folds(cv),
-        seed=seed,
-        scale=scale,
-        level=level,
-        intervals=intervals,
-        covariance=covariance,
-        preprocess=preprocess,
-        select=select,
-        std_errors=std_errors,
-        permutations=permutations,
-    )
-    _check_outputs(file, {"--report": report, "--plot": plot, "--model": model, "--out": tables})
-    held = Held(file=test, rows=test_rows, fraction=test_fraction)
-    reading = Reading(
-        sheet=sheet,
-        header_row=header_row,
-        skip_rows=skip_rows,
-        transpose=transpose,
-        na=tuple(na or ()),
-        response_file=response_file,
-        response_sheet=response_sheet,
-        by_row_order=by_row_order,
-    )
-    columns: dict[str, Any] = {"features": features or (), "exclude": exclude or (), "label": label}
-    rows: dict[str, Any] = {
-        "groups": groups,
-        "exclude_rows": exclude_rows,
-        "drop_missing": drop_missing,
-    }
-    responses = list(dict.fromkeys(response))
+    file: FileOrFolder,
+    part: Part,
+    reading: JoinedReading,
+    request: Request,
+    test: TestRows,
+    output: Output,
+    in_memory: bool | None = None,
+) -> list[Analysis]:
+    """Fit a table, choose the number of components, and print the model."""
+    output.check(file)
+    data: Sequence[Data]
     if is_streamed(file, in_memory):
-        how = {name: value for name, value in vars(reading).items() if value}
-        asked = Asked(
-            steps=preprocess,
-            held=held,
-            sample=report is not None or plot is not None,
-            **rows,
-        )
-        progress = not quiet and sys.stderr.isatty()
-        data = _streamed(file, responses, columns, request, asked, how, progress)
+        sample = output.report is not None or output.plot is not None
+        refuse_streamed(file, reading, request, sample=sample)
+        progress = not output.quiet and sys.stderr.isatty()
+        data = read_streamed(file, part, request, test=test, sample=sample, progress=progress)
     else:
-        with waiting("Reading the table", quiet=quiet):
-            found = read_problems(
-                str(file), responses, **columns, **rows, reading=reading, held=held
-            )
-            data = [one.after(preprocess) for one in found]
+        with show.waiting("Reading the table", quiet=output.quiet):
+            found = read_problems(file, part, reading=reading, test=test)
+            data = [one.after(request.preprocess) for one in found]
     # A pass over the files has a bar of its own.
     passes = any(isinstance(one, StreamedProblem) and one.is_read_again for one in data)
-    with waiting("Fitting", quiet=quiet or passes):
-        analyses = [analyse(one, request) for one in data]
-    with waiting("Writing", quiet=quiet):
+    with show.waiting("Fitting", quiet=output.quiet or passes):
+        analyses = [analysed(one, request) for one in data]
+    with show.waiting("Writing", quiet=output.quiet):
         endings = file_endings([one.response for one in data])
         written = [
-            _write(one, plot, model, label, ending)
+            _write(one, output, part.label, ending)
             for one, ending in zip(analyses, endings, strict=True)
         ]
-        everything = _write_together(analyses, report, tables, escape=not plain_csv)
-    if as_json:
+        together = _write_together(analyses, output)
+    if output.as_json:
         contents = [
             to_content(made) | {"written": files}
             for made, files in zip(analyses, written, strict=True)
         ]
-        contents[0]["written"] |= everything
-        print_json("fit", contents[0] if len(contents) == 1 else {"responses": contents})
-    elif not quiet:
-        screen = console()
+        contents[0]["written"] |= together
+        show.print_json("fit", contents[0] if len(contents) == 1 else {"responses": contents})
+    elif not output.quiet:
+        screen = show.console()
         for place, made in enumerate(analyses):
             screen.print(*(["\n"] if place else []), end="")
-            show_fit(screen, made, verbose=verbose)
+            show.show_fit(screen, made, verbose=output.verbose)
             _show_written(written[place])
-        _show_written(everything)
-
-
-def as_request(**asked: Any) -> Request:
-    """Make a request; what is refused is called by its option."""
-    try:
-        return Request(**asked)
-    except InvalidInputError as error:
-        raise InvalidInputError(f"--{error}") from error
-
-
-def as_folds(text: str | None) -> Folds | None:
-    """Return what --cv asks for."""
-    if text is None or text == "loo":
-        return text  # type: ignore[return-value]
-    if not text.isdecimal() or len(text) > 9 or int(text) < 2:
-        raise InvalidInputError(f"--cv must be a number of folds >= 2, or loo; got {text[:40]!r}.")
-    return int(text)
-
-
-def _streamed(
-    file: Path,
-    responses: Sequence[str],
-    columns: dict[str, Any],
-    request: Request,
-    asked: Asked,
-    reading: dict[str, Any],
-    progress: bool,
-) -> Sequence[TableProblem | StreamedProblem]:
-    """Refuse what needs the table in memory; then read it piece by piece."""
-    refuse_streamed(
-        file,
-        {
-            "--cv loo": request.cv == "loo",
-            "--permutations": request.permutations is not None,
-            "--intervals": request.intervals not in (None, "normal"),
-            "--covariance": request.covariance != "homoscedastic",
-            "--select": request.select is not None,
-            # The leverage of a row in an average depends on the responses of all rows.
-            "--report of an average": request.criterion == "average" and asked.sample,
-            **{f"--{name.replace('_', '-')}": True for name in reading},
-        },
-    )
-    columns = {**columns, "exclude": [*columns["exclude"], *responses]}
-    return [
-        read_streamed(file, one, **columns, scale=request.scale, asked=asked, progress=progress)
-        for one in responses
-    ]
+        _show_written(together)
+    return analyses
 
 
 # What is written
 # ---------------
 
 
-def _check_outputs(file: Path, outputs: dict[str, Path | None]) -> None:
-    """Refuse output files that cannot be written, before a long computation."""
-    wanted = {option: path for option, path in outputs.items() if path is not None}
-    seen = {file.resolve(): "the table"}
-    for option, path in wanted.items():
-        check_writable(path)
-        if file.is_dir() and path.resolve().parent == file.resolve():
-            raise InvalidInputError(
-                f"{option} {path} would become part of the table in {file}; choose another folder."
-            )
-        if path.resolve() in seen:
-            raise InvalidInputError(
-                f"{option} {path} would overwrite {seen[path.resolve()]}; choose another name."
-            )
-        seen[path.resolve()] = f"the file of {option}"
-        require_ending(option, path, ENDINGS[option])
-
-
 def _show_written(written: dict[str, str]) -> None:
-    screen = console()
+    screen = show.console()
     if written:
         screen.print()
     for what, where in written.items():
-        remark(screen, f"Wrote the {what}", where)
+        show.remark(screen, f"Wrote the {what}", where)
 
 
-def _write(
-    analysis: Analysis, plot: Path | None, model: Path | None, label: str | None, ending: str
-) -> dict[str, str]:
+def _write(analysis: Analysis, output: Output, label: str | None, ending: str) -> dict[str, str]:
     """Write the files that each response has of its own; return what was written where."""
     written = {}
-    if plot is not None:
-        _write_plot(analysis, named := _named(plot, ending))
+    if output.plot is not None:
+        _write_plot(analysis, named := _named(output.plot, ending))
         written["plot"] = str(named)
-    if model is not None:
-        _write_model(analysis, named := _named(model, ending), label)
+    if output.model is not None:
+        _write_model(analysis, named := _named(output.model, ending), label)
         written["model"] = str(named)
     return written
 
@@ -276,25 +167,23 @@ def file_endings(responses: Sequence[str]) -> list[str]:
     if len(responses) == 1:
         return [""]
     found: list[str] = []
-    for number, name in enumerate(responses, start=1):
+    for place, name in enumerate(responses, start=1):
         plain = re.sub(r"[^\w.]+", "-", name).strip("-.")[:60] or "response"
-        found.append(f"{plain}-{number}" if plain in found else plain)
+        found.append(f"{plain}-{place}" if plain in found else plain)
     return found
 
 
-def _write_together(
-    analyses: Sequence[Analysis], report: Path | None, tables: Path | None, *, escape: bool
-) -> dict[str, str]:
+def _write_together(analyses: Sequence[Analysis], output: Output) -> dict[str, str]:
     """Write the files that hold all responses."""
     written = {}
-    if report is not None:
+    if output.report is not None:
         from plsdof.report import write_report
 
-        write_report(analyses, report, command=shlex.join(["plsdof", *sys.argv[1:]]))
-        written["report"] = str(report)
-    if tables is not None:
-        write_tables(_sheets(analyses, tables), tables, escape=escape)
-        written["tables"] = str(tables)
+        write_report(analyses, output.report, command=shlex.join(["plsdof", *sys.argv[1:]]))
+        written["report"] = str(output.report)
+    if output.out is not None:
+        write_tables(_sheets(analyses, output.out), output.out, escape=not output.plain_csv)
+        written["tables"] = str(output.out)
     return written
 
 
@@ -340,7 +229,84 @@ def _write_model(analysis: Analysis, file: Path, label: str | None) -> None:
         response=data.response,
         source=source | {"recipe": analysis.recipe},
         noise=analysis.noise_kind,
-        intervals=cast("Any", analysis.request.intervals or kept),
+        intervals=analysis.request.intervals or kept,
         preprocessing=data.preprocessing,
     )
     save_model(model, file)
+
+
+# Data to try it with
+# -------------------
+
+_SHIPPED = resources.files("plsdof.datasets") / "data"
+
+
+def demo(report: Path | None = None) -> None:
+    """Calibrate octane numbers by spectra that are shipped with the package."""
+    screen, output = show.console(), Output(report=report)
+    with resources.as_file(_SHIPPED / "gasoline.csv") as file:
+        output.check(file)
+        screen.print("60 gasolines: which octane number has a near-infrared spectrum?\n")
+        part = Part(response=("octane",))
+        (found,) = fit(file, part, JoinedReading(), Request(), TestRows(), output)
+    mean = prediction_interval(found.model, np.mean(found.drawn.X, axis=0, keepdims=True))
+    show.remark(
+        screen,
+        "A prediction",
+        f"the average spectrum has an octane number of {show.number(mean.center[0])} (95% interval "
+        f"{show.number(mean.lower[0])} to {show.number(mean.upper[0])}).",
+    )
+    if report is None:
+        show.remark(
+            screen, "Report", "plsdof demo --report demo.html writes all of it as a web page."
+        )
+    show.remark(screen, "Your data", "plsdof fit FILE.csv --response COLUMN --report report.html")
+
+
+def datasets(export: Path | None = None, as_json: bool = False) -> None:
+    """List the data sets, say which are at hand, and verify their hashes."""
+    if export is None:
+        _list(as_json)
+    else:
+        _export(export, as_json)
+
+
+def _export(file: Path, as_json: bool) -> None:
+    name = as_choice(file.stem, "The name of the file of --export", tuple(SHIPPED))
+    require_ending("--export", file, (".csv",))
+    check_writable(file)
+    with atomic_write(file) as stream:
+        stream.write((_SHIPPED / f"{name}.csv").read_bytes())
+    trial = f"plsdof fit {shlex.quote(str(file))} {SHIPPED[name]}"
+    if as_json:
+        show.print_json("datasets", {"written": {name: str(file)}, "try": trial})
+    else:
+        show.remark(show.console(), "Wrote the table", f"{file}; try {trial}")
+
+
+def _list(as_json: bool) -> None:
+    from plsdof.datasets import dataset_status
+
+    found = dataset_status()
+    if as_json:
+        show.print_json("datasets", {"datasets": [asdict(one) for one in found]})
+    else:
+        screen = show.console()
+        headings = ("name", "function", "state", "hash", "rows x predictors")
+        verdicts = {True: "ok", False: "WRONG", None: "-"}
+        rows = [
+            (
+                one.name,
+                one.function,
+                one.state,
+                verdicts[one.hash_ok],
+                " x ".join(map(str, one.shape)),
+            )
+            for one in found
+        ]
+        screen.print(show.table("Data sets", headings, rows, text_columns=4))
+        for one in found:
+            screen.print()
+            show.remark(screen, one.name, f"{one.message} {one.location}")
+    if any(one.hash_ok is False for one in found):
+        raise typer.Exit(2)

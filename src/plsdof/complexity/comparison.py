@@ -100,10 +100,9 @@ class Comparison:
         """
         each, sizes = paths.values(), [len(path) for path in paths.values()]
         scores = [path._criteria_by_name(criteria, "jacobian") for path in each]
-        known = [(errors or {}).get(name, np.empty(0)) for name in paths]
-        padded = [
-            np.append(e[:k], np.full(max(k - len(e), 0), np.nan))
-            for e, k in zip(known, sizes, strict=True)
+        known = [
+            np.append((errors or {}).get(name, ()), np.full(size, np.nan))[:size]
+            for name, size in zip(paths, sizes, strict=True)
         ]
         return cls(
             method=np.repeat(list(paths), sizes),
@@ -111,7 +110,7 @@ class Comparison:
             dof=_joined(path.dof for path in each),
             dof_std_error=_joined(path.dof_std_error for path in each),
             train_error=_joined(path.rss / path.exact.spectrum.n for path in each),
-            cv_error=_joined(padded),
+            cv_error=_joined(known),
             criteria={name: _joined(score[name] for score in scores) for name in criteria},
             paths=dict(paths),
         )
@@ -282,7 +281,7 @@ _MEASURES = ("rmse", "normalized_error", "n_components", "dof", "noise_level")
 # (sigma), KRYLOV; with DoF = m + 1, NAIVE; and cross-validation, CV. The first minimum is the rule
 # of the R package. Other criteria follow the rule of `Path.select`.
 _BIC = {"criterion": "bic", "rule": "first-minimum"}
-_CRITERIA: dict[str, dict[str, str]] = {
+_CRITERIA: dict[str, dict[str, Any]] = {
     **{name: {"criterion": name} for name in CRITERIA},
     "bic": _BIC | {"dof": "exact", "noise": "jacobian"},
     "bic-krylov": _BIC | {"dof": "exact", "noise": "dof"},
@@ -429,8 +428,6 @@ def compare_splits(
     y = as_response(y, len(X))
     given = [contestants] if isinstance(contestants, str) else list(contestants)
     entered = {as_choice(name, "contestants", tuple(_NAMES)): _NAMES[name] for name in given}
-    if not entered:
-        raise InvalidInputError("contestants is empty; name some, such as 'pls' or 'pls-average'.")
     seed = int(as_generator(rng).integers(2**32))
     drawn = GroupShuffleSplit(
         as_count(n_splits, "n_splits", minimum=1), test_size=test_size, random_state=seed

@@ -1,6 +1,5 @@
 from .flexible import KernelPLSRegressor as KernelPLSRegressor
 from .flexible import PenalizedPLSRegressor as PenalizedPLSRegressor
-from .flexible import make_spline_pls as make_spline_pls
 from .linear import PCRegressor as PCRegressor
 from .linear import PLSRegressor as PLSRegressor
 from .linear import RidgeRegressor as RidgeRegressor

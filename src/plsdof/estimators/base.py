@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,13 +18,8 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
-try:
-    from sklearn.utils._repr_html.estimator import _VisualBlock
-except ImportError:  # scikit-learn before 1.8
-    from sklearn.utils._estimator_html_repr import _VisualBlock
-
-from plsdof._core.choice import LEFT_OUT, Selection
-from plsdof._core.criteria import CRITERIA, DOF_KINDS
+from plsdof._core.choice import LEFT_OUT, Selection, rule_in_words
+from plsdof._core.criteria import CRITERIA, criterion_label
 from plsdof._core.fit import METHODS
 from plsdof._core.folds import group_codes, make_folds
 from plsdof._core.inputs import (
@@ -64,12 +59,14 @@ from plsdof.inference.intervals import (
     response_names,
 )
 from plsdof.inference.summary import Summary, summarize
-from plsdof.selection.cross_validation import CrossValidation, cross_validate
+from plsdof.selection.cross_validation import cross_validate
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from plsdof.files.portable import PortableModel
+
+Covariance = Literal["homoscedastic", "hc3", "jackknife"]
 
 # What all estimators share: one response or several columns of them, and linear prediction
 # -----------------------------------------------------------------------------------------
@@ -87,7 +84,6 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     # As they are for one response; those of several columns of y are arrays or tuples.
     coef_: Array
     intercept_: float
-    index_: int
     selection_: Selection | None
     response_names_: tuple[str, ...] | None
     n_features_in_: int
@@ -96,7 +92,7 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Array:
         """Predict with the chosen model. Shape (n_new,), or (n_new, q) if y had columns."""
-        rows = self._new_rows(X, sparse=self._path_takes_sparse)
+        rows = self._path_rows(X)
         return np.asarray(rows @ self.coef_.T + self.intercept_)
 
     def save(self, file: str | os.PathLike[str]) -> None:
@@ -121,7 +117,7 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = self._takes_sparse
         return tags
 
-    def path_rows(self, X: Any) -> Any:
+    def _path_rows(self, X: Any) -> Any:
         """Return new rows, checked, as the path of this model takes them. Shape (n_new, p)."""
         return self._new_rows(X, sparse=self._path_takes_sparse)
 
@@ -163,25 +159,12 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Whether X may be a scipy sparse matrix in `fit`."""
         return self._path_takes_sparse
 
-    def _require_fitted(self) -> None:
+    def _fitted(self) -> Self:
         check_is_fitted(self)
-
-    def _sk_visual_block_(self) -> Any:
-        """Return the box of scikit-learn's diagram, with the model that was chosen."""
-        name = type(self).__name__
-        if hasattr(self, "index_"):
-            name = f"{name}: {self._chosen_in_words()}"
-        return _VisualBlock("single", self, names=name, name_details=str(self))
-
-    def _chosen_in_words(self) -> str:
-        """Return the size of the chosen model, or models."""
-        return ", ".join(dict.fromkeys(self._labels()))
-
-    def _labels(self) -> list[str]:
-        raise NotImplementedError
+        return self
 
     def _new_rows(self, X: Any, *, sparse: bool = False) -> Any:
-        self._require_fitted()
+        self._fitted()
         rows = check_array(
             _numbers(X, "X"),
             estimator=self,
@@ -200,6 +183,19 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 "order."
             ) from error
         return rows
+
+    def _named_predictions(self, limits: Array, X: Any) -> "Array | DataFrame":
+        """Name limits (n_new, q, 2) by the rows of X and the responses, as far as these do."""
+        if self._one_response:
+            return name_rows(limits[:, 0], row_labels(X))
+        return name_predictions(limits, self.response_names_, row_labels(X))
+
+    def _named_coefficients(self, limits: Array) -> "Array | DataFrame":
+        """Name limits (q, p, 2) by features and responses, as far as these have names."""
+        features = getattr(self, "feature_names_in_", None)
+        if self._one_response:
+            return name_rows(limits[0], features)
+        return name_coefficients(limits, self.response_names_, features)
 
     def _one_or_array(self, values: Sequence[Any]) -> Any:
         """Return the only value of a single response, an array of all otherwise."""
@@ -272,7 +268,7 @@ class ScoresMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: i
         With a model per response those of the first one come first. Of an average those of the
         model with the largest weight.
         """
-        rows = self._new_rows(X, sparse=self._path_takes_sparse)
+        rows = self._path_rows(X)
         return np.hstack([path.transform(rows)[:, :index] for path, index in self._on_paths()])
 
     @property
@@ -286,7 +282,7 @@ class ScoresMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: i
 
     @property
     def _n_features_out(self) -> int:
-        return int(np.sum(self.index_))
+        return sum(index for _, index in self._on_paths())
 
 
 class LinearScoresMixin(ScoresMixin):
@@ -301,7 +297,7 @@ class LinearScoresMixin(ScoresMixin):
         if len(chosen) > 1:
             raise NotAvailableError(
                 f"There are {len(chosen)} responses with components of their own, each with "
-                "another approximation of X; call inverse_transform of one of paths_."
+                "another approximation of X; call inverse_transform of the path of one of models_."
             )
         path, index = chosen[0]
         scores = check_array(_numbers(X, "X"), dtype=np.float64, input_name="X")
@@ -333,8 +329,7 @@ class LinearScoresMixin(ScoresMixin):
 
         In units of the responses, or of their scales where these were scaled.
         """
-        loadings = [np.atleast_2d(path.y_loadings)[:, :m] for path, m in self._on_paths()]
-        return np.hstack(loadings)
+        return np.hstack([np.atleast_2d(path.y_loadings)[:, :m] for path, m in self._on_paths()])
 
     @property
     def y_scores_(self) -> Array:
@@ -386,6 +381,8 @@ def _shares_of_y(path: Any, m: int) -> Array:
 # ----------------------------------------------------------------------------------------
 
 CHOICES = (LEFT_OUT, "average", *CRITERIA, "cv")
+Choice = Literal["left-out", "average", "aic", "bic", "gmdl", "aicc", "cp", "gcv", "hqc", "cv"]
+PathType = TypeVar("PathType", bound=Path)
 
 
 def warn_of_empty_models(selections: Sequence[Selection | None]) -> None:
@@ -396,7 +393,7 @@ def warn_of_empty_models(selections: Sequence[Selection | None]) -> None:
         warn_caller(text, EmptyModelWarning)
 
 
-class PathRegressor(ResponseRegressor):
+class PathRegressor(ResponseRegressor, Generic[PathType]):
     """Fit a path, choose a model on it, answer questions about that model.
 
     With several responses every column of y has a path and a choice of its own, and attributes
@@ -406,7 +403,6 @@ class PathRegressor(ResponseRegressor):
     """
 
     models_: tuple[Model, ...]
-    cv_results_: CrossValidation | None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit all models and choose one.
@@ -428,7 +424,7 @@ class PathRegressor(ResponseRegressor):
         self._check_options(is_sparse, groups)
         X, Y = self._training_data(X, y)
         weights = as_weights(sample_weight, X.shape[0])
-        self._noise, self._cv = self.noise, self._split(X, Y, groups)
+        self._noise, self._cv = getattr(self, "noise", None), self._split(X, Y, groups)
         with quietly(RankExhaustedWarning) if isinstance(self._choice(), str) else nullcontext():
             # The largest size is then only a limit to the search.
             models = self._fit_models(X, Y, weights, groups)
@@ -451,8 +447,6 @@ class PathRegressor(ResponseRegressor):
         choice = self._choice()
         if isinstance(choice, str):
             as_choice(choice, self._choice_name, CHOICES)
-        if self.dof is not None:
-            as_choice(self.dof, "dof", DOF_KINDS)
         if is_sparse and (choice in ("cv", "average") or groups is not None):
             what = "groups" if groups is not None else f"{self._choice_name}={choice!r}"
             raise InvalidInputError(
@@ -466,122 +460,99 @@ class PathRegressor(ResponseRegressor):
             )
         by_criterion = isinstance(choice, str) and choice in CRITERIA
         for name in ("dof", "rule"):
-            if getattr(self, name, None) is not None and not by_criterion:
-                if name == "rule" and choice == "cv":
-                    continue
-                raise InvalidInputError(
-                    f"{name} belongs to a choice by an information criterion, such as 'bic'; got "
-                    f"{name}={getattr(self, name)!r:.60} with {self._choice_name}={choice!r:.60}."
-                )
+            if self._option(name) is None or by_criterion or (name == "rule" and choice == "cv"):
+                continue
+            raise InvalidInputError(
+                f"{name} belongs to a choice by an information criterion, such as 'bic'; got "
+                f"{name}={self._option(name)!r:.60} with {self._choice_name}={choice!r:.60}."
+            )
+
+    def _option(self, name: str) -> Any:
+        """Return a parameter of a choice by a criterion, which not all estimators have."""
+        return getattr(self, name, None)
 
     def _fit_models(self, X: Any, Y: Array, weights: Array | None, groups: Any) -> list[Model]:
         """Fit the paths of all responses and choose a model on each."""
         recipe = self._method.recipe(**self._options())
-        is_sparse: bool = scipy.sparse.issparse(X)
-        if is_sparse or self._method.name not in METHODS:
+        if scipy.sparse.issparse(X) or self._method.name not in METHODS:
             first = recipe.fit(X, Y[:, 0], weights)
         else:  # the data have been checked
             first = recipe.fit(observe(X, Y[:, 0].copy(), weights, None), None)
         given = first._given
-        refit = Y.shape[1] > 1 and given is not None
-        if refit and given is not None:
-            given.own()  # one copy of X for all responses
-        kept = Y if weights is None else Y[weights > 0]
-        others = [first.refit(y) if refit else recipe.fit(X, y, weights) for y in kept.T[1:]]
-        self._cv_results: list[CrossValidation | None] = [None] * Y.shape[1]
+        if given is None:
+            others = [recipe.fit(X, y, weights) for y in Y.T[1:]]
+        else:
+            if Y.shape[1] > 1:
+                given.own()  # one copy of X for all responses
+            kept = Y if weights is None else Y[weights > 0]
+            others = [first.refit(y) for y in kept.T[1:]]
         models = [
-            self._chosen_on(path, X, y, weights, groups, number)
-            for number, (path, y) in enumerate(zip([first, *others], Y.T, strict=True))
+            self._chosen_on(path, X, y, weights, groups)
+            for path, y in zip([first, *others], Y.T, strict=True)
         ]
         if given is not None:
             given.own()
         return models
 
-    def _chosen_on(
-        self, path: Path, X: Any, y: Array, weights: Array | None, groups: Any, number: int
-    ) -> Model:
+    def _chosen_on(self, path: Path, X: Any, y: Array, weights: Array | None, groups: Any) -> Model:
         choice = self._choice()
         if not isinstance(choice, str):
             model = path[self._fixed_index(path)]
-            if groups is not None:
-                fold, count = path._folds(None, groups)
-                left = path._leave_out(fold, count, through=model.index)
-                model = replace(model, selection=given_selection(model, left))
-            return model
+            if groups is None:
+                return model
+            return replace(model, selection=given_selection(model, path.left_out(None, groups)))
         if choice == "average":
             return path.average(groups=groups, cv=self._cv)
         if choice == "cv":
-            seed = self.random_state if isinstance(self._cv or 10, numbers.Integral) else None
-            results = cross_validate(
-                X,
-                y,
-                path._same_models(),
-                10 if self._cv is None else self._cv,
-                groups,
-                sample_weight=weights,
-                rng=seed,
-                n_jobs=self.n_jobs,
-            )
-            self._cv_results[number] = results
-            selection = results.select(rule=self.rule or "minimum")
+            folds, recipe = 10 if self._cv is None else self._cv, path._same_models()
+            results = cross_validate(X, y, recipe, folds, groups, sample_weight=weights)
+            selection = results.select(rule=self._option("rule") or "minimum")
+            if not path._has(selection.index):  # folds may have models that all rows do not have
+                selection = replace(selection, index=min(selection.index, len(path) - 1))
         elif choice == LEFT_OUT and path._given is not None:
             selection = path.select(groups=groups, cv=self._cv)
         else:
             criterion = None if choice == LEFT_OUT else choice
-            selection = path.select(criterion, self.dof, self.noise, self.rule)
+            options = {name: self._option(name) for name in ("dof", "noise", "rule")}
+            selection = path.select(criterion, **options)
         return replace(path[selection.index], selection=selection)
 
     def _publish(self, models: Sequence[Model]) -> None:
         """Set the attributes: values for one response, one entry per column for several."""
         self.models_ = tuple(models)
-        self.index_ = self._one_or_array([one.index for one in models])
         self.coef_ = self._one_or_array([np.array(one.coef) for one in models])
         self.intercept_ = self._one_or_array([float(one.intercept) for one in models])
         selections = [one.selection for one in models]
         shown = [None if one is None or one.rule == "given" else one for one in selections]
         self.selection_ = self._one_or_tuple(shown)
-        self.cv_results_ = self._one_or_tuple(self._cv_results)
         warn_of_empty_models(selections)
 
     @property
-    def paths_(self) -> tuple[Path, ...]:
-        """The paths of all responses."""
-        self._require_fitted()
-        return tuple(one.path for one in self.models_)
-
-    @property
-    def path_(self) -> Path:
-        """The path of the only response; with several responses see ``paths_``."""
-        path: Path = self._only_path()
-        return path
-
-    def _only_path(self) -> Any:
-        paths = self.paths_
-        if len(paths) > 1:
-            raise AttributeError(
-                f"There are {len(paths)} responses, each with a path of its own: see paths_."
-            )
-        return paths[0]
+    def path_(self) -> PathType:
+        """All models of the only response; those of several are in ``models_[j].path``."""
+        return cast("PathType", self.model_.path)
 
     @property
     def model_(self) -> Model:
         """The chosen model of the only response; with several responses see ``models_``."""
-        self._only_path()
+        if len(self._fitted().models_) > 1:
+            raise AttributeError(
+                f"There are {len(self.models_)} responses, each with a path and a model of its "
+                "own: see models_."
+            )
         return self.models_[0]
 
     @property
     def dof_(self) -> float:
         """Degrees of Freedom of the chosen model; (q,) array if y had columns."""
-        self._require_fitted()
-        dof: float = self._one_or_array([one.dof for one in self.models_])
+        dof: float = self._one_or_array([one.dof for one in self._fitted().models_])
         return dof
 
     @property
     def noise_std_(self) -> float:
         """Noise standard deviation of the chosen model; (q,) array if y had columns."""
-        self._require_fitted()
-        variances = [one.noise_variance(self._noise) for one in self.models_]
-        noise: float = self._one_or_array([float(np.sqrt(value)) for value in variances])
+        variances = [one.noise_variance(self._noise) for one in self._fitted().models_]
+        noise: float = self._one_or_array(np.sqrt(variances).tolist())
         return noise
 
     def predict_interval(
@@ -589,10 +560,9 @@ class PathRegressor(ResponseRegressor):
         X: Any,
         level: float = 0.95,
         *,
-        method: str | None = None,
-        kind: str = "observation",
-        distribution: str = "t",
-        covariance: str = "homoscedastic",
+        method: Literal["left-out", "normal"] | None = None,
+        kind: Literal["observation", "mean", "truth"] = "observation",
+        covariance: Covariance = "homoscedastic",
     ) -> "Array | DataFrame":
         """Lower and upper limits for a new observation, or for the mean, at each row. (n_new, 2).
 
@@ -609,9 +579,6 @@ class PathRegressor(ResponseRegressor):
             "observation" is for one new measurement of the response, with its own noise. "mean" is
             for the expected fit of the chosen number of components, which differs from the true
             mean by the bias of the fit. "truth" is for the true mean: more components, and wider.
-        distribution : {"t", "normal"}
-            Of "normal": Student's t with Satterthwaite's degrees of freedom, which allows for the
-            estimated noise, or the normal distribution, for a noise variance that is known.
         covariance : {"homoscedastic", "hc3", "jackknife"}
             Of the coefficients, see `plsdof.inference.coefficient_inference`; for "normal".
 
@@ -638,48 +605,27 @@ class PathRegressor(ResponseRegressor):
         >>> model.predict_interval(X[:1], method="normal").round(1)
         array([[ 1.1, 19.3]])
         """
-        rows = self._new_rows(X, sparse=self._path_takes_sparse)
-        noise = self._noise if method == "normal" or kind != "observation" else None
+        rows = self._path_rows(X)
+        options: dict[str, Any] = {"level": level, "kind": kind, "method": method}
+        if method == "normal" or kind != "observation":
+            options["noise"] = self._noise
         intervals = [
-            inference.prediction_interval(
-                one,
-                rows,
-                level=level,
-                kind=kind,
-                method=method,
-                noise=noise,
-                distribution=distribution,
-                covariance=covariance,
-            )
+            inference.prediction_interval(one, rows, covariance=covariance, **options)
             for one in self.models_
         ]
         limits = np.stack([np.column_stack([one.lower, one.upper]) for one in intervals], axis=1)
-        index = row_labels(X)
-        if self._one_response:
-            return name_rows(limits[:, 0], index)
-        return name_predictions(limits, self.response_names_, index)
+        return self._named_predictions(limits, X)
 
     def conf_int(
-        self,
-        level: float = 0.95,
-        *,
-        distribution: str = "t",
-        covariance: str = "homoscedastic",
-        kind: str = "expected",
-        method: str = "analytic",
+        self, level: float = 0.95, *, covariance: Covariance = "homoscedastic"
     ) -> "Array | DataFrame":
         """Confidence intervals of the coefficients, (p, 2).
 
         Parameters
         ----------
         level : float
-        distribution : {"t", "normal"}
         covariance : {"homoscedastic", "hc3", "jackknife"}
             X fixed and constant noise variance; X fixed and any noise variances; rows random.
-        kind : {"expected", "truth"}
-            The expected coefficients of the chosen number of components, or the true ones.
-        method : {"analytic", "safe"}
-            "safe" takes the larger one of analytic and bootstrap standard errors.
 
         Returns
         -------
@@ -692,81 +638,42 @@ class PathRegressor(ResponseRegressor):
         -----
         See `plsdof.inference.coefficient_inference`.
         """
-        results = self._inferences(level, distribution, "none", covariance, kind, method)
+        results = self._inferences(level, covariance)
         limits = np.stack([np.column_stack([one.lower, one.upper]) for one in results])
-        features = getattr(self, "feature_names_in_", None)
-        if self._one_response:
-            return name_rows(limits[0], features)
-        return name_coefficients(limits, self.response_names_, features)
+        return self._named_coefficients(limits)
 
     def summary(
         self,
         level: float = 0.95,
         *,
-        distribution: str = "t",
-        adjust: str = "none",
         response: int | str | None = None,
-        covariance: str = "homoscedastic",
-        kind: str = "expected",
-        method: str = "analytic",
+        covariance: Covariance = "homoscedastic",
     ) -> Summary:
         """Return a table of coefficients, standard errors, tests and intervals; print it.
 
         Its last line says what is held fixed and what the p-values test. With several responses
         ``response`` says which, by number or name. Other options as for `conf_int`.
         """
-        self._require_fitted()
-        number = self._response_number(response, len(self.models_))
-        result = self._inferences(level, distribution, adjust, covariance, kind, method)[number]
-        names = getattr(self, "feature_names_in_", None)
-        summary = summarize(self.models_[number], result, names)
+        results = self._inferences(level, covariance)
+        names = self.response_names_ or tuple(f"y{number}" for number in range(len(results)))
+        number = 0 if response is None and len(results) == 1 else _place(response, names)
+        features = getattr(self, "feature_names_in_", None)
+        summary = summarize(self.models_[number], results[number], features)
         if self.response_names_ is None and self._one_response:
             return summary
-        label = self.response_names_[number] if self.response_names_ else f"y{number}"
-        return replace(summary, facts={"response": label, **summary.facts})
+        return replace(summary, facts={"response": names[number], **summary.facts})
 
     def _on_paths(self) -> list[tuple[Any, int]]:
         """Return the paths of all models, and the row of the chosen one on each."""
-        self._require_fitted()
-        return [(one.path, one.index) for one in self.models_]
-
-    def _response_number(self, response: int | str | None, count: int) -> int:
-        if response is None and count == 1:
-            return 0
-        names = self.response_names_ or tuple(f"y{i}" for i in range(count))
-        if isinstance(response, str) and response in names:
-            return names.index(response)
-        if isinstance(response, numbers.Integral) and 0 <= response < count:
-            return int(response)
-        raise InvalidInputError(
-            f"response must be a number in 0..{count - 1} or one of {shortened(names, 10)}; got "
-            f"{response!r}."
-        )
+        return [(one.path, one.index) for one in self._fitted().models_]
 
     def _inferences(
-        self,
-        level: float,
-        distribution: str,
-        adjust: str,
-        covariance: str,
-        kind: str,
-        method: str,
+        self, level: float, covariance: Covariance
     ) -> list[inference.CoefficientInference]:
         """Return what is known about the coefficients of every response."""
-        self._require_fitted()
-        return [
-            inference.coefficient_inference(
-                one,
-                level=level,
-                noise=self._noise,
-                distribution=distribution,
-                adjust=adjust,
-                covariance=covariance,
-                kind=kind,
-                method=method,
-            )
-            for one in self.models_
-        ]
+        models = self._fitted().models_
+        options: dict[str, Any] = {"level": level, "covariance": covariance, "noise": self._noise}
+        return [inference.coefficient_inference(one, **options) for one in models]
 
     def _choice(self) -> Any:
         return getattr(self, self._choice_name)
@@ -778,36 +685,48 @@ class PathRegressor(ResponseRegressor):
             isinstance(choice, str) and choice in ("cv", "average")
         )
 
-    def _labels(self) -> list[str]:
-        return [one.label for one in self.models_]
-
-    # What a subclass provides.
+    # What a subclass provides, with the names of the parameters that the method takes as they are.
     _choice_name = "n_components"
     _method: Method
+    _passed_on: tuple[str, ...] = ("scale",)
 
     def _fixed_index(self, path: Path) -> int:
         raise NotImplementedError
 
     def _options(self) -> dict[str, Any]:
-        raise NotImplementedError
+        """Return the options of the method."""
+        return {name: getattr(self, name) for name in self._passed_on}
 
 
-def given_selection(model: Any, left: LeftOut) -> Selection:
-    """Return the selection of a model that was asked for, with the rows that were left out."""
-    path = model.path
+def _place(response: Any, names: Sequence[str]) -> int:
+    """Return the number of a response that is given by number or name."""
+    if isinstance(response, str) and response in names:
+        return names.index(response)
+    if isinstance(response, numbers.Integral) and 0 <= int(response) < len(names):
+        return int(response)
+    raise InvalidInputError(
+        f"response must be a number in 0..{len(names) - 1} or one of {shortened(names, 10)}; got "
+        f"{response!r}."
+    )
+
+
+def given_selection(
+    model: Any, left: LeftOut, rule: str = "given", criterion: str = LEFT_OUT
+) -> Selection:
+    """Return the selection of a model by a rule, with the rows that were left out."""
     return Selection(
         index=model.index,
         parameter=float(left.parameters[min(model.index, len(left.parameters) - 1)]),
-        parameter_name=path.parameter_name,
+        parameter_name=left.parameter_name,
         scores=left.press / left.n,
-        criterion=LEFT_OUT,
-        rule="given",
-        summary=f"{model.label}: as asked for.",
+        criterion=criterion,
+        rule=rule,
+        summary=f"{model.label}: {rule_in_words(rule, criterion_label(criterion))}.",
         left_out=left,
     )
 
 
-class ComponentRegressor(PathRegressor):
+class ComponentRegressor(PathRegressor[PathType]):
     """A regressor that chooses a number of components."""
 
     @property
@@ -816,13 +735,8 @@ class ComponentRegressor(PathRegressor):
 
         Of an average the weighted mean.
         """
-        self._require_fitted()
-        numbers: int = self._one_or_array([one.n_components for one in self.models_])
+        numbers: int = self._one_or_array([one.n_components for one in self._fitted().models_])
         return numbers
-
-    def fixed_parameters(self, index: int) -> dict[str, Any]:
-        """Return the parameters with which a fit has so many components, and chooses nothing."""
-        return {self._choice_name: int(index)}
 
     def _fixed_index(self, path: Path) -> int:
         # Fewer than asked for where the data support no more (with a warning).
@@ -831,4 +745,4 @@ class ComponentRegressor(PathRegressor):
 
     def _options(self) -> dict[str, Any]:
         name = "max_components" if isinstance(self.n_components, str) else "n_components"
-        return {"max_components": as_count(getattr(self, name), name)}
+        return {"max_components": as_count(getattr(self, name), name), **super()._options()}

@@ -1,40 +1,75 @@
 """Kernel and penalised PLS as scikit-learn estimators."""
 
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, Self
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import SplineTransformer
 
-from plsdof._core.choice import LEFT_OUT
-from plsdof._core.criteria import CRITERIA, Noise
-from plsdof._core.inputs import Array, as_count, as_float
+from plsdof._core.choice import LEFT_OUT, Selection, global_minimum
+from plsdof._core.display import one_line, plural
+from plsdof._core.inputs import Array, as_float, read_only
 from plsdof._core.model import Model
 from plsdof._core.path import Path
-from plsdof.errors import NotAvailableError
-from plsdof.estimators.base import ComponentRegressor, LinearScoresMixin, ScoresMixin
-from plsdof.selection.tuning import Tuning, tune
-from plsdof.variants.kernel import KERNEL_PLS, KernelFunction, KernelPLSPath
+from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.estimators.base import (
+    Choice,
+    ComponentRegressor,
+    LinearScoresMixin,
+    PathType,
+    ScoresMixin,
+    given_selection,
+)
+from plsdof.variants.kernel import KERNEL_PLS, KernelFunction, KernelName, KernelPLSPath
 from plsdof.variants.penalized import PENALIZED_PLS, PenalizedPLSPath
 
 # Regressors that choose one more parameter together with the number of components
 # --------------------------------------------------------------------------------
 
 
-class TunedRegressor(ScoresMixin, ComponentRegressor):
+# Scores that differ by less than this share of those of the empty models are equal.
+_EQUAL = 1e-12
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Tuning:
+    """A value that was chosen together with the number of components, and the scores of all pairs.
+
+    Attributes
+    ----------
+    parameter_name : {"gamma", "strength"}
+    values : (G,) array
+        The values compared, as given.
+    value : float
+        The chosen one.
+    scores : (G, M + 1) array
+        Of every value and number of components: what the choice was made by (of a fixed number
+        and of an average, mean squared errors of rows left out); nan where a path has no such model
+        or no such score.
+    """
+
+    parameter_name: str
+    values: Array
+    value: float
+    scores: Array
+
+    def __repr__(self) -> str:
+        chosen = {self.parameter_name: self.value}
+        return one_line(self, f"chosen from {plural(len(self.values), 'value')}", **chosen)
+
+
+class TunedRegressor(ScoresMixin, ComponentRegressor[PathType]):
     """A regressor with one more parameter, which may be a list of values to choose from.
 
-    A subclass says which parameter that is (`_joint_name`) and which further options there are
-    (`_method_options`).
+    Every value has a path of its own, on which a model is chosen; the value whose choice has the
+    smallest score is taken. A subclass says which parameter that is (`_joint_name`).
     """
 
     joint_selection_: Tuning | None
 
     def _options(self) -> dict[str, Any]:
         given = {} if self._several() else {self._joint_name: getattr(self, self._joint_name)}
-        return {**super()._options(), **self._method_options(), **given}
+        return {**super()._options(), **given}
 
     def _several(self) -> bool:
         """Whether there are several values to choose from."""
@@ -46,71 +81,71 @@ class TunedRegressor(ScoresMixin, ComponentRegressor):
     def _fit_models(self, X: Any, Y: Array, weights: Array | None, groups: Any) -> list[Model]:
         self._tunings: list[Tuning | None] = [None] * Y.shape[1]
         if not self._several():
-            models: list[Model] = super()._fit_models(X, Y, weights, groups)
-            return models
-        self._cv_results = [None] * Y.shape[1]
-        make = partial(self._method.path, **self._options())
+            return super()._fit_models(X, Y, weights, groups)
         values = as_float(getattr(self, self._joint_name), self._joint_name)
-        return [
-            self._chosen_jointly(X, y, weights, make, values, groups, number)
-            for number, y in enumerate(Y.T)
-        ]
+        if values.ndim != 1 or not len(values):
+            raise InvalidInputError(
+                f"The values of {self._joint_name} to choose from must be a list of numbers; got "
+                f"{values!r:.80}."
+            )
+        return [self._tuned(values, X, y, weights, groups, number) for number, y in enumerate(Y.T)]
 
-    def _chosen_jointly(
-        self,
-        X: Array,
-        y: Array,
-        weights: Array | None,
-        make: Any,
-        values: Array,
-        groups: Any,
-        number: int,
+    def _tuned(
+        self, values: Array, X: Any, y: Array, weights: Array | None, groups: Any, number: int
     ) -> Model:
-        choice = self.n_components
-        named = isinstance(choice, str) and choice in (*CRITERIA, "cv")
-        found = tune(
-            X,
-            y,
-            make,
-            values,
+        """Choose a model on the path of every value, and return the best of them."""
+        models, choices = [], []
+        recipe = self._method.recipe(**self._options())
+        for value in values.tolist():
+            path = recipe.but(**{self._joint_name: value}).fit(X, y, weights)
+            models.append(self._chosen_on(path, X, y, weights, groups))
+            choices.append(self._judged(models[-1], groups))
+        best = _first_smallest(choices)
+        scores = np.full((len(values), max(len(one.scores) for one in choices)), np.nan)
+        for row, one in zip(scores, choices, strict=True):
+            row[: len(one.scores)] = one.scores
+        self._tunings[number] = Tuning(
             parameter_name=self._joint_name,
-            by=choice if named else LEFT_OUT,
-            fixed=not isinstance(choice, str),
-            dof=self.dof,
-            noise=self.noise if named else None,
-            rule=self.rule,
-            cv=self._cv,
-            groups=groups,
-            sample_weight=weights,
-            n_jobs=self.n_jobs,
+            values=read_only(values),
+            value=float(values[best]),
+            scores=read_only(scores),
         )
-        self._tunings[number] = found
-        if choice == "average":
-            return found.path.average(groups=groups, cv=self._cv)
-        chosen = None if not isinstance(choice, str) else found.selection
-        return replace(found.path[found.selection.index], selection=chosen)
+        return models[best]
+
+    def _judged(self, model: Model, groups: Any) -> Selection:
+        """Return the choice on a path whose score is compared with those of other values."""
+        if self.n_components == "average":
+            return model.path.select(groups=groups, cv=self._cv)
+        if model.selection is not None:
+            return model.selection
+        return given_selection(model, model.path.left_out(self._cv, groups))
 
     def _publish(self, models: Any) -> None:
         super()._publish(models)
         self.joint_selection_ = self._one_or_tuple(self._tunings)
 
-    def fixed_parameters(self, index: int) -> dict[str, Any]:
-        """Return the parameters with which a fit has this model, and chooses nothing."""
-        joint = getattr(self, f"{self._joint_name}_")
-        return {**super().fixed_parameters(index), self._joint_name: joint}
-
     # What a subclass provides.
     _joint_name: str
 
-    def _method_options(self) -> dict[str, Any]:
-        raise NotImplementedError
+
+def _first_smallest(choices: Sequence[Selection]) -> int:
+    """Return the choice with the smallest score, the first one among equals.
+
+    Paths that interpolate the data all score zero up to rounding, which must not decide.
+    """
+    chosen = np.array([one.scores[min(one.index, len(one.scores) - 1)] for one in choices])
+    unit = np.nanmax(np.abs([one.scores[0] for one in choices]), initial=0.0)
+    smallest = chosen[global_minimum(chosen)]
+    with np.errstate(invalid="ignore"):
+        return int(np.argmax(chosen <= smallest + _EQUAL * unit))
 
 
 # scikit-learn estimators for kernel and penalised PLS: thin shells around the paths
 # ----------------------------------------------------------------------------------
 
 
-class KernelPLSRegressor(TunedRegressor):
+@dataclass(eq=False, repr=False)
+class KernelPLSRegressor(TunedRegressor[KernelPLSPath]):
     """Kernel Partial Least Squares; components and width chosen by exact Degrees of Freedom.
 
     Parameters
@@ -122,15 +157,15 @@ class KernelPLSRegressor(TunedRegressor):
         rows and in `predict` between new and training rows.
     gamma : float or array of float, optional
         Inverse width, 1 / p by default; several values to choose from, together with the number
-        of components.
+        of components, such as ``np.logspace(-2, 1, 7) / p``.
     degree, coef0 : int and float
         Of the polynomial kernel.
     max_components : int
         Limit of the search when the number is chosen.
     scale : bool
         Standardise the columns before the kernel.
-    dof, noise, rule, cv, random_state, n_jobs
-        As for `PLSRegressor`.
+    cv : int, splitter or iterable, optional
+        Folds of the rows that are left out, as for `PLSRegressor`.
 
     Attributes
     ----------
@@ -147,6 +182,8 @@ class KernelPLSRegressor(TunedRegressor):
     selection_ : Selection or None
     joint_selection_ : Tuning or None
         Scores of all widths and numbers of components, when several widths were given.
+    model_, models_, x_scores_, n_features_in_, feature_names_in_, response_names_
+        As for `PLSRegressor`.
 
     Notes
     -----
@@ -162,81 +199,42 @@ class KernelPLSRegressor(TunedRegressor):
     (0.1, 5, 0.1)
     """
 
+    n_components: int | Choice = LEFT_OUT
+    _: KW_ONLY
+    kernel: KernelName | KernelFunction = "rbf"
+    gamma: Any = None
+    degree: int = 3
+    coef0: float = 1.0
+    max_components: int = 30
+    scale: bool = True
+    cv: Any = None
+
     _joint_name = "gamma"
     _method = KERNEL_PLS
+    _passed_on = ("kernel", "degree", "coef0", "scale")
 
-    def __init__(
-        self,
-        n_components: int | str = LEFT_OUT,
-        *,
-        kernel: str | KernelFunction = "rbf",
-        gamma: Any = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        max_components: int = 30,
-        scale: bool = True,
-        dof: str | None = None,
-        noise: Noise = None,
-        rule: str | None = None,
-        cv: Any = None,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_components = max_components
-        self.scale = scale
-        self.dof = dof
-        self.noise = noise
-        self.rule = rule
-        self.cv = cv
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Fit all models and choose one.
-
-        Parameters
-        ----------
-        X : (n, p) array or data frame
-            Or the (n, n) kernel matrix for kernel "precomputed".
-        y : (n,) or (n, q) array, series or data frame
-        sample_weight : (n,) array, optional
-            Weights; integer weights mean repeated rows, with exact Degrees of Freedom.
-        groups : (n,) array, optional
-            Rows that cross-validation keeps together.
-        """
-        super().fit(X, y, sample_weight, groups)
+    def _publish(self, models: Any) -> None:
+        super()._publish(models)
         # There are no coefficients per feature.
         self.dual_coef_ = self.coef_.T
         del self.coef_
-        return self
 
     def predict(self, X: Any) -> Array:
         """Predict with the chosen model. Shape (n_new,), or (n_new, q) if y had columns."""
-        rows = self._new_rows(X)
-        paths: tuple[Any, ...] = self.paths_
-        if len(paths) > 1 and len({path.kernel for path in paths}) == 1:
+        rows = self._path_rows(X)
+        first, *others = self.models_
+        if others and len({one.path.recipe.gamma for one in self.models_}) == 1:
             # One width for all responses: kernel values are computed once.
-            values = paths[0]._rows_of(rows)
+            values = first.path._rows_of(rows)
             columns = [values @ one.coef + one.intercept for one in self.models_]
         else:
             columns = [one.predict(rows) for one in self.models_]
         return np.asarray(columns[0] if self._one_response else np.column_stack(columns))
 
     @property
-    def path_(self) -> KernelPLSPath:
-        """All models of the only response; with several responses see ``paths_``."""
-        path: KernelPLSPath = self._only_path()
-        return path
-
-    @property
     def gamma_(self) -> float | None:
         """Inverse width of the chosen model; (q,) array if y had columns."""
-        widths = [path.kernel.gamma for path, _ in self._on_paths()]
+        widths = [path.recipe.gamma for path, _ in self._on_paths()]
         gamma: float | None = None if widths[0] is None else self._one_or_array(widths)
         return gamma
 
@@ -249,23 +247,11 @@ class KernelPLSRegressor(TunedRegressor):
         tags.input_tags.pairwise = self._precomputed
         return tags
 
-    def _method_options(self) -> dict[str, Any]:
-        return {
-            "kernel": self.kernel,
-            "degree": self.degree,
-            "coef0": self.coef0,
-            "scale": self.scale,
-        }
-
-    def _chosen_on(
-        self, path: Path, X: Any, y: Array, weights: Array | None, groups: Any, number: int
-    ) -> Model:
+    def _chosen_on(self, path: Path, X: Any, y: Array, weights: Array | None, groups: Any) -> Model:
         if self._precomputed and self._choice() == "cv":
             # Folds cut rows only; as numbers of rows they still find their kernel values.
-            recipe = path.recipe.but(kernel=_Lookup(gram=X), gamma=None, scale=False)
-            path = replace(path, recipe=recipe)
             X = np.arange(len(X), dtype=np.float64)[:, None]
-        found: Model = super()._chosen_on(path, X, y, weights, groups, number)
+        found: Model = super()._chosen_on(path, X, y, weights, groups)
         return found
 
     def _inferences(self, *_: Any) -> Any:
@@ -275,36 +261,25 @@ class KernelPLSRegressor(TunedRegressor):
         )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Lookup:
-    """Kernel values of rows given by their numbers."""
-
-    gram: Array
-
-    def __call__(self, A: Array, B: Array) -> Array:
-        return self.gram[np.ix_(A[:, 0].astype(np.intp), B[:, 0].astype(np.intp))]
-
-
-class PenalizedPLSRegressor(LinearScoresMixin, TunedRegressor):
+@dataclass(eq=False, repr=False)
+class PenalizedPLSRegressor(LinearScoresMixin, TunedRegressor[PenalizedPLSPath]):
     """Penalised Partial Least Squares: smooth coefficients, and additive spline models.
 
     Parameters
     ----------
     n_components : int or str
         A fixed number, or how to choose it.
-    penalty : (p, p) array, optional
-        Positive semi-definite matrix; by default differences of neighbouring coefficients.
-    order : int
-        Order of the differences.
+    penalty : int or (p, p) array
+        Order of the differences of neighbouring coefficients, or a positive semi-definite matrix.
     strength : float or array of float
         Factor >= 0 of the penalty; several values to choose from, together with the number of
         components.
     blocks : int or sequence of int, optional
-        Number of columns of each variable; differences are taken within these blocks. See
-        `make_spline_pls`.
+        Number of columns of each variable; differences are taken within these blocks. After
+        scikit-learn's ``SplineTransformer(n_knots, degree)`` it is n_knots + degree - 1.
     scale : bool
         Scale the columns first; the coefficients of the scaled columns are then smooth.
-    max_components, dof, noise, rule, cv, solver, random_state, n_jobs
+    max_components, cv
         As for `PLSRegressor`.
 
     Attributes
@@ -314,7 +289,13 @@ class PenalizedPLSRegressor(LinearScoresMixin, TunedRegressor):
     path_ : PenalizedPLSPath
     joint_selection_ : Tuning or None
         Scores of all strengths and numbers of components, when several strengths were given.
-    dof_, noise_std_, coef_, intercept_, selection_
+    dof_, noise_std_, coef_, intercept_, selection_, model_, models_
+        As for `PLSRegressor`, also for several responses, each with a strength of its own.
+    x_scores_, x_weights_, x_loadings_, x_rotations_, y_scores_, y_loadings_
+        Of the chosen components, one column each; weights are orthonormal in the metric I + P.
+    explained_variance_ratio_, y_explained_variance_ratio_
+        Shares of the variance of X and y that each component explains.
+    n_features_in_, feature_names_in_, response_names_
         As for `PLSRegressor`.
 
     Examples
@@ -325,94 +306,34 @@ class PenalizedPLSRegressor(LinearScoresMixin, TunedRegressor):
     >>> model = PenalizedPLSRegressor(strength=[0.0, 1e2, 1e4]).fit(X, y)
     >>> model.strength_, model.n_components_
     (0.0, 4)
+
+    An additive model, a smooth function of every variable:
+
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import SplineTransformer
+    >>> X = rng.uniform(-1, 1, size=(100, 2))
+    >>> y = np.sin(4 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.normal(size=100)
+    >>> splines = SplineTransformer(10, degree=3, extrapolation="linear")
+    >>> model = make_pipeline(splines, PenalizedPLSRegressor(strength=[0.1, 1.0], blocks=12))
+    >>> round(model.fit(X, y).score(X, y), 2)
+    0.98
     """
+
+    n_components: int | Choice = LEFT_OUT
+    _: KW_ONLY
+    penalty: Any = 2
+    strength: Any = 1.0
+    blocks: Any = None
+    max_components: int = 30
+    scale: bool = False
+    cv: Any = None
 
     _joint_name = "strength"
     _method = PENALIZED_PLS
-
-    def __init__(
-        self,
-        n_components: int | str = LEFT_OUT,
-        *,
-        penalty: Any = None,
-        order: int = 2,
-        strength: Any = 1.0,
-        blocks: Any = None,
-        max_components: int = 30,
-        scale: bool = False,
-        dof: str | None = None,
-        noise: Noise = None,
-        rule: str | None = None,
-        cv: Any = None,
-        solver: str = "auto",
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.penalty = penalty
-        self.order = order
-        self.strength = strength
-        self.blocks = blocks
-        self.max_components = max_components
-        self.scale = scale
-        self.dof = dof
-        self.noise = noise
-        self.rule = rule
-        self.cv = cv
-        self.solver = solver
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    @property
-    def path_(self) -> PenalizedPLSPath:
-        """All models of the only response; with several responses see ``paths_``."""
-        path: PenalizedPLSPath = self._only_path()
-        return path
+    _passed_on = ("penalty", "blocks", "scale")
 
     @property
     def strength_(self) -> float:
         """Strength of the chosen model; (q,) array if y had columns."""
-        strength: float = self._one_or_array([float(path.strength) for path, _ in self._on_paths()])
+        strength: float = self._one_or_array([path.recipe.strength for path, _ in self._on_paths()])
         return strength
-
-    def _method_options(self) -> dict[str, Any]:
-        return {
-            "penalty": self.penalty,
-            "order": self.order,
-            "blocks": self.blocks,
-            "scale": self.scale,
-            "solver": self.solver,
-        }
-
-
-def make_spline_pls(
-    *,
-    n_knots: int = 10,
-    degree: int = 3,
-    knots: str = "uniform",
-    extrapolation: str = "linear",
-    **options: Any,
-) -> Pipeline:
-    """Return a pipeline for an additive model: B-splines of every variable, then penalised PLS.
-
-    Parameters
-    ----------
-    n_knots, degree, knots, extrapolation
-        Of scikit-learn's SplineTransformer.
-    **options
-        Of `PenalizedPLSRegressor`.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.uniform(-1, 1, size=(100, 2))
-    >>> y = np.sin(4 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.normal(size=100)
-    >>> model = make_spline_pls(strength=[0.1, 1.0, 10.0]).fit(X, y)
-    >>> round(model.score(X, y), 2)
-    0.98
-    """
-    splines = SplineTransformer(
-        n_knots=n_knots, degree=degree, knots=knots, extrapolation=extrapolation
-    )
-    size = as_count(n_knots, "n_knots", minimum=2) + as_count(degree, "degree") - 1
-    return make_pipeline(splines, PenalizedPLSRegressor(blocks=size, **options))

@@ -1,6 +1,7 @@
 """scikit-learn estimators for PLS, PCR and ridge: thin shells around the paths."""
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from plsdof._core.choice import LEFT_OUT
 from plsdof._core.criteria import Noise
@@ -8,48 +9,41 @@ from plsdof._core.fit import METHODS
 from plsdof._core.inputs import Array
 from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath
 from plsdof.chemometrics.diagnostics import vip
-from plsdof.estimators.base import ComponentRegressor, LinearScoresMixin, PathRegressor
+from plsdof.estimators.base import (
+    Choice,
+    ComponentRegressor,
+    LinearScoresMixin,
+    PathRegressor,
+    PathType,
+)
 from plsdof.inference.intervals import name_features
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
+DofKind = Literal["exact", "smoothed", "naive", "clipped"]
+Rule = Literal[
+    "paper", "first-minimum", "global-minimum", "minimum", "one-standard-error", "randomization"
+]
 
-class _LinearComponents(ComponentRegressor):
+
+@dataclass(eq=False, repr=False)
+class _LinearComponents(ComponentRegressor[PathType]):
     """What PLS and PCR have in common."""
+
+    n_components: int | Choice = LEFT_OUT
+    _: KW_ONLY
+    max_components: int = 30
+    scale: bool = True
+    dof: DofKind | None = None
+    noise: Noise = None
+    rule: Rule | None = None
+    cv: Any = None
 
     _path_takes_sparse = True
 
-    def __init__(
-        self,
-        n_components: int | str = LEFT_OUT,
-        *,
-        max_components: int = 30,
-        scale: bool = True,
-        dof: str | None = None,
-        noise: Noise = None,
-        rule: str | None = None,
-        cv: Any = None,
-        solver: str = "auto",
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.max_components = max_components
-        self.scale = scale
-        self.dof = dof
-        self.noise = noise
-        self.rule = rule
-        self.cv = cv
-        self.solver = solver
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
-    def _options(self) -> dict[str, Any]:
-        return {**super()._options(), "scale": self.scale, "solver": self.solver}
-
-
-class PLSRegressor(LinearScoresMixin, _LinearComponents):
+class PLSRegressor(LinearScoresMixin, _LinearComponents[PLSPath]):
     """Partial Least Squares with the number of components chosen for you.
 
     Parameters
@@ -72,12 +66,6 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents):
         "minimum" (default), "one-standard-error" or "randomization" for "cv".
     cv : int, splitter or iterable, optional
         Folds of the rows that are left out, see `Path.left_out`; 10 for "cv".
-    solver : {"auto", "svd", "gram"}
-    random_state : int, optional
-        Random folds for "cv" with a number of folds; by default row i is in fold i mod cv. A
-        splitter brings its own.
-    n_jobs : int, optional
-        Parallel folds for "cv".
 
     Attributes
     ----------
@@ -94,8 +82,14 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents):
         The choice in words and numbers; None for a fixed number.
     model_ : Model
         The chosen model, or average.
-    cv_results_ : CrossValidation or None
-        Errors of all folds, for "cv".
+    models_ : tuple of Model
+        The chosen models of all responses.
+    x_scores_, x_weights_, x_loadings_, x_rotations_, y_scores_, y_loadings_ : arrays
+        Of the chosen components, one column each, as in scikit-learn's PLSRegression.
+    explained_variance_ratio_, y_explained_variance_ratio_ : (n_components_,) arrays
+        Shares of the variance of X and y that each component explains.
+    n_features_in_, feature_names_in_
+        Number of columns of X, and their names if it was a data frame.
     response_names_ : tuple of str or None
         Name of a series y, or of the columns of a data frame.
 
@@ -103,8 +97,9 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents):
     -----
     A y of shape (n, q) means q models, one per column, each with its own number of components and
     Degrees of Freedom, on one decomposition of X. `predict` then has shape (n_new, q), ``coef_``
-    (q, p), the numbers above become (q,) arrays, ``selection_`` and ``cv_results_`` tuples, and
-    ``paths_`` holds the paths. For components shared by all responses see `PLS2Regressor`.
+    (q, p), the numbers above become (q,) arrays, ``selection_`` a tuple, and
+    ``models_[j].path`` is the path of a response. For components shared by all responses see
+    `PLS2Regressor`.
 
     Examples
     --------
@@ -120,12 +115,6 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents):
 
     _method = METHODS["pls"]
 
-    @property
-    def path_(self) -> PLSPath:
-        """All models of the only response; with several responses see ``paths_``."""
-        path: PLSPath = self._only_path()
-        return path
-
     def vip(self) -> "Array | Series[float] | DataFrame":
         """Return the variable importance of the chosen model, `chemometrics.vip`. Shape (p,).
 
@@ -133,18 +122,34 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents):
         (and pandas is installed). If y had columns (q, p), or a data frame with one named column
         per response.
         """
-        values = self._one_or_array([vip(one) for one in self.models_])
+        values = self._one_or_array([vip(one) for one in self._fitted().models_])
         features = getattr(self, "feature_names_in_", None)
-        named: Array | Series[float] | DataFrame
-        named = name_features(values, features, self.response_names_)
-        return named
+        return cast("Array", name_features(values, features, self.response_names_))
 
 
-class PCRegressor(LinearScoresMixin, _LinearComponents):
-    """Principal components regression; parameters and attributes as `PLSRegressor`.
+class PCRegressor(LinearScoresMixin, _LinearComponents[PCRPath]):
+    """Principal components regression with the number of components chosen for you.
 
     The order of principal components does not look at y, so that the useful ones need not come
     first.
+
+    Parameters
+    ----------
+    n_components, max_components, scale, dof, noise, rule, cv
+        As for `PLSRegressor`.
+
+    Attributes
+    ----------
+    path_ : PCRPath
+        All models.
+    n_components_, dof_, noise_std_, coef_, intercept_, selection_, model_, models_
+        As for `PLSRegressor`, also for several responses.
+    x_scores_, x_loadings_, x_rotations_, y_scores_, y_loadings_
+        Of the chosen components, one column each; there are no weights apart from the loadings.
+    explained_variance_ratio_, y_explained_variance_ratio_
+        Shares of the variance of X and y that each component explains.
+    n_features_in_, feature_names_in_, response_names_
+        As for `PLSRegressor`.
 
     Examples
     --------
@@ -157,14 +162,9 @@ class PCRegressor(LinearScoresMixin, _LinearComponents):
 
     _method = METHODS["pcr"]
 
-    @property
-    def path_(self) -> PCRPath:
-        """All models of the only response; with several responses see ``paths_``."""
-        path: PCRPath = self._only_path()
-        return path
 
-
-class RidgeRegressor(PathRegressor):
+@dataclass(eq=False, repr=False)
+class RidgeRegressor(PathRegressor[RidgePath]):
     """Ridge regression with the penalty chosen for you.
 
     Parameters
@@ -173,14 +173,20 @@ class RidgeRegressor(PathRegressor):
         A penalty > 0 on the paper's scale (X scaled with divisor n - 1), or how to choose it, as
         for `PLSRegressor`.
     alphas : array of float, optional
-        Penalties to choose from; by default 50 values from 1e4 n down to 1e-4 n.
-    scale, dof, noise, rule, cv, solver, random_state, n_jobs
+        Penalties to choose from; by default those of `ridge_path`.
+    scale, dof, noise, rule, cv
         As for `PLSRegressor`.
 
     Attributes
     ----------
     alpha_ : float
-        The penalty of the chosen model. Others as for `PLSRegressor`, also for several responses.
+        The penalty of the chosen model.
+    path_ : RidgePath
+        All models.
+    dof_, noise_std_, coef_, intercept_, selection_, model_, models_
+        As for `PLSRegressor`, also for several responses.
+    n_features_in_, feature_names_in_, response_names_
+        As for `PLSRegressor`.
 
     Examples
     --------
@@ -191,55 +197,28 @@ class RidgeRegressor(PathRegressor):
     12.5
     """
 
+    alpha: float | Choice = LEFT_OUT
+    _: KW_ONLY
+    alphas: Any = None
+    scale: bool = True
+    dof: DofKind | None = None
+    noise: Noise = None
+    rule: Rule | None = None
+    cv: Any = None
+
     _choice_name = "alpha"
     _path_takes_sparse = True
     _method = METHODS["ridge"]
 
-    def __init__(
-        self,
-        alpha: float | str = LEFT_OUT,
-        *,
-        alphas: Any = None,
-        scale: bool = True,
-        dof: str | None = None,
-        noise: Noise = None,
-        rule: str | None = None,
-        cv: Any = None,
-        solver: str = "auto",
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.alphas = alphas
-        self.scale = scale
-        self.dof = dof
-        self.noise = noise
-        self.rule = rule
-        self.cv = cv
-        self.solver = solver
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    @property
-    def path_(self) -> RidgePath:
-        """All models of the only response; with several responses see ``paths_``."""
-        path: RidgePath = self._only_path()
-        return path
-
     @property
     def alpha_(self) -> float:
         """Penalty of the chosen model; (q,) array if y had columns."""
-        self._require_fitted()
-        alpha: float = self._one_or_array([one.parameter for one in self.models_])
+        alpha: float = self._one_or_array([one.parameter for one in self._fitted().models_])
         return alpha
 
     def _fixed_index(self, path: Path) -> int:  # noqa: ARG002
         return 0
 
-    def fixed_parameters(self, index: int) -> dict[str, Any]:
-        """Return the parameters with which a fit has this penalty, and chooses nothing."""
-        return {self._choice_name: self.path_.parameters[index].item()}
-
     def _options(self) -> dict[str, Any]:
         alphas = self.alphas if isinstance(self.alpha, str) else [self.alpha]
-        return {"alphas": alphas, "scale": self.scale, "solver": self.solver}
+        return {"alphas": alphas, **super()._options()}

@@ -1,31 +1,35 @@
 """scikit-learn estimator for PLS2: one set of components for several responses."""
 
 from contextlib import nullcontext
-from dataclasses import replace
-from typing import Any, Self
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
-from plsdof._core.choice import LEFT_OUT, Selection, global_minimum, rule_in_words
-from plsdof._core.criteria import criterion_label
-from plsdof._core.inputs import as_choice, as_count, as_weights, row_labels
-from plsdof.errors import InvalidInputError, quietly
+from plsdof._core.choice import LEFT_OUT, global_minimum
+from plsdof._core.inputs import as_choice, as_count, as_weights
+from plsdof.errors import quietly
 from plsdof.estimators.base import (
     LinearScoresMixin,
     ResponseRegressor,
     given_selection,
     warn_of_empty_models,
 )
-from plsdof.inference.intervals import (
-    name_coefficients,
-    name_features,
-    name_predictions,
-    name_rows,
-)
-from plsdof.variants.pls2 import JOINT_CRITERIA, NOISE_MODELS, PLS2, PLS2Model, PLS2Path
+from plsdof.inference.intervals import name_features
+from plsdof.variants.pls2 import PLS2, Algorithm, PLS2Model, PLS2Path
+
+JointChoice = Literal["left-out", "cv", "aic", "bic", "gcv", "hqc"]
+CHOICES = get_args(JointChoice)
 
 
-class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
+class _FittedPLS2(ResponseRegressor):
+    """What a fit of PLS2 leaves behind."""
+
+    model_: PLS2Model
+
+
+@dataclass(eq=False, repr=False)
+class PLS2Regressor(LinearScoresMixin, _FittedPLS2):
     """Partial Least Squares with components shared by all responses (PLS2).
 
     A component maximises the covariance with all columns of y together, so that responses that
@@ -34,11 +38,10 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
 
     Parameters
     ----------
-    n_components : int or {"left-out", "average", "cv", "gcv", "bic", "aic", "hqc"}
+    n_components : int or {"left-out", "cv", "gcv", "bic", "aic", "hqc"}
         A fixed number, or how to choose it: by the errors of rows left out, with a small price for
-        complexity ("left-out", `PLS2Path.select`) or without ("cv"); an average of all models by
-        the same errors (`PLS2Path.average`); or the sum of a criterion over the responses
-        (`PLS2Path.criterion`).
+        complexity ("left-out", `PLS2Path.select`) or without ("cv"); or by the sum of a criterion
+        over the responses (`PLS2Path.criterion`).
     max_components : int
         Limit of the search when the number is chosen.
     algorithm : {"nipals", "simpls"}
@@ -48,19 +51,13 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
     scale_response : bool
         Scale the columns of y likewise, which gives every response the same say, in the
         components and in the choice.
-    noise : {"independent", "correlated"}, optional
-        Whether a criterion takes the noise of different responses in one row as independent.
-    rule : {"paper", "first-minimum", "global-minimum"}, optional
-        Of a criterion, see `Path.select`.
-    dof : {"exact", "naive"}, optional
-        Degrees of Freedom in a criterion.
     cv : int, splitter or iterable, optional
         Folds of the rows that are left out, see `Path.left_out`; 10 for "cv".
 
     Attributes
     ----------
     n_components_ : int
-        Of the chosen model; of an average the weighted mean, a float.
+        Of the chosen model.
     dof_ : float
         Degrees of Freedom of all responses together, the trace of d vec(Yhat) / d vec(Y).
     dof_by_response_, noise_std_ : (q,) arrays
@@ -71,9 +68,17 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
     path_ : PLS2Path
         All models.
     model_ : PLS2Model
-        The chosen model, or average.
+        The chosen model.
     selection_ : Selection or None
         The choice in words and numbers; None for a fixed number.
+    x_scores_, x_weights_, x_loadings_, x_rotations_, y_scores_, y_loadings_ : arrays
+        Of the chosen components, one column each, as in scikit-learn's PLSRegression.
+    explained_variance_ratio_ : (n_components_,) array
+        Share of the variance of X that each component explains.
+    y_explained_variance_ratio_ : (n_components_, q) array
+        Share of the variance of every response.
+    n_features_in_, feature_names_in_
+        Number of columns of X, and their names if it was a data frame.
     response_names_ : tuple of str or None
         Column names of y, if it was a data frame.
 
@@ -92,30 +97,13 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
     (4, (2, 4), array([5., 5.]))
     """
 
-    model_: PLS2Model
-
-    def __init__(
-        self,
-        n_components: int | str = LEFT_OUT,
-        *,
-        max_components: int = 30,
-        algorithm: str = "nipals",
-        scale: bool = True,
-        scale_response: bool = False,
-        noise: str | None = None,
-        rule: str | None = None,
-        dof: str | None = None,
-        cv: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.max_components = max_components
-        self.algorithm = algorithm
-        self.scale = scale
-        self.scale_response = scale_response
-        self.noise = noise
-        self.rule = rule
-        self.dof = dof
-        self.cv = cv
+    n_components: int | JointChoice = LEFT_OUT
+    _: KW_ONLY
+    max_components: int = 30
+    algorithm: Algorithm = "nipals"
+    scale: bool = True
+    scale_response: bool = False
+    cv: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit all models and choose one.
@@ -133,10 +121,7 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
         X, Y = self._training_data(X, y)
         choosing = isinstance(self.n_components, str)
         if choosing:
-            names = (LEFT_OUT, "average", "cv", *JOINT_CRITERIA)
-            as_choice(self.n_components, "n_components", names)
-        if self.noise is not None:
-            as_choice(self.noise, "noise", NOISE_MODELS)
+            as_choice(self.n_components, "n_components", CHOICES)
         size = "max_components" if choosing else "n_components"
         recipe = PLS2.recipe(
             max_components=as_count(getattr(self, size), size),
@@ -151,7 +136,6 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
                 named = tuple(map(str, self.feature_names_in_))
                 path = replace(path, units=replace(path.units, names=named))
             self.model_ = self._chosen_on(path, groups)
-        self.index_ = self.model_.index
         chosen = self.model_.selection
         self.selection_ = None if chosen is None or chosen.rule == "given" else chosen
         self.coef_ = self._one_or_array([np.array(column) for column in self.model_.coef.T])
@@ -161,73 +145,54 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
 
     def _chosen_on(self, path: PLS2Path, groups: Any) -> PLS2Model:
         how = self.n_components
-        if how in JOINT_CRITERIA:
-            selection = path.select(how, self.dof, self.noise, self.rule, groups=groups)
-            return replace(path[selection.index], selection=selection)
-        for name in ("dof", "noise", "rule"):
-            if isinstance(how, str) and getattr(self, name) is not None:
-                raise InvalidInputError(
-                    f"{name} belongs to a choice by a criterion, such as 'bic'; got "
-                    f"{name}={getattr(self, name)!r:.60} with n_components={how!r:.60}."
-                )
-        if how == "average":
-            return path.average(groups=groups, cv=self.cv)
-        if how == LEFT_OUT:
-            selection = path.select(groups=groups, cv=self.cv)
-            return replace(path[selection.index], selection=selection)
         if how == "cv":
-            selection = _smallest_error(path, 10 if self.cv is None else self.cv, groups)
-            return replace(path[selection.index], selection=selection)
-        # Fewer than asked for where the data support no more (with a warning).
-        model = path[len(path) - 1]
-        if groups is None and self.cv is None:
-            return model
-        return replace(model, selection=given_selection(model, path.left_out(self.cv, groups)))
+            left = path.left_out(10 if self.cv is None else self.cv, groups)
+            smallest = path[global_minimum(left.press)]
+            selection = given_selection(smallest, left, "minimum", "cv-error")
+        elif isinstance(how, str):
+            cv = self.cv if how == LEFT_OUT else None
+            selection = path.select(how, groups=groups, cv=cv)
+        elif groups is None and self.cv is None:
+            return path[-1]  # fewer than asked for where the data support no more (with a warning)
+        else:
+            selection = given_selection(path[-1], path.left_out(self.cv, groups))
+        return replace(path[selection.index], selection=selection)
 
     @property
     def path_(self) -> PLS2Path:
         """All models."""
-        self._require_fitted()
-        return self.model_.path
+        return self._fitted().model_.path
 
     @property
-    def n_components_(self) -> float:
-        """Number of components of the chosen model; of an average the weighted mean."""
-        self._require_fitted()
-        return self.model_.n_components
+    def n_components_(self) -> int:
+        """Number of components of the chosen model."""
+        return self._fitted().model_.n_components
 
     @property
     def dof_(self) -> float:
         """Degrees of Freedom of all responses together."""
-        self._require_fitted()
-        return self.model_.dof
+        return self._fitted().model_.dof
 
     @property
     def dof_by_response_(self) -> Any:
         """Degrees of Freedom of every response."""
-        self._require_fitted()
-        return self._one_or_array(self.model_.dof_by_response.tolist())
+        return self._one_or_array(self._fitted().model_.dof_by_response.tolist())
 
     @property
     def noise_std_(self) -> Any:
         """Noise standard deviation of every response."""
-        self._require_fitted()
-        return self._one_or_array(self.model_.noise_std.tolist())
+        return self._one_or_array(self._fitted().model_.noise_std.tolist())
 
     def _on_paths(self) -> list[tuple[PLS2Path, int]]:
-        self._require_fitted()
-        return [(self.model_.path, self.index_)]
-
-    def _labels(self) -> list[str]:
-        return [self.model_.label]
+        return [(self._fitted().model_.path, self.model_.index)]
 
     def predict_interval(
         self,
         X: Any,
         level: float = 0.95,
         *,
-        method: str | None = None,
-        kind: str = "observation",
+        method: Literal["left-out", "normal"] | None = None,
+        kind: Literal["observation", "mean"] = "observation",
     ) -> Any:
         """Lower and upper limits for new observations, or the expected fit. (n_new, q, 2).
 
@@ -237,9 +202,7 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
         """
         rows = self._new_rows(X)
         limits = self.model_.prediction_interval(rows, level, kind, method)
-        if self._one_response:
-            return name_rows(limits[:, 0], row_labels(X))
-        return name_predictions(limits, self.response_names_, row_labels(X))
+        return self._named_predictions(limits, X)
 
     def conf_int(self, level: float = 0.95) -> Any:
         """Confidence intervals of the coefficients, (q, p, 2); (p, 2) if y had one dimension.
@@ -247,31 +210,12 @@ class PLS2Regressor(LinearScoresMixin, ResponseRegressor):
         A data frame with rows (response, feature) if either has names. X and the number of
         components are held fixed; the expected coefficients of that many components are covered.
         """
-        self._require_fitted()
-        limits = self.model_.coef_interval(level).transpose(1, 0, 2)
-        features = getattr(self, "feature_names_in_", None)
-        if self._one_response:
-            return name_rows(limits[0], features)
-        return name_coefficients(limits, self.response_names_, features)
+        return self._named_coefficients(
+            self._fitted().model_.coef_interval(level).transpose(1, 0, 2)
+        )
 
     def vip(self) -> Any:
         """Return the importance of every variable for all responses together. Shape (p,)."""
-        self._require_fitted()
-        return name_features(self.model_.vip(), getattr(self, "feature_names_in_", None), None)
-
-
-def _smallest_error(path: PLS2Path, cv: Any, groups: Any) -> Selection:
-    """Choose the smallest error of rows left out."""
-    left = path.left_out(cv, groups)
-    index = global_minimum(left.press)
-    return Selection(
-        index=index,
-        parameter=float(index),
-        parameter_name=path.parameter_name,
-        scores=left.press / left.n,
-        criterion="cv-error",
-        rule="minimum",
-        summary=f"{path._label(index)} (error of rows left out {left.rmse[index]:.4g}): "
-        f"{rule_in_words('minimum', criterion_label('cv-error'))}.",
-        left_out=left,
-    )
+        return name_features(
+            self._fitted().model_.vip(), getattr(self, "feature_names_in_", None), None
+        )

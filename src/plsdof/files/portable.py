@@ -34,7 +34,7 @@ from plsdof.chemometrics.diagnostics import (
     times_predictors,
 )
 from plsdof.chemometrics.rows import (
-    LeftOutRows,
+    LeftOutValues,
     has_left_out_limits,
     left_out_rows,
     limit_from_moments,
@@ -55,7 +55,7 @@ from plsdof.inference.intervals import (
     name_rows,
     normal_words,
 )
-from plsdof.variants.kernel import GivenKernel, Kernel
+from plsdof.variants.kernel import Kernel
 from plsdof.variants.pls2 import PLS2Model
 
 if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
@@ -122,8 +122,8 @@ class RowCheck:
         """Return the limit of "t2" or "q" of new rows."""
         values, moments = getattr(self, name), getattr(self, f"{name}_moments")
         if len(values):
-            rows = LeftOutRows(t2=self.t2, q=self.q, weights=self.weights, units=int(self.units))
-            return rows.limit(name, level)
+            rows = LeftOutValues(values=values, weights=self.weights, units=int(self.units))
+            return rows.limit(level)
         if len(moments) == 2:
             return limit_from_moments(moments[0], moments[1], level)
         if name == "t2":
@@ -643,9 +643,9 @@ def _of_model(
     left = model.left_out if has_rows else None
     counted = intervals or path.is_counted
     usable = intervals and not path._is_dual and math.isfinite(model.dof)
-    inputs = getattr(path, "inputs", None)
+    inputs = getattr(path, "_inputs", None)
     coef = np.array(model.coef)
-    if isinstance(inputs, GivenKernel):  # one coefficient for each row that was given
+    if inputs is not None and inputs.gram is not None:  # one coefficient per row that was given
         coef = np.zeros(len(inputs.gram))
         coef[inputs.kept] = model.coef
     return PortableResponse(
@@ -716,8 +716,8 @@ def _mean_response(model: Model) -> float:
 def _units(model: Model, intervals: bool) -> tuple[Array, Array, float]:
     """Return means and scales of the predictors, and n; without a decomposition if possible."""
     path = model.path
-    inputs = getattr(path, "inputs", None)
-    if isinstance(inputs, GivenKernel):
+    inputs = getattr(path, "_inputs", None)
+    if inputs is not None and inputs.gram is not None:
         x_mean = np.zeros(len(inputs.gram))
         x_mean[inputs.kept] = _mean_features(model)
         return x_mean, np.ones(len(x_mean)), path._require_rows().n
@@ -737,8 +737,8 @@ def _mean_features(model: Model) -> Array:
 
 
 def _kernel(model: Model) -> KernelRows | None:
-    inputs = getattr(model.path, "inputs", None)
-    if inputs is None or isinstance(inputs, GivenKernel):
+    inputs = getattr(model.path, "_inputs", None)
+    if inputs is None or inputs.gram is not None:
         return None
     if inputs.kernel.function is not None:
         raise NotAvailableError(
@@ -774,9 +774,9 @@ def _row_check(model: Model) -> RowCheck | None:
     entries: dict[str, Any] = {}
     if has_left_out_limits(path):
         rows = left_out_rows(model)
-        entries = {"weights": read_only(rows.weights), "units": float(rows.units)}
-        entries |= {"t2": rows.t2} if m > 0 else {}
-        entries |= {"q": rows.q} if rows.q is not None and variances.any() else {}
+        entries = {"weights": read_only(rows.t2.weights), "units": float(rows.t2.units)}
+        entries |= {"t2": rows.t2.values} if m > 0 else {}
+        entries |= {"q": rows.q.values} if rows.q is not None and variances.any() else {}
     return RowCheck(
         rotations=read_only(np.ascontiguousarray(exact.decomposition.to_features(rotated).T)),
         loadings=read_only(np.ascontiguousarray(times_predictors(path, T).T)),
@@ -858,7 +858,7 @@ def _opened(model: Any) -> _Opened:
     fitted = getattr(model, "best_estimator_", model)  # of a search
     is_pipeline = hasattr(fitted, "steps") and hasattr(fitted, "named_steps")
     estimator = fitted.steps[-1][1] if is_pipeline else fitted
-    if not hasattr(estimator, "path_rows") or not hasattr(estimator, "index_"):
+    if not hasattr(estimator, "_path_rows") or not hasattr(estimator, "intercept_"):
         as_model(model)  # says why not
     joint = getattr(estimator, "model_", None) if not hasattr(estimator, "models_") else None
     return _Opened(
@@ -867,5 +867,5 @@ def _opened(model: Any) -> _Opened:
         names=getattr(fitted, "feature_names_in_", None),
         response_names=estimator.response_names_,
         one_response=estimator._one_response,
-        noise=estimator.noise,
+        noise=getattr(estimator, "noise", None),
     )

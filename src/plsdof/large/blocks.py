@@ -33,6 +33,7 @@ class Block:
         Finite float64, for the worker to change as it likes.
     y : (rows,) array
     weights : (rows,) array or None
+        None if all are one.
     first : int
         Number of the block's first row (blocks of rows) or first column (blocks of columns).
     """
@@ -92,7 +93,7 @@ class Blocks(Protocol):
 
 Item = TypeVar("Item")
 
-# The most memory that a block may take; two are held, one being read while the other is used.
+# The most memory that a block may take; there are two, one being read while the other is used.
 MEMORY = 64 * 2**20
 # A block of this size stays in the cache while it is centred and multiplied.
 _CACHED = 16 * 2**20
@@ -443,9 +444,11 @@ class RowBlocks:
         some: Callable[[Block], tuple[Part, list[Array]]] = partial(
             _on_rows, work=work, keep=self.keep, change=self.change
         )
-        result, y = self.blocks.reduce(some, partial(_merged, merge=merge), description)
-        self.y = read_only(np.concatenate(y))
-        return result
+        both: tuple[Part, list[Array]] = self.blocks.reduce(
+            some, partial(paired, merge=merge), description
+        )
+        self.y = read_only(np.concatenate(both[1]))
+        return both[0]
 
 
 def _on_rows(
@@ -466,12 +469,13 @@ def _on_rows(
     return work(Block(X=X, y=y, weights=weights, first=first)), [response]
 
 
-def _merged(
-    a: tuple[Part, list[Array]],
-    b: tuple[Part, list[Array]],
+def paired(
+    a: tuple[Part, list[Item]],
+    b: tuple[Part, list[Item]],
     *,
     merge: Callable[[Part, Part], Part],
-) -> tuple[Part, list[Array]]:
+) -> tuple[Part, list[Item]]:
+    """Merge results that come with a list each."""
     return merge(a[0], b[0]), a[1] + b[1]
 
 

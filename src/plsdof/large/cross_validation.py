@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from itertools import accumulate, groupby
+from itertools import accumulate
 from typing import Any, Literal
 
 import numpy as np
@@ -50,10 +50,8 @@ def cross_validate_from(
     max_components: int | None = None,
     alphas: Any = None,
     scale: bool = True,
-    repeats: int = 1,
     rng: Any = None,
     prepare: Prepare | None = None,
-    progress: bool = False,
 ) -> CrossValidation:
     """Cross-validate all models of a path on a table that is read block by block.
 
@@ -64,13 +62,11 @@ def cross_validate_from(
     path : {"pls", "pcr", "ridge"}
     cv : int
         Number of folds, or a splitter as for `plsdof.cross_validate`; not "loo".
-    groups, max_components, alphas, scale, repeats, rng
+    groups, max_components, alphas, scale, rng
         As for `plsdof.cross_validate`.
     prepare : callable, optional
         From the training rows of a fold, as Blocks, to what preprocesses rows, (rows, p) to
         (rows, p): ``lambda blocks: Preprocessor("msc").fit_blocks(blocks).transform``.
-    progress : bool
-        Show a bar on stderr that counts the folds. Needs rich.
 
     Returns
     -------
@@ -79,9 +75,10 @@ def cross_validate_from(
 
     Notes
     -----
-    Passes over the data: one for the responses, one for each repeat (or for each fold, where
-    4 (p + 1)^2 numbers for each fold exceed 1 GB, p > 5,000, or with ``prepare``), and one for the
-    predictions. Memory: these moments, and the predictions of every model for every row.
+    Passes over the data: one for the responses, one for all folds, and one for the predictions.
+    Each fold has a pass of its own where 4 (p + 1)^2 numbers for each fold exceed 1 GB, p > 5,000,
+    test rows are not a partition, or with ``prepare``. Memory: these moments, and the predictions
+    of every model for every row.
 
     Examples
     --------
@@ -106,8 +103,7 @@ def cross_validate_from(
         )
     y = _responses(source)
     folds = [
-        replace(fold, test=np.sort(fold.test))
-        for fold in make_folds(y, y, cv, groups, repeats=repeats, rng=rng)
+        replace(fold, test=np.sort(fold.test)) for fold in make_folds(y, y, cv, groups, rng=rng)
     ]
     recipe = METHODS[path].recipe(scale=scale, max_components=max_components, alphas=alphas)
     options = dict(recipe.options)
@@ -117,12 +113,7 @@ def cross_validate_from(
         options["alphas"] = whole.parameters
     fit = partial(sources.PATHS_FROM[path], **options)
     trained = _trained(source, folds, scale, prepare)
-    models = run_each(
-        lambda _: _models(fit, *next(trained)),
-        folds,
-        progress=progress,
-        description="Cross-validation",
-    )
+    models = run_each(lambda _: _models(fit, *next(trained)), folds)
     fits = _predictions(source, folds, models)
     return collected(folds, fits, y, groups=groups, max_components=max_components)
 
@@ -177,27 +168,21 @@ def _trained(
     prepare: Prepare | None,
 ) -> Iterator[tuple[Gram, Change | None]]:
     """Yield the Gram matrix of the training rows of each fold, and how rows are preprocessed."""
-    for _, repeat in groupby(folds, key=lambda fold: fold.repeat):
-        together = list(repeat)
-        fits = _in_memory(len(together), source.n_columns)
-        if prepare is None and fits and _is_partition(together):
-            yield from _from_moments(source, together, scale)
-            continue
-        for fold in together:
-            keep = np.zeros(fold.n_rows, dtype=bool)
-            keep[fold.train] = True
-            yield _gram_of(source, keep, scale, prepare)
+    # The training rows of each fold are the test rows of all others.
+    tested = sum(len(fold.test) for fold in folds)
+    parted = tested == folds[0].n_rows and all(fold.train_rows is None for fold in folds)
+    if prepare is None and parted and _in_memory(len(folds), source.n_columns):
+        yield from _from_moments(source, folds, scale)
+        return
+    for fold in folds:
+        keep = np.zeros(fold.n_rows, dtype=bool)
+        keep[fold.train] = True
+        yield _gram_of(source, keep, scale, prepare)
 
 
 def _in_memory(folds: int, p: int) -> bool:
     """Whether moments or factors of all folds fit, and those merged from the left and right."""
     return p <= FORMED and 4 * folds * (p + 1) ** 2 <= _MOST_NUMBERS
-
-
-def _is_partition(folds: Sequence[Fold]) -> bool:
-    """Whether the training rows of each fold are the test rows of all others."""
-    tested = sum(len(fold.test) for fold in folds)
-    return tested == folds[0].n_rows and all(fold.train_rows is None for fold in folds)
 
 
 def _gram_of(

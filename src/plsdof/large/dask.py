@@ -19,6 +19,7 @@ from plsdof.large.blocks import (
     block_length,
     checked_shape,
     cut,
+    is_dask,
     require_finite,
 )
 
@@ -138,7 +139,7 @@ def dask_blocks(
     """
     names: tuple[str, ...] | None = None
     with dask_module().config.set(_SETTINGS):
-        if _is_frame(X):
+        if is_dask(X) and hasattr(X, "columns"):
             # Columns that are named come from the same array, so that they are read once.
             labels = [named_column(value, X) for value in (y, sample_weight)]
             order = list(X.columns)
@@ -170,17 +171,9 @@ def dask_blocks(
 # ---------------------------------
 
 
-def _is_dask(value: Any) -> bool:
-    return hasattr(value, "__dask_graph__") and hasattr(value, "to_delayed")
-
-
-def _is_frame(value: Any) -> bool:
-    return _is_dask(value) and hasattr(value, "columns") and value.ndim == 2
-
-
 def _as_array(values: Any, name: str) -> Any:
     """Return a dask collection as an array of numbers with known sizes of all chunks."""
-    if not _is_dask(values):
+    if not is_dask(values):
         raise InvalidInputError(
             f"{name} must be a dask array or data frame; got {type(values).__name__}. Cut an array "
             "that is in memory, or mapped into it, with dask.array.from_array(X, chunks=...)."
@@ -230,7 +223,7 @@ def _like_rows(values: Any, X: Any, name: str, check: Callable[[Any, int], Any])
         raise InvalidInputError(
             f"{name} is {values!r}, but X is not a data frame with such a column; give the values."
         )
-    if not _is_dask(values):
+    if not is_dask(values):
         values = check(values, n)
         if values is None:
             return None
@@ -241,8 +234,8 @@ def _like_rows(values: Any, X: Any, name: str, check: Callable[[Any, int], Any])
     if values.shape != (n,):
         raise InvalidInputError(
             f"{name} must have one value per row of X, {n} in all; got shape {values.shape}. "
-            "Several responses: one column at a time, or pls_paths and pls2_path if the data fit "
-            "in memory."
+            "Several responses: one column at a time, or PLSRegressor and pls2_path if the data "
+            "fit in memory."
         )
     return values.rechunk((rows,))
 
@@ -291,17 +284,12 @@ def _work_on_chunk(
     row, column = (0, first) if job.axis else (first, 0)
     try:
         X = _numbers(chunks[0], job.names, column)
-        y, weights = (
-            None if values is None else _numbers(values[:, None], (name,))
-            for name, values in (("y", chunks[1]), ("sample_weight", chunks[2]))
-        )
-        for name, values in (("y", y), ("sample_weight", weights)):
-            if values is not None:
-                require_finite(values, (name,), row)
+        y = _vector(chunks[1], "y", row)
+        weights = None if chunks[2] is None else _vector(chunks[2], "sample_weight", row)
         blocks = cut(
             X,
-            y[:, 0],
-            None if weights is None else as_weights(weights[:, 0], len(X)),
+            y,
+            as_weights(weights, len(X)),
             axis=job.axis,
             step=block_length(X.shape[1 - job.axis]),
             names=job.names or (),
@@ -310,6 +298,12 @@ def _work_on_chunk(
         return reduce(job.merge, map(job.work, blocks))
     except InvalidInputError as error:
         raise InvalidInputError(f"In chunk {number}: {error}") from error
+
+
+def _vector(values: Any, name: str, row: int) -> Array:
+    numbers = _numbers(values[:, None], (name,))
+    require_finite(numbers, (name,), row)
+    return numbers[:, 0]
 
 
 def _frame_of_numbers(frame: Any) -> Any:

@@ -46,7 +46,16 @@ from plsdof._core.routes import (
 from plsdof._core.spectrum import FORMED, Gram, Reached, formed
 from plsdof._core.work import progress_bar
 from plsdof.errors import InvalidInputError, NotAvailableError
-from plsdof.large.blocks import Block, Blocks, is_blocks, is_dask, is_sliced, open_blocks, weighed
+from plsdof.large.blocks import (
+    Block,
+    Blocks,
+    is_blocks,
+    is_dask,
+    is_sliced,
+    open_blocks,
+    paired,
+    weighed,
+)
 from plsdof.large.moments import (
     Moments,
     Sums,
@@ -114,25 +123,15 @@ def block_gram(blocks: Blocks, *, scale: bool = True, limit: int = FORMED) -> Gr
     return gram
 
 
-@dataclass(frozen=True, kw_only=True)
-class _RowPart:
-    """Sums over some rows, and the square roots of their weights (None where all are one)."""
-
-    sums: Sums | None
-    row_scale: list[tuple[int, Array | None]]
-
-
 def _from_rows(blocks: Blocks, scale: bool, limit: int) -> Gram:
     products = blocks.n_columns <= limit
-    part = blocks.reduce(
-        partial(_row_part, products=products), _merge_row_parts, "Means and products"
-    )
+    work = partial(_sums_and_roots, products=products)
+    sums, roots = blocks.reduce(work, partial(paired, merge=merge_sums), "Means and products")
     row_scale = None
-    if any(roots is not None for _, roots in part.row_scale):
-        parts = [np.ones(rows) if roots is None else roots for rows, roots in part.row_scale]
-        row_scale = read_only(np.concatenate(parts))
-    units = units_of(part.sums, scale, blocks.names, row_scale)
-    sums = part.sums
+    if any(isinstance(part, np.ndarray) for part in roots):
+        each = [np.ones(part) if isinstance(part, int) else part for part in roots]
+        row_scale = read_only(np.concatenate(each))
+    units = units_of(sums, scale, blocks.names, row_scale)
     assert sums is not None
     passes = _RowPasses(blocks=blocks, units=units, rest=sums.rest[:-1])
     if products:
@@ -158,15 +157,11 @@ def _factored(blocks: Blocks, scale: bool) -> Standardized:
     return standardized_factor(factor, scale, blocks.names)
 
 
-def _row_part(block: Block, *, products: bool) -> _RowPart:
+def _sums_and_roots(block: Block, *, products: bool) -> tuple[Sums | None, list[Array | int]]:
+    """Return sums over rows, and the square roots of their weights, or how many have weight one."""
     weights = block.weights
-    row_scale = None if weights is None else np.sqrt(weights[weights > 0])
-    rows = len(block.X) if row_scale is None else len(row_scale)
-    return _RowPart(sums=block_sums(block, products=products), row_scale=[(rows, row_scale)])
-
-
-def _merge_row_parts(a: _RowPart, b: _RowPart) -> _RowPart:
-    return _RowPart(sums=merge_sums(a.sums, b.sums), row_scale=a.row_scale + b.row_scale)
+    roots = len(block.X) if weights is None else np.sqrt(weights[weights > 0])
+    return block_sums(block, products=products), [roots]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,17 +219,13 @@ def _divided(values: Array, divisor: Array) -> Array:
 
 @dataclass(frozen=True, kw_only=True)
 class _ColumnPart:
-    """What some columns add: the sum of their kernels, and their units.
+    """Means and scales of some columns, and what all blocks have in common."""
 
-    ``response``, ``n`` and ``row_scale`` are those of the first block; all have the same.
-    """
-
-    kernel: Array
+    mean: Array
+    scale: Array
     response: Response
     n: float
     row_scale: Array | None
-    mean: list[Array]
-    scale: list[Array]
 
 
 def _from_columns(blocks: Blocks, scale: bool, limit: int) -> Gram:
@@ -243,27 +234,29 @@ def _from_columns(blocks: Blocks, scale: bool, limit: int) -> Gram:
             f"Blocks of columns are for at most {limit:,} rows, but there are {blocks.n_rows:,}; "
             "cut the table into blocks of rows, axis=0."
         )
-    part = blocks.reduce(partial(_column_part, scale=scale), _merge_column_parts, "Kernel")
+    work = partial(_kernel_and_units, scale=scale)
+    kernel, parts = blocks.reduce(work, partial(paired, merge=operator.add), "Kernel")
+    response = parts[0].response
     units = Units(
-        n=part.n,
-        n_rows=len(part.response.values),
-        x_mean=read_only(np.concatenate(part.mean)),
-        x_scale=read_only(np.concatenate(part.scale)),
-        y_mean=part.response.mean,
-        row_scale=part.row_scale,
+        n=parts[0].n,
+        n_rows=len(response.values),
+        x_mean=read_only(np.concatenate([part.mean for part in parts])),
+        x_scale=read_only(np.concatenate([part.scale for part in parts])),
+        y_mean=response.mean,
+        row_scale=parts[0].row_scale,
         names=blocks.names,
     )
     return formed(
-        read_only(part.kernel),
+        read_only(kernel),
         side="samples",
         units=units,
-        response=part.response.values,
-        total=float(part.response.values @ part.response.values),
+        response=response.values,
+        total=float(response.values @ response.values),
         to_features=partial(_to_features, blocks, units),
     )
 
 
-def _column_part(block: Block, *, scale: bool) -> _ColumnPart:
+def _kernel_and_units(block: Block, *, scale: bool) -> tuple[Array, list[_ColumnPart]]:
     X, y, weights = weighed(block)
     n = float(len(X)) if weights is None else float(weights.sum())
     if weights is not None:
@@ -273,18 +266,14 @@ def _column_part(block: Block, *, scale: bool) -> _ColumnPart:
     values = columns.values
     if row_scale is not None:
         values *= row_scale[:, None]
-    return _ColumnPart(
-        kernel=values @ values.T,
+    part = _ColumnPart(
+        mean=columns.mean,
+        scale=columns.scale,
         response=centre_response(y, row_scale),
         n=n,
         row_scale=row_scale,
-        mean=[columns.mean],
-        scale=[columns.scale],
     )
-
-
-def _merge_column_parts(a: _ColumnPart, b: _ColumnPart) -> _ColumnPart:
-    return replace(a, kernel=a.kernel + b.kernel, mean=a.mean + b.mean, scale=a.scale + b.scale)
+    return values @ values.T, [part]
 
 
 def _to_features(blocks: Blocks, units: Units, v: Array) -> Array:

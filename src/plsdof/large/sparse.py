@@ -67,27 +67,32 @@ class Problem:
 
     Attributes
     ----------
-    product, transposed : callables
-        C v and C'u for arrays of two dimensions, where the Gram matrix is C'C: C is X_std on the
-        side of features, X_std' on that of samples.
+    forward, backward : callables
+        X_std v and X_std'u for arrays of two dimensions.
     matrix : callable
-        Forms C'C.
+        Forms the Gram matrix on the side that is wanted.
     x_mean, x_scale : (p,) arrays
     trace, rounding : float
         As in `Gram`.
     """
 
-    product: Map
-    transposed: Map
+    forward: Map
+    backward: Map
     matrix: Callable[[], Array]
     x_mean: Array
     x_scale: Array
     trace: float
     rounding: float = 0.0
 
-    def times(self, v: Array) -> Array:
-        """Return C'C v."""
-        return self.transposed(self.product(v))
+
+def _composed(outer: Map, inner: Map, v: Array) -> Array:
+    return outer(inner(v))
+
+
+def _gram_product(forward: Map, backward: Map, side: str) -> Map:
+    """Return the product with X_std'X_std, or with X_std X_std'."""
+    maps = (backward, forward) if side == "features" else (forward, backward)
+    return partial(_composed, *maps)
 
 
 # Sparse predictors, standardised without being filled
@@ -114,14 +119,16 @@ def sparse_problem(X: Any, rows: Rows, scale: bool, side: str) -> Problem:
     ]
     A = scipy.sparse.hstack([part.values for part in parts], format="csc")
     offset = np.concatenate([part.offset for part in parts])
-    factor = (
-        _Centred(B=A.tocsr(), left=rows.root, right=offset)
-        if side == "features"
-        else _Centred(B=A.T, left=offset, right=rows.root)
-    )
+    if side == "features":
+        factor = _Centred(B=A.tocsr(), left=rows.root, right=offset)
+        forward: Map = factor.product
+        backward: Map = factor.transposed
+    else:
+        factor = _Centred(B=A.T, left=offset, right=rows.root)
+        forward, backward = factor.transposed, factor.product
     return Problem(
-        product=factor.product,
-        transposed=factor.transposed,
+        forward=forward,
+        backward=backward,
         matrix=factor.matrix,
         x_mean=np.concatenate([part.mean for part in parts]),
         x_scale=np.concatenate([part.scale for part in parts]),
@@ -301,18 +308,16 @@ def operator_problem(X: Any, rows: Rows, scale: bool, side: str, *, limit: int) 
             f"product each, which is done up to {limit:,} columns. Pass scale=False, with an "
             "operator that divides by the standard deviations if you know them."
         )
-    maps = (
-        partial(_forward, X, rows, x_scale),
-        partial(_backward, X, rows, x_scale),
-    )
-    product, transposed = maps if side == "features" else maps[::-1]
+    forward = partial(_forward, X, rows, x_scale)
+    backward = partial(_backward, X, rows, x_scale)
+    times = _gram_product(forward, backward, side)
     # Products of X itself have the means in them, and lose digits in proportion to their size.
     offset = float(np.linalg.norm(x_mean / x_scale))
     rounding = _PER_PRODUCT * _EPS * np.sqrt(rows.n) * offset
     return Problem(
-        product=product,
-        transposed=transposed,
-        matrix=partial(_formed_by_products, product, transposed, min(X.shape), width),
+        forward=forward,
+        backward=backward,
+        matrix=partial(_formed_by_products, times, min(X.shape), width),
         x_mean=x_mean,
         x_scale=x_scale,
         trace=np.nan,
@@ -370,8 +375,8 @@ def _backward(operator: "LinearOperator[Any]", rows: Rows, x_scale: Array, u: Ar
     return np.asarray(operator.rmatmat(balanced), dtype=np.float64) / x_scale[:, None]
 
 
-def _formed_by_products(product: Map, transposed: Map, order: int, width: int) -> Array:
-    parts = [transposed(product(unit)) for unit in _unit_blocks(order, width)]
+def _formed_by_products(times: Map, order: int, width: int) -> Array:
+    parts = [times(unit) for unit in _unit_blocks(order, width)]
     result = np.concatenate(parts, axis=1)
     return (result + result.T) / 2
 
@@ -456,20 +461,19 @@ def operator_gram(
         y_mean=response.mean,
         row_scale=row_scale,
     )
-    across: tuple[Map, Map] = (problem.transposed, problem.product)
-    to_features, to_samples = across if side == "features" else across[::-1]
     vector = response.values
     if side == "features":
-        vector = read_only(to_features(vector[:, None])[:, 0])
+        vector = read_only(problem.backward(vector[:, None])[:, 0])
     facts: dict[str, Any] = {
         "side": side,
         "units": units,
         "response": vector,
         "total": float(response.values @ response.values),
-        "to_features": to_features,
-        "to_samples": to_samples,
+        "to_features": problem.backward,
+        "to_samples": problem.forward,
         "rounding": problem.rounding,
     }
     if len(vector) <= limit:
         return formed(problem.matrix(), **facts)
-    return Gram(trace=problem.trace, times=problem.times, **facts)
+    times = _gram_product(problem.forward, problem.backward, side)
+    return Gram(trace=problem.trace, times=times, **facts)

@@ -15,7 +15,7 @@ from plsdof._core.work import cached_property
 from plsdof.analysis import Analysis
 from plsdof.analysis.analysis import About, has_scores
 from plsdof.analysis.data import Numbers, Rows, StreamedProblem, TestSet
-from plsdof.analysis.remarks import sampled
+from plsdof.analysis.remarks import said
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
     explained_variance,
@@ -207,7 +207,7 @@ def _notes(view: View) -> list[str]:
     found = [one.text for one in analysis.remarks if one.kind not in ("search", "average")]
     data = analysis.data
     if isinstance(data, StreamedProblem) and len(view.y) < data.shape[0]:
-        found.append(sampled(len(view.y), data.shape[0]).text)
+        found.append(said("sample", shown=len(view.y), total=data.shape[0]).text)
     if view.is_average and view.pls is not None:
         found.append(
             "An average has no components of its own: T², Q, leverage, studentised residuals, VIP "
@@ -315,11 +315,11 @@ def _x_explained(view: View) -> Array:
 def _details(view: View, place: int) -> dict[str, Any]:
     """Return everything the page shows about one model."""
     about = view.about[place]
-    sigma, tested = about.sigma, about.tested
+    sigma, tested = about.sigma, None if about.test is None else about.test.predicted
     ends = [None, None] if sigma is None else rounded(np.sqrt([sigma.lower[0], sigma.upper[0]]))
     return {
         "place": place,
-        "reason": about.reason,
+        "reason": "" if about.no_inference is None else about.no_inference.text,
         "sigma_low": ends[0],
         "sigma_high": ends[1],
         "sigma_assumes": "" if sigma is None else sigma.assumptions,

@@ -10,4 +10,3 @@ from .folds import Selection as Selection
 from .folds import make_folds as make_folds
 from .stability import SelectionFrequency as SelectionFrequency
 from .stability import selection_frequency as selection_frequency
-from .tuning import Tuning as Tuning

@@ -1,14 +1,7 @@
-from .columnwise import ResponsePaths as ResponsePaths
-from .columnwise import pcr_paths as pcr_paths
-from .columnwise import pls_paths as pls_paths
-from .columnwise import ridge_paths as ridge_paths
 from .kernel import KernelPLSPath as KernelPLSPath
 from .kernel import kernel_pls_path as kernel_pls_path
-from .kernel import select_kernel as select_kernel
 from .penalized import PenalizedPLSPath as PenalizedPLSPath
 from .penalized import penalized_pls_path as penalized_pls_path
-from .penalized import select_strength as select_strength
-from .penalized import spline_basis as spline_basis
 from .pls2 import PLS2Model as PLS2Model
 from .pls2 import PLS2Path as PLS2Path
 from .pls2 import pls2_path as pls2_path

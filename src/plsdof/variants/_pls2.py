@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from plsdof._core.inputs import Array, read_only
+from plsdof._core.recursion import Integers
 from plsdof._core.rounding import SUPPORTED_ERROR
 from plsdof._core.spectrum import Spectrum
 
@@ -23,7 +23,7 @@ _COPIES = 2
 _SAFETY = 4.0
 # Two singular values closer than this, relatively, count as one.
 _EQUAL = 1e-10
-# Numbers held at once by the tangents of one block of directions: 64 MB.
+# Numbers in memory at once, of the tangents of one block of directions: 64 MB.
 _BLOCK_ENTRIES = 8_000_000
 
 
@@ -57,22 +57,6 @@ class JointFit:
             lengths=read_only(self.lengths[:size]),
             message=message,
         )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Traces:
-    """Derivatives of a joint fit, summed over the rows.
-
-    Attributes
-    ----------
-    values : (M + 1, q, q) array
-        At [:, j, k] the sums over i of d zhat_ij / d z_ik, without intercepts.
-    error : (M + 1,) array
-        Estimated absolute error of their traces.
-    """
-
-    values: Array
-    error: Array
 
 
 @dataclass(frozen=True)
@@ -131,34 +115,36 @@ def _rounded(size: int) -> str:
 
 
 def joint_traces(
-    spectra: Sequence[Spectrum], fit: JointFit, algorithm: str, *, scaled: bool
-) -> Traces:
-    """Differentiate the fits.
+    spectra: Sequence[Spectrum], fit: JointFit, algorithm: str, n_scaled: float | None
+) -> tuple[Array, Array]:
+    """Sum up d zhat_ij / d z_ij over the rows i, of every fit. (M + 1, q), and errors (M + 1,).
+
+    The errors are estimates of those of the sums over responses, without intercepts.
 
     Parameters
     ----------
     spectra, algorithm
         As for `joint_fit`, which made ``fit``.
-    scaled : bool
-        Whether the responses were divided by their standard deviations, which then move too.
+    n_scaled : float or None
+        The number of rows where responses were divided by their standard deviations, which then
+        move, too.
 
     Notes
     -----
     Cost: O(r^2 q M (q + M)) time, three times over for the error; bounded memory.
     """
-    n_scaled = spectra[0].n if scaled else None
     # The data and perturbed copies of them; what the copies disagree about is the error.
     main, *copies = (
         _traces(S, Z, len(fit.lengths), algorithm, n_scaled) for S, Z in _with_copies(spectra)
     )
-    total, error = _total(main), np.zeros(len(main))
+    total, error = main.sum(axis=1), np.zeros(len(main))
     for one in copies:
-        error[: len(one)] = np.maximum(error[: len(one)], np.abs(_total(one) - total[: len(one)]))
+        off = np.abs(one.sum(axis=1) - total[: len(one)])
+        error[: len(one)] = np.maximum(error[: len(one)], off)
         error[len(one) :] = np.inf
     # Rounding is relative to the terms of the sum.
-    own = np.diagonal(main, axis1=1, axis2=2)
-    size = float(fit.residuals[0].size) + np.abs(own).sum(axis=1)
-    return Traces(values=read_only(main), error=read_only(_SAFETY * (error + _EPS * size)))
+    size = float(fit.residuals[0].size) + np.abs(main).sum(axis=1)
+    return main, read_only(_SAFETY * (error + _EPS * size))
 
 
 def _with_copies(spectra: Sequence[Spectrum]) -> list[tuple[Array, Array]]:
@@ -175,30 +161,12 @@ def _with_copies(spectra: Sequence[Spectrum]) -> list[tuple[Array, Array]]:
     return pairs
 
 
-def _total(traces: Array) -> Array:
-    """Return the trace of d vec(Zhat) / d vec(Z) for every number of components."""
-    return np.asarray(np.trace(traces, axis1=1, axis2=2))
-
-
 def _traces(S: Array, Z: Array, steps: int, algorithm: str, n_scaled: float | None) -> Array:
-    """Sum up the derivatives of all r q directions, block by block. Shape (M + 1, q, q)."""
-    r, q = Z.shape
-    fits = _values(S, Z, steps, algorithm)
-    steps = len(fits.lengths)
-    traces = np.zeros((steps + 1, q, q))
-    block = max(1, _BLOCK_ENTRIES // max(1, 2 * r * (q + steps)))
-    # Direction (i, j) moves entry Z_ij; only d zhat_i. in that direction enters the traces.
-    for start in range(0, r * q, block):
-        rows, columns = np.divmod(np.arange(start, min(start + block, r * q)), q)
-        each, responses = np.arange(len(rows)), np.eye(q)[columns]
-        moving = _Moving(Z, _tangent(Z, rows, columns, n_scaled))
-        for m, step in enumerate(_components(S, moving, steps, algorithm), start=1):
-            change = (moving.tangent - step.residual.tangent)[each, rows]
-            if n_scaled is not None:
-                # The scale that multiplies the fit moves with the response, too.
-                shares = Z[rows, columns] / (n_scaled - 1.0)
-                change[each, columns] += fits.fitted[m, rows, columns] * shares
-            traces[m] += change.T @ responses
+    """Sum up the derivatives of all r q directions. Shape (M + 1, q)."""
+    steps = len(_values(S, Z, steps, algorithm).lengths)
+    traces = np.zeros((steps + 1, Z.shape[1]))
+    for rows, columns, m, change in _derivatives(S, Z, steps, algorithm, n_scaled):
+        np.add.at(traces[m], columns, change[np.arange(len(rows)), rows, columns])
     return traces
 
 
@@ -207,26 +175,35 @@ def joint_jacobian(
 ) -> Array:
     """Return d zhat / d z of m components; [k, l, i, j] is d zhat_ij / d z_kl. Shape (r, q, r, q).
 
-    ``n_scaled`` is the number of rows where responses were divided by their standard deviations,
-    which then move, too. Cost: O(r^2 q m (q + m)) time and O(r^2 q^2) memory for the result.
+    ``n_scaled`` as for `joint_traces`. Cost: O(r^2 q m (q + m)) time and O(r^2 q^2) memory.
+    """
+    jacobian = np.zeros((*Z.shape, *Z.shape))
+    for rows, columns, size, change in _derivatives(S, Z, m, algorithm, n_scaled):
+        if size == m:
+            jacobian[rows, columns] = change
+    return jacobian
+
+
+def _derivatives(
+    S: Array, Z: Array, steps: int, algorithm: str, n_scaled: float | None
+) -> Iterator[tuple[Integers, Integers, int, Array]]:
+    """Yield rows and columns of entries of Z, m = 1..steps, and d zhat_m by these entries.
+
+    In blocks of B entries, (B, r, q), so that the tangents of all of them are never there at once.
     """
     r, q = Z.shape
-    jacobian = np.zeros((r * q, r, q))
-    if m == 0:
-        return jacobian.reshape(r, q, r, q)
-    block = max(1, _BLOCK_ENTRIES // max(1, 2 * r * (q + m)))
-    # Blocks of directions, so that tangents of all of them are never held at once.
+    block = max(1, _BLOCK_ENTRIES // max(1, 2 * r * (q + steps)))
     for start in range(0, r * q, block):
         rows, columns = np.divmod(np.arange(start, min(start + block, r * q)), q)
         moving = _Moving(Z, _tangent(Z, rows, columns, n_scaled))
-        *_, last = _components(S, moving, m, algorithm)
-        change = moving.tangent - last.residual.tangent
-        if n_scaled is not None:
-            shares = Z[rows, columns] / (n_scaled - 1.0)
-            fitted = (Z - last.residual.value).T[columns]
-            change[np.arange(len(rows)), :, columns] += fitted * shares[:, None]
-        jacobian[start : start + len(rows)] = change
-    return jacobian.reshape(r, q, r, q)
+        for m, step in enumerate(_components(S, moving, steps, algorithm), start=1):
+            change = moving.tangent - step.residual.tangent
+            if n_scaled is not None:
+                # The scale that multiplies the fit moves with the response, too.
+                shares = Z[rows, columns] / (n_scaled - 1.0)
+                fitted = (Z - step.residual.value).T[columns]
+                change[np.arange(len(rows)), :, columns] += fitted * shares[:, None]
+            yield rows, columns, m, change
 
 
 def _values(S: Array, Z: Array, steps: int, algorithm: str) -> JointFit:
@@ -253,9 +230,7 @@ def _values(S: Array, Z: Array, steps: int, algorithm: str) -> JointFit:
     )
 
 
-def _tangent(
-    Z: Array, rows: npt.NDArray[np.intp], columns: npt.NDArray[np.intp], n_scaled: float | None
-) -> Array:
+def _tangent(Z: Array, rows: Integers, columns: Integers, n_scaled: float | None) -> Array:
     """Return the derivative of Z in the directions of its entries (rows, columns). (B, r, q)."""
     tangent = np.zeros((len(rows), *Z.shape))
     each = np.arange(len(rows))

@@ -11,14 +11,12 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
-from plsdof._core.choice import LEFT_OUT
-from plsdof._core.criteria import Noise
 from plsdof._core.exact import Exact
 from plsdof._core.filters import pls_filter
 from plsdof._core.fit import finished, optional_count
@@ -31,13 +29,13 @@ from plsdof._core.inputs import (
     as_count,
     as_matrix,
     as_new_rows,
+    as_observations,
     as_positive,
-    as_weights,
     centre_response,
     opened_table,
     read_only,
     require_flag,
-    standardize,
+    standardize_observations,
 )
 from plsdof._core.left_out import Problem
 from plsdof._core.path import PLSPath
@@ -49,12 +47,12 @@ from plsdof.errors import (
     NotAvailableError,
     quietly,
 )
-from plsdof.selection.tuning import Tuning, tune
 
-# Kernel functions, and the two ways kernel values come about: from rows, or given
-# --------------------------------------------------------------------------------
+# Kernel functions, and training rows as they see them
+# ----------------------------------------------------
 
-KERNELS = ("rbf", "laplacian", "poly", "linear", "precomputed")
+KernelName = Literal["rbf", "laplacian", "poly", "linear", "precomputed"]
+KERNELS = get_args(KernelName)
 # Kernels with a width, and those that do not see (after centring) where the origin is.
 WITH_GAMMA = ("rbf", "laplacian", "poly")
 ORIGIN_FREE = ("rbf", "laplacian", "linear")
@@ -63,7 +61,7 @@ ORIGIN_FREE = ("rbf", "laplacian", "linear")
 # of the largest eigenvalue that negative ones may have: the rounding of 32-bit floats.
 _ROUNDING = 1e-6
 
-KernelFunction = Callable[[Array, Array], npt.ArrayLike]
+KernelFunction = Callable[..., Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +77,7 @@ class Kernel:
     degree : int
     coef0 : float
     function : callable or None
-        For "callable".
+        For "callable" and "precomputed".
     """
 
     name: str
@@ -126,11 +124,23 @@ class Kernel:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class Lookup:
+    """A given kernel matrix as a function of rows: each row is its own number."""
+
+    gram: Array
+
+    def __call__(self, A: Array, B: Array) -> Array:
+        """Return the kernel values of all pairs of rows. Shape (len(A), len(B))."""
+        return self.gram[np.ix_(A[:, 0].astype(np.intp), B[:, 0].astype(np.intp))]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class KernelRows:
     """Training rows as the kernel sees them: ``(x - mean) / scale - rest``.
 
     ``rest`` is what rounding has left of the means, which would move the origin of a kernel that
-    sees it: where the mean is a date in seconds, by 1e-7 s.
+    sees it: where the mean is a date in seconds, by 1e-7 s. Rows of a given kernel matrix are their
+    numbers.
     """
 
     kernel: Kernel
@@ -139,46 +149,27 @@ class KernelRows:
     rest: Array
     scale: Array
     names: tuple[str, ...] | None
-    given: Array
+
+    @property
+    def gram(self) -> Array | None:
+        """The kernel matrix of kernel "precomputed", of all rows that were given."""
+        found = self.kernel.function if self.kernel.name == "precomputed" else None
+        return found.gram if isinstance(found, Lookup) else None
+
+    @property
+    def kept(self) -> npt.NDArray[np.intp]:
+        """Which rows of `gram` have a positive weight."""
+        return self.rows[:, 0].astype(np.intp)
 
     def training_values(self) -> Array:
         """Return the kernel matrix of the training rows. Shape (n_rows, n_rows)."""
         return self.kernel(self.rows, self.rows)
 
-    def rows_as_given(self) -> Array:
-        """Return the predictors of the training rows. Shape (n_rows, p)."""
-        return self.given
-
     def values(self, X_new: Any) -> Array:
         """Return the kernel values of new rows with the training rows. Shape (n_new, n_rows)."""
-        new = as_new_rows(X_new, len(self.mean), self.names)
-        return self.kernel((new - self.mean) / self.scale - self.rest, self.rows)
-
-    @property
-    def max_rank(self) -> int | None:
-        """What the rank of the kernel matrix cannot exceed."""
-        return self.kernel.max_rank(len(self.mean))
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class GivenKernel:
-    """A kernel matrix given instead of rows; ``kept`` are its rows with positive weight."""
-
-    kernel: Kernel
-    gram: Array
-    kept: npt.NDArray[np.intp]
-    max_rank: int | None = None
-
-    def training_values(self) -> Array:
-        """Return the kernel matrix of the training rows. Shape (n_rows, n_rows)."""
-        return self.gram[np.ix_(self.kept, self.kept)]
-
-    def numbers(self) -> Array:
-        """Return numbers that stand in for the predictors that are not there. (n_rows, 1)."""
-        return np.arange(len(self.kept), dtype=np.float64)[:, None]
-
-    def values(self, X_new: Any) -> Array:
-        """Check kernel values of new rows with all training rows, (n_new, n)."""
+        if self.gram is None:
+            new = as_new_rows(X_new, len(self.mean), self.names)
+            return self.kernel((new - self.mean) / self.scale - self.rest, self.rows)
         values = as_matrix(X_new, "X_new")
         if values.shape[1] != len(self.gram):
             raise InvalidInputError(
@@ -216,7 +207,8 @@ def _as_width(gamma: Any) -> float:
     values = as_positive(gamma, "gamma")
     if len(values) != 1:
         raise InvalidInputError(
-            f"gamma must be one number; got {len(values)}. Use select_kernel to compare several."
+            f"gamma must be one number; got {len(values)}. KernelPLSRegressor chooses among "
+            "several."
         )
     return float(values[0])
 
@@ -377,12 +369,7 @@ class KernelPLSPath(PLSPath):
     KernelPLSPath(n=4, kernel=rbf(gamma=1))
     """
 
-    inputs: KernelRows | GivenKernel
-
-    @property
-    def kernel(self) -> Kernel:
-        """The kernel function and its parameters."""
-        return self.inputs.kernel
+    _inputs: KernelRows
 
     def inverse_transform(self, scores: Any) -> Array:  # noqa: ARG002
         """Raise an error: features of a kernel cannot be turned back into predictors."""
@@ -393,8 +380,8 @@ class KernelPLSPath(PLSPath):
 
     def _rows_of(self, X_new: Any, *, sparse: bool = True) -> Array:  # noqa: ARG002
         """Return the kernel values of new dense rows with the training rows. (n_new, n_rows)."""
-        inputs = self.inputs
-        if isinstance(inputs, KernelRows) and self._names is not None:
+        inputs = self._inputs
+        if self._names is not None:
             inputs = replace(inputs, names=self._names)
         return inputs.values(X_new)
 
@@ -404,29 +391,21 @@ class KernelPLSPath(PLSPath):
         return None
 
     def _training_features(self) -> Array:
-        return self.inputs.training_values()
+        return self._inputs.training_values()
 
     def _problem(self) -> Problem | None:
         # The kernel of rows that are scaled is another one without some of them.
-        if self._given is None or self._scaled:
+        if self._given is None or (self.recipe.options["scale"] and self._inputs.gram is None):
             return None
-        return Problem(given=self._given, scale=False, kernel=self._centred_values())
+        values = self._inputs.training_values()
+        centred = _centred(values, np.full(len(values), 1.0 / len(values)))
+        return Problem(given=self._given, scale=False, kernel=centred)
 
-    @property
-    def _scaled(self) -> bool:
-        return bool(self.recipe.options["scale"]) and isinstance(self.inputs, KernelRows)
-
-    def _centred_values(self) -> Array:
-        values = self.inputs.training_values()
-        return _centred(values, np.full(len(values), 1.0 / len(values)))
-
-    def _predicted_without(self, train: npt.NDArray[np.intp], test: npt.NDArray[np.intp]) -> Array:
-        if isinstance(self.inputs, KernelRows):
-            return super()._predicted_without(train, test)
-        given, K = self._require_rows(), self.inputs.training_values()
-        weights = None if given.weights is None else given.weights[train]
-        part = self.recipe.fit(K[np.ix_(train, train)], given.y[train], weights)
-        return part.predict(K[np.ix_(test, train)])
+    def _same_models(self) -> Recipe:
+        if self._inputs.gram is None:
+            return self.recipe
+        # Of some rows, as their numbers find the kernel values.
+        return self.recipe.but(kernel=self._inputs.kernel.function, scale=False)
 
     @property
     def _is_dual(self) -> bool:
@@ -434,13 +413,13 @@ class KernelPLSPath(PLSPath):
 
     def __repr__(self) -> str:
         n = self.exact.spectrum.n if self._given is None else self._given.n
-        return f"KernelPLSPath(n={n:g}, kernel={self.kernel})"
+        return f"KernelPLSPath(n={n:g}, kernel={self._inputs.kernel})"
 
 
 def kernel_pls_path(
     X: Any,
     y: Any,
-    kernel: str | KernelFunction = "rbf",
+    kernel: KernelName | KernelFunction = "rbf",
     max_components: int | None = None,
     *,
     gamma: float | None = None,
@@ -470,7 +449,7 @@ def kernel_pls_path(
     max_components : int, optional
         Largest model wanted; by default all that the data support.
     gamma : float, optional
-        Inverse width, 1 / p by default. `select_kernel` chooses it.
+        Inverse width, 1 / p by default. `KernelPLSRegressor` chooses among several.
     degree, coef0 : int and float
         Of the polynomial kernel.
     scale : bool
@@ -507,148 +486,44 @@ def kernel_pls_path(
     >>> path.dof[:6].round(1)
     array([1. , 3. , 5.1, 5.2, 7.5, 6.4])
     """
+    require_flag(scale)
     function = as_kernel(kernel, gamma, degree, coef0)
     X, y, sample_weight = opened_table(X, y, sample_weight)
-    inputs: KernelRows | GivenKernel
     if function.name == "precomputed":
-        inputs, data = _given_kernel(X, y, function, sample_weight)
-    else:
-        inputs, data = _kernel_rows(X, y, function, scale, sample_weight)
-    width = getattr(inputs.kernel, "gamma", None) if function.name in WITH_GAMMA else None
+        # Row numbers stand in for the predictors that are not there.
+        gram = as_symmetric(as_matrix(X, min_rows=2))
+        function = replace(function, function=Lookup(gram=read_only(gram)))
+        X = np.arange(len(gram), dtype=np.float64)[:, None]
+    given = as_observations(X, y, sample_weight)
+    given.own()
+    inputs, data = _kernel_rows(given, function, scale and function.name != "precomputed")
     recipe = KERNEL_PLS.recipe(
         kernel=kernel,
         max_components=max_components,
-        gamma=width,
+        gamma=inputs.kernel.gamma,
         degree=degree,
         coef0=coef0,
         scale=scale,
     )
-    values = _response_of(data)
-    rows = inputs.rows_as_given() if isinstance(inputs, KernelRows) else inputs.numbers()
-    root = data.units.row_scale
-    given = Observations(
-        X=rows,
-        y=values,
-        weights=None if root is None else read_only(root**2),
-        n=data.units.n,
-        names=data.units.names,
-        kept=_kept(sample_weight, len(values)),
-    )
-    count = partial(_count, inputs, data)
-    path = finished(
-        KernelPLSPath, recipe, given, count, strict, most=len(values) - 1, inputs=inputs
-    )
+    count, most = partial(_count, inputs, data), len(given.y) - 1
+    path = finished(KernelPLSPath, recipe, given, count, strict, most=most, _inputs=inputs)
     _ = path.exact  # refuses what is not a kernel, where it comes in
     return path
 
 
-def _response_of(data: Standardized) -> Array:
-    scale = 1.0 if data.units.row_scale is None else data.units.row_scale
-    return read_only(data.units.y_mean + data.y / scale)
-
-
-def _kept(sample_weight: Any, n: int) -> npt.NDArray[np.bool_] | None:
-    if sample_weight is None or len(np.atleast_1d(sample_weight)) == n:
-        return None
-    return np.asarray(as_weights(sample_weight, len(np.atleast_1d(sample_weight)))) > 0
-
-
-def select_kernel(
-    X: Any,
-    y: Any,
-    gammas: Any = None,
-    *,
-    kernel: str = "rbf",
-    by: str = LEFT_OUT,
-    max_components: int = 30,
-    degree: int = 3,
-    coef0: float = 1.0,
-    scale: bool = True,
-    sample_weight: Any = None,
-    dof: str | None = None,
-    noise: Noise = None,
-    rule: str | None = None,
-    cv: Any = None,
-    groups: Any = None,
-    rng: Any = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
-) -> Tuning:
-    """Choose the number of components and the width of a kernel together.
-
-    Parameters
-    ----------
-    gammas : array of float, optional
-        Inverse widths to compare; by default 7 values from 0.01 / p to 10 / p.
-    kernel : {"rbf", "laplacian", "poly"}
-    by : str
-        "left-out", a criterion (see `Path.select`), or "cv" for cross-validated mean squared error.
-    dof, noise, rule, cv, groups, rng, n_jobs, progress
-        See `selection.tuning.tune`.
-    X, y, max_components, degree, coef0, scale, sample_weight
-        See `kernel_pls_path`.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.uniform(-1, 1, size=(60, 1))
-    >>> y = np.sin(4 * X[:, 0]) + 0.1 * rng.normal(size=60)
-    >>> choice = select_kernel(X, y, [0.1, 1.0, 10.0])
-    >>> choice.value, choice.n_components
-    (0.1, 5)
-    """
-    as_choice(kernel, "kernel", WITH_GAMMA)
-    X, y, sample_weight = opened_table(X, y, sample_weight)
-    widths = default_gammas(as_matrix(X).shape[1]) if gammas is None else gammas
-    make = partial(
-        kernel_pls_path,
-        kernel=kernel,
-        max_components=max_components,
-        degree=degree,
-        coef0=coef0,
-        scale=scale,
-    )
-    return tune(
-        X,
-        y,
-        make,
-        as_positive(widths, "gammas"),
-        parameter_name="gamma",
-        by=by,
-        dof=dof,
-        noise=noise,
-        rule=rule,
-        cv=cv,
-        groups=groups,
-        rng=rng,
-        sample_weight=sample_weight,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
-
-
-def default_gammas(n_features: int) -> Array:
-    """Return 7 inverse widths from 0.01 / p to 10 / p."""
-    return np.logspace(-2, 1, 7) / n_features
-
-
 def _kernel_rows(
-    X: Any, y: Any, kernel: Kernel, scale: bool, sample_weight: Any
+    given: Observations, kernel: Kernel, scale: bool
 ) -> tuple[KernelRows, Standardized]:
-    require_flag(scale)
     as_it_is = not scale and kernel.name not in ORIGIN_FREE
     with quietly() if as_it_is else nullcontext():  # such a kernel does see constant columns
-        data = standardize(X, y, scale=scale, sample_weight=sample_weight)
-    units = data.units
-    p = len(units.x_mean)
-    mean, spread = (np.zeros(p), np.ones(p)) if as_it_is else (units.x_mean, units.x_scale)
-    rows = as_matrix(X)
-    weights = as_weights(sample_weight, len(rows))
-    if weights is not None:
-        rows, weights = rows[weights > 0], weights[weights > 0]
-    given = read_only(rows.copy())
-    rows = (rows - mean) / spread
-    rest = np.zeros(p) if as_it_is else np.average(rows, axis=0, weights=weights)
+        data = standardize_observations(given, scale=scale)
+    p = given.X.shape[1]
+    mean, spread, rest = np.zeros(p), np.ones(p), np.zeros(p)
+    rows = given.X
+    if not as_it_is:
+        mean, spread = data.units.x_mean, data.units.x_scale
+        rows = (rows - mean) / spread
+        rest = np.average(rows, axis=0, weights=given.weights)
     if kernel.name in WITH_GAMMA and kernel.gamma is None:
         kernel = replace(kernel, gamma=1.0 / p)
     inputs = KernelRows(
@@ -657,27 +532,12 @@ def _kernel_rows(
         mean=read_only(mean),
         rest=read_only(rest),
         scale=read_only(spread),
-        names=units.names,
-        given=given,
+        names=given.names,
     )
     return inputs, data
 
 
-def _given_kernel(
-    X: Any, y: Any, kernel: Kernel, sample_weight: Any
-) -> tuple[GivenKernel, Standardized]:
-    gram = as_symmetric(as_matrix(X, min_rows=2))
-    # Row numbers stand in for the predictors that are not there.
-    numbers = np.arange(len(gram), dtype=np.float64)[:, None]
-    data = standardize(numbers, y, scale=False, sample_weight=sample_weight)
-    weights = as_weights(sample_weight, len(gram))
-    kept = np.flatnonzero(np.ones(len(gram)) if weights is None else weights)
-    return GivenKernel(kernel=kernel, gram=read_only(gram), kept=kept), data
-
-
-def _count(
-    inputs: KernelRows | GivenKernel, data: Standardized, given: Observations, recipe: Recipe
-) -> Exact:
+def _count(inputs: KernelRows, data: Standardized, given: Observations, recipe: Recipe) -> Exact:
     values, row_scale = as_symmetric(inputs.training_values()), data.units.row_scale
     weights = np.ones(len(values)) if given.weights is None else given.weights
     magnitude = float(np.abs(values).max()) * float(weights.max())
@@ -689,7 +549,7 @@ def _count(
             gram,
             # Rounding of the values, before centring made them smaller.
             error=inputs.kernel.roundings * _EPS * math.sqrt(len(values)) * magnitude,
-            max_rank=inputs.max_rank,
+            max_rank=inputs.kernel.max_rank(len(inputs.mean)),
             row_scale=row_scale,
         )
     # The response may be another one than that of the data, on the same rows.

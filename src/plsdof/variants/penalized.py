@@ -13,15 +13,13 @@ from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.linalg
+import scipy.sparse
 from scipy.linalg import lapack
 
-from plsdof._core.choice import LEFT_OUT
-from plsdof._core.criteria import Noise
 from plsdof._core.exact import Exact, row_norms
 from plsdof._core.filters import pls_filter
 from plsdof._core.fit import checked, finished, optional_count
@@ -43,53 +41,41 @@ from plsdof._core.routes import first_accurate, solvers
 from plsdof._core.spectrum import SOLVERS, Decomposition, decompose
 from plsdof._core.work import cached_property, threads_for
 from plsdof.errors import InvalidInputError, quietly
-from plsdof.selection.tuning import Tuning, tune
 
 # Quadratic penalties P on coefficients, through a factor of the metric A = I + P
 # -------------------------------------------------------------------------------
 
 _EPS = float(np.finfo(np.float64).eps)
-# A given matrix is treated as banded if its bands take less than this share of it.
-_WORTH_BANDS = 1 / 8
 # Negative eigenvalues up to this share of the largest one are rounding.
 _INDEFINITE = 1e-10
 
 
-class Metric(Protocol):
-    """The matrix A = I + P = C'C, seen through what has to be done with it."""
-
-    @property
-    def rounding(self) -> float:
-        """By how much rounding of C may change X C^{-1}, relatively."""
-
-    def apply(self, vectors: Array) -> Array:
-        """Return A @ vectors. Shape (p, k)."""
-
-    def whiten(self, X: Array) -> Array:
-        """Return X @ C^{-1}. Shape (n, p)."""
-
-    def unwhiten(self, vectors: Array) -> Array:
-        """Return C^{-1} @ vectors. Shape (p, k)."""
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
-class BandedMetric:
-    """A and its factor C in LAPACK's upper banded storage, (b + 1, p) each."""
+class Metric:
+    """The matrix A = I + P through its factor, A = C'C.
 
-    bands: Array
+    Attributes
+    ----------
+    factor : (b + 1, p) array
+        C in LAPACK's upper banded storage.
+    rounding : float
+        By how much rounding of C may change X C^{-1}, relatively.
+    """
+
     factor: Array
     rounding: float
 
     def apply(self, vectors: Array) -> Array:
-        """Return A @ vectors. Cost: O(b p k)."""
-        return _banded_product(self.bands, vectors)
+        """Return A @ vectors, (p, k). Cost: O(b p k)."""
+        C = _upper(self.factor)
+        return np.asarray(C.T @ (C @ vectors))
 
     def whiten(self, X: Array) -> Array:
-        """Return X @ C^{-1}. Cost: O(b p n)."""
+        """Return X @ C^{-1}, (n, p). Cost: O(b p n)."""
         return np.ascontiguousarray(self._solve(X.T, "T").T)
 
     def unwhiten(self, vectors: Array) -> Array:
-        """Return C^{-1} @ vectors. Cost: O(b p k)."""
+        """Return C^{-1} @ vectors, (p, k). Cost: O(b p k)."""
         return self._solve(vectors, "N")
 
     def _solve(self, right_side: Array, transposed: str) -> Array:
@@ -99,30 +85,8 @@ class BandedMetric:
         return np.asarray(solution)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class DenseMetric:
-    """A and its upper Cholesky factor, (p, p) each."""
-
-    matrix: Array
-    factor: Array
-    rounding: float
-
-    def apply(self, vectors: Array) -> Array:
-        """Return A @ vectors. Cost: O(p^2 k)."""
-        return self.matrix @ vectors
-
-    def whiten(self, X: Array) -> Array:
-        """Return X @ C^{-1}. Cost: O(p^2 n)."""
-        solved = scipy.linalg.solve_triangular(self.factor, X.T, trans="T", check_finite=False)
-        return np.ascontiguousarray(solved.T)
-
-    def unwhiten(self, vectors: Array) -> Array:
-        """Return C^{-1} @ vectors. Cost: O(p^2 k)."""
-        return np.asarray(scipy.linalg.solve_triangular(self.factor, vectors, check_finite=False))
-
-
 @lru_cache(maxsize=32)
-def difference_metric(sizes: tuple[int, ...], order: int, strength: float) -> BandedMetric:
+def difference_metric(sizes: tuple[int, ...], order: int, strength: float) -> Metric:
     """Return A = I + strength D'D, D the differences of given order within blocks of columns.
 
     C comes from rotations of the rows of sqrt(strength) D into the identity, so that A is never
@@ -131,73 +95,32 @@ def difference_metric(sizes: tuple[int, ...], order: int, strength: float) -> Ba
 
     Cost: O(order^2 p) time, O(order p) memory.
     """
-    # A itself, for products with it ...
-    bands = strength * _difference_bands(sizes, order)
-    bands[-1] += 1.0
-    # ... and its factor, for solving.
     factor = _rotated_factor(sizes, order, math.sqrt(strength))
-    kept = min(factor.shape)  # fewer columns than bands leave bands without entries
-    return BandedMetric(
-        bands=read_only(bands),
-        factor=read_only(factor[-kept:]),
-        rounding=_EPS * math.sqrt(_row_sum(bands)),
-    )
+    factor = factor[-min(factor.shape) :]  # fewer columns than bands leave bands without entries
+    return Metric(factor=read_only(factor), rounding=_EPS * _norm(factor))
 
 
-def matrix_metric(penalty: Array, strength: float) -> BandedMetric | DenseMetric:
-    """Return A = I + strength P for a given matrix, banded if P has few bands.
-
-    Cost: O(p^3) time for a dense matrix, O(b^2 p) for one with b bands.
-    """
-    p = len(penalty)
+def matrix_metric(penalty: Array, strength: float) -> Metric:
+    """Return A = I + strength P for a given matrix with b bands. Cost: O(b^2 p) time."""
     _, width = scipy.linalg.bandwidth(penalty)
-    if width < _WORTH_BANDS * p:
-        # Few bands: the banded Cholesky factor costs O(b^2 p).
-        bands = np.zeros((width + 1, p))
-        for k in range(width + 1):
-            bands[width - k, k:] = strength * np.diagonal(penalty, k)
-        bands[-1] += 1.0
-        factor = scipy.linalg.cholesky_banded(bands, check_finite=False)
-        rounding = _EPS * _row_sum(bands)
-        return BandedMetric(bands=read_only(bands), factor=read_only(factor), rounding=rounding)
-    matrix = strength * penalty + np.eye(p)
-    return DenseMetric(
-        matrix=read_only(matrix),
-        factor=read_only(np.linalg.cholesky(matrix).T),
-        rounding=_EPS * float(np.abs(matrix).sum(axis=1).max()),
-    )
+    bands = np.zeros((width + 1, len(penalty)))
+    for k in range(width + 1):
+        bands[width - k, k:] = strength * np.diagonal(penalty, k)
+    bands[-1] += 1.0
+    factor = scipy.linalg.cholesky_banded(bands, check_finite=False)
+    return Metric(factor=read_only(factor), rounding=_EPS * _norm(factor) ** 2)
 
 
-def difference_penalty(sizes: int | Sequence[int], order: int = 2) -> Array:
-    """Return P = D'D, the squared differences of neighbouring coefficients, as a matrix.
+def _upper(factor: Array) -> Any:
+    """Return C as a sparse matrix, (p, p)."""
+    diagonals = [factor[-1 - k, k:] for k in range(len(factor))]
+    return scipy.sparse.diags_array(diagonals, offsets=range(len(factor)))
 
-    b'Pb is the sum of squared differences of the given order within each block of coefficients.
 
-    Parameters
-    ----------
-    sizes : int or sequence of int
-        Number of coefficients, or of coefficients in each block (one block per variable).
-    order : int
-        1 penalises steps, 2 bends, 3 changes of curvature. Blocks with no more coefficients than
-        that are not penalised.
-
-    Returns
-    -------
-    (p, p) array
-        With p the sum of the sizes; dense. `penalized_pls_path` makes its own, banded.
-
-    Examples
-    --------
-    >>> difference_penalty(4, order=1)
-    array([[ 1., -1.,  0.,  0.],
-           [-1.,  2., -1.,  0.],
-           [ 0., -1.,  2., -1.],
-           [ 0.,  0., -1.,  1.]])
-    """
-    order = as_count(order, "order", minimum=1)
-    listed = [sizes] if isinstance(sizes, int | np.integer) else list(sizes)
-    bands = _difference_bands([as_count(one, "sizes", minimum=1) for one in listed], order)
-    return _banded_product(bands, np.eye(bands.shape[1]))
+def _norm(factor: Array) -> float:
+    """Return an upper bound of the spectral norm of C, sqrt(|C|_1 |C|_inf)."""
+    C = abs(_upper(factor))
+    return math.sqrt(float(C.sum(axis=0).max()) * float(C.sum(axis=1).max()))
 
 
 def as_penalty(penalty: Any, n_features: int) -> Array:
@@ -241,116 +164,6 @@ def as_block_sizes(blocks: Any, n_features: int) -> tuple[int, ...]:
     return sizes
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class SplineBasis:
-    """B-splines of every variable side by side, for an additive model.
-
-    Attributes
-    ----------
-    features : (n, q) array
-        Basis functions at the training rows, those of the first variable first.
-    blocks : tuple of int
-        Number of basis functions of each variable.
-    names : tuple of str
-        Names of the basis functions.
-    transformer : sklearn.preprocessing.SplineTransformer
-    """
-
-    features: Array
-    blocks: tuple[int, ...]
-    names: tuple[str, ...]
-    transformer: Any
-
-    def transform(self, X_new: Any) -> Array:
-        """Return the basis functions at new rows. Shape (n_new, q)."""
-        return np.asarray(self.transformer.transform(X_new), dtype=np.float64)
-
-    def penalty(self, order: int = 2) -> Array:
-        """Return the (q, q) difference penalty, within the blocks."""
-        return difference_penalty(self.blocks, order)
-
-
-def spline_basis(
-    X: Any,
-    *,
-    n_knots: int = 10,
-    degree: int = 3,
-    knots: str | npt.ArrayLike = "uniform",
-    extrapolation: str = "linear",
-) -> SplineBasis:
-    """Replace every column of X by B-splines (needs scikit-learn).
-
-    The additive model of the references: sums of smooth functions, one per variable, whose
-    coefficients `penalized_pls_path` smooths with ``blocks=basis.blocks``.
-
-    Parameters
-    ----------
-    X : (n, p) array or data frame
-    n_knots, degree, knots, extrapolation
-        Of scikit-learn's SplineTransformer; ``knots`` may be an array (n_knots, p) of places.
-        Difference penalties mean smoothness of the function for equidistant knots ("uniform").
-
-    References
-    ----------
-    P. H. C. Eilers and B. D. Marx (1996), Flexible smoothing with B-splines and penalties,
-    Statistical Science 11, 89-121.
-
-    Examples
-    --------
-    >>> basis = spline_basis(np.linspace(0, 1, 20).reshape(-1, 2), n_knots=4)
-    >>> basis.features.shape, basis.blocks
-    ((10, 12), (6, 6))
-    """
-    from sklearn.preprocessing import SplineTransformer
-
-    p = as_matrix(X, min_rows=2).shape[1]
-    transformer = SplineTransformer(
-        n_knots=as_count(n_knots, "n_knots", minimum=2),
-        degree=as_count(degree, "degree"),
-        knots=knots,
-        extrapolation=extrapolation,
-    ).fit(X)
-    features = np.asarray(transformer.transform(X), dtype=np.float64)
-    return SplineBasis(
-        features=read_only(features),
-        blocks=(features.shape[1] // p,) * p,
-        names=tuple(map(str, transformer.get_feature_names_out())),
-        transformer=transformer,
-    )
-
-
-def _difference_bands(sizes: Sequence[int], order: int) -> Array:
-    """Return D'D in upper banded storage, (order + 1, p)."""
-    weights = [(-1.0) ** k * math.comb(order, k) for k in range(order + 1)]
-    bands = np.zeros((order + 1, sum(sizes)))
-    start = 0
-    for size in sizes:
-        n_differences = max(size - order, 0)
-        # Row i of D has weights w_0..w_order from column i on: (D'D)_{c, c+k} sums w_a w_{a+k}.
-        for k in range(order + 1):
-            for a in range(order + 1 - k):
-                first = start + a + k
-                bands[order - k, first : first + n_differences] += weights[a] * weights[a + k]
-        start += size
-    return bands
-
-
-def _banded_product(bands: Array, vectors: Array) -> Array:
-    """Multiply a symmetric matrix in upper banded storage with (p, k) vectors."""
-    product: Array = bands[-1][:, None] * vectors
-    for k in range(1, min(bands.shape)):
-        band = bands[-1 - k, k:][:, None]
-        product[:-k] += band * vectors[k:]
-        product[k:] += band * vectors[:-k]
-    return product
-
-
-def _row_sum(bands: Array) -> float:
-    """Return the largest absolute row sum, an upper bound of the largest eigenvalue."""
-    ones = np.ones((bands.shape[1], 1))
-    return float(_banded_product(np.abs(bands), ones).max())
-
-
 def _rotated_factor(sizes: Sequence[int], order: int, root: float) -> Array:
     """Return C with C'C = I + root^2 D'D in upper banded storage, by Givens rotations."""
     difference = [root * (-1.0) ** k * math.comb(order, k) for k in range(order + 1)]
@@ -382,7 +195,12 @@ def _rotated_factor(sizes: Sequence[int], order: int, root: float) -> Array:
 class PenalizedPLSPath(PLSPath):
     """Penalised Partial Least Squares for 0..M components.
 
-    The weight vectors are orthonormal in the metric I + P. ``strength`` multiplies the penalty.
+    The weight vectors are orthonormal in the metric I + P.
+
+    Attributes
+    ----------
+    metric : Metric
+        I + P, with what has to be done with it.
 
     Examples
     --------
@@ -392,7 +210,6 @@ class PenalizedPLSPath(PLSPath):
     PenalizedPLSPath(n=30, p=20)
     """
 
-    strength: float
     metric: Metric
 
     @cached_property
@@ -415,9 +232,8 @@ class PenalizedPLSPath(PLSPath):
 def penalized_pls_path(
     X: Any,
     y: Any,
-    penalty: Any = None,
+    penalty: Any = 2,
     *,
-    order: int = 2,
     strength: float = 1.0,
     blocks: Any = None,
     max_components: int | None = None,
@@ -434,16 +250,16 @@ def penalized_pls_path(
     Parameters
     ----------
     X : (n, p) array or data frame
-        Predictors: a spectrum whose neighbouring columns belong together, or the B-splines of
-        `spline_basis`.
+        Predictors: a spectrum whose neighbouring columns belong together, or B-splines (of
+        scikit-learn's SplineTransformer, see `PenalizedPLSRegressor`).
     y : (n,) array
-    penalty : (p, p) array, optional
-        Symmetric positive semi-definite P. By default differences of neighbouring coefficients.
-    order : int
-        Order of the differences; not used with ``penalty``. Blocks with no more columns than that
-        are not penalised.
+    penalty : int or (p, p) array
+        Order of the differences of neighbouring coefficients: 1 penalises steps, 2 bends, 3 changes
+        of curvature. Blocks with no more columns than that are not penalised. Or a symmetric
+        positive semi-definite matrix P.
     strength : float
-        Factor >= 0 of the penalty. It has no unit: I + strength P.
+        Factor >= 0 of the penalty. It has no unit: I + strength P. `PenalizedPLSRegressor` chooses
+        among several.
     blocks : int or sequence of int, optional
         Number of columns of each variable (one number if it is the same for all); differences are
         taken within blocks only. By default all columns are one block.
@@ -468,9 +284,9 @@ def penalized_pls_path(
     Without scaling, a column that does not vary in the data may still have a coefficient, the one
     that its neighbours suggest; it acts on new rows only.
 
-    Cost: that of `pls_path`, plus O(n p order) for differences, or O(n p^2 + p^3) for a dense
-    penalty matrix. The error of the eigenvalues grows with the square root of the strength for
-    differences, and with the strength itself for a given matrix; ``dof_error`` shows it.
+    Cost: that of `pls_path`, plus O(n p order) for differences, or O(n p b + p b^2) for a penalty
+    matrix with b bands. The error of the eigenvalues grows with the square root of the strength
+    for differences, and with the strength itself for a given matrix; ``dof_error`` shows it.
 
     References
     ----------
@@ -490,107 +306,19 @@ def penalized_pls_path(
     require_flag(scale)
     as_choice(solver, "solver", SOLVERS)
     X, y, sample_weight = opened_table(X, y, sample_weight)
-    metric = _metric(as_matrix(X).shape[1], penalty, order, blocks, as_strength(strength))
+    metric = _as_metric(as_matrix(X).shape[1], penalty, blocks, as_strength(strength))
     with nullcontext() if scale else quietly():  # a constant column may get a coefficient
         given = checked(X, y, sample_weight, scale)
     recipe = PENALIZED_PLS.recipe(
         penalty=penalty,
-        order=order,
-        strength=strength,
-        blocks=blocks,
-        max_components=max_components,
-        scale=scale,
-        solver=solver,
-    )
-    return finished(
-        PenalizedPLSPath,
-        recipe,
-        given,
-        partial(_count, metric),
-        strict,
         strength=float(strength),
-        metric=metric,
-    )
-
-
-def select_strength(
-    X: Any,
-    y: Any,
-    strengths: Any = None,
-    *,
-    by: str = LEFT_OUT,
-    penalty: Any = None,
-    order: int = 2,
-    blocks: Any = None,
-    max_components: int = 30,
-    scale: bool = False,
-    solver: str = "auto",
-    sample_weight: Any = None,
-    dof: str | None = None,
-    noise: Noise = None,
-    rule: str | None = None,
-    cv: Any = None,
-    groups: Any = None,
-    rng: Any = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
-) -> Tuning:
-    """Choose the number of components and the strength of the penalty together.
-
-    Parameters
-    ----------
-    strengths : array of float, optional
-        Strengths >= 0 to compare; by default 0 and 8 values from 1e-1 to 1e6.
-    by : str
-        "left-out", a criterion (see `Path.select`), or "cv" for cross-validated mean squared error.
-    dof, noise, rule, cv, groups, rng, n_jobs, progress
-        See `selection.tuning.tune`.
-    X, y, penalty, order, blocks, max_components, scale, solver, sample_weight
-        See `penalized_pls_path`.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(40, 100)).cumsum(axis=1)
-    >>> y = X[:, 40:60].mean(axis=1) + rng.normal(size=40)
-    >>> choice = select_strength(X, y, [0.0, 10.0, 1000.0])
-    >>> choice.scores.shape[0], choice.value in (0.0, 10.0, 1000.0)
-    (3, True)
-    """
-    X, y, sample_weight = opened_table(X, y, sample_weight)
-    values = default_strengths() if strengths is None else strengths
-    checked = np.array([as_strength(value) for value in np.atleast_1d(values)])
-    make = partial(
-        penalized_pls_path,
-        penalty=penalty,
-        order=order,
         blocks=blocks,
         max_components=max_components,
         scale=scale,
         solver=solver,
     )
-    return tune(
-        X,
-        y,
-        make,
-        checked,
-        parameter_name="strength",
-        by=by,
-        dof=dof,
-        noise=noise,
-        rule=rule,
-        cv=cv,
-        groups=groups,
-        rng=rng,
-        sample_weight=sample_weight,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
-
-
-def default_strengths() -> Array:
-    """Return 0 and 8 strengths from 0.1 to 1e6."""
-    return np.concatenate([[0.0], np.logspace(-1, 6, 8)])
+    count = partial(_count, metric)
+    return finished(PenalizedPLSPath, recipe, given, count, strict, metric=metric)
 
 
 def as_strength(strength: Any) -> float:
@@ -598,21 +326,21 @@ def as_strength(strength: Any) -> float:
     number = isinstance(strength, int | float | np.number) and not isinstance(strength, bool)
     if not number or not 0 <= strength <= float(np.finfo(np.float64).max):
         raise InvalidInputError(
-            f"strength must be a finite number >= 0; got {strength!r:.80}. Use select_strength to "
-            "compare several."
+            f"strength must be a finite number >= 0; got {strength!r:.80}. "
+            "PenalizedPLSRegressor chooses among several."
         )
     return float(strength)
 
 
-def _metric(p: int, penalty: Any, order: int, blocks: Any, strength: float) -> Metric:
-    if penalty is None:
+def _as_metric(p: int, penalty: Any, blocks: Any, strength: float) -> Metric:
+    if isinstance(penalty, int | np.integer):
         sizes = as_block_sizes(blocks, p)
         # No block has differences of an order beyond its size, so that all of them are one case.
-        order = min(as_count(order, "order", minimum=1), max(sizes))
+        order = min(as_count(penalty, "penalty", minimum=1), max(sizes))
         return difference_metric(sizes, order, strength)
     if blocks is not None:
         raise InvalidInputError(
-            "blocks says where differences are taken and has no meaning with a given penalty; "
+            "blocks says where differences are taken and has no meaning with a given matrix; "
             "leave one of the two out."
         )
     return matrix_metric(as_penalty(penalty, p), strength)

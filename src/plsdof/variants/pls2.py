@@ -2,16 +2,16 @@
 
 PLS2 chooses its components for all responses together, so that the fit of one response depends
 on the others. No spectral filter describes it for q > 1, because its components are not in one
-Krylov space; the derivative is carried along instead, when somebody asks for it. `columnwise` fits
-every response alone.
+Krylov space; the derivative is carried along instead, when somebody asks for it. `Path.refit`
+fits every response alone.
 
-A choice, an average and intervals come from rows left out, as for one response: the residuals of
+A choice and intervals come from rows left out, as for one response: the residuals of
 all responses, each over its scale, are one left-out matrix.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -27,10 +27,12 @@ from plsdof._core.inputs import (
     Observations,
     Units,
     as_choice,
+    as_float,
     as_matrix,
     as_new_rows,
     as_observations,
     centre_response,
+    feature_names,
     opened_table,
     read_only,
     require_flag,
@@ -54,18 +56,17 @@ from plsdof.inference.intervals import INTERVAL_METHODS, critical_value
 from plsdof.variants._pls2 import (
     ALGORITHMS,
     JointFit,
-    Traces,
     joint_fit,
     joint_jacobian,
     joint_traces,
 )
-from plsdof.variants.columnwise import as_responses, kept_rows
 
+Algorithm = Literal["nipals", "simpls"]
+JointCriterion = Literal["left-out", "aic", "bic", "gcv", "hqc"]
+Rule = Literal["paper", "first-minimum", "global-minimum"]
+Loss = Literal["squared", "huber"]
 # Criteria whose sum over responses estimates one number, the total squared error of prediction.
 JOINT_CRITERIA = tuple(name for name, one in criteria.CRITERIA.items() if one.additive)
-# Whether the noise of different responses in the same row is taken as independent.
-NOISE_MODELS = ("independent", "correlated")
-NOISE_KINDS = (LEFT_OUT, "dof")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -124,10 +125,7 @@ class PLS2Path:
             raise IndexError(
                 f"The path has models 0..{len(self) - 1}; got {m}. {self.message}".rstrip()
             )
-        index = int(m) % len(self)
-        return PLS2Model(
-            path=self, index=index, weights=read_only(self.n_components == index), selection=None
-        )
+        return PLS2Model(path=self, index=int(m) % len(self))
 
     def __iter__(self) -> Iterator["PLS2Model"]:
         return (self[m] for m in range(len(self)))
@@ -224,29 +222,23 @@ class PLS2Path:
         """Return the predictors that scores stand for; see `ComponentPath.inverse_transform`."""
         return predictors_of(as_matrix(scores, "scores"), self.x_loadings, self.units)
 
-    # Degrees of Freedom and noise
-    # ----------------------------
+    # Degrees of Freedom
+    # ------------------
 
     @property
     def dof(self) -> Array:
         """Trace of d vec(Yhat) / d vec(Y), with one for each of the q intercepts. (M + 1,)."""
         return read_only(self.dof_by_response.sum(axis=1))
 
-    @property
-    def dof_by_response(self) -> Array:
-        """Sums of d yhat_ij / d y_ij over rows i, one column per response. (M + 1, q)."""
-        return read_only(np.diagonal(self.dof_matrix, axis1=1, axis2=2))
-
     @cached_property
-    def dof_matrix(self) -> Array:
-        """Sums of d yhat_ij / d y_ik over rows i, at [:, j, k]. Shape (M + 1, q, q).
+    def dof_by_response(self) -> Array:
+        """Sums of d yhat_ij / d y_ij over rows i, one column per response. (M + 1, q).
 
         nan where rounding leaves them uncertain, which is said once.
         """
-        units = self.y_scale[:, None] / self.y_scale
-        found = np.eye(len(self.names)) + self._traces.values * units
-        total = np.abs(np.trace(found, axis1=1, axis2=2))
-        bad = np.logical_not(self._traces.error <= SUPPORTED_ERROR * np.maximum(1.0, total))
+        traces, error = self._traces
+        found = 1.0 + traces
+        bad = np.logical_not(error <= SUPPORTED_ERROR * np.maximum(1.0, np.abs(found.sum(axis=1))))
         if bad.any():
             first = int(np.argmax(bad))
             found[first:] = np.nan
@@ -260,7 +252,7 @@ class PLS2Path:
     @property
     def dof_error(self) -> Array:
         """Estimated absolute rounding error of `dof`. Shape (M + 1,)."""
-        return self._traces.error
+        return self._traces[1]
 
     @property
     def naive_dof(self) -> Array:
@@ -273,33 +265,8 @@ class PLS2Path:
         return "_traces" in self.__dict__
 
     @cached_property
-    def _traces(self) -> Traces:
-        return joint_traces(self._spectra, self.fit, self._algorithm, scaled=self._scales_responses)
-
-    def noise_variance(self, kind: str | None = None) -> Array:
-        """Estimate the noise variance of every response from every model. Shape (M + 1, q).
-
-        Parameters
-        ----------
-        kind : {"left-out", "dof"}, optional
-            (P / n) / (2 - sqrt(RSS / P)) with the sum P of squared errors of rows left out, the
-            default, or RSS_j / (n - DoF_j); nan where DoF_j >= n.
-        """
-        if as_choice(kind or LEFT_OUT, "kind", NOISE_KINDS) == "dof":
-            return criteria.noise_from_dof(self.rss, self.dof_by_response, self.units.n)
-        squares = self._unstacked(self.left_out().residuals) ** 2
-        press = np.einsum("kij,i->kj", squares, self._weights)
-        return noise_from_left_out(self.rss, press, self.units.n)
-
-    def noise_covariance(self) -> Array:
-        """Estimate the covariance of the noise of the responses. Shape (M + 1, q, q).
-
-        E'E over the roots of (n - DoF_j) (n - DoF_k), E the residuals, which is never indefinite
-        and has `noise_variance` of kind "dof" on its diagonal; nan where that is.
-        """
-        spare = self.units.n - self.dof_by_response
-        root = np.sqrt(np.where(spare > 0, spare, np.nan))
-        return read_only(self._residual_products / (root[:, :, None] * root[:, None, :]))
+    def _traces(self) -> tuple[Array, Array]:
+        return joint_traces(self._spectra, self.fit, self.recipe.algorithm, self._n_scaled)
 
     # Rows left out, and choice
     # -------------------------
@@ -374,14 +341,12 @@ class PLS2Path:
 
     def select(
         self,
-        criterion: str | None = None,
-        dof: str | None = None,
-        noise: str | None = None,
-        rule: str | None = None,
+        criterion: JointCriterion | None = None,
         *,
+        rule: Rule | None = None,
         groups: Any = None,
         cv: Any = None,
-        loss: str = "squared",
+        loss: Loss = "squared",
     ) -> Selection:
         """Choose one number of components for all responses.
 
@@ -390,8 +355,6 @@ class PLS2Path:
         criterion : {"left-out", "aic", "bic", "gcv", "hqc"}, optional
             By default the errors of rows left out, added up over the responses (in units of
             ``y_scale``), with a small price for complexity; or a criterion, see `criterion`.
-        dof, noise
-            Of `criterion`.
         rule, groups, cv, loss
             As for `Path.select`.
 
@@ -402,109 +365,66 @@ class PLS2Path:
         >>> pls2_path(X, X[:, :2] * [3.0, 1.0] + rng.normal(size=(30, 2))).select()
         Selection(n_components=..., criterion='left-out', rule='best-model', score=...)
         """
-        criterion = criterion or LEFT_OUT
-        as_choice(criterion, "criterion", (LEFT_OUT, *JOINT_CRITERIA))
-        refused = {"groups": groups, "cv": cv}
-        if criterion == LEFT_OUT:
-            refused = {"dof": dof, "noise": noise, "rule": rule}
-        for name, value in refused.items():
+        name = as_choice(
+            LEFT_OUT if criterion is None else criterion, "criterion", (LEFT_OUT, *JOINT_CRITERIA)
+        )
+        refused = {"rule": rule} if name == LEFT_OUT else {"groups": groups, "cv": cv}
+        for option, value in refused.items():
             if value is not None:
                 raise InvalidInputError(
-                    f"{name} does not belong to a choice by {criterion!r}; leave it out."
+                    f"{option} does not belong to a choice by {name!r}; leave it out."
                 )
         longer = not self.message and len(self) - 1 < len(self.decomposition.eigenvalues)
-        if criterion == LEFT_OUT:
+        if name == LEFT_OUT:
             left = self.left_out(cv, groups)
             return choice.select_left_out(left, loss, label=self._label, longer=longer)
-        scores = self.criterion(criterion, dof or "exact", noise or "independent")
-        used = self.naive_dof if dof == "naive" else self.dof
-        index = choice.choose(scores, rule or "paper", used)
-        # Each response by itself: that one intercept is one Degree of Freedom is said there.
-        mean = used / len(self.names)
+        scores, used = self.criterion(name), rule or "paper"
+        index, q = choice.choose(scores, used, self.dof), len(self.names)
+        label = f"{self._label(index)} for {plural(q, 'response')}"
         return Selection(
             index=index,
             parameter=float(index),
             parameter_name=self.parameter_name,
             scores=read_only(scores),
-            criterion=criterion,
-            rule=rule or "paper",
-            summary=choice.choice_in_words(
-                f"{self._label(index)} for {plural(len(self.names), 'response')}",
-                float(used[index]),
-                rule or "paper",
-                criterion,
-            ),
+            criterion=name,
+            rule=used,
+            summary=choice.choice_in_words(label, float(self.dof[index]), used, name),
+            # Each response by itself: that one intercept is one Degree of Freedom is said there.
             _remarks=choice.criterion_remarks(
-                scores, mean, index, self.units.n, label=self._label, longer=longer
+                scores, self.dof / q, index, self.units.n, label=self._label, longer=longer
             ),
         )
 
-    def average(self, *, groups: Any = None, cv: Any = None, loss: str = "squared") -> "PLS2Model":
-        """Average the models, with the weights that rows left out like best; see `Path.average`.
-
-        Examples
-        --------
-        >>> rng = np.random.default_rng(0)
-        >>> X = rng.normal(size=(30, 4))
-        >>> average = pls2_path(X, X[:, :2] + rng.normal(size=(30, 2))).average()
-        >>> average.coef.shape, average.predict(X).shape
-        ((4, 2), (30, 2))
-        """
-        left = self.left_out(cv, groups)
-        weights, selection = choice.average_left_out(left, loss, label=self._label)
-        return PLS2Model(path=self, index=selection.index, weights=weights, selection=selection)
-
-    def criterion(self, name: str, dof: str = "exact", noise: str = "independent") -> Array:
+    def criterion(self, name: str) -> Array:
         """Evaluate a criterion for all responses together. Shape (M + 1,).
 
-        With W_j one over the squared ``y_scale`` (1 unless responses were scaled),
+        With W_j one over the squared ``y_scale`` (1 unless responses were scaled) and sigma_j^2 =
+        RSS_j / (n - DoF_j),
 
             aic = sum_j W_j (RSS_j / n + 2 / n sigma_j^2 DoF_j),       bic: log(n) for 2,
             gcv = sum_j W_j (RSS_j / n) / (1 - DoF_j / n)^2,
 
         estimates of the total squared error of prediction, sum_j W_j |mu_j - muhat_j|^2 / n plus
-        noise. For responses with the same noise variance the penalty of aic is
-        2 / n sigma^2 DoF with the joint ``dof``. For one response they are the criteria of
-        `Path.criterion` with noise "dof".
+        noise, for noise that is independent between responses. For one response they are the
+        criteria of `Path.criterion` with noise "dof".
 
         Parameters
         ----------
         name : {"aic", "bic", "gcv", "hqc"}
-        dof : {"exact", "naive"}
-            DoF_j: `dof_by_response`, or m + 1.
-        noise : {"independent", "correlated"}
-            Whether the noise of different responses in the same row is independent. If not,
-            sigma_j^2 DoF_j, which stands for sum_i cov(yhat_ij, y_ij), is by Stein's lemma
-            sum_k Sigma_jk D_jk with Sigma = `noise_covariance` and D = `dof_matrix`.
         """
         as_choice(name, "criterion", JOINT_CRITERIA)
-        as_choice(dof, "dof", ("exact", "naive"))
-        as_choice(noise, "noise", NOISE_MODELS)
-        q = len(self.names)
-        values = self.dof_by_response
-        if dof == "naive":
-            values = np.repeat(1.0 + self.n_components[:, None], q, axis=1)
-        variance = criteria.noise_from_dof(self.rss, values, self.units.n)
-        if noise == "correlated":
-            others = self.dof_matrix * (1.0 - np.eye(q))
-            covariance = np.sum(self.noise_covariance() * others, axis=2)
-            # Without any noise there is nothing that could be correlated.
-            values = values + np.divide(
-                covariance, variance, out=np.zeros_like(values), where=variance > 0
-            )
-        fits = Fits(rss=self.rss, dof=values, noise=variance, n=self.units.n, total=np.nan)
+        n, dof = self.units.n, self.dof_by_response
+        noise = criteria.noise_from_dof(self.rss, dof, n)
+        fits = Fits(rss=self.rss, dof=dof, noise=noise, n=n, total=np.nan)
         return np.asarray(np.sum(criteria.score(name, fits) / self.y_scale**2, axis=1))
 
     # What rooms that read a path need
     # --------------------------------
 
     @property
-    def _algorithm(self) -> str:
-        return str(self.recipe.algorithm)
-
-    @property
-    def _scales_responses(self) -> bool:
-        return bool(self.recipe.scale_response)
+    def _n_scaled(self) -> float | None:
+        """Number of rows, if the scales of the responses depend on them."""
+        return self.units.n if self.recipe.scale_response else None
 
     @cached_property
     def _weights(self) -> Array:
@@ -530,22 +450,20 @@ class PLS2Path:
     def __repr__(self) -> str:
         return (
             f"PLS2Path({len(self)} models, n={self.units.n:g}, p={len(self.units.x_mean)}, "
-            f"{len(self.names)} responses, algorithm={self._algorithm!r})"
+            f"{len(self.names)} responses, algorithm={self.recipe.algorithm!r})"
         )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PLS2Model:
-    """One model of a `PLS2Path`, ``path[m]``, or an average of its models, ``path.average()``.
+    """One model of a `PLS2Path`, ``path[m]``.
 
     Attributes
     ----------
     path : PLS2Path
         All models.
     index : int
-        Number of components; of an average that of the model with the largest weight.
-    weights : (M + 1,) array
-        Weights of the models: a single one has all of it.
+        Number of components.
     selection : Selection or None
         How it was chosen; None for a model that was asked for.
 
@@ -560,62 +478,52 @@ class PLS2Model:
 
     path: PLS2Path
     index: int
-    weights: Array
-    selection: Selection | None
-
-    @property
-    def is_average(self) -> bool:
-        """Whether it averages models."""
-        return self.selection is not None and self.selection.rule == "average"
+    selection: Selection | None = None
 
     @property
     def label(self) -> str:
         """What it is, in words."""
-        if not self.is_average:
-            return self.path._label(self.index)
-        return f"average of {plural(int(np.count_nonzero(self.weights)), 'model')}"
+        return self.path._label(self.index)
 
     @property
-    def n_components(self) -> float:
-        """Number of components; of an average the weighted mean."""
-        return float(self.weights @ self.path.n_components) if self.is_average else self.index
+    def n_components(self) -> int:
+        """Number of components."""
+        return self.index
 
-    @cached_property
+    @property
+    def is_average(self) -> bool:
+        """Whether it averages models: PLS2 does not."""
+        return False
+
+    @property
     def coef(self) -> Array:
         """Coefficients in original units. Shape (p, q)."""
-        return read_only(self._mean(self.path.coef))
+        return read_only(self.path.coef[self.index])
 
-    @cached_property
+    @property
     def intercept(self) -> Array:
         """Intercepts. Shape (q,)."""
-        return read_only(self._mean(self.path.intercept))
+        return read_only(self.path.intercept[self.index])
 
-    @cached_property
+    @property
     def fitted(self) -> Array:
         """Fitted values of the training rows with positive weight. Shape (n_rows, q)."""
-        return read_only(self._mean(self.path.fitted))
+        return read_only(self.path.fitted[self.index])
 
     @property
     def dof(self) -> float:
         """Sum of `dof_by_response`."""
-        return float(self.dof_by_response.sum())
+        return float(self.path.dof[self.index])
 
     @property
     def dof_by_response(self) -> Array:
-        """Traces of d yhat_j / d y_j, X and the model held fixed. Shape (q,).
-
-        Of an average the weighted means of those of its models, plus an equal share of what its
-        weights cost, the sum of their cumulative sums (see `plsdof._core.filters.averaged`).
-        """
-        kept = self.weights > 0
-        price = float(np.cumsum(self.weights[kept])[:-1].sum())
-        mean = self.weights[kept] @ self.path.dof_by_response[kept]
-        return read_only(mean + price / len(self.path.names))
+        """Traces of d yhat_j / d y_j, X and the model held fixed. Shape (q,)."""
+        return read_only(self.path.dof_by_response[self.index])
 
     @property
     def rss(self) -> Array:
         """(Weighted) residual sums of squares. Shape (q,)."""
-        return read_only(np.diagonal(self._products(self.path._response() - self.fitted)))
+        return read_only(self.path.rss[self.index])
 
     def predict(self, X_new: Any) -> Array:
         """Predict new rows. Shape (n_new, q)."""
@@ -630,10 +538,9 @@ class PLS2Model:
         responses, and orthonormal weights w; the squares average to one, as for one response.
         """
         m, path = self.index, self.path
-        if self.is_average or m == 0:
+        if m == 0:
             raise NotAvailableError(
-                "Importance belongs to one number of components, 1 or more, and this is "
-                f"{'an average' if self.is_average else 'the model without any'}; ask path[m]."
+                "Importance belongs to 1 or more components, and this model has none; ask path[m]."
             )
         left = np.einsum("mij,mij->m", path.fit.residuals, path.fit.residuals)
         added = left[:m] - left[1 : m + 1]
@@ -652,7 +559,7 @@ class PLS2Model:
     @property
     def left_out_residuals(self) -> Array:
         """Residuals of rows by the fits without them. Shape (n_rows, q)."""
-        return read_only(self.path._unstacked(self.weights @ self.left_out.residuals))
+        return read_only(self.path._unstacked(self.left_out.residuals[self.index]))
 
     @property
     def rmse(self) -> Array:
@@ -666,13 +573,13 @@ class PLS2Model:
         if not self._was_chosen:
             return read_only(np.abs(self.left_out_residuals))
         assert self.selection is not None
-        made = choice.chosen_without(self.left_out, self.selection.loss, average=self.is_average)
+        made = choice.chosen_without(self.left_out, self.selection.loss)
         return read_only(np.abs(self.path._unstacked(made)))
 
     @property
     def _was_chosen(self) -> bool:
         """Whether rows left out have chosen it, and choose again without each fold."""
-        return self.selection is not None and self.selection.rule in ("best-model", "average")
+        return self.selection is not None and self.selection.rule == "best-model"
 
     def half_width(self, level: float = 0.95) -> Array:
         """Return half the widths of intervals for a new observation, see `Model.half_width`. (q,).
@@ -691,16 +598,15 @@ class PLS2Model:
         """Degrees of freedom that are lost for intervals, see `LeftOut.spent`."""
         left = self.left_out
         units = len(self.scores) if left.groups is None else left.groups
-        return left.spent(self.weights, units, chosen=self._was_chosen)
+        weights = (self.path.n_components == self.index).astype(np.float64)
+        return left.spent(weights, units, chosen=self._was_chosen)
 
     # Noise, standard errors, intervals
     # ---------------------------------
 
-    def noise_variance(self, kind: str | None = None) -> Array:
-        """Estimate the noise variances, by kind as `PLS2Path.noise_variance` does. Shape (q,)."""
+    def noise_variance(self) -> Array:
+        """Estimate the noise variances, see `PLS2Path.noise_variance`. Shape (q,)."""
         n = self.path.units.n
-        if as_choice(kind or LEFT_OUT, "kind", NOISE_KINDS) == "dof":
-            return criteria.noise_from_dof(self.rss, self.dof_by_response, n)
         return noise_from_left_out(self.rss, n * self.rmse**2, n)
 
     @property
@@ -708,38 +614,24 @@ class PLS2Model:
         """Roots of `noise_variance`. Shape (q,)."""
         return np.sqrt(self.noise_variance())
 
-    def noise_covariance(self, kind: str | None = None) -> Array:
-        """Estimate the covariance of the noise. Shape (q, q).
-
-        `noise_variance` with the correlations of the residuals, left out or fitted ("dof").
-        """
-        variance = self.noise_variance(kind)
-        if not np.all(np.isfinite(variance)):
-            used = ", ".join(f"{one:.1f}" for one in self.dof_by_response)
-            raise NotAvailableError(
-                f"Nothing is left to estimate the noise of some response from (n = "
-                f"{self.path.units.n:g}, Degrees of Freedom {used}); choose a smaller model."
-            )
-        fitted = self.path._response() - self.fitted
-        products = self._products(fitted if kind == "dof" else self.left_out_residuals)
+    def noise_covariance(self) -> Array:
+        """Return `noise_variance` with the correlations of left-out residuals. Shape (q, q)."""
+        products = self._products(self.left_out_residuals)
         size = np.sqrt(np.diagonal(products))
         # A response that does not vary has no noise, and no correlation.
-        ratio = np.divide(np.sqrt(variance), size, out=np.zeros_like(size), where=size > 0)
+        ratio = np.divide(self.noise_std, size, out=np.zeros_like(size), where=size > 0)
         return np.asarray(products * np.outer(ratio, ratio))
 
-    def coef_root(self, noise: str | None = None) -> Array:
+    def _coef_root(self) -> Array:
         """Return B with cov(b_j) = B_j B_j', b_j the coefficients of response j. (p, q, r q).
 
         To first order, with the derivative d beta / d y of all responses and the covariance of
-        their noise (`noise_covariance`); X and the model, or the weights, held fixed. Cost: that
-        of Degrees of Freedom, times the number of models with weight.
+        their noise (`noise_covariance`); X and the model held fixed. Cost: that of Degrees of
+        Freedom.
         """
-        path, covariance = self.path, self.noise_covariance(noise)
+        path = self.path
         S, Z = path.decomposition.singular_values, path.fit.residuals[0]
-        n_scaled = path.units.n if path._scales_responses else None
-        moved = np.zeros((*Z.shape, *Z.shape))
-        for m in np.flatnonzero(self.weights).tolist():
-            moved += self.weights[m] * joint_jacobian(S, Z, m, path._algorithm, n_scaled)
+        moved = joint_jacobian(S, Z, self.index, path.recipe.algorithm, path._n_scaled)
         r, q = Z.shape
         # From rotated coordinates to coefficients in original units.
         rotated = moved.reshape(r * q, r, q).transpose(1, 2, 0).reshape(r, q * r * q) / S[:, None]
@@ -747,30 +639,30 @@ class PLS2Model:
         features = path.decomposition.to_features(rotated).reshape(p, q, r, q)
         features *= path.y_scale[:, None, None] / path.y_scale
         features /= path.units.x_scale[:, None, None, None]
-        values, vectors = np.linalg.eigh(covariance)
+        values, vectors = np.linalg.eigh(self.noise_covariance())
         half = vectors * np.sqrt(np.maximum(values, 0.0))
         return np.asarray(features @ half).reshape(p, q, r * q)
 
-    def coef_std_error(self, noise: str | None = None) -> Array:
+    def coef_std_error(self) -> Array:
         """Standard errors of the coefficients. Shape (p, q)."""
-        root = self.coef_root(noise)
+        root = self._coef_root()
         p, q, k = root.shape
         return row_norms(root.reshape(p * q, k)).reshape(p, q)
 
-    def coef_interval(self, level: float = 0.95, noise: str | None = None) -> Array:
+    def coef_interval(self, level: float = 0.95) -> Array:
         """Confidence intervals of the expected coefficients. Shape (p, q, 2).
 
         t with n - DoF_j degrees of freedom for response j.
         """
-        half = self._critical(level) * self.coef_std_error(noise)
+        half = self._critical(level) * self.coef_std_error()
         return np.stack([self.coef - half, self.coef + half], axis=2)
 
     def prediction_interval(
         self,
         X_new: Any,
         level: float = 0.95,
-        kind: str = "observation",
-        method: str | None = None,
+        kind: Literal["observation", "mean"] = "observation",
+        method: Literal["left-out", "normal"] | None = None,
     ) -> Array:
         """Intervals of new observations, or of the expected fit, one by one. Shape (n_new, q, 2).
 
@@ -785,24 +677,24 @@ class PLS2Model:
 
                 var(mean) = Sigma_jj / n + |(x - xbar)' B_j|^2,    plus Sigma_jj for an observation;
 
-            normal noise with covariance Sigma between the responses of a row, B of `coef_root`.
+            normal noise with covariance Sigma between the responses of a row, B a root of the
+            covariance of the coefficients.
         """
         as_choice(kind, "kind", ("observation", "mean"))
-        if method is None:
-            method = LEFT_OUT if kind == "observation" else "normal"
-        as_choice(method, "method", INTERVAL_METHODS)
-        if method == LEFT_OUT and kind != "observation":
+        usual = LEFT_OUT if kind == "observation" else "normal"
+        method_used = as_choice(usual if method is None else method, "method", INTERVAL_METHODS)
+        if method_used == LEFT_OUT and kind != "observation":
             raise InvalidInputError(
                 "method='left-out' is for kind='observation': errors of rows left out are those of "
                 f"observations. For kind={kind!r} use method='normal'."
             )
         center = self.predict(X_new)
-        if method == LEFT_OUT:
+        if method_used == LEFT_OUT:
             half = np.broadcast_to(self.half_width(level), center.shape)
         else:
-            new, root = self.path._deviation(X_new), self.coef_root()
+            new, root = self.path._deviation(X_new), self._coef_root()
             reach = (new @ root.reshape(len(root), -1)).reshape(len(new), *root.shape[1:])
-            noise = np.diagonal(self.noise_covariance())
+            noise = self.noise_variance()
             variance = noise * (1.0 / self.path.units.n + (kind == "observation"))
             half = self._critical(level) * np.sqrt(variance + np.vecdot(reach, reach))
         return np.stack([center - half, center + half], axis=2)
@@ -811,10 +703,6 @@ class PLS2Model:
         """Return the t quantile of every response. Shape (q,)."""
         spare = self.path.units.n - self.dof_by_response
         return np.array([critical_value(level, float(max(df, 1.0))) for df in spare])
-
-    def _mean(self, values: Array) -> Array:
-        """Average over the models."""
-        return np.asarray(np.tensordot(self.weights, values, axes=1))
 
     def _products(self, residuals: Array) -> Array:
         """Return (weighted) cross-products of residuals (n_rows, q) of the training rows."""
@@ -830,7 +718,7 @@ def pls2_path(
     Y: Any,
     max_components: int | None = None,
     *,
-    algorithm: str = "nipals",
+    algorithm: Algorithm = "nipals",
     scale: bool = True,
     scale_response: bool = False,
     sample_weight: Any = None,
@@ -899,11 +787,11 @@ def pls2_path(
         max_components=asked, algorithm=algorithm, scale=scale, scale_response=scale_response
     )
     X, Y, sample_weight = opened_table(X, Y, sample_weight)
-    names, responses = as_responses(Y)
+    names, responses = _as_responses(Y)
     given = as_observations(X, responses[:, 0], sample_weight)
     given.own()
     data = standardize_observations(given, scale=scale)
-    kept = kept_rows(responses, sample_weight)
+    kept = responses if given.kept is None else responses[given.kept]
     # Centred responses in units of their scales, in the coordinates of the singular vectors.
     centred = [centre_response(y, data.units.row_scale) for y in kept.T]
     values = np.column_stack([one.values for one in centred])
@@ -927,6 +815,15 @@ def pls2_path(
     )
     report_end(path.message, len(path) - 1, asked, strict)
     return path
+
+
+def _as_responses(Y: Any) -> tuple[tuple[str, ...], Array]:
+    """Return names and values of the responses, (n, q)."""
+    names = feature_names(Y)
+    if names is None and as_float(Y, "Y").ndim == 1:
+        Y = as_float(Y, "Y")[:, None]
+    values = as_matrix(Y, "Y", min_rows=2)
+    return names or tuple(map(str, range(values.shape[1]))), values
 
 
 PLS2 = Method(
