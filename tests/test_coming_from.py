@@ -46,7 +46,8 @@ def known():
     things |= {"path": path, "cv": plsdof.cross_validate(X, y), "model": plsdof.PLSRegressor(2)}
     things["model"].fit(X, y)
     # Methods and attributes may stand alone, where the row says of what they are.
-    for thing in (plsdof.inference.jackknife(path[2]), path[2], path, things["model"]):
+    smooth = plsdof.PenalizedPLSRegressor(2).fit(X, y)
+    for thing in (plsdof.inference.jackknife(path[2]), path[2], path, smooth, things["model"]):
         things = {name: getattr(thing, name) for name in dir(thing)} | things
     return things
 
