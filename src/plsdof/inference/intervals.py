@@ -609,7 +609,7 @@ def _truth(
     root = covariance_root(richer, covariance, noise=noise)
     critical = critical_value(level, _reference_df(root, distribution))
     inflation = 1.0
-    if covariance == "homoscedastic" and root.noise_variance > 0:  # else there is no noise at all
+    if covariance == "homoscedastic" and root.noise_variance > 0:  # else without any noise
         inflation = np.sqrt(max(require_noise(model, noise) / root.noise_variance, 1.0))
     spread = inflation * root.std_error_at(richer, rows)
     center = _center(richer, rows)
