@@ -519,7 +519,7 @@ def _not_kept(method: str, part: PortableResponse, n: float) -> str:
     if method == "normal" and part.factor is not None:
         return (
             f"The model has {part.dof:.1f} Degrees of Freedom for {n:g} observations, which leaves "
-            "nothing to estimate the noise from; there are no intervals of method 'normal'."
+            "nothing to estimate the noise from, so that intervals of method 'normal' are missing."
         )
     known = ", ".join(map(repr, part.interval_methods)) or "none"
     return (
