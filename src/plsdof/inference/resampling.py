@@ -462,7 +462,7 @@ def permutation_test(
         (RSS(m) / n) / (1 - D(m) / n)^2,
 
     with the Degrees of Freedom D(m) averaged over the permutations, which is what they are
-    expected to be if there is no relation. The smallest one over m >= 1 is compared with that of
+    expected to be without a relation. The smallest one over m >= 1 is compared with that of
     permuted responses, so that looking for the best size is part of the test.
 
     Parameters
