@@ -86,7 +86,7 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents[PLSPath]):
         The chosen models of all responses.
     x_scores_, x_weights_, x_loadings_, x_rotations_, y_scores_, y_loadings_ : arrays
         Of the chosen components, one column each, as in scikit-learn's PLSRegression.
-    explained_variance_ratio_, y_explained_variance_ratio_ : (n_components_,) arrays
+    explained_variance_ratio_, y_explained_variance_ratio_ : (m,) arrays, m chosen components
         Shares of the variance of X and y that each component explains.
     n_features_in_, feature_names_in_
         Number of columns of X, and their names if it was a data frame.

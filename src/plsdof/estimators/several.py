@@ -73,9 +73,9 @@ class PLS2Regressor(LinearScoresMixin, _FittedPLS2):
         The choice in words and numbers; None for a fixed number.
     x_scores_, x_weights_, x_loadings_, x_rotations_, y_scores_, y_loadings_ : arrays
         Of the chosen components, one column each, as in scikit-learn's PLSRegression.
-    explained_variance_ratio_ : (n_components_,) array
+    explained_variance_ratio_ : (m,) array, m chosen components
         Share of the variance of X that each component explains.
-    y_explained_variance_ratio_ : (n_components_, q) array
+    y_explained_variance_ratio_ : (m, q) array
         Share of the variance of every response.
     n_features_in_, feature_names_in_
         Number of columns of X, and their names if it was a data frame.
