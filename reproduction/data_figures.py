@@ -315,7 +315,7 @@ def compare_once(X: Array, y: Array, seed: int, repeat: int) -> Values:
     values: Values = {"test_error": [], "parameter": [], "dof": [], "training": []}
     for method, fit in PATHS.items():
         path = fit(X[train], y[train])
-        chosen = cross_validate(X[train], y[train], method.lower(), folds).select()
+        chosen = cross_validate(X[train], y[train], path.recipe, folds).select()
         residuals = y[test] - path.predict(X[test])[chosen.index]
         values["test_error"].append(np.mean(residuals**2))
         values["parameter"].append(chosen.parameter)

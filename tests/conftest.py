@@ -1,12 +1,18 @@
-"""Shared fixtures: the reference cases when they are at hand."""
+"""Shared fixtures: a plain problem, and the reference cases when they are at hand."""
 
 import json
 from types import SimpleNamespace
 
 import pytest
-from _helpers.problems import SHARED, load_case
+from _helpers.problems import SHARED, load_case, make_problem
 
 CASES = ("small", "ozone", "kin32fh-300", "cookie-fat")
+
+
+@pytest.fixture
+def problem():
+    """Return 47 rows and 8 predictors, so that folds differ in size."""
+    return make_problem(47, 8, seed=3, decay=1.0, noise=1.0)
 
 
 @pytest.fixture(params=CASES)

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from sklearn import model_selection
+from sklearn import model_selection, preprocessing
 
 import plsdof
 
@@ -36,7 +36,8 @@ def known():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 6))
     y = X[:, 0] + rng.normal(size=30)
-    things = vars(builtins) | vars(model_selection) | {"np": np, "plsdof": plsdof}
+    things = vars(builtins) | vars(model_selection) | vars(preprocessing)
+    things |= {"np": np, "plsdof": plsdof}
     for name in dir(plsdof):
         thing = getattr(plsdof, name)
         things[name] = thing
@@ -46,7 +47,8 @@ def known():
     things |= {"path": path, "cv": plsdof.cross_validate(X, y), "model": plsdof.PLSRegressor(2)}
     things["model"].fit(X, y)
     # Methods and attributes may stand alone, where the row says of what they are.
-    for thing in (plsdof.inference.jackknife(path[2]), path[2], path, things["model"]):
+    smooth = plsdof.PenalizedPLSRegressor(2).fit(X, y)
+    for thing in (plsdof.inference.jackknife(path[2]), path[2], path, smooth, things["model"]):
         things = {name: getattr(thing, name) for name in dir(thing)} | things
     return things
 

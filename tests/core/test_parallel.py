@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 from _helpers.problems import make_problem
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
 from plsdof import pcr_path, pls_path
 from plsdof._core.work import run_each
@@ -17,13 +17,7 @@ from plsdof.errors import (
     PlsdofWarning,
     RankExhaustedWarning,
 )
-from plsdof.selection.cross_validation import cross_validate
-from plsdof.selection.folds import make_folds
-
-
-@pytest.fixture
-def problem():
-    return make_problem(47, 8, seed=3, decay=1.0, noise=1.0)
+from plsdof.selection import cross_validate, make_folds
 
 
 def test_exhausted_folds_give_one_warning():
@@ -111,18 +105,17 @@ def test_results_keep_the_order_of_the_folds():
     assert run_each(lambda fold: int(fold.test[0]), folds) == list(range(9))
 
 
-def test_progress_bar_goes_to_stderr_only(problem, capsys, monkeypatch):
+def test_progress_bar_goes_to_stderr_only(capsys, monkeypatch):
     pytest.importorskip("rich")
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
-    shown = cross_validate(*problem, "pcr", cv=3, progress=True)
+    assert run_each(abs, [-1, 2], progress=True, description="Work") == [1, 2]
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert "Cross-validation" in captured.err
-    assert_array_equal(shown.fold_errors, cross_validate(*problem, "pcr", cv=3).fold_errors)
+    assert "Work" in captured.err
 
 
-def test_a_missing_package_is_named_with_its_extra(monkeypatch, problem):
+def test_a_missing_package_is_named_with_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "rich.progress", None)
     with pytest.raises(MissingExtraError, match=r"plsdof\[cli\]"):
-        cross_validate(*problem, "pcr", cv=3, progress=True)
+        run_each(abs, [-1, 2], progress=True)

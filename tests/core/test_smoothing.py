@@ -134,7 +134,7 @@ def test_blocks_of_draws_change_nothing(monkeypatch):
 
 def test_draws_must_be_a_count():
     path = pls_path(*make_problem(20, 4))
-    with pytest.raises(InvalidInputError, match="draws"):
+    with pytest.raises(InvalidInputError):
         path.smoothed_dof(0)
 
 

@@ -46,9 +46,10 @@ def test_prediction_intervals_of_the_full_model_equal_ordinary_least_squares():
 
 def test_normal_intervals_with_given_noise():
     path = pls_path(*make_problem(20, 5, seed=3))
-    result = inference.coefficient_inference(path[2], noise=0.25, distribution="normal")
+    result = inference.coefficient_inference(path[2], noise=0.25)
     half = 1.959963984540054 * path.coef_std_error(2, noise=0.25)
     np.testing.assert_allclose(result.upper - result.coef, half, rtol=1e-10)
+    assert result.degrees_of_freedom == np.inf
     covariance = path.coef_covariance(2, noise=0.25)
     np.testing.assert_allclose(result.std_error**2, np.diag(covariance), rtol=1e-10)
 
@@ -61,27 +62,14 @@ def test_mean_interval_at_training_rows_equals_the_jacobian():
     np.testing.assert_allclose(spread, np.linalg.norm(J, axis=1), rtol=1e-9)
 
 
-@pytest.mark.parametrize(("adjust", "method"), [("holm", "holm"), ("benjamini-hochberg", "fdr_bh")])
-def test_adjusted_p_values(adjust, method):
-    path = pls_path(*make_problem(30, 6, seed=5))
-    plain = inference.coefficient_inference(path[2]).p_value
-    adjusted = inference.coefficient_inference(path[2], adjust=adjust).p_value
-    order = np.argsort(plain)
-    ranks = np.arange(1, 7)
-    if method == "holm":
-        expected = np.minimum(np.maximum.accumulate(plain[order] * (7 - ranks)), 1)
-    else:
-        expected = np.minimum(np.minimum.accumulate((plain[order] * 6 / ranks)[::-1])[::-1], 1)
-    np.testing.assert_allclose(adjusted[order], expected, rtol=1e-12)
-
-
 def test_simultaneous_band_is_wider_than_pointwise_and_narrower_than_bonferroni():
     X, y = make_problem(30, 100, seed=6, decay=2)
     path = pls_path(X, y, 3)
-    band = inference.simultaneous_band(path[3], distribution="normal", n_draws=4000)
+    known = {"noise": path[3].noise_variance(), "n_draws": 4000}
+    band = inference.simultaneous_band(path[3], **known)
     bonferroni = scipy.stats.norm.ppf(1 - 0.025 / 100)
     assert 1.96 < band.critical < bonferroni
-    again = inference.simultaneous_band(path[3], distribution="normal", n_draws=4000)
+    again = inference.simultaneous_band(path[3], **known)
     np.testing.assert_array_equal(band.lower, again.lower)
     # One coefficient: the band is the interval.
     single = pls_path(X[:, :1], y)
@@ -89,49 +77,49 @@ def test_simultaneous_band_is_wider_than_pointwise_and_narrower_than_bonferroni(
     assert one.critical == pytest.approx(scipy.stats.t.ppf(0.975, 28), rel=0.02)
 
 
-def test_noise_interval_of_the_full_model_is_the_chi_square_interval():
-    X, y = make_problem(40, 4, seed=7)
-    path = pls_path(X, y)
-    interval = inference.noise_interval(path[4], robust=False)
-    rss = path.rss[4]
-    assert interval.lower[0] == pytest.approx(rss / scipy.stats.chi2.ppf(0.975, 35), rel=1e-9)
-    assert interval.upper[0] == pytest.approx(rss / scipy.stats.chi2.ppf(0.025, 35), rel=1e-9)
-    assert interval.center[0] == pytest.approx(rss / 35)
+def chi_square_interval(path, m, df):
+    """Limits for the noise variance under normal noise."""
+    return df * path.noise_variance("jacobian")[m] / scipy.stats.chi2.ppf([0.975, 0.025], df)
 
 
-def test_robust_noise_interval_follows_the_kurtosis():
+def test_noise_interval_of_the_full_model_is_the_chi_square_interval_without_kurtosis():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
-    even = X @ [1.0, 2.0, 0.0] + rng.choice([-1.0, 1.0], 60)  # less kurtosis than normal noise
-    path = pls_path(X, even)
-    plain = inference.noise_interval(path[3], robust=False)
-    assert inference.noise_interval(path[3]).upper == pytest.approx(plain.upper)
-    heavy = even.copy()
-    heavy[7] += 15.0
-    path = pls_path(X, heavy)
-    robust, plain = (inference.noise_interval(path[3], robust=flag) for flag in (True, False))
-    assert robust.upper[0] > 2 * plain.upper[0]
-    assert robust.lower[0] < plain.lower[0]
+    y = X @ [1.0, 2.0, 0.0] + rng.choice([-1.0, 1.0], 60)  # less kurtosis than normal noise
+    path = pls_path(X, y)
+    interval = inference.noise_interval(path[3])
+    lower, upper = chi_square_interval(path, 3, 56)
+    assert interval.lower[0] == pytest.approx(lower, rel=1e-9)
+    assert interval.upper[0] == pytest.approx(upper, rel=1e-9)
+    assert interval.center[0] == pytest.approx(path.rss[3] / 56)
+
+
+def test_noise_interval_follows_the_kurtosis():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = X @ [1.0, 2.0, 0.0] + rng.choice([-1.0, 1.0], 60)
+    y[7] += 15.0
+    path = pls_path(X, y)
+    robust = inference.noise_interval(path[3])
+    lower, upper = chi_square_interval(path, 3, 56)
+    assert robust.upper[0] > 2 * upper
+    assert robust.lower[0] < lower
     # Never less than a chi-square with 4 degrees of freedom tells.
-    assert (
-        robust.upper[0]
-        <= path.noise_variance("jacobian")[3] * 4 / scipy.stats.chi2.ppf(0.025, 4) * 1.001
-    )
-    assert "any kurtosis" in robust.assumptions
+    assert robust.upper[0] <= chi_square_interval(path, 3, 4)[1] * 1.001
 
 
 def test_undefined_inference_says_what_to_do():
     X, y = make_problem(8, 20, seed=8)
     path = pls_path(X, y)
     last = len(path) - 1
-    with pytest.raises(NotAvailableError, match="leaves no residual"):
+    with pytest.raises(NotAvailableError):
         inference.coefficient_inference(path[last], noise="jacobian")
     crowded = int(np.argmax(path.dof >= 8))
     # More Degrees of Freedom than observations, and still an interval.
     result = inference.coefficient_inference(path[crowded])
     assert np.all(np.isfinite(result.upper))
     assert 1.0 <= result.degrees_of_freedom < 7.0
-    with pytest.raises(InvalidInputError, match="between 0 and 1"):
+    with pytest.raises(InvalidInputError):
         inference.coefficient_inference(path[1], level=95)
 
 
@@ -217,14 +205,14 @@ def test_rows_without_weight_are_no_folds_of_the_jackknife():
 def test_what_is_not_a_model_or_a_seed_is_refused():
     X, y = make_problem(20, 3)
     for function in (residual_bootstrap, inference.coefficient_inference):
-        with pytest.raises(InvalidInputError, match="got ndarray"):
+        with pytest.raises(InvalidInputError):
             function(X)
-        with pytest.raises(InvalidInputError, match=r"path\[m\]"):
+        with pytest.raises(InvalidInputError):
             function(pls_path(X, y))
     path = pls_path(X, y)
-    with pytest.raises(InvalidInputError, match="rng must be"):
+    with pytest.raises(InvalidInputError):
         residual_bootstrap(path[2], rng=-1)
-    with pytest.raises(InvalidInputError, match="rng must be"):
+    with pytest.raises(InvalidInputError):
         inference.simultaneous_band(path[2], rng="x")
 
 

@@ -26,7 +26,7 @@ def in_blocks(X, y, rows=37):
 
 def assert_same(found, expected, rtol=1e-9):
     assert found.message == expected.message
-    for name in ("parameters", "fold_errors", "fold_rank_correlations", "predictions", "q2"):
+    for name in ("parameters", "fold_errors", "fold_correlations", "predictions", "q2"):
         np.testing.assert_allclose(
             getattr(found, name), getattr(expected, name), rtol=rtol, atol=1e-9, err_msg=name
         )

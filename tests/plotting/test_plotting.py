@@ -19,6 +19,7 @@ from plsdof import (
     pls_path,
     ridge_path,
 )
+from plsdof._core.criteria import CRITERIA
 from plsdof.datasets import load_ozone, make_spectra
 from plsdof.errors import InvalidInputError, MissingExtraError, NotAvailableError
 from plsdof.inference.intervals import coefficient_inference
@@ -31,7 +32,6 @@ from plsdof.plotting import (
     overview_figure,
 )
 from plsdof.plotting.style import LINES, feature_axis, readable
-from plsdof.selection.criteria import CRITERIA
 
 matplotlib.use("Agg")
 

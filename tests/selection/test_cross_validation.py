@@ -1,7 +1,6 @@
 """Cross-validation: fits and scores of the folds against independent computations."""
 
 from functools import partial
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,18 +9,17 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from plsdof import pcr_path, pls_path, ridge_path
 from plsdof._core.work import run_each
-from plsdof.errors import InvalidInputError, NotAvailableError
-from plsdof.selection.cross_validation import cross_validate, randomization_test, score_folds
-from plsdof.selection.folds import make_folds
-
-
-@pytest.fixture
-def problem():
-    return make_problem(47, 8, seed=3, decay=1.0, noise=1.0)
+from plsdof.errors import NotAvailableError
+from plsdof.selection.cross_validation import (
+    cross_validate,
+    fold_correlations,
+    fold_errors,
+    make_folds,
+)
 
 
 def test_every_fold_equals_a_dense_loop_with_scikit_learn(problem):
-    from scipy.stats import pearsonr, spearmanr
+    from scipy.stats import pearsonr
     from sklearn.cross_decomposition import PLSRegression
 
     X, y = problem
@@ -34,9 +32,6 @@ def test_every_fold_equals_a_dense_loop_with_scikit_learn(problem):
             assert_allclose(result.predictions[0, m, test], yhat, rtol=1e-9)
             assert_allclose(result.fold_errors[i, m], np.mean((y[test] - yhat) ** 2), rtol=1e-9)
             assert_allclose(result.fold_correlations[i, m], pearsonr(yhat, y[test])[0], rtol=1e-9)
-            assert_allclose(
-                result.fold_rank_correlations[i, m], spearmanr(yhat, y[test])[0], rtol=1e-9
-            )
         assert_allclose(result.predictions[0, 0, test], y[~test].mean(), rtol=1e-12)
 
 
@@ -47,14 +42,12 @@ def test_errors_are_those_of_all_rows_and_correlations_means_over_folds(problem)
     even = cross_validate(problem[0][:45], problem[1][:45], cv=5, max_components=4)
     assert_allclose(even.mean_error, even.fold_errors.mean(axis=0))
     assert_allclose(even.std_error, even.fold_errors.std(axis=0, ddof=1) / np.sqrt(5))
-    shares = result.fold_sizes / 47
+    sizes = np.array([len(fold.test) for fold in result.folds])
+    shares = sizes / 47
     spread = shares @ (result.fold_errors - result.mean_error) ** 2
     assert_allclose(result.std_error, np.sqrt(spread / 4))
     assert_allclose(result.mean_correlation[1:], result.fold_correlations[:, 1:].mean(axis=0))
-    assert_allclose(
-        result.mean_rank_correlation[1:], result.fold_rank_correlations[:, 1:].mean(axis=0)
-    )
-    assert_array_equal(result.fold_sizes, [10, 10, 9, 9, 9])
+    assert_array_equal(sizes, [10, 10, 9, 9, 9])
 
 
 @pytest.mark.parametrize(("path", "block"), [("pls", "cv"), ("pcr", "pcr_cv")])
@@ -118,7 +111,7 @@ def test_ridge_equals_scikit_learn(problem):
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_scores_of_uneven_folds_with_ties_equal_those_of_scipy(weighted):
-    from scipy.stats import pearsonr, spearmanr
+    from scipy.stats import pearsonr
 
     rng = np.random.default_rng(4)
     sizes = np.array([5, 9, 1, 5, 2])
@@ -126,27 +119,27 @@ def test_scores_of_uneven_folds_with_ties_equal_those_of_scipy(weighted):
     predictions[1, 5:14] = 2.0  # does not vary in fold 1
     observed = rng.integers(0, 5, 22).astype(float)
     weights = rng.uniform(0.5, 2.0, 22) if weighted else None
-    scores = score_folds(predictions, observed, weights, sizes)
+    errors = fold_errors(predictions - observed, weights, sizes)
+    correlations = fold_correlations(predictions, observed, weights, sizes)
     for i, end in enumerate(np.cumsum(sizes)):
         rows = slice(end - sizes[i], end)
         w = None if weights is None else weights[rows]
         for k, yhat in enumerate(predictions[:, rows]):
             target = observed[rows]
-            assert_allclose(scores.errors[i, k], np.average((yhat - target) ** 2, weights=w))
+            assert_allclose(errors[i, k], np.average((yhat - target) ** 2, weights=w))
             if np.ptp(target) == 0:
-                assert np.isnan(scores.correlations[i, k])
-                assert np.isnan(scores.rank_correlations[i, k])
+                assert np.isnan(correlations[i, k])
                 continue
             if np.ptp(yhat) == 0:  # a constant has no correlation with anything
-                assert scores.correlations[i, k] == scores.rank_correlations[i, k] == 0
+                assert correlations[i, k] == 0
                 continue
-            expected = spearmanr(yhat, target).statistic
-            assert_allclose(scores.rank_correlations[i, k], expected, atol=1e-14)
-            if w is None:
-                expected = pearsonr(yhat, target).statistic
-                assert_allclose(scores.correlations[i, k], expected, atol=1e-14)
-    assert scores.correlations[1, 1] == 0
-    assert np.isnan(scores.correlations[2, 0])
+            expected = pearsonr(yhat, target).statistic
+            if w is not None:
+                moments = np.cov(yhat, target, aweights=w)
+                expected = moments[0, 1] / np.sqrt(moments[0, 0] * moments[1, 1])
+            assert_allclose(correlations[i, k], expected, atol=1e-14)
+    assert correlations[1, 1] == 0
+    assert np.isnan(correlations[2, 0])
 
 
 def test_folds_whose_result_is_known_are_not_worked_on(problem):
@@ -192,11 +185,7 @@ def test_rows_of_weight_zero_count_for_nothing(problem):
     part = cross_validate(X[kept], y[kept], cv=fewer, max_components=3, sample_weight=w[kept])
     assert_allclose(full.fold_errors, part.fold_errors, rtol=1e-10)
     assert_allclose(full.fold_correlations, part.fold_correlations, rtol=1e-10)
-    assert_allclose(full.fold_rank_correlations, part.fold_rank_correlations, rtol=1e-10)
-    assert_allclose(full.pooled_correlation, part.pooled_correlation, rtol=1e-10)
-    assert_allclose(
-        randomization_test(full).differences, randomization_test(part).differences, rtol=1e-9
-    )
+    assert_allclose(full.row_losses().sum(axis=0), part.row_losses().sum(axis=0), rtol=1e-9)
 
 
 def test_a_fold_without_weight_is_left_out_of_the_means():
@@ -278,7 +267,7 @@ def test_constant_response_works_without_warnings():
     result = cross_validate(X, np.full(15, 0.1), "ridge", 3, alphas=[1.0])
     assert_allclose(result.mean_error, 0.0, atol=1e-30)
     assert np.isnan(result.mean_correlation).all()
-    with pytest.raises(NotAvailableError, match="pearson is undefined for every model"):
+    with pytest.raises(NotAvailableError):
         result.select("pearson")
 
 
@@ -286,80 +275,6 @@ def test_ridge_default_penalties_are_common_to_all_folds(problem):
     X, y = problem
     result = cross_validate(X, y, "ridge", 5)
     assert_allclose(result.parameters, ridge_path(X, y).alphas)
-
-
-@pytest.mark.parametrize(
-    ("options", "match"),
-    [
-        ({"cv": 1}, "cv must be >= 2; got 1"),
-        ({"cv": 48}, "cv = 48 folds need at least 48 rows; there are 47"),
-        ({"groups": np.zeros(47)}, "cv = 2 folds need at least 2 groups; there are 1"),
-        ({"order": "correlation"}, "order applies to path='pcr'"),
-        ({"cv": True}, "cv must be a whole number"),
-        ({"cv": "lou"}, 'cv must be a number of folds >= 2, "loo", a scikit-learn splitter'),
-        ({"cv": 2.5}, "cv must be a number of folds"),
-        ({"cv": []}, "cv gives no folds"),
-        ({"cv": np.arange(47) % 3}, "item 0 is .*PredefinedSplit"),
-        ({"cv": [([0], [1])]}, r"fold 0 leaves 1 row\(s\) to fit on"),
-        ({"cv": [([0, 0, 0], [1])]}, r"fold 0 leaves 1 row\(s\) to fit on"),
-        ({"cv": [(range(9), [])]}, "the test part of fold 0 has no rows"),
-        ({"cv": [(range(9), [8])]}, "fold 0 has 1 row.* in both parts, such as row 8"),
-        ({"cv": [(range(9), [9, 9])]}, "fold 0 tests a row twice"),
-        ({"cv": [(range(9), [47])]}, r"the test part of fold 0 must be row numbers in 0\.\.46"),
-        ({"cv": [(range(9), [-1])]}, "the test part of fold 0 must be row numbers"),
-        ({"cv": [([0.5, 1.5], [9])]}, "the training part of fold 0 must be row numbers"),
-        ({"groups": [1, 2]}, r"groups must have one label per row, shape \(47,\)"),
-        ({"groups": [np.nan] * 47}, "groups contains NaN"),
-        ({"groups": np.array([1, "a"] * 23 + [None], object)}, "groups mixes labels"),
-        ({"cv": 3, "repeats": 0}, "repeats must be >= 1"),
-        ({"cv": 3, "rng": -1}, "rng must be a whole number >= 0"),
-        ({"cv": [(range(9), [9])], "repeats": 2}, "repeats and rng apply when cv is"),
-        ({"path": "lasso"}, "path must be one of 'pls', 'pcr', 'ridge', a recipe or a callable"),
-        ({"path": 3}, "path must be one of 'pls', 'pcr', 'ridge', a recipe or a callable"),
-        ({"alphas": [1.0]}, "alphas does not apply to 'pls'"),
-        ({"max_components": -1}, "max_components must be >= 0; got -1"),
-        ({"path": "ridge", "max_components": 3}, "max_components does not apply to 'ridge'"),
-        ({"path": "ridge", "alphas": [-1.0]}, "alphas must be finite and >= 0"),
-        ({"path": pls_path, "max_components": 3}, "max_components does not apply to a callable"),
-        ({"path": pls_path, "scale": False}, "scale does not apply to a callable path"),
-        ({"n_jobs": 0}, "n_jobs must be None, a number of processes"),
-        ({"n_jobs": 1.5}, "n_jobs must be None, a number of processes"),
-        ({"sample_weight": [1.0]}, "sample_weight must have one entry per row"),
-    ],
-)
-def test_input_errors_say_what_is_allowed(problem, options, match):
-    with pytest.raises(InvalidInputError, match=match):
-        cross_validate(*problem, **options)
-
-
-def test_a_splitter_that_fails_is_named(problem):
-    from sklearn.model_selection import GroupKFold
-
-    with pytest.raises(InvalidInputError, match=r"GroupKFold.*could not split the rows: The 'gr"):
-        cross_validate(*problem, cv=GroupKFold(3))
-
-
-def test_two_rows_are_too_few():
-    with pytest.raises(InvalidInputError, match=r"fold 0 leaves 1 row\(s\)"):
-        cross_validate([[1.0], [2.0]], [1.0, 2.0], cv=2)
-
-
-def test_callable_must_have_the_same_models_in_every_fold(problem):
-    with pytest.raises(InvalidInputError, match="other parameters in fold 2 than in fold 0"):
-        cross_validate(*problem, lambda X, y: ridge_path(X, y, [float(len(y))]), 5)
-
-
-def test_callable_must_predict_one_row_per_model(problem):
-    def fit(_X, _y):
-        return SimpleNamespace(parameters=[0, 1], predict=lambda rows: np.zeros(len(rows)))
-
-    with pytest.raises(InvalidInputError, match=r"shape \(2, 16\); got shape \(16,\)"):
-        cross_validate(*problem, fit, 3)
-
-
-def test_callable_must_return_a_path(problem):
-    with pytest.raises(InvalidInputError, match=r"must return a path, .* got 3 of type int"):
-        cross_validate(*problem, lambda X, y: 3, cv=5)  # noqa: ARG005
 
 
 def test_a_recipe_is_as_good_as_a_name_and_another_solver_is_refitted(problem):

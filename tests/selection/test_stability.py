@@ -1,7 +1,5 @@
 """How often a choice is made again."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from _helpers.problems import make_problem
@@ -17,16 +15,16 @@ from plsdof.selection.stability import _simulated
 def test_choices_are_those_of_paths_fitted_to_the_simulated_responses(dof, noise, max_components):
     X, y = make_problem(40, 6, seed=5)
     path = pls_path(X, y, max_components)
-    found = selection_frequency(path, "aic", m=2, n_draws=30, dof=dof, noise=noise, rng=7)
+    found = selection_frequency(path, "aic", n_draws=30, dof=dof, noise=noise, rng=7)
     rng, choices = np.random.default_rng(7), []
-    sigma = np.sqrt(path.noise_variance(noise)[2])
-    for _ in range(30):
-        again = pls_path(X, path.fitted[2] + sigma * rng.standard_normal(40), max_components)
+    sigma = np.sqrt(path.noise_variance(noise))
+    weights = path.average().weights
+    for m in rng.choice(len(path), size=30, p=np.resize(weights, len(path)) / weights.sum()):
+        again = pls_path(X, path.fitted[m] + sigma[m] * rng.standard_normal(40), max_components)
         choices.append(again.select("aic", dof, noise).n_components)
     np.testing.assert_array_equal(found.counts, np.bincount(choices, minlength=len(path.dof)))
     assert found.frequency.sum() == pytest.approx(1.0)
     assert found.selection.index == path.select("aic", dof, noise).index
-    assert found.simulated == 2
 
 
 def test_a_clear_choice_is_made_again_and_a_vague_one_is_not():
@@ -47,41 +45,26 @@ def test_penalties_are_counted_too():
     found = selection_frequency(ridge_path(X, y, [100.0, 1.0, 0.01]), n_draws=20)
     assert found.parameters.tolist() == [100.0, 1.0, 0.01]
     assert found.counts.sum() == 20
-    assert "20 times again" in repr(found)
-
-
-def test_counts_are_put_in_words():
-    X, y = make_problem(40, 6, seed=5)
-    found = selection_frequency(pls_path(X, y), n_draws=50)
-    index = found.selection.index
-    counts = np.zeros(7, dtype=int)
-    less, more = [i for i in range(7) if i != index][-2:]
-    counts[[index, less, more]] = 47, 1, 2
-    assert replace(found, counts=counts).message == (
-        "chosen again on 47 of 50 simulated responses; "
-        f"{more} components on 2; {less} components on 1"
-    )
-    many = replace(found, counts=np.where(np.arange(7) == index, 10, 1)).message
-    assert many.endswith("; others on 3")
 
 
 def test_what_cannot_be_simulated_is_refused():
-    X, y = make_problem(12, 20, seed=3)
+    X, y = make_problem(12, 20, seed=11, noise=1e-6)
     path = pls_path(X, y)
-    last = len(path.dof) - 1
-    with pytest.raises(NotAvailableError, match="leave no residual"):
-        selection_frequency(path, "aic", m=last, noise="jacobian")
-    with pytest.raises(InvalidInputError, match="got ndarray"):
+    with pytest.raises(NotAvailableError):
+        selection_frequency(path, "aic", noise="dof")
+    with pytest.raises(InvalidInputError):
         selection_frequency(X)
-    with pytest.raises(InvalidInputError, match="n_draws"):
+    with pytest.raises(InvalidInputError):
         selection_frequency(path, n_draws=0)
 
 
 def test_weights_are_precisions_of_the_simulated_responses():
     X, y = make_problem(12, 3, seed=1)
-    path = pls_path(X, y, 2, sample_weight=np.linspace(0.01, 2.0, 12))
-    responses = np.array(list(_simulated(path, 2, "jacobian", 4000, 0)))
+    weights = np.linspace(0.01, 2.0, 12)
+    path = pls_path(X, y, 0, sample_weight=weights)  # a single model to draw from
+    responses = np.array(list(_simulated(path, "jacobian", 4000, 0)))
     spread = responses.std(axis=0) * path.exact.units.row_scale
     # The relative standard error of a standard deviation over 4000 draws is 1.1 %.
-    np.testing.assert_allclose(spread, np.sqrt(path.noise_variance("jacobian")[2]), rtol=0.06)
+    np.testing.assert_allclose(spread, np.sqrt(path.noise_variance("jacobian")[0]), rtol=0.06)
+    path = pls_path(X, y, 2, sample_weight=weights)
     assert selection_frequency(path, n_draws=20).counts.sum() == 20

@@ -94,8 +94,7 @@ def test_linear_kernel_equals_the_linear_path(n, p, scale, weighted):
     for name in ("bic", "aic", "gmdl", "aicc", "gcv"):
         close(kernel.criterion(name), linear.criterion(name))
     ours, theirs = (
-        inference.prediction_interval(one[2], X_new, noise="jacobian", distribution="normal")
-        for one in (kernel, linear)
+        inference.prediction_interval(one[2], X_new, noise="jacobian") for one in (kernel, linear)
     )
     close(ours.lower, theirs.lower)
     close(ours.std_error, theirs.std_error)

@@ -42,18 +42,13 @@ from plsdof._core.left_out import (
     hold_out,
 )
 from plsdof._core.model import Model
+from plsdof._core.quiet import quietly, warn_caller
 from plsdof._core.recipe import Recipe
 from plsdof._core.recursion import Run, Split
 from plsdof._core.routes import is_accurate
 from plsdof._core.smoothing import DRAWS, smoothed_dof
 from plsdof._core.work import cached_property
-from plsdof.errors import (
-    InvalidInputError,
-    NotAvailableError,
-    RankExhaustedWarning,
-    quietly,
-    warn_caller,
-)
+from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -599,8 +594,7 @@ class Path:
         Parameters
         ----------
         name : str
-            "gcv", "bic", "aic", "aicc", "gmdl", "cp" or "hqc"; `plsdof.selection.criteria` has the
-            formulas.
+            "gcv", "bic", "aic", "aicc", "gmdl", "cp" or "hqc"; see the notes.
         dof : {"exact", "smoothed", "naive", "clipped"}
             Degrees of Freedom by the derivative, at the observed response or averaged over
             responses like it (`smoothed_dof`), or the number of components + 1; "clipped" limits
@@ -611,6 +605,20 @@ class Path:
             all models, the variance left by least squares. A float is used as given.
         spent : float
             Degrees of Freedom that were spent before the fit, such as on a search of columns.
+
+        Notes
+        -----
+        With D Degrees of Freedom, noise variance s^2, n' = n - 1, k = D - 1, S = RSS / (n' - k),
+        F = (TSS - RSS) / (k S), and nan where a formula is not defined:
+
+            aic    RSS/n + 2 D/n s^2
+            bic    RSS/n + log(n) D/n s^2
+            hqc    RSS/n + 2 log(log n) D/n s^2
+            cp     RSS/s^2 - n + 2 D
+            gcv    (RSS/n) / (1 - D/n)^2
+            aicc   log(RSS/n) + 1 + 2 (D + 1) / (n - D - 2)
+            gmdl   n'/2 log S + k/2 log F + log n'     if R^2 >= k/n', else
+                   n'/2 log(TSS/n') + 1/2 log n'
 
         Examples
         --------

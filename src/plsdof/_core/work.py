@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from plsdof.errors import InvalidInputError, MissingExtraError, PlsdofWarning, warn_caller
+from plsdof._core.quiet import warn_caller
+from plsdof.errors import InvalidInputError, MissingExtraError, PlsdofWarning
 
 # How many threads linear algebra takes
 # -------------------------------------
@@ -162,7 +163,7 @@ def run_each(
 
     Examples
     --------
-    >>> from plsdof.selection.folds import make_folds
+    >>> from plsdof._core.folds import make_folds
     >>> folds = make_folds(np.zeros((7, 1)), np.zeros(7), 3)
     >>> run_each(lambda fold: len(fold.train), folds)
     [4, 5, 5]

@@ -14,13 +14,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from plsdof._core.choice import LEFT_OUT, RULES, Remark, Selection
-from plsdof._core.criteria import CRITERIA, DOF_KINDS, NoiseKind
+from plsdof._core.choice import LEFT_OUT, RULES, Remark, Rule, Selection
+from plsdof._core.criteria import CRITERIA, DOF_KINDS, DofKind, NoiseKind
 from plsdof._core.fit import METHODS
 from plsdof._core.inputs import Array, as_choice, as_count, as_fraction, read_only
 from plsdof._core.left_out import LeftOut
 from plsdof._core.model import Model, as_model
 from plsdof._core.path import Path, PLSPath
+from plsdof._core.quiet import quietly
 from plsdof._core.work import cached_property
 from plsdof.analysis import remarks as words
 from plsdof.analysis.data import (
@@ -36,7 +37,7 @@ from plsdof.analysis.data import (
 )
 from plsdof.chemometrics.merit import FiguresOfMerit, figures_of_fit, figures_of_merit
 from plsdof.chemometrics.rows import OutlierTable, outliers
-from plsdof.errors import InvalidInputError, NotAvailableError, quietly
+from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.inference.intervals import (
     COVARIANCES,
     INTERVAL_METHODS,
@@ -45,7 +46,7 @@ from plsdof.inference.intervals import (
     coefficient_inference,
     noise_interval,
 )
-from plsdof.inference.permutation import PermutationTest, permutation_test
+from plsdof.inference.resampling import PermutationTest, permutation_test
 from plsdof.large import sources
 from plsdof.large.blocks import Blocks
 from plsdof.large.cross_validation import cross_validate_from
@@ -112,8 +113,8 @@ class Request:
 
     method: Literal["pls", "pcr", "ridge"] = "pls"
     criterion: str | None = None
-    rule: Literal["paper", "first-minimum", "global-minimum"] | None = None
-    dof: Literal["exact", "smoothed", "naive", "clipped"] | None = None
+    rule: Rule | None = None
+    dof: DofKind | None = None
     components: int | None = None
     max_components: int | None = None
     cv: Folds | None = None

@@ -13,6 +13,7 @@ from plsdof._core.criteria import CRITERIA, criterion_label
 from plsdof._core.display import plural
 from plsdof._core.fit import METHODS, method_label
 from plsdof._core.inputs import as_choice
+from plsdof._core.quiet import quietly
 from plsdof.analysis import Request
 from plsdof.analysis.analysis import DEFAULT_COMPONENTS, fitted, left_out, scales
 from plsdof.analysis.analysis import chosen as choose
@@ -24,7 +25,7 @@ from plsdof.cli._data import Part, read_problems
 from plsdof.cli._options import File, Printing, as_group
 from plsdof.cli._tables import JoinedReading
 from plsdof.complexity.comparison import CONTESTANTS, Comparison, SplitComparison, compare_splits
-from plsdof.errors import InvalidInputError, NotAvailableError, quietly
+from plsdof.errors import InvalidInputError, NotAvailableError
 
 # Rows of the table at equal Degrees of Freedom, unless more are needed or asked for.
 _MOST_COMPONENTS = 10

@@ -26,9 +26,10 @@ from plsdof._core.inputs import (
 )
 from plsdof._core.model import Model
 from plsdof._core.path import Path
+from plsdof._core.quiet import quietly
 from plsdof._core.recipe import Recipe
 from plsdof._core.work import run_each
-from plsdof.errors import InvalidInputError, NotAvailableError, quietly
+from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.selection.cross_validation import cross_validate
 
 if TYPE_CHECKING:
@@ -188,7 +189,6 @@ def compare_paths(
     sample_weight: Any = None,
     rng: Any = None,
     n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Comparison:
     """Put PLS, PCR, ridge and more into one table with their Degrees of Freedom.
 
@@ -206,7 +206,7 @@ def compare_paths(
         Folds for the cross-validated error, the same for all methods; none by default.
     sample_weight : (n,) array, optional
         Weights, integers meaning repeated rows, for fits, errors and criteria alike.
-    rng, n_jobs, progress
+    rng, n_jobs
         As in `cross_validate`.
 
     Returns
@@ -247,7 +247,6 @@ def compare_paths(
             sample_weight=sample_weight,
             rng=rng,
             n_jobs=n_jobs,
-            progress=progress,
         )
         errors[name] = found.mean_error
     return Comparison.of(paths, errors, criteria=criteria)

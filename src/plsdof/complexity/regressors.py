@@ -23,8 +23,9 @@ from plsdof._core.inputs import (
     require_flag,
     unmasked,
 )
+from plsdof._core.quiet import quietly
 from plsdof._core.work import run_each
-from plsdof.errors import InvalidInputError, NotAvailableError, quietly
+from plsdof.errors import InvalidInputError, NotAvailableError
 
 _EPS = float(np.finfo(np.float64).eps)
 

@@ -45,11 +45,12 @@ from plsdof.chemometrics.rows import (
     t2_limit,
 )
 from plsdof.errors import InvalidInputError, NotAvailableError
-from plsdof.inference import satterthwaite
+from plsdof.inference.covariance import reference_df
 from plsdof.inference.intervals import (
     INTERVAL_METHODS,
     Interval,
     critical_value,
+    frame_rows,
     left_out_words,
     name_predictions,
     name_rows,
@@ -387,9 +388,9 @@ class PortableModel:
         limits = np.stack([np.column_stack([one.lower, one.upper]) for one in found], axis=1)
         named: Array | DataFrame
         if self.one_response:
-            named = name_rows(limits[:, 0], row_labels(X))
+            named = name_rows(limits[:, 0], frame_rows(X))
         else:
-            named = name_predictions(limits, self.response_names_, row_labels(X))
+            named = name_predictions(limits, self.response_names_, frame_rows(X))
         return named
 
     def prediction_interval(
@@ -518,7 +519,7 @@ def _not_kept(method: str, part: PortableResponse, n: float) -> str:
     if method == "normal" and part.factor is not None:
         return (
             f"The model has {part.dof:.1f} Degrees of Freedom for {n:g} observations, which leaves "
-            "nothing to estimate the noise from; there are no intervals of method 'normal'."
+            "nothing to estimate the noise from, so that intervals of method 'normal' are missing."
         )
     known = ", ".join(map(repr, part.interval_methods)) or "none"
     return (
@@ -662,7 +663,8 @@ def _of_model(
         groups=_maybe(None if left is None else left.groups),
         spent=1.0 if left is None else model._spent,
         noise_variance=float(model.noise_variance(noise)) if counted else math.nan,
-        df=satterthwaite(model) if usable else math.nan,
+        # A file has no infinity; so many are as good to 12 digits.
+        df=min(reference_df(model, noise), 1e12) if usable else math.nan,
         factor=_factor(model) if usable else None,
         check=_row_check(model) if intervals else None,
         interval_method=default,

@@ -1,8 +1,8 @@
-"""Fits to changed data: rows left out, responses drawn again.
+"""Fits to changed data: rows left out, responses drawn again or permuted.
 
 `left_out_coefs` fits without each row (or group) in turn and is behind the jackknife;
-`residual_bootstrap` and `many_models` fit many responses of the same X at once, on one
-decomposition.
+`residual_bootstrap` and `permutation_test` fit many responses of the same X at once, on one
+decomposition (`many_models`).
 """
 
 from collections.abc import Iterator
@@ -20,11 +20,11 @@ from plsdof._core.folds import Integers
 from plsdof._core.inputs import Array, as_count, as_fraction, as_generator, read_only
 from plsdof._core.krylov import golub_kahan
 from plsdof._core.left_out import hold_out
-from plsdof._core.model import as_model
+from plsdof._core.model import as_model, as_path
+from plsdof._core.quiet import quietly
 from plsdof._core.recursion import Run, Split
 from plsdof._core.rounding import distinct_nodes
-from plsdof._core.work import with_progress
-from plsdof.errors import NotAvailableError, quietly
+from plsdof.errors import NotAvailableError
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -36,7 +36,49 @@ _FAINT = 1e-30
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Resampled:
+class TestedCoefficients:
+    """Coefficients with standard errors, and the tests that follow.
+
+    Attributes
+    ----------
+    coef, std_error : (p,) arrays
+    degrees_of_freedom : float
+        Of Student's t; infinite for the normal distribution.
+    names : tuple of str or None
+    """
+
+    __test__ = False  # not a class of tests
+
+    coef: Array
+    std_error: Array
+    degrees_of_freedom: float
+    names: tuple[str, ...] | None = None
+
+    @property
+    def statistic(self) -> Array:
+        """Ratio t = coef / std_error, 0 where a coefficient cannot vary. Shape (p,)."""
+        varies = self.std_error > 0
+        return np.divide(self.coef, self.std_error, out=np.zeros_like(self.coef), where=varies)
+
+    @property
+    def p_value(self) -> Array:
+        """Two-sided p-values of E[coef] = 0, the number of components held fixed. Shape (p,)."""
+        return np.asarray(2.0 * stdtr(self.degrees_of_freedom, -np.abs(self.statistic)))
+
+    @property
+    def null(self) -> str:
+        """What the p-values test."""
+        return "E[coef] = 0"
+
+    def _frame(self, *names: str, **others: Array) -> "DataFrame":
+        """Return a data frame of some attributes, and what is tested."""
+        null = np.full(len(self.coef), self.null, dtype=object)
+        columns = {name: getattr(self, name) for name in names}
+        return data_frame(columns | others | {"null": null}, self.names)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Resampled(TestedCoefficients):
     """Coefficients of one model under resampling.
 
     Attributes
@@ -62,22 +104,7 @@ class Resampled:
     """
 
     replicates: Array
-    std_error: Array
     method: str
-    coef: Array
-    degrees_of_freedom: float
-    names: tuple[str, ...] | None = None
-
-    @property
-    def statistic(self) -> Array:
-        """Ratio t = coef / std_error, 0 where a coefficient cannot vary. Shape (p,)."""
-        safe = np.where(self.std_error > 0, self.std_error, 1.0)
-        return np.where(self.std_error > 0, self.coef / safe, 0.0)
-
-    @property
-    def p_value(self) -> Array:
-        """Two-sided p-values of E[coef] = 0, the number of components held fixed. Shape (p,)."""
-        return np.asarray(2.0 * stdtr(self.degrees_of_freedom, -np.abs(self.statistic)))
 
     def interval(self, level: float = 0.95) -> Array:
         """Return the central share ``level`` of the replicates. Shape (p, 2).
@@ -88,16 +115,9 @@ class Resampled:
         return np.quantile(self.replicates, [tail, 1 - tail], axis=0).T
 
     def to_frame(self) -> "DataFrame":
-        """Return a pandas data frame: coefficient, standard error, t, df, p and the null."""
-        columns = {
-            "coef": self.coef,
-            "std_error": self.std_error,
-            "t": self.statistic,
-            "df": np.full(len(self.coef), self.degrees_of_freedom),
-            "p_value": self.p_value,
-            "null": np.full(len(self.coef), "E[coef] = 0", dtype=object),
-        }
-        return data_frame(columns, self.names)
+        """Return a pandas data frame: coefficient, standard error, t, p, df and the null."""
+        df = np.full(len(self.coef), self.degrees_of_freedom)
+        return self._frame("coef", "std_error", "statistic", "p_value", df=df)
 
     def __repr__(self) -> str:
         return one_line(self, self.method, p=self.replicates.shape[1])
@@ -226,7 +246,6 @@ def residual_bootstrap(
     n_draws: int = 500,
     noise: Noise = None,
     rng: Any = 0,
-    progress: bool = False,
 ) -> Resampled:
     """Refit responses made of the fit plus resampled residuals, X kept fixed.
 
@@ -244,8 +263,6 @@ def residual_bootstrap(
         Noise variance of the resampled residuals, see `Path.noise_variance`.
     rng : int or numpy Generator, optional
         The default makes it reproducible.
-    progress : bool
-        Show a bar on stderr (needs rich).
 
     Returns
     -------
@@ -270,23 +287,18 @@ def residual_bootstrap(
     n_draws = as_count(n_draws, "n_draws", minimum=2)
     complete = model.exact.complete()
     units = complete.units
+    # Residuals in units where rows have equal noise, of the size of the noise.
     root = 1.0 if units.row_scale is None else units.row_scale
     residuals = root * model.residuals
     residuals = residuals - residuals.mean()
     spread = np.sqrt(np.mean(residuals**2))
     if spread > 0:
         residuals = residuals * np.sqrt(model.noise_variance(noise)) / spread
-    # The fit is what the residuals are added to; both in units where rows have equal noise.
-    centre = root * (model.fitted - units.y_mean)
-    U = complete.decomposition.sample_basis
-    ones = np.broadcast_to(root, (units.n_rows,)) / np.sqrt(complete.spectrum.n)
-    drawn = centre + as_generator(rng).choice(residuals, (n_draws, units.n_rows))
-    drawn -= (drawn @ ones)[:, None] * ones  # centring, in the weighted metric
-    Z = drawn @ U
-    factors = np.concatenate(
-        [part.factors[:, -1] for part in many_models(complete, Z, model.row, progress=progress)]
-    )
-    rotated = factors * Z / complete.decomposition.singular_values
+    drawn = as_generator(rng).choice(residuals, (n_draws, units.n_rows))
+    # The fit is what they are added to; coefficients in rotated coordinates, then of the features.
+    Z = _rotated(complete, root * (model.fitted - units.y_mean) + drawn)
+    factors = [part.factors[:, -1] for part in many_models(complete, Z, model.row)]
+    rotated = np.concatenate(factors) * Z / complete.decomposition.singular_values
     replicates = complete.decomposition.to_features(rotated.T).T
     with np.errstate(over="ignore"):  # units of 1e-200 may lead out of the range of floats
         return Resampled(
@@ -299,22 +311,32 @@ def residual_bootstrap(
         )
 
 
+def _rotated(complete: Exact, responses: Array) -> Array:
+    """Return (B, r) coordinates of (B, n) responses, which have equal noise in all rows."""
+    root = complete.units.row_scale
+    ones = np.ones(responses.shape[1]) if root is None else root
+    ones = ones / np.sqrt(complete.spectrum.n)
+    # Centring, in the weighted metric.
+    centred = responses - (responses @ ones)[:, None] * ones
+    return np.asarray(centred @ complete.decomposition.sample_basis)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ManyModels:
-    """Models of many responses: factors (B, K, r), Degrees of Freedom (B, K)."""
+    """Models of many responses (B, r): factors (B, K, r), Degrees of Freedom (B, K)."""
 
+    Z: Array
     factors: Array
     dof: Array
 
-    def rss(self, Z: Array, outside: Array) -> Array:
-        """Return residual sums of squares for (B, r) rotated responses. Shape (B, K)."""
-        left = (1.0 - self.factors) * Z[:, None]
-        return np.asarray(np.vecdot(left, left) + outside[:, None])
+    @property
+    def rss(self) -> Array:
+        """Residual sums of squares, without what lies outside of the column space. (B, K)."""
+        left = (1.0 - self.factors) * self.Z[:, None]
+        return np.asarray(np.vecdot(left, left))
 
 
-def many_models(
-    path: Exact, Z: Array, max_components: int, *, progress: bool = False
-) -> Iterator[ManyModels]:
+def many_models(path: Exact, Z: Array, max_components: int) -> Iterator[ManyModels]:
     """Fit a method to many responses, given as (B, r) rotated coordinates.
 
     One recursion runs on a batch of them; yields one part of the batch after the other, for models
@@ -324,13 +346,11 @@ def many_models(
     if isinstance(path.filter, AverageFilter):
         raise NotAvailableError(
             "Responses are drawn again for single models, not for an average of them; choose one "
-            "model, or use method='analytic'."
+            "model."
         )
     size = max(1, _AT_ONCE // max(1, Z.shape[1] * (max_components + 2)))
-    starts = range(0, len(Z), size)
-    shown = with_progress(starts, len(starts), "Responses") if progress else starts
     linear = not isinstance(path.filter, PLSFilter)
-    for start in shown:
+    for start in range(0, len(Z), size):
         part = Z[start : start + size]
         yield _linear_models(path, part) if linear else _pls_models(path, part, max_components)
 
@@ -339,10 +359,8 @@ def _linear_models(path: Exact, Z: Array) -> ManyModels:
     if np.isnan(path.dof).any():
         raise NotAvailableError("This method chooses components by looking at y; refit it instead.")
     shape = (len(Z), *path.filter.factors.shape)
-    return ManyModels(
-        factors=np.broadcast_to(path.filter.factors, shape),
-        dof=np.broadcast_to(path.dof, shape[:2]),
-    )
+    factors = np.broadcast_to(path.filter.factors, shape)
+    return ManyModels(Z=Z, factors=factors, dof=np.broadcast_to(path.dof, shape[:2]))
 
 
 def _pls_models(path: Exact, Z: Array, max_components: int) -> ManyModels:
@@ -362,4 +380,165 @@ def _pls_models(path: Exact, Z: Array, max_components: int) -> ManyModels:
     with np.errstate(invalid="ignore", over="ignore"):
         dof += run.factors @ nodes.multiplicity
         dof[:, 1:] += 2.0 * np.vecdot(run.residuals[:, 1:], h)
-    return ManyModels(factors=run.factors.take(nodes.member, axis=2), dof=dof)
+    return ManyModels(Z=Z, factors=run.factors.take(nodes.member, axis=2), dof=dof)
+
+
+# Is there anything at all? A permutation test of the whole procedure, the choice included
+# ----------------------------------------------------------------------------------------
+
+# Models with more than this share of n as Degrees of Freedom are not candidates.
+_MOST_DOF = 0.9
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PermutationTest:
+    """The best score of a method on its data, and on permuted responses.
+
+    Attributes
+    ----------
+    p_value : float
+        (1 + number of permutations with a score as small) / (1 + number of permutations).
+    score : float
+        Smallest score over all model sizes, on the data.
+    permuted : (B,) array
+        The same on permuted responses.
+    index : int
+        Row of the path of the smallest score.
+    dof : (K,) array
+        Degrees of Freedom in the scores, averaged over the permutations.
+    total : float
+        Score of the empty model, to compare with.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import load_ozone
+    >>> permutation_test(pls_path(*load_ozone(return_X_y=True)), n_permutations=99)
+    PermutationTest(p_value=0.01, best of 99 permutations 63.23, score=20.52)
+    """
+
+    p_value: float
+    score: float
+    permuted: Array
+    index: int
+    dof: Array
+    total: float
+
+    @property
+    def assumptions(self) -> str:
+        """What is tested, in one line."""
+        return (
+            "Null: the response is unrelated to the rows of X, which are exchangeable; the best "
+            "score over all model sizes is compared, so the choice is part of the test."
+        )
+
+    @property
+    def message(self) -> str:
+        """The result in a sentence."""
+        lower = int(np.count_nonzero(self.permuted <= self.score))
+        return (
+            f"p = {self.p_value:.3g}: {lower} of {len(self.permuted)} permutations of the response "
+            "have a score as good as the data."
+        )
+
+    def __repr__(self) -> str:
+        best = float(self.permuted.min())
+        return (
+            f"PermutationTest(p_value={self.p_value:.3g}, best of {len(self.permuted)} "
+            f"permutations {best:.4g}, score={self.score:.4g})"
+        )
+
+
+def permutation_test(
+    path: Any,
+    *,
+    n_permutations: int = 999,
+    rng: Any = 0,
+) -> PermutationTest:
+    """Test whether the response has anything to do with X, for the whole path at once.
+
+    The score of model m is that of generalised cross-validation,
+
+        (RSS(m) / n) / (1 - D(m) / n)^2,
+
+    with the Degrees of Freedom D(m) averaged over the permutations, which is what they are
+    expected to be if there is no relation. The smallest one over m >= 1 is compared with that of
+    permuted responses, so that looking for the best size is part of the test.
+
+    Parameters
+    ----------
+    path : Path
+        Fitted without sample weights.
+    n_permutations : int
+        At least 19; 999 by default.
+    rng : int or numpy Generator, optional
+        The default makes the test reproducible.
+
+    Returns
+    -------
+    PermutationTest
+
+    Notes
+    -----
+    The p-value is exact for exchangeable rows: at most alpha of the tests reject at level alpha.
+    Cost: one recursion for all permutations, O(r M^2) time each; X is not decomposed again. 999
+    permutations of 70 x 700 spectra with 30 components take less than a second. Reference: Phipson
+    & Smyth (2010), Statistical Applications in Genetics and Molecular Biology 9, 39.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(40, 8))
+    >>> permutation_test(pls_path(X, rng.normal(size=40)), n_permutations=199).p_value > 0.05
+    True
+    >>> permutation_test(pls_path(X, X[:, 0] + rng.normal(size=40))).p_value
+    0.001
+    """
+    n_permutations = as_count(n_permutations, "n_permutations", minimum=19)
+    path = as_path(path)
+    exact = path.exact
+    if exact.units.row_scale is not None:
+        raise NotAvailableError(
+            "Weighted rows are not exchangeable, so their responses cannot be permuted; repeat "
+            "rows instead of weighting them."
+        )
+    largest = len(path) - 1
+    if largest < 1:
+        raise NotAvailableError("The path has the empty model only, which no test can reject.")
+    complete = exact.complete()
+    centred = path._response() - exact.units.y_mean
+    generator = as_generator(rng)
+    # The data themselves come first.
+    drawn = np.array([centred, *(generator.permutation(centred) for _ in range(n_permutations))])
+    Z = _rotated(complete, drawn)
+    total = float(centred @ centred)
+    spare = complete.spectrum.residual_dimension > 0
+    outside = np.maximum(total - np.vecdot(Z, Z), 0.0) if spare else np.zeros(len(Z))
+    parts = [(part.rss, part.dof) for part in many_models(complete, Z, largest)]
+    n, size = exact.spectrum.n, min(dof.shape[1] for _, dof in parts)
+    rss = np.concatenate([rss[:, :size] for rss, _ in parts]) + outside[:, None]
+    scores, expected = _scores(rss, np.concatenate([dof[:, :size] for _, dof in parts]), n)
+    best = scores.min(axis=1)
+    better = int(np.count_nonzero(best[1:] <= best[0]))
+    return PermutationTest(
+        p_value=(1 + better) / (1 + n_permutations),
+        score=float(best[0]),
+        permuted=read_only(best[1:]),
+        index=int(np.argmin(scores[0])),
+        dof=read_only(expected),
+        total=total / n / (1.0 - 1.0 / n) ** 2,
+    )
+
+
+def _scores(rss: Array, dof: Array, n: float) -> tuple[Array, Array]:
+    """Return scores (B, K), infinite for what is not a candidate, and the average dof (K,)."""
+    # Single values are heavy-tailed; the average is what they estimate.
+    expected = np.clip(np.nan_to_num(dof, nan=n), 1.0, n).mean(axis=0)
+    candidate = expected <= _MOST_DOF * n
+    candidate[0] = False
+    if not candidate.any():
+        candidate[1 + int(np.argmin(expected[1:]))] = True
+    share = 1.0 - np.minimum(expected, 0.999 * n) / n
+    scores = rss / n / share**2
+    return np.where(candidate & np.isfinite(scores), scores, np.inf), expected

@@ -116,10 +116,12 @@ def summarize(
     model = as_model(model)
     require_type(result, CoefficientInference, "result", "coefficient_inference")
     names = names if names is not None else [f"x{i}" for i in range(len(result.coef))]
+    tests = (result.coef, result.std_error, result.statistic, result.p_value)
+    features = (*tests, result.lower, result.upper)
     return Summary(
         facts=_facts(model, result),
         names=("intercept", *map(str, names)),
-        table=read_only(np.vstack([_intercept_row(result), _feature_rows(result)])),
+        table=read_only(np.vstack([_intercept_row(result), np.column_stack(features)])),
         assumptions=result.assumptions,
     )
 
@@ -139,30 +141,15 @@ def _facts(model: Model, result: CoefficientInference) -> dict[str, float | str]
     }
     if model.path._given is not None:
         facts["error of rows left out"] = model.rmse
-    if result.adjustment != "none":
-        facts["p-values"] = f"adjusted ({result.adjustment})"
     if selection is not None:
         facts["choice"] = selection.message
     return facts
 
 
 def _reference(result: CoefficientInference) -> str:
-    if result.distribution == "normal":
+    if np.isinf(result.degrees_of_freedom):
         return "normal distribution"
     return f"t distribution with {result.degrees_of_freedom:.4g} degrees of freedom"
-
-
-def _feature_rows(result: CoefficientInference) -> Array:
-    return np.column_stack(
-        [
-            result.coef,
-            result.std_error,
-            result.statistic,
-            result.p_value,
-            result.lower,
-            result.upper,
-        ]
-    )
 
 
 def _intercept_row(result: CoefficientInference) -> Array:

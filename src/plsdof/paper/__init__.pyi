@@ -1,6 +1,3 @@
-from .algorithms import KrylovResult as KrylovResult
-from .algorithms import LanczosResult as LanczosResult
-from .algorithms import ScoresAndWeights as ScoresAndWeights
 from .algorithms import dA as dA
 from .algorithms import dof_of_one_component as dof_of_one_component
 from .algorithms import dvvtz as dvvtz

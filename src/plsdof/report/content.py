@@ -31,7 +31,7 @@ from plsdof.chemometrics.rows import (
 )
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.inference.intervals import CoefficientInference, prediction_interval, simultaneous_band
-from plsdof.inference.permutation import PermutationTest
+from plsdof.inference.resampling import PermutationTest
 from plsdof.plotting.style import FeatureAxis, feature_axis, is_curve, readable, spans_decades
 from plsdof.report._numbers import evenly_spaced, floats, packed, rounded, rounded_one
 

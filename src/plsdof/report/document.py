@@ -11,8 +11,9 @@ from functools import partial
 from importlib import metadata, resources
 from typing import Any
 
+from plsdof._core.quiet import quietly
 from plsdof.analysis import Analysis, analysis_of
-from plsdof.errors import MissingExtraError, quietly
+from plsdof.errors import MissingExtraError
 from plsdof.files.writing import atomic_write, check_writable
 from plsdof.plotting.style import is_harmless, readable
 from plsdof.report._numbers import shown

@@ -1,12 +1,6 @@
-from . import criteria as criteria
 from .cross_validation import CrossValidation as CrossValidation
-from .cross_validation import RandomizationTest as RandomizationTest
+from .cross_validation import LeftOut as LeftOut
+from .cross_validation import Selection as Selection
 from .cross_validation import cross_validate as cross_validate
-from .cross_validation import randomization_test as randomization_test
-from .folds import Fold as Fold
-from .folds import LeftOut as LeftOut
-from .folds import Remark as Remark
-from .folds import Selection as Selection
-from .folds import make_folds as make_folds
-from .stability import SelectionFrequency as SelectionFrequency
+from .cross_validation import make_folds as make_folds
 from .stability import selection_frequency as selection_frequency

@@ -1,25 +1,23 @@
 """Cross-validation of any path: errors of all models, and a choice by them.
 
+Partial Least Squares takes all folds together (`plsdof._core.left_out`). Any other path is fitted
+once to the training rows of each fold, which standardises them anew, and all its models predict
+the test rows. The error of a model is its mean squared error over all rows tested.
+
 Test rows lie one fold after the other, so that sums over folds are sums over stretches of one
 array: (K, N) predictions for K models, with ``sizes`` (F,) rows per fold.
-
-Partial Least Squares takes all folds together (`plsdof._core.left_out`); any other path is fitted
-to the training rows of one fold at a time.
-
-For every fold the path is fitted once to the training rows, which standardises them anew, and
-all its models predict the test rows. The error of a model is the mean over folds of the fold's
-mean squared error.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.choice import Selection, global_minimum, one_standard_error, rule_in_words
+from plsdof._core.choice import Selection as Selection
+from plsdof._core.choice import global_minimum, one_standard_error, rule_in_words
 from plsdof._core.display import (
     as_html,
     data_frame,
@@ -28,13 +26,15 @@ from plsdof._core.display import (
     parameter_column,
 )
 from plsdof._core.fit import METHODS
-from plsdof._core.folds import Fold, Integers, group_codes, make_folds
+from plsdof._core.folds import Fold, Integers, group_codes
+from plsdof._core.folds import make_folds as make_folds
 from plsdof._core.inputs import (
     CONSTANT_ULPS,
     Array,
     Observations,
     as_choice,
     as_count,
+    as_fraction,
     as_generator,
     as_matrix,
     as_response,
@@ -42,8 +42,8 @@ from plsdof._core.inputs import (
     opened_table,
     read_only,
     require_flag,
-    require_type,
 )
+from plsdof._core.left_out import LeftOut as LeftOut
 from plsdof._core.left_out import Problem, hold_out
 from plsdof._core.recipe import Recipe
 from plsdof._core.recursion import Split
@@ -57,99 +57,55 @@ if TYPE_CHECKING:
 # -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
-class FoldScores:
-    """How well K models predict the test rows of F folds, (F, K) each."""
-
-    errors: Array
-    correlations: Array
-    rank_correlations: Array
-
-
-def score_folds(
-    predictions: Array, observed: Array, weights: Array | None, sizes: Integers
-) -> FoldScores:
-    """Return mean squared errors and correlations of every fold and model.
-
-    Cost: O(K N log N) time, for the ranks.
-
-    Examples
-    --------
-    >>> yhat = np.array([[1.0, 2.0, 4.0, 0.0, 1.0]])
-    >>> score_folds(yhat, np.arange(5.0), None, np.array([3, 2])).errors
-    array([[2.],
-           [9.]])
-    """
-    return FoldScores(
-        errors=_mean_squares(predictions - observed, weights, sizes),
-        correlations=fold_correlations(predictions, observed, weights, sizes),
-        rank_correlations=fold_correlations(predictions, observed, weights, sizes, ranks=True),
-    )
-
-
-def correlations(
-    predictions: Array, observed: Array, weights: Array | None = None, *, ranks: bool = False
-) -> Array:
-    """Correlate each row of (K, t) predictions with (t,) observations. Shape (K,).
-
-    Pearson's (weighted) correlation, or Spearman's, for which weights only tell which rows count.
-    Zero where predictions do not vary, nan where observations do not.
-
-    Examples
-    --------
-    >>> correlations(np.array([[1.0, 2.0, 9.0], [5.0, 5.0, 5.0]]), np.array([1.0, 3.0, 4.0]))
-    array([0.82603319, 0.        ])
-    """
-    sizes = np.array([len(observed)])
-    return np.asarray(fold_correlations(predictions, observed, weights, sizes, ranks=ranks)[0])
-
-
 def fold_correlations(
-    predictions: Array,
-    observed: Array,
-    weights: Array | None,
-    sizes: Integers,
-    *,
-    ranks: bool = False,
+    predictions: Array, observed: Array, weights: Array | None, sizes: Integers
 ) -> Array:
-    """Return `correlations` within each of the folds. Shape (F, K)."""
+    """Correlate (K, N) predictions with (N,) observations within each of F folds. Shape (F, K).
+
+    Pearson's (weighted) correlation: zero where predictions do not vary, nan where observations do
+    not, or where fewer than two rows count.
+
+    Examples
+    --------
+    >>> yhat = np.array([[1.0, 2.0, 9.0], [5.0, 5.0, 5.0]])
+    >>> fold_correlations(yhat, np.array([1.0, 3.0, 4.0]), None, np.array([3]))
+    array([[0.82603319, 0.        ]])
+    """
+    # Rows that count, and folds with at least two of them.
+    weights = np.ones(len(observed)) if weights is None else weights
+    counts = weights > 0
     values = np.full((len(sizes), len(predictions)), np.nan)
-    if weights is not None:
-        counts = weights > 0
-        sizes = _sums(counts.astype(np.intp), sizes)
-        predictions, observed, weights = predictions[:, counts], observed[counts], weights[counts]
+    sizes = _sums(counts.astype(np.intp), sizes)
     enough = sizes > 1
-    if not enough.all():
-        kept = np.repeat(enough, sizes)
-        predictions, observed, sizes = predictions[:, kept], observed[kept], sizes[enough]
-        weights = None if weights is None else weights[kept]
-    if len(sizes):
-        values[enough] = _correlations(predictions, observed, weights, sizes, ranks)
-    return values
-
-
-def _correlations(
-    predictions: Array, observed: Array, weights: Array | None, sizes: Integers, ranks: bool
-) -> Array:
-    vary, defined = _vary(predictions, sizes).T, _vary(observed, sizes)[:, None]
-    if ranks:
-        predictions, weights = _ranks(predictions, sizes), None
-        observed = _ranks(observed[None], sizes)[0]
-    share = np.ones(len(observed)) if weights is None else weights
-    share = share / np.repeat(_sums(share, sizes), sizes)
+    if not enough.any():
+        return values
+    counts[counts] = np.repeat(enough, sizes)
+    predictions, observed, weights = predictions[:, counts], observed[counts], weights[counts]
+    sizes = sizes[enough]
+    # Deviations from the means of the folds.
+    share = weights / np.repeat(_sums(weights, sizes), sizes)
     centred = predictions - np.repeat(_sums(predictions * share, sizes), sizes, axis=1)
     target = observed - np.repeat(_sums(observed * share, sizes), sizes)
     with np.errstate(invalid="ignore", divide="ignore"):
         # Two roots: the product of the sums may leave the range of floats.
         size = np.sqrt(_sums(centred**2 * share, sizes))
-        values = _sums(centred / size.repeat(sizes, axis=-1) * (target * share), sizes)
-        values /= np.sqrt(_sums(target**2 * share, sizes))
+        found = _sums(centred / size.repeat(sizes, axis=-1) * (target * share), sizes)
+        found /= np.sqrt(_sums(target**2 * share, sizes))
     # A prediction that is the same for all rows, such as the mean, has no correlation with y.
-    values = np.where(vary, np.clip(values, -1.0, 1.0).T, 0.0)
-    return np.where(defined, values, np.nan)
+    found = np.where(_vary(predictions, sizes), np.clip(found, -1.0, 1.0), 0.0)
+    values[enough] = np.where(_vary(observed, sizes), found, np.nan).T
+    return values
 
 
-def _mean_squares(residuals: Array, weights: Array | None, sizes: Integers) -> Array:
+def fold_errors(residuals: Array, weights: Array | None, sizes: Integers) -> Array:
+    """Return (weighted) mean squares of (K, N) residuals within each of F folds. Shape (F, K).
+
+    Examples
+    --------
+    >>> fold_errors(np.array([[1.0, 1.0, 2.0, -3.0, -3.0]]), None, np.array([3, 2]))
+    array([[2.],
+           [9.]])
+    """
     if weights is None:
         return _sums(residuals**2, sizes).T / sizes[:, None]
     total = _sums(weights, sizes)
@@ -173,51 +129,18 @@ def _vary(values: Array, sizes: Integers) -> npt.NDArray[np.bool_]:
     return np.asarray(highest - lowest > CONSTANT_ULPS * largest)
 
 
-def _ranks(values: Array, sizes: Integers) -> Array:
-    """Rank (K, N) values within each fold, from zero; equal ones get the mean of their ranks."""
-    ranks = np.empty_like(values)
-    starts = _starts(sizes)
-    for size in np.unique(sizes):  # folds of the same size are sorted together
-        columns = starts[sizes == size, None] + np.arange(size)
-        ranks[:, columns] = _mean_ranks(values[:, columns])
-    return ranks
-
-
-def _mean_ranks(values: Array) -> Array:
-    """Rank along the last axis."""
-    order = np.argsort(values, axis=-1)
-    ordered = np.take_along_axis(values, order, axis=-1)
-    position = np.broadcast_to(np.arange(values.shape[-1], dtype=np.float64), values.shape)
-    begins = np.ones(values.shape, dtype=bool)
-    begins[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
-    if not begins.all():
-        ends = np.roll(begins, -1, axis=-1)
-        first = np.maximum.accumulate(np.where(begins, position, 0.0), axis=-1)
-        last = np.where(ends, position, np.inf)[..., ::-1]
-        position = (first + np.minimum.accumulate(last, axis=-1)[..., ::-1]) / 2
-    ranks = np.empty_like(values)
-    np.put_along_axis(ranks, order, position, axis=-1)
-    return ranks
-
-
 # What a cross-validation found: errors and correlations of all models, and a choice by them
 # ------------------------------------------------------------------------------------------
 
-# What models can be compared by, and where it is kept.
+# What models can be compared by, where it is kept, and where for each fold.
+Measure = Literal["error", "pearson"]
 MEASURES = {
-    "error": "mean_error",
-    "pearson": "mean_correlation",
-    "spearman": "mean_rank_correlation",
-    "pooled-pearson": "pooled_correlation",
-    "pooled-spearman": "pooled_rank_correlation",
+    "error": ("mean_error", "fold_errors"),
+    "pearson": ("mean_correlation", "fold_correlations"),
 }
-_FOLD_VALUES = {
-    "error": "fold_errors",
-    "pearson": "fold_correlations",
-    "spearman": "fold_rank_correlations",
-}
-_COLUMNS = ("mean_error", "std_error", "rmse", "q2", "mean_correlation", "mean_rank_correlation")
-RULES = ("minimum", "one-standard-error", "randomization")
+_COLUMNS = ("mean_error", "std_error", "rmse", "q2", "mean_correlation")
+Rule = Literal["minimum", "one-standard-error", "randomization"]
+RULES = get_args(Rule)
 # Differences of two losses that are apart by less than this share of the losses are equal.
 _EQUAL_LOSSES = 1e-10
 # Random signs held in memory at once: 8 MB.
@@ -240,18 +163,16 @@ class CrossValidation:
         Rows of ``parameters`` from the simplest model to the richest.
     folds : tuple of Fold
         Which rows were fitted and which predicted.
-    fold_sizes : (F,) array
-        Number of test rows.
     fold_errors : (F, K) array
         (Weighted) mean squared error of the test rows.
-    fold_correlations, fold_rank_correlations : (F, K) arrays
-        Pearson's and Spearman's correlation of prediction and response over the test rows; zero
-        where predictions do not vary, so always for the empty model; nan where responses do not,
-        so always for leave-one-out.
+    fold_correlations : (F, K) array
+        Pearson's correlation of prediction and response over the test rows; zero where predictions
+        do not vary, so always for the empty model; nan where responses do not, so always for
+        leave-one-out.
     y : (n,) array
         The response.
-    predictions : (repeats, K, n) array or None
-        Out-of-fold predictions, nan for rows that were not tested; None if they were not kept.
+    predictions : (repeats, K, n) array
+        Out-of-fold predictions, nan for rows that were not tested.
     sample_weight : (n,) array or None
     groups : (n,) array of int or None
         Groups numbered in order of appearance.
@@ -271,12 +192,10 @@ class CrossValidation:
     parameter_name: str
     simplest_first: Integers
     folds: tuple[Fold, ...]
-    fold_sizes: Integers
     fold_errors: Array
     fold_correlations: Array
-    fold_rank_correlations: Array
     y: Array
-    predictions: Array | None
+    predictions: Array
     sample_weight: Array | None
     groups: Integers | None
     message: str
@@ -328,52 +247,26 @@ class CrossValidation:
         """Mean over the folds where it is defined of `fold_correlations`. Shape (K,)."""
         return _mean(self.fold_correlations)
 
-    @property
-    def mean_rank_correlation(self) -> Array:
-        """Mean over the folds where it is defined of `fold_rank_correlations`. Shape (K,)."""
-        return _mean(self.fold_rank_correlations)
-
-    @property
-    def pooled_correlation(self) -> Array:
-        """Pearson's correlation over all tested rows at once, averaged over repeats. (K,).
-
-        Defined for leave-one-out too. That of the empty model is negative: leaving out a large
-        response lowers the mean of the others.
-        """
-        return self._pooled(ranks=False)
-
-    @property
-    def pooled_rank_correlation(self) -> Array:
-        """Spearman's correlation over all tested rows at once, averaged over repeats. (K,)."""
-        return self._pooled(ranks=True)
-
-    def scores(self, by: str = "error") -> Array:
+    def scores(self, by: Measure = "error") -> Array:
         """Return what `select` compares: an error to minimise or a correlation to maximise."""
-        return np.asarray(getattr(self, MEASURES[as_choice(by, "by", tuple(MEASURES))]))
+        return np.asarray(getattr(self, MEASURES[as_choice(by, "by", tuple(MEASURES))][0]))
 
     def select(
-        self,
-        by: str = "error",
-        rule: str = "minimum",
-        *,
-        level: float = 0.1,
-        n_permutations: int = 999,
-        rng: Any = 0,
+        self, by: Measure = "error", rule: Rule = "minimum", *, level: float = 0.1
     ) -> Selection:
         """Choose a model.
 
         Parameters
         ----------
-        by : {"error", "pearson", "spearman", "pooled-pearson", "pooled-spearman"}
-            Smallest mean squared error or largest correlation; the first three are means over
-            folds, the others take all tested rows together (for leave-one-out).
+        by : {"error", "pearson"}
+            Smallest mean squared error, or largest mean over folds of Pearson's correlation.
         rule : {"minimum", "one-standard-error", "randomization"}
             The best model (the simplest among equals); the simplest one within one standard error
-            of it (Breiman et al. 1984); or the simplest one that `randomization_test` does not
-            find worse.
-        level, n_permutations, rng
-            Of the randomization test. Software differs in its ``level``, from 0.01 to 0.1; a
-            smaller one gives smaller models.
+            of it (Breiman et al. 1984); or the simplest one that is not significantly worse
+            (`p_values`).
+        level : float
+            Of the randomization test. Software differs in it, from 0.01 to 0.1; a smaller one
+            gives smaller models.
 
         Returns
         -------
@@ -388,10 +281,13 @@ class CrossValidation:
             position = global_minimum(loss)
         elif rule == "one-standard-error":
             position = one_standard_error(loss, self._spread(by, global_minimum(loss)))
+        elif by != "error":
+            raise NotAvailableError(
+                f"The randomization test compares squared errors, not {by}; use by='error'."
+            )
         else:
-            best = int(order[global_minimum(loss)])
-            p_values = self._p_values(by, best, level, n_permutations, rng)[order]
-            position = int(np.argmax(p_values > level))
+            p_values = self.p_values()[order]
+            position = int(np.argmax(p_values > as_fraction(level, "level")))
             note = f" p = {p_values[position]:.3g} at level {level:g}."
         index = int(order[position])
         return Selection(
@@ -404,6 +300,52 @@ class CrossValidation:
             summary=f"{model_in_words(self.parameters[index], self.parameter_name)} "
             f"(score {scores[index]:.4g}): {rule_in_words(rule, f'cross-validated {by}')}.{note}",
         )
+
+    def p_values(self, *, n_permutations: int = 999, rng: Any = 0) -> Array:
+        """Test whether models predict worse than the best one, after van der Voet (1994). (K,).
+
+        With d_i the difference of the squared out-of-fold residuals of a model and of the model
+        with the smallest error, the statistic is mean(d). If both predict equally well the two
+        residuals of a row could be exchanged, which turns the sign of d_i; the p-value is the share
+
+            (1 + #{mean(s * d) >= mean(d)}) / (1 + n_permutations)
+
+        over random signs s, one-sided, the data themselves counted in.
+
+        Parameters
+        ----------
+        n_permutations : int
+            Number of random sign patterns, shared by all models.
+        rng : int or numpy Generator
+            The default makes the test reproducible.
+
+        Returns
+        -------
+        (K,) array
+            1 for the best model, nan where a model has no prediction for some row. Repeats are
+            averaged within rows first; rows of one group share a sign, since they are not
+            independent; weights multiply d.
+
+        Notes
+        -----
+        Cost: O(n K) per pattern, in blocks of at most 8 MB.
+
+        References
+        ----------
+        H. van der Voet (1994), Comparing the predictive accuracy of models using a simple
+        randomization test, Chemometrics and Intelligent Laboratory Systems 25, 313-323.
+
+        Examples
+        --------
+        >>> from plsdof import cross_validate
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(40, 5))
+        >>> y = X @ [1.0, 2.0, 0.0, -1.0, 0.0] + rng.normal(size=40)
+        >>> cross_validate(X, y, max_components=2).p_values().round(3)
+        array([0.001, 0.275, 1.   ])
+        """
+        best = self.select().index
+        return read_only(sign_flip_p_values(self.row_losses(), best, n_permutations, rng))
 
     def to_frame(self) -> "DataFrame":
         """Return a pandas data frame with one row per model, in the order of ``parameters``."""
@@ -434,7 +376,7 @@ class CrossValidation:
 
         Rows that were never tested are left out; with groups there is one share per group.
         """
-        losses: Array = _mean((self._kept_predictions() - self.y) ** 2).T
+        losses: Array = _mean((self.predictions - self.y) ** 2).T
         tested = ~np.isnan(losses).all(axis=1)
         weights = np.ones(len(losses)) if self.sample_weight is None else self.sample_weight
         losses = losses[tested] * (weights[tested] / weights[tested].sum())[:, None]
@@ -470,13 +412,8 @@ class CrossValidation:
 
     def _spread(self, by: str, best: int) -> Array:
         """Return standard errors over folds, simplest model first."""
-        if by not in _FOLD_VALUES:
-            raise NotAvailableError(
-                f"A standard error over folds is not defined for by={by!r}; use by='error' with "
-                "rule='one-standard-error', or another rule."
-            )
         shares = self._fold_weights() if by == "error" else None
-        fold_values = getattr(self, _FOLD_VALUES[by])
+        fold_values = getattr(self, MEASURES[by][1])
         values = self._standard_error(fold_values, shares)[self.simplest_first]
         if np.isnan(values[best]):
             raise NotAvailableError(
@@ -485,37 +422,11 @@ class CrossValidation:
             )
         return values
 
-    def _p_values(self, by: str, best: int, level: float, n_permutations: int, rng: Any) -> Array:
-        """Return the p-values of `randomization_test`."""
-        if by != "error":
-            raise NotAvailableError(
-                f"The randomization test compares squared errors, not {by}; use by='error'."
-            )
-        if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
-            raise InvalidInputError(f"level must be a number between 0 and 1; got {level!r}.")
-        return sign_flip_p_values(self.row_losses(), best, n_permutations, rng)
-
-    def _pooled(self, *, ranks: bool) -> Array:
-        values = []
-        for predictions in self._kept_predictions():
-            rows = ~np.isnan(predictions).all(axis=0)
-            weights = None if self.sample_weight is None else self.sample_weight[rows]
-            values.append(correlations(predictions[:, rows], self.y[rows], weights, ranks=ranks))
-        return _mean(np.array(values))
-
-    def _kept_predictions(self) -> Array:
-        if self.predictions is None:
-            raise NotAvailableError(
-                "Out-of-fold predictions were not kept; call cross_validate with "
-                "keep_predictions=True."
-            )
-        return self.predictions
-
 
 def sign_flip_p_values(losses: Array, best: int, n_permutations: int, rng: Any) -> Array:
     """Test each column of (rows, K) losses against column ``best``, by random signs. (K,).
 
-    The numbers behind `randomization_test`. nan where losses are undefined.
+    The numbers behind `CrossValidation.p_values`; nan where losses are undefined.
 
     Examples
     --------
@@ -558,101 +469,11 @@ def _mean(values: Array, shares: Array | None = None) -> Array:
 
 def _require_defined(scores: Array, by: str) -> None:
     if np.isnan(scores).all():
-        advice = "" if by.startswith("pooled") else f" Use fewer folds, or by='pooled-{by}'."
+        advice = "" if by == "error" else " Use fewer folds, or by='error'."
         raise NotAvailableError(
             f"{by} is undefined for every model: a correlation needs at least two test rows per "
-            f"fold, and predictions that vary.{advice if by != 'error' else ''}"
+            f"fold, and predictions that vary.{advice}"
         )
-
-
-# The randomization test: which models predict worse than the best one
-# --------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class RandomizationTest:
-    """Test of every model against the one with the smallest cross-validated error.
-
-    ``differences`` (K,) are the mean differences of the squared errors, ``p_values`` (K,) the
-    probabilities of one at least as large if both models were equally good, ``reference`` the
-    row of the best model, ``n_permutations`` the number of random sign patterns.
-
-    Examples
-    --------
-    >>> from plsdof import cross_validate
-    >>> from plsdof.datasets import load_ozone
-    >>> X, y = load_ozone(return_X_y=True)
-    >>> randomization_test(cross_validate(X, y, max_components=4))
-    RandomizationTest(5 models, reference=4, n_permutations=999)
-    """
-
-    differences: Array
-    p_values: Array
-    reference: int
-    n_permutations: int
-
-    def __repr__(self) -> str:
-        return one_line(
-            self,
-            f"{len(self.p_values)} models",
-            reference=self.reference,
-            n_permutations=self.n_permutations,
-        )
-
-
-def randomization_test(
-    result: CrossValidation, *, n_permutations: int = 999, rng: Any = 0
-) -> RandomizationTest:
-    """Test whether models predict worse than the best one, after van der Voet (1994).
-
-    With d_i the difference of the squared out-of-fold residuals of a model and of the model with
-    the smallest error, the statistic is mean(d). If both predict equally well the two residuals
-    of a row could be exchanged, which turns the sign of d_i; the p-value is the share
-
-        (1 + #{mean(s * d) >= mean(d)}) / (1 + n_permutations)
-
-    over random signs s, one-sided, the data themselves counted in.
-
-    Parameters
-    ----------
-    result : CrossValidation
-        With its predictions. Repeats are averaged within rows first; rows of one group share a
-        sign, since they are not independent; weights multiply d.
-    n_permutations : int
-        Number of random sign patterns, shared by all models.
-    rng : int or numpy Generator
-        The default makes the test reproducible.
-
-    Notes
-    -----
-    Cost: O(n K) per pattern, in blocks of at most 8 MB.
-
-    References
-    ----------
-    H. van der Voet (1994), Comparing the predictive accuracy of models using a simple
-    randomization test, Chemometrics and Intelligent Laboratory Systems 25, 313-323.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from plsdof import cross_validate
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(40, 5))
-    >>> y = X @ [1.0, 2.0, 0.0, -1.0, 0.0] + rng.normal(size=40)
-    >>> test = randomization_test(cross_validate(X, y, max_components=2))
-    >>> test.reference, test.p_values.round(3)
-    (2, array([0.001, 0.275, 1.   ]))
-    """
-    require_type(result, CrossValidation, "result", "cross_validate")
-    losses, best = result.row_losses(), result.select().index
-    p_values = sign_flip_p_values(losses, best, n_permutations, rng)
-    means = losses.sum(axis=0)  # every row's loss is its share of the mean
-    return RandomizationTest(
-        differences=read_only(means - means[best]),
-        p_values=read_only(p_values),
-        reference=best,
-        n_permutations=int(n_permutations),
-    )
 
 
 # Fits of one fold after the other, for paths without a recursion
@@ -763,20 +584,17 @@ def _together(
 def cross_validate(
     X: Any,
     y: Any,
-    path: str | Recipe | Callable[..., Predictor] = "pls",
+    path: Literal["pls", "pcr", "ridge"] | Recipe | Callable[..., Predictor] = "pls",
     cv: Any = 10,
     groups: Any = None,
     *,
     max_components: int | None = None,
     alphas: Any = None,
-    order: str = "variance",
     scale: bool = True,
     sample_weight: Any = None,
     repeats: int = 1,
     rng: Any = None,
     n_jobs: int | None = None,
-    progress: bool = False,
-    keep_predictions: bool = True,
 ) -> CrossValidation:
     """Cross-validate all models of a path, with one fit per fold.
 
@@ -800,20 +618,13 @@ def cross_validate(
     alphas : array of float, optional
         For "ridge", on the scale of `ridge_path` and the same in each fold; by default those of
         all rows.
-    order : {"variance", "correlation"}
-        For "pcr", the order of the components, see `pcr_path`.
     scale : bool
         Scale the columns to unit variance inside each fold; not for a callable.
     sample_weight : (n,) array, optional
-        Used in the fits and in the errors. Rank correlations only leave out rows of weight zero.
+        Used in the fits, in the errors and in the correlations.
     n_jobs : int, optional
         Number of processes (needs joblib) for folds that are fitted one by one; None or 1 for a
         plain loop.
-    progress : bool
-        Show a progress bar (needs rich).
-    keep_predictions : bool
-        Keep the out-of-fold predictions, repeats x K x n numbers. Pooled correlations and the
-        randomization test need them.
 
     Returns
     -------
@@ -845,9 +656,8 @@ def cross_validate(
     y = as_response(y, len(X))
     weights = as_weights(sample_weight, len(X))
     require_flag(scale)
-    as_choice(order, "order", ("variance", "correlation"))
     as_jobs(n_jobs)
-    recipe = _as_recipe(path, X, y, weights, max_components, alphas, order, scale)
+    recipe = _as_recipe(path, X, y, weights, max_components, alphas, scale)
     folds = make_folds(X, y, cv, groups, repeats=repeats, rng=rng)
     fits = None
     if isinstance(recipe, Recipe):
@@ -855,18 +665,8 @@ def cross_validate(
     if fits is None:
         with threads_for(X.shape):
             work = partial(_fit_fold, X=X, y=y, weights=weights, path=recipe)
-            fits = run_each(
-                work, folds, n_jobs=n_jobs, progress=progress, description="Cross-validation"
-            )
-    return collected(
-        folds,
-        fits,
-        y,
-        weights=weights,
-        groups=groups,
-        max_components=max_components,
-        keep_predictions=keep_predictions,
-    )
+            fits = run_each(work, folds, n_jobs=n_jobs)
+    return collected(folds, fits, y, weights=weights, groups=groups, max_components=max_components)
 
 
 def collected(
@@ -877,7 +677,6 @@ def collected(
     weights: Array | None = None,
     groups: Any = None,
     max_components: int | None = None,
-    keep_predictions: bool = True,
 ) -> CrossValidation:
     """Score what the fits of all folds predict for their test rows."""
     size = _common_size(fits)
@@ -885,18 +684,16 @@ def collected(
     rows = np.concatenate([fold.test for fold in folds])
     sizes = np.array([len(fold.test) for fold in folds])
     predictions = np.concatenate([fit.predictions[:size] for fit in fits], axis=1)
-    scores = score_folds(predictions, y[rows], None if weights is None else weights[rows], sizes)
+    observed, shares = y[rows], None if weights is None else weights[rows]
     return CrossValidation(
         parameters=read_only(fits[0].parameters[:size]),
         parameter_name=fits[0].parameter_name,
         simplest_first=_frozen(simplest[simplest < size]),
         folds=tuple(folds),
-        fold_sizes=_frozen(sizes),
-        fold_errors=read_only(scores.errors),
-        fold_correlations=read_only(scores.correlations),
-        fold_rank_correlations=read_only(scores.rank_correlations),
+        fold_errors=read_only(fold_errors(predictions - observed, shares, sizes)),
+        fold_correlations=read_only(fold_correlations(predictions, observed, shares, sizes)),
         y=read_only(y.copy()),
-        predictions=_by_row(folds, predictions, rows) if keep_predictions else None,
+        predictions=_by_row(folds, predictions, rows),
         sample_weight=None if weights is None else read_only(weights.copy()),
         groups=None if groups is None else _frozen(group_codes(groups, len(y))),
         message=_why_cut(fits, size, max_components),
@@ -910,30 +707,24 @@ def _as_recipe(
     weights: Array | None,
     max_components: Any,
     alphas: Any,
-    order: str,
     scale: bool,
 ) -> Recipe | Callable[..., Predictor]:
     """Return how every fold is fitted, the same models in each."""
+    options = {"max_components": max_components, "alphas": alphas, "scale": scale}
     if callable(path):
-        _refuse_with_callable(
-            max_components=max_components,
-            alphas=alphas,
-            scale=None if scale else False,
-            order=None if order == "variance" else order,
-        )
+        for name, value in options.items():
+            if value is not None and value is not True:
+                raise InvalidInputError(
+                    f"{name} does not apply to a callable path; got {name}={value!r:.80}. Leave it "
+                    "out, or give a callable path that sets its own options (functools.partial)."
+                )
         return _same_penalties(path, X, y, weights) if isinstance(path, Recipe) else path
     if not isinstance(path, str) or path not in METHODS:
         words = ", ".join(map(repr, METHODS))
         raise InvalidInputError(
             f"path must be one of {words}, a recipe or a callable (X, y) -> path; got {path!r:.80}."
         )
-    method = METHODS[path]
-    options: dict[str, Any] = {"max_components": max_components, "alphas": alphas, "scale": scale}
-    if order != "variance":
-        if path != "pcr":
-            raise InvalidInputError(f"order applies to path='pcr'; got path={path!r:.80}.")
-        options["order"] = order
-    return _same_penalties(method.recipe(**options), X, y, weights)
+    return _same_penalties(METHODS[path].recipe(**options), X, y, weights)
 
 
 def _same_penalties(recipe: Recipe, X: Array, y: Array, weights: Array | None) -> Recipe:
@@ -941,15 +732,6 @@ def _same_penalties(recipe: Recipe, X: Array, y: Array, weights: Array | None) -
     if recipe.method.size != "alphas" or recipe.options["alphas"] is not None:
         return recipe
     return recipe.but(alphas=recipe.fit(X, y, weights).parameters)
-
-
-def _refuse_with_callable(**options: Any) -> None:
-    for name, value in options.items():
-        if value is not None:
-            raise InvalidInputError(
-                f"{name} does not apply to a callable path; got {name}={value!r:.80}. Leave it "
-                "out, or give a callable path that sets its own options (functools.partial)."
-            )
 
 
 def _common_size(fits: Sequence[FoldFit]) -> int:

@@ -13,7 +13,6 @@ from plsdof._core.folds import Integers
 from plsdof._core.inputs import Array, as_count, as_generator, read_only
 from plsdof._core.model import as_path
 from plsdof._core.path import Path
-from plsdof._core.work import with_progress
 from plsdof.errors import NotAvailableError
 
 # So many other models are named.
@@ -28,9 +27,6 @@ class SelectionFrequency:
     ----------
     selection : Selection
         The choice on the data themselves.
-    simulated : int or None
-        Row of the model that the responses were simulated from; None for models drawn with the
-        weights of `Path.average`.
     parameters : (K,) array
         Number of components, or alpha, of every model.
     counts : (K,) array
@@ -46,7 +42,6 @@ class SelectionFrequency:
     """
 
     selection: Selection
-    simulated: int | None
     parameters: Array
     counts: Integers
 
@@ -86,13 +81,11 @@ def selection_frequency(
     path: Any,
     criterion: str | None = None,
     *,
-    m: int | None = None,
     n_draws: int = 200,
     dof: str | None = None,
     noise: Noise = None,
     rule: str | None = None,
     rng: Any = 0,
-    progress: bool = False,
 ) -> SelectionFrequency:
     """Count how often each model is chosen, on responses simulated from the models.
 
@@ -109,12 +102,8 @@ def selection_frequency(
         A fitted estimator stands for its path; how it has chosen is not looked at.
     criterion, dof, noise, rule
         How a model is chosen, see `Path.select`.
-    m : int, optional
-        Row of the model to simulate from; by default models are drawn with their weights.
     n_draws : int
     rng : int or numpy Generator, optional
-    progress : bool
-        Show a bar on stderr (needs rich).
 
     Notes
     -----
@@ -131,35 +120,28 @@ def selection_frequency(
     n_draws = as_count(n_draws, "n_draws", minimum=1)
     path = as_path(path)
     selection = path.select(criterion, dof, noise, rule)
-    simulated = None if m is None else path._index(m)
     choices, longest = [], path
-    responses = _simulated(path, simulated, noise, n_draws, rng)
-    for y in with_progress(responses, n_draws, "Simulation") if progress else responses:
+    for y in _simulated(path, noise, n_draws, rng):
         again = path.refit(y)
         choices.append(again.select(criterion, dof, noise, rule).index)
         if choices[-1] >= len(longest):
             longest = again
     return SelectionFrequency(
         selection=selection,
-        simulated=simulated,
         parameters=read_only(longest.parameters),
         counts=np.bincount(choices, minlength=len(longest)),
     )
 
 
-def _simulated(
-    path: Path, index: int | None, noise: Noise, n_draws: int, rng: Any
-) -> Iterator[Array]:
+def _simulated(path: Path, noise: Noise, n_draws: int, rng: Any) -> Iterator[Array]:
+    """Draw responses from models that are drawn with the weights of the average."""
     # Weights of rows are read as precisions: the noise variance of row i is sigma^2 / w_i.
     root = path.exact.units.row_scale
     row_scale = 1.0 if root is None else root
+    found = path.average().weights
+    assert found is not None
     weights = np.zeros(len(path))
-    if index is None:
-        found = path.average().weights
-        assert found is not None
-        weights[: len(found)] = found[: len(weights)]
-    else:
-        weights[index] = 1.0
+    weights[: len(found)] = found[: len(weights)]
     if noise is None or isinstance(noise, str):
         variance = path.noise_variance(noise)
     else:
@@ -167,13 +149,10 @@ def _simulated(
     if not np.all(np.isfinite(variance[weights > 0])):
         worst = int(np.flatnonzero((weights > 0) & ~np.isfinite(variance))[0])
         raise NotAvailableError(
-            f"{path[worst].label} leave no residual to estimate the noise from; give m=<a smaller "
-            "model> or noise=<variance>."
+            f"{path[worst].label} leave no residual to estimate the noise from; give "
+            "noise=<variance>."
         )
     drawn, fitted = as_generator(rng), path.fitted
-    models = np.full(n_draws, index)
-    if index is None:
-        models = drawn.choice(len(weights), size=n_draws, p=weights / weights.sum())
-    for model in models:
+    for model in drawn.choice(len(weights), size=n_draws, p=weights / weights.sum()):
         noise_std = np.sqrt(variance[model])
         yield fitted[model] + noise_std * drawn.standard_normal(fitted.shape[1]) / row_scale

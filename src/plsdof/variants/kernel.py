@@ -39,14 +39,11 @@ from plsdof._core.inputs import (
 )
 from plsdof._core.left_out import Problem
 from plsdof._core.path import PLSPath
+from plsdof._core.quiet import quietly
 from plsdof._core.recipe import Method, Recipe
 from plsdof._core.spectrum import BACKWARD, Decomposition
 from plsdof._core.work import threads_for
-from plsdof.errors import (
-    InvalidInputError,
-    NotAvailableError,
-    quietly,
-)
+from plsdof.errors import InvalidInputError, NotAvailableError
 
 # Kernel functions, and training rows as they see them
 # ----------------------------------------------------
@@ -466,7 +463,7 @@ def kernel_pls_path(
 
     Notes
     -----
-    Cost: O(n^2 p + n^3) time, O(n^2) memory. There is no decomposition of X to fall back on, so
+    Cost: O(n^2 p + n^3) time, O(n^2) memory. X has no decomposition to fall back on, so
     eigenvalues of K_c below about n eps lambda_1 cannot be told from zero; what that may change
     is in ``dof_error``, and the path ends where it matters.
 

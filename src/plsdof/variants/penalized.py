@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.linalg
@@ -36,11 +36,12 @@ from plsdof._core.inputs import (
 )
 from plsdof._core.left_out import Problem
 from plsdof._core.path import PLSPath
+from plsdof._core.quiet import quietly
 from plsdof._core.recipe import Method, Recipe
 from plsdof._core.routes import first_accurate, solvers
 from plsdof._core.spectrum import SOLVERS, Decomposition, decompose
 from plsdof._core.work import cached_property, threads_for
-from plsdof.errors import InvalidInputError, quietly
+from plsdof.errors import InvalidInputError
 
 # Quadratic penalties P on coefficients, through a factor of the metric A = I + P
 # -------------------------------------------------------------------------------
@@ -239,7 +240,7 @@ def penalized_pls_path(
     max_components: int | None = None,
     scale: bool = False,
     sample_weight: Any = None,
-    solver: str = "auto",
+    solver: Literal["auto", "svd", "gram"] = "auto",
     strict: bool = False,
 ) -> PenalizedPLSPath:
     r"""Fit penalised Partial Least Squares with 0..M components, with exact Degrees of Freedom.

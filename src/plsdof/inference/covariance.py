@@ -7,7 +7,7 @@ directions that X does not reach.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -18,7 +18,8 @@ from plsdof._core.inputs import Array, as_choice
 from plsdof._core.model import Model, as_model, require_noise
 from plsdof.inference.resampling import left_out_coefs
 
-COVARIANCES = ("homoscedastic", "hc3", "jackknife")
+Covariance = Literal["homoscedastic", "hc3", "jackknife"]
+COVARIANCES = get_args(Covariance)
 # Leverages above this one are taken as this one: the expansion behind e_i / (1 - J_ii) fails there.
 MOST_LEVERAGE = 0.7
 
@@ -51,6 +52,14 @@ def satterthwaite(model: Any) -> float:
         weights = exact.filter.residuals[m] ** 2
         trace, squares = float(weights.sum()) + spare, float(np.sum(weights**2)) + spare
     return trace**2 / squares if min(trace, squares) > 0 else float("nan")
+
+
+def reference_df(model: Model, noise: Noise) -> float:
+    """Return the degrees of freedom of Student's t; infinite for a noise variance in numbers.
+
+    Such a variance is known, and the normal distribution needs no allowance for an estimate.
+    """
+    return satterthwaite(model) if isinstance(noise, str | None) else float("inf")
 
 
 def residual_share(model: Model) -> Array:
@@ -90,15 +99,12 @@ class CovarianceRoot:
     df : float
         Degrees of freedom of the t distribution that goes with it.
     noise_variance : float
-    kind : str
-        One of `COVARIANCES`.
     """
 
     features: Array
     level: Array
     df: float
     noise_variance: float
-    kind: str
 
     def std_error(self) -> Array:
         """Standard errors of the coefficients. Shape (p,)."""
@@ -115,9 +121,7 @@ class CovarianceRoot:
         return float(np.sqrt(reach @ reach))
 
 
-def covariance_root(
-    model: Model, covariance: str = "homoscedastic", *, noise: Noise = None
-) -> CovarianceRoot:
+def covariance_root(model: Model, covariance: str, *, noise: Noise = None) -> CovarianceRoot:
     """Return the root of a covariance of a model.
 
     "homoscedastic" is sigma^2 K K', with X fixed and the same noise variance in all rows. "hc3" is
@@ -128,7 +132,7 @@ def covariance_root(
     Cost: O(p r^2), O(p n r) and n fits.
     """
     as_choice(covariance, "covariance", COVARIANCES)
-    variance, df = require_noise(model, noise), satterthwaite(model)
+    variance, df = require_noise(model, noise), reference_df(model, noise)
     exact = model.exact
     n = exact.spectrum.n
     if covariance == "homoscedastic":
@@ -139,7 +143,7 @@ def covariance_root(
     elif covariance == "hc3":
         deleted = deleted_residuals(model)
         weight = 1.0 if exact.units.row_scale is None else exact.units.row_scale**2
-        features = exact.coef_jacobian(model.row) * deleted
+        features, df = exact.coef_jacobian(model.row) * deleted, satterthwaite(model)
         level = deleted * weight / n
     else:
         fits = left_out_coefs(model)
@@ -148,6 +152,4 @@ def covariance_root(
         features = spread * (fits.coef - fits.coef.mean(axis=0)).T
         level = spread * (fits.level - fits.level.mean())
         df = g - 1.0
-    return CovarianceRoot(
-        features=features, level=level, df=df, noise_variance=variance, kind=covariance
-    )
+    return CovarianceRoot(features=features, level=level, df=df, noise_variance=variance)

@@ -1,0 +1,154 @@
+"""What this room says: errors that name what came in and what is allowed, and choices in words."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from _helpers.made_results import made_result
+from _helpers.problems import make_problem
+from sklearn.model_selection import GroupKFold
+
+from plsdof import pls_path, ridge_path
+from plsdof._core.display import plural
+from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.selection import cross_validate, selection_frequency
+from plsdof.variants import select_strength
+
+PROBLEM = make_problem(47, 8, seed=3, decay=1.0, noise=1.0)
+TWO_FOLDS = np.array([[0.1, 0.2, 0.9], [0.2, 0.3, np.nan]])
+
+INVALID = [
+    ({"cv": 1}, "cv must be >= 2; got 1"),
+    ({"cv": 48}, "cv = 48 folds need at least 48 rows; there are 47"),
+    ({"groups": np.zeros(47)}, "cv = 2 folds need at least 2 groups; there are 1"),
+    ({"cv": True}, "cv must be a whole number"),
+    ({"cv": "lou"}, 'cv must be a number of folds >= 2, "loo", a scikit-learn splitter'),
+    ({"cv": 2.5}, "cv must be a number of folds"),
+    ({"cv": []}, "cv gives no folds"),
+    ({"cv": np.arange(47) % 3}, "item 0 is .*PredefinedSplit"),
+    ({"cv": [([0], [1])]}, r"fold 0 leaves 1 row\(s\) to fit on"),
+    ({"cv": [([0, 0, 0], [1])]}, r"fold 0 leaves 1 row\(s\) to fit on"),
+    ({"cv": [(range(9), [])]}, "the test part of fold 0 has no rows"),
+    ({"cv": [(range(9), [8])]}, "fold 0 has 1 row.* in both parts, such as row 8"),
+    ({"cv": [(range(9), [9, 9])]}, "fold 0 tests a row twice"),
+    ({"cv": [(range(9), [47])]}, r"the test part of fold 0 must be row numbers in 0\.\.46"),
+    ({"cv": [(range(9), [-1])]}, "the test part of fold 0 must be row numbers"),
+    ({"cv": [([0.5, 1.5], [9])]}, "the training part of fold 0 must be row numbers"),
+    ({"groups": [1, 2]}, r"groups must have one label per row, shape \(47,\)"),
+    ({"groups": [np.nan] * 47}, "groups contains NaN"),
+    ({"groups": np.array([1, "a"] * 23 + [None], object)}, "groups mixes labels"),
+    ({"cv": 3, "repeats": 0}, "repeats must be >= 1"),
+    ({"cv": 3, "rng": -1}, "rng must be a whole number >= 0"),
+    ({"cv": [(range(9), [9])], "repeats": 2}, "repeats and rng apply when cv is"),
+    ({"path": "lasso"}, "path must be one of 'pls', 'pcr', 'ridge', a recipe or a callable"),
+    ({"path": 3}, "path must be one of 'pls', 'pcr', 'ridge', a recipe or a callable"),
+    ({"alphas": [1.0]}, "alphas does not apply to 'pls'"),
+    ({"max_components": -1}, "max_components must be >= 0; got -1"),
+    ({"path": "ridge", "max_components": 3}, "max_components does not apply to 'ridge'"),
+    ({"path": "ridge", "alphas": [-1.0]}, "alphas must be finite and >= 0"),
+    ({"path": pls_path, "max_components": 3}, "max_components does not apply to a callable"),
+    ({"path": pls_path, "scale": False}, "scale does not apply to a callable path"),
+    ({"n_jobs": 0}, "n_jobs must be None, a number of processes"),
+    ({"n_jobs": 1.5}, "n_jobs must be None, a number of processes"),
+    ({"sample_weight": [1.0]}, "sample_weight must have one entry per row"),
+    ({"cv": GroupKFold(3)}, r"GroupKFold.*could not split the rows: The 'gr"),
+    (
+        {"path": lambda X, y: ridge_path(X, y, [float(len(y))]), "cv": 5},
+        "other parameters in fold 2 than in fold 0",
+    ),
+    (
+        {
+            "path": lambda X, y: SimpleNamespace(  # noqa: ARG005
+                parameters=[0, 1], predict=lambda rows: np.zeros(len(rows))
+            ),
+            "cv": 3,
+        },
+        r"shape \(2, 16\); got shape \(16,\)",
+    ),
+    ({"path": lambda X, y: 3, "cv": 5}, r"must return a path, .* got 3 of type int"),  # noqa: ARG005
+]
+
+
+@pytest.mark.parametrize(("options", "words"), INVALID)
+def test_input_errors_say_what_is_allowed(options, words):
+    with pytest.raises(InvalidInputError, match=words):
+        cross_validate(*PROBLEM, **options)
+
+
+def test_two_rows_are_too_few():
+    with pytest.raises(InvalidInputError, match=r"fold 0 leaves 1 row\(s\)"):
+        cross_validate([[1.0], [2.0]], [1.0, 2.0], cv=2)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"by": "rmse"}, InvalidInputError, "by must be one of 'error', 'pearson'"),
+        ({"rule": "first"}, InvalidInputError, "rule must be one of 'minimum'"),
+        ({"rule": "randomization", "level": 5}, InvalidInputError, "level must be between 0 and"),
+        ({"rule": "randomization", "by": "pearson"}, NotAvailableError, "squared errors, not pea"),
+    ],
+)
+def test_select_explains_what_it_cannot_do(options, error, words):
+    with pytest.raises(error, match=words):
+        cross_validate(*PROBLEM, cv=5).select(**options)
+
+
+def without_prediction():
+    """Return a result whose best model has no prediction for one row."""
+    errors = np.random.default_rng(0).uniform(1, 2, size=(30, 2))
+    errors[:, 1] -= 1.0
+    errors[4, 1] = np.nan
+    return made_result(errors)
+
+
+UNAVAILABLE = {
+    "error is undefined for every model": lambda: made_result([[np.nan, np.nan]]).select(),
+    "pearson is undefined for every model": lambda: made_result([[2, 1]]).select("pearson"),
+    "at least two folds": lambda: made_result([[2, 1]]).select(rule="one-standard-error"),
+    "two folds in which pearson is defined": lambda: made_result(
+        np.ones((2, 3)), fold_correlations=TWO_FOLDS
+    ).select("pearson", "one-standard-error"),
+    "best model has no prediction": lambda: without_prediction().p_values(),
+    "A standard error needs at least two folds": lambda: select_strength(
+        *PROBLEM,
+        [0.0, 1.0],
+        by="cv",
+        cv=[(np.arange(20), np.arange(20, 47))],
+        rule="one-standard-error",
+    ),
+    "leave no residual": lambda: selection_frequency(
+        pls_path(*make_problem(12, 20, seed=11, noise=1e-6)), "aic", noise="dof"
+    ),
+}
+
+
+@pytest.mark.parametrize("words", UNAVAILABLE)
+def test_what_is_not_available_says_why(words):
+    with pytest.raises(NotAvailableError, match=words):
+        UNAVAILABLE[words]()
+
+
+def test_a_choice_says_how_it_was_made():
+    result = cross_validate(*PROBLEM, cv=5)
+    chosen = result.select("error", "randomization", level=0.2)
+    assert chosen.message.startswith(plural(chosen.n_components, "component"))
+    assert "randomization test" in chosen.message
+    assert f"p = {result.p_values()[chosen.index]:.3g} at level 0.2" in chosen.message
+
+
+def test_counts_are_put_in_words():
+    X, y = make_problem(40, 6, seed=5)
+    found = selection_frequency(pls_path(X, y), n_draws=50)
+    index = found.selection.index
+    counts = np.zeros(7, dtype=int)
+    less, more = [i for i in range(7) if i != index][-2:]
+    counts[[index, less, more]] = 47, 1, 2
+    assert replace(found, counts=counts).message == (
+        "chosen again on 47 of 50 simulated responses; "
+        f"{more} components on 2; {less} components on 1"
+    )
+    many = replace(found, counts=np.where(np.arange(7) == index, 10, 1)).message
+    assert many.endswith("; others on 3")
+    assert "50 times again" in repr(found)
