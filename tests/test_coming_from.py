@@ -9,7 +9,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from sklearn import model_selection
+from sklearn import model_selection, pipeline, preprocessing
 
 import plsdof
 
@@ -36,7 +36,9 @@ def known():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 6))
     y = X[:, 0] + rng.normal(size=30)
-    things = vars(builtins) | vars(model_selection) | {"np": np, "plsdof": plsdof}
+    things = vars(builtins) | {"np": np, "plsdof": plsdof}
+    for module in (model_selection, pipeline, preprocessing):
+        things |= vars(module)
     for name in dir(plsdof):
         thing = getattr(plsdof, name)
         things[name] = thing
@@ -45,8 +47,10 @@ def known():
     path, things["file"] = plsdof.pls_path(X, y), "a file"
     things |= {"path": path, "cv": plsdof.cross_validate(X, y), "model": plsdof.PLSRegressor(2)}
     things["model"].fit(X, y)
+    penalized = plsdof.PenalizedPLSRegressor(strength=[0.1, 1.0]).fit(X, y)
     # Methods and attributes may stand alone, where the row says of what they are.
-    for thing in (plsdof.inference.jackknife(path[2]), path[2], path, things["model"]):
+    resampled = plsdof.inference.jackknife(path[2])
+    for thing in (resampled, path[2], path, things["model"], penalized):
         things = {name: getattr(thing, name) for name in dir(thing)} | things
     return things
 
