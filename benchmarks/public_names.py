@@ -6,6 +6,7 @@ and which are missing from the reference (docs/api.rst). It measures; it does no
 
 import argparse
 import inspect
+import pkgutil
 import re
 import tempfile
 import warnings
@@ -176,10 +177,10 @@ def main() -> None:
 
 
 def resolve(name: str) -> Any:
-    thing: Any = plsdof
-    for part in name.split("."):
-        thing = getattr(thing, part, None)
-    return thing
+    try:
+        return pkgutil.resolve_name(f"plsdof.{name}")
+    except (ImportError, AttributeError):
+        return None
 
 
 if __name__ == "__main__":

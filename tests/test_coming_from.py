@@ -9,7 +9,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from sklearn import model_selection, pipeline, preprocessing
+from sklearn import model_selection, preprocessing
 
 import plsdof
 
@@ -36,9 +36,8 @@ def known():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 6))
     y = X[:, 0] + rng.normal(size=30)
-    things = vars(builtins) | {"np": np, "plsdof": plsdof}
-    for module in (model_selection, pipeline, preprocessing):
-        things |= vars(module)
+    things = vars(builtins) | vars(model_selection) | vars(preprocessing)
+    things |= {"np": np, "plsdof": plsdof}
     for name in dir(plsdof):
         thing = getattr(plsdof, name)
         things[name] = thing
@@ -47,10 +46,9 @@ def known():
     path, things["file"] = plsdof.pls_path(X, y), "a file"
     things |= {"path": path, "cv": plsdof.cross_validate(X, y), "model": plsdof.PLSRegressor(2)}
     things["model"].fit(X, y)
-    penalized = plsdof.PenalizedPLSRegressor(strength=[0.1, 1.0]).fit(X, y)
     # Methods and attributes may stand alone, where the row says of what they are.
-    resampled = plsdof.inference.jackknife(path[2])
-    for thing in (resampled, path[2], path, things["model"], penalized):
+    smooth = plsdof.PenalizedPLSRegressor(2).fit(X, y)
+    for thing in (plsdof.inference.jackknife(path[2]), path[2], path, smooth, things["model"]):
         things = {name: getattr(thing, name) for name in dir(thing)} | things
     return things
 

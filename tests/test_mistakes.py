@@ -85,7 +85,7 @@ MISTAKES = {
     ),
     "too many components": (
         lambda: pls_path(X, Y, 9, strict=True),
-        ["9 components asked for", "4 supported", "there is no further one"],
+        ["9 components asked for", "4 supported", "the last one"],
     ),
     "row of a path that is not there": (lambda: vip(PATH[9]), [r"0\.\.4", "got 9"]),
     "new rows with other columns, path": (

@@ -3,6 +3,7 @@
 `assert_type` fails for Any, so that everything a user gets has a type that editors know.
 """
 
+import warnings
 from pathlib import Path as File
 from typing import assert_type
 
@@ -15,6 +16,7 @@ from plsdof import (
     chemometrics,
     complexity,
     datasets,
+    errors,
     estimators,
     files,
     inference,
@@ -26,7 +28,6 @@ from plsdof import (
     variants,
 )
 from plsdof.complexity import comparison, regressors
-from plsdof.errors import InvalidInputError, PlsdofError
 
 Array = npt.NDArray[np.float64]
 
@@ -176,7 +177,7 @@ def data() -> None:
     print(datasets.make_spectra, datasets.dataset_status)
     try:
         datasets.fetch_cookie()
-    except (InvalidInputError, PlsdofError) as error:
+    except errors.PlsdofError as error:
         print(error)
 
 
@@ -186,3 +187,26 @@ def the_paper(X: Array, y: Array) -> None:
     assert_type(paper.scores_and_weights(X, y, 3).scores, Array)
     assert_type(paper.dof_of_one_component(X, y), float)
     print(paper.normalize, paper.dA, paper.dvvtz)
+
+
+def mistakes(X: Array, y: Array) -> None:
+    kinds: tuple[type[errors.PlsdofError], ...] = (
+        errors.InvalidInputError,
+        errors.MissingExtraError,
+        errors.NotAvailableError,
+        errors.RankExhaustedError,
+    )
+    warned: tuple[type[errors.PlsdofWarning], ...] = (
+        errors.ConstantColumnWarning,
+        errors.EmptyModelWarning,
+        errors.LowLevelWarning,
+        errors.RankExhaustedWarning,
+        errors.RelativeWeightsWarning,
+        errors.ResponseInPredictorsWarning,
+    )
+    for kind in warned:
+        warnings.simplefilter("ignore", kind)
+    try:
+        plsdof.pls_path(X, y, strict=True)
+    except kinds as error:
+        assert_type(str(error), str)

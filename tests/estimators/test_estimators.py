@@ -1,6 +1,7 @@
 """scikit-learn's conventions, to the letter."""
 
 import pickle
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -17,12 +18,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
+import plsdof
 from plsdof import cross_validate, pls_path
 from plsdof.chemometrics import vip
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, RankExhaustedWarning
+from plsdof.estimators.base import CHOICES, Choice
 from plsdof.estimators.flexible import KernelPLSRegressor, PenalizedPLSRegressor
 from plsdof.estimators.linear import PCRegressor, PLSRegressor, RidgeRegressor
+from plsdof.estimators.several import JointChoice
 from plsdof.selection import make_folds
+from plsdof.variants.pls2 import JOINT_CRITERIA, JointCriterion
 
 ESTIMATORS = [
     PLSRegressor(),
@@ -46,6 +51,35 @@ CHECKS = [
 @pytest.mark.parametrize(("estimator", "check"), CHECKS)
 def test_scikit_learn_check(estimator, check):
     check(estimator)
+
+
+def test_every_public_class_with_fit_is_checked():
+    # PLS2 in test_joint_estimator, kernel and penalised PLS in test_flexible_estimators, the others
+    # in tests/chemometrics.
+    rooms = [getattr(plsdof, name) for name in ("estimators", "chemometrics")]
+    public = {name: getattr(room, name) for room in rooms for name in room.__all__}
+    assert {name for name, one in public.items() if hasattr(one, "fit")} == {
+        *(type(one).__name__ for one in ESTIMATORS),
+        "PLS2Regressor",
+        "KernelPLSRegressor",
+        "PenalizedPLSRegressor",
+        "SelectedPLSRegressor",
+        "Preprocessor",
+    }
+
+
+def test_types_of_options_list_what_is_accepted():
+    assert get_args(Choice) == CHOICES
+    assert set(get_args(JointCriterion)) == {"left-out", *JOINT_CRITERIA}
+    assert set(get_args(JointChoice)) == {"left-out", "cv", *JOINT_CRITERIA}
+
+
+def test_sparse_rows_may_have_no_weight_with_several_responses():
+    X, y = make_problem(30, 5, seed=4)
+    Y, weights = np.column_stack([y, X[:, 0] - y]), np.array([0.0, 1.0, 2.0] * 10)
+    dense = PLSRegressor("bic").fit(X, Y, sample_weight=weights)
+    sparse = PLSRegressor("bic").fit(scipy.sparse.csr_array(X), Y, sample_weight=weights)
+    np.testing.assert_allclose(sparse.coef_, dense.coef_, rtol=1e-8)
 
 
 def test_attributes_describe_the_chosen_model():

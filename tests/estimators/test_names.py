@@ -18,11 +18,13 @@ from plsdof import (
     compare_paths,
     cross_validate,
     kernel_pls_path,
+    load_model,
     pcr_path,
     penalized_pls_path,
     pls2_path,
     pls_path,
     ridge_path,
+    save_model,
 )
 from plsdof.errors import InvalidInputError
 from plsdof.large import Moments
@@ -78,6 +80,30 @@ def test_names_come_out_of_what_estimators_say():
     assert model.conf_int().index.tolist() == TEXT
     assert model.vip().index.tolist() == TEXT
     assert model.summary().names[1:] == tuple(TEXT)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
+def test_frames_in_are_frames_out(model, library, tmp_path):
+    names = ["a", "b", "c", "d"]
+    table = library.DataFrame(dict(zip(names, X.T, strict=True)))
+    y = library.Series(Y)
+    fitted = model.fit(table, y)
+    save_model(fitted, tmp_path / "model.json")
+    for each in (fitted, load_model(tmp_path / "model.json")):
+        limits = each.predict_interval(table[:3])
+        assert isinstance(limits, pd.DataFrame)
+        assert (limits.shape, list(limits.columns)) == ((3, 2), ["lower", "upper"])
+        assert limits.index.tolist() == [0, 1, 2]
+    if hasattr(model, "coef_"):
+        assert fitted.conf_int().index.tolist() == names
+    if hasattr(model, "vip"):
+        assert fitted.vip().index.tolist() == names
+    two = model.fit(table, library.DataFrame({"u": Y, "v": Y**2}))
+    limits = two.predict_interval(table[:3])
+    assert limits.columns.tolist() == [(y, side) for y in "uv" for side in ("lower", "upper")]
+    if hasattr(model, "coef_"):
+        assert two.conf_int().index.tolist() == [(y, x) for y in "uv" for x in names]
 
 
 @pytest.mark.parametrize("labels", [["a", "b", "a", "c"], [1, "1", 2, 3]])

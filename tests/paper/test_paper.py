@@ -255,7 +255,7 @@ def test_more_components_than_rank_ends_with_a_message_and_one_warning():
         assert len(log) == 1
         assert log[0].filename == __file__
         assert len(result.dof) == 5
-        assert "no further one" in result.message
+        assert "the last one" in result.message
         assert result.dof[4] == pytest.approx(5.0, abs=1e-8)
 
 

@@ -14,6 +14,7 @@ from _helpers.browser import (
     press,
     sticking_out,
     text_contrasts,
+    wait_until,
     wait_until_drawn,
 )
 
@@ -141,7 +142,7 @@ def test_names_of_unusual_rows_are_apart_from_each_other(browser, files, name):
                 down = min(one[3], other[3]) - max(one[2], other[2])
                 assert min(across, down) <= 1, (one, other)
         press(browser, "ARROW_RIGHT")
-    assert most >= 5
+    assert most >= 4
 
 
 def test_rows_are_called_by_their_labels(browser, files):
@@ -222,10 +223,10 @@ def test_buttons_step_and_return_to_the_chosen_model(browser, files):
     from selenium.webdriver.common.by import By
 
     data = open_page(browser, files["ozone"])
-    slider = browser.find_element(By.ID, "model")
-    for button, place in (("more", 3), ("more", 4), ("less", 3), ("back", data["chosen"])):
+    for button, steps in (("more", 1), ("more", 2), ("less", 1), ("back", 0)):
         browser.find_element(By.ID, button).click()
-        assert int(slider.get_attribute("value")) == place
+        place = data["chosen"] - data["first"] + steps
+        wait_until(browser, f"return document.getElementById('model').value === '{place}'")
     wait_until_drawn(browser)
     assert_numbers_equal_data(browser, data)
 

@@ -234,7 +234,7 @@ def supervised_pcr_filter(
     Those with the ``among`` largest eigenvalues are candidates, by default all.
 
     Which components are kept then depends on y, and the fit jumps where the order changes, so
-    the trace of its derivative is no longer unbiased for the Degrees of Freedom: they exceed
+    the trace of its derivative is not unbiased any more for the Degrees of Freedom: they exceed
     m + 1 by an amount that depends on the unknown mean. They are reported as nan.
     """
     candidates = spectrum.rank if among is None else min(among, spectrum.rank)
@@ -251,7 +251,7 @@ def supervised_pcr_filter(
         factors, message = factors[:determined], _tied(determined)
     unknown = np.full(len(factors), np.nan)
     unknown[0] = 1.0
-    # With every component kept there is no choice left, and the fit is least squares.
+    # With every component kept nothing is left to choose, and the fit is least squares.
     if len(factors) == spectrum.rank + 1:
         unknown[-1] = spectrum.rank + 1.0
     return Filter(
@@ -412,7 +412,7 @@ def _with_rounding(std_error: Array, error: Array) -> Array:
 
 def _why_ended(size: int, dimension: int, max_components: int | None, spectrum: Spectrum) -> str:
     if dimension == 0 and max_components != 0:
-        return "y does not vary along any direction of X, so there is no component."
+        return "y does not vary along any direction of X, so it has no component."
     ends_before = dimension < spectrum.rank
     collinear = 0 if ends_before else spectrum.collinear
     wanted = dimension + collinear if max_components is None else max_components
@@ -437,7 +437,7 @@ def _why_ended(size: int, dimension: int, max_components: int | None, spectrum: 
         )
     return (
         f"y excites {dimension} distinct eigenvalue(s) of XX', so component {dimension} "
-        "completes the least-squares fit and there is no further one."
+        "completes the least-squares fit and is the last one."
     )
 
 

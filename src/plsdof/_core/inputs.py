@@ -358,12 +358,13 @@ def as_measured(values: Any, name: str) -> Any:
         return _in_memory(values, name)
     if _is_date(getattr(values, "dtype", None)):
         raise InvalidInputError(_dates(name))
-    is_frame = hasattr(values, "columns") and hasattr(values, "dtypes")
-    kinds = list(values.dtypes) if is_frame else []
+    # The types of a frame are made anew whenever somebody looks at them.
+    found = getattr(values, "dtypes", None) if hasattr(values, "columns") else None
+    kinds = [] if found is None else list(found)
     if any(map(_is_date, set(kinds))):
         labels = zip(feature_names(values) or (), kinds, strict=True)
-        found = shortened([label for label, kind in labels if _is_date(kind)])
-        raise InvalidInputError(_dates(name, f" in column(s) {found}"))
+        where = shortened([label for label, kind in labels if _is_date(kind)])
+        raise InvalidInputError(_dates(name, f" in column(s) {where}"))
     return unmasked(values)
 
 

@@ -197,7 +197,7 @@ def residuals_at(run: Bidiagonalization, eigenvalues: Array) -> Array:
         s_j   = (lambda phi_{j-1} + beta_{j-1}^2 s_{j-1}) / alpha_j^2
         phi_j = phi_{j-1} - s_j
 
-    They need no orthogonalisation, but are no good at eigenvalues that the recursion has found:
+    They need no orthogonalisation, but are inaccurate at eigenvalues that the recursion has found:
     these take part in it. Cost: O(B c k).
     """
     batch, steps = run.diagonal.shape
@@ -606,7 +606,7 @@ def compress_factor(data: Standardized, factor: Factor, n_components: int) -> Co
     left, S, right_t = left[:, kept], S[kept], right_t[kept]
     basis = (right_t @ run.weights).T
     basis = read_only(basis if factor.lift is None else factor.lift(basis))
-    first = run.norm * right_t[:, :1].sum(axis=1)  # empty if there is no direction at all
+    first = run.norm * right_t[:, :1].sum(axis=1)  # empty without any direction
     found = numerical_rank(factor.values, data)
     values = factor.values[: found.rank]
     largest = values[:1].sum()

@@ -94,7 +94,7 @@ class Spectrum:
     squares : float or None
         ``|y|^2``, if known from elsewhere than z.
     collinear : int
-        Number of directions of X that are no larger than the rounding of its entries, and left out.
+        Number of directions of X not larger than the rounding of its entries, which are left out.
     null : int
         Number of directions that are known to be zero, in a basis of the features of fewer
         observations: computed directions turn towards them, too.
@@ -587,7 +587,7 @@ def _divided(rotated: Array, singular_values: Array) -> Array:
 #     (X - 1 mean')'(X - 1 mean') = A'A - n dd',
 #
 # where nothing cancels as long as d is small enough; if it is not, c + d is a better shift. Where a
-# column hardly varies or leaves the range in which squares are safe, there is no answer here:
+# column hardly varies or leaves the range in which squares are safe, None is returned here:
 # `standardize` takes a closer look.
 
 # A sum of squares that centring makes smaller than this share of what it was loses digits.

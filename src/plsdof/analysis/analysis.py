@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from plsdof._core.choice import LEFT_OUT, RULES, Remark, Selection
-from plsdof._core.criteria import CRITERIA, DOF_KINDS, NoiseKind
+from plsdof._core.choice import LEFT_OUT, RULES, Remark, Rule, Selection
+from plsdof._core.criteria import CRITERIA, DOF_KINDS, DofKind, NoiseKind
 from plsdof._core.fit import METHODS
 from plsdof._core.inputs import Array, as_choice, as_count, as_fraction, read_only
 from plsdof._core.left_out import LeftOut
@@ -113,8 +113,8 @@ class Request:
 
     method: Literal["pls", "pcr", "ridge"] = "pls"
     criterion: str | None = None
-    rule: Literal["paper", "first-minimum", "global-minimum"] | None = None
-    dof: Literal["exact", "smoothed", "naive", "clipped"] | None = None
+    rule: Rule | None = None
+    dof: DofKind | None = None
     components: int | None = None
     max_components: int | None = None
     cv: Folds | None = None

@@ -113,7 +113,7 @@ class LeftOutValues:
         """Return the limit that one more row stays below with probability ``level``.
 
         The ceil(level (n + 1))-th smallest of n ordinary values (split conformal: no distribution
-        is assumed). Where there is no such value, the largest one, or the quantile of g chi^2(h)
+        is assumed). Where no value is that large, the largest one, or the quantile of g chi^2(h)
         with their mean and variance if that is larger, at the level that Student's t would take
         for one more observation of n normal ones.
         """
@@ -613,7 +613,7 @@ def contributions(model: Any, X_new: Any = None) -> Contributions:
         Q   = sum_k e_k^2,  e = x - sum_{j <= m} t_j p_j.
 
     Variables share a large value among correlated ones, so that a contribution points at a region
-    of a spectrum rather than at one wavelength; there is no limit for single contributions.
+    of a spectrum rather than at one wavelength; single contributions have no limit.
 
     Parameters
     ----------
@@ -869,7 +869,7 @@ def _studentized(
     limit = Limit(
         value=float(stdtrit(max(df, 1.0), (1.0 + level) / 2)),
         method="t distribution",
-        message="Without y there are no residuals." if np.isnan(error).all() else "",
+        message="Residuals need y." if np.isnan(error).all() else "",
     )
     p_value = 2.0 * stdtr(max(df, 1.0), -np.abs(values))
     return diagnose("studentized", values, limit, level), np.asarray(p_value)

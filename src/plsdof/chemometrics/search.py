@@ -152,7 +152,7 @@ class _Trials:
 def _spent(count: int, of: int) -> float:
     """Return log(of choose count), the price of one set of intervals among all of this size.
 
-    Chosen among N sets that are no better than each other, the best one fits the noise as well as
+    Chosen among N sets that are equally good, the best one fits the noise as well as
     about log N more Degrees of Freedom would: the largest of N chi-squares is near 2 log N.
     """
     return float(gammaln(of + 1) - gammaln(count + 1) - gammaln(of - count + 1))

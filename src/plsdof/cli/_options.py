@@ -98,11 +98,12 @@ OPTIONS = {
     ).items()
     for name, facts in rows.items()
 }
-_TABLES = "CSV, TSV, Parquet or Excel (.xlsx) file"
-File = Annotated[Path, typer.Argument(metavar="TABLE", help=f"{_TABLES}.")]
-FileOrFolder = Annotated[
+File = Annotated[
     Path,
-    typer.Argument(metavar="TABLE", help=f"{_TABLES}, or a folder of CSV or Parquet files."),
+    typer.Argument(
+        metavar="TABLE",
+        help="CSV, TSV, Parquet or Excel (.xlsx) file, or a folder of CSV or Parquet files.",
+    ),
 ]
 
 

@@ -271,7 +271,7 @@ def _coefficient_table(analysis: Analysis, verbose: bool) -> Table:
     )
 
 
-# What the tables give people, for machines: strict JSON, null where there is no number
+# What the tables give people, for machines: strict JSON, null where a number is missing
 # -------------------------------------------------------------------------------------
 
 

@@ -84,7 +84,7 @@ class JoinedReading(Reading):
     response_file : Path or None
         Table with the response, joined by the values of the column that names the rows.
     response_sheet : str or None
-        Its sheet; of the table itself if there is no other file.
+        Its sheet; of the table itself without another file.
     by_row_order : bool
         Its rows are in the order of those of the table.
     """

@@ -27,7 +27,7 @@ from plsdof.cli._data import (
     read_streamed,
     refuse_streamed,
 )
-from plsdof.cli._options import SHIPPED, FileOrFolder, Printing
+from plsdof.cli._options import SHIPPED, File, Printing
 from plsdof.cli._tables import JoinedReading
 from plsdof.errors import InvalidInputError
 from plsdof.files.writing import (
@@ -79,7 +79,7 @@ class Output(Printing):
 
 
 def fit(
-    file: FileOrFolder,
+    file: File,
     part: Part,
     reading: JoinedReading,
     request: Request,
@@ -265,10 +265,27 @@ def demo(report: Path | None = None) -> None:
 
 def datasets(export: Path | None = None, as_json: bool = False) -> None:
     """List the data sets, say which are at hand, and verify their hashes."""
-    if export is None:
-        _list(as_json)
-    else:
+    if export is not None:
         _export(export, as_json)
+        return
+    from plsdof.datasets import dataset_status
+
+    found = dataset_status()
+    if as_json:
+        show.print_json("datasets", {"datasets": [asdict(one) for one in found]})
+    else:
+        screen, verdicts = show.console(), {True: "ok", False: "WRONG", None: "-"}
+        headings = ("name", "function", "state", "hash", "rows x predictors")
+        rows = [
+            (one.name, one.function, one.state, verdicts[one.hash_ok], "{} x {}".format(*one.shape))
+            for one in found
+        ]
+        screen.print(show.table("Data sets", headings, rows, text_columns=4))
+        for one in found:
+            screen.print()
+            show.remark(screen, one.name, f"{one.message} {one.location}")
+    if any(one.hash_ok is False for one in found):
+        raise typer.Exit(2)
 
 
 def _export(file: Path, as_json: bool) -> None:
@@ -282,31 +299,3 @@ def _export(file: Path, as_json: bool) -> None:
         show.print_json("datasets", {"written": {name: str(file)}, "try": trial})
     else:
         show.remark(show.console(), "Wrote the table", f"{file}; try {trial}")
-
-
-def _list(as_json: bool) -> None:
-    from plsdof.datasets import dataset_status
-
-    found = dataset_status()
-    if as_json:
-        show.print_json("datasets", {"datasets": [asdict(one) for one in found]})
-    else:
-        screen = show.console()
-        headings = ("name", "function", "state", "hash", "rows x predictors")
-        verdicts = {True: "ok", False: "WRONG", None: "-"}
-        rows = [
-            (
-                one.name,
-                one.function,
-                one.state,
-                verdicts[one.hash_ok],
-                " x ".join(map(str, one.shape)),
-            )
-            for one in found
-        ]
-        screen.print(show.table("Data sets", headings, rows, text_columns=4))
-        for one in found:
-            screen.print()
-            show.remark(screen, one.name, f"{one.message} {one.location}")
-    if any(one.hash_ok is False for one in found):
-        raise typer.Exit(2)

@@ -176,7 +176,7 @@ def predict_table(
         found |= {"lower": single.lower, "upper": single.upper}
         assumptions = single.assumptions
     else:
-        notes += ("There are no intervals: the model was kept without what they need.",)
+        notes += ("Intervals are missing: the model was kept without what they need.",)
     # How far these rows are from those of the calibration.
     limits = {}
     if model.check is not None:

@@ -53,6 +53,7 @@ from plsdof.errors import (
 from plsdof.inference import intervals as inference
 from plsdof.inference.intervals import (
     Covariance,
+    frame_rows,
     name_coefficients,
     name_predictions,
     name_rows,
@@ -164,8 +165,12 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _new_rows(self, X: Any, *, sparse: bool = False) -> Any:
         self._fitted()
+        values = _numbers(X, "X")
+        if self._are_as_fitted(X, values):
+            _require_finite(values, X)
+            return values
         rows = check_array(
-            _numbers(X, "X"),
+            values,
             estimator=self,
             accept_sparse=_SPARSE if sparse else False,
             dtype=np.float64,
@@ -183,11 +188,23 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             ) from error
         return rows
 
+    def _are_as_fitted(self, X: Any, values: Any) -> bool:
+        """Whether scikit-learn's checks, which take longer than a prediction, find nothing."""
+        known = getattr(self, "feature_names_in_", None)
+        return (
+            type(values) is np.ndarray
+            and values.dtype == np.float64
+            and values.ndim == 2
+            and len(values) > 0
+            and values.shape[1] == self.n_features_in_
+            and feature_names(X) == (None if known is None else tuple(known))
+        )
+
     def _named_predictions(self, limits: Array, X: Any) -> "Array | DataFrame":
         """Name limits (n_new, q, 2) by the rows of X and the responses, as far as these do."""
         if self._one_response:
-            return name_rows(limits[:, 0], row_labels(X))
-        return name_predictions(limits, self.response_names_, row_labels(X))
+            return name_rows(limits[:, 0], frame_rows(X))
+        return name_predictions(limits, self.response_names_, frame_rows(X))
 
     def _named_coefficients(self, limits: Array) -> "Array | DataFrame":
         """Name limits (q, p, 2) by features and responses, as far as these have names."""
@@ -213,9 +230,8 @@ def _numbers(X: Any, name: str) -> Any:
     scikit-learn sees to everything else. Lists may hold whole numbers beyond the range of floats,
     or rows of unequal length, of which it does not say what is wrong.
     """
-    measured = as_measured(X, name)
-    ours = isinstance(measured, int | list | tuple) or feature_names(measured, name) is not None
-    return as_float(measured, name) if ours else measured
+    ours = isinstance(X, int | list | tuple) or feature_names(X, name) is not None
+    return as_float(X, name) if ours else as_measured(X, name)
 
 
 def _is_plain(X: Any, y: Any) -> bool:
@@ -738,9 +754,9 @@ class ComponentRegressor(PathRegressor[PathType]):
         return numbers
 
     def _fixed_index(self, path: Path) -> int:
-        # Fewer than asked for where the data support no more (with a warning).
-        asked = as_count(self.n_components, "n_components")
-        return asked if path._quick_run(asked) is not None else min(asked, len(path) - 1)
+        # Fewer than wanted where the data support no more (with a warning).
+        wanted = as_count(self.n_components, "n_components")
+        return wanted if path._quick_run(wanted) is not None else min(wanted, len(path) - 1)
 
     def _options(self) -> dict[str, Any]:
         name = "max_components" if isinstance(self.n_components, str) else "n_components"

@@ -215,7 +215,7 @@ class KernelPLSRegressor(TunedRegressor[KernelPLSPath]):
 
     def _publish(self, models: Any) -> None:
         super()._publish(models)
-        # There are no coefficients per feature.
+        # A kernel has no coefficients per feature.
         self.dual_coef_ = self.coef_.T
         del self.coef_
 
@@ -256,7 +256,7 @@ class KernelPLSRegressor(TunedRegressor[KernelPLSPath]):
 
     def _inferences(self, *_: Any) -> Any:
         raise NotAvailableError(
-            "A kernel model has no coefficients per feature, so there are no intervals or tests "
+            "A kernel model has no coefficients per feature, so it has no intervals or tests "
             "for them; use predict_interval for the fit."
         )
 

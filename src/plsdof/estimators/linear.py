@@ -145,7 +145,7 @@ class PCRegressor(LinearScoresMixin, _LinearComponents[PCRPath]):
     n_components_, dof_, noise_std_, coef_, intercept_, selection_, model_, models_
         As for `PLSRegressor`, also for several responses.
     x_scores_, x_loadings_, x_rotations_, y_scores_, y_loadings_
-        Of the chosen components, one column each; there are no weights apart from the loadings.
+        Of the chosen components, one column each; the loadings are the weights, too.
     explained_variance_ratio_, y_explained_variance_ratio_
         Shares of the variance of X and y that each component explains.
     n_features_in_, feature_names_in_, response_names_

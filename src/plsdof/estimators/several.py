@@ -153,7 +153,7 @@ class PLS2Regressor(LinearScoresMixin, _FittedPLS2):
             cv = self.cv if how == LEFT_OUT else None
             selection = path.select(how, groups=groups, cv=cv)
         elif groups is None and self.cv is None:
-            return path[-1]  # fewer than asked for where the data support no more (with a warning)
+            return path[-1]  # fewer than wanted where the data support no more (with a warning)
         else:
             selection = given_selection(path[-1], path.left_out(self.cv, groups))
         return replace(path[selection.index], selection=selection)

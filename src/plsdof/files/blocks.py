@@ -365,7 +365,7 @@ def file_blocks(
     names = tuple(name for name in wanted if name not in unfit)
     with reading(str(sources[0].path)):
         if not names:
-            raise InvalidInputError("no predictor is left, there is no column of predictors.")
+            raise InvalidInputError("no predictor is left: no column of predictors.")
         counts = [source.n_rows for source in sources if source.n_rows is not None]
         n_rows = sum(counts) if len(counts) == len(sources) else None
         if n_rows is not None and n_rows < 2:

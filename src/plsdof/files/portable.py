@@ -50,6 +50,7 @@ from plsdof.inference.intervals import (
     INTERVAL_METHODS,
     Interval,
     critical_value,
+    frame_rows,
     left_out_words,
     name_predictions,
     name_rows,
@@ -387,9 +388,9 @@ class PortableModel:
         limits = np.stack([np.column_stack([one.lower, one.upper]) for one in found], axis=1)
         named: Array | DataFrame
         if self.one_response:
-            named = name_rows(limits[:, 0], row_labels(X))
+            named = name_rows(limits[:, 0], frame_rows(X))
         else:
-            named = name_predictions(limits, self.response_names_, row_labels(X))
+            named = name_predictions(limits, self.response_names_, frame_rows(X))
         return named
 
     def prediction_interval(
@@ -518,7 +519,7 @@ def _not_kept(method: str, part: PortableResponse, n: float) -> str:
     if method == "normal" and part.factor is not None:
         return (
             f"The model has {part.dof:.1f} Degrees of Freedom for {n:g} observations, which leaves "
-            "nothing to estimate the noise from; there are no intervals of method 'normal'."
+            "nothing to estimate the noise from, so that intervals of method 'normal' are missing."
         )
     known = ", ".join(map(repr, part.interval_methods)) or "none"
     return (

@@ -218,8 +218,7 @@ def _advice(value: str, always: bool) -> str:
     if always:
         return "Leave the column out."
     return (
-        "Correct the file or leave the column out; if it means that there is no value, add --na "
-        f"{code}."
+        f"Correct the file or leave the column out; if it means a missing value, add --na {code}."
     )
 
 
@@ -294,7 +293,7 @@ def _ungrouped(texts: Any, decimal: str) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return a number, a tidy text, or None for one that means that there is no value."""
+    """Return a number, a tidy text, or None for one that means a missing value."""
     if isinstance(value, str):
         text = tidy(value)
         return None if text in FAILED_FORMULAS or not text else text
@@ -883,7 +882,7 @@ def files_in(path: Path) -> list[Path]:
         ) from error
     if not files:
         raise InvalidInputError(
-            f"{shortened_path(str(path))}: there is no file in this folder; give one that holds "
+            f"{shortened_path(str(path))}: no file in this folder; give one that holds "
             "CSV or Parquet files, or a file."
         )
     return files

@@ -168,7 +168,7 @@ def write_tables(
 
 
 def _rows(columns: Mapping[str, Any]) -> Iterator[list[Any]]:
-    """Return the rows of a table; None where there is no value."""
+    """Return the rows of a table; None where a value is missing."""
     lists = [np.asarray(values).tolist() for values in columns.values()]
     for row in zip(*lists, strict=True):
         yield [None if isinstance(one, float) and not math.isfinite(one) else one for one in row]

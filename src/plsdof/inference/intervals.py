@@ -64,6 +64,18 @@ def response_names(y: Any) -> tuple[str, ...] | None:
     return (str(name),) if is_series else None
 
 
+def frame_rows(X: Any) -> Any:
+    """Return the labels of the rows of a data frame, numbers if it has none (polars).
+
+    Examples
+    --------
+    >>> frame_rows([[1.0], [2.0]]) is None
+    True
+    """
+    labels = row_labels(X)
+    return range(len(X)) if labels is None and feature_names(X) is not None else labels
+
+
 def name_rows(limits: Array, rows: Sequence[str] | None) -> Any:
     """Name the rows of (k, 2) limits; they stay an array without names, or without pandas."""
     if rows is None or (pandas := _pandas()) is None:

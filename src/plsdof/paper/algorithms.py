@@ -397,7 +397,7 @@ def _scatter(X: Array) -> Callable[[Array], Array]:
 def _is_rounding(
     w: Array, v: Array, s: Array, beta: Array, S: Callable[[Array], Array], largest: float
 ) -> bool:
-    """Whether w = s - S beta or |v|_S is no larger than the rounding made in computing it."""
+    """Whether w = s - S beta or |v|_S is not larger than the rounding made in computing it."""
     w_error = _EPS * (np.linalg.norm(s) + largest * np.linalg.norm(beta))
     return bool(np.linalg.norm(w) <= w_error or v @ S(v) <= _EPS * largest * (v @ v))
 
@@ -618,7 +618,7 @@ def dof_of_one_component(X: Any, y: Any, *, scale: bool = True) -> float:
     S, s = _scatter(data.X), data.X.T @ data.y / (n - 1)
     Ss = S(s)
     if not s @ Ss > 0:
-        raise InvalidInputError("y is not correlated with any column of X; there is no component.")
+        raise InvalidInputError("y is not correlated with any column of X, so it has no component.")
     trace = float(np.sum(data.X**2)) / (n - 1)
     return float(3.0 + (s @ s) / (s @ Ss) * (trace - 2.0 * (Ss @ Ss) / (s @ Ss)))
 

@@ -351,7 +351,7 @@ def overview_figure(
     -------
     matplotlib.figure.Figure
         Not registered with pyplot: save it with ``figure.savefig(file)``. Where the rows are not in
-        memory, the second panel shows a criterion instead of errors, and there is no fourth one.
+        memory, the second panel shows a criterion instead of errors, and the fourth is left out.
 
     Examples
     --------

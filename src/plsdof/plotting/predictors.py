@@ -250,8 +250,8 @@ class CoefficientDisplay(Display):
     --------
     >>> from plsdof import pls_path
     >>> from plsdof.datasets import make_spectra
-    >>> X, y = make_spectra(as_frame=True, random_state=0, return_X_y=True)
-    >>> CoefficientDisplay.from_model(pls_path(X, y, 5)[3]).ax_.get_xlabel()
+    >>> made = make_spectra(as_frame=True, random_state=0)
+    >>> CoefficientDisplay.from_model(pls_path(made.data, made.target, 5)[3]).ax_.get_xlabel()
     'wavelength (nm)'
     """
 

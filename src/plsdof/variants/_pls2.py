@@ -39,7 +39,7 @@ class JointFit:
     lengths : (M,) array
         Of the scores for weight vectors of length one.
     message : str
-        Why there are fewer components than asked for; empty if there are not.
+        Why there are fewer components than wanted; empty if there are not.
     """
 
     fitted: Array
@@ -99,7 +99,7 @@ def joint_fit(spectra: Sequence[Spectrum], max_components: int | None, algorithm
     elif size < min(wanted, rank):
         message = main.message
     elif size < wanted:
-        message = f"X has rank {rank}, so there is no further component."
+        message = f"X has rank {rank}, so the path ends here."
     return main.first(supported, message)
 
 
@@ -250,7 +250,7 @@ class _Step:
 
 
 class _EndedError(Exception):
-    """There is no next component; the message says why."""
+    """The path ends here; the message says why."""
 
 
 def _components(S: Array, Z: _Moving, steps: int, algorithm: str) -> Iterator[_Step]:

@@ -463,7 +463,7 @@ def kernel_pls_path(
 
     Notes
     -----
-    Cost: O(n^2 p + n^3) time, O(n^2) memory. There is no decomposition of X to fall back on, so
+    Cost: O(n^2 p + n^3) time, O(n^2) memory. X has no decomposition to fall back on, so
     eigenvalues of K_c below about n eps lambda_1 cannot be told from zero; what that may change
     is in ``dof_error``, and the path ends where it matters.
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.linalg
@@ -240,7 +240,7 @@ def penalized_pls_path(
     max_components: int | None = None,
     scale: bool = False,
     sample_weight: Any = None,
-    solver: str = "auto",
+    solver: Literal["auto", "svd", "gram"] = "auto",
     strict: bool = False,
 ) -> PenalizedPLSPath:
     r"""Fit penalised Partial Least Squares with 0..M components, with exact Degrees of Freedom.

@@ -69,7 +69,7 @@ class PLS2Path:
     """PLS2 for 0..M components; arrays over models start at the empty model.
 
     ``path[m]`` is the model with m components. Fits, coefficients and scores are there at once;
-    Degrees of Freedom are made the first time they are asked for.
+    Degrees of Freedom are made when they are needed for the first time.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class PLS2Path:
 
     @property
     def message(self) -> str:
-        """Why the path is shorter than asked for; empty if it is not."""
+        """Why the path is shorter than wanted; empty if it is not."""
         return self.fit.message
 
     # Fits
@@ -460,7 +460,7 @@ class PLS2Model:
     index : int
         Number of components.
     selection : Selection or None
-        How it was chosen; None for a model that was asked for.
+        How it was chosen; None for a model taken from a path.
 
     Examples
     --------
@@ -756,7 +756,7 @@ def pls2_path(
     The fits cost one decomposition of X and O(r q M (q + M)). For Degrees of Freedom there is no
     closed form as for one response, so one derivative per direction is needed:
     O(r^2 q M (q + M)) time, in blocks of bounded memory, three times over to estimate the
-    rounding error, when they are asked for. For q = 1 `pls_path` gives the same numbers in
+    rounding error, when they are needed. For q = 1 `pls_path` gives the same numbers in
     O(r M^2). Where the two largest singular values of the deflated cross-product coincide, the fit
     is not differentiable and the path ends.
 
@@ -777,9 +777,9 @@ def pls2_path(
     as_choice(algorithm, "algorithm", ALGORITHMS)
     for name, flag in {"scale": scale, "scale_response": scale_response, "strict": strict}.items():
         require_flag(flag, name)
-    asked = optional_count(max_components)
+    wanted = optional_count(max_components)
     recipe = PLS2.recipe(
-        max_components=asked, algorithm=algorithm, scale=scale, scale_response=scale_response
+        max_components=wanted, algorithm=algorithm, scale=scale, scale_response=scale_response
     )
     X, Y, sample_weight = opened_table(X, Y, sample_weight)
     names, responses = _as_responses(Y)
@@ -800,7 +800,7 @@ def pls2_path(
         names=names,
         units=data.units,
         decomposition=decomposition,
-        fit=joint_fit(spectra, asked, algorithm),
+        fit=joint_fit(spectra, wanted, algorithm),
         y_mean=read_only([one.mean for one in centred]),
         y_scale=read_only(y_scale),
         outside=read_only(beyond.T @ beyond),
@@ -808,7 +808,7 @@ def pls2_path(
         _responses=read_only(kept.copy()),
         _spectra=spectra,
     )
-    report_end(path.message, len(path) - 1, asked, strict)
+    report_end(path.message, len(path) - 1, wanted, strict)
     return path
 
 
