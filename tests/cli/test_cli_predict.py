@@ -133,7 +133,8 @@ def test_a_model_that_reproduces_its_rows_says_that_q_has_no_limit(tmp_path):
     model = tmp_path / "m.json"
     run("fit", file, "-r", "y", "--components", "7", "--model", model, "-q")
     found = run_json("predict", model, file)
-    assert "The components reproduce the training rows: Q has no limit." in found["notes"]
+    expected = "The components reproduce X: Q is 0 in all training rows and has no limit."
+    assert expected in found["notes"]
     # Rows left out know the error, although the fit leaves no residual.
     row = found["predictions"][0]
     assert row["upper"] - row["lower"] > 0.1

@@ -534,6 +534,12 @@ def test_large_problems_are_thinned_and_the_page_says_so(tmp_path):
     assert "predictors are drawn" not in page.words()
 
 
+@pytest.mark.parametrize("choice", ["bic", 2])
+def test_the_slider_reaches_all_models_of_an_estimator(choice):
+    found = analysis_of(PLSRegressor(choice).fit(*load_ozone(return_X_y=True)))
+    assert len(found.order) == len(found.path)
+
+
 def test_the_rows_of_each_model_are_diagnosed_once(tmp_path, monkeypatch):
     asked = []
 

@@ -223,7 +223,7 @@ def test_buttons_step_and_return_to_the_chosen_model(browser, files):
     from selenium.webdriver.common.by import By
 
     data = open_page(browser, files["ozone"])
-    for button, steps in (("more", 1), ("more", 2), ("less", 1), ("back", 0)):
+    for button, steps in (("less", -1), ("less", -2), ("more", -1), ("back", 0)):
         browser.find_element(By.ID, button).click()
         place = data["chosen"] - data["first"] + steps
         wait_until(browser, f"return document.getElementById('model').value === '{place}'")

@@ -13,7 +13,6 @@ from plsdof import pls_path, ridge_path
 from plsdof._core.display import plural
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.selection import cross_validate, selection_frequency
-from plsdof.variants import select_strength
 
 PROBLEM = make_problem(47, 8, seed=3, decay=1.0, noise=1.0)
 TWO_FOLDS = np.array([[0.1, 0.2, 0.9], [0.2, 0.3, np.nan]])
@@ -111,13 +110,6 @@ UNAVAILABLE = {
         np.ones((2, 3)), fold_correlations=TWO_FOLDS
     ).select("pearson", "one-standard-error"),
     "best model has no prediction": lambda: without_prediction().p_values(),
-    "A standard error needs at least two folds": lambda: select_strength(
-        *PROBLEM,
-        [0.0, 1.0],
-        by="cv",
-        cv=[(np.arange(20), np.arange(20, 47))],
-        rule="one-standard-error",
-    ),
     "leave no residual": lambda: selection_frequency(
         pls_path(*make_problem(12, 20, seed=11, noise=1e-6)), "aic", noise="dof"
     ),

@@ -609,7 +609,8 @@ def analysis_of(
     chosen = found.selection
     request = Request(level=level, scale=bool(path.recipe.options.get("scale", True)))
     with quietly():
-        left = found.left_out
+        # All models, where nobody left rows out to choose one
+        left = path.left_out() if found.left_out_or_none is None else found.left_out
         if chosen is None:
             found = asked_for(path, found.index, left)
             chosen = found.selection

@@ -3,8 +3,8 @@
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from plsdof._core.choice import LEFT_OUT
-from plsdof._core.criteria import Noise
+from plsdof._core.choice import LEFT_OUT, Rule
+from plsdof._core.criteria import DofKind, Noise
 from plsdof._core.fit import METHODS
 from plsdof._core.inputs import Array
 from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath
@@ -21,10 +21,7 @@ from plsdof.inference.intervals import name_features
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-DofKind = Literal["exact", "smoothed", "naive", "clipped"]
-Rule = Literal[
-    "paper", "first-minimum", "global-minimum", "minimum", "one-standard-error", "randomization"
-]
+CvRule = Literal["minimum", "one-standard-error", "randomization"]
 
 
 @dataclass(eq=False, repr=False)
@@ -37,7 +34,7 @@ class _LinearComponents(ComponentRegressor[PathType]):
     scale: bool = True
     dof: DofKind | None = None
     noise: Noise = None
-    rule: Rule | None = None
+    rule: Rule | CvRule | None = None
     cv: Any = None
 
     _path_takes_sparse = True
@@ -203,7 +200,7 @@ class RidgeRegressor(PathRegressor[RidgePath]):
     scale: bool = True
     dof: DofKind | None = None
     noise: Noise = None
-    rule: Rule | None = None
+    rule: Rule | CvRule | None = None
     cv: Any = None
 
     _choice_name = "alpha"

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -39,7 +39,7 @@ from plsdof._core.path import PLSPath
 from plsdof._core.quiet import quietly
 from plsdof._core.recipe import Method, Recipe
 from plsdof._core.routes import first_accurate, solvers
-from plsdof._core.spectrum import SOLVERS, Decomposition, decompose
+from plsdof._core.spectrum import SOLVERS, Decomposition, Solver, decompose
 from plsdof._core.work import cached_property, threads_for
 from plsdof.errors import InvalidInputError
 
@@ -240,7 +240,7 @@ def penalized_pls_path(
     max_components: int | None = None,
     scale: bool = False,
     sample_weight: Any = None,
-    solver: Literal["auto", "svd", "gram"] = "auto",
+    solver: Solver = "auto",
     strict: bool = False,
 ) -> PenalizedPLSPath:
     r"""Fit penalised Partial Least Squares with 0..M components, with exact Degrees of Freedom.

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core import choice, criteria
-from plsdof._core.choice import LEFT_OUT, Selection
+from plsdof._core.choice import LEFT_OUT, Loss, Rule, Selection
 from plsdof._core.criteria import Fits
 from plsdof._core.display import one_line, plural
 from plsdof._core.exact import row_norms
@@ -58,8 +58,6 @@ from plsdof.variants._pls2 import (
 
 Algorithm = Literal["nipals", "simpls"]
 JointCriterion = Literal["left-out", "aic", "bic", "gcv", "hqc"]
-Rule = Literal["paper", "first-minimum", "global-minimum"]
-Loss = Literal["squared", "huber"]
 # Criteria whose sum over responses estimates one number, the total squared error of prediction.
 JOINT_CRITERIA = tuple(name for name, one in criteria.CRITERIA.items() if one.additive)
 
