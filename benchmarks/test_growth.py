@@ -47,15 +47,6 @@ def test_passes_over_rows_are_those_of_the_formula(M, tolerance):
     assert blocks.passes == growth_routes.passes(M, probes)
 
 
-def test_blocks_of_columns_take_one_more_pass_for_the_coefficients():
-    X, y = growth_routes.dense_data(Size(n=120, p=300), Path())
-    blocks = CountedBlocks(X, y, axis=1, memory=30_000)
-    path = pls_path_from(block_gram(blocks, limit=10), 4, tolerance=1.0)
-    assert blocks.passes == growth_routes.passes(4)
-    assert path.coef.shape == (5, 300)
-    assert blocks.passes == growth_routes.passes(4) + 1
-
-
 @pytest.mark.parametrize(("axis", "passes"), [(0, 1), (1, 2)])
 def test_formed_matrices_take_one_pass_and_columns_one_for_the_coefficients(axis, passes):
     X, y = growth_routes.dense_data(Size(n=90, p=80), Path())
