@@ -427,6 +427,13 @@ def test_errors_of_principal_components_are_within_their_estimates(kind):
     assert {seed: error for seed, error in errors.items() if error > 1.0} == {}
 
 
+@pytest.mark.parametrize("seed", [8015, 8068])
+def test_coefficients_that_are_rounding_have_an_infinite_error(seed):
+    X, y, options = draw(faint, seed)
+    assert np.isinf(pcr_path(X, y, **options).coef_error[1:3]).all()
+    assert pcr_errors_over_estimates(faint, seed) <= 1.0
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::plsdof.errors.PlsdofWarning")
 @pytest.mark.parametrize("kind", KINDS)

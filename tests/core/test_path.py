@@ -399,3 +399,11 @@ def test_ridge_without_a_penalty_is_least_squares(n, p):
     assert path.dof_error[1] < 1e-8
     with pytest.raises(InvalidInputError):
         ridge_path(X, y, [-1.0])
+
+
+@pytest.mark.parametrize("m", [-1, 5, 10**69])
+@pytest.mark.parametrize("name", ["jacobian", "leverage", "coef_covariance", "coef_std_error"])
+def test_methods_refuse_models_that_the_path_does_not_have(name, m):
+    path = pls_path(*make_problem(20, 4, seed=0))
+    with pytest.raises(InvalidInputError):
+        getattr(path, name)(m)

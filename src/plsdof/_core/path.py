@@ -201,7 +201,10 @@ class Path:
 
     @property
     def coef_error(self) -> Array:
-        """Estimated relative error of `coef` (standardised predictors). Shape (K,)."""
+        """Estimated relative error of `coef` (standardised predictors). Shape (K,).
+
+        Infinite where coefficients may be nothing but rounding: y has nothing along the components.
+        """
         return self.exact.coef_error
 
     @property
@@ -232,11 +235,11 @@ class Path:
 
     def coef_covariance(self, m: int, *, noise: Noise = None) -> Array:
         """Estimate the covariance of the coefficients, sigma^2 (d beta/dy)(d beta/dy)'. (p, p)."""
-        return self[m].coef_covariance(noise=noise)
+        return self[self._index(m)].coef_covariance(noise=noise)
 
     def coef_std_error(self, m: int, *, noise: Noise = None) -> Array:
         """Standard errors of the coefficients, without a p x p matrix. Shape (p,)."""
-        return self[m].coef_std_error(noise=noise)
+        return self[self._index(m)].coef_std_error(noise=noise)
 
     def refit(self, y: Any) -> Self:
         """Fit the same method to another response of the same rows, without decomposing X again.

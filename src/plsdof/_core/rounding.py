@@ -547,7 +547,11 @@ def _rss_error(run: Bidiagonalization, copies: Copies, turned: Array, spectrum: 
 
 
 def _relative(error: Array, size: Array) -> Array:
-    return np.divide(error, size, out=np.zeros_like(size), where=size > 0)
+    """Return errors over sizes; infinite where what is there may be nothing but rounding."""
+    unknown = SAFETY * error >= size
+    unknown &= error > 0
+    share = np.divide(error, size, out=np.zeros_like(size), where=size > 0)
+    return np.where(unknown, np.inf, share)
 
 
 def _rounding_of_rss(spectrum: Spectrum, rss: Array) -> Array:
