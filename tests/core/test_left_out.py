@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.cross_decomposition import PLSRegression
 
 from plsdof import kernel_pls_path, pcr_path, penalized_pls_path, pls_path, ridge_path
-from plsdof._core import left_out
+from plsdof._core import left_out, recursion
 from plsdof._core.inputs import as_observations
 from plsdof._core.left_out import Problem, hold_out, usual_folds
 from plsdof._core.recursion import Moments, Split, run
@@ -109,10 +109,14 @@ def test_integer_weights_are_repeated_rows(shape, scale):
     close(left.residuals[:, many], expected.residuals, y)
     for name in ("press", "rmse", "q2", "dof", "noise_variance", "rss"):
         np.testing.assert_allclose(getattr(left, name), getattr(expected, name), rtol=1e-8)
-    observations = as_observations(X, y, weights)
-    for op in operators(X, y, Split.of(fold), scale, observations.weights).values():
+    weights = as_observations(X, y, weights).weights
+    for op in operators(X, y, Split.of(fold), scale, weights).values():
         predicted = run(op, 4).predictions
         close(y[Split.of(fold).rows] - predicted, left.residuals[:, Split.of(fold).rows], y)
+    singly = [run(op, 4) for op in operators(X, y, Split.of(np.arange(n)), scale, weights).values()]
+    for one in singly[1:]:
+        close(one.predictions, singly[0].predictions, y)
+        close(one.coef(3, -1), singly[0].coef(3, -1), y)
 
 
 def with_rare_columns(n):
@@ -196,9 +200,10 @@ def test_estimated_errors_are_not_too_small(seed, decay, shape, scale):
             pls_path(X[others(t, len(y))], y[others(t, len(y))], 8, scale=scale, solver="svd")
             for t in split.tests
         ]
+        sizes = [len(one.dof) for one in exact]  # counted here: it may warn
     for op in operators(X, y, split, scale).values():
         found = run(op, 8)
-        size = min(len(found.rss), *(len(one.dof) for one in exact))
+        size = min(len(found.rss), *sizes)
         predicted = [
             one.predict(X[test])[:size] for one, test in zip(exact, split.tests, strict=True)
         ]
@@ -223,8 +228,8 @@ def test_parts_that_fit_the_memory_give_the_same(monkeypatch, shape, scale):
 
     monkeypatch.setattr(left_out, "run", watched)
     moments = isinstance(problem.operators(split, 5)[0](split), Moments)
-    each = shape[1] ** 2 if moments else 5 * shape[0]
-    monkeypatch.setattr(left_out, "_AT_ONCE", 4 * each)
+    each = shape[1] ** 2 if moments else 2 * 5 * shape[0]
+    monkeypatch.setattr(left_out, "_AT_ONCE" if moments else "_IN_CACHE", 4 * each)
     parts = hold_out(problem, split, 5, keep=True)
     assert made == [3, 3, 3, 3, 3, 3, 2]
     close(parts.predictions, whole.predictions, y, 1e-12)
@@ -259,6 +264,47 @@ def test_patience_ends_the_walk_and_changes_nothing_before():
     close(short.predictions, all_of_it.predictions[:size], y, 1e-12)
     press = np.sum((y[split.rows] - all_of_it.predictions) ** 2, axis=1)
     assert np.argmin(press) == size - 1 - 3
+
+
+@pytest.mark.parametrize("kind", ["single rows", "every tenth row", "unequal folds"])
+@pytest.mark.parametrize("weights", [None, np.linspace(0.5, 2.0, 40)])
+def test_the_walk_sees_the_errors_of_every_fold(monkeypatch, kind, weights):
+    X, y = make_problem(40, 12, seed=11, noise=1.0)
+    split, seen = SPLITS[kind](40), []
+    monkeypatch.setattr(recursion._Walk, "is_over", lambda _, losses: seen.append(losses.copy()))
+    for op in operators(X, y, split, False, weights).values():
+        seen.clear()
+        seen.append(op.start())
+        squares = (y[split.rows] - run(op, 4, patience=7).predictions) ** 2
+        squares *= 1.0 if weights is None else weights[split.rows]
+        sums = [np.bincount(split.fold, one) for one in squares]
+        np.testing.assert_allclose(seen, sums, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("steps", "taken"),
+    [
+        ([-1.0, -1.0, -1.0], None),
+        ([-1.0, 0.1, 0.2, 0.3, 0.2, 0.1, 0.2, 0.3], 8),  # seven that are not better
+        ([-1.0, 5.0, 6.0, 7.0, 8.0], 4),  # three that are clearly worse
+        ([-1.0, 5.0, 6.0, 0.1, 7.0, 8.0, 9.0], 7),  # in a row
+        ([0.0] * 7, 7),
+        ([5.0, 6.0, -1.0, 5.0, 6.0, 7.0], 6),
+    ],
+)
+def test_when_the_walk_is_over(steps, taken):
+    """Errors rise by so many standard errors over those of the best model so far."""
+    deviations = np.linspace(-1.0, 1.0, 10)
+    deviations *= np.sqrt(9 / 10) / np.sqrt(deviations @ deviations)  # of a standard error 1
+    best = np.full(10, 10.0)
+    walk = recursion._Walk(best, patience=7)
+    for number, step in enumerate(steps, start=1):
+        losses = best + step / 10 + deviations
+        if walk.is_over(losses):
+            assert number == taken
+            return
+        best = losses if step < 0 else best
+    assert taken is None
 
 
 @pytest.mark.parametrize("unit", [1e200, 1e-200, 1e300])

@@ -51,6 +51,13 @@ class Fold:
         kept[self.test] = False
         return np.flatnonzero(kept)
 
+    @property
+    def n_fitted(self) -> int:
+        """Number of different rows to fit on."""
+        if self.train_rows is not None:
+            return len(np.unique(self.train_rows))
+        return self.n_rows - len(np.unique(self.test))
+
     def __repr__(self) -> str:
         sizes = f"{len(self.train)} training rows", f"{len(self.test)} test rows"
         return one_line(self, *sizes, repeat=self.repeat)

@@ -232,9 +232,9 @@ def require_response_outside(
     X: Array, y: Array, names: tuple[str, ...] | None, label: Any = None
 ) -> None:
     """Refuse a response that is a column of X by name and values; warn if it is by values only."""
-    copies = np.flatnonzero(X[0] == y[0])
-    copies = copies[[bool(np.array_equal(X[:, i], y)) for i in copies]]
-    if not len(copies) or len(y) < 5 or np.all(y == y[0]):  # by chance, or for no reason
+    alike = np.flatnonzero(X[0] == y[0])
+    copies = [i for i in alike if np.array_equal(X[:, i], y)] if len(alike) else []
+    if not copies or len(y) < 5 or np.all(y == y[0]):  # by chance, or for no reason
         return
     where = int(copies[0])
     if names is not None and names[where] == str(label):
@@ -417,6 +417,8 @@ def _dates(name: str, where: str = "") -> str:
 
 def as_float(values: Any, name: str) -> Array:
     """Return numbers of any kind and shape as float64; say which column is text or dates."""
+    if type(values) is np.ndarray and values.dtype == np.float64:
+        return values
     if hasattr(values, "toarray") or hasattr(values, "matvec"):
         raise InvalidInputError(
             f"{name} is sparse or a linear operator ({type(values).__name__}), which is not "

@@ -28,12 +28,13 @@ from plsdof._core.recursion import (
     Operator,
     Rows,
     Run,
+    SingleRows,
     Split,
     evenly_spaced,
     run,
 )
 from plsdof._core.spectrum import Sums, sums_of, typical
-from plsdof._core.work import cached_property, threads_for
+from plsdof._core.work import cached_property, threads_for_products
 from plsdof.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -53,8 +54,10 @@ AHEAD = 2
 # models that are only looked at to see that they are worse, by more than this multiple of it.
 _TOLERANCE = 1e-9
 _ROUGH = 1e6
-# Numbers that the recursion may hold at once (256 MB): more folds are worked on in parts.
+# Numbers that the recursion may hold at once (256 MB): more folds are worked on in parts. Where
+# parts cost nothing, they may as well be small enough for the cache (32 MB).
 _AT_ONCE = 2**25
+_IN_CACHE = 2**22
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -343,7 +346,7 @@ class Problem:
         safe = partial(_rows, X, y, weights, self.scale, self.between)
         if self.between is not None:
             return [safe]
-        fast = _cheapest(X.shape, split.count, n_components, self.scale)
+        fast = _cheapest(X.shape, split, n_components, self.scale)
         if fast == "moments":
             return [partial(_moments, X, y, weights, self.scale), safe]
         if fast == "gram":
@@ -351,15 +354,16 @@ class Problem:
         return [safe]
 
 
-def _cheapest(shape: tuple[int, ...], folds: int, n_components: int, scale: bool) -> str:
+def _cheapest(shape: tuple[int, ...], split: Split, n_components: int, scale: bool) -> str:
     """Return the operator that costs least; the costs are what parts took on one machine, in ns."""
     n, p = shape
-    m = min(n_components, 2 * PATIENCE)
+    folds, m = split.count, min(n_components, 2 * PATIENCE)
     # A product with X is bound by memory for few folds, and more so once X leaves the cache.
     per_entry = 0.048 * folds + 0.25 + (0.35 if n * p > 2e6 else 0.0)
+    per_fold = 0.048 * m * p**2 if split.is_single else 5e4 + p**2 * (2.5 + 0.45 * m)
     costs = {
         "rows": 2 * m * n * p * per_entry + 4 * n * p,
-        "moments": 0.022 * n * p**2 + folds * (5e4 + p**2 * (2.5 + 0.45 * m)) + 2 * n * p,
+        "moments": 0.022 * n * p**2 + folds * per_fold + 2 * n * p,
     }
     if not scale:
         costs["gram"] = 0.022 * n**2 * p + 2 * m * n**2 * (0.048 * folds + 0.25)
@@ -402,27 +406,23 @@ def _moments(X: Array, y: Array, weights: Array | None, scale: bool, split: Spli
         repeated = times if weights is None else times * weights
         return whole.combined(np.subtract, of(slice(None), repeated))
 
-    tests = [evenly_spaced(test) for test in split.tests]
-    tested = [of(rows) for rows in tests]
-    if split.is_partition(n):
-        left, whole = tested, reduce(lambda one, other: one.combined(np.add, other), tested)
-    else:
-        whole = of(slice(None))
-        left = [not_fitted(times) for times in split.training_weights(n, None)[:-1]]
-
     def train(fold: int) -> tuple[Array, Array]:
         return X, split.training_weights(n, weights)[fold]
 
-    return Moments(
-        whole,
-        left,
-        shift,
-        y_shift,
-        scale=scale,
-        test=lambda fold: X[tests[fold]],
-        train=train,
-        tested=None if left is tested else tested,
-    )
+    about = shift, y_shift
+    if split.is_single:
+        rows = split.rows
+        whole, own = of(slice(None)), None if weights is None else weights[rows]
+        left_out = X[rows] - shift, y[rows] - y_shift, own
+        return SingleRows(whole, *left_out, about, scale=scale, train=train)
+    tests = [evenly_spaced(test) for test in split.tests]
+    if split.is_partition(n):
+        left = [of(rows) for rows in tests]
+        whole = reduce(lambda one, other: one.combined(np.add, other), left)
+    else:
+        whole = of(slice(None))
+        left = [not_fitted(times) for times in split.training_weights(n, None)[:-1]]
+    return Moments(whole, left, about, scale=scale, test=lambda fold: X[tests[fold]], train=train)
 
 
 def hold_out(
@@ -449,20 +449,21 @@ def hold_out(
     bounded.
     """
     n, p = problem.given.X.shape
-    n_components = min(n_components, n - 1, n if problem.kernel is not None else p)
+    width = p if problem.kernel is None else n
+    n_components = min(n_components, n - 1, width)
     if np.abs(problem.given.y).max() > LARGE:  # it does not vary, or it would have been refused
         return _unknown(split)
     tolerance = _TOLERANCE * problem.given.spread
-    with threads_for((n, max(p, 4 * split.count * max(n_components, 1)))):
+    with threads_for_products(split.count + 1, (n, width)):
         for make in problem.operators(split, n_components):
-            # Numbers that a fold takes: its scores, or its moments.
-            each = p * p if make.func is _moments else n * n_components
-            attempt = _in_parts(make, split, each, n_components, patience, keep)
+            attempt = _in_parts(make, split, (n, p), n_components, patience, keep)
             if attempt is None:
                 return _unknown(split)
             found = attempt
-            error = np.maximum(found.error.max(axis=1, initial=0.0), found.fit_error)
-            certain = bool(np.all(error <= tolerance))
+            error = found.fit_error
+            if split.count:
+                error = np.maximum(error, np.maximum.reduce(found.error, axis=1))
+            certain = bool(error.max() <= tolerance)
             if not certain and patience is not None:
                 # A choice needs all digits of the models up to the best one and those that may be
                 # averaged with it; of those behind, only that their errors are not smaller.
@@ -503,13 +504,18 @@ def _squares(given: Observations, split: Split, predictions: Array) -> Array:
 def _in_parts(
     make: "partial[Operator]",
     split: Split,
-    each: int,
+    shape: tuple[int, int],
     n_components: int,
     patience: int | None,
     keep: bool,
 ) -> Run | None:
     """Run the recursion on as many folds at once as memory allows; None out of range."""
-    size = max(1, _AT_ONCE // max(each, 1) - 1)
+    (n, p), features = shape, make.func is _moments
+    # Numbers that a fold takes: its scores and their duals, or its moments.
+    each, most = 2 * (p if features else n) * n_components, _IN_CACHE
+    if features and not split.is_single:
+        each, most = p * p, _AT_ONCE
+    size = max(1, (most if patience is None else _AT_ONCE) // max(each, 1) - 1)
     if split.count <= size:
         operator = make(split)
         if not operator.in_range:

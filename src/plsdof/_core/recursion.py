@@ -42,6 +42,10 @@ _SAFETY = 20.0
 _CANCELLED = 1e-2
 # Squares of scores may have so many decades, less than the 308 of a float.
 _DECADES = 280.0
+# A model is clearly worse if its error is larger by so many standard errors, and the walk to richer
+# ones ends after so many of them in a row.
+_CLEARLY = 2.0
+_IN_A_ROW = 3
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -56,18 +60,21 @@ class Split:
         Number of folds.
     trains : sequence of (s,) arrays of int or None, optional
         Rows to fit on, where these are not all others.
+    leaves_out_all : bool
+        Whether it is known that every row is left out once.
     """
 
     rows: Integers
     fold: Integers
     count: int
     trains: Sequence[Integers | None] | None = None
+    leaves_out_all: bool = False
 
     @classmethod
     def of(cls, fold: Integers) -> "Split":
         """Leave out every row once, with the rows of its fold (n,)."""
         rows = np.argsort(fold, kind="stable")
-        return cls(rows=rows, fold=fold[rows], count=int(fold.max()) + 1)
+        return cls(rows=rows, fold=fold[rows], count=int(fold.max()) + 1, leaves_out_all=True)
 
     @classmethod
     def given(
@@ -86,11 +93,16 @@ class Split:
         ends = np.searchsorted(self.fold, np.arange(1, self.count))
         return np.split(self.rows, ends) if self.count else []
 
+    @cached_property
+    def is_single(self) -> bool:
+        """Whether each fold leaves out one row, and fits all others."""
+        return self.trains is None and np.array_equal(self.fold, np.arange(self.count))
+
     def is_partition(self, n: int) -> bool:
         """Whether every one of n rows is left out once, and all others are fitted."""
         if self.trains is not None or len(self.rows) != n:
             return False
-        return bool(np.all(np.bincount(self.rows, minlength=n) == 1))
+        return self.leaves_out_all or bool(np.all(np.bincount(self.rows, minlength=n) == 1))
 
     def training_weights(self, n: int, weights: Array | None) -> Array:
         """Return the weights of all rows in each fold and, last, in the fit to all. (F + 1, n)."""
@@ -184,7 +196,6 @@ class Operator(Protocol):
     residual: Array
     n: Array
     total: Array
-    stores_dual: bool
     in_range: bool
     lift: Callable[[Array], Array] | None
     centre: tuple[Array, float]
@@ -199,19 +210,19 @@ class Operator(Protocol):
         """Return the duals of coordinates."""
 
     def noise(self, gradient: Array, squares: Array, out: Array) -> None:
-        """Estimate the rounding of new scores, relative to them, (F + 1,)."""
+        """Estimate the square of the rounding of new scores, relative to them, (F + 1,)."""
 
-    def start(self) -> float:
-        """Return the sum of squared errors of rows left out by the means."""
+    def start(self) -> Array:
+        """Return sums of squared errors of the rows that each fold leaves out, by means. (F,)."""
 
-    def advance(self, q: Array, a: Array, inverse: Array) -> float:
-        """Take in one more component; return the sum of squared errors of rows left out.
+    def advance(self, q: Array, a: Array, inverse: Array) -> Array:
+        """Take in one more component; return these sums again. Only a choice calls it.
 
         ``inverse`` is what the last argument of `dual` was multiplied by to have unit length.
         """
 
-    def left(self, q: Array, r: Array, before: float) -> float:
-        """Return the residual sum of squares of the fit to all rows."""
+    def rss(self, q: Array, A: Array) -> Array:
+        """Return residual sums of squares of the fit to all rows, from its q (k,). (k + 1,)."""
 
     def predictions(self, Q: Array, A: Array) -> Array:
         """Return the predictions of the rows left out. Shape (k + 1, N)."""
@@ -229,7 +240,8 @@ def run(op: Operator, n_components: int, *, patience: int | None = None, keep: b
     op : Operator
     n_components : int
     patience : int, optional
-        End after so many components without a smaller sum of squared errors of rows left out.
+        End after so many components without a smaller sum of squared errors of rows left out, or
+        three in a row with a clearly larger one.
     keep : bool
         Keep directions and triangles of all folds, not of the fit to all rows alone.
 
@@ -240,55 +252,53 @@ def run(op: Operator, n_components: int, *, patience: int | None = None, keep: b
     """
     r = op.residual.copy()
     (F1, N), M = r.shape, n_components
-    A = np.empty((M, F1, N))
-    D = np.empty((M, F1, N)) if op.stores_dual else A
+    A, D = np.empty((2, M, F1, N))
     earlier, duals = A.transpose(1, 0, 2), D.transpose(1, 0, 2)
     Q, noise, part = np.empty((M, F1)), np.empty((M, F1)), np.empty((F1, N))
     kept = slice(None) if keep else slice(-1, None)  # folds whose coefficients may be asked for
     triangle, directions = np.zeros((M, F1 if keep else 1, M)), []
-    rss, errors = [float(op.total[-1])], [op.start()]
-    best = k = 0
+    walk = None if patience is None else _Walk(op.start(), patience)
+    k = 0
     for j in range(M):
         a = op.forward(r)
         directions.append(op.directions(a, r)[kept].copy())
         gradient = np.vecdot(r, a)  # |D^-1 X'W r|^2
-        # Orthogonal to the earlier scores of the fold: twice is enough, once is not.
         if j:
-            for _ in range(2):
-                shares = np.matvec(duals[:, :j], a if op.stores_dual else op.dual(a))
-                a -= np.vecmat(shares, earlier[:, :j], out=part)
-                triangle[j, :, :j] += shares[kept]
+            # Orthogonal to the earlier scores of the fold: twice is enough, once is not.
+            T, T_dual = earlier[:, :j], duals[:, :j]
+            shares = np.matvec(T_dual, a)
+            a -= np.vecmat(shares, T, out=part)
+            again = np.matvec(T_dual, a)
+            a -= np.vecmat(again, T, out=part)
+            np.add(shares[kept], again[kept], out=triangle[j, :, :j])
         d = op.dual(a)
         squares = np.vecdot(a, d)
         op.noise(gradient, squares, out=noise[j])
+        np.sqrt(noise[j], out=noise[j])
         length = np.sqrt(squares)
         inverse = 1.0 / length
-        if not noise[j].max() < _CERTAIN:
+        if not np.maximum.reduce(noise[j]) < _CERTAIN:  # or nan, where squares are negative
             if not noise[j, -1] < _CERTAIN:
                 break  # the fit to all rows is complete
             over = ~(noise[j] < _CERTAIN)
-            length[over], inverse[over] = 1.0, 0.0
+            length[over], inverse[over], noise[j, over] = 1.0, 0.0, 0.0
         triangle[j, :, j] = length[kept]
         column = inverse[:, None]
-        np.multiply(a, column, out=A[j])
-        d = np.multiply(d, column, out=D[j] if op.stores_dual else d)
+        a = np.multiply(a, column, out=A[j])
+        d = np.multiply(d, column, out=D[j])
         # What the component explains of the rows that are fitted, and of those left out.
-        q = np.vecdot(A[j], r, out=Q[j])
+        q = np.vecdot(a, r, out=Q[j])
         r -= np.multiply(q[:, None], d, out=part)
-        rss.append(op.left(q, r, rss[-1]))
-        errors.append(op.advance(q, A[j], inverse))
         k = j + 1
-        if errors[k] < errors[best]:
-            best = k
-        elif patience is not None and k - best >= patience:
+        if walk is not None and walk.is_over(op.advance(q, a, inverse)):
             break
-    Q, noise = Q[:k], np.where(noise[:k] < _CERTAIN, noise[:k], 0.0)
+    Q, A = Q[:k], A[:k]
     error = np.zeros((k + 1, F1))
-    np.cumsum(_SAFETY * noise * np.abs(Q) / np.sqrt(op.n), axis=0, out=error[1:])
+    np.cumsum(noise[:k] * np.abs(Q) * (_SAFETY / np.sqrt(op.n)), axis=0, out=error[1:])
     return Run(
-        predictions=op.predictions(Q, A[:k]),
+        predictions=op.predictions(Q, A),
         error=error[:, :-1],
-        rss=np.array(rss),
+        rss=op.rss(Q[:, -1], A),
         fit_error=error[:, -1],
         directions=np.array(directions[:k]) if k else np.zeros((0, 1, 0)),
         triangle=triangle[:k, :, :k],
@@ -299,6 +309,27 @@ def run(op: Operator, n_components: int, *, patience: int | None = None, keep: b
     )
 
 
+class _Walk:
+    """The walk to richer models, by the sums of squared errors of all folds (F,)."""
+
+    def __init__(self, losses: Array, patience: int) -> None:
+        self._best, self._patience = losses, patience
+        self._not_better = self._worse = 0
+
+    def is_over(self, losses: Array) -> bool:
+        """Take one more step; return whether it is time to stop."""
+        more = losses - self._best
+        total = float(np.add.reduce(more))
+        if total < 0:
+            self._best, self._not_better, self._worse = losses, 0, 0
+            return False
+        F = len(more)
+        variance = (float(more @ more) - total**2 / F) * F / max(F - 1, 1)
+        self._not_better += 1
+        self._worse = self._worse + 1 if total > 0 and total**2 > _CLEARLY**2 * variance else 0
+        return self._not_better >= self._patience or self._worse >= _IN_A_ROW
+
+
 # Operators in the space of the samples: products with X, or with a Gram matrix
 # -----------------------------------------------------------------------------
 
@@ -306,7 +337,6 @@ def run(op: Operator, n_components: int, *, patience: int | None = None, keep: b
 class _Samples:
     """What `Rows` and `Gram` have in common: a score is one number per row."""
 
-    stores_dual = False
     lift: Callable[[Array], Array] | None = None
     centre: tuple[Array, float]
 
@@ -318,32 +348,42 @@ class _Samples:
         centred = y - self._ybar[:, None]
         self.residual = W * centred
         self.total = np.vecdot(self.residual, centred)
-        self._places, self._fold, rows = split.places(n), split.fold, split.rows
-        self._y = y[rows]
-        self._share = None if weights is None else weights[rows]
-        self._root = None if weights is None else 1.0 / np.sqrt(weights)
-        self._made = [self._ybar[self._fold]]
+        self._places, self._fold = split.places(n), split.fold
+        self._single = split.is_single
+        self._start = self._ybar[split.fold]
+        self._error = y[split.rows] - self._start
+        self._share = None if weights is None else weights[split.rows]
+        self._fits = centred[-1], weights
 
     def dual(self, a: Array) -> Array:
         return a * self.weights
 
-    def start(self) -> float:
-        return self._error(self._made[0])
+    def start(self) -> Array:
+        squares = np.square(self._error)
+        if self._share is not None:
+            squares *= self._share
+        if self._single:
+            return squares
+        return np.asarray(np.bincount(self._fold, squares, len(self.n) - 1), dtype=np.float64)
 
-    def advance(self, q: Array, a: Array, inverse: Array) -> float:  # noqa: ARG002
-        self._made.append(self._made[-1] + a.take(self._places) * q.take(self._fold))
-        return self._error(self._made[-1])
+    def advance(self, q: Array, a: Array, inverse: Array) -> Array:  # noqa: ARG002
+        self._error -= a.take(self._places) * q.take(self._fold)
+        return self.start()
 
-    def left(self, q: Array, r: Array, before: float) -> float:  # noqa: ARG002
-        last = r[-1] if self._root is None else r[-1] * self._root
-        return float(np.dot(last, last))
+    def rss(self, q: Array, A: Array) -> Array:
+        centred, weights = self._fits
+        left = np.empty((len(q) + 1, len(centred)))
+        left[0] = centred
+        np.multiply(-q[:, None], A[:, -1], out=left[1:])
+        np.cumsum(left, axis=0, out=left)
+        return np.asarray(np.vecdot(left, left if weights is None else left * weights))
 
-    def predictions(self, Q: Array, A: Array) -> Array:  # noqa: ARG002
-        return np.array(self._made)
-
-    def _error(self, predicted: Array) -> float:
-        e = self._y - predicted
-        return float(np.dot(e, e if self._share is None else self._share * e))
+    def predictions(self, Q: Array, A: Array) -> Array:
+        made = np.empty((len(Q) + 1, len(self._start)))
+        made[0] = self._start
+        A.reshape(len(Q), self.weights.size).take(self._places, axis=1, out=made[1:])
+        made[1:] *= Q.take(self._fold, axis=1)
+        return np.asarray(np.cumsum(made, axis=0, out=made))
 
 
 class Rows(_Samples):
@@ -397,8 +437,8 @@ class Rows(_Samples):
             if weights is not None:
                 extent *= float(weights.max())
             self.in_range = _reach_in_range(extent[-1], self.total[-1])
-        self._unit = _EPS * np.sqrt(extent)
-        self._reach = self._unit * np.sqrt(self.total)
+        self._unit = 2.0 * _EPS**2 * extent
+        self._reach = self._unit * self.total
         self._C = np.empty((len(W), X.shape[1]))
 
     def _sums(self, split: Split, weights: Array | None, squares: bool) -> tuple[Array, Array]:
@@ -452,9 +492,9 @@ class Rows(_Samples):
 
     def noise(self, gradient: Array, squares: Array, out: Array) -> None:
         """Rounding of the two products: eps |X| (1 / alpha + |y| / |X'r|)."""
-        np.sqrt(np.divide(gradient, squares, out=out), out=out)
+        np.divide(gradient, squares, out=out)
         out *= self._unit
-        out += self._reach / np.sqrt(gradient)
+        out += self._reach / gradient
 
 
 class Gram(_Samples):
@@ -477,8 +517,9 @@ class Gram(_Samples):
         self.K, self.lift = K, lift
         self.centre = np.zeros(0) if x_mean is None else x_mean, float(self._ybar[-1])
         largest = 1.0 if weights is None else float(weights.max())
-        self._size = largest * float(np.trace(K))
-        self.in_range = _reach_in_range(self._size, self.total[-1])
+        size = largest * float(np.trace(K))
+        self.in_range = _reach_in_range(size, self.total[-1])
+        self._reach = np.square(_EPS * size) * self.total
 
     def forward(self, r: Array) -> Array:
         a = r @ self.K
@@ -494,87 +535,55 @@ class Gram(_Samples):
 
     def noise(self, gradient: Array, squares: Array, out: Array) -> None:  # noqa: ARG002
         """Rounding of a product with K: eps |X|^2 |y| / |t|."""
-        np.divide(_EPS * self._size * np.sqrt(self.total), np.sqrt(squares), out=out)
+        np.divide(self._reach, squares, out=out)
 
 
 # The operator in the space of the features: moments of the training rows
 # -----------------------------------------------------------------------
 
 
-class Moments:
-    """Moments of the training rows of every fold, downdated from those of all rows.
+class _Features:
+    """What `Moments` and `SingleRows` have in common: a score is a direction.
 
-    For tall data, also for data that were read once. Its digits are half those of X.
-
-    Parameters
-    ----------
-    whole : Sums
-        Of all rows.
-    left : sequence of Sums
-        Of the rows that each fold does not fit.
-    shift, y_shift : (p,) array and float
-        What the moments are about.
-    scale : bool
-    test : callable
-        From a fold to the rows (t, p) that it leaves out.
-    train : callable
-        From a fold to rows and their training weights, where a column may be constant.
-    tested : sequence of Sums, optional
-        Of the rows that each fold predicts, where these are not those it does not fit.
-
-    Notes
-    -----
-    Cost: O(F p^2) operations per component.
+    ``whole`` are the sums of all rows; ``first`` (F, 2, p), ``response`` (F, 3) and ``squares``
+    (F, p), the diagonal alone, are those of the rows that each fold does not fit.
     """
 
-    stores_dual = True
     lift: Callable[[Array], Array] | None = None
 
     def __init__(
         self,
         whole: Sums,
-        left: Sequence[Sums],
-        shift: Array,
-        y_shift: float,
-        *,
+        first: Array,
+        response: Array,
+        squares: Array,
+        about: tuple[Array, float],
         scale: bool,
-        test: Callable[[int], Array],
         train: Callable[[int], tuple[Array, Array]],
-        tested: Sequence[Sums] | None = None,
     ) -> None:
-        p = len(shift)
-        F1 = len(left) + 1
-        S, first = np.empty((F1, p, p)), np.empty((F1, 2, p))
-        response = np.empty((F1, 3))
-        for f, one in enumerate(left):
-            np.subtract(whole.squares, one.squares, out=S[f])
-            np.subtract(whole.first, one.first, out=first[f])
-            np.subtract(whole.response, one.response, out=response[f])
-        S[-1], first[-1], response[-1] = whole.squares, whole.first, whole.response
-        self.shift, self.y_shift, self._test = shift, y_shift, test
-        self._S, self.n = S, response[:, 0]
+        diagonal = np.diagonal(whole.squares)
+        first = np.concatenate([whole.first - first, whole.first[None]])
+        response = np.concatenate([whole.response - response, whole.response[None]])
+        self.shift, self.y_shift = about
+        self.n = response[:, 0]
         nf = self.n[:, None]
         self.mean = first[:, 0] / nf
         self._ybar = response[:, 1] / self.n
-        self.centre = shift + self.mean[-1], y_shift + float(self._ybar[-1])
+        self.centre = self.shift + self.mean[-1], self.y_shift + float(self._ybar[-1])
         self.residual = first[:, 1] - (self.n * self._ybar)[:, None] * self.mean
         self.total = np.maximum(response[:, 2] - self.n * self._ybar**2, 0.0)
         # Downdating loses digits relative to the moments of all rows.
-        size = np.broadcast_to(np.diagonal(whole.squares), self.mean.shape)
-        self._inverse = np.ones((F1, p))
+        size = np.broadcast_to(diagonal, self.mean.shape)
+        self._inverse = np.ones(self.mean.shape)
         if scale:
-            squares = np.einsum("fii->fi", S) - nf * self.mean**2
+            squares = np.concatenate([diagonal - squares, diagonal[None]]) - nf * self.mean**2
             constant = _look_closer(squares, size, train)
             self._inverse = _inverse(squares, constant, nf)
             self.in_range = _varies_in_range(size, constant)
-        self._size = np.vecdot(size, self._inverse)
+        extent = np.vecdot(size, self._inverse)
         if not scale:
-            self.in_range = _reach_in_range(self._size[-1], self.total[-1])
-        out = left if tested is None else tested
-        self._first = np.array([one.first for one in out]).reshape(-1, 2, p)
-        self._response = np.array([one.response for one in out]).reshape(-1, 3)
-        self._squares = None if tested is None else [one.squares for one in tested]
-        self._b, self._v = np.zeros((F1 - 1, p)), np.zeros((F1 - 1, p))
+            self.in_range = _reach_in_range(extent[-1], self.total[-1])
+        self._reach = np.square(_EPS * extent) * self.total
 
     def forward(self, r: Array) -> Array:
         return r * self._inverse
@@ -586,39 +595,87 @@ class Moments:
         return self.shift + self.mean, self.y_shift + self._ybar
 
     def dual(self, a: Array) -> Array:
-        self._raw = np.matvec(self._S, a)
-        return np.asarray(self._raw - (self.n * np.vecdot(self.mean, a))[:, None] * self.mean)
+        raw = self._times(a)
+        return np.asarray(raw - (self.n * np.vecdot(self.mean, a))[:, None] * self.mean)
+
+    def _times(self, a: Array) -> Array:
+        """Return X'WX a of the training rows of every fold."""
+        raise NotImplementedError
 
     def noise(self, gradient: Array, squares: Array, out: Array) -> None:  # noqa: ARG002
         """Rounding of a product with X'X: eps |X|^2 |y| / |t|."""
-        np.divide(_EPS * self._size * np.sqrt(self.total), np.sqrt(squares), out=out)
+        np.divide(self._reach, squares, out=out)
 
-    def start(self) -> float:
-        return self._error()
+    def rss(self, q: Array, A: Array) -> Array:  # noqa: ARG002
+        taken = np.zeros(len(q) + 1)
+        np.cumsum(np.square(q), out=taken[1:])
+        return np.asarray(np.maximum(self.total[-1] - taken, 0.0))
 
-    def advance(self, q: Array, a: Array, inverse: Array) -> float:
-        if not len(self._b):
-            return 0.0
-        # Coefficients b of every fold, and X'WX b of the rows that it leaves out.
-        self._b += q[:-1, None] * a[:-1]
-        if self._squares is None:
-            added = a[:-1] @ self._S[-1] - self._raw[:-1] * inverse[:-1, None]
-        else:
-            pairs = zip(self._squares, a, strict=False)
-            added = np.array([S @ one for S, one in pairs]).reshape(self._v.shape)
-        self._v += q[:-1, None] * added
-        return self._error()
 
-    def _error(self) -> float:
-        """Return |y - c - X b|^2 of the rows left out, from their moments."""
+class Moments(_Features):
+    """Moments of the training rows of every fold, downdated from those of all rows.
+
+    For tall data. Its digits are half those of X.
+
+    Parameters
+    ----------
+    whole : Sums
+        Of all rows.
+    left : sequence of Sums
+        Of the rows that each fold does not fit.
+    about : (p,) array and float
+        What the moments are about.
+    scale : bool
+    test : callable
+        From a fold to the rows (t, p) that it leaves out.
+    train : callable
+        From a fold to rows and their training weights, where a column may be constant.
+
+    Notes
+    -----
+    Cost: O(F p^2) operations per component.
+    """
+
+    def __init__(
+        self,
+        whole: Sums,
+        left: Sequence[Sums],
+        about: tuple[Array, float],
+        *,
+        scale: bool,
+        test: Callable[[int], Array],
+        train: Callable[[int], tuple[Array, Array]],
+    ) -> None:
+        p = len(whole.squares)
+        self._test = test
+        self._S = np.empty((len(left) + 1, p, p))
+        for f, one in enumerate(left):
+            np.subtract(whole.squares, one.squares, out=self._S[f])
+        self._S[-1] = whole.squares
+        self._first = np.array([one.first for one in left]).reshape(-1, 2, p)
+        self._response = np.array([one.response for one in left]).reshape(-1, 3)
+        squares = np.array([np.diagonal(one.squares) for one in left]).reshape(-1, p)
+        super().__init__(whole, self._first, self._response, squares, about, scale, train)
+        self._b, self._v = np.zeros((2, len(left), p))
+
+    def _times(self, a: Array) -> Array:
+        self._raw = np.asarray(np.matvec(self._S, a))
+        return self._raw
+
+    def start(self) -> Array:
+        """Return |y - c - X b|^2 of the rows that each fold leaves out, from their moments."""
         first, (count, ysum, ysquares) = self._first, self._response.T
         c = self._ybar[:-1] - np.vecdot(self._b, self.mean[:-1])
         along = np.vecdot(self._b, self._v) - 2.0 * np.vecdot(self._b, first[:, 1])
         level = count * c**2 - 2.0 * c * (ysum - np.vecdot(self._b, first[:, 0]))
-        return float(np.sum(ysquares + along + level))
+        return np.asarray(ysquares + along + level)
 
-    def left(self, q: Array, r: Array, before: float) -> float:  # noqa: ARG002
-        return max(before - float(q[-1]) ** 2, 0.0)
+    def advance(self, q: Array, a: Array, inverse: Array) -> Array:
+        # Coefficients b of every fold, and X'WX b of the rows that it leaves out.
+        self._b += q[:-1, None] * a[:-1]
+        added = a[:-1] @ self._S[-1] - self._raw[:-1] * inverse[:-1, None]
+        self._v += q[:-1, None] * added
+        return self.start()
 
     def predictions(self, Q: Array, A: Array) -> Array:
         made = []
@@ -632,14 +689,70 @@ class Moments:
         return np.concatenate(made, axis=1) if made else np.empty((len(Q) + 1, 0))
 
 
+class SingleRows(_Features):
+    """The same where every fold leaves out one row: its moments are never formed.
+
+    Parameters
+    ----------
+    whole, about, scale, train
+        As for `Moments`.
+    rows, y : (F, p) and (F,) arrays
+        What the folds leave out, shifted.
+    weights : (F,) array or None
+
+    Notes
+    -----
+    Cost: 2 F p^2 operations per component.
+    """
+
+    def __init__(
+        self,
+        whole: Sums,
+        rows: Array,
+        y: Array,
+        weights: Array | None,
+        about: tuple[Array, float],
+        *,
+        scale: bool,
+        train: Callable[[int], tuple[Array, Array]],
+    ) -> None:
+        self._S, self._rows = whole.squares, rows
+        self._weighted = rows if weights is None else rows * weights[:, None]
+        ones = np.ones(len(y)) if weights is None else weights
+        first = np.stack([self._weighted, self._weighted * y[:, None]], axis=1)
+        response = np.stack([ones, ones * y, ones * y**2], axis=1)
+        super().__init__(whole, first, response, self._weighted * rows, about, scale, train)
+        self._error, self._weights = y - self._ybar[:-1], weights
+
+    def _times(self, a: Array) -> Array:
+        raw = a @ self._S
+        raw[:-1] -= np.vecdot(self._rows, a[:-1])[:, None] * self._weighted
+        return np.asarray(raw)
+
+    def start(self) -> Array:
+        squares = np.square(self._error)
+        return squares if self._weights is None else squares * self._weights
+
+    def advance(self, q: Array, a: Array, inverse: Array) -> Array:  # noqa: ARG002
+        self._error -= q[:-1] * np.vecdot(self._rows - self.mean[:-1], a[:-1])
+        return self.start()
+
+    def predictions(self, Q: Array, A: Array) -> Array:
+        made = np.empty((len(Q) + 1, len(self._rows)))
+        made[0] = self.y_shift + self._ybar[:-1]
+        np.vecdot(A[:, :-1], self._rows - self.mean[:-1], out=made[1:])
+        made[1:] *= Q[:, :-1]
+        return np.asarray(np.cumsum(made, axis=0, out=made))
+
+
 def _look_closer(
     squares: Array,
     gross: Array,
     train: Callable[[int], tuple[Array, Array]],
     *,
     exactly: bool = False,
-) -> Mask:
-    """Return which columns are constant in which fold, (F, p).
+) -> Mask | None:
+    """Return which columns are constant in which fold, (F, p); None if none is in any.
 
     Where centring has made a sum of squares much smaller, the rows themselves tell. With
     ``exactly`` the sums of the others are made again, in place.
@@ -650,6 +763,8 @@ def _look_closer(
         From a fold to the rows of X and their training weights, those of other rows zero.
     """
     low = squares <= _CANCELLED * gross
+    if not low.any():
+        return None
     constant = np.zeros(low.shape, dtype=bool)
     for f in np.flatnonzero(low.any(axis=1)):
         columns = np.flatnonzero(low[f])
@@ -663,18 +778,21 @@ def _look_closer(
     return constant
 
 
-def _inverse(squares: Array, constant: Mask, n: Array) -> Array:
+def _inverse(squares: Array, constant: Mask | None, n: Array) -> Array:
     """Return inverse variances; zero takes a constant column out."""
+    if constant is None:
+        return np.asarray((n - 1.0) / squares)
     with np.errstate(divide="ignore", invalid="ignore"):
         inverse = (n - 1.0) / squares
     inverse[constant | ~(squares > 0)] = 0.0
-    return inverse
+    return np.asarray(inverse)
 
 
-def _varies_in_range(squares: Array, constant: Mask) -> bool:
+def _varies_in_range(squares: Array, constant: Mask | None) -> bool:
     """Whether sums of squares of columns that vary are far from zero and infinity."""
+    varying = squares if constant is None else squares[~constant]
     least, most = 10.0**-_DECADES, 10.0**_DECADES
-    return bool(np.all(constant | ((squares > least) & (squares < most))))
+    return not varying.size or bool(varying.min() > least and varying.max() < most)
 
 
 def _reach_in_range(size: float, total: float) -> bool:

@@ -5,6 +5,7 @@ where other programs keep the cores busy.
 """
 
 import functools
+import math
 import os
 import sys
 import threading
@@ -23,15 +24,21 @@ from plsdof.errors import InvalidInputError, MissingExtraError, PlsdofWarning
 # How many threads linear algebra takes
 # -------------------------------------
 
-# Multiplications from which on a problem is worth several threads.
+# Multiplications from which on a decomposition, or a single product, is worth several threads.
 _WORTH = 1e8
+_PRODUCT_WORTH = 2e6
 
 
 def threads_for(shape: tuple[int, ...]) -> AbstractContextManager[Any]:
-    """Take one thread for a small (n, p) matrix, as many as there are for a large one."""
+    """Take one thread to decompose a small (n, p) matrix, all that there are for a large one."""
     n_rows, n_columns = shape
     small = n_rows * n_columns * min(n_rows, n_columns) < _WORTH
     return one_thread() if small else nullcontext()
+
+
+def threads_for_products(rows: int, shape: tuple[int, ...]) -> AbstractContextManager[Any]:
+    """Do the same for products of so many rows with a matrix."""
+    return one_thread() if rows * math.prod(shape) < _PRODUCT_WORTH else nullcontext()
 
 
 def one_thread() -> AbstractContextManager[Any]:
@@ -57,8 +64,9 @@ class _Limit:
     def __enter__(self) -> None:
         with self._lock:
             if self._holders == 0 and not self._before:
-                self._before = [(one, one.num_threads) for one in _libraries()]
-                _set_threads([(one, 1) for one, number in self._before if number > 1])
+                numbers = [(one, one.num_threads) for one in _libraries()]
+                self._before = [(one, number) for one, number in numbers if number > 1]
+                _set_threads([(one, 1) for one, _ in self._before])
             self._holders += 1
 
     def __exit__(self, *_: object) -> None:
@@ -66,7 +74,7 @@ class _Limit:
             self._holders = max(self._holders - 1, 0)  # a child may be forked inside
             if self._holders == 0:
                 mine = [(one, number) for one, number in self._before if one.num_threads == 1]
-                _set_threads([(one, number) for one, number in mine if number > 1])
+                _set_threads(mine)
                 self._before = []
 
     def start_anew(self) -> None:

@@ -556,7 +556,7 @@ def _together(
     given = Observations(X=X, y=y, weights=weights, n=n, names=None)
     problem = Problem(given=given, scale=recipe.options.get("scale", True))
     split = Split.given([fold.test for fold in folds], [fold.train_rows for fold in folds])
-    smallest = min(len(np.unique(fold.train)) for fold in folds)
+    smallest = min(fold.n_fitted for fold in folds)
     asked = recipe.options.get("max_components")
     size = smallest - 1 if asked is None else min(asked, smallest - 1)
     held = hold_out(problem, split, size)
