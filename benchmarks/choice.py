@@ -22,7 +22,7 @@ from plsdof import cross_validate, kernel_pls_path, penalized_pls_path, pls_path
 RESULTS = File(__file__).with_name("results") / "choice.json"
 MOST = 30
 # Random designs have a seed of their own, taken after the last change of the rule.
-SEED, RANDOM_SEED = 24, 26
+SEED, RANDOM_SEED = 24, 27
 PURE_NOISE, REAL, RANDOM = "pure noise", "real data", "random"
 # Beyond so many rows, leave-one-out would cost more than all the rest, and has so many folds.
 SINGLE_ROWS = 60

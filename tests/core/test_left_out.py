@@ -290,12 +290,15 @@ def test_the_walk_sees_the_errors_of_every_fold(monkeypatch, kind, weights):
         ([-1.0, 5.0, 6.0, 0.1, 7.0, 8.0, 9.0], 7),  # in a row
         ([0.0] * 7, 7),
         ([5.0, 6.0, -1.0, 5.0, 6.0, 7.0], 6),
+        ([1.99] * 7, 7),
+        ([2.01] * 7, 3),
     ],
 )
 def test_when_the_walk_is_over(steps, taken):
-    """Errors rise by so many standard errors over those of the best model so far."""
+    """Errors rise by so many standard deviations over those of the best model so far."""
     deviations = np.linspace(-1.0, 1.0, 10)
-    deviations *= np.sqrt(9 / 10) / np.sqrt(deviations @ deviations)  # of a standard error 1
+    # The sum has the standard error 1, and Student's t of ten folds the variance 9 / 7.
+    deviations *= np.sqrt(9 / 10) * np.sqrt(7 / 9) / np.sqrt(deviations @ deviations)
     best = np.full(10, 10.0)
     walk = recursion._Walk(best, patience=7)
     for number, step in enumerate(steps, start=1):

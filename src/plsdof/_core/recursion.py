@@ -42,8 +42,8 @@ _SAFETY = 20.0
 _CANCELLED = 1e-2
 # Squares of scores may have so many decades, less than the 308 of a float.
 _DECADES = 280.0
-# A model is clearly worse if its error is larger by so many standard errors, and the walk to richer
-# ones ends after so many of them in a row.
+# A model is clearly worse if its error is larger by so many standard deviations of the difference,
+# and the walk to richer ones ends after so many of them in a row.
 _CLEARLY = 2.0
 _IN_A_ROW = 3
 
@@ -323,10 +323,11 @@ class _Walk:
         if total < 0:
             self._best, self._not_better, self._worse = losses, 0, 0
             return False
+        # Student's t of F folds has the variance (F - 1) / (F - 3), and none if they are few.
         F = len(more)
-        variance = (float(more @ more) - total**2 / F) * F / max(F - 1, 1)
+        variance = F * (float(more @ more) - total**2 / F)
         self._not_better += 1
-        self._worse = self._worse + 1 if total > 0 and total**2 > _CLEARLY**2 * variance else 0
+        self._worse = self._worse + 1 if (F - 3) * total**2 > _CLEARLY**2 * variance else 0
         return self._not_better >= self._patience or self._worse >= _IN_A_ROW
 
 
@@ -359,7 +360,7 @@ class _Samples:
         return a * self.weights
 
     def start(self) -> Array:
-        squares = np.square(self._error)
+        squares: Array = np.square(self._error)
         if self._share is not None:
             squares *= self._share
         if self._single:
