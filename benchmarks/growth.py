@@ -87,8 +87,10 @@ def rates(_: str, sizes: list[Size], __: float) -> dict[str, Any]:
     G, T, V = X.T @ X, S.T.tocsr(), np.ones((sparse.p, PROBES))
     basis, v = np.ones((4, 40, 1000)), np.ones((4, 1000))
     large, row = np.ones((2**17, 256)), np.zeros(256)
+    eleven = np.ones((11, dense.n))
     return {
         "product": X.size * dense.p / fastest(lambda: X.T @ X),
+        "folds": 11 * X.size / fastest(lambda: eleven @ X),
         "eigenvalues": dense.p**3 / fastest(lambda: np.linalg.eigvalsh(G)),
         "vectors": dense.p**3 / fastest(lambda: np.linalg.eigh(G)),
         "memory": 24 * large.size / fastest(lambda: np.subtract(large, row, out=large).max(axis=0)),
@@ -229,7 +231,7 @@ def markdown(content: dict[str, Any]) -> str:
     head = (
         f"plsdof {content['plsdof']}, Python {content['python']}, numpy {content['numpy']}, "
         f"{content['threads']} thread(s) for linear algebra.{cut} Rates in 10⁹ per second: "
-        f"{speed['product']} np² of X'X, "
+        f"{speed['product']} np² of X'X, {speed['folds']} np of a row times X, "
         f"{speed['eigenvalues']} d³ for eigenvalues, {speed['vectors']} d³ with vectors, "
         f"{speed['memory']} bytes of memory, {speed['recursion']} operations of the recursion; "
         f"sparse: {speed['transposed']} values reordered, {speed['sparse']} values × (vectors + 1),"

@@ -6,6 +6,7 @@ product       n p^2 of a symmetric product X'X
 eigenvalues   d^3, for the eigenvalues of a matrix of order d; "vectors" with its eigenvectors
 memory        bytes read or written
 recursion     operations of a product with four tall bases
+folds         n p of a product of one of eleven rows with X
 transposed    stored values whose order is changed from rows to columns
 sparse        stored values times (vectors + 1: reading the index costs as much as one vector)
 squares       multiply-adds of the sparse product X'X
@@ -22,6 +23,7 @@ import scipy.sparse
 from plsdof._core.krylov import krylov_steps
 
 PER_ROW = 20  # stored values per row of sparse data
+FOLDS = 10
 PROBES = 8  # a loose tolerance makes do with the first batch
 Terms = dict[str, float]
 
@@ -108,6 +110,13 @@ def few(X: Any, y: np.ndarray, M: int) -> Any:
     return whole(pls_path(X, y, max_components=M))
 
 
+def left_out(X: Any, y: np.ndarray, M: int) -> Any:
+    """Ten folds and the fit to all rows, what a choice takes."""
+    from plsdof import pls_path
+
+    return pls_path(X, y, max_components=M).left_out(10)
+
+
 def every(X: Any, y: np.ndarray, _: int) -> Any:
     from plsdof import pls_path
 
@@ -169,6 +178,18 @@ def few_cost(s: Size) -> Terms:
     return added({"memory": 8.0 * times * s.n * s.p}, gram_cost(s), formed_cost(s))
 
 
+def rows_cost(s: Size) -> Terms:
+    """X is read or written ten times before, all scores so far four times in each step."""
+    memory = 80.0 * s.n * s.p + 16.0 * (FOLDS + 1) * s.n * s.M**2
+    return {"memory": memory, "folds": 2.0 * (FOLDS + 1) * s.n * s.p * s.M}
+
+
+def moments_cost(s: Size) -> Terms:
+    """The moments of a fold are read in each step; X six times before, and for predictions."""
+    memory = 48.0 * s.n * s.p + 8.0 * (FOLDS + 1) * s.p**2 * (s.M + 4)
+    return {"memory": memory, "product": float(s.n) * s.p * (s.p + 2 * s.M)}
+
+
 def every_cost(s: Size) -> Terms:
     """M = d, and some forty passes over four copies of d x d filters."""
     filters = {"vectors": float(s.d**3), "recursion": 16.0 * s.d**3, "memory": 1280.0 * s.d**2}
@@ -218,6 +239,16 @@ def formed_memory(s: Size) -> float:
 def few_memory(s: Size) -> float:
     """One copy of X, unless it is tall: then a block of 1 MB."""
     return (2.0**20 if s.n > s.p else 8.0 * s.n * s.p) + formed_memory(s)
+
+
+def rows_memory(s: Size) -> float:
+    """Two copies of X, as it is and centred, scores and their duals."""
+    return 16.0 * s.n * s.p + 16.0 * (FOLDS + 1) * s.n * s.M
+
+
+def moments_memory(s: Size) -> float:
+    """A copy of X, and the moments of all folds, twice."""
+    return 8.0 * s.n * s.p + 16.0 * (FOLDS + 1) * s.p**2
 
 
 def every_memory(s: Size) -> float:
@@ -278,6 +309,29 @@ ROUTES = {
         fit=bare,
         cost=bare_cost,
         axes=DENSE[:2],
+    ),
+    "left-out-rows": Route(
+        title="ten folds, products with X",
+        data=dense_data,
+        fit=left_out,
+        cost=rows_cost,
+        memory=rows_memory,
+        axes=along(
+            Axis(name="n", at=Size(n=0, p=2000), largest=1600),
+            Axis(name="p", at=Size(n=200, p=0), largest=12_800),
+            Axis(name="M", at=Size(n=400, p=1000), largest=80, points=5),
+        ),
+    ),
+    "left-out-moments": Route(
+        title="ten folds, moments of tall data",
+        data=dense_data,
+        fit=left_out,
+        cost=moments_cost,
+        memory=moments_memory,
+        axes=along(
+            Axis(name="n", at=Size(n=0, p=200), largest=128_000, points=5),
+            Axis(name="p", at=Size(n=32_000, p=0), largest=800, points=4),
+        ),
     ),
     "dense": Route(
         title="dense, few components",
