@@ -16,8 +16,9 @@ residual, r* = W_f (y - ybar_f) or X'W_f (y - ybar_f), one step of every fold is
     a = forward(r*);   a -= sum_i (a_i* a) a_i  (twice);   a /= |a|;   q = r* a;   r* -= q a*
 
 `Rows` needs products with X only and keeps all digits. `Gram` and `Moments` square the condition
-number, and are faster where there are many columns, or rows. `run` estimates the error of its
-predictions; `plsdof._core.left_out` decides what to do about it.
+number, and are faster where there are many columns, or rows; `SingleRows` are the moments of folds
+of one row, whose matrices are never formed. `run` estimates the error of its predictions;
+`plsdof._core.left_out` decides what to do about it.
 """
 
 from collections.abc import Callable, Sequence
