@@ -229,7 +229,8 @@ def test_parts_that_fit_the_memory_give_the_same(monkeypatch, shape, scale):
     monkeypatch.setattr(left_out, "run", watched)
     moments = isinstance(problem.operators(split, 5)[0](split), Moments)
     each = shape[1] ** 2 if moments else 2 * 5 * shape[0]
-    monkeypatch.setattr(left_out, "_AT_ONCE" if moments else "_IN_CACHE", 4 * each)
+    monkeypatch.setattr(left_out, "_AT_ONCE", 4 * each)
+    monkeypatch.setattr(left_out, "_IN_CACHE", 4 * each)
     parts = hold_out(problem, split, 5, keep=True)
     assert made == [3, 3, 3, 3, 3, 3, 2]
     close(parts.predictions, whole.predictions, y, 1e-12)
@@ -264,6 +265,25 @@ def test_patience_ends_the_walk_and_changes_nothing_before():
     close(short.predictions, all_of_it.predictions[:size], y, 1e-12)
     press = np.sum((y[split.rows] - all_of_it.predictions) ** 2, axis=1)
     assert np.argmin(press) == size - 1 - 3
+
+
+@pytest.mark.parametrize(("noise", "fewest", "most"), [(0.0, 10, 30), (3.0, 0, 2)])
+def test_a_walk_has_room_and_goes_as_far_as_it_must_in_parts(monkeypatch, noise, fewest, most):
+    """Parts see no errors of others: a limit of twice the patience is doubled while it is low."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 40)) * np.geomspace(1.0, 0.05, 40)
+    y = X @ rng.normal(size=40) + noise * rng.normal(size=80)
+    problem = Problem(given=as_observations(X, y), scale=False)
+    split = Split.of(np.arange(80) % 10)
+    once, walked = hold_out(problem, split, 30), hold_out(problem, split, 30, patience=2)
+    monkeypatch.setattr(left_out, "_AT_ONCE", 2 * 80 * 4 * 4)
+    parts = hold_out(problem, split, 30, patience=2)
+    press = np.sum((y[split.rows] - once.predictions) ** 2, axis=1)
+    assert fewest <= np.argmin(press) <= most
+    for one in (walked, parts):
+        size = len(one.predictions)
+        assert size == 31 if noise == 0 else size < 10
+        close(one.predictions, once.predictions[:size], y, 1e-10)
 
 
 @pytest.mark.parametrize("kind", ["single rows", "every tenth row", "unequal folds"])

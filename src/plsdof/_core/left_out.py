@@ -58,6 +58,8 @@ _ROUGH = 1e6
 # parts cost nothing, they may as well be small enough for the cache (32 MB).
 _AT_ONCE = 2**25
 _IN_CACHE = 2**22
+# Products with fewer rows take as long.
+_EFFICIENT = 16
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -456,7 +458,7 @@ def hold_out(
     tolerance = _TOLERANCE * problem.given.spread
     with threads_for_products(split.count + 1, (n, width)):
         for make in problem.operators(split, n_components):
-            attempt = _in_parts(make, split, (n, p), n_components, patience, keep)
+            attempt = _attempt(problem, make, split, n_components, patience, keep)
             if attempt is None:
                 return _unknown(split)
             found = attempt
@@ -501,32 +503,59 @@ def _squares(given: Observations, split: Split, predictions: Array) -> Array:
 
 
 @np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
-def _in_parts(
+def _attempt(
+    problem: Problem,
     make: "partial[Operator]",
     split: Split,
-    shape: tuple[int, int],
     n_components: int,
     patience: int | None,
     keep: bool,
 ) -> Run | None:
-    """Run the recursion on as many folds at once as memory allows; None out of range."""
-    (n, p), features = shape, make.func is _moments
-    # Numbers that a fold takes: its scores and their duals, or its moments.
-    each, most = 2 * (p if features else n) * n_components, _IN_CACHE
-    if features and not split.is_single:
-        each, most = p * p, _AT_ONCE
-    size = max(1, (most if patience is None else _AT_ONCE) // max(each, 1) - 1)
-    if split.count <= size:
+    """Run the recursion on all folds, in parts if memory asks for it; None out of range."""
+    (n, p), features = problem.given.X.shape, make.func is _moments
+    by_matrix = features and not split.is_single
+
+    def folds_in(numbers: int, components: int) -> int:
+        """Return for how many folds there is room: for moments, or scores and their duals."""
+        each = p * p if by_matrix else 2 * (p if features else n) * components
+        return int(max(1, numbers // max(each, 1) - 1))
+
+    if patience is None:
+        size = folds_in(_AT_ONCE, n_components)
+        if not by_matrix:
+            size = max(min(size, _EFFICIENT), folds_in(_IN_CACHE, n_components))
+        return _in_parts(make, split, size, n_components, keep)
+    # No part sees the errors of all folds: they go to a limit, which is doubled while it is low.
+    limit = min(2 * patience, n_components)
+    if split.count <= folds_in(_AT_ONCE, limit):
         operator = make(split)
         if not operator.in_range:
             return None
         return run(operator, n_components, patience=patience, keep=keep)
-    runs = []  # without patience: no part sees the errors of all folds
-    for start in range(0, split.count, size):
-        operator = make(split.part(start, start + size))
+    while True:
+        found = _in_parts(make, split, folds_in(_AT_ONCE, limit), limit, keep)
+        if found is None or limit == n_components or len(found.rss) <= limit:
+            return found
+        if np.argmin(_squares(problem.given, split, found.predictions)) + patience <= limit:
+            return found
+        limit = min(2 * limit, n_components)
+
+
+def _in_parts(
+    make: "partial[Operator]", split: Split, size: int, n_components: int, keep: bool
+) -> Run | None:
+    """Run the recursion on so many folds at once; None out of range."""
+    parts = [split]
+    if split.count > size:
+        parts = [split.part(start, start + size) for start in range(0, split.count, size)]
+    runs = []
+    for part in parts:
+        operator = make(part)
         if not operator.in_range:
             return None
         runs.append(run(operator, n_components, keep=keep))
+    if len(runs) == 1:
+        return runs[0]
     k = min(len(one.rss) for one in runs)
     last = runs[-1]
     return Run(

@@ -253,7 +253,9 @@ def run(op: Operator, n_components: int, *, patience: int | None = None, keep: b
     """
     r = op.residual.copy()
     (F1, N), M = r.shape, n_components
-    A, D = np.empty((2, M, F1, N))
+    # A walk seldom goes on to the end: there is room for its usual length, and more if it does.
+    room = M if patience is None else min(M, 4 * patience)
+    A, D = np.empty((2, room, F1, N))
     earlier, duals = A.transpose(1, 0, 2), D.transpose(1, 0, 2)
     Q, noise, part = np.empty((M, F1)), np.empty((M, F1)), np.empty((F1, N))
     kept = slice(None) if keep else slice(-1, None)  # folds whose coefficients may be asked for
@@ -261,6 +263,10 @@ def run(op: Operator, n_components: int, *, patience: int | None = None, keep: b
     walk = None if patience is None else _Walk(op.start(), patience)
     k = 0
     for j in range(M):
+        if j == room:
+            room = min(2 * room, M)
+            A, D = (np.concatenate([one, np.empty((room - j, F1, N))]) for one in (A, D))
+            earlier, duals = A.transpose(1, 0, 2), D.transpose(1, 0, 2)
         a = op.forward(r)
         directions.append(op.directions(a, r)[kept].copy())
         gradient = np.vecdot(r, a)  # |D^-1 X'W r|^2
