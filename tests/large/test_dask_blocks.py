@@ -32,7 +32,7 @@ distributed = pytest.importorskip("distributed", reason=REASON)
 @pytest.fixture(scope="module")
 def cluster():
     """A client of two worker processes, current only where a test says so."""
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     with (
         distributed.LocalCluster(silence_logs=logging.CRITICAL, **options) as workers,
         distributed.Client(workers, set_as_default=False) as client,
