@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from _helpers.oracle import exact_fit
 from _helpers.problems import make_problem
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.cross_decomposition import PLSRegression
 
@@ -191,6 +191,7 @@ def test_errors_against_ball_arithmetic_are_within_their_estimates(seed):
     shape=st.sampled_from([(20, 10), (16, 40), (60, 15)]),
     scale=st.booleans(),
 )
+@example(seed=10**6, decay=7.0, shape=(20, 10), scale=False)  # rounding ends a fold too early
 def test_estimated_errors_are_not_too_small(seed, decay, shape, scale):
     X, y = make_problem(*shape, seed=seed, decay=decay, noise=0.3)
     split = Split.of(np.arange(len(y)) % 4)

@@ -198,6 +198,7 @@ class Operator(Protocol):
     n: Array
     total: Array
     in_range: bool
+    squares_condition: bool
     lift: Callable[[Array], Array] | None
     centre: tuple[Array, float]
 
@@ -221,6 +222,9 @@ class Operator(Protocol):
 
         ``inverse`` is what the last argument of `dual` was multiplied by to have unit length.
         """
+
+    def remaining(self, r: Array, Q: Array) -> Array:
+        """Return what is left of the sums of squares of y at the end, (F + 1,)."""
 
     def rss(self, q: Array, A: Array) -> Array:
         """Return residual sums of squares of the fit to all rows, from its q (k,). (k + 1,)."""
@@ -258,6 +262,7 @@ def run(op: Operator, n_components: int, *, patience: int | None = None, keep: b
     A, D = np.empty((2, room, F1, N))
     earlier, duals = A.transpose(1, 0, 2), D.transpose(1, 0, 2)
     Q, noise, part = np.empty((M, F1)), np.empty((M, F1)), np.empty((F1, N))
+    ended = np.zeros((M, F1), dtype=bool)
     kept = slice(None) if keep else slice(-1, None)  # folds whose coefficients may be asked for
     triangle, directions = np.zeros((M, F1 if keep else 1, M)), []
     walk = None if patience is None else _Walk(op.start(), patience)
@@ -288,7 +293,7 @@ def run(op: Operator, n_components: int, *, patience: int | None = None, keep: b
             if not noise[j, -1] < _CERTAIN:
                 break  # the fit to all rows is complete
             over = ~(noise[j] < _CERTAIN)
-            length[over], inverse[over], noise[j, over] = 1.0, 0.0, 0.0
+            length[over], inverse[over], noise[j, over], ended[j, over] = 1.0, 0.0, 0.0, True
         triangle[j, :, j] = length[kept]
         column = inverse[:, None]
         a = np.multiply(a, column, out=A[j])
@@ -302,6 +307,9 @@ def run(op: Operator, n_components: int, *, patience: int | None = None, keep: b
     Q, A = Q[:k], A[:k]
     error = np.zeros((k + 1, F1))
     np.cumsum(noise[:k] * np.abs(Q) * (_SAFETY / np.sqrt(op.n)), axis=0, out=error[1:])
+    if op.squares_condition and ended.any():
+        # With more digits there might be further components, of all that is left of y.
+        error[1:] += ended[:k] * np.sqrt(op.remaining(r, Q) / op.n)
     return Run(
         predictions=op.predictions(Q, A),
         error=error[:, :-1],
@@ -345,6 +353,7 @@ class _Walk:
 class _Samples:
     """What `Rows` and `Gram` have in common: a score is one number per row."""
 
+    squares_condition = True
     lift: Callable[[Array], Array] | None = None
     centre: tuple[Array, float]
 
@@ -377,6 +386,10 @@ class _Samples:
     def advance(self, q: Array, a: Array, inverse: Array) -> Array:  # noqa: ARG002
         self._error -= a.take(self._places) * q.take(self._fold)
         return self.start()
+
+    def remaining(self, r: Array, Q: Array) -> Array:  # noqa: ARG002
+        left = np.divide(r, self.weights, out=np.zeros_like(r), where=self.weights > 0)
+        return np.asarray(np.vecdot(r, left))
 
     def rss(self, q: Array, A: Array) -> Array:
         centred, weights = self._fits
@@ -412,6 +425,8 @@ class Rows(_Samples):
     -----
     Cost: 4 F n p operations per component.
     """
+
+    squares_condition = False
 
     def __init__(
         self,
@@ -557,6 +572,7 @@ class _Features:
     (F, p), the diagonal alone, are those of the rows that each fold does not fit.
     """
 
+    squares_condition = True
     lift: Callable[[Array], Array] | None = None
 
     def __init__(
@@ -613,6 +629,9 @@ class _Features:
     def noise(self, gradient: Array, squares: Array, out: Array) -> None:  # noqa: ARG002
         """Rounding of a product with X'X: eps |X|^2 |y| / |t|."""
         np.divide(self._reach, squares, out=out)
+
+    def remaining(self, r: Array, Q: Array) -> Array:  # noqa: ARG002
+        return np.asarray(np.maximum(self.total - np.square(Q).sum(axis=0), 0.0))
 
     def rss(self, q: Array, A: Array) -> Array:  # noqa: ARG002
         taken = np.zeros(len(q) + 1)
