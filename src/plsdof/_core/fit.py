@@ -274,8 +274,7 @@ def _constant(X: Array) -> npt.NDArray[np.bool_]:
     """Return which columns do not vary; those in which a few rows agree are looked at."""
     constant = np.zeros(X.shape[1], dtype=bool)
     near = np.flatnonzero(_close(X[0], X[-1]))
-    if len(near):
-        near = near[_close(X[0, near], X[len(X) // 2, near])]
+    near = near[_close(X[0, near], X[len(X) // 2, near])]
     for column in near:
         values = X[:, column]
         half_spread = values.max() / 2 - values.min() / 2  # the spread itself may overflow

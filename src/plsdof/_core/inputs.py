@@ -232,8 +232,7 @@ def require_response_outside(
     X: Array, y: Array, names: tuple[str, ...] | None, label: Any = None
 ) -> None:
     """Refuse a response that is a column of X by name and values; warn if it is by values only."""
-    alike = np.flatnonzero(X[0] == y[0])
-    copies = [i for i in alike if np.array_equal(X[:, i], y)] if len(alike) else []
+    copies = [i for i in np.flatnonzero(X[0] == y[0]) if np.array_equal(X[:, i], y)]
     if not copies or len(y) < 5 or np.all(y == y[0]):  # by chance, or for no reason
         return
     where = int(copies[0])

@@ -61,21 +61,18 @@ class Split:
         Number of folds.
     trains : sequence of (s,) arrays of int or None, optional
         Rows to fit on, where these are not all others.
-    leaves_out_all : bool
-        Whether it is known that every row is left out once.
     """
 
     rows: Integers
     fold: Integers
     count: int
     trains: Sequence[Integers | None] | None = None
-    leaves_out_all: bool = False
 
     @classmethod
     def of(cls, fold: Integers) -> "Split":
         """Leave out every row once, with the rows of its fold (n,)."""
         rows = np.argsort(fold, kind="stable")
-        return cls(rows=rows, fold=fold[rows], count=int(fold.max()) + 1, leaves_out_all=True)
+        return cls(rows=rows, fold=fold[rows], count=int(fold.max()) + 1)
 
     @classmethod
     def given(
@@ -103,7 +100,7 @@ class Split:
         """Whether every one of n rows is left out once, and all others are fitted."""
         if self.trains is not None or len(self.rows) != n:
             return False
-        return self.leaves_out_all or bool(np.all(np.bincount(self.rows, minlength=n) == 1))
+        return bool(np.all(np.bincount(self.rows, minlength=n) == 1))
 
     def training_weights(self, n: int, weights: Array | None) -> Array:
         """Return the weights of all rows in each fold and, last, in the fit to all. (F + 1, n)."""
@@ -191,7 +188,8 @@ class Operator(Protocol):
 
     ``residual`` is the dual of the residual to start from, ``n`` (F + 1,) the sums of the training
     weights, ``total`` (F + 1,) the sums of squares of y. Where ``in_range`` is False, squares leave
-    the range of floats, and there is nothing to run.
+    the range of floats, and there is nothing to run. ``squares_condition``: whether the products
+    have half of the digits of X.
     """
 
     residual: Array
