@@ -1,3 +1,5 @@
+from .checks import check_calibration as check_calibration
+from .checks import control_chart as control_chart
 from .diagnostics import explained_variance as explained_variance
 from .diagnostics import selectivity_ratio as selectivity_ratio
 from .diagnostics import vip as vip
@@ -9,3 +11,4 @@ from .rows import hotelling_t2 as hotelling_t2
 from .rows import outliers as outliers
 from .rows import q_residuals as q_residuals
 from .search import SelectedPLSRegressor as SelectedPLSRegressor
+from .transfer import fit_transfer as fit_transfer
