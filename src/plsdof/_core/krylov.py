@@ -37,11 +37,11 @@ import numpy.typing as npt
 from plsdof._core.inputs import Array, Standardized, read_only
 from plsdof._core.spectrum import (
     BACKWARD,
-    Counted,
     Decomposition,
     Gram,
     Map,
     Spectrum,
+    TraceNodes,
     decompose_gram,
     lapack_svd,
     numerical_rank,
@@ -49,7 +49,7 @@ from plsdof._core.spectrum import (
     resolved_rank,
     spectrum_on_gram,
 )
-from plsdof._core.work import cached_property
+from plsdof._core.threads import cached_property
 
 # Golub-Kahan bidiagonalisation in the rotated basis
 # --------------------------------------------------
@@ -429,7 +429,7 @@ _OUTSIDE_ERROR = 1e-11
 # Eigenvalues, and z from zero, are told apart beyond this multiple of their errors.
 RESOLUTION = 4.0
 # How traces are counted: see `compress_gram`.
-Count = Callable[[Gram, Tridiagonalization], tuple[Counted, int, float]]
+Count = Callable[[Gram, Tridiagonalization], tuple[TraceNodes, int, float]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -511,7 +511,7 @@ def krylov_nodes(gram: Gram, run: Tridiagonalization, floor: float) -> tuple[Arr
     return theta, first if gram.side == "samples" else first / np.sqrt(theta)
 
 
-def _all_eigenvalues(gram: Gram, run: Tridiagonalization) -> tuple[Counted, int, float]:
+def _all_eigenvalues(gram: Gram, run: Tridiagonalization) -> tuple[TraceNodes, int, float]:
     """Count every eigenvalue of a formed Gram matrix once; also how many are below which floor."""
     assert gram.matrix is not None
     eigenvalues: Array = np.linalg.eigvalsh(gram.matrix)[::-1].astype(np.float64, copy=False)
@@ -693,7 +693,7 @@ class _Values:
     error: Array
 
 
-def _each_once(eigenvalues: _Values, nodes: _Values, residual: Array) -> Counted:
+def _each_once(eigenvalues: _Values, nodes: _Values, residual: Array) -> TraceNodes:
     """Count every eigenvalue once, at a node where there is one that has converged to it.
 
     A node with residual norm rho is within rho^2 / gap of an eigenvalue, gap the distance to the
@@ -709,7 +709,7 @@ def _each_once(eigenvalues: _Values, nodes: _Values, residual: Array) -> Counted
     if found.any():
         nearest = np.where(close, distance, np.inf)[:, found].argmin(axis=0)
         at_node += np.bincount(nearest, minlength=len(at_node))
-    return Counted(
+    return TraceNodes(
         eigenvalues=read_only(eigenvalues.values[~found]),
         eigenvalue_error=read_only(eigenvalues.error[~found]),
         weights=np.ones(int(np.count_nonzero(~found))),

@@ -42,12 +42,12 @@ from plsdof._core.left_out import (
     hold_out,
 )
 from plsdof._core.model import Model
-from plsdof._core.quiet import quietly, warn_caller
 from plsdof._core.recipe import Recipe
 from plsdof._core.recursion import Run, Split
 from plsdof._core.routes import is_accurate
 from plsdof._core.smoothing import DRAWS, smoothed_dof
-from plsdof._core.work import cached_property
+from plsdof._core.threads import cached_property
+from plsdof._core.warnings import quietly, warn_caller
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
 
 if TYPE_CHECKING:
