@@ -646,7 +646,7 @@ def doubtful_references(
         off = powers == power
         times = f"{10**power} times" if power > 0 else f"1/{10**-power} of"
         start = f"about {times} the prediction"
-        shown = [names[i] for i in np.flatnonzero(off)]
+        shown = [names[i] for i in np.flatnonzero(off).tolist()]
         if len(shown) >= 0.8 * len(y) and len(y) > 2:
             text = f"Reference values are {start} in {len(shown)} of {len(y)} rows: check the unit."
             found.append(text)

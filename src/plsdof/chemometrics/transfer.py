@@ -117,7 +117,8 @@ class TransferFit:
         return one_line(self, self.chosen, **{k: self.errors[k] for k in ("none", self.chosen)})
 
     def _repr_html_(self) -> str:
-        columns = {"way": list(self.errors), "difference": list(self.errors.values())}
+        columns: dict[str, list[Any]] = {"way": list(self.errors)}
+        columns["difference"] = list(self.errors.values())
         return as_html(repr(self), columns, chosen=list(self.errors).index(self.chosen))
 
 
@@ -200,7 +201,7 @@ def _step(way: str, A: Array, B: Array) -> Transfer:
         return Transfer(kind=kind, offset=read_only(shift - mean @ F), matrix=matrix, rows=n)
     w, k = int(width), min(_COMPONENTS, len(A) - 1)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # where instruments do not differ
+        warnings.simplefilter("ignore")  # where instruments do not differ
         F = PiecewiseDirectStandardization(window_length=w, n_components=k).fit(U, X_source=D).T_
     bands = np.zeros((2 * w + 1, len(F)))
     for row, j in enumerate(range(-w, w + 1)):
