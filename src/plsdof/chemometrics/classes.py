@@ -25,8 +25,8 @@ from scipy.special import log_softmax, ndtri
 
 from plsdof._core.display import as_html, data_frame, one_line
 from plsdof._core.inputs import Array, as_level, as_weights, read_only
-from plsdof._core.quiet import quietly
-from plsdof._core.work import cached_property
+from plsdof._core.threads import cached_property
+from plsdof._core.warnings import quietly
 from plsdof.chemometrics.rows import LeftOutValues
 from plsdof.errors import InvalidInputError
 

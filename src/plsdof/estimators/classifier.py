@@ -27,7 +27,7 @@ from plsdof._core.inputs import (
     read_only,
 )
 from plsdof._core.left_out import usual_folds
-from plsdof._core.quiet import quietly
+from plsdof._core.warnings import quietly
 from plsdof.chemometrics.classes import (
     ClassErrors,
     Integers,
