@@ -24,8 +24,8 @@ from plsdof._core.standardize import (
     Standardized,
     Units,
     centre_response,
+    certainly_vary,
     row_blocks,
-    varies_safely,
 )
 from plsdof.errors import NotAvailableError
 
@@ -585,8 +585,7 @@ def _divided(rotated: Array, singular_values: Array) -> Array:
 #     (X - 1 mean')'(X - 1 mean') = A'A - n dd',
 #
 # where nothing cancels as long as d is small enough; if it is not, c + d is a better shift. Where a
-# column hardly varies or leaves the range in which squares are safe, None is returned here:
-# `standardize` takes a closer look.
+# column hardly varies, None is returned here: `standardize` takes a closer look.
 
 # A sum of squares that centring makes smaller than this share of what it was loses digits.
 _SMALLEST_SHARE = 0.1
@@ -657,13 +656,12 @@ def tall_gram(given: Observations, *, scale: bool = True) -> tuple[Gram, TallRow
     response = centre_response(given.y, row_scale)
     shift = typical(X)
     for _ in range(2):
-        with np.errstate(over="ignore", invalid="ignore"):
-            sums = sums_of(X, response.values, row_scale, shift)
-            matrix, rest = sums.squares, sums.first[0] / given.n
-            gross = matrix.diagonal().copy()
-            squares = gross - given.n * rest**2
-            if not varies_safely(squares, given.n * shift**2).all():
-                return None
+        sums = sums_of(X, response.values, row_scale, shift)
+        matrix, rest = sums.squares, sums.first[0] / given.n
+        gross = matrix.diagonal().copy()
+        squares = gross - given.n * rest**2
+        if not certainly_vary(squares, given.n * shift**2).all():
+            return None
         x_scale = np.sqrt(squares / (given.n - 1.0)) if scale else np.ones(p)
         _standardize(matrix, rest, x_scale, given.n)
         if _keeps_digits(squares, gross, matrix, given.n * np.sum((rest / x_scale) ** 2)):
@@ -758,11 +756,10 @@ def typical(X: Array) -> Array:
     That is within one standard deviation on the whole, and nowhere beyond two and a half.
     """
     first = X[row_blocks(X)[0]]
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean = first.mean(axis=0)
-        gross = np.einsum("ij,ij->j", first, first)
-        offset = len(first) * mean**2
-        close = np.all(offset <= _CLOSEST * gross) and offset.sum() <= _CLOSE * gross.sum()
+    mean = first.mean(axis=0)
+    gross = np.einsum("ij,ij->j", first, first)
+    offset = len(first) * mean**2
+    close = np.all(offset <= _CLOSEST * gross) and offset.sum() <= _CLOSE * gross.sum()
     return np.zeros_like(mean) if close else mean
 
 
