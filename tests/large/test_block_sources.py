@@ -6,6 +6,7 @@ import threading
 import numpy as np
 import pytest
 from _helpers.problems import make_problem
+from plsdof.large.moments import block_sums, merge_sums
 
 from plsdof.errors import InvalidInputError
 from plsdof.large.blocks import (
@@ -16,7 +17,6 @@ from plsdof.large.blocks import (
     open_blocks,
     require_finite,
 )
-from plsdof.large.moments import block_sums, merge_sums
 from plsdof.large.sources import block_gram
 
 

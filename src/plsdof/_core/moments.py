@@ -234,7 +234,12 @@ class Moments:
         half_spread = self.highest / 2 - self.lowest / 2
         return np.asarray(half_spread <= CONSTANT_ULPS / 2 * self.magnitude)
 
-    def units(self, scale: bool, row_scale: Array | None = None) -> Units:
+    def units(
+        self,
+        scale: bool,
+        names: tuple[str, ...] | None = None,
+        row_scale: Array | None = None,
+    ) -> Units:
         """Return how to standardise by the rules of `standardize`, with the same errors."""
         self._require_rows()
         constant = self.constant
@@ -248,7 +253,7 @@ class Moments:
             x_scale=read_only(spread),
             y_mean=float(self.lowest[-1] if constant[-1] else self.mean[-1]),
             row_scale=row_scale,
-            names=self.names,
+            names=names or self.names,
         )
 
     def response(self, units: Units) -> tuple[Array, float]:
@@ -266,8 +271,8 @@ class Moments:
             np.multiply(factor[rows, None], factor, out=matrix[rows])
             matrix[rows] *= self.xx[rows]
         response, total = self.response(units)
-        facts = {"units": units, "response": response, "total": total}
-        return formed(read_only(matrix), side="features", **facts, **maps)
+        matrix, side = read_only(matrix), "features"
+        return formed(matrix, side=side, units=units, response=response, total=total, **maps)
 
     def __repr__(self) -> str:
         return one_line(self, f"{self.n_rows} rows", n=float(self.n), p=len(self.xy))

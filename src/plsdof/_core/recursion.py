@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from plsdof._core.inputs import CONSTANT_ULPS, Array, row_blocks
 from plsdof._core.moments import Moments
-from plsdof._core.work import cached_property
+from plsdof._core.threads import cached_property
 
 Integers = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
@@ -41,6 +41,8 @@ _CERTAIN = 0.1
 _SAFETY = 20.0
 # A sum of squares that centring makes smaller than this share of what it was has lost digits.
 _CANCELLED = 1e-2
+# A column whose spread is below this share of its mean may be constant.
+_SMALLEST_SPREAD = 1e-10
 # Squares of scores may have so many decades, less than the 308 of a float.
 _DECADES = 280.0
 # A model is clearly worse if its error is larger by so many standard deviations of the difference,
@@ -449,7 +451,9 @@ class Rows(_Samples):
             squares = gross - nf * self.mean**2
             # Sums that were taken off others lose digits relative to these.
             size = gross[-1] if split.trains is None else gross
-            constant = _look_closer(squares, size, lambda f: (X, W[f]), exactly=True)
+            low, constant = squares <= _CANCELLED * size, None
+            if low.any():
+                constant = constant_columns(low, lambda k: X[:, k], W.__getitem__, squares)
             self._inverse = _inverse(squares, constant, nf)
             extent = np.vecdot(gross, self._inverse)
             self.in_range = _varies_in_range(squares, constant)
@@ -589,10 +593,11 @@ class _Features:
         self.mean, self._ybar = mean[:, :-1], mean[:, -1]
         self.centre = self.mean[-1], float(self._ybar[-1])
         # Downdating loses digits relative to the moments of all rows.
-        size = np.broadcast_to(whole.squares + whole.n * whole.mean[:-1] ** 2 * _EPS, squares.shape)
+        size = np.broadcast_to(whole.squares, squares.shape)
         self._inverse = np.ones(squares.shape)
         if scale:
-            low = squares <= _CANCELLED * size
+            rounding = whole.n * np.square(_SMALLEST_SPREAD * whole.mean[:-1])
+            low = squares <= np.maximum(_CANCELLED * size, rounding)
             constant = look(low) if low.any() else None
             self._inverse = _inverse(squares, constant, n[:, None])
             self.in_range = _varies_in_range(size, constant)
@@ -632,8 +637,8 @@ class FoldMoments(_Features):
     ----------
     whole : Moments
         Of all rows.
-    left : sequence of Moments
-        Of the rows that each fold does not fit.
+    fitted, left : sequences of Moments
+        Of the rows that each fold fits, and of those that it leaves out.
     scale : bool
     predict : callable
         From coefficients (F, k, p) and intercepts (F, k), fold by fold, to predictions (k, N) of
@@ -649,13 +654,14 @@ class FoldMoments(_Features):
     def __init__(
         self,
         whole: Moments,
+        fitted: Sequence[Moments],
         left: Sequence[Moments],
         *,
         scale: bool,
         predict: Callable[[Array, Array], Array],
         look: Callable[[Mask], Mask],
     ) -> None:
-        fitted = [*(whole.without(one) for one in left), whole]
+        fitted = [*fitted, whole]
         self._predict = predict
         self._S = np.array([one.xx for one in fitted])
         super().__init__(
@@ -775,34 +781,33 @@ class SingleRows(_Features):
         return np.asarray(np.cumsum(made, axis=0, out=made))
 
 
-def _look_closer(
-    squares: Array,
-    gross: Array,
-    train: Callable[[int], tuple[Array, Array]],
-    *,
-    exactly: bool = False,
-) -> Mask | None:
-    """Return which columns are constant in which fold, (F, p); None if none is in any.
+def constant_columns(
+    low: Mask,
+    take: Callable[[Integers], Array],
+    weights: Callable[[int], Array],
+    squares: Array | None = None,
+) -> Mask:
+    """Return which columns are constant in the training rows of which fold. Shape (F, p).
 
     Where centring has made a sum of squares much smaller, the rows themselves tell. With
-    ``exactly`` the sums of the others are made again, in place.
+    ``squares`` (F, p) the sums of the others are made again, in place.
 
     Parameters
     ----------
-    train : callable
-        From a fold to the rows of X and their training weights, those of other rows zero.
+    low : (F, p) array of bool
+        Where to look.
+    take : callable
+        From numbers of columns to these columns (n, k).
+    weights : callable
+        From a fold to training weights (n,), those of other rows zero.
     """
-    low = squares <= _CANCELLED * gross
-    if not low.any():
-        return None
     constant = np.zeros(low.shape, dtype=bool)
     for f in np.flatnonzero(low.any(axis=1)):
-        columns = np.flatnonzero(low[f])
-        X, w = train(int(f))
-        part, w = X[np.ix_(w > 0, columns)], w[w > 0]
+        columns, w = np.flatnonzero(low[f]), weights(int(f))
+        part, w = take(columns)[w > 0], w[w > 0]
         spread = np.ptp(part, axis=0)
         constant[f, columns] = spread <= CONSTANT_ULPS * np.abs(part).max(axis=0)
-        if exactly:
+        if squares is not None:
             part -= w @ part / w.sum()
             squares[f, columns] = w @ part**2
     return constant

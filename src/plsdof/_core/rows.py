@@ -211,9 +211,7 @@ class RowProducts:
         v = u if root is None else _scaled(u, root)
         work = partial(_column_product, v=v, shift=self.shift)
         product = self.rows.reduce(work, add, "Coefficients")
-        return _divided(
-            product - np.multiply.outer(self.rest, v.sum(axis=0)), self.units.x_scale
-        )
+        return _divided(product - np.multiply.outer(self.rest, v.sum(axis=0)), self.units.x_scale)
 
 
 def _normal_product(block: Block, *, u: Array, shift: Array) -> Array:

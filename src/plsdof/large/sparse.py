@@ -40,9 +40,10 @@ from plsdof._core.inputs import (
     shortened,
     warn_constant_columns,
 )
+from plsdof._core.rows import Mask
 from plsdof._core.spectrum import FORMED, Gram, Map, formed
 from plsdof.errors import InvalidInputError
-from plsdof.large.blocks import Mask, checked_shape
+from plsdof.large.blocks import checked_shape
 
 # What sparse and implicit predictors have in common
 # --------------------------------------------------
