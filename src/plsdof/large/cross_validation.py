@@ -1,7 +1,7 @@
 """Cross-validation of tables that are read block by block.
 
 Tall data: one pass gives the moments of the test rows of every fold. Those of the training rows
-are merged from the other folds (Chan, Golub and LeVeque, see `large.moments`), so that nothing is
+are merged from the other folds (Chan, Golub and LeVeque, see `_core.moments`), so that nothing is
 subtracted. Where the moments of all folds would take too much memory, or rows are preprocessed by
 what training rows teach, each fold has passes of its own. One more pass predicts all test rows.
 """
