@@ -8,6 +8,7 @@ import pytest
 from _helpers.problems import make_problem
 
 from plsdof._core.moments import Moments, block_moments
+from plsdof._core.rows import require_finite
 from plsdof.errors import InvalidInputError
 from plsdof.large.blocks import (
     ArrayBlocks,
@@ -15,7 +16,6 @@ from plsdof.large.blocks import (
     as_axis,
     block_length,
     open_blocks,
-    require_finite,
 )
 from plsdof.large.sources import block_gram
 
