@@ -25,26 +25,28 @@ import numpy.typing as npt
 
 from plsdof._core.display import one_line
 from plsdof._core.inputs import (
-    CONSTANT_ULPS,
-    LARGE,
-    SMALL,
     Array,
-    Observations,
-    Units,
     as_matrix,
     as_response,
     as_weights,
-    centre_response,
     feature_names,
     read_only,
     require_flag,
     require_same_columns,
+)
+from plsdof._core.rows import Block, InMemory, RowProducts, weighed
+from plsdof._core.spectrum import Gram, formed
+from plsdof._core.standardize import (
+    CONSTANT_ULPS,
+    LARGE,
+    SMALL,
+    Observations,
+    Units,
+    centre_response,
     row_blocks,
     varies_safely,
     warn_constant_columns,
 )
-from plsdof._core.rows import Block, InMemory, RowProducts, weighed
-from plsdof._core.spectrum import Gram, formed
 from plsdof.errors import InvalidInputError, NotAvailableError
 
 # Rows of a square matrix that are treated together, so that they stay in the cache.

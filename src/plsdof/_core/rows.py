@@ -13,7 +13,8 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.inputs import Array, Observations, Units, row_blocks, shortened
+from plsdof._core.inputs import Array, shortened
+from plsdof._core.standardize import Observations, Units, row_blocks
 from plsdof.errors import InvalidInputError
 
 Part = TypeVar("Part")

@@ -18,13 +18,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 import scipy.linalg
 
-from plsdof._core.inputs import (
-    Array,
-    Standardized,
-    Units,
-    as_choice,
-    read_only,
-)
+from plsdof._core.inputs import Array, as_choice, read_only
+from plsdof._core.standardize import Standardized, Units
 from plsdof.errors import NotAvailableError
 
 # The spectrum of a regression problem: the numbers through which X and y enter everything else

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from plsdof._core.inputs import Array, Standardized, read_only
+from plsdof._core.inputs import Array, read_only
 from plsdof._core.moments import Moments, block_moments
 from plsdof._core.rows import Block
+from plsdof._core.standardize import Standardized
 
 _EPS = float(np.finfo(np.float64).eps)
 _POWER_STEPS = 30
