@@ -129,7 +129,6 @@ def test_intervals_of_a_response_that_only_paths_have():
     for refused in (
         lambda: coefficient_inference(one, covariance="hc3"),
         lambda: residual_bootstrap(one),
-        lambda: one.path.smoothed_dof(),
     ):
         with pytest.raises(NotAvailableError):
             refused()

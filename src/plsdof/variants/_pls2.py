@@ -19,7 +19,7 @@ from plsdof._core.inputs import Array, read_only
 from plsdof._core.recursion import Integers
 from plsdof._core.rounding import COPIES, SAFETY, SUPPORTED_ERROR
 from plsdof._core.spectrum import Spectrum
-from plsdof._core.work import cached_property
+from plsdof._core.threads import cached_property
 
 ALGORITHMS = ("nipals", "simpls")
 _EPS = float(np.finfo(np.float64).eps)

@@ -43,12 +43,12 @@ from plsdof._core.inputs import (
 from plsdof._core.left_out import LeftOut, folds_of
 from plsdof._core.model import Model
 from plsdof._core.path import ComponentPath
-from plsdof._core.quiet import quietly, warn_caller
 from plsdof._core.recipe import Method, Recipe
 from plsdof._core.recursion import Integers, Split
 from plsdof._core.rounding import ROUNDINGS, SUPPORTED_ERROR
 from plsdof._core.spectrum import Decomposition, Spectrum, decompose
-from plsdof._core.work import cached_property
+from plsdof._core.threads import cached_property
+from plsdof._core.warnings import quietly, warn_caller
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
 from plsdof.inference.intervals import (
     IntervalKind,
@@ -237,13 +237,6 @@ class ResponsePath(ComponentPath):
         """Coefficients of the (scaled) response on the scores. Shape (M,)."""
         fit = self.whole.joint.fit
         return read_only(fit.loadings[:, self.number] / fit.lengths)
-
-    def smoothed_dof(self, draws: int = 0, rng: Any = 0) -> Array:
-        """Raise an error: responses are not drawn together with the others."""
-        raise NotAvailableError(
-            f"Smoothed Degrees of Freedom ({draws} draws, rng={rng!r}) are for paths of one "
-            "response alone; use dof='exact'."
-        )
 
     def refit(self, y: Any) -> Self:
         """Fit the same to another response in the place of this one."""
