@@ -26,19 +26,14 @@ from plsdof._core.filters import Filter
 from plsdof._core.fit import optional_count, report_end
 from plsdof._core.inputs import (
     Array,
-    Observations,
-    Units,
     as_choice,
     as_float,
     as_matrix,
-    as_observations,
     as_response,
-    centre_response,
     feature_names,
     opened_table,
     read_only,
     require_flag,
-    standardize_observations,
 )
 from plsdof._core.left_out import LeftOut, folds_of
 from plsdof._core.model import Model
@@ -47,6 +42,13 @@ from plsdof._core.recipe import Method, Recipe
 from plsdof._core.recursion import Integers, Split
 from plsdof._core.rounding import ROUNDINGS, SUPPORTED_ERROR
 from plsdof._core.spectrum import Decomposition, Spectrum, decompose
+from plsdof._core.standardize import (
+    Observations,
+    Units,
+    as_observations,
+    centre_response,
+    standardize_observations,
+)
 from plsdof._core.threads import cached_property
 from plsdof._core.warnings import quietly, warn_caller
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
