@@ -82,7 +82,7 @@ def models(X: Array, y: Array, file: File) -> None:
     print(estimators.PLS2Regressor)
     plsdof.save_model(model, file)
     print(plsdof.load_model(file).predict(X))
-    assert_type(files.portable_model(model).predict(X), Array)
+    assert_type(files.frozen_model(model).predict(X), Array)
     files.save_model(files.load_model(file), file)
     plsdof.write_report(model, file)
     report.write_report(model, file)

@@ -74,9 +74,9 @@ def pls_path(
     sample_weight : (n,) array, optional
         Weights; integer weights mean repeated rows.
     solver : {"auto", "svd", "gram"}
-        "svd" is the most accurate; "gram" works on the smaller of X'X and XX' and is faster;
-        "auto" takes "gram" if its estimated error is negligible, else a peeled Gram matrix (see
-        the documentation of numerics), else "svd".
+        "svd" gives all digits; "gram" works on the smaller of X'X and XX' and is faster; "auto"
+        takes "gram" if its estimated errors are below 1e-5 of the Degrees of Freedom and of the
+        coefficients and 1e-4 of the residual sums of squares, else "svd".
     strict : bool
         Raise `RankExhaustedError` instead of warning when ``max_components`` is not reached.
     tolerance : float

@@ -612,15 +612,12 @@ class Standardized:
     units : Units
     rounding : float
         Bound of the norm of what rounding the given entries of X did to it.
-    is_factor : bool
-        Whether the rows are those of a factor.
     """
 
     X: Array
     y: Array
     units: Units
     rounding: float = 0.0
-    is_factor: bool = False
 
     @property
     def max_rank(self) -> int:

@@ -157,11 +157,6 @@ class LeftOutRows:
     q: LeftOutValues | None
 
 
-def limit_from_moments(mean: float, variance: float, level: float) -> Limit:
-    """Return the quantile of g chi^2(h) with this mean and variance, which old model files have."""
-    return Limit(value=_scaled_chi_square(mean, variance, level), method="cross-validated")
-
-
 def left_out_rows(model: Any, *, cv: Any = None) -> LeftOutRows:
     """Measure every row by the fit without its fold.
 

@@ -65,7 +65,7 @@ from plsdof.selection.cross_validation import cross_validate
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from plsdof.files.portable import PortableModel
+    from plsdof.files.frozen import FrozenModel
 
 
 # What all estimators share: one response or several columns of them, and linear prediction
@@ -101,15 +101,15 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         save_model(self, file)
 
-    def lean(self) -> "PortableModel":
+    def without_data(self) -> "FrozenModel":
         """Return the model without its training data: small to pickle, quick to predict.
 
         It has predict, score and predict_interval by the errors of rows left out. A file that
         `save` writes has the other intervals, and the distances T^2 and Q, too.
         """
-        from plsdof.files.portable import portable_model
+        from plsdof.files.frozen import frozen_model
 
-        return portable_model(self, intervals=False)
+        return frozen_model(self, intervals=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -334,7 +334,6 @@ def standardized_factor(
         y=read_only(matrix[:, -1].copy()),
         units=units,
         rounding=max(entries, max(n, X.shape[1]) * _EPS * largest),
-        is_factor=True,
     )
 
 

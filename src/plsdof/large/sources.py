@@ -40,7 +40,6 @@ from plsdof._core.routes import (
     first_accurate,
     gram_route,
     is_accurate,
-    precise_routes,
     whole_gram_route,
     whole_routes,
 )
@@ -459,7 +458,7 @@ def pls_path_from(
     with progress_bar("Random probes", wanted=watched) as told:
         count = _count(gram, max_components, tolerance, rng, told)
         exact = gram_route(gram, method, max_components, count)
-    routes = partial(precise_routes, method=method, components=max_components)
+    routes = partial(whole_routes, method=method, solver="svd")
     exact = refined(exact, gram, max_components, routes)
     recipe = METHODS["pls"].recipe(max_components=max_components, scale=scale, solver="auto")
     return counted(PLSPath, recipe, exact, strict)
