@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse
 
 from plsdof import pls_path
-from plsdof._core.inputs import as_observations, standardize
 from plsdof._core.spectrum import tall_gram
+from plsdof._core.standardize import as_observations, standardize
 from plsdof.errors import InvalidInputError
 
 
@@ -121,7 +121,7 @@ LARGE = LATER | {"rows left out": lambda path: path.select().scores}
 def test_rows_that_are_too_large_to_copy_must_stay_as_they_are(later, monkeypatch):
     X, y = table()
     expected = LARGE[later](pls_path(X, y, 5))
-    monkeypatch.setattr("plsdof._core.inputs._COPIED", 1000)
+    monkeypatch.setattr("plsdof._core.standardize._COPIED", 1000)
     same, path = pls_path(X, y, 5), pls_path(X, y, 5)
     np.testing.assert_array_equal(LARGE[later](same), expected)
     X[3, 2] += 1.0

@@ -9,7 +9,7 @@ import pytest
 from _helpers.problems import make_problem
 
 from plsdof import pls_path, pls_path_from
-from plsdof._core.inputs import standardize
+from plsdof._core.standardize import standardize
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, MissingExtraError
 from plsdof.files.blocks import file_blocks
 from plsdof.files.tables import read_table

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plsdof import pcr_path, ridge_path
-from plsdof._core.inputs import standardize
+from plsdof._core.standardize import standardize
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, NotAvailableError
 from plsdof.large import pcr_path_from, ridge_path_from
 from plsdof.large.blocks import ArrayBlocks

@@ -20,7 +20,7 @@ import numpy as np
 
 from plsdof._core.display import as_html, data_frame, one_line, parameter_column
 from plsdof._core.folds import group_codes, make_folds
-from plsdof._core.inputs import LARGE, Array, Observations, as_level, read_only
+from plsdof._core.inputs import Array, as_level, read_only
 from plsdof._core.recursion import (
     Gram,
     Integers,
@@ -34,6 +34,7 @@ from plsdof._core.recursion import (
     run,
 )
 from plsdof._core.spectrum import Sums, sums_of, typical
+from plsdof._core.standardize import LARGE, Observations
 from plsdof._core.threads import cached_property, threads_for_products
 from plsdof.errors import InvalidInputError
 

@@ -28,8 +28,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.inputs import CONSTANT_ULPS, Array, row_blocks
+from plsdof._core.inputs import Array
 from plsdof._core.spectrum import Sums
+from plsdof._core.standardize import CONSTANT_ULPS, row_blocks
 from plsdof._core.threads import cached_property
 
 Integers = npt.NDArray[np.intp]

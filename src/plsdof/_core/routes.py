@@ -8,7 +8,6 @@ import numpy as np
 
 from plsdof._core.exact import Exact
 from plsdof._core.filters import Filter
-from plsdof._core.inputs import Observations, Standardized, Units, standardize_observations
 from plsdof._core.krylov import Compressed, Count, compress_gram, krylov_steps
 from plsdof._core.spectrum import (
     FORMED,
@@ -21,6 +20,7 @@ from plsdof._core.spectrum import (
     spectrum_on_gram,
     tall_gram,
 )
+from plsdof._core.standardize import Observations, Standardized, Units, standardize_observations
 from plsdof.errors import NotAvailableError
 
 MakeFilter = Callable[[Spectrum], Filter]

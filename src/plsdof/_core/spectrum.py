@@ -18,14 +18,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 import scipy.linalg
 
-from plsdof._core.inputs import (
-    Array,
+from plsdof._core.inputs import Array, as_choice, read_only
+from plsdof._core.standardize import (
     Observations,
     Standardized,
     Units,
-    as_choice,
     centre_response,
-    read_only,
     row_blocks,
     varies_safely,
 )

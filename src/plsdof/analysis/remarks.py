@@ -12,10 +12,11 @@ import numpy as np
 from plsdof._core.choice import LEFT_OUT, Remark, Selection, rule_in_words
 from plsdof._core.criteria import criterion_label
 from plsdof._core.display import plural
-from plsdof._core.inputs import Array, constant_columns_text
+from plsdof._core.inputs import Array
 from plsdof._core.left_out import FOLDS, SINGLE, LeftOut
 from plsdof._core.model import Model
 from plsdof._core.path import Path
+from plsdof._core.standardize import constant_columns_text
 from plsdof.analysis.data import Problem, Rows
 from plsdof.files.columns import shortened
 

@@ -33,7 +33,6 @@ from plsdof._core.inputs import (
     as_sparse_rows,
     as_weights,
     feature_names,
-    observe,
     require_finite_columns,
     require_response_outside,
     row_labels,
@@ -43,6 +42,7 @@ from plsdof._core.left_out import LeftOut
 from plsdof._core.model import Model
 from plsdof._core.path import Path
 from plsdof._core.recipe import Method
+from plsdof._core.standardize import observe
 from plsdof._core.warnings import quietly, warn_caller
 from plsdof.errors import (
     EmptyModelWarning,

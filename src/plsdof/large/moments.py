@@ -19,12 +19,7 @@ import numpy.typing as npt
 
 from plsdof._core.display import one_line
 from plsdof._core.inputs import (
-    CONSTANT_ULPS,
-    LARGE,
-    SMALL,
     Array,
-    Standardized,
-    Units,
     as_matrix,
     as_response,
     as_weights,
@@ -32,9 +27,16 @@ from plsdof._core.inputs import (
     read_only,
     require_flag,
     require_same_columns,
-    warn_constant_columns,
 )
 from plsdof._core.spectrum import Gram, formed
+from plsdof._core.standardize import (
+    CONSTANT_ULPS,
+    LARGE,
+    SMALL,
+    Standardized,
+    Units,
+    warn_constant_columns,
+)
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.large.blocks import Block, weighed
 

@@ -18,21 +18,7 @@ import scipy.sparse.linalg
 from plsdof._core.exact import Exact
 from plsdof._core.filters import pls_filter, ridge_filter
 from plsdof._core.fit import METHODS, counted, optional_count, optional_penalties, pcr_method
-from plsdof._core.inputs import (
-    Array,
-    Response,
-    Standardized,
-    Units,
-    as_count,
-    as_generator,
-    as_positive,
-    centre_columns,
-    centre_response,
-    read_only,
-    require_enough,
-    require_flag,
-    warn_constant_columns,
-)
+from plsdof._core.inputs import Array, as_count, as_generator, as_positive, read_only, require_flag
 from plsdof._core.krylov import Count
 from plsdof._core.parallel import progress_bar
 from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath
@@ -44,6 +30,15 @@ from plsdof._core.routes import (
     whole_routes,
 )
 from plsdof._core.spectrum import FORMED, Gram, Reached, formed
+from plsdof._core.standardize import (
+    Response,
+    Standardized,
+    Units,
+    centre_columns,
+    centre_response,
+    require_enough,
+    warn_constant_columns,
+)
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.large.blocks import (
     Block,

@@ -24,23 +24,25 @@ from scipy.sparse import csc_array, csr_array
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from plsdof._core.inputs import (
-    CONSTANT_ULPS,
-    LARGE,
-    SMALL,
     Array,
-    Units,
     as_count,
     as_response,
     as_weights,
-    centre_columns,
-    centre_response,
     read_only,
-    require_enough,
     require_flag,
     shortened,
-    warn_constant_columns,
 )
 from plsdof._core.spectrum import FORMED, Gram, Map, formed
+from plsdof._core.standardize import (
+    CONSTANT_ULPS,
+    LARGE,
+    SMALL,
+    Units,
+    centre_columns,
+    centre_response,
+    require_enough,
+    warn_constant_columns,
+)
 from plsdof.errors import InvalidInputError
 from plsdof.large.blocks import Mask, checked_shape
 

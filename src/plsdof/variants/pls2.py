@@ -24,19 +24,14 @@ from plsdof._core.exact import row_norms
 from plsdof._core.fit import optional_count, report_end
 from plsdof._core.inputs import (
     Array,
-    Observations,
-    Units,
     as_choice,
     as_float,
     as_matrix,
     as_new_rows,
-    as_observations,
-    centre_response,
     feature_names,
     opened_table,
     read_only,
     require_flag,
-    standardize_observations,
 )
 from plsdof._core.left_out import LeftOut, folds_of, half_width, noise_from_left_out
 from plsdof._core.path import predictors_of
@@ -44,6 +39,13 @@ from plsdof._core.recipe import Method, Recipe
 from plsdof._core.recursion import Split
 from plsdof._core.rounding import SUPPORTED_ERROR
 from plsdof._core.spectrum import Decomposition, Spectrum, decompose
+from plsdof._core.standardize import (
+    Observations,
+    Units,
+    as_observations,
+    centre_response,
+    standardize_observations,
+)
 from plsdof._core.threads import cached_property
 from plsdof._core.warnings import quietly, warn_caller
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
