@@ -90,6 +90,8 @@ class LeftOut:
         Number of groups, where rows that belong together were left out together.
     error : (K,) array
         Estimated rounding error of the residuals.
+    joint : LeftOut or None
+        Of one of several responses that are fitted together: all of them, which choose together.
 
     Examples
     --------
@@ -110,6 +112,7 @@ class LeftOut:
     sample_weight: Array | None = None
     groups: int | None = None
     error: Array
+    joint: "LeftOut | None" = None
 
     @cached_property
     def n(self) -> float:
