@@ -348,7 +348,7 @@ def _extent(X: Array, weights: Array | None, blocks: list[slice]) -> tuple[Array
     return highest, lowest, total
 
 
-def certainly_vary(squares: Array, offset: Array) -> npt.NDArray[np.bool_]:
+def varies_safely(squares: Array, offset: Array) -> npt.NDArray[np.bool_]:
     """Return where columns certainly vary.
 
     ``squares`` are sums of squares about the mean (not nan), ``offset`` the same of a typical
