@@ -1,7 +1,8 @@
 """The core: (X, y) -> Spectrum -> Filter -> Path -> Model, with numpy and scipy only.
 
 ==========  ======================================================================
-inputs      what comes in, checked, centred, scaled and weighted
+inputs      checks of what comes in
+standardize centred, scaled and weighted data
 spectrum    Gram matrices and decompositions of the predictors
 krylov      the recursions of Partial Least Squares
 rounding    what guards them against rounding: nodes, copies, error estimates
@@ -14,6 +15,7 @@ criteria    noise level, information criteria: functions of arrays
 choice      one model, or an average, and what is to be said about it
 path        every model of one method on one data set
 model       one of them, or an average
+opls        components of a path, rotated
 recipe      how a path was fitted, as data
 fit         from data to a path: PLS, PCR, ridge
 ==========  ======================================================================
