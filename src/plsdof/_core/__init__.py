@@ -1,7 +1,8 @@
 """The core: (X, y) -> Spectrum -> Filter -> Path -> Model, with numpy and scipy only.
 
 ==========  ======================================================================
-inputs      what comes in, checked, centred, scaled and weighted
+inputs      checks of what comes in
+standardize centred, scaled and weighted data
 spectrum    Gram matrices and decompositions of the predictors
 krylov      the recursions of Partial Least Squares
 rounding    what guards them against rounding: nodes, copies, error estimates

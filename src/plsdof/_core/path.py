@@ -24,16 +24,7 @@ from plsdof._core.criteria import (
 from plsdof._core.display import as_html, data_frame, one_line, parameter_column, plural
 from plsdof._core.exact import Exact, checked_rows
 from plsdof._core.filters import PLSFilter
-from plsdof._core.inputs import (
-    Array,
-    Observations,
-    Units,
-    as_choice,
-    as_count,
-    as_matrix,
-    as_response,
-    read_only,
-)
+from plsdof._core.inputs import Array, as_choice, as_count, as_matrix, as_response, read_only
 from plsdof._core.left_out import (
     PATIENCE,
     LeftOut,
@@ -45,6 +36,7 @@ from plsdof._core.model import Model
 from plsdof._core.recipe import Recipe
 from plsdof._core.recursion import Run, Split
 from plsdof._core.routes import is_accurate
+from plsdof._core.standardize import Observations, Units
 from plsdof._core.threads import cached_property
 from plsdof._core.warnings import quietly, warn_caller
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
