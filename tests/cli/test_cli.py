@@ -522,7 +522,10 @@ def test_folders_and_absent_files_are_refused(tmp_path):
         (("-r", "y", "--level", "95"), "--level must be between 0 and 1"),
         (("-r", "y", "--cv", "1"), "--cv must be a number of folds >= 2"),
         (("-r", "y", "--cv", "99"), "99"),
-        (("-r", "y", "--cv", "many"), "--cv must be a number of folds >= 2, or loo; got 'many'"),
+        (
+            ("-r", "y", "--cv", "many"),
+            "--cv must be a number of folds >= 2, loo or blocks:K; got 'many'",
+        ),
         (("-r", "y", "--max-components", "0"), "--max-components must be >= 1"),
         (("-r", "y", "--method", "ridge", "--components", "2"), "do not apply to ridge"),
         (("-r", "y", "--method", "ridge", "--components", "0"), "do not apply to ridge"),

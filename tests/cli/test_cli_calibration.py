@@ -99,7 +99,7 @@ def test_what_learns_from_rows_is_fitted_in_every_fold(tmp_path):
     )
     assert "preprocessing" in [one["kind"] for one in found["remarks"]]
     # The reference is in the file, and new rows are corrected by it, not by their own mean.
-    kept = json.loads((tmp_path / "m.json").read_text())
+    (kept,) = json.loads((tmp_path / "m.json").read_text())["preparations"]
     np.testing.assert_allclose(
         kept["preprocessing"]["learned"][0]["reference_"], X.mean(axis=0), rtol=1e-12
     )
