@@ -48,11 +48,11 @@ def check(
     drop_missing: bool = False,
     label: str | None = None,
 ) -> None:
-    """Check a calibration with control samples: bias, error, slope, intervals, unusual rows.
+    """Check a calibration with control samples, and keep control charts.
 
-    Without reference values, rows are only compared with those of the calibration. A log keeps the
-    errors for control charts: warning, action, runs, moving average. Exit code 3 says that a limit
-    is crossed.
+    Bias, error, slope, coverage of intervals and unusual rows are tested; without reference values
+    only the last. A log keeps the errors for control charts: warning, action, runs, moving average.
+    Exit code 3 says that a limit is crossed.
     """
     as_fraction(level, "--level")
     given = {"log": log, "report": report}
@@ -190,12 +190,12 @@ def _now() -> str:
 
 def adjust(
     model: ModelFile,
-    out: Path,
     reading: tables.JoinedReading,
     printing: Printing,
     file: Annotated[
         Path | None, typer.Argument(metavar="TABLE", help="Control samples; not with --undo.")
     ] = None,
+    out: Path | None = None,
     bias: bool = False,
     slope: bool = False,
     undo: bool = False,
@@ -204,15 +204,17 @@ def adjust(
     drop_missing: bool = False,
     label: str | None = None,
 ) -> None:
-    """Correct the bias, or slope and bias, of a model by control samples; or undo the last time.
+    """Correct bias or slope of a model by control samples, or undo that.
 
     The new model keeps the correction, its reason, its date and the checksum of the old model, and
     plsdof predict says that it is applied.
     """
     if bias + slope + undo != 1:
         raise InvalidInputError("Say what to do: --bias, --slope or --undo, one of them.")
-    if undo is (file is not None):
-        raise InvalidInputError("--bias and --slope need a table of control samples, --undo none.")
+    if undo is (file is not None) or out is None:
+        raise InvalidInputError(
+            "--bias and --slope need a table of control samples, --undo none; all need --out."
+        )
     check_output("--out", out, (".json",), model, *([] if file is None else [file]))
     fitted, content = load_model(model), dict[str, Any](notes=())
     if file is None:
@@ -258,22 +260,24 @@ def _finish(
 
 def transfer(
     model: ModelFile,
-    primary: Path,
-    secondary: Path,
-    out: Path,
     reading: tables.Reading,
     printing: Printing,
+    primary: Path | None = None,
+    secondary: Path | None = None,
+    out: Path | None = None,
     transfer_method: str = "auto",
     interpolate: bool = False,
     reason: str = "",
     label: str | None = None,
 ) -> None:
-    """Make a model for another instrument, by samples that were measured on both.
+    """Make a model for another instrument, by samples measured on both.
 
     Samples are paired by their names. Bias, direct (ds) and piecewise direct standardisation (pds)
     are compared by pairs left out: how near predictions of both instruments are.
     """
     method: Method = as_choice(transfer_method, "--method", get_args(Method))
+    if primary is None or secondary is None or out is None:
+        raise InvalidInputError("A transfer needs --primary, --secondary and --out.")
     check_output("--out", out, (".json",), model, primary, secondary)
     with show.waiting("Transferring", quiet=printing.quiet):
         fitted = load_model(model)
