@@ -53,6 +53,7 @@ from plsdof.errors import (
 from plsdof.inference import intervals as inference
 from plsdof.inference.intervals import (
     Covariance,
+    frame_library,
     frame_rows,
     name_coefficients,
     name_predictions,
@@ -89,6 +90,8 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     n_features_in_: int
     feature_names_in_: npt.NDArray[np.object_]
     _path_takes_sparse = False
+    # Library of the data frame that it was fitted to.
+    _frames = "pandas"
 
     def predict(self, X: Any) -> Array:
         """Predict with the chosen model. Shape (n_new,), or (n_new, q) if y had columns."""
@@ -135,7 +138,7 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if not scipy.sparse.issparse(values) and responses.ndim == 1:
             require_response_outside(values, responses, feature_names(X), getattr(y, "name", None))
         self._one_response = responses.ndim == 1
-        self.response_names_ = names
+        self.response_names_, self._frames = names, frame_library(X)
         return values, responses[:, None] if responses.ndim == 1 else as_matrix(responses, "y")
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, Array]:
@@ -203,15 +206,15 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _named_predictions(self, limits: Array, X: Any) -> "Array | DataFrame":
         """Name limits (n_new, q, 2) by the rows of X and the responses, as far as these do."""
         if self._one_response:
-            return name_rows(limits[:, 0], frame_rows(X))
-        return name_predictions(limits, self.response_names_, frame_rows(X))
+            return name_rows(limits[:, 0], frame_rows(X), frame_library(X))
+        return name_predictions(limits, self.response_names_, frame_rows(X), frame_library(X))
 
     def _named_coefficients(self, limits: Array) -> "Array | DataFrame":
         """Name limits (q, p, 2) by features and responses, as far as these have names."""
         features = getattr(self, "feature_names_in_", None)
         if self._one_response:
-            return name_rows(limits[0], features)
-        return name_coefficients(limits, self.response_names_, features)
+            return name_rows(limits[0], features, self._frames, "feature")
+        return name_coefficients(limits, self.response_names_, features, self._frames)
 
     def _one_or_array(self, values: Sequence[Any]) -> Any:
         """Return the only value of a single response, an array of all otherwise."""

@@ -40,7 +40,7 @@ from plsdof.chemometrics.classes import (
 from plsdof.chemometrics.diagnostics import vip
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
 from plsdof.estimators.base import LinearScoresMixin
-from plsdof.inference.intervals import name_features
+from plsdof.inference.intervals import frame_library, name_features
 from plsdof.inference.resampling import PermutationTest
 from plsdof.variants.pls2 import pls2_path
 
@@ -192,6 +192,7 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, BaseEstimator):  # type:
         if self._is_choice:
             as_choice(self.n_components, "n_components", (LEFT_OUT,))
         values, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        self._frames = frame_library(X)
         check_classification_targets(labels)
         weights = as_weights(sample_weight, len(values))
         self.classes_ = np.unique(labels if weights is None else labels[weights > 0])
@@ -461,7 +462,7 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, BaseEstimator):  # type:
         """
         model = self._fitted().path_[self.n_components_]
         values = vip(model) if len(self.classes_) == 2 else model.vip()
-        return name_features(values, getattr(self, "feature_names_in_", None), None)
+        return name_features(values, getattr(self, "feature_names_in_", None), None, self._frames)
 
     @property
     def dof_(self) -> float:

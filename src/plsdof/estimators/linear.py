@@ -116,12 +116,12 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents[PLSPath]):
         """Return the variable importance of the chosen model, `chemometrics.vip`. Shape (p,).
 
         A pandas series with one named entry per feature if the model was fitted on a data frame
-        (and pandas is installed). If y had columns (q, p), or a data frame with one named column
-        per response.
+        (and pandas is installed), a frame with columns feature and value if that was one of polars.
+        If y had columns (q, p), or a data frame with one named column per response.
         """
         values = self._one_or_array([vip(one) for one in self._fitted().models_])
         features = getattr(self, "feature_names_in_", None)
-        return cast("Array", name_features(values, features, self.response_names_))
+        return cast("Array", name_features(values, features, self.response_names_, self._frames))
 
 
 class PCRegressor(LinearScoresMixin, _LinearComponents[PCRPath]):

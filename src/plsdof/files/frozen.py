@@ -54,6 +54,7 @@ from plsdof.inference.intervals import (
     INTERVAL_METHODS,
     Interval,
     critical_value,
+    frame_library,
     frame_rows,
     left_out_words,
     name_predictions,
@@ -513,9 +514,10 @@ class FrozenModel:
         limits = np.stack([np.column_stack([one.lower, one.upper]) for one in found], axis=1)
         named: Array | DataFrame
         if self.one_response:
-            named = name_rows(limits[:, 0], frame_rows(X))
+            named = name_rows(limits[:, 0], frame_rows(X), frame_library(X))
         else:
-            named = name_predictions(limits, self.response_names_, frame_rows(X))
+            names, library = self.response_names_, frame_library(X)
+            named = name_predictions(limits, names, frame_rows(X), library)
         return named
 
     def prediction_interval(
