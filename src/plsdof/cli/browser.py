@@ -68,8 +68,8 @@ class CommandLine:
         # A report quotes the command that gives it.
         ends = [word for name, path in files.items() for word in (f"--{name}", path.name)]
         sys.argv = [*self.command(options), *ends]
-        output = dataclasses.replace(Output(quiet=True), **files)
-        (found,) = fit(_file(options), **_groups(options), output=output)
+        given: dict[str, Any] = {"quiet": True, **files}
+        (found,) = fit(_file(options), **_groups(options), output=Output(**given))
         return found
 
     def predict(self, model: Path, table: Path) -> dict[str, Any]:

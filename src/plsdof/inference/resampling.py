@@ -21,9 +21,9 @@ from plsdof._core.inputs import Array, as_count, as_fraction, as_generator, read
 from plsdof._core.krylov import golub_kahan
 from plsdof._core.left_out import hold_out
 from plsdof._core.model import as_model, as_path
-from plsdof._core.quiet import quietly
 from plsdof._core.recursion import Run, Split
 from plsdof._core.rounding import distinct_nodes
+from plsdof._core.warnings import quietly
 from plsdof.errors import NotAvailableError
 
 if TYPE_CHECKING:
@@ -404,10 +404,10 @@ class PermutationTest:
         The same on permuted responses.
     index : int
         Row of the path of the smallest score.
-    dof : (K,) array
-        Degrees of Freedom in the scores, averaged over the permutations.
     total : float
         Score of the empty model, to compare with.
+    dof : (K,) array or None
+        Degrees of Freedom in the scores, averaged over the permutations; None for classes.
 
     Examples
     --------
@@ -421,8 +421,8 @@ class PermutationTest:
     score: float
     permuted: Array
     index: int
-    dof: Array
     total: float
+    dof: Array | None = None
 
     @property
     def assumptions(self) -> str:
