@@ -28,4 +28,7 @@ def page(desk):
     pages = Pages(desk)
     client = TestClient(make_app(pages, token=TOKEN, port=PORT), base_url=f"http://{HOST}")
     client.get("/", params={"token": TOKEN})
-    return SimpleNamespace(client=client, pages=pages, post=lambda *one, **more: post(client, *one, **more))
+    yield SimpleNamespace(
+        client=client, pages=pages, post=lambda *one, **more: post(client, *one, **more)
+    )
+    pages.desk.close()

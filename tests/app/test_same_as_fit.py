@@ -87,7 +87,10 @@ def test_the_lines_of_python_give_the_same_coefficients(desk, events, capsys):
     names = {}
     exec(desk.worker.ask("python", options), names)
     analysis = desk.worker.bench.analysis(options)
-    np.testing.assert_array_equal(names["found"].model.coef, analysis.model.coef)
+    # Coefficients of one model and of all at once differ by rounding.
+    scale = np.abs(analysis.model.coef).max()
+    close = {"rtol": 1e-10, "atol": 1e-12 * scale}
+    np.testing.assert_allclose(names["found"].model.coef, analysis.model.coef, **close)
     assert names["found"].choice == analysis.choice
     assert analysis.choice in capsys.readouterr().out
 

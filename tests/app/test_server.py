@@ -101,7 +101,11 @@ def test_the_page_has_no_inline_script_and_names_no_other_machine(page):
     assert text.count("<script") == text.count("<script src=") == 2
     assert "://" not in text
     assert "onclick" not in text
-    for path, kind in {"/app.js": "javascript", "/plotly.js": "javascript", "/app.css": "css"}.items():
+    for path, kind in {
+        "/app.js": "javascript",
+        "/plotly.js": "javascript",
+        "/app.css": "css",
+    }.items():
         answer = page.client.get(path)
         assert kind in answer.headers["content-type"]
         assert len(answer.text) > 1000
@@ -212,7 +216,9 @@ def test_the_table_shows_roles_and_guesses(page):
     rng = np.random.default_rng(0)
     for i in range(15):
         values = rng.normal(size=13).round(4)
-        lines.append(f"s{i},{'ab'[i % 2]},{values[12]},{i * 1.5}," + ",".join(map(str, values[:12])))
+        lines.append(
+            f"s{i},{'ab'[i % 2]},{values[12]},{i * 1.5}," + ",".join(map(str, values[:12]))
+        )
     upload(page, ("corn.csv", "\n".join(lines).encode()))
     event(page, do="set", options={"groups": "Batch"})
     found = page.client.get("/table").json()
@@ -262,7 +268,12 @@ def test_reference_values_are_joined_and_missing_ones_are_named(page):
 
 def test_files_to_keep(page):
     gasoline(page)
-    for kind, start in {"report": b"<!DOCTYPE", "model": b"{", "out": b"PK", "plot": b"<?xml"}.items():
+    for kind, start in {
+        "report": b"<!DOCTYPE",
+        "model": b"{",
+        "out": b"PK",
+        "plot": b"<?xml",
+    }.items():
         answer = page.client.get("/file", params={"kind": kind})
         assert answer.content.startswith(start)
         assert "attachment" in answer.headers["content-disposition"]
@@ -363,7 +374,8 @@ def silent(monkeypatch):
     monkeypatch.setattr(server, "Worker", Silent)
 
 
-def test_the_latest_session_goes_on_unless_it_is_open(tmp_path, silent):
+@pytest.mark.usefixtures("silent")
+def test_the_latest_session_goes_on_unless_it_is_open(tmp_path):
     home = tmp_path / "home"
     first = begin(CommandLine(), home, GASOLINE)
     assert first.session.state.options == {"file": "gasoline.csv"}
@@ -377,7 +389,8 @@ def test_the_latest_session_goes_on_unless_it_is_open(tmp_path, silent):
         one.close()
 
 
-def test_what_is_not_a_session_is_passed_over(tmp_path, silent):
+@pytest.mark.usefixtures("silent")
+def test_what_is_not_a_session_is_passed_over(tmp_path):
     home = tmp_path / "home"
     (home / "zzz").mkdir(parents=True)
     (home / "zzz" / "journal.jsonl").write_text("nonsense\n")
@@ -387,7 +400,8 @@ def test_what_is_not_a_session_is_passed_over(tmp_path, silent):
     desk.close()
 
 
-def test_old_sessions_are_forgotten_when_a_new_one_begins(tmp_path, silent):
+@pytest.mark.usefixtures("silent")
+def test_old_sessions_are_forgotten_when_a_new_one_begins(tmp_path):
     home = tmp_path / "home"
     for i in range(12):
         Session(home / f"{i:02d}", CommandLine()).close()
@@ -397,7 +411,8 @@ def test_old_sessions_are_forgotten_when_a_new_one_begins(tmp_path, silent):
     desk.close()
 
 
-def test_a_folder_can_be_the_first_table(tmp_path, silent):
+@pytest.mark.usefixtures("silent")
+def test_a_folder_can_be_the_first_table(tmp_path):
     part = GASOLINE.read_text().splitlines()
     folder = tmp_path / "spectra"
     folder.mkdir()
@@ -421,7 +436,8 @@ def test_folders_of_sessions_do_not_collide(tmp_path):
     assert len({new_folder(tmp_path) for _ in range(50)}) == 50
 
 
-def test_serving_prints_the_address_first_and_ends_with_ctrl_c(tmp_path, silent, monkeypatch):
+@pytest.mark.usefixtures("silent")
+def test_serving_prints_the_address_first_and_ends_with_ctrl_c(tmp_path, monkeypatch):
     said, opened, ended = [], [], []
 
     class Server:
@@ -429,8 +445,9 @@ def test_serving_prints_the_address_first_and_ends_with_ctrl_c(tmp_path, silent,
             self.config = config
 
         def run(self, sockets):
-            client = TestClient(self.config.app, base_url=said[0].split("/?")[0])
-            assert client.get("/", params={"token": said[0].split("token=")[1]}).status_code == 200
+            address, token = [one for one in said if "token=" in one][-1].split("/?token=")
+            client = TestClient(self.config.app, base_url=address)
+            assert client.get("/", params={"token": token}).status_code == 200
             ended.append(sockets[0].getsockname())
             raise KeyboardInterrupt
 

@@ -286,7 +286,7 @@ INTERNAL = frozenset({"upload", "fitted"})
 
 def after(state: State, event: Event, tools: Tools) -> State:
     """Return the state after an event; one that is refused raises and changes nothing."""
-    kind = event.get("do")
+    kind = event.get("do") if isinstance(event, dict) else None
     state = replace(state, revision=state.revision + (kind != "fitted"))
     if kind in _OTHERS:
         return _OTHERS[kind](state, event)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from plsdof._core.quiet import quietly
+from plsdof._core.warnings import quietly
 from plsdof.analysis import Analysis
 from plsdof.analysis.data import Rows, TableProblem
 from plsdof.app.session import Options, Tools, arguments, in_ranges, key_of
@@ -329,7 +329,7 @@ def _python(table: Table, analysis: Analysis, options: Options) -> Iterator[str]
     ranges = [part.split(":") for part in in_ranges(data.rows.numbers.tolist()).split(",")]
     parts = [f"*range({one[0]}, {int(one[-1]) + 1})" if len(one) > 1 else one[0] for one in ranges]
     yield f"rows = np.isin(table.row_numbers, [{', '.join(parts)}])"
-    yield "X = table.with_names(table.numbers(names)[rows], names)"
+    yield "X = table.with_names(table.numbers(names), names)[rows]"
     yield f"y = table.numbers(({data.response!r},))[rows, 0]"
     given = ", ".join(f"{name}={value!r}" for name, value in asked.items())
     yield f"found = analyse(X, y, Request({given}), response={data.response!r}{groups})"

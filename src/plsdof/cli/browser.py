@@ -75,7 +75,7 @@ class CommandLine:
     def predict(self, model: Path, table: Path) -> dict[str, Any]:
         """Return predictions of the rows of a table: columns, limits, notes."""
         found = predict_table(
-            load_model(model), _read(Reading(), table), level=0.95, drop_missing=True
+            load_model(model), _read(Reading(), table, Path.cwd()), level=0.95, drop_missing=True
         )
         return dataclasses.asdict(found)
 
@@ -88,7 +88,8 @@ def _file(options: dict[str, Any]) -> Path:
 
 
 @lru_cache(maxsize=8)
-def _read(reading: Reading, file: Path) -> Table:
+def _read(reading: Reading, file: Path, folder: Path) -> Table:  # noqa: ARG001
+    """Read a file of the folder that the session works in."""
     return reading.table(file)
 
 
@@ -99,7 +100,7 @@ class _Remembered(JoinedReading):
     def table(self, file: str | Path) -> Table:
         """Return a table that may have been read before."""
         plain = {one.name: getattr(self, one.name) for one in dataclasses.fields(Reading)}
-        return _read(Reading(**plain), Path(file))
+        return _read(Reading(**plain), Path(file), Path.cwd())
 
 
 # Options by name, as JSON has them, and as words
