@@ -15,7 +15,7 @@ function openScreen(name) {
   if (name === "table" && session && session.options.file) preview();
   if (name === "out" && content) ask("/python").then((found) => (byId("python").textContent = found.python)).catch(complain);
   if (name === "predict" && session.chosen.predict) showPredictions();
-  page.complete = "false";
+  page.complete = String(!content);
   refresh();
 }
 
@@ -84,9 +84,7 @@ byId("files").append(...Object.entries(FILES).map(([kind, text]) => button(text,
 
 async function save(kind) {
   try {
-    pending += 1;
-    since = performance.now();
-    watch();
+    begunWaiting();
     const answer = await fetch("/file?kind=" + kind);
     if (!answer.ok) throw new Error((await answer.json()).error);
     const name = /filename="([^"]+)"/.exec(answer.headers.get("content-disposition"))[1];

@@ -30,14 +30,19 @@ async function watch() {
     await new Promise((done) => setTimeout(done, 250));
   }
   byId("busy").hidden = true;
+  page.idle = "true";
+}
+
+function begunWaiting() {
+  pending += 1;
+  page.idle = "false";
+  if (pending > 1) return;
+  since = performance.now();
+  watch();
 }
 
 async function ask(path, options) {
-  pending += 1;
-  if (pending === 1) {
-    since = performance.now();
-    watch();
-  }
+  begunWaiting();
   try {
     const answer = await fetch(path, Object.assign({ headers: { "x-plsdof": "page" } }, options));
     const found = await answer.json();

@@ -31,7 +31,8 @@ function listen(holder) {
   const rowsOf = (event) => event.points.map((one) => one.customdata).filter(Number.isInteger);
   holder.on("plotly_click", (event) => rowsOf(event).slice(0, 1).forEach((row) => pick("row", row)));
   holder.on("plotly_selected", (event) => {
-    if (!event) return;
+    // The library says it again, without a line, when it has drawn.
+    if (!event || !(event.lassoPoints || event.range)) return;
     if (event.range && state.drag === "select") document.dispatchEvent(new CustomEvent("brushed", { detail: event.range.x }));
     else mark(rowsOf(event));
   });

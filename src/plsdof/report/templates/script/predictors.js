@@ -1,5 +1,5 @@
 // Pictures over the predictors: coefficients, importance, loadings and weights, spectra.
-const canZoom = () => window.matchMedia("(pointer: fine)").matches && !isNarrow();
+const canZoom = () => !window.matchMedia("(pointer: coarse)").matches && !isNarrow();
 const zooming = () => ({ dragmode: canZoom() ? "zoom" : false });
 const featureAxis = () => wavelengthAxis(features.title, { fixedrange: !canZoom() });
 
