@@ -175,7 +175,7 @@ def test_lasso_exclude_undo_redo_and_reload(browser, address):
     picture(browser, "app-lasso")
     # A reason is needed.
     find(browser, "#marked button[type=submit]").click()
-    wait_until(browser, "return !document.getElementById('trouble').hidden")
+    assert browser.execute_script("return document.querySelector('#why:invalid') !== null")
     assert state(browser)["options"].get("excluded") is None
     find(browser, "#why").send_keys("typing error")
     find(browser, "#marked button[type=submit]").click()

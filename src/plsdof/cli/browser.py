@@ -31,7 +31,7 @@ def app(
     port: int | None = None,
     browser: bool = True,
 ) -> None:
-    """Calibrate in the browser: the page is served on this machine, to this machine only."""
+    """Calibrate in the browser; the page stays on this machine."""
     if port is not None:
         as_count(port, "--port", minimum=1)
     try:
