@@ -22,7 +22,7 @@ from plsdof.errors import (
     ResponseInPredictorsWarning,
 )
 from plsdof.estimators import PLS2Regressor
-from plsdof.files import file_blocks, portable_model, read_table
+from plsdof.files import file_blocks, frozen_model, read_table
 from plsdof.inference import coefficient_inference, prediction_interval
 from plsdof.inference.summary import summarize
 from plsdof.large import ArrayBlocks, Moments, cross_validate_from
@@ -179,11 +179,11 @@ OTHER_KINDS = {
     "q": (lambda: q_residuals(X), "model must be a model"),
     "summary, path": (lambda: summarize(X, RESULT), "model must be a model"),
     "summary, result": (lambda: summarize(PATH[1], X), "result must be a CoefficientInference"),
-    "portable_model, intervals": (
-        lambda: portable_model(PATH[1], intervals="best"),
+    "frozen_model, intervals": (
+        lambda: frozen_model(PATH[1], intervals="best"),
         "intervals must be one of",
     ),
-    "portable_model, path": (lambda: portable_model(PATH), "holds many models"),
+    "frozen_model, path": (lambda: frozen_model(PATH), "holds many models"),
     "blocks": (lambda: path_from(X), "source must be Moments, Blocks .* got ndarray"),
     "blocks, folds": (lambda: cross_validate_from(TABLE), "source must be Blocks"),
     "blocks of rows": (lambda: ArrayBlocks([1, 2], Y), "X must be an array of numbers; got list"),
@@ -204,7 +204,6 @@ OTHER_KINDS = {
     "joint": (lambda: PLS2Regressor(1).fit(X, Y).predict_interval(X, method=X), "method must be"),
     "huge": (lambda: PLSRegressor().fit([[10**400]] * 3, [1, 2, 3]), "X must be numeric"),
     "noise": (lambda: PATH.coef_std_error(1, noise=np.timedelta64(1, "D")), "noise must be"),
-    "count": (lambda: pls_path(X, Y, np.timedelta64(1, "D")), "max_components must be a whole"),
     "level": (lambda: prediction_interval(PATH[1], X, level="0.9"), "level must be between 0 and"),
     "strict": (lambda: pls_path(X, Y, 2, strict="no"), "strict must be True or False"),
     "loss": (lambda: PATH.select(loss="cubed"), "loss must be one of"),

@@ -24,16 +24,7 @@ from plsdof._core.criteria import (
 from plsdof._core.display import as_html, data_frame, one_line, parameter_column, plural
 from plsdof._core.exact import Exact, checked_rows
 from plsdof._core.filters import PLSFilter
-from plsdof._core.inputs import (
-    Array,
-    Observations,
-    Units,
-    as_choice,
-    as_count,
-    as_matrix,
-    as_response,
-    read_only,
-)
+from plsdof._core.inputs import Array, as_choice, as_count, as_matrix, as_response, read_only
 from plsdof._core.left_out import (
     PATIENCE,
     LeftOut,
@@ -42,9 +33,12 @@ from plsdof._core.left_out import (
     hold_out,
 )
 from plsdof._core.model import Model
+from plsdof._core.opls import OPLS, rotated
+from plsdof._core.pictures import quick_look
 from plsdof._core.recipe import Recipe
 from plsdof._core.recursion import Run, Split
 from plsdof._core.routes import is_accurate
+from plsdof._core.standardize import Observations, Units
 from plsdof._core.threads import cached_property
 from plsdof._core.warnings import quietly, warn_caller
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
@@ -674,6 +668,10 @@ class Path:
         """Evaluate several criteria; all nan where one is not available (cp without a noise)."""
         return {name: self._score_or_nan(name, noise) for name in names}
 
+    def plot(self, **options: Any) -> Any:
+        """Draw Degrees of Freedom and errors of all models, `plsdof.plotting.quick_look`."""
+        return quick_look(self, **options)
+
     def _repr_html_(self) -> str:
         """Return a table of the models."""
         order, name = self._simplest_first(), self.parameter_name
@@ -1018,6 +1016,26 @@ class PLSPath(ComponentPath):
     def y_loadings(self) -> Array:
         """Coefficients of y on the scores. Shape (M,)."""
         return read_only(self._filter.loadings / self._filter.diagonal)
+
+    def opls(self, m: int) -> OPLS:
+        """Rotate m components: one that predicts, and m - 1 that are orthogonal to y.
+
+        O-PLS (Trygg & Wold 2002, Journal of Chemometrics 16, 119-128) with m - 1 orthogonal
+        components has the same fit, coefficients and Degrees of Freedom as PLS with m.
+
+        Examples
+        --------
+        >>> from plsdof import pls_path
+        >>> from plsdof.datasets import load_ozone
+        >>> X, y = load_ozone(return_X_y=True)
+        >>> path = pls_path(X, y, 4)
+        >>> found = path.opls(3)
+        >>> found, bool(found.dof == path.dof[3])
+        (OPLS(1 + 2 components, p=12), True)
+        >>> bool(np.allclose(found.predict(X), path.fitted[3]))
+        True
+        """
+        return rotated(self, m)
 
     def _rotated_rotations(self) -> Array:
         # X W = T L, so T diag(L) = X (W L^{-1} diag(L)); L is upper bidiagonal.
