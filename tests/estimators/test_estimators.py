@@ -168,9 +168,10 @@ def test_frames_in_names_out(frame):
     model = PLSRegressor(2).fit(table, y)
     assert list(model.feature_names_in_) == ["a", "b", "c"]
     limits = model.conf_int()
-    assert list(limits.index) == ["a", "b", "c"]
-    assert np.all(limits["lower"] < model.coef_)
-    assert np.all(limits["upper"] > model.coef_)
+    names = limits.index if frame is pd.DataFrame else limits["feature"]
+    assert list(names) == ["a", "b", "c"]
+    assert np.all(limits["lower"].to_numpy() < model.coef_)
+    assert np.all(limits["upper"].to_numpy() > model.coef_)
     assert list(model.get_feature_names_out()) == ["plsregressor0", "plsregressor1"]
     kind = "pandas" if frame is pd.DataFrame else "polars"
     scores = model.set_output(transform=kind).transform(table)

@@ -193,12 +193,15 @@ def test_names_of_features_and_responses_are_kept(frame, data):
     responses = frame(dict(zip(["fat", "flour", "water"], Y.T, strict=True)))
     model = PLSRegressor(2).fit(table, responses)
     assert model.response_names_ == ("fat", "flour", "water")
-    limits = model.conf_int()
+    limits, intervals = model.conf_int(), model.predict_interval(table)
+    if frame is pl.DataFrame:
+        limits = limits.to_pandas().set_index(["response", "feature"])
+        intervals = intervals.to_pandas()
+        intervals.columns = pd.MultiIndex.from_tuples(map(str.split, intervals.columns))
     assert list(limits.index[:2]) == [("fat", "a"), ("fat", "b")]
     assert limits.index.names == ["response", "feature"]
     plain = PLSRegressor(2).fit(X, Y)
     np.testing.assert_allclose(limits.loc[("water", "c")], plain.conf_int()[2, 2])
-    intervals = model.predict_interval(table)
     np.testing.assert_allclose(intervals["flour", "upper"], plain.predict_interval(X)[:, 1, 1])
     assert isinstance(model.predict(table), np.ndarray)
 
@@ -304,10 +307,13 @@ def test_models_work_in_the_tools_of_scikit_learn(data):
 
 def test_without_pandas_limits_stay_arrays(monkeypatch, data):
     X, Y = data
-    table = pl.DataFrame(dict(zip("abcde", X.T, strict=True)))
-    responses = pl.DataFrame(dict(zip("uvw", Y.T, strict=True)))
-    several, one = PLSRegressor(2).fit(table, responses), PLSRegressor(2).fit(table, Y[:, 0])
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    assert type(one.conf_int()) is np.ndarray
-    assert type(several.conf_int()) is np.ndarray
-    assert several.predict_interval(table).shape == (30, Q, 2)
+    for frame, kind in ((pd.DataFrame, np.ndarray), (pl.DataFrame, pl.DataFrame)):
+        table = frame(dict(zip("abcde", X.T, strict=True)))
+        responses = frame(dict(zip("uvw", Y.T, strict=True)))
+        several, one = PLSRegressor(2).fit(table, responses), PLSRegressor(2).fit(table, Y[:, 0])
+        with monkeypatch.context() as patch:
+            patch.setitem(sys.modules, "pandas", None)
+            for found in (one.conf_int(), several.conf_int(), one.vip(), several.vip()):
+                assert type(found) is kind
+            assert type(one.predict_interval(table)) is kind
+            assert type(several.predict_interval(table)) is kind
