@@ -123,7 +123,6 @@ def calls():
         plsdof.dof_lower_bound: {"X": X},
         plsdof.compare_paths: data | {"paths": ("pls", "pcr"), "max_components": 2},
         selection.make_folds: data | {"cv": 3, "groups": None, "rng": 0},
-        selection.selection_frequency: {"path": PATH, "n_draws": 10, "rng": 0},
         inference.coefficient_inference: {"model": MODEL, "level": 0.9, "noise": None},
         inference.prediction_interval: {"model": MODEL, "X_new": X[:2], "level": 0.9},
         inference.noise_interval: {"model": MODEL, "level": 0.9},

@@ -194,13 +194,13 @@ def test_warnings_point_at_a_neighbour_with_a_similar_name(tmp_path, monkeypatch
     # A package beside ours whose folder begins with the same letters is not ours.
     similar = tmp_path / "plsdof_more.py"
     similar.write_text(
-        "from plsdof._core.quiet import warn_caller\n"
+        "from plsdof._core.warnings import warn_caller\n"
         "from plsdof.errors import PlsdofWarning\n"
         "def complain():\n"
         "    warn_caller('there', PlsdofWarning)\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr("plsdof._core.quiet._PACKAGE", str(tmp_path / "plsdof") + os.sep)
+    monkeypatch.setattr("plsdof._core.warnings._PACKAGE", str(tmp_path / "plsdof") + os.sep)
     with pytest.warns(PlsdofWarning, match="there") as log:
         import_module("plsdof_more").complain()
     assert log[0].filename == str(similar)

@@ -100,7 +100,6 @@ def choices(X: Array, y: Array) -> None:
     assert_type(result.select().n_components, int)
     assert_type(result.p_values(), Array)
     path = plsdof.pls_path(X, y)
-    assert_type(selection.selection_frequency(path).frequency, Array)
     assert_type(selection.make_folds(X, y, 5)[0].test, npt.NDArray[np.intp])
     assert_type(selection.cross_validate(X, y).rmse, Array)
     left = path.left_out()

@@ -10,7 +10,7 @@ from _helpers.problems import make_problem
 from numpy.testing import assert_allclose
 
 from plsdof import pcr_path, pls_path
-from plsdof._core.work import run_each
+from plsdof._core.parallel import run_each
 from plsdof.errors import (
     ConstantColumnWarning,
     MissingExtraError,

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import plsdof
 from plsdof import pls_path
-from plsdof._core import work as threads
+from plsdof._core import threads
 
 
 def most_threads():
@@ -49,38 +49,6 @@ def test_a_fit_takes_one_thread_and_leaves_the_others_as_they_were(monkeypatch):
     assert most_threads() == 2
 
 
-@pytest.mark.parametrize("first_leaves_first", [True, False])
-def test_python_threads_share_the_limit_and_leave_none_behind(first_leaves_first):
-    first_in, second_in, left = (threading.Event() for _ in range(3))
-    seen = []
-
-    def first():
-        with threads.one_thread():
-            first_in.set()
-            (second_in if first_leaves_first else left).wait(10)
-        if first_leaves_first:
-            seen.append(most_threads())  # the second one still holds it
-            left.set()
-
-    def second():
-        first_in.wait(10)
-        with threads.one_thread():
-            second_in.set()
-            if first_leaves_first:
-                left.wait(10)
-        if not first_leaves_first:
-            seen.append(most_threads())  # the first one still holds it
-            left.set()
-
-    workers = [threading.Thread(target=one) for one in (first, second)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert seen == [1]
-    assert most_threads() == 2
-
-
 def test_an_error_inside_lifts_the_limit():
     with pytest.raises(KeyError, match="gone"), threads.one_thread():
         raise KeyError("gone")
@@ -88,39 +56,9 @@ def test_an_error_inside_lifts_the_limit():
 
 
 def test_without_threadpoolctl_nothing_is_limited(monkeypatch):
-    monkeypatch.setattr(threads, "_libraries", list)
+    monkeypatch.setattr(threads, "_controller", lambda: None)
     with threads.one_thread():
         assert most_threads() == 2
-
-
-def test_a_limit_that_somebody_sets_during_a_fit_stays():
-    with threadpool_limits(limits=3):
-        with threads.one_thread():
-            threadpool_limits(limits=2)
-        assert most_threads() == 2
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
-def test_a_child_that_is_forked_while_the_lock_is_held_can_fit():
-    held, done = threading.Event(), threading.Event()
-
-    def hold():
-        with threads._limit._lock:
-            held.set()
-            done.wait(30)
-
-    holder = threading.Thread(target=hold)
-    holder.start()
-    held.wait(10)
-    child = os.fork()
-    if child == 0:  # a deadlock would end by the alarm
-        signal.alarm(20)
-        with threads.one_thread():
-            os._exit(0)
-    done.set()
-    holder.join()
-    assert os.waitpid(child, 0)[1] == 0
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -150,20 +88,6 @@ def test_a_child_that_is_forked_while_a_property_is_computed_can_compute_it():
 
 def test_every_property_that_is_computed_once_is_without_a_lock():
     sources = Path(plsdof.__file__).parent.rglob("*.py")
-    others = [file for file in sources if file.name != "work.py"]
+    others = [file for file in sources if file.name != "threads.py"]
     imported = re.compile("^from functools import.*cached_property", re.MULTILINE)
     assert [file for file in others if imported.search(file.read_text(encoding="utf-8"))] == []
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
-def test_a_child_that_is_forked_inside_a_fit_lifts_the_limit():
-    with threadpool_limits(limits=3):
-        with threads.one_thread():
-            child = os.fork()
-        if child == 0:
-            left = most_threads()
-            with threads.one_thread():
-                inside = most_threads()
-            os._exit(0 if (left, inside, most_threads()) == (3, 1, 3) else 1)
-        assert os.waitpid(child, 0)[1] == 0

@@ -195,7 +195,7 @@ def test_unusable_penalties_are_refused(alphas):
     [
         (lambda p: p.noise_variance("magic"), "'jacobian', 'dof', 'naive'"),
         (lambda p: p.criterion("dic"), "'bic'"),
-        (lambda p: p.criterion("bic", dof="none"), "'exact', 'smoothed', 'naive', 'clipped'"),
+        (lambda p: p.criterion("bic", dof="none"), "'exact', 'naive', 'clipped'"),
         (lambda p: p.criterion("bic", noise=-1.0), "variance > 0"),
         (lambda p: p.criterion("bic", noise=[1.0]), "variance > 0"),
         (lambda p: p.select("bic", rule="best"), "'first-minimum', 'global-minimum'"),

@@ -46,7 +46,6 @@ from plsdof.inference import (
     simultaneous_band,
 )
 from plsdof.plotting import CoefficientDisplay, CriterionDisplay, DoFDisplay, overview_figure
-from plsdof.selection import selection_frequency
 
 X, Y = make_problem(40, 5, seed=3, decay=1)
 TABLE = pd.DataFrame(X, columns=list("abcde"))
@@ -69,7 +68,6 @@ FUNCTIONS = {
     "residual_bootstrap": lambda model: np.diff(
         residual_bootstrap(model, n_draws=5).replicates / X.std(axis=0), axis=0
     ).argmax(),
-    "selection_frequency": lambda model: selection_frequency(model, "bic", n_draws=5).counts,
 }
 
 

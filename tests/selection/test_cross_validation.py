@@ -8,7 +8,7 @@ from _helpers.problems import make_problem
 from numpy.testing import assert_allclose, assert_array_equal
 
 from plsdof import pcr_path, pls_path, ridge_path
-from plsdof._core.work import run_each
+from plsdof._core.parallel import run_each
 from plsdof.errors import NotAvailableError
 from plsdof.selection.cross_validation import (
     cross_validate,

@@ -1,6 +1,5 @@
 """What this room says: errors that name what came in and what is allowed, and choices in words."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.model_selection import GroupKFold
 from plsdof import pls_path, ridge_path
 from plsdof._core.display import plural
 from plsdof.errors import InvalidInputError, NotAvailableError
-from plsdof.selection import cross_validate, selection_frequency
+from plsdof.selection import cross_validate
 
 PROBLEM = make_problem(47, 8, seed=3, decay=1.0, noise=1.0)
 TWO_FOLDS = np.array([[0.1, 0.2, 0.9], [0.2, 0.3, np.nan]])
@@ -110,9 +109,6 @@ UNAVAILABLE = {
         np.ones((2, 3)), fold_correlations=TWO_FOLDS
     ).select("pearson", "one-standard-error"),
     "best model has no prediction": lambda: without_prediction().p_values(),
-    "leave no residual": lambda: selection_frequency(
-        pls_path(*make_problem(12, 20, seed=11, noise=1e-6)), "aic", noise="dof"
-    ),
 }
 
 
@@ -128,19 +124,3 @@ def test_a_choice_says_how_it_was_made():
     assert chosen.message.startswith(plural(chosen.n_components, "component"))
     assert "randomization test" in chosen.message
     assert f"p = {result.p_values()[chosen.index]:.3g} at level 0.2" in chosen.message
-
-
-def test_counts_are_put_in_words():
-    X, y = make_problem(40, 6, seed=5)
-    found = selection_frequency(pls_path(X, y), n_draws=50)
-    index = found.selection.index
-    counts = np.zeros(7, dtype=int)
-    less, more = [i for i in range(7) if i != index][-2:]
-    counts[[index, less, more]] = 47, 1, 2
-    assert replace(found, counts=counts).message == (
-        "chosen again on 47 of 50 simulated responses; "
-        f"{more} components on 2; {less} components on 1"
-    )
-    many = replace(found, counts=np.where(np.arange(7) == index, 10, 1)).message
-    assert many.endswith("; others on 3")
-    assert "50 times again" in repr(found)

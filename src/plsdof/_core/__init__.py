@@ -18,6 +18,6 @@ recipe      how a path was fitted, as data
 fit         from data to a path: PLS, PCR, ridge
 ==========  ======================================================================
 
-`folds`, `smoothing`, `other_data` (who reads data that are not one array), `work` (threads, many
-tasks at once, progress bars) and `display` (how results show themselves) serve these.
+`folds`, `other_data` (who reads data that are not one array), `threads`, `parallel` (many tasks at
+once, progress bars), `warnings` and `display` (how results show themselves) serve these.
 """

@@ -28,7 +28,7 @@ from plsdof._core.criteria import criterion_label
 from plsdof._core.display import as_html, one_line, plural
 from plsdof._core.inputs import Array, as_choice, read_only
 from plsdof._core.left_out import AHEAD, LeftOut
-from plsdof._core.work import cached_property
+from plsdof._core.threads import cached_property
 from plsdof.errors import NotAvailableError
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ def usual_noise(dof: str) -> NoiseKind:
 # Noise level and information criteria: pure functions of arrays
 # ---------------------------------------------------------------
 
-DofKind = Literal["exact", "smoothed", "naive", "clipped"]
+DofKind = Literal["exact", "naive", "clipped"]
 DOF_KINDS: tuple[DofKind, ...] = get_args(DofKind)
 
 

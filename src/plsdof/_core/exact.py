@@ -27,7 +27,7 @@ from plsdof._core.inputs import (
     read_only,
 )
 from plsdof._core.spectrum import BACKWARD, Decomposition, Spectrum
-from plsdof._core.work import cached_property
+from plsdof._core.threads import cached_property
 
 _EPS = float(np.finfo(np.float64).eps)
 # First-order estimates of errors are multiplied by this factor.

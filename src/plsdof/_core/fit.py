@@ -26,11 +26,11 @@ from plsdof._core.inputs import (
 )
 from plsdof._core.other_data import room_for
 from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath, end_in_words
-from plsdof._core.quiet import is_quiet, quietly, warn_caller
 from plsdof._core.recipe import Method, Recipe
 from plsdof._core.routes import MakeFilter, first_accurate, krylov_routes, whole_routes
 from plsdof._core.spectrum import SOLVERS, Solver
-from plsdof._core.work import threads_for
+from plsdof._core.threads import threads_for
+from plsdof._core.warnings import is_quiet, quietly, warn_caller
 from plsdof.errors import RankExhaustedError, RankExhaustedWarning
 
 PathType = TypeVar("PathType", bound=Path)

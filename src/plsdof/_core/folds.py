@@ -1,6 +1,6 @@
 """Folds: splitting rows into training and test parts.
 
-Shared by cross-validation, the jackknife and the bootstrap; `_core.work.run_each` runs
+Shared by cross-validation, the jackknife and the bootstrap; `_core.parallel.run_each` runs
 a function on each of them.
 """
 

@@ -16,8 +16,8 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.quiet import warn_caller
-from plsdof._core.work import cached_property
+from plsdof._core.threads import cached_property
+from plsdof._core.warnings import warn_caller
 from plsdof.errors import (
     ConstantColumnWarning,
     InvalidInputError,

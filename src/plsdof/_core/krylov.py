@@ -37,11 +37,11 @@ import numpy.typing as npt
 from plsdof._core.inputs import Array, Standardized, read_only
 from plsdof._core.spectrum import (
     BACKWARD,
-    Counted,
     Decomposition,
     Gram,
     Map,
     Spectrum,
+    TraceNodes,
     decompose_gram,
     lapack_svd,
     numerical_rank,
@@ -49,14 +49,12 @@ from plsdof._core.spectrum import (
     resolved_rank,
     spectrum_on_gram,
 )
-from plsdof._core.work import cached_property
+from plsdof._core.threads import cached_property
 
 # Golub-Kahan bidiagonalisation in the rotated basis
 # --------------------------------------------------
 
 Mask = npt.NDArray[np.bool_]
-# Fits whose filter is one up to this sum are least squares as far as averages are concerned.
-_CONVERGED = 1e-7
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,70 +213,6 @@ def residuals_at(run: Bidiagonalization, eigenvalues: Array) -> Array:
     return phi
 
 
-def dofs_of_responses(
-    eigenvalues: Array, Z: Array, multiplicity: Array, n_components: int
-) -> Array:
-    r"""Return the Degrees of Freedom of 0..k components for many responses. Shape (B, k + 1).
-
-    Lanczos for the scores alone, on K = diag(lambda) from K z, re-orthogonalised:
-
-        beta_j t_{j+1} = K t_j - alpha_j t_j - beta_{j-1} t_{j-1}
-        f_m            = sum_{j <= m} (t_j'z) t_j / z
-
-    and DoF(m) = 1 + sum_i mult_i f_i + 2 sum_i (1 - f_i) h_i. It has half the cost of
-    `golub_kahan` and no error copies. The quotient by z loses digits where an entry of z is
-    small, which responses with noise in every direction do not have: for averages over such
-    responses only.
-
-    Parameters
-    ----------
-    eigenvalues : (g,) or (B, g) array
-    Z : (B, g) array
-        Coordinates of the responses, none of them zero.
-    multiplicity : (g,) or (B, g) array
-        What every node weighs in the trace of f.
-    n_components : int
-        Steps k, at most the number of distinct eigenvalues.
-
-    Notes
-    -----
-    Cost: O(B g k^2) time, O(B g k) memory; less where all fits have converged to least squares.
-    """
-    batch, g = Z.shape
-    dofs = np.full((batch, n_components + 1), np.nan)
-    dofs[:, 0] = 1.0
-    if not n_components:
-        return dofs
-    largest = multiplicity.sum(axis=-1)
-    lam = eigenvalues / eigenvalues.max(axis=-1, keepdims=True)
-    converged = np.zeros(batch, dtype=bool)
-    z = Z / np.linalg.norm(Z, axis=1, keepdims=True)
-    T, part = np.empty((n_components, batch, g)), np.empty((batch, g))
-    earlier = T.transpose(1, 0, 2)
-    f, h = np.zeros((batch, g)), np.zeros((batch, g))
-    # Running into exact zeros leaves nan, which count as undefined.
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        for j in range(n_components):
-            t = np.multiply(lam, T[j - 1] if j else z, out=T[j])
-            if j:
-                # Against the last vector, then against all of them, the one before it included.
-                t -= np.multiply(np.vecdot(t, T[j - 1])[:, None], T[j - 1], out=part)
-                _orthogonalize(t, earlier[:, :j], None, part)
-            t /= _norm(t, None)
-            np.multiply(np.vecdot(t, z)[:, None], t, out=part)
-            f += np.divide(part, z, out=part)
-            h += np.multiply(t, t, out=part)
-            phi = 1.0 - f
-            dofs[:, j + 1] = 1.0 + np.vecdot(f, multiplicity) + 2.0 * np.vecdot(phi, h)
-            # Nothing but rounding comes after least squares.
-            dofs[:, j + 1] = np.where(converged, 1.0 + largest, dofs[:, j + 1])
-            converged |= np.abs(phi).sum(axis=1) <= _CONVERGED
-            if converged.all():
-                dofs[:, j + 2 :] = np.broadcast_to(1.0 + largest, batch)[:, None]
-                break
-    return dofs
-
-
 def running_sums(values: Array) -> Array:
     """Return sums over the first axis up to each entry, in place.
 
@@ -429,7 +363,7 @@ _OUTSIDE_ERROR = 1e-11
 # Eigenvalues, and z from zero, are told apart beyond this multiple of their errors.
 RESOLUTION = 4.0
 # How traces are counted: see `compress_gram`.
-Count = Callable[[Gram, Tridiagonalization], tuple[Counted, int, float]]
+Count = Callable[[Gram, Tridiagonalization], tuple[TraceNodes, int, float]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -511,7 +445,7 @@ def krylov_nodes(gram: Gram, run: Tridiagonalization, floor: float) -> tuple[Arr
     return theta, first if gram.side == "samples" else first / np.sqrt(theta)
 
 
-def _all_eigenvalues(gram: Gram, run: Tridiagonalization) -> tuple[Counted, int, float]:
+def _all_eigenvalues(gram: Gram, run: Tridiagonalization) -> tuple[TraceNodes, int, float]:
     """Count every eigenvalue of a formed Gram matrix once; also how many are below which floor."""
     assert gram.matrix is not None
     eigenvalues: Array = np.linalg.eigvalsh(gram.matrix)[::-1].astype(np.float64, copy=False)
@@ -693,7 +627,7 @@ class _Values:
     error: Array
 
 
-def _each_once(eigenvalues: _Values, nodes: _Values, residual: Array) -> Counted:
+def _each_once(eigenvalues: _Values, nodes: _Values, residual: Array) -> TraceNodes:
     """Count every eigenvalue once, at a node where there is one that has converged to it.
 
     A node with residual norm rho is within rho^2 / gap of an eigenvalue, gap the distance to the
@@ -709,7 +643,7 @@ def _each_once(eigenvalues: _Values, nodes: _Values, residual: Array) -> Counted
     if found.any():
         nearest = np.where(close, distance, np.inf)[:, found].argmin(axis=0)
         at_node += np.bincount(nearest, minlength=len(at_node))
-    return Counted(
+    return TraceNodes(
         eigenvalues=read_only(eigenvalues.values[~found]),
         eigenvalue_error=read_only(eigenvalues.error[~found]),
         weights=np.ones(int(np.count_nonzero(~found))),

@@ -35,7 +35,7 @@ from plsdof._core.recursion import (
     run,
 )
 from plsdof._core.spectrum import Sums, sums_of, typical
-from plsdof._core.work import cached_property, threads_for_products
+from plsdof._core.threads import cached_property, threads_for_products
 from plsdof.errors import InvalidInputError
 
 if TYPE_CHECKING:

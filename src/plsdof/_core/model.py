@@ -18,7 +18,7 @@ from plsdof._core.display import as_html, one_line, plural
 from plsdof._core.exact import Exact
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.left_out import LeftOut, half_width, noise_from_left_out, usual_folds
-from plsdof._core.work import cached_property
+from plsdof._core.threads import cached_property
 from plsdof.errors import InvalidInputError, NotAvailableError
 
 if TYPE_CHECKING:

@@ -42,12 +42,11 @@ from plsdof._core.left_out import (
     hold_out,
 )
 from plsdof._core.model import Model
-from plsdof._core.quiet import quietly, warn_caller
 from plsdof._core.recipe import Recipe
 from plsdof._core.recursion import Run, Split
 from plsdof._core.routes import is_accurate
-from plsdof._core.smoothing import DRAWS, smoothed_dof
-from plsdof._core.work import cached_property
+from plsdof._core.threads import cached_property
+from plsdof._core.warnings import quietly, warn_caller
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
 
 if TYPE_CHECKING:
@@ -598,9 +597,8 @@ class Path:
         ----------
         name : str
             "gcv", "bic", "aic", "aicc", "gmdl", "cp" or "hqc"; see the notes.
-        dof : {"exact", "smoothed", "naive", "clipped"}
-            Degrees of Freedom by the derivative, at the observed response or averaged over
-            responses like it (`smoothed_dof`), or the number of components + 1; "clipped" limits
+        dof : {"exact", "naive", "clipped"}
+            Degrees of Freedom by the derivative, or the number of components + 1; "clipped" limits
             the exact value to min(n - 1, p + 1), as the R package does.
         noise : {"jacobian", "dof", "naive", "left-out"} or float, optional
             Noise variance for aic, bic and cp. None means "jacobian" with exact and "naive" with
@@ -640,38 +638,6 @@ class Path:
             total=self.exact.spectrum.total,
         )
         return criteria.score(name, fits)
-
-    def smoothed_dof(self, draws: int = DRAWS, rng: Any = 0) -> Array:
-        r"""Return Degrees of Freedom averaged over responses drawn around a fit. Shape (K,).
-
-            DoF_s(m) = mean over b = 0..B of DoF(m; y_b),     y_0 = y,     y_b = mu + s e_b,
-
-        mu the average of all fits with weights GCV^(-n/2), s its noise level, single values
-        clipped to [1, n]. `dof`, the trace of the derivative at the observed response, is unbiased
-        but heavy-tailed. For methods that are linear in y it is `dof` itself.
-
-        Parameters
-        ----------
-        draws : int
-            Number B of responses drawn; 5 give half of the gain, 20 nearly all of it.
-        rng : int or numpy Generator
-            The same data and seed give the same numbers.
-
-        Notes
-        -----
-        Cost: O(B r M^2); X is not decomposed again.
-
-        Examples
-        --------
-        >>> from plsdof import pls_path
-        >>> from plsdof.datasets import load_ozone
-        >>> path = pls_path(*load_ozone(return_X_y=True), 4)
-        >>> path.dof.round(1), path.smoothed_dof().round(1)
-        (array([ 1. ,  3.7,  6.5, 11.6, 12.2]), array([ 1. ,  3.7,  6.6, 11.1, 11. ]))
-        """
-        exact = self.exact
-        count = as_count(draws, "draws", minimum=1)
-        return smoothed_dof(exact.spectrum, exact.filter, self.rss, draws=count, rng=rng)
 
     # What it looks like
     # ------------------
@@ -807,8 +773,6 @@ class Path:
             return self.naive_dof
         if kind == "exact":
             return self.dof
-        if kind == "smoothed":
-            return self.smoothed_dof()
         # "clipped"
         limit = min(self.exact.spectrum.n - 1.0, self._n_features + 1.0)
         return np.minimum(self.dof, limit)

@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from plsdof._core.inputs import CONSTANT_ULPS, Array, row_blocks
 from plsdof._core.spectrum import Sums
-from plsdof._core.work import cached_property
+from plsdof._core.threads import cached_property
 
 Integers = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]

@@ -38,7 +38,7 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Counted:
+class TraceNodes:
     """What a trace over all directions of X adds up, where the basis does not hold them all.
 
     tr f = sum_i basis_weights_i f(lambda_i) + sum_j weights_j f(eigenvalues_j), where i runs over
@@ -86,7 +86,7 @@ class Spectrum:
         Number of further eigenvalues that may be non-zero but lie below ``floor``.
     floor : float
         Eigenvalues below this one cannot be told from zero.
-    counted : Counted or None
+    counted : TraceNodes or None
         What traces add up; None if it is the eigenvalues above, each of them once.
     side : {"samples", "features"}
         Whose basis was computed: U, and z = U'y, or V, and z = V'X'y / S. In the second case small
@@ -111,7 +111,7 @@ class Spectrum:
     z_error: Array
     unresolved: int = 0
     floor: float = 0.0
-    counted: Counted | None = None
+    counted: TraceNodes | None = None
     side: str = "samples"
     squares: float | None = None
     collinear: int = 0
@@ -416,7 +416,7 @@ class Decomposition:
         return self.spectrum_of(z, n=n, norm=norm, outside=outside)
 
     def spectrum_of(
-        self, z: Array, *, n: float, norm: float, outside: float, counted: Counted | None = None
+        self, z: Array, *, n: float, norm: float, outside: float, counted: TraceNodes | None = None
     ) -> Spectrum:
         """Combine the decomposition of X with the coordinates z = U'y of a response of norm |y|."""
         return Spectrum(

@@ -21,8 +21,8 @@ from plsdof._core.inputs import Array, as_choice, as_count, as_fraction, read_on
 from plsdof._core.left_out import LeftOut
 from plsdof._core.model import Model, as_model
 from plsdof._core.path import Path, PLSPath
-from plsdof._core.quiet import quietly
-from plsdof._core.work import cached_property
+from plsdof._core.threads import cached_property
+from plsdof._core.warnings import quietly
 from plsdof.analysis import remarks as words
 from plsdof.analysis.data import (
     Data,

@@ -36,8 +36,8 @@ from plsdof._core.inputs import (
 from plsdof._core.left_out import hold_out, usual_folds
 from plsdof._core.model import Model, as_model
 from plsdof._core.path import PLSPath
-from plsdof._core.quiet import quietly
 from plsdof._core.recursion import Run, Split
+from plsdof._core.warnings import quietly
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
     Limit,

@@ -13,7 +13,7 @@ from plsdof._core.criteria import CRITERIA, criterion_label
 from plsdof._core.display import plural
 from plsdof._core.fit import METHODS, method_label
 from plsdof._core.inputs import as_choice
-from plsdof._core.quiet import quietly
+from plsdof._core.warnings import quietly
 from plsdof.analysis import Request
 from plsdof.analysis.analysis import DEFAULT_COMPONENTS, fitted, left_out, scales
 from plsdof.analysis.analysis import chosen as choose

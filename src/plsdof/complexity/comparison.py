@@ -25,10 +25,10 @@ from plsdof._core.inputs import (
     read_only,
 )
 from plsdof._core.model import Model
+from plsdof._core.parallel import run_each
 from plsdof._core.path import Path
-from plsdof._core.quiet import quietly
 from plsdof._core.recipe import Recipe
-from plsdof._core.work import run_each
+from plsdof._core.warnings import quietly
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.selection.cross_validation import cross_validate
 

@@ -23,8 +23,8 @@ from plsdof._core.inputs import (
     require_flag,
     unmasked,
 )
-from plsdof._core.quiet import quietly
-from plsdof._core.work import run_each
+from plsdof._core.parallel import run_each
+from plsdof._core.warnings import quietly
 from plsdof.errors import InvalidInputError, NotAvailableError
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -584,7 +584,7 @@ def monte_carlo_dof(
         Orthonormal columns Q, not all of the space, to which the fit may be close, such as those
         of the predictors: they make the estimate more precise, whether or not it is.
     n_jobs, progress
-        As for `_core.work.run_each`.
+        As for `_core.parallel.run_each`.
 
     Notes
     -----

@@ -42,8 +42,8 @@ from plsdof._core.inputs import (
 from plsdof._core.left_out import LeftOut
 from plsdof._core.model import Model
 from plsdof._core.path import Path
-from plsdof._core.quiet import quietly, warn_caller
 from plsdof._core.recipe import Method
+from plsdof._core.warnings import quietly, warn_caller
 from plsdof.errors import (
     EmptyModelWarning,
     InvalidInputError,

@@ -53,7 +53,7 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents[PLSPath]):
         Limit of the search when the number is chosen.
     scale : bool
         Scale the columns to unit variance.
-    dof : {"exact", "smoothed", "naive", "clipped"}, optional
+    dof : {"exact", "naive", "clipped"}, optional
         Degrees of Freedom in a criterion; "exact" by default.
     noise : {"left-out", "jacobian", "dof", "naive"} or float, optional
         Noise variance in a criterion, in standard errors and in intervals of method "normal", see

@@ -8,7 +8,7 @@ import numpy as np
 
 from plsdof._core.choice import LEFT_OUT, global_minimum
 from plsdof._core.inputs import as_choice, as_count, as_weights
-from plsdof._core.quiet import quietly
+from plsdof._core.warnings import quietly
 from plsdof.estimators.base import (
     LinearScoresMixin,
     ResponseRegressor,

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.inputs import Array, as_count, as_weights
-from plsdof._core.work import cached_property
+from plsdof._core.threads import cached_property
 from plsdof.errors import InvalidInputError
 from plsdof.files.columns import choose_columns, find_column, shortened, shortened_path
 from plsdof.files.tables import (

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from plsdof._core.display import plural
 from plsdof._core.inputs import Array, read_only
-from plsdof._core.work import cached_property
+from plsdof._core.threads import cached_property
 from plsdof.errors import InvalidInputError
 
 if TYPE_CHECKING:

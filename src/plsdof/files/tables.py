@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from plsdof._core.display import plural
 from plsdof._core.inputs import Array, as_count
-from plsdof._core.work import cached_property
+from plsdof._core.threads import cached_property
 from plsdof.errors import InvalidInputError, MissingExtraError, PlsdofError
 from plsdof.files.columns import find_column, listed, shortened, shortened_path
 from plsdof.files.text import (

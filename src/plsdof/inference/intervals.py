@@ -27,7 +27,7 @@ from plsdof._core.inputs import (
 )
 from plsdof._core.model import Model, as_model, require_noise
 from plsdof._core.path import ComponentPath
-from plsdof._core.quiet import quietly
+from plsdof._core.warnings import quietly
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.inference.covariance import COVARIANCES as COVARIANCES
 from plsdof.inference.covariance import Covariance as Covariance

@@ -21,9 +21,9 @@ from plsdof._core.inputs import Array, as_count, as_fraction, as_generator, read
 from plsdof._core.krylov import golub_kahan
 from plsdof._core.left_out import hold_out
 from plsdof._core.model import as_model, as_path
-from plsdof._core.quiet import quietly
 from plsdof._core.recursion import Run, Split
 from plsdof._core.rounding import distinct_nodes
+from plsdof._core.warnings import quietly
 from plsdof.errors import NotAvailableError
 
 if TYPE_CHECKING:

@@ -293,7 +293,7 @@ def reduce_in_order(
 ) -> Part:
     """Merge the results of all blocks; with a bar on stderr if their number ``total`` is given."""
     if total is not None:
-        from plsdof._core.work import with_progress
+        from plsdof._core.parallel import with_progress
 
         blocks = with_progress(blocks, total, description)
     return reduce(merge, map(work, blocks))

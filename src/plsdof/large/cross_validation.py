@@ -18,8 +18,8 @@ import numpy as np
 from plsdof._core.fit import METHODS
 from plsdof._core.folds import LEAVE_ONE_OUT, Fold, Integers, make_folds
 from plsdof._core.inputs import Array, as_choice, require_flag, warn_constant_columns
+from plsdof._core.parallel import run_each
 from plsdof._core.spectrum import FORMED, Gram
-from plsdof._core.work import run_each
 from plsdof.errors import InvalidInputError
 from plsdof.large import sources
 from plsdof.large.blocks import Block, Blocks, Change, Mask, Part, RowBlocks, changed, is_blocks

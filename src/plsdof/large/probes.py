@@ -39,7 +39,7 @@ import numpy.typing as npt
 from plsdof._core.filters import factors_at, pls_filter
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.krylov import Tridiagonalization, krylov_nodes
-from plsdof._core.spectrum import Counted, Gram, Map, Spectrum
+from plsdof._core.spectrum import Gram, Map, Spectrum, TraceNodes
 
 _EPS = float(np.finfo(np.float64).eps)
 # The recursion has ended when a new direction is this share of the largest value.
@@ -375,7 +375,7 @@ def probe_until(
 
 
 @dataclass(frozen=True, kw_only=True)
-class SampledTraces(Counted):
+class SampledTraces(TraceNodes):
     """Nodes of random probes, and those of the basis that have converged to eigenvalues."""
 
     probes: Probes
@@ -394,7 +394,7 @@ def count_by_probes(
     seed: int,
     maximum: int = 1000,
     progress: Callable[[int, int], object] | None = None,
-) -> tuple[Counted, int, float]:
+) -> tuple[TraceNodes, int, float]:
     """Count by random probes; to be used as ``count`` of `_core.krylov.compress_gram`.
 
     ``n_components`` is the largest model, whose filter is a polynomial of that degree; the others
@@ -405,7 +405,7 @@ def count_by_probes(
     floor = gram.floor(max(float(run.ritz_values[0]), 0.0))
     theta, z = krylov_nodes(gram, run, floor)
     converged = _converged(run)[: len(theta)]
-    counted = Counted(
+    counted = TraceNodes(
         eigenvalues=np.zeros(0),
         eigenvalue_error=np.zeros(0),
         weights=np.zeros(0),

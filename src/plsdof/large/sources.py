@@ -34,6 +34,7 @@ from plsdof._core.inputs import (
     warn_constant_columns,
 )
 from plsdof._core.krylov import Count
+from plsdof._core.parallel import progress_bar
 from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath
 from plsdof._core.routes import (
     first_accurate,
@@ -44,7 +45,6 @@ from plsdof._core.routes import (
     whole_routes,
 )
 from plsdof._core.spectrum import FORMED, Gram, Reached, formed
-from plsdof._core.work import progress_bar
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.large.blocks import (
     Block,

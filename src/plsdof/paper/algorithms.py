@@ -31,9 +31,9 @@ from plsdof._core.inputs import (
     read_only,
     standardize,
 )
-from plsdof._core.quiet import warn_caller
 from plsdof._core.spectrum import decompose
-from plsdof._core.work import cached_property
+from plsdof._core.threads import cached_property
+from plsdof._core.warnings import warn_caller
 from plsdof.errors import InvalidInputError, RankExhaustedWarning
 
 # What both algorithms start from: standardised data and how many components they support

@@ -11,7 +11,7 @@ from plsdof._core.display import model_in_words
 from plsdof._core.inputs import Array
 from plsdof._core.model import Model
 from plsdof._core.path import PLSPath
-from plsdof._core.work import cached_property
+from plsdof._core.threads import cached_property
 from plsdof.analysis import Analysis
 from plsdof.analysis.analysis import About, has_scores
 from plsdof.analysis.data import Numbers, Rows, StreamedProblem, TestSet

@@ -11,7 +11,7 @@ from functools import partial
 from importlib import metadata, resources
 from typing import Any
 
-from plsdof._core.quiet import quietly
+from plsdof._core.warnings import quietly
 from plsdof.analysis import Analysis, analysis_of
 from plsdof.errors import MissingExtraError
 from plsdof.files.writing import atomic_write, check_writable

@@ -1,4 +1,4 @@
-"""Which model: criteria, cross-validation, choices with one more parameter, stability."""
+"""Which model: criteria, cross-validation, choices with one more parameter."""
 
 import lazy_loader as lazy
 

@@ -3,4 +3,3 @@ from .cross_validation import LeftOut as LeftOut
 from .cross_validation import Selection as Selection
 from .cross_validation import cross_validate as cross_validate
 from .cross_validation import make_folds as make_folds
-from .stability import selection_frequency as selection_frequency

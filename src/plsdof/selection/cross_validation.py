@@ -45,9 +45,10 @@ from plsdof._core.inputs import (
 )
 from plsdof._core.left_out import LeftOut as LeftOut
 from plsdof._core.left_out import Problem, hold_out
+from plsdof._core.parallel import as_jobs, run_each
 from plsdof._core.recipe import Recipe
 from plsdof._core.recursion import Split
-from plsdof._core.work import as_jobs, run_each, threads_for
+from plsdof._core.threads import threads_for
 from plsdof.errors import InvalidInputError, NotAvailableError
 
 if TYPE_CHECKING:

@@ -39,10 +39,10 @@ from plsdof._core.inputs import (
 )
 from plsdof._core.left_out import Problem
 from plsdof._core.path import PLSPath
-from plsdof._core.quiet import quietly
 from plsdof._core.recipe import Method, Recipe
 from plsdof._core.spectrum import BACKWARD, Decomposition
-from plsdof._core.work import threads_for
+from plsdof._core.threads import threads_for
+from plsdof._core.warnings import quietly
 from plsdof.errors import InvalidInputError, NotAvailableError
 
 # Kernel functions, and training rows as they see them

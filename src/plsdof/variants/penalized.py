@@ -36,11 +36,11 @@ from plsdof._core.inputs import (
 )
 from plsdof._core.left_out import Problem
 from plsdof._core.path import PLSPath
-from plsdof._core.quiet import quietly
 from plsdof._core.recipe import Method, Recipe
 from plsdof._core.routes import first_accurate, solvers
 from plsdof._core.spectrum import SOLVERS, Decomposition, Solver, decompose
-from plsdof._core.work import cached_property, threads_for
+from plsdof._core.threads import cached_property, threads_for
+from plsdof._core.warnings import quietly
 from plsdof.errors import InvalidInputError
 
 # Quadratic penalties P on coefficients, through a factor of the metric A = I + P

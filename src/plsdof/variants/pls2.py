@@ -40,12 +40,12 @@ from plsdof._core.inputs import (
 )
 from plsdof._core.left_out import LeftOut, folds_of, half_width, noise_from_left_out
 from plsdof._core.path import predictors_of
-from plsdof._core.quiet import quietly, warn_caller
 from plsdof._core.recipe import Method, Recipe
 from plsdof._core.recursion import Split
 from plsdof._core.rounding import SUPPORTED_ERROR
 from plsdof._core.spectrum import Decomposition, Spectrum, decompose
-from plsdof._core.work import cached_property
+from plsdof._core.threads import cached_property
+from plsdof._core.warnings import quietly, warn_caller
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
 from plsdof.inference.intervals import INTERVAL_METHODS, critical_value
 from plsdof.variants._pls2 import (

@@ -1,136 +1,16 @@
-"""How work is done: threads of linear algebra, many tasks at once, progress.
+"""Many tasks, one after the other or in parallel, with one warning for all of them; progress."""
 
-Threads wait for each other. In a small problem that takes longer than they save, and far longer
-where other programs keep the cores busy.
-"""
-
-import functools
-import math
-import os
-import sys
-import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from plsdof._core.quiet import warn_caller
+from plsdof._core.warnings import warn_caller
 from plsdof.errors import InvalidInputError, MissingExtraError, PlsdofWarning
-
-# How many threads linear algebra takes
-# -------------------------------------
-
-# Multiplications from which on a decomposition, or a single product, is worth several threads.
-_WORTH = 1e8
-_PRODUCT_WORTH = 2e6
-
-
-def threads_for(shape: tuple[int, ...]) -> AbstractContextManager[Any]:
-    """Take one thread to decompose a small (n, p) matrix, all that there are for a large one."""
-    n_rows, n_columns = shape
-    small = n_rows * n_columns * min(n_rows, n_columns) < _WORTH
-    return one_thread() if small else nullcontext()
-
-
-def threads_for_products(rows: int, shape: tuple[int, ...]) -> AbstractContextManager[Any]:
-    """Do the same for products of so many rows with a matrix."""
-    return one_thread() if rows * math.prod(shape) < _PRODUCT_WORTH else nullcontext()
-
-
-def one_thread() -> AbstractContextManager[Any]:
-    """Limit linear algebra to one thread; without threadpoolctl nothing changes.
-
-    The limit holds for the whole process, until the last one who asked for it is done.
-    """
-    return _limit
-
-
-class _Limit:
-    """A limit that several Python threads share: the first one sets it, the last one lifts it.
-
-    What somebody else has set in the meantime stays as it is. A forked child starts with a lock of
-    its own, because the thread that held the old one does not live there.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._holders = 0
-        self._before: list[tuple[Any, int]] = []
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._holders == 0 and not self._before:
-                numbers = [(one, one.num_threads) for one in _libraries()]
-                self._before = [(one, number) for one, number in numbers if number > 1]
-                _set_threads([(one, 1) for one, _ in self._before])
-            self._holders += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._holders = max(self._holders - 1, 0)  # a child may be forked inside
-            if self._holders == 0:
-                mine = [(one, number) for one, number in self._before if one.num_threads == 1]
-                _set_threads(mine)
-                self._before = []
-
-    def start_anew(self) -> None:
-        """Forget those who hold the limit; the next one lifts it."""
-        self._lock, self._holders = threading.Lock(), 0
-
-
-def _set_threads(numbers: list[tuple[Any, int]]) -> None:
-    for library, number in numbers:
-        _give_up_control(library)
-        library.set_num_threads(number)
-        _give_up_control(library)
-
-
-def _give_up_control(library: Any) -> None:
-    """Let any Python thread set limits: threadpoolctl listens to the one that set the last."""
-    if hasattr(library, "clear_controlling_thread"):
-        library.clear_controlling_thread(force=True)
-
-
-@cache
-def _libraries() -> list[Any]:
-    """Return the libraries with threads of their own, as threadpoolctl controls them."""
-    try:
-        from threadpoolctl import ThreadpoolController
-    except ImportError:
-        return []
-    return list(ThreadpoolController().lib_controllers)
-
-
-_limit = _Limit()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_limit.start_anew)
-
-
-if TYPE_CHECKING or sys.version_info >= (3, 12):
-    from functools import cached_property as cached_property
-else:
-
-    class cached_property(functools.cached_property):  # noqa: N801
-        """The same without the one lock for all instances that Python 3.11 has.
-
-        Several threads would wait for each other, and a forked child for a thread that it has not.
-        """
-
-        def __get__(self, instance, owner=None):
-            if instance is None:
-                return self
-            known = instance.__dict__
-            if self.attrname not in known:
-                known[self.attrname] = self.func(instance)
-            return known[self.attrname]
-
-
-# Work on many tasks, one after the other or in parallel, with one warning for all of them
-# ----------------------------------------------------------------------------------------
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
