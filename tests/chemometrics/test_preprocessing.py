@@ -120,9 +120,9 @@ def test_rows_left_out_are_left_out_of_the_chain_too(spectra, method):
         rows = left.fold != fold
         expected = y[~rows] - fit(X[rows], y[rows]).predict(X[~rows])
         np.testing.assert_allclose(left.residuals[:, ~rows], expected, rtol=1e-7, atol=1e-9)
-    outside = METHODS[method].recipe(**options).fit(path._training_features(), y)
+    outside = METHODS[method].recipe(**options).fit(path.features(), y)
     assert np.abs(outside.left_out(cv=6).residuals - left.residuals).max() > 1e-6
-    np.testing.assert_allclose(path.predict(X), outside.predict(path._training_features()))
+    np.testing.assert_allclose(path.predict(X), outside.predict(path.features()))
     np.testing.assert_allclose(path.dof, outside.dof)
     again = path.recipe.fit(X, y)
     np.testing.assert_array_equal(again.coef, path.coef)
@@ -151,7 +151,7 @@ def test_a_chain_that_learns_nothing_leaves_rows_out_in_one_recursion(spectra):
     np.testing.assert_allclose(one.t2.values, other.t2.values, rtol=1e-8)
     np.testing.assert_allclose(one.q.values, other.q.values, rtol=1e-8)
     named = preprocessed("snv", pls_at_most(4))(load_gasoline(as_frame=True)["data"], y)
-    assert named.feature_names == path._with_names(named.feature_names).feature_names
+    assert named.feature_names == path.with_names(named.feature_names).feature_names
 
 
 def pls_at_most(m):

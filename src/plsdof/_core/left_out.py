@@ -25,6 +25,7 @@ from plsdof._core.recursion import (
     FIRST,
     Gram,
     Integers,
+    Mask,
     Moments,
     Operator,
     Rows,
@@ -58,6 +59,10 @@ AHEAD = 2
 # has to be certain.
 _TOLERANCE = 1e-6
 _ROUGH = 1e-2
+# Errors of rows left out that are smaller than this share of the spread of y are rounding.
+_NOTHING = 1e-3
+# Coefficients from the recursion are kept if the fit is off by at most this share of that spread.
+ALL_DIGITS = 1e-10
 # Partial Least Squares reacts to y up to twice along its scores, d yhat / d y = f + 2TT'(1 - f), so
 # that the variance of a prediction grows by 2^2 times the leverage of its row.
 REACTION = 4.0
@@ -94,8 +99,10 @@ class LeftOut:
         Number of groups, where rows that belong together were left out together.
     leverage : (K, n) array
         h = 1/n_f + sum_j t_j^2, with the orthonormal scores t of the fit without the fold.
-    error : (K,) array
-        Estimated rounding error of the residuals; infinite where a fold does not have the model.
+    exhausted : (K, F) array of bool
+        Where a fold does not have the model, so that residuals are those of a smaller one.
+    rounding : (K,) array
+        Estimated rounding error of the residuals.
 
     Examples
     --------
@@ -116,7 +123,13 @@ class LeftOut:
     sample_weight: Array | None = None
     groups: int | None = None
     leverage: Array
-    error: Array
+    exhausted: Mask
+    rounding: Array
+
+    @property
+    def error(self) -> Array:
+        """Estimated error of the residuals; infinite where a fold does not have the model. (K,)."""
+        return np.where(self.exhausted.any(axis=1), np.inf, self.rounding)
 
     @cached_property
     def weights(self) -> Array:
@@ -283,6 +296,39 @@ def folds_of(given: Observations, cv: Any, groups: Any) -> tuple[Integers, int |
     return fold, None if groups is None else len(np.unique(np.asarray(groups)[kept]))
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Leverage:
+    """How far new rows are from the training rows: h(x) = 1/n + |F (x - mean)|^2.
+
+    Attributes
+    ----------
+    factor : (k, p) array
+        F turns rows into orthonormal scores; of an average their shares are in it.
+    mean : (p,) array
+        Of the training rows.
+    n : float
+        Number of training rows, or the sum of their weights.
+
+    Examples
+    --------
+    >>> Leverage(factor=np.array([[0.5]]), mean=np.array([2.0]), n=4.0).at(np.array([[4.0]]))
+    array([1.25])
+    """
+
+    factor: Array
+    mean: Array
+    n: float
+
+    def at(self, rows: Any) -> Array:
+        """Return the leverages of new rows, dense or sparse. Shape (n_new,)."""
+        # Not F x - F mean, which loses digits where means are large, unless rows are sparse.
+        dense = isinstance(rows, np.ndarray)
+        scores = (rows - self.mean) @ self.factor.T if dense else (
+            rows @ self.factor.T - self.factor @ self.mean
+        )
+        return np.asarray(1.0 / self.n + np.vecdot(scores, scores))
+
+
 def unit_scores(residuals: Array, leverage: Array) -> Array:
     """Return |e| / sqrt(1 + 4 h): errors of rows left out, comparable whatever their distance."""
     return np.asarray(np.abs(residuals) / np.sqrt(1.0 + REACTION * leverage))
@@ -361,11 +407,6 @@ class HeldOut:
     residuals: Array
     run: Run
     certain: bool
-
-    @property
-    def error(self) -> Array:
-        """Estimated rounding error; infinite where a fold does not have the model. (k + 1,)."""
-        return np.where(self.run.exhausted.any(axis=1), np.inf, self.run.error)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -519,16 +560,18 @@ def hold_out(
                 return _unknown(split)
             residuals = problem.given.y[split.rows] - found.predictions
             rmse = np.sqrt(_mean_squares(problem.given, split, residuals))
-            usable = _usable(found, rmse, patience)
+            usable = _usable(found, rmse, problem.given.spread, patience)
             if usable:
                 found, residuals = found.first(usable), residuals[:usable]
                 break
     return HeldOut(residuals=residuals, run=_lifted(found, level), certain=bool(usable))
 
 
-def _usable(found: Run, rmse: Array, patience: int | None) -> int:
+def _usable(found: Run, rmse: Array, spread: float, patience: int | None) -> int:
     """Return how many of the models have digits enough; none if some are missing."""
-    certain = found.error <= _TOLERANCE * rmse
+    if not found.exhausted.shape[1]:  # nothing but the fit to all rows
+        return len(rmse) if found.fit_error.max() <= ALL_DIGITS * spread else 0
+    certain = found.error <= _TOLERANCE * np.maximum(rmse, _NOTHING * spread)
     if certain.all():
         return len(rmse)
     first = int(np.argmin(certain))

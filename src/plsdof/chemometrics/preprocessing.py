@@ -487,17 +487,17 @@ class PreprocessedPath(Path):
 
     preprocessor: Preprocessor
 
-    def _rows_of(self, X_new: Any, *, sparse: bool = True) -> Any:  # noqa: ARG002
-        return self.preprocessor.transform(super()._rows_of(X_new, sparse=False))
+    def new_rows(self, X_new: Any, *, sparse: bool = True) -> Any:  # noqa: ARG002
+        return self.preprocessor.transform(super().new_rows(X_new, sparse=False))
 
-    def _training_features(self) -> Array:
-        return np.asarray(self.preprocessor.transform(self._require_rows().X))
+    def features(self) -> Array:
+        return np.asarray(self.preprocessor.transform(self.require_rows().X))
 
-    def _problem(self) -> Problem | None:
-        problem = super()._problem()
+    def problem(self) -> Problem | None:
+        problem = super().problem()
         if problem is None or self.preprocessor.learns_from_rows:
             return None
-        return replace(problem, given=replace(problem.given, X=self._training_features()))
+        return replace(problem, given=replace(problem.given, X=self.features()))
 
 
 class PreprocessedPLSPath(PreprocessedPath, PLSPath):
@@ -564,12 +564,12 @@ def _fit_chain(
     chain, names = Preprocessor(steps), feature_names(X)
     rows = as_matrix(X)
     found = path(chain.fit_transform(rows), y, **options)
-    if type(found) not in _KINDS or found._given is None:
+    if type(found) not in _KINDS or found.given is None:
         raise InvalidInputError(
             "path must fit PLS, PCR or ridge regression to arrays; it returned "
             f"{type(found).__name__}."
         )
-    given, method = found._given, found.recipe.method
+    given, method = found.given, found.recipe.method
     raw = rows if given.kept is None else rows[given.kept]
     kept = replace(given, X=raw, names=names, is_owned=False, checksum=None)
     kept.own()
@@ -580,7 +580,7 @@ def _fit_chain(
         recipe=replace(found.recipe, method=again),
         preprocessor=chain,
         _make=partial(getattr, found, "exact"),
-        _given=kept,
-        _asked=found._asked,
+        given=kept,
+        asked=found.asked,
         _names=names,
     )

@@ -92,7 +92,7 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Array:
         """Predict with the chosen model. Shape (n_new,), or (n_new, q) if y had columns."""
-        rows = self._path_rows(X)
+        rows = self.path_rows(X)
         return np.asarray(rows @ self.coef_.T + self.intercept_)
 
     def save(self, file: str | os.PathLike[str]) -> None:
@@ -117,7 +117,7 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = self._takes_sparse
         return tags
 
-    def _path_rows(self, X: Any) -> Any:
+    def path_rows(self, X: Any) -> Any:
         """Return new rows, checked, as the path of this model takes them. Shape (n_new, p)."""
         return self._new_rows(X, sparse=self._path_takes_sparse)
 
@@ -283,7 +283,7 @@ class ScoresMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: i
         With a model per response those of the first one come first. Of an average those of the
         model with the largest weight.
         """
-        rows = self._path_rows(X)
+        rows = self.path_rows(X)
         return np.hstack([path.transform(rows)[:, :index] for path, index in self._on_paths()])
 
     @property
@@ -369,7 +369,7 @@ class LinearScoresMixin(ScoresMixin):
 
 
 def _y_scores(path: Any, m: int) -> Array:
-    loadings, Y = np.atleast_2d(path.y_loadings)[:, :m], path._response()
+    loadings, Y = np.atleast_2d(path.y_loadings)[:, :m], path.response()
     left = (Y - path.fitted[:m]).reshape(m, len(Y), -1) / getattr(path, "y_scale", 1.0)
     return np.asarray(np.einsum("kij,jk->ik", left, loadings) / np.sum(loadings**2, axis=0))
 
@@ -446,7 +446,7 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
         names = getattr(self, "feature_names_in_", None)
         if names is not None:
             named = tuple(map(str, names))
-            models = [replace(one, path=one.path._with_names(named)) for one in models]
+            models = [replace(one, path=one.path.with_names(named)) for one in models]
         self._publish(models)
         return self
 
@@ -493,7 +493,7 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
             first = recipe.fit(X, Y[:, 0], weights)
         else:  # the data have been checked
             first = recipe.fit(observe(X, Y[:, 0].copy(), weights, None), None)
-        given = first._given
+        given = first.given
         if given is None:
             others = [recipe.fit(X, y, weights) for y in Y.T[1:]]
         else:
@@ -519,12 +519,12 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
         if choice == "average":
             return path.average(groups=groups, cv=self._cv)
         if choice == "cv":
-            folds, recipe = 10 if self._cv is None else self._cv, path._same_models()
+            folds, recipe = 10 if self._cv is None else self._cv, path.same_models()
             results = cross_validate(X, y, recipe, folds, groups, sample_weight=weights)
             selection = results.select(rule=self._option("rule") or "minimum")
-            if not path._has(selection.index):  # folds may have models that all rows do not have
+            if not path.has(selection.index):  # folds may have models that all rows do not have
                 selection = replace(selection, index=min(selection.index, len(path) - 1))
-        elif choice == LEFT_OUT and path._given is not None:
+        elif choice == LEFT_OUT and path.given is not None:
             selection = path.select(groups=groups, cv=self._cv)
         else:
             criterion = None if choice == LEFT_OUT else choice
@@ -620,7 +620,7 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
         >>> model.predict_interval(X[:1], method="normal").round(1)
         array([[ 1.1, 19.3]])
         """
-        rows = self._path_rows(X)
+        rows = self.path_rows(X)
         options: dict[str, Any] = {"level": level, "kind": kind, "method": method}
         if method == "normal" or kind != "observation":
             options["noise"] = self._noise
@@ -756,8 +756,11 @@ class ComponentRegressor(PathRegressor[PathType]):
     def _fixed_index(self, path: Path) -> int:
         # Fewer than wanted where the data support no more (with a warning).
         wanted = as_count(self.n_components, "n_components")
-        return wanted if path._quick_run(wanted) is not None else min(wanted, len(path) - 1)
+        return wanted if path.has(wanted) else min(wanted, len(path) - 1)
 
     def _options(self) -> dict[str, Any]:
-        name = "max_components" if isinstance(self.n_components, str) else "n_components"
-        return {"max_components": as_count(getattr(self, name), name), **super()._options()}
+        chosen = isinstance(self.n_components, str)
+        name = "max_components" if chosen else "n_components"
+        size = getattr(self, name)
+        size = None if chosen and size is None else as_count(size, name)
+        return {"max_components": size, **super()._options()}

@@ -160,8 +160,9 @@ class KernelPLSRegressor(TunedRegressor[KernelPLSPath]):
         of components, such as ``np.logspace(-2, 1, 7) / p``.
     degree, coef0 : int and float
         Of the polynomial kernel.
-    max_components : int
-        Limit of the search when the number is chosen.
+    max_components : int, optional
+        The largest model to look at when the number is chosen: all of them are. By default the
+        first 20, then up to 30 while errors fall.
     scale : bool
         Standardise the columns before the kernel.
     cv : int, splitter or iterable, optional
@@ -205,7 +206,7 @@ class KernelPLSRegressor(TunedRegressor[KernelPLSPath]):
     gamma: Any = None
     degree: int = 3
     coef0: float = 1.0
-    max_components: int = 30
+    max_components: int | None = None
     scale: bool = True
     cv: Any = None
 
@@ -221,11 +222,11 @@ class KernelPLSRegressor(TunedRegressor[KernelPLSPath]):
 
     def predict(self, X: Any) -> Array:
         """Predict with the chosen model. Shape (n_new,), or (n_new, q) if y had columns."""
-        rows = self._path_rows(X)
+        rows = self.path_rows(X)
         first, *others = self.models_
         if others and len({one.path.recipe.gamma for one in self.models_}) == 1:
             # One width for all responses: kernel values are computed once.
-            values = first.path._rows_of(rows)
+            values = first.path.new_rows(rows)
             columns = [values @ one.coef + one.intercept for one in self.models_]
         else:
             columns = [one.predict(rows) for one in self.models_]
@@ -324,7 +325,7 @@ class PenalizedPLSRegressor(LinearScoresMixin, TunedRegressor[PenalizedPLSPath])
     penalty: Any = 2
     strength: Any = 1.0
     blocks: Any = None
-    max_components: int = 30
+    max_components: int | None = None
     scale: bool = False
     cv: Any = None
 

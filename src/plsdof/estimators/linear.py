@@ -30,7 +30,7 @@ class _LinearComponents(ComponentRegressor[PathType]):
 
     n_components: int | Choice = LEFT_OUT
     _: KW_ONLY
-    max_components: int = 30
+    max_components: int | None = None
     scale: bool = True
     dof: DofKind | None = None
     noise: Noise = None
@@ -49,8 +49,9 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents[PLSPath]):
         A fixed number; or "left-out" for the smallest error of rows left out (`Path.select`);
         "average" for an average of all models by the same errors (`Path.average`); an information
         criterion such as "bic" (`Path.criterion`); or "cv" for cross-validation with a rule.
-    max_components : int
-        Limit of the search when the number is chosen.
+    max_components : int, optional
+        The largest model to look at when the number is chosen: all of them are. By default the
+        first 20, then up to 30 while errors fall.
     scale : bool
         Scale the columns to unit variance.
     dof : {"exact", "naive", "clipped"}, optional

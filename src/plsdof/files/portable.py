@@ -23,7 +23,7 @@ from plsdof._core.inputs import (
     read_only,
     row_labels,
 )
-from plsdof._core.left_out import half_width
+from plsdof._core.left_out import half_width, spread_at
 from plsdof._core.model import Fitted, Model, as_model
 from plsdof._core.path import PLSPath
 from plsdof.chemometrics.diagnostics import (
@@ -195,6 +195,8 @@ class PortableResponse:
     weights: Sizes = field(default_factory=_none)
     groups: Maybe = math.nan
     spent: Number = 1.0
+    leverage: Annotated[Array | None, "matrix"] = None
+    fitted_share: Number = 1.0
     noise_variance: MaybePositive = math.nan
     df: MaybePositive = math.nan
     factor: Annotated[Array | None, "matrix"] = None
@@ -424,6 +426,9 @@ class PortableModel:
         half: Any = 0.0
         if method == LEFT_OUT:
             half = part.half_width(level)
+            if part.leverage is not None and self.kernel is None:
+                h = 1.0 / self.n + squared_rows(deviation @ part.leverage.T)
+                half = half * spread_at(h, part.fitted_share)
         elif method == "jackknife+":
             assert part.left_out is not None
             low, high = part.left_out.limits(deviation, level).T
@@ -640,10 +645,10 @@ def _of_model(
     model: Model, response: str, default: str, intervals: bool, noise: Noise
 ) -> PortableResponse:
     """Keep one response."""
-    path, has_rows = model.path, model.path._given is not None
+    path, has_rows = model.path, model.path.given is not None
     left = model.left_out if has_rows else None
     counted = intervals or path.is_counted
-    usable = intervals and not path._is_dual and math.isfinite(model.dof)
+    usable = intervals and not path.is_dual and math.isfinite(model.dof)
     inputs = getattr(path, "_inputs", None)
     coef = np.array(model.coef)
     if inputs is not None and inputs.gram is not None:  # one coefficient per row that was given
@@ -661,7 +666,9 @@ def _of_model(
         scores=_none() if left is None else model.scores,
         weights=_none() if left is None or left.sample_weight is None else left.sample_weight,
         groups=_maybe(None if left is None else left.groups),
-        spent=1.0 if left is None else model._spent,
+        spent=1.0 if left is None else model.spent,
+        leverage=None if left is None or path.is_dual else model.distance.factor,
+        fitted_share=1.0 if left is None else left.fitted_share,
         noise_variance=float(model.noise_variance(noise)) if counted else math.nan,
         # A file has no infinity; so many are as good to 12 digits.
         df=min(reference_df(model, noise), 1e12) if usable else math.nan,
@@ -672,7 +679,7 @@ def _of_model(
 
 
 def _of_pls2(model: PLS2Model, j: int, response: str, default: str) -> PortableResponse:
-    path, weights = model.path, model.path._given.weights
+    path, weights = model.path, model.path.given.weights
     return PortableResponse(
         response=response,
         coef=read_only(model.coef[:, j].copy()),
@@ -684,7 +691,7 @@ def _of_pls2(model: PLS2Model, j: int, response: str, default: str) -> PortableR
         scores=read_only(model.scores[:, j].copy()),
         weights=_none() if weights is None else weights,
         groups=_maybe(model.left_out.groups),
-        spent=model._spent,
+        spent=model.spent,
         noise_variance=float(model.noise_variance()[j]),
         interval_method=default,
     )
@@ -697,7 +704,7 @@ def _maybe(value: float | None) -> float:
 def _choice(model: Model | PLS2Model) -> dict[str, str]:
     chosen = model.selection
     found = {"rule": "given", "label": model.label, "message": f"{model.label}: as asked for."}
-    if isinstance(model, PLS2Model) or model.path._given is not None:
+    if isinstance(model, PLS2Model) or model.path.given is not None:
         found["intervals"] = left_out_words(cast("Any", model))
     if chosen is None or chosen.rule == "given":
         return found
@@ -709,7 +716,7 @@ def _choice(model: Model | PLS2Model) -> dict[str, str]:
 
 
 def _mean_response(model: Model) -> float:
-    given = model.path._given
+    given = model.path.given
     if given is None:
         return float(model.exact.units.y_mean)
     return float(np.average(given.y, weights=given.weights))
@@ -722,20 +729,20 @@ def _units(model: Model, intervals: bool) -> tuple[Array, Array, float]:
     if inputs is not None and inputs.gram is not None:
         x_mean = np.zeros(len(inputs.gram))
         x_mean[inputs.kept] = _mean_features(model)
-        return x_mean, np.ones(len(x_mean)), path._require_rows().n
+        return x_mean, np.ones(len(x_mean)), path.require_rows().n
     if inputs is not None:
-        return inputs.mean, inputs.scale, path._require_rows().n
-    if intervals or path._given is None:
+        return inputs.mean, inputs.scale, path.require_rows().n
+    if intervals or path.given is None:
         units = path.exact.units
         return units.x_mean, units.x_scale, units.n
     mean = _mean_features(model)
-    return mean, np.ones(len(mean)), path._given.n
+    return mean, np.ones(len(mean)), path.given.n
 
 
 def _mean_features(model: Model) -> Array:
     """Return the means of what coefficients multiply."""
-    values = model.path._training_features()
-    return np.asarray(np.average(values, axis=0, weights=model.path._require_rows().weights))
+    values = model.path.features()
+    return np.asarray(np.average(values, axis=0, weights=model.path.require_rows().weights))
 
 
 def _kernel(model: Model) -> KernelRows | None:
@@ -767,7 +774,7 @@ def _factor(model: Model) -> Array:
 
 def _row_check(model: Model) -> RowCheck | None:
     path, m = model.path, model.index
-    if not isinstance(path, PLSPath) or path._is_dual:
+    if not isinstance(path, PLSPath) or path.is_dual:
         return None
     exact = path.exact.complete()
     T = exact.filter.scores[:, :m]
@@ -849,7 +856,7 @@ def _rescaled(part: PortableResponse, factor: Array, x_mean: Array) -> PortableR
 
 def _opened(model: Any) -> _Opened:
     if isinstance(model, Model):
-        before = getattr(model._prepare, "before", None)
+        before = getattr(model.prepare, "before", None)
         return _Opened(models=[model], before=before, names=model.path.feature_names)
     if isinstance(model, PLS2Model):
         path = model.path
@@ -860,7 +867,7 @@ def _opened(model: Any) -> _Opened:
     fitted = getattr(model, "best_estimator_", model)  # of a search
     is_pipeline = hasattr(fitted, "steps") and hasattr(fitted, "named_steps")
     estimator = fitted.steps[-1][1] if is_pipeline else fitted
-    if not hasattr(estimator, "_path_rows") or not hasattr(estimator, "intercept_"):
+    if not hasattr(estimator, "path_rows") or not hasattr(estimator, "intercept_"):
         as_model(model)  # says why not
     joint = getattr(estimator, "model_", None) if not hasattr(estimator, "models_") else None
     return _Opened(

@@ -93,7 +93,7 @@ class DoFDisplay(Display):
             The choice to mark instead.
         """
         subject, path = path, as_path(path)
-        order = path._simplest_first()
+        order = path.simplest_first()
         return cls(
             parameters=path.parameters[order],
             dof=path.dof[order],
@@ -189,7 +189,7 @@ class CriterionDisplay(Display):
                 scores, std_error = left.rmse, _padded(rmse_std_error(left), len(path))
         if subject is not path and not isinstance(selection, Selection):
             mark = None  # the model itself is marked
-        order = path._simplest_first()
+        order = path.simplest_first()
         return cls(
             parameters=path.parameters[order],
             scores=_padded(scores, len(path))[order],
@@ -372,7 +372,7 @@ def overview_figure(
     CoefficientDisplay.from_model(model, level=level, per=None, ax=coefficients)
     note = coefficients.get_title()
     coefficients.set_title("Coefficients of the model" + (f"\n{note}" if note else ""))
-    if model.path._given is None:
+    if model.path.given is None:
         rows.remove()
     else:
         PredictionDisplay.from_model(model, response=response, ax=rows)

@@ -85,8 +85,8 @@ class PredictionDisplay(Display):
             raise InvalidInputError("X_test and y_test belong together; give both or neither.")
         measured: dict[str, Array] = {}
         predicted: dict[str, Array] = {}
-        if model.path._given is not None or X_test is None:
-            y = model.path._response()
+        if model.path.given is not None or X_test is None:
+            y = model.path.response()
             measured |= {"calibration": y, "cross-validation": y}
             predicted["calibration"] = model.fitted
             predicted["cross-validation"] = y - model.left_out_residuals

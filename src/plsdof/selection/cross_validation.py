@@ -535,7 +535,7 @@ def _fit_fold(
             f"path.predict must return one row per model and one column per new row, shape "
             f"{(len(parameters), len(test))}; got shape {predictions.shape}."
         )
-    order = getattr(found, "_simplest_first", None)
+    order = getattr(found, "simplest_first", None)
     return FoldFit(
         predictions=predictions,
         parameters=parameters,
@@ -563,7 +563,7 @@ def _together(
     held = hold_out(problem, split, size)
     if not held.certain:
         return None
-    K = len(held.predictions)
+    K = int(np.argmax(np.append(held.run.exhausted.any(axis=1), True)))
     cut = asked is not None and asked > K - 1
     ends = np.cumsum([len(test) for test in split.tests])[:-1]
     return [
@@ -574,7 +574,7 @@ def _together(
             simplest_first=np.arange(K),
             message="The data support no more components." if cut else "",
         )
-        for part in np.split(held.predictions, ends, axis=1)
+        for part in np.split(held.run.predictions[:K], ends, axis=1)
     ]
 
 

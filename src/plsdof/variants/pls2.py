@@ -103,7 +103,7 @@ class PLS2Path:
     y_mean: Array
     y_scale: Array
     outside: Array
-    _given: Observations
+    given: Observations
     _responses: Array
     _spectra: tuple[Spectrum, ...]
 
@@ -236,7 +236,7 @@ class PLS2Path:
             first = int(np.argmax(bad))
             found[first:] = np.nan
             warn_caller(
-                f"Degrees of Freedom are known up to {self._label(first - 1)}: beyond, rounding in "
+                f"Degrees of Freedom are known up to {self.label(first - 1)}: beyond, rounding in "
                 f"the data's decomposition changes them by more than {SUPPORTED_ERROR:g} relative.",
                 RankExhaustedWarning,
             )
@@ -291,29 +291,34 @@ class PLS2Path:
         >>> path.left_out().residuals.shape
         (3, 60)
         """
-        fold, count = folds_of(self._given, cv, groups)
+        fold, count = folds_of(self.given, cv, groups)
         key = fold.tobytes(), count is None
         if key not in self._known_left_out:
-            self._known_left_out[key] = self._leave_out(fold, count)
+            self._known_left_out[key] = self.leave_out(fold, count)
         return self._known_left_out[key]
 
     @cached_property
     def _known_left_out(self) -> dict[Any, LeftOut]:
         return {}
 
-    def _leave_out(self, fold: npt.NDArray[np.intp], count: int | None) -> LeftOut:
-        X, Y, weights = self._given.X, self._responses, self._given.weights
+    def leave_out(self, fold: npt.NDArray[np.intp], count: int | None) -> LeftOut:
+        X, Y, weights = self.given.X, self._responses, self.given.weights
         residuals = np.empty((len(self), *Y.shape))
-        for test in Split.of(fold).tests:
+        split, leverage = Split.of(fold), np.empty((len(self), len(Y)))
+        exhausted = np.zeros((len(self), split.count), dtype=bool)
+        for f, test in enumerate(split.tests):
             kept = np.ones(len(Y), dtype=bool)
             kept[test] = False
             with quietly():
                 part = self.recipe.fit(X[kept], Y[kept], None if weights is None else weights[kept])
                 predicted = part.predict(X[test])
-            # A fit that has fewer models stands still.
-            residuals[:, test] = (
-                Y[test] - predicted[np.minimum(self.n_components, len(predicted) - 1)]
-            )
+            # A fit that has fewer models repeats its last one.
+            last = np.minimum(self.n_components, len(predicted) - 1)
+            residuals[:, test] = Y[test] - predicted[last]
+            exhausted[len(predicted) :, f] = True
+            T = part.transform(X[test]) / np.sqrt(np.sum(part.x_scores**2, axis=0))
+            squares = np.vstack([np.zeros(len(T)), np.cumsum(T.T**2, axis=0)])
+            leverage[:, test] = 1.0 / np.count_nonzero(kept) + squares[last]
         q = len(self.names)
         return LeftOut(
             parameters=read_only(self.n_components.astype(np.float64)),
@@ -325,7 +330,9 @@ class PLS2Path:
             y=read_only(((Y - self.y_mean) / self.y_scale).ravel()),
             sample_weight=None if weights is None else read_only(np.repeat(weights, q)),
             groups=count,
-            error=read_only(np.zeros(len(self))),
+            leverage=read_only(np.repeat(leverage, q, axis=1)),
+            exhausted=exhausted,
+            rounding=read_only(np.zeros(len(self))),
         )
 
     def _unstacked(self, residuals: Array) -> Array:
@@ -370,10 +377,10 @@ class PLS2Path:
         longer = not self.message and len(self) - 1 < len(self.decomposition.eigenvalues)
         if name == LEFT_OUT:
             left = self.left_out(cv, groups)
-            return choice.select_left_out(left, loss, label=self._label, longer=longer)
+            return choice.select_left_out(left, loss, label=self.label, longer=longer)
         scores, used = self.criterion(name), rule or "paper"
         index, q = choice.choose(scores, used, self.dof), len(self.names)
-        label = f"{self._label(index)} for {plural(q, 'response')}"
+        label = f"{self.label(index)} for {plural(q, 'response')}"
         return Selection(
             index=index,
             parameter=float(index),
@@ -384,7 +391,7 @@ class PLS2Path:
             summary=choice.choice_in_words(label, float(self.dof[index]), used, name),
             # Each response by itself: that one intercept is one Degree of Freedom is said there.
             _remarks=choice.criterion_remarks(
-                scores, self.dof / q, index, self.units.n, label=self._label, longer=longer
+                scores, self.dof / q, index, self.units.n, label=self.label, longer=longer
             ),
         )
 
@@ -421,7 +428,7 @@ class PLS2Path:
 
     @cached_property
     def _weights(self) -> Array:
-        weights = self._given.weights
+        weights = self.given.weights
         return np.ones(len(self._responses)) if weights is None else weights
 
     @cached_property
@@ -429,14 +436,14 @@ class PLS2Path:
         inside: Array = np.einsum("mij,mik->mjk", self.fit.residuals, self.fit.residuals)
         return inside * np.outer(self.y_scale, self.y_scale) + self.outside
 
-    def _response(self) -> Array:
+    def response(self) -> Array:
         return self._responses
 
     def _deviation(self, X_new: Any) -> Array:
         """Return new rows minus the means of the training rows, after checking their columns."""
         return as_new_rows(X_new, len(self.units.x_mean), self.units.names) - self.units.x_mean
 
-    def _label(self, index: int) -> str:
+    def label(self, index: int) -> str:
         """Return what a row of the path is, in words."""
         return plural(index, "component")
 
@@ -476,7 +483,7 @@ class PLS2Model:
     @property
     def label(self) -> str:
         """What it is, in words."""
-        return self.path._label(self.index)
+        return self.path.label(self.index)
 
     @property
     def n_components(self) -> int:
@@ -563,14 +570,14 @@ class PLS2Model:
     @cached_property
     def scores(self) -> Array:
         """Absolute left-out residuals behind intervals, see `Model.scores`. Shape (n_rows, q)."""
-        if not self._was_chosen:
+        if not self.was_chosen:
             return read_only(np.abs(self.left_out_residuals))
         assert self.selection is not None
         made = choice.chosen_without(self.left_out, self.selection.loss)
         return read_only(np.abs(self.path._unstacked(made)))
 
     @property
-    def _was_chosen(self) -> bool:
+    def was_chosen(self) -> bool:
         """Whether rows left out have chosen it, and choose again without each fold."""
         return self.selection is not None and self.selection.rule == "best-model"
 
@@ -579,20 +586,20 @@ class PLS2Model:
 
         Each response is covered by itself.
         """
-        left, weights = self.left_out, self.path._given.weights
+        left, weights = self.left_out, self.path.given.weights
         widths = [
-            half_width(column, level, weights=weights, groups=left.groups, spent=self._spent)
+            half_width(column, level, weights=weights, groups=left.groups, spent=self.spent)
             for column in self.scores.T
         ]
         return np.array(widths)
 
     @property
-    def _spent(self) -> float:
+    def spent(self) -> float:
         """Degrees of freedom that are lost for intervals, see `LeftOut.spent`."""
         left = self.left_out
         units = len(self.scores) if left.groups is None else left.groups
         weights = (self.path.n_components == self.index).astype(np.float64)
-        return left.spent(weights, units, chosen=self._was_chosen)
+        return left.spent(weights, units, chosen=self.was_chosen)
 
     # Noise, standard errors, intervals
     # ---------------------------------
@@ -802,7 +809,7 @@ def pls2_path(
         y_mean=read_only([one.mean for one in centred]),
         y_scale=read_only(y_scale),
         outside=read_only(beyond.T @ beyond),
-        _given=given,
+        given=given,
         _responses=read_only(kept.copy()),
         _spectra=spectra,
     )
