@@ -1,7 +1,6 @@
 """Choice by rows left out and by criteria, averages, remarks, widths of intervals."""
 
 import dataclasses
-import math
 
 import numpy as np
 import pytest

@@ -20,7 +20,7 @@ the smallest error of all, and J is the same. One path is the pool of one recipe
 people read the text.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, get_args
@@ -91,6 +91,8 @@ class Selection:
         Row of the path.
     recipe : int
         Which recipe of a pool; 0 for one path.
+    recipe_name : str
+        What it is called; empty for one path.
     parameter : float
         Number of components, or alpha for ridge regression.
     parameter_name : str
@@ -107,6 +109,10 @@ class Selection:
         Anything unusual about it, found out when somebody asks.
     left_out : LeftOut or None
         The rows left out behind the choice, if it is theirs.
+    pool : tuple of LeftOut
+        Those of all recipes, where several were compared.
+    weights : mapping of str to array, or None
+        Of an average over recipes: the weights of the models of each.
     loss : {"squared", "huber"}
         How their errors were added up.
 
@@ -120,6 +126,7 @@ class Selection:
 
     index: int
     recipe: int = 0
+    recipe_name: str = ""
     parameter: float
     parameter_name: str
     scores: Array
@@ -127,6 +134,8 @@ class Selection:
     rule: str
     summary: str
     left_out: LeftOut | None = None
+    pool: tuple[LeftOut, ...] = ()
+    weights: Mapping[str, Array] | None = None
     loss: str = "squared"
     _remarks: tuple[Remark, ...] | Callable[[], tuple[Remark, ...]] = ()
 
@@ -638,8 +647,10 @@ def as_good_in_words(
     if len(near) > 1:
         places = np.searchsorted(left.order, near) if len(near) else near
         gaps = left.parameter_name == "n_components" and np.any(np.diff(places) > 1)
-        named = f"with {', '.join(str(m) for m in near)} components" if gaps else (
-            f"from {label(recipe, int(near[0]))} to {label(recipe, int(near[-1]))}"
+        named = (
+            f"with {', '.join(str(m) for m in near)} components"
+            if gaps
+            else (f"from {label(recipe, int(near[0]))} to {label(recipe, int(near[-1]))}")
         )
         yield Remark(
             kind="as-good",

@@ -129,7 +129,7 @@ class LeftOut:
     @property
     def error(self) -> Array:
         """Estimated error of the residuals; infinite where a fold does not have the model. (K,)."""
-        return np.where(self.exhausted.any(axis=1), np.inf, self.rounding)
+        return np.asarray(np.where(self.exhausted.any(axis=1), np.inf, self.rounding))
 
     @cached_property
     def weights(self) -> Array:
@@ -323,8 +323,10 @@ class Leverage:
         """Return the leverages of new rows, dense or sparse. Shape (n_new,)."""
         # Not F x - F mean, which loses digits where means are large, unless rows are sparse.
         dense = isinstance(rows, np.ndarray)
-        scores = (rows - self.mean) @ self.factor.T if dense else (
-            rows @ self.factor.T - self.factor @ self.mean
+        scores = (
+            (rows - self.mean) @ self.factor.T
+            if dense
+            else (rows @ self.factor.T - self.factor @ self.mean)
         )
         return np.asarray(1.0 / self.n + np.vecdot(scores, scores))
 
@@ -377,7 +379,9 @@ def half_width(
     place = round(as_level(level) * (n + 1), 9)  # rounding must not push it up
     if place <= n and groups is None and weights is None:
         below = math.floor(place)
-        low, high = np.partition(scores, [below - 1, min(below, n - 1)])[[below - 1, min(below, n - 1)]]
+        low, high = np.partition(scores, [below - 1, min(below, n - 1)])[
+            [below - 1, min(below, n - 1)]
+        ]
         return float(low + (place - below) * (high - low))
     from scipy.special import stdtrit
 
@@ -555,9 +559,10 @@ def hold_out(
     problem = replace(problem, given=replace(problem.given, y=problem.given.y - level))
     with threads_for_products(split.count + 1, (n, width)):
         for make in problem.operators(split, n_components):
-            found = _attempt(problem, make, split, n_components, patience, keep)
-            if found is None:
+            attempt = _attempt(problem, make, split, n_components, patience, keep)
+            if attempt is None:
                 return _unknown(split)
+            found = attempt
             residuals = problem.given.y[split.rows] - found.predictions
             rmse = np.sqrt(_mean_squares(problem.given, split, residuals))
             usable = _usable(found, rmse, problem.given.spread, patience)

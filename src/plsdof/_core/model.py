@@ -151,8 +151,11 @@ class Model:
 
         A choice by the same response costs about one more, which is not in it. Of an average the
         weighted mean of those of its models, plus what its weights cost: the sum of their
-        cumulative sums but the last.
+        cumulative sums but the last. Where X was prepared by looking at y, left-out Degrees of
+        Freedom take their place.
         """
+        if self.path.looks_at_y:
+            return self.left_out.spent(self._corner(), len(self.left_out.y), chosen=False)
         return float(self.exact.dof[self.row])
 
     @property
@@ -236,7 +239,7 @@ class Model:
             return read_only(unit_scores(self.left_out_residuals, self.left_out_leverage))
         assert self.selection is not None
         made = choice.chosen_without(
-            [self.left_out], self.selection.loss, average=self.is_average
+            self.selection.pool or (self.left_out,), self.selection.loss, average=self.is_average
         )
         return read_only(unit_scores(*made))
 
@@ -280,11 +283,15 @@ class Model:
     @property
     def spent(self) -> float:
         """Degrees of freedom that are lost for intervals, see `LeftOut.spent`."""
-        left, weights = self.left_out, self.weights
-        if weights is None:
-            weights = (np.arange(len(left.rss)) == self.index).astype(np.float64)
+        left = self.left_out
         units = len(left.y) if left.groups is None else left.groups
-        return left.spent(weights, units, chosen=self.was_chosen)
+        return left.spent(self._corner(), units, chosen=self.was_chosen)
+
+    def _corner(self) -> Array:
+        """Return the weights of the models that were left out. Shape (K,)."""
+        if self.weights is not None:
+            return self.weights
+        return np.asarray(np.arange(len(self.left_out.rss)) == self.index, dtype=np.float64)
 
     # Noise and derivatives
     # ---------------------
@@ -392,9 +399,9 @@ def as_model(model: Any) -> Model:
             "package (PLSRegressor, PCRegressor, RidgeRegressor, ...), or a Pipeline that ends in "
             f"one; got {kind}."
         )
-    if not hasattr(estimator, "intercept_"):
+    models: tuple[Any, ...] | None = getattr(estimator, "models_", None)
+    if models is None:
         raise InvalidInputError(f"This {kind} is not fitted yet; call its method fit first.")
-    models: tuple[Any, ...] = getattr(estimator, "models_", ())
     if len(models) != 1 or not isinstance(models[0], Model):
         raise InvalidInputError(
             f"This {kind} was fitted to several responses; give one of its models_, or fit one "

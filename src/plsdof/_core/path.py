@@ -37,9 +37,9 @@ from plsdof._core.inputs import (
 )
 from plsdof._core.left_out import MOST, LeftOut, Leverage, Problem, folds_of
 from plsdof._core.model import Model
-from plsdof._core.recipe import Recipe
-from plsdof._core.store import Predicted, Store
+from plsdof._core.recipe import Preparation, Recipe
 from plsdof._core.routes import is_accurate
+from plsdof._core.store import Predicted, Store
 from plsdof._core.threads import cached_property
 from plsdof._core.warnings import quietly, warn_caller
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 Integers = npt.NDArray[np.intp]
+
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Path:
@@ -64,6 +65,11 @@ class Path:
     ----------
     recipe : Recipe
         How the path was fitted: ``path.recipe.fit(X, y)`` fits the same to other rows.
+    given : Observations or None
+        The rows it was fitted to, as they came; None where they were not kept.
+    before : Preparation or None
+        What prepares the columns of X, fitted to these rows; coefficients, scores and loadings are
+        those of the prepared columns.
 
     Examples
     --------
@@ -77,6 +83,8 @@ class Path:
     recipe: Recipe
     _make: Callable[[], Exact]
     given: Observations | None = None
+    before: Preparation | None = None
+    _prepared: Observations | None = None
     asked: int | None = None
     _quiet: bool = False  # made where nobody asked for a size: its end is not worth a warning
     _names: tuple[str, ...] | None = None
@@ -288,6 +296,11 @@ class Path:
         """Return the path as the recursion takes it; None if there is none for its method."""
         return None
 
+    def fold_problem(self) -> Problem | None:
+        """Return the same for fits without some rows; None where these are prepared anew."""
+        learns = self.before is not None and self.before.learns_from_rows
+        return None if learns else self.problem()
+
     def most_components(self) -> int:
         """Return how many components the recursion goes to."""
         asked = self.recipe.options.get("max_components")
@@ -311,7 +324,7 @@ class Path:
         return self.fit_rows(train).at(self.require_rows().X[test], through)
 
     def at(self, X_new: Any, through: int | None = None) -> Predicted:
-        """Return predictions, leverages and rounding errors of new rows, without counting if it can.
+        """Return predictions, leverages and rounding errors of new rows; count only if needed.
 
         Parameters
         ----------
@@ -342,7 +355,7 @@ class Path:
     def _counted_at(self, rows: Any) -> Predicted:
         """Return the same from the closed form."""
         exact = self.exact
-        dense = rows.toarray() if scipy.sparse.issparse(rows) else rows
+        dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
         sizes = row_norms((dense - exact.units.x_mean) / exact.units.x_scale)
         unit = exact.coef_error * row_norms(exact.standardized_coef)
         unit[~(row_norms(exact.standardized_coef) > 0)] = 0.0
@@ -446,13 +459,14 @@ class Path:
 
     def select_from(self, left: LeftOut, loss: str) -> Selection:
         return choice.select_left_out(
-            [left], loss, label=self._label_of, longer=partial(self._is_longer, len(left.rss))
+            [left], loss, label=self._label_of, longer=partial(self.is_longer, len(left.rss))
         )
 
     def _label_of(self, recipe: int, index: int) -> str:  # noqa: ARG002
         return self.label(index)
 
-    def _is_longer(self, models: int, recipe: int = 0) -> bool:  # noqa: ARG002
+    def is_longer(self, models: int, recipe: int = 0) -> bool:  # noqa: ARG002
+        """Whether there are further models behind so many."""
         return self.parameter_name == "n_components" and self._could_be_longer(models)
 
     def _select_by(
@@ -675,7 +689,36 @@ class Path:
 
     def new_rows(self, X_new: Any, *, sparse: bool = True) -> Any:
         """Return new rows as the matrix that coefficients multiply, their columns checked."""
-        return checked_rows(X_new, self.n_features, self.feature_names, sparse=sparse)
+        sparse = sparse and self.before is None
+        rows = checked_rows(X_new, self.n_features, self.feature_names, sparse=sparse)
+        return rows if self.before is None else np.asarray(self.before.transform(rows))
+
+    def after(
+        self, before: Preparation, rows: Array, names: tuple[str, ...] | None, recipe: Recipe
+    ) -> Self:
+        """Return this path, fitted to prepared rows, as one that takes and keeps rows as they come.
+
+        Rows left out begin with rows that are not prepared yet: what learns from rows is fitted
+        anew without those that are left out.
+        """
+        prepared = self.require_rows()
+        raw = rows if prepared.kept is None else rows[prepared.kept]
+        kept = replace(prepared, X=raw, names=names, is_owned=False, checksum=None)
+        kept.own()
+        return replace(
+            self,
+            recipe=recipe,
+            given=kept,
+            before=before,
+            _prepared=prepared,
+            _make=partial(_exact_of, self),
+            _names=names,
+        )
+
+    @property
+    def looks_at_y(self) -> bool:
+        """Whether the preparation of X depends on y: `dof` holds it fixed then."""
+        return self.before is not None and self.before.looks_at_y
 
     @property
     def n_features(self) -> int:
@@ -683,10 +726,14 @@ class Path:
 
     def features(self) -> Array:
         """Return what `coef` multiplies, of the training rows. Shape (n_rows, p)."""
-        return self.require_rows().X
+        return self.prepared_rows().X
+
+    def prepared_rows(self) -> Observations:
+        """Return the training rows as the method sees them."""
+        return self.require_rows() if self._prepared is None else self._prepared
 
     def linear(self, m: int) -> tuple[Array, float]:
-        """Return coefficients and intercept of one model, without counting where that is certain."""
+        """Return coefficients and intercept of one model; count only if needed."""
         run = None if self.is_dual else self.store.run(m)
         if run is None:
             return self.exact.coef[m], float(self.exact.intercept[m])
@@ -1004,7 +1051,8 @@ class PLSPath(ComponentPath):
     def problem(self) -> Problem | None:
         if self.given is None:
             return None
-        return Problem(given=self.given, scale=bool(self.recipe.options.get("scale", True)))
+        scale = bool(self.recipe.options.get("scale", True))
+        return Problem(given=self.prepared_rows(), scale=scale)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -1045,7 +1093,10 @@ class RidgePath(Path):
     def leverage_of(self, weights: Array) -> Leverage:
         """Return what the leverages of new rows in an average of models come from."""
         exact = self.exact.complete()
-        share = np.sqrt(weights @ exact.filter.factors[: len(weights)]) / exact.decomposition.singular_values
+        share = (
+            np.sqrt(weights @ exact.filter.factors[: len(weights)])
+            / exact.decomposition.singular_values
+        )
         factor = (exact.decomposition.feature_basis * share).T / exact.units.x_scale
         return Leverage(factor=factor, mean=exact.units.x_mean, n=float(exact.spectrum.n))
 

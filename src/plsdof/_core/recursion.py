@@ -191,7 +191,7 @@ class Run:
         """Return R (m, p): scores of a row x are R (x - mean), orthonormal over all rows."""
         if not m:
             return np.zeros((0, len(self.centre[0])))
-        combined = np.linalg.solve(self.triangle[:m, -1, :m], self.directions[:m, -1])
+        combined: Array = np.linalg.solve(self.triangle[:m, -1, :m], self.directions[:m, -1])
         return combined if self.lift is None else self.lift(combined)
 
     def first(self, models: int) -> "Run":
@@ -770,9 +770,7 @@ class SingleRows(_Features):
         first = np.stack([self._weighted, self._weighted * y[:, None]], axis=1)
         response = np.stack([ones, ones * y, ones * y**2], axis=1)
         fold = np.arange(len(y))
-        super().__init__(
-            whole, first, response, self._weighted * rows, shift, fold, scale, train
-        )
+        super().__init__(whole, first, response, self._weighted * rows, shift, fold, scale, train)
         self._error, self._weights = y - self.ybar[:-1], weights
 
     def _times(self, a: Array) -> Array:

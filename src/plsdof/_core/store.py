@@ -86,7 +86,7 @@ class Store:
     ) -> tuple[LeftOut, bool]:
         """Leave out folds; return also whether all models of the path are there."""
         path = self._path
-        given, problem, split = path.require_rows(), path.problem(), Split.of(fold)
+        given, problem, split = path.require_rows(), path.fold_problem(), Split.of(fold)
         given.require_unchanged()
         found = partial(
             LeftOut,
@@ -177,5 +177,5 @@ class Store:
         known = self._run
         if known is None or len(run.rss) > len(known.rss):
             self._run = run
-        elif run.fit_error[-1] < known.fit_error[min(len(run.rss), len(known.rss)) - 1]:
+        elif run.fit_error[-1] < known.fit_error[len(run.rss) - 1]:
             self._run = run

@@ -726,10 +726,6 @@ def left_out(data: Data, request: Request, path: Path) -> LeftOut | None:
 
         again = preprocessed(chain.steps, path.same_models())
         return again(np.asarray(data.rows.X), data.y).left_out(cv, data.groups)
-    # All models are looked at if somebody says how many, or chooses otherwise.
-    sized = request.max_components is not None or request.components is not None
-    if not sized and request.criterion in (None, LEFT_OUT, AVERAGE):
-        return path.select(cv=cv, groups=data.groups).left_out
     return path.left_out(cv, data.groups)
 
 

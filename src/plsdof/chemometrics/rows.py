@@ -225,7 +225,7 @@ def _left_out_distances(path: PLSPath, fold: Integers, m: int) -> tuple[Array, A
 
 
 def _measured(path: PLSPath, fold: Integers, size: int) -> tuple[Array, Array | None]:
-    given, split, problem = path.require_rows(), Split.of(fold), path.problem()
+    given, split, problem = path.require_rows(), Split.of(fold), path.fold_problem()
     held = None if problem is None else hold_out(problem, split, size, keep=True)
     t2, q = np.zeros((size + 1, len(given.y))), np.zeros((size + 1, len(given.y)))
     for f, test in enumerate(split.tests):

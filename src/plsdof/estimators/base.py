@@ -42,7 +42,8 @@ from plsdof._core.inputs import (
 from plsdof._core.left_out import LeftOut
 from plsdof._core.model import Model
 from plsdof._core.path import Path
-from plsdof._core.recipe import Method
+from plsdof._core.pool import pooled
+from plsdof._core.recipe import Method, Recipe
 from plsdof._core.warnings import quietly, warn_caller
 from plsdof.errors import (
     EmptyModelWarning,
@@ -487,27 +488,71 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
         return getattr(self, name, None)
 
     def _fit_models(self, X: Any, Y: Array, weights: Array | None, groups: Any) -> list[Model]:
-        """Fit the paths of all responses and choose a model on each."""
-        recipe = self._method.recipe(**self._options())
-        if scipy.sparse.issparse(X) or self._method.name not in METHODS:
+        """Fit the paths of all responses and recipes, and choose a model for each response."""
+        recipes = self._recipes(X.shape[1])
+        if len(recipes) == 1:
+            paths = self._paths(next(iter(recipes.values())), X, Y, weights)
+            models = [
+                self._chosen_on(path, X, y, weights, groups)
+                for path, y in zip(paths, Y.T, strict=True)
+            ]
+        else:
+            by_recipe = self._by_recipe(recipes, X, Y, weights)
+            models = [
+                self._pooled(dict(zip(by_recipe, paths, strict=True)), groups)
+                for paths in zip(*by_recipe.values(), strict=True)
+            ]
+        for one in models:
+            if one.path.given is not None:
+                one.path.given.own()
+        return models
+
+    def _recipes(self, p: int) -> dict[str, Recipe]:  # noqa: ARG002
+        """Return what is compared, by name: one recipe, or several for a pool."""
+        options = self._options()
+        if options.get("scale") == "auto":
+            of = {"as measured": False, "scaled": True}
+            return {name: self._method.recipe(**options | {"scale": s}) for name, s in of.items()}
+        return {"": self._method.recipe(**options)}
+
+    def _paths(self, recipe: Recipe, X: Any, Y: Array, weights: Array | None) -> list[Path]:
+        """Fit the paths of all responses."""
+        if scipy.sparse.issparse(X) or recipe.method.name not in METHODS:
             first = recipe.fit(X, Y[:, 0], weights)
         else:  # the data have been checked
             first = recipe.fit(observe(X, Y[:, 0].copy(), weights, None), None)
         given = first.given
-        if given is None:
-            others = [recipe.fit(X, y, weights) for y in Y.T[1:]]
-        else:
-            if Y.shape[1] > 1:
-                given.own()  # one copy of X for all responses
-            kept = Y if weights is None else Y[weights > 0]
-            others = [first.refit(y) for y in kept.T[1:]]
-        models = [
-            self._chosen_on(path, X, y, weights, groups)
-            for path, y in zip([first, *others], Y.T, strict=True)
-        ]
-        if given is not None:
-            given.own()
-        return models
+        if given is None or first.before is not None:
+            return [first, *(recipe.fit(X, y, weights) for y in Y.T[1:])]
+        if Y.shape[1] > 1:
+            given.own()  # one copy of X for all responses
+        kept = Y if weights is None else Y[weights > 0]
+        return [first, *(first.refit(y) for y in kept.T[1:])]
+
+    def _by_recipe(
+        self, recipes: dict[str, Recipe], X: Any, Y: Array, weights: Array | None
+    ) -> dict[str, list[Path]]:
+        """Fit the paths of all recipes."""
+        return {name: self._paths(one, X, Y, weights) for name, one in recipes.items()}
+
+    def _pooled(self, paths: dict[str, Path], groups: Any) -> Model:
+        """Choose one model of several recipes, or average them."""
+        choice = self._choice()
+        if choice in (LEFT_OUT, "average"):
+            return pooled(paths, average=choice == "average", cv=self._cv, groups=groups)
+        if isinstance(choice, str):
+            raise InvalidInputError(
+                f"{self._choice_name}={choice!r} chooses on one path, and there are "
+                f"{len(paths)} recipes to choose from; use {LEFT_OUT!r} or 'average'."
+            )
+        # A number of components is given: the recipe with the smallest error of rows left out.
+        models = [path[self._fixed_index(path)] for path in paths.values()]
+        lefts = [one.path.left_out(self._cv, groups) for one in models]
+        errors = [left.press[one.index] for one, left in zip(models, lefts, strict=True)]
+        best = int(np.argmin(errors))
+        chosen = given_selection(models[best], lefts[best])
+        name = list(paths)[best]
+        return replace(models[best], selection=replace(chosen, recipe=best, recipe_name=name))
 
     def _chosen_on(self, path: Path, X: Any, y: Array, weights: Array | None, groups: Any) -> Model:
         choice = self._choice()
@@ -535,12 +580,15 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
     def _publish(self, models: Sequence[Model]) -> None:
         """Set the attributes: values for one response, one entry per column for several."""
         self.models_ = tuple(models)
-        self.coef_ = self._one_or_array([np.array(one.coef) for one in models])
-        self.intercept_ = self._one_or_array([float(one.intercept) for one in models])
+        self._publish_coef(models)
         selections = [one.selection for one in models]
         shown = [None if one is None or one.rule == "given" else one for one in selections]
         self.selection_ = self._one_or_tuple(shown)
         warn_of_empty_models(selections)
+
+    def _publish_coef(self, models: Sequence[Model]) -> None:
+        self.coef_ = self._one_or_array([np.array(one.coef) for one in models])
+        self.intercept_ = self._one_or_array([float(one.intercept) for one in models])
 
     @property
     def path_(self) -> PathType:

@@ -1,16 +1,15 @@
 """Kernel and penalised PLS as scikit-learn estimators."""
 
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 
-from plsdof._core.choice import LEFT_OUT, Selection, global_minimum
-from plsdof._core.display import one_line, plural
-from plsdof._core.inputs import Array, as_float, read_only
+from plsdof._core.choice import LEFT_OUT
+from plsdof._core.inputs import Array, as_float
 from plsdof._core.model import Model
 from plsdof._core.path import Path
+from plsdof._core.recipe import Recipe
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.estimators.base import (
     Choice,
@@ -18,7 +17,6 @@ from plsdof.estimators.base import (
     LinearScoresMixin,
     PathType,
     ScoresMixin,
-    given_selection,
 )
 from plsdof.variants.kernel import KERNEL_PLS, KernelFunction, KernelName, KernelPLSPath
 from plsdof.variants.penalized import PENALIZED_PLS, PenalizedPLSPath
@@ -27,117 +25,34 @@ from plsdof.variants.penalized import PENALIZED_PLS, PenalizedPLSPath
 # --------------------------------------------------------------------------------
 
 
-# Scores that differ by less than this share of those of the empty models are equal.
-_EQUAL = 1e-12
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Tuning:
-    """A value that was chosen together with the number of components, and the scores of all pairs.
-
-    Attributes
-    ----------
-    parameter_name : {"gamma", "strength"}
-    values : (G,) array
-        The values compared, as given.
-    value : float
-        The chosen one.
-    scores : (G, M + 1) array
-        Of every value and number of components: what the choice was made by (of a fixed number
-        and of an average, mean squared errors of rows left out); nan where a path has no such model
-        or no such score.
-    """
-
-    parameter_name: str
-    values: Array
-    value: float
-    scores: Array
-
-    def __repr__(self) -> str:
-        chosen = {self.parameter_name: self.value}
-        return one_line(self, f"chosen from {plural(len(self.values), 'value')}", **chosen)
-
-
 class TunedRegressor(ScoresMixin, ComponentRegressor[PathType]):
     """A regressor with one more parameter, which may be a list of values to choose from.
 
-    Every value has a path of its own, on which a model is chosen; the value whose choice has the
-    smallest score is taken. A subclass says which parameter that is (`_joint_name`).
+    Every value is a recipe of one pool. A subclass says which parameter that is (`_joint_name`).
     """
 
-    joint_selection_: Tuning | None
-
-    def _options(self) -> dict[str, Any]:
-        given = {} if self._several() else {self._joint_name: getattr(self, self._joint_name)}
-        return {**super()._options(), **given}
-
-    def _several(self) -> bool:
-        """Whether there are several values to choose from."""
+    def _recipes(self, p: int) -> dict[str, Recipe]:
         try:
-            return np.ndim(getattr(self, self._joint_name)) > 0
+            several = np.ndim(getattr(self, self._joint_name)) > 0
         except ValueError:  # lists of different lengths
-            return True
-
-    def _fit_models(self, X: Any, Y: Array, weights: Array | None, groups: Any) -> list[Model]:
-        self._tunings: list[Tuning | None] = [None] * Y.shape[1]
-        if not self._several():
-            return super()._fit_models(X, Y, weights, groups)
+            several = True
+        if not several:
+            return super()._recipes(p)
         values = as_float(getattr(self, self._joint_name), self._joint_name)
         if values.ndim != 1 or not len(values):
             raise InvalidInputError(
                 f"The values of {self._joint_name} to choose from must be a list of numbers; got "
                 f"{values!r:.80}."
             )
-        return [self._tuned(values, X, y, weights, groups, number) for number, y in enumerate(Y.T)]
-
-    def _tuned(
-        self, values: Array, X: Any, y: Array, weights: Array | None, groups: Any, number: int
-    ) -> Model:
-        """Choose a model on the path of every value, and return the best of them."""
-        models, choices = [], []
         recipe = self._method.recipe(**self._options())
-        for value in values.tolist():
-            path = recipe.but(**{self._joint_name: value}).fit(X, y, weights)
-            models.append(self._chosen_on(path, X, y, weights, groups))
-            choices.append(self._judged(models[-1], groups))
-        best = _first_smallest(choices)
-        scores = np.full((len(values), max(len(one.scores) for one in choices)), np.nan)
-        for row, one in zip(scores, choices, strict=True):
-            row[: len(one.scores)] = one.scores
-        self._tunings[number] = Tuning(
-            parameter_name=self._joint_name,
-            values=read_only(values),
-            value=float(values[best]),
-            scores=read_only(scores),
-        )
-        return models[best]
+        name = self._joint_name
+        return {f"{name} = {value:g}": recipe.but(**{name: value}) for value in values.tolist()}
 
-    def _judged(self, model: Model, groups: Any) -> Selection:
-        """Return the choice on a path whose score is compared with those of other values."""
-        if self.n_components == "average":
-            return model.path.select(groups=groups, cv=self._cv)
-        if model.selection is not None:
-            return model.selection
-        return given_selection(model, model.path.left_out(self._cv, groups))
-
-    def _publish(self, models: Any) -> None:
-        super()._publish(models)
-        self.joint_selection_ = self._one_or_tuple(self._tunings)
+    def _options(self) -> dict[str, Any]:
+        return {**super()._options(), self._joint_name: getattr(self, self._joint_name)}
 
     # What a subclass provides.
     _joint_name: str
-
-
-def _first_smallest(choices: Sequence[Selection]) -> int:
-    """Return the choice with the smallest score, the first one among equals.
-
-    Paths that interpolate the data all score zero up to rounding, which must not decide.
-    """
-    chosen = np.array([one.scores[min(one.index, len(one.scores) - 1)] for one in choices])
-    unit = np.nanmax(np.abs([one.scores[0] for one in choices]), initial=0.0)
-    smallest = chosen[global_minimum(chosen)]
-    with np.errstate(invalid="ignore"):
-        return int(np.argmax(chosen <= smallest + _EQUAL * unit))
 
 
 # scikit-learn estimators for kernel and penalised PLS: thin shells around the paths
@@ -181,8 +96,6 @@ class KernelPLSRegressor(TunedRegressor[KernelPLSPath]):
     intercept_ : float
     path_ : KernelPLSPath
     selection_ : Selection or None
-    joint_selection_ : Tuning or None
-        Scores of all widths and numbers of components, when several widths were given.
     model_, models_, x_scores_, n_features_in_, feature_names_in_, response_names_
         As for `PLSRegressor`.
 
@@ -288,8 +201,6 @@ class PenalizedPLSRegressor(LinearScoresMixin, TunedRegressor[PenalizedPLSPath])
     n_components_ : int
     strength_ : float
     path_ : PenalizedPLSPath
-    joint_selection_ : Tuning or None
-        Scores of all strengths and numbers of components, when several strengths were given.
     dof_, noise_std_, coef_, intercept_, selection_, model_, models_
         As for `PLSRegressor`, also for several responses, each with a strength of its own.
     x_scores_, x_weights_, x_loadings_, x_rotations_, y_scores_, y_loadings_

@@ -158,7 +158,7 @@ def left_out_coefs(model: Any, cv: Any = None) -> LeftOutCoefs:
     weights = np.eye(model.index + 1)[-1] if model.weights is None else model.weights
     active = np.flatnonzero(weights)
     mean = model.exact.units.x_mean
-    problem, largest = path.problem(), int(active.max())
+    problem, largest = path.fold_problem(), int(active.max())
     if problem is not None and problem.kernel is None:
         held = hold_out(problem, split, largest, keep=True)
         if held.certain and len(held.residuals) > largest:

@@ -10,6 +10,7 @@ all responses, each over its scale, are one left-out matrix.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -316,6 +317,7 @@ class PLS2Path:
             last = np.minimum(self.n_components, len(predicted) - 1)
             residuals[:, test] = Y[test] - predicted[last]
             exhausted[len(predicted) :, f] = True
+            assert isinstance(part, PLS2Path)
             T = part.transform(X[test]) / np.sqrt(np.sum(part.x_scores**2, axis=0))
             squares = np.vstack([np.zeros(len(T)), np.cumsum(T.T**2, axis=0)])
             leverage[:, test] = 1.0 / np.count_nonzero(kept) + squares[last]
@@ -377,7 +379,9 @@ class PLS2Path:
         longer = not self.message and len(self) - 1 < len(self.decomposition.eigenvalues)
         if name == LEFT_OUT:
             left = self.left_out(cv, groups)
-            return choice.select_left_out(left, loss, label=self.label, longer=longer)
+            return choice.select_left_out(
+                [left], loss, label=self._label_of, longer=partial(_constant, longer)
+            )
         scores, used = self.criterion(name), rule or "paper"
         index, q = choice.choose(scores, used, self.dof), len(self.names)
         label = f"{self.label(index)} for {plural(q, 'response')}"
@@ -436,7 +440,11 @@ class PLS2Path:
         inside: Array = np.einsum("mij,mik->mjk", self.fit.residuals, self.fit.residuals)
         return inside * np.outer(self.y_scale, self.y_scale) + self.outside
 
+    def _label_of(self, recipe: int, index: int) -> str:  # noqa: ARG002
+        return self.label(index)
+
     def response(self) -> Array:
+        """Return the responses. Shape (n_rows, q)."""
         return self._responses
 
     def _deviation(self, X_new: Any) -> Array:
@@ -573,7 +581,7 @@ class PLS2Model:
         if not self.was_chosen:
             return read_only(np.abs(self.left_out_residuals))
         assert self.selection is not None
-        made = choice.chosen_without(self.left_out, self.selection.loss)
+        made, _ = choice.chosen_without([self.left_out], self.selection.loss)
         return read_only(np.abs(self.path._unstacked(made)))
 
     @property
@@ -841,3 +849,7 @@ def _outside(decomposition: Decomposition, values: Array) -> Array:
         return np.zeros_like(values)
     rotated = np.column_stack([decomposition.rotate(column) for column in values.T])
     return values - decomposition.to_samples(rotated)
+
+
+def _constant(value: bool, _: int) -> bool:
+    return value
