@@ -26,6 +26,7 @@ from .estimators import KernelPLSRegressor as KernelPLSRegressor
 from .estimators import PCRegressor as PCRegressor
 from .estimators import PenalizedPLSRegressor as PenalizedPLSRegressor
 from .estimators import PLS2Regressor as PLS2Regressor
+from .estimators import PLSClassifier as PLSClassifier
 from .estimators import PLSRegressor as PLSRegressor
 from .estimators import RecipeRegressor as RecipeRegressor
 from .estimators import RidgeRegressor as RidgeRegressor

@@ -280,7 +280,7 @@ def test_infinite_values_are_named_by_row_and_column(tmp_path):
 
 MALFORMED = {
     "web page": (b"\n<!DOCTYPE html><html><table>", "web page.*save .xlsx"),
-    "JCAMP": (b"##TITLE=water\n##JCAMP-DX=4.24\n", "JCAMP-DX; export"),
+    "JCAMP": (b"##TITLE=water\n##JCAMP-DX=4.24\n", "no XYDATA"),
     "JSON": (b'[{"y": 1.5, "a": 2}]', "is JSON"),
     "empty": (b"", "the file is empty"),
     "blank": (b" \n\n", "the file is empty"),

@@ -1,3 +1,6 @@
+from .classes import ClassErrors as ClassErrors
+from .classes import LeftOutClasses as LeftOutClasses
+from .classes import class_errors as class_errors
 from .diagnostics import explained_variance as explained_variance
 from .diagnostics import selectivity_ratio as selectivity_ratio
 from .diagnostics import vip as vip

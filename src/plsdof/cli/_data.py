@@ -53,7 +53,7 @@ from plsdof.files.columns import (
     suggestion,
     wavelengths,
 )
-from plsdof.files.tables import PARQUET, ZIP, Table, files_in
+from plsdof.files.tables import PARQUET, ZIP, Table, files_in, holds_spectra
 from plsdof.files.text import require_pandas
 from plsdof.large.blocks import RowBlocks, take_rows
 from plsdof.large.sources import source_gram
@@ -499,7 +499,9 @@ def is_streamed(file: Path, in_memory: bool | None) -> bool:
         return not in_memory
     try:
         if file.is_dir():
-            return sum(one.stat().st_size for one in files_in(file)) > LARGE_FOLDER
+            files = files_in(file)
+            size = sum(one.stat().st_size for one in files)
+            return size > LARGE_FOLDER and not holds_spectra(files[0])
         found = file.stat()
         if found.st_size <= min(LARGE_TEXT, LARGE_PARQUET):  # a pipe, too, has no size
             return False

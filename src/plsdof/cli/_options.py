@@ -102,7 +102,8 @@ File = Annotated[
     Path,
     typer.Argument(
         metavar="TABLE",
-        help="CSV, TSV, Parquet or Excel (.xlsx) file, or a folder of CSV or Parquet files.",
+        help="CSV, TSV, Parquet or Excel (.xlsx) file, spectra (JCAMP-DX, SPC, OPUS, MATLAB, DPT), "
+        "or a folder of them.",
     ),
 ]
 

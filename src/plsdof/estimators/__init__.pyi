@@ -1,3 +1,4 @@
+from .classifier import PLSClassifier as PLSClassifier
 from .flexible import KernelPLSRegressor as KernelPLSRegressor
 from .flexible import PenalizedPLSRegressor as PenalizedPLSRegressor
 from .linear import PCRegressor as PCRegressor

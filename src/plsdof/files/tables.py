@@ -1,4 +1,4 @@
-"""Tables from files: CSV and its relatives, Parquet, Excel; whole, or a folder of them."""
+"""Tables from files: CSV, Parquet, Excel, spectra of instruments; whole, or a folder of them."""
 
 import codecs
 import io
@@ -24,6 +24,7 @@ from plsdof._core.inputs import Array, as_count
 from plsdof._core.threads import cached_property
 from plsdof.errors import InvalidInputError, MissingExtraError, PlsdofError
 from plsdof.files.columns import find_column, listed, shortened, shortened_path
+from plsdof.files.instruments import Spectra, is_spectra, joined, read_spectra
 from plsdof.files.text import (
     FAILED_FORMULAS,
     Layout,
@@ -333,7 +334,7 @@ REFUSED_TEXT = {
     b"<html": _PAGE,
     b"<table": _PAGE,
     b"<?xml": _PAGE,
-    b"##title": "a spectrum in JCAMP-DX; export all spectra into one table, a row for each.",
+    b"##title": "a spectrum in JCAMP-DX, which is read as a whole; leave out --streamed.",
     b'{"': _DATA,
     b"[{": _DATA,
 }
@@ -353,7 +354,8 @@ def read_table(
 ) -> Table:
     r"""Read a table with one line of column names from a file, or from all files of a folder.
 
-    What the file is, its first bytes tell, not its name: Parquet, Excel (.xlsx), or text. For
+    What the file is, its first bytes tell, not its name: Parquet, Excel (.xlsx), spectra of an
+    instrument (JCAMP-DX, SPC, OPUS, MATLAB, two columns of text; `files.instruments`), or text. For
     text see `files.text.sniff`: separator ``, ; tab |`` or white space, decimal point or
     comma, UTF-8, UTF-16, Latin-1 or Windows-1252. Columns of TRUE and FALSE are read as 1 and 0.
     Titles above the names and a line of units below them are recognised, see ``notes`` of the
@@ -365,9 +367,10 @@ def read_table(
     file : path
         Files of a folder must have the same columns, in any order; their rows are put below each
         other in the order of the names of the files. Names that begin with a dot or an underscore
-        are passed over.
+        are passed over. Files of spectra must have one axis; a file may hold one spectrum.
     sheet : str, optional
-        Name of the sheet of an Excel file; the first one by default.
+        Name of the sheet of an Excel file; the first one by default. Or of the matrix of spectra
+        in a MATLAB file.
     header_row : int, optional
         The line (or row of the sheet) that holds the names, counted from 1; found by default.
     skip_rows : int
@@ -412,6 +415,12 @@ def read_table(
         return _read_file(os.fspath(file), how)
     files = files_in(path)
     with all_files_belong(path):
+        if holds_spectra(files[0]):
+            parts = []
+            for one in files:
+                with reading(str(one)):
+                    parts.append((str(one), _spectra(one.read_bytes(), str(one), how)))
+            return _from_spectra(parts, os.fspath(file), how)
         tables = [_read_file(str(one), how) for one in files]
         first = tables[0]
         for other in tables[1:]:
@@ -426,6 +435,12 @@ def _read_file(source: str, how: "_How") -> Table:
         if not len(table):
             raise InvalidInputError("there is a header but no row below it.")
     return table
+
+
+def holds_spectra(file: Path) -> bool:
+    """Whether a file is one of spectra of an instrument."""
+    with reading(str(file)):
+        return is_spectra(file.read_bytes())
 
 
 @contextmanager
@@ -479,7 +494,37 @@ def require_table(content: bytes) -> None:
                 raise InvalidInputError(f"the file is {what}")
 
 
+def _spectra(content: bytes, source: str, how: _How) -> Spectra:
+    if how.header_row or how.skip_rows or how.transpose:
+        raise InvalidInputError(
+            "spectra of an instrument have no line of names; leave out --header-row, --skip-rows "
+            "and --transpose."
+        )
+    return read_spectra(content, source, how.sheet)
+
+
+def _from_spectra(parts: Sequence[tuple[str, Spectra]], source: str, how: _How) -> Table:
+    """Return a row for each spectrum: what names it, and a column for each point of the axis."""
+    found = joined(parts)
+    texts: dict[str, Any] = {"id": list(found.ids)}
+    texts |= {"title": list(found.titles)} if any(found.titles) else {}
+    frame = require_pandas().DataFrame(found.values, columns=found.names)
+    for place, (name, values) in enumerate({**texts, **found.columns}.items()):
+        frame.insert(place, name, values)
+    unit = f" over {found.unit}" if found.unit else ""
+    return Table(
+        source=source,
+        frame=frame,
+        names=tuple(frame.columns),
+        described=f"{found.format}{unit}, {plural(len(parts), 'file')}",
+        declared_text=frozenset(texts),
+        na=how.numbers,
+    )
+
+
 def _parsed(content: bytes, source: str, how: _How) -> Table:
+    if is_spectra(content):
+        return _from_spectra([(source, _spectra(content, source, how))], source, how)
     require_table(content)
     if content.startswith(ZIP):
         return _from_excel(content, source, how)

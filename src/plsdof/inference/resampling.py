@@ -404,10 +404,10 @@ class PermutationTest:
         The same on permuted responses.
     index : int
         Row of the path of the smallest score.
-    dof : (K,) array
-        Degrees of Freedom in the scores, averaged over the permutations.
     total : float
         Score of the empty model, to compare with.
+    dof : (K,) array or None
+        Degrees of Freedom in the scores, averaged over the permutations; None for classes.
 
     Examples
     --------
@@ -421,8 +421,8 @@ class PermutationTest:
     score: float
     permuted: Array
     index: int
-    dof: Array
     total: float
+    dof: Array | None = None
 
     @property
     def assumptions(self) -> str:

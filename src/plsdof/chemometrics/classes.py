@@ -1,0 +1,487 @@
+r"""Classes: what rows left out say about them, and how often they are confused.
+
+A regression on coded classes predicts every row without its fold (`plsdof._core.left_out`).
+Linear discriminant analysis of *these* predictions gives probabilities: fitted predictions of the
+same rows would be too far apart, and their probabilities too sure. For rows of a fold the analysis
+is made without the fold, too, so that no row has a say in its own probability.
+
+Notation: K classes with priors pi_k, coordinates z of a prediction (below), class means mu_k and
+pooled covariance W of the left-out z (divisor n, as scikit-learn's),
+
+    log P(k | z) = z'W^{-1}mu_k - mu_k'W^{-1}mu_k / 2 + log pi_k + const.
+
+With m components, predictions of the fit to all rows span r = min(m, K - 1) directions, and z are
+coordinates in them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import log_softmax, ndtri
+
+from plsdof._core.display import as_html, data_frame, one_line
+from plsdof._core.inputs import Array, as_level, as_weights, read_only
+from plsdof._core.threads import cached_property
+from plsdof._core.warnings import quietly
+from plsdof.chemometrics.rows import LeftOutValues
+from plsdof.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+Integers = npt.NDArray[np.intp]
+
+# The price of a Degree of Freedom in units of log-likelihood: 2 c s^2 d of `plsdof._core.choice`,
+# divided by the 2 s^2 by which a sum of squares becomes one.
+PRICE = 0.1
+# Within-class variances below this share of the total are rounding.
+_NO_VARIANCE = 1e-12
+
+
+# Discriminant analysis of predictions
+# ------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Discriminant:
+    """Discriminant functions ``z @ slope + offset``, in one or several versions (leading axis).
+
+    Attributes
+    ----------
+    slope : (..., r, K) array
+    offset : (..., K) array
+    """
+
+    slope: Array
+    offset: Array
+
+
+def discriminant(
+    z: Array, codes: Integers, weights: Array, priors: Array | None, fold: Integers | None = None
+) -> Discriminant:
+    """Return the discriminant functions of all rows; with ``fold``, one version without each fold.
+
+    Parameters
+    ----------
+    z : (n, r) array
+    codes : (n,) array of int
+        Classes 0..K-1.
+    weights : (n,) array
+    priors : (K,) array or None
+        None: the (weighted) shares of the classes among the rows used.
+    fold : (n,) array of int, optional
+
+    Notes
+    -----
+    Cost: O(n r (K + r)) for all folds: their sums are subtracted from those of all rows.
+    """
+    n_classes, centre = int(codes.max()) + 1, np.average(z, axis=0, weights=weights)
+    members, centred = np.eye(n_classes)[codes] * weights[:, None], z - centre
+    every = np.zeros(len(z), dtype=np.intp) if fold is None else fold
+    count = _fold_sums(members, every)
+    total = _fold_sums(members[:, :, None] * centred[:, None], every)
+    products = _fold_sums((centred * weights[:, None])[:, :, None] * centred[:, None], every)
+    if fold is not None:  # all other rows
+        count, total, products = (one.sum(axis=0) - one for one in (count, total, products))
+    n, r = count.sum(axis=1), z.shape[1]
+    shares = count / n[:, None] if priors is None else np.broadcast_to(priors, count.shape)
+    means = total / count[:, :, None]
+    within = products - np.einsum("fk,fkr,fks->frs", count, means, means)
+    within /= n[:, None, None]
+    spread = np.trace(products, axis1=1, axis2=2) / n
+    within += (_NO_VARIANCE * spread)[:, None, None] * np.eye(r)
+    # Around the mean of the means there is least to cancel.
+    middle = np.einsum("fk,fkr->fr", shares, means)
+    away = means - middle[:, None]
+    slope = np.linalg.solve(within, away.transpose(0, 2, 1))
+    offset = np.log(shares) - np.einsum("fkr,frk->fk", away, slope) / 2
+    offset -= np.einsum("fr,frk->fk", middle + centre, slope)
+    if fold is None:
+        slope, offset = slope[0], offset[0]
+    return Discriminant(slope=read_only(slope), offset=read_only(offset))
+
+
+def _fold_sums(values: Array, fold: Integers) -> Array:
+    """Add up values (n, ...) over the rows of each fold. Shape (F, ...)."""
+    parts = np.eye(int(fold.max()) + 1)[fold]
+    return np.asarray(np.tensordot(parts, values, axes=(0, 0)))
+
+
+def directions(fitted: Array, size: int) -> Array:
+    """Return an orthonormal basis of what predictions (n, q) differ in, of so many columns."""
+    centred = fitted - fitted.mean(axis=0)
+    return np.asarray(np.linalg.svd(centred, full_matrices=False)[2][:size].T)
+
+
+# Probabilities of rows left out, of all models, and the choice by them
+# ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class LeftOutClasses:
+    """Probabilities of the classes of rows left out, of every model.
+
+    Attributes
+    ----------
+    log_proba : (M + 1, n, K) array
+        Logarithms of the probabilities, by fit and discriminant analysis without the fold.
+    codes, fold : (n,) arrays of int
+        Classes 0..K-1 and folds of the rows.
+    weights : (n,) array
+        Of the rows in the loss: their own, times prior over share of their class.
+    dof : (M + 1,) array
+        Left-out Degrees of Freedom of the coded regression (`LeftOut.dof`), those of K - 1 columns.
+    """
+
+    log_proba: Array
+    codes: Integers
+    fold: Integers
+    weights: Array
+    dof: Array
+
+    @cached_property
+    def log_losses(self) -> Array:
+        """Minus the log-probability of the class of each row. Shape (M + 1, n)."""
+        return read_only(-self.log_proba[:, np.arange(len(self.codes)), self.codes])
+
+    @property
+    def log_loss(self) -> Array:
+        """Mean log loss of the rows left out. Shape (M + 1,)."""
+        return np.asarray(self.log_losses @ self.weights / self.weights.sum())
+
+    @property
+    def error(self) -> Array:
+        """Share of rows left out that are given to a wrong class. Shape (M + 1,)."""
+        wrong = self.log_proba.argmax(axis=2) != self.codes
+        return np.asarray(wrong @ self.weights / self.weights.sum())
+
+    def objective(self, without: int | None = None) -> Array:
+        """Log loss with a price for complexity, summed over rows (not of one fold). (M + 1,).
+
+            J(m) = sum_i v_i loss_i(m) + c d(m),      c = 0.1,
+
+        the price of the regression: there a sum of squares over twice the noise variance, here the
+        log loss, is a negative log-likelihood. d does not decrease.
+        """
+        rows = np.ones(len(self.fold), dtype=bool) if without is None else self.fold != without
+        price = PRICE * np.maximum.accumulate(np.maximum(self.dof, 1.0))
+        return np.asarray(self.log_losses[:, rows] @ self.weights[rows] + price)
+
+    def chosen_without(self) -> Array:
+        """Return log-probabilities by the choice that is made again without each fold. (n, K)."""
+        made = np.empty(self.log_proba.shape[1:])
+        for one in range(int(self.fold.max()) + 1):
+            rows = self.fold == one
+            made[rows] = self.log_proba[int(np.argmin(self.objective(one))), rows]
+        return made
+
+    def __repr__(self) -> str:
+        models, rows, classes = self.log_proba.shape
+        return one_line(self, f"{models} models", f"{rows} rows", f"{classes} classes")
+
+
+def left_out_classes(
+    predictions: Array,
+    axes: Sequence[Array],
+    codes: Integers,
+    fold: Integers,
+    *,
+    weights: Array,
+    priors: Array | None,
+    dof: Array,
+) -> LeftOutClasses:
+    """Return probabilities of rows left out from predictions of the coded regression.
+
+    Parameters
+    ----------
+    predictions : (M + 1, n, q) array
+        Of the rows by the fits without their folds.
+    axes : (q, r) arrays, one for every model
+        Directions that the predictions of all rows span, `directions`.
+    codes, fold : (n,) arrays of int
+    weights : (n,) array
+    priors : (K,) array or None
+    dof : (M + 1,) array
+    """
+    found = []
+    for predicted, basis in zip(predictions, axes, strict=True):
+        z = predicted @ basis
+        rule = discriminant(z, codes, weights, priors, fold)
+        values = np.einsum("nr,nrk->nk", z, rule.slope[fold]) + rule.offset[fold]
+        found.append(log_softmax(values, axis=1))
+    count = np.bincount(codes, weights)
+    ratio = np.ones(len(count)) if priors is None else priors * count.sum() / count
+    return LeftOutClasses(
+        log_proba=read_only(np.array(found)),
+        codes=codes,
+        fold=fold,
+        weights=read_only(weights * ratio[codes]),
+        dof=read_only(dof),
+    )
+
+
+# Rows that belong to none of the classes
+# ---------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ClassLimits:
+    """How far rows of each class are from it, within the components (T^2) and beside them (Q).
+
+    Attributes
+    ----------
+    mean, scale : (p,) arrays
+        Of the predictors.
+    rotations, loadings : (p, m) arrays
+        Scores t of standardised x are ``x @ rotations``, and ``t @ loadings.T`` is their part of x.
+    centres : (K, m) array
+        Mean scores of the classes.
+    precision : (m, m) array
+        Inverse of the pooled covariance of scores within classes.
+    t2, q : (K,) arrays
+        Limits, by rows left out.
+    """
+
+    mean: Array
+    scale: Array
+    rotations: Array
+    loadings: Array
+    centres: Array
+    precision: Array
+    t2: Array
+    q: Array
+
+    def distances(self, X: Array) -> tuple[Array, Array]:
+        """Return T^2 from every class (n, K), and Q (n,)."""
+        x = (X - self.mean) / self.scale
+        scores = x @ self.rotations
+        beside = x - scores @ self.loadings.T
+        away = scores[:, None] - self.centres
+        t2 = np.einsum("nkr,rs,nks->nk", away, self.precision, away)
+        return np.asarray(t2), np.vecdot(beside, beside)
+
+    def belongs(self, X: Array) -> npt.NDArray[np.bool_]:
+        """Whether rows are within both limits of each class. Shape (n, K)."""
+        t2, q = self.distances(X)
+        return np.asarray((t2 <= self.t2) & (q[:, None] <= self.q))
+
+
+def class_limits(
+    path: Any, m: int, X: Array, Y: Array, codes: Integers, fold: Integers, level: float
+) -> ClassLimits:
+    """Return limits that a further row of a class stays within with probability ``level``.
+
+    T^2 and Q share the probability of an alarm. Cost: one fit of m components per fold.
+
+    Parameters
+    ----------
+    path : PLSPath or PLS2Path
+        Of the coded regression.
+    m : int
+        Number of components.
+    X, Y : (n, p) array, and the coded classes as the path takes them
+    codes, fold : (n,) arrays of int
+    level : float
+    """
+    t2, q, recipe = np.empty(len(X)), np.empty(len(X)), path.recipe.but(max_components=m)
+    for one in range(int(fold.max()) + 1):
+        test, kept = fold == one, fold != one
+        with quietly():
+            near = _around(recipe.fit(X[kept], Y[kept]), m, X[kept], codes[kept])
+        every, q[test] = near.distances(X[test])
+        t2[test] = every[np.arange(len(every)), codes[test]]
+    each = 1.0 - (1.0 - as_level(level)) / 2.0
+    limits = np.empty((2, int(codes.max()) + 1))
+    for (kind, values), k in product(enumerate((t2, q)), range(limits.shape[1])):
+        mine = values[codes == k]
+        left = LeftOutValues(values=mine, weights=np.ones(len(mine)), units=len(mine))
+        limits[kind, k] = left.limit(each).value
+    # Values that do not vary give no limit.
+    t2_limits, q_limits = np.where(np.isnan(limits), np.inf, limits)
+    return replace(_around(path, m, X, codes), t2=read_only(t2_limits), q=read_only(q_limits))
+
+
+def _around(path: Any, m: int, X: Array, codes: Integers) -> ClassLimits:
+    """Return distances from the classes, without limits."""
+    units = (path if hasattr(path, "units") else path.exact).units
+    scores, count = path.transform(X)[:, :m], np.bincount(codes)
+    size = scores.shape[1]
+    centres = _fold_sums(scores, codes) / count[:, None]
+    beside = scores - centres[codes]
+    within = beside.T @ beside / max(len(X) - len(count), 1)
+    none = read_only(np.full(len(count), np.inf))
+    return ClassLimits(
+        mean=units.x_mean,
+        scale=units.x_scale,
+        rotations=read_only(path.x_rotations[:, :m]),
+        loadings=read_only(path.x_loadings[:, :m]),
+        centres=read_only(centres),
+        precision=read_only(np.linalg.inv(within + _NO_VARIANCE * np.trace(within) * np.eye(size))),
+        t2=none,
+        q=none,
+    )
+
+
+# How often classes are confused
+# ------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ClassErrors:
+    """A confusion matrix and what it says about every class, with intervals.
+
+    Attributes
+    ----------
+    classes : (K,) array
+    matrix : (K, K) array
+        Row: the true class; column: the predicted one; (weighted) numbers of rows.
+    level : float
+        Confidence level of the intervals (Wilson 1927), each by itself.
+
+    Examples
+    --------
+    >>> found = class_errors(["a", "a", "a", "b", "b"], ["a", "a", "b", "b", "b"])
+    >>> found.sensitivity.round(2), found.intervals("sensitivity").round(2)[0]
+    (array([0.67, 1.  ]), array([0.21, 0.94]))
+    """
+
+    classes: npt.NDArray[Any]
+    matrix: Array
+    level: float = 0.95
+
+    @property
+    def error(self) -> float:
+        """Share of the rows that are given to a wrong class."""
+        return float(1.0 - np.trace(self.matrix) / self.matrix.sum())
+
+    @property
+    def balanced_error(self) -> float:
+        """Mean of 1 - sensitivity over the classes that have rows."""
+        return float(1.0 - np.nanmean(self.sensitivity))
+
+    @property
+    def sensitivity(self) -> Array:
+        """Share of the rows of a class that are given to it (recall). Shape (K,)."""
+        return _ratio(*self._counts("sensitivity"))
+
+    @property
+    def specificity(self) -> Array:
+        """Share of the rows of other classes that are not given to it. Shape (K,)."""
+        return _ratio(*self._counts("specificity"))
+
+    @property
+    def precision(self) -> Array:
+        """Share of the rows given to a class that belong to it. Shape (K,)."""
+        return _ratio(*self._counts("precision"))
+
+    def intervals(self, name: str) -> Array:
+        """Return Wilson's interval of "sensitivity", "specificity" or "precision". Shape (K, 2).
+
+        With k of n and the normal quantile u, (k + u^2/2 +- u sqrt(k (n - k) / n + u^2/4)) /
+        (n + u^2); nan without rows.
+        """
+        k, n = self._counts(name)
+        u = float(ndtri((1.0 + self.level) / 2.0))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            half = u * np.sqrt(k * (n - k) / n + u**2 / 4)
+        limits = (k + u**2 / 2)[:, None] + half[:, None] * [-1.0, 1.0]
+        return np.asarray(limits / (n + u**2)[:, None])
+
+    def _counts(self, name: str) -> tuple[Array, Array]:
+        """Return how many rows of how many; the names are checked here."""
+        right, rows, columns = np.diagonal(self.matrix), self.matrix.sum(1), self.matrix.sum(0)
+        total = self.matrix.sum()
+        counts = {
+            "sensitivity": (right, rows),
+            "specificity": (total - rows - columns + right, total - rows),
+            "precision": (right, columns),
+        }
+        if name not in counts:
+            raise InvalidInputError(f"name must be one of {tuple(counts)}; got {name!r:.60}.")
+        return counts[name]
+
+    def columns(self) -> dict[str, Array]:
+        """Return the measures of every class, with their limits, by name."""
+        found: dict[str, Array] = {"rows": self.matrix.sum(axis=1)}
+        for name in ("sensitivity", "specificity", "precision"):
+            low, high = self.intervals(name).T
+            found |= {name: _ratio(*self._counts(name)), f"{name} from": low, f"{name} to": high}
+        return found
+
+    def to_frame(self) -> "DataFrame":
+        """Return a pandas data frame with one row per class."""
+        return data_frame(self.columns(), self.classes.tolist())
+
+    def _repr_html_(self) -> str:
+        table: dict[str, Any] = {"class": [str(one) for one in self.classes]}
+        table |= {
+            f"as {name}": column for name, column in zip(self.classes, self.matrix.T, strict=True)
+        }
+        return as_html(repr(self), table | self.columns())
+
+    def __repr__(self) -> str:
+        size = f"{len(self.classes)} classes, {self.matrix.sum():g} rows"
+        return one_line(self, size, error=self.error, balanced_error=self.balanced_error)
+
+
+def class_errors(
+    labels: Any,
+    predicted: Any,
+    *,
+    classes: Any = None,
+    sample_weight: Any = None,
+    level: float = 0.95,
+) -> ClassErrors:
+    """Compare predicted classes with the true ones.
+
+    Parameters
+    ----------
+    labels, predicted : (n,) arrays of labels
+    classes : (K,) array, optional
+        All classes in their order; by default those that occur, sorted.
+    sample_weight : (n,) array, optional
+    level : float
+        Confidence level of the intervals.
+
+    Notes
+    -----
+    Intervals take rows as independent. Cost: O(n + K^2).
+
+    Examples
+    --------
+    >>> class_errors(["a", "a", "b"], ["a", "b", "b"])
+    ClassErrors(2 classes, 3 rows, error=0.333333, balanced_error=0.25)
+    """
+    true, found = np.asarray(labels), np.asarray(predicted)
+    if true.ndim != 1 or true.shape != found.shape or not len(true):
+        raise InvalidInputError(
+            f"labels and predicted must be two lists of one length; got shapes {true.shape} and "
+            f"{found.shape}."
+        )
+    known = np.unique(np.concatenate([true, found])) if classes is None else np.asarray(classes)
+    weights = as_weights(sample_weight, len(true))
+    matrix = np.zeros((len(known), len(known)))
+    rows, columns = _places(true, known, "labels"), _places(found, known, "predicted")
+    np.add.at(matrix, (rows, columns), 1.0 if weights is None else weights)
+    return ClassErrors(classes=known, matrix=read_only(matrix), level=as_level(level))
+
+
+def _places(labels: npt.NDArray[Any], classes: npt.NDArray[Any], what: str) -> Integers:
+    """Return the number of the class of each label."""
+    order = np.argsort(classes)
+    places = order[np.searchsorted(classes, labels, sorter=order).clip(max=len(classes) - 1)]
+    strange = labels[classes[places] != labels]
+    if len(strange):
+        raise InvalidInputError(
+            f"{what} holds {strange[0]!r:.60}, which is not one of the classes "
+            f"{classes.tolist()!r:.120}."
+        )
+    return np.asarray(places, dtype=np.intp)
+
+
+def _ratio(part: Array, whole: Array) -> Array:
+    return np.asarray(part / np.where(whole > 0, whole, np.nan))

@@ -1,0 +1,491 @@
+"""scikit-learn classifier: PLS on coded classes, discriminant analysis of rows left out."""
+
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import log_softmax
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from plsdof._core.choice import LEFT_OUT, Remark, Selection, empty_model, last_model
+from plsdof._core.display import plural
+from plsdof._core.fit import pls_path
+from plsdof._core.folds import group_codes, make_folds
+from plsdof._core.inputs import (
+    Array,
+    as_choice,
+    as_count,
+    as_float,
+    as_generator,
+    as_weights,
+    feature_names,
+    read_only,
+)
+from plsdof._core.left_out import usual_folds
+from plsdof._core.warnings import quietly
+from plsdof.chemometrics.classes import (
+    ClassErrors,
+    Integers,
+    class_errors,
+    class_limits,
+    directions,
+    discriminant,
+    left_out_classes,
+)
+from plsdof.chemometrics.diagnostics import vip
+from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
+from plsdof.estimators.base import LinearScoresMixin
+from plsdof.inference.intervals import name_features
+from plsdof.inference.resampling import PermutationTest
+from plsdof.variants.pls2 import pls2_path
+
+LOG_LOSS = "log-loss"
+
+
+@dataclass(eq=False, repr=False)
+class PLSClassifier(LinearScoresMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Partial Least Squares discriminant analysis with the number of components chosen for you.
+
+    PLS regression on coded classes (one column of 0 and 1 for two classes, one per class for more),
+    then linear discriminant analysis of its predictions. The analysis, its probabilities and the
+    number of components come from predictions of rows left out (`chemometrics.LeftOutClasses`).
+
+    Parameters
+    ----------
+    n_components : int or "left-out"
+        A fixed number, or the smallest log loss of rows left out with a small price for complexity,
+        the price of the regression.
+    max_components : int
+        Limit of the search when the number is chosen.
+    scale : bool
+        Scale the columns to unit variance.
+    priors : None, "equal", (K,) array or mapping from labels
+        Probabilities of the classes among the rows to predict; by default their shares among the
+        training rows. They also weight the classes in the choice.
+    cv : int, splitter or iterable, optional
+        Folds of the rows that are left out; every row once. By default single rows up to 30 of
+        them, else ten folds; a number of folds is dealt out class by class.
+    novelty : float, optional
+        Share of the rows of a class, such as 0.99, that `belongs` accepts as its members, by the
+        distances T^2 and Q of rows left out.
+
+    Attributes
+    ----------
+    classes_ : (K,) array
+        The labels, sorted.
+    n_components_ : int
+    coef_, intercept_ : (K, p) and (K,) arrays
+        Of the decision function, in original units; (1, p) and (1,) for two classes.
+    dof_ : float
+        Complexity: Degrees of Freedom of the regression on the coded classes.
+    priors_ : (K,) array
+    left_out_ : LeftOutClasses
+        Probabilities of rows left out, of every model.
+    selection_ : Selection or None
+        The choice in words and numbers; None for a fixed number.
+    path_ : PLSPath or PLS2Path
+        The regression on coded classes, all models.
+    limits_ : ClassLimits or None
+        Behind `belongs`.
+    x_scores_, x_weights_, x_loadings_, x_rotations_, y_scores_, y_loadings_ : arrays
+        Of the chosen components, as in scikit-learn's PLSRegression.
+    n_features_in_, feature_names_in_
+        Number of columns of X, and their names if it was a data frame.
+
+    Notes
+    -----
+    A coded class is not normal, so that Degrees of Freedom do not estimate by how much the fit is
+    too good; they say how strongly fitted values react to labels, and so how many free parameters
+    the regression has. The choice is by left-out errors of the classes.
+
+    Cost: that of rows left out by `pls_path` for two classes; one decomposition of X per fold
+    (`pls2_path`) for more.
+
+    References
+    ----------
+    Barker & Rayens (2003), Partial least squares for discrimination, Journal of Chemometrics 17,
+    166-173.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> wine = load_wine()
+    >>> labels = wine.target_names[wine.target]
+    >>> model = PLSClassifier().fit(wine.data, labels)
+    >>> model.predict(wine.data[:2]), model.n_components_
+    (array(['class_0', 'class_0'], dtype='<U7'), 6)
+    >>> model.errors()
+    ClassErrors(3 classes, 178 rows, error=..., balanced_error=...)
+    """
+
+    n_components: int | Literal["left-out"] = LEFT_OUT
+    _: KW_ONLY
+    max_components: int = 30
+    scale: bool = True
+    priors: Any = None
+    cv: Any = None
+    novelty: float | None = None
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Fit all models and choose one.
+
+        Parameters
+        ----------
+        X : (n, p) array or data frame
+        y : (n,) array of labels: text, bool or integers
+        sample_weight : (n,) array, optional
+            Weights; integer weights mean repeated rows.
+        groups : (n,) array, optional
+            Rows that belong together, such as replicates of a sample: they are left out together.
+        """
+        values, codes, weights = self._training_data(X, y, sample_weight)
+        kept = np.ones(len(codes), dtype=bool) if weights is None else weights > 0
+        table = values if feature_names(X) is None else X
+        fold = self._folds(values, codes, groups, kept)
+        size = "max_components" if self._is_choice else "n_components"
+        make: Any = pls_path if len(self.classes_) == 2 else pls2_path
+        # The largest size of a choice is only a limit to the search.
+        with quietly(RankExhaustedWarning) if self._is_choice else nullcontext():
+            self.path_ = make(
+                table,
+                self._coded(codes),
+                as_count(getattr(self, size), size),
+                scale=self.scale,
+                sample_weight=weights,
+            )
+            rules = self._leave_out(values, codes, weights, fold, kept)
+        scores = self.left_out_.objective()
+        self.n_components_ = m = int(np.argmin(scores)) if self._is_choice else len(scores) - 1
+        self.selection_ = self._selection(scores, m) if self._is_choice else None
+        # Discriminant functions of predictions are linear functions of the predictors.
+        slope, offset = rules[m]
+        coef = np.asarray(self.path_[m].coef).reshape(values.shape[1], -1) @ slope
+        intercept = np.atleast_1d(self.path_[m].intercept) @ slope + offset
+        if len(self.classes_) == 2:
+            coef, intercept = np.diff(coef, axis=1), np.diff(intercept)
+        self.coef_, self.intercept_ = np.ascontiguousarray(coef.T), intercept
+        self._weights = None if weights is None else weights[kept]
+        self._fitted_labels = self.classes_[self._codes_of(self._decision(values[kept]))]
+        self.limits_ = None
+        if self.novelty is not None:
+            rows, own = values[kept], codes[kept]
+            coded = self._coded(own)
+            self.limits_ = class_limits(self.path_, m, rows, coded, own, fold[kept], self.novelty)
+        return self
+
+    # What a fit consists of
+    # ----------------------
+
+    @property
+    def _is_choice(self) -> bool:
+        return isinstance(self.n_components, str)
+
+    def _training_data(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Array, Integers, Array | None]:
+        """Check the data, note the classes, and return X (n, p), codes (n,) and weights."""
+        if self._is_choice:
+            as_choice(self.n_components, "n_components", (LEFT_OUT,))
+        values, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        check_classification_targets(labels)
+        weights = as_weights(sample_weight, len(values))
+        self.classes_ = np.unique(labels if weights is None else labels[weights > 0])
+        if len(self.classes_) < 2:
+            raise InvalidInputError(
+                "A classifier needs two classes or more; the rows whose weight is not zero have "
+                f"{len(self.classes_)}."
+            )
+        # Rows without weight may be of a class that does not count.
+        codes = np.searchsorted(self.classes_, labels).clip(max=len(self.classes_) - 1)
+        count = np.bincount(codes, weights, len(self.classes_))
+        given = self._given_priors()
+        self.priors_ = read_only(count / count.sum()) if given is None else given
+        return values, codes, weights
+
+    def _given_priors(self) -> Array | None:
+        """Return the priors that were given, in the order of the classes; None for shares."""
+        given, count = self.priors, len(self.classes_)
+        if given is None:
+            return None
+        if isinstance(given, str):
+            as_choice(given, "priors", ("equal",))
+            return read_only(np.full(count, 1.0 / count))
+        if isinstance(given, Mapping):
+            given = [given.get(label, np.nan) for label in self.classes_.tolist()]
+        values = as_float(given, "priors")
+        if values.shape != (count,) or not np.all(values > 0) or not np.all(np.isfinite(values)):
+            raise InvalidInputError(
+                f"priors must have a probability > 0 for each of the classes "
+                f"{self.classes_.tolist()!r:.120}; got {self.priors!r:.120}."
+            )
+        return read_only(values / values.sum())
+
+    def _coded(self, codes: Integers) -> Array:
+        """Return 0 and 1 for two classes, (n,); a column for each of more, (n, K)."""
+        count = len(self.classes_)
+        return codes.astype(np.float64) if count == 2 else np.eye(count)[codes]
+
+    def _folds(
+        self, X: Array, codes: Integers, groups: Any, kept: npt.NDArray[np.bool_]
+    ) -> Integers:
+        """Return the fold of every row; those without weight do not count in a number of folds."""
+        numbers = None if groups is None else group_codes(groups, len(X))
+        fold = np.zeros(len(X), dtype=np.intp)
+        if self.cv is None or isinstance(self.cv, int | np.integer):
+            # Rows, or groups by their first row, are dealt out class by class.
+            rows = np.flatnonzero(kept)
+            units = (
+                np.arange(len(rows)) if numbers is None else group_codes(numbers[rows], len(rows))
+            )
+            first = np.unique(units, return_index=True)[1]
+            order = np.argsort(codes[rows][first], kind="stable")
+            dealt = np.empty(len(first), dtype=np.intp)
+            number = usual_folds(len(first)).max() + 1
+            if self.cv is not None:
+                number = as_count(self.cv, "cv", minimum=2)
+            if number > len(first):
+                raise InvalidInputError(
+                    f"cv = {number} folds need as many rows or groups; there are {len(first)}."
+                )
+            dealt[order] = np.arange(len(first)) % number
+            fold[rows] = dealt[units]
+        else:
+            times = np.zeros(len(X), dtype=np.intp)
+            for number, one in enumerate(make_folds(X, codes, self.cv, numbers)):
+                fold[one.test], times[one.test] = number, times[one.test] + 1
+            if np.any(times != 1):
+                raise InvalidInputError("cv must leave every row out exactly once.")
+        for code, label in enumerate(self.classes_):
+            if len(np.unique(fold[kept & (codes == code)])) < 2:
+                raise InvalidInputError(
+                    f"All rows of class {label!r:.60} are left out together, so that nothing is "
+                    "left to know it by. A class needs two rows, in two groups and folds."
+                )
+        return fold
+
+    def _leave_out(
+        self,
+        values: Array,
+        codes: Integers,
+        weights: Array | None,
+        fold: Integers,
+        kept: npt.NDArray[np.bool_],
+    ) -> list[tuple[Array, Array]]:
+        """Leave rows out; return slopes (q, K) and offsets (K,) of predictions by every model."""
+        count = len(self.classes_)
+        numbers = range(int(fold.max()) + 1)
+        left = self.path_.left_out([(fold != one, fold == one) for one in numbers])
+        own, part = codes[kept], np.unique(fold[kept], return_inverse=True)[1]
+        w = np.ones(len(own)) if weights is None else weights[kept]
+        Y = self._coded(own).reshape(len(own), -1)
+        predictions = Y - left.residuals.reshape(len(left.residuals), *Y.shape)
+        if count == 2:
+            axes = [np.eye(1)[:, : min(m, 1)] for m in range(len(predictions))]
+        else:
+            fitted = self.path_.predict(values[kept])
+            axes = [directions(one, min(m, count - 1)) for m, one in enumerate(fitted)]
+        priors = None if self.priors is None else self.priors_
+        self.left_out_ = left_out_classes(
+            predictions,
+            axes,
+            own,
+            part,
+            weights=w,
+            priors=priors,
+            # Columns of all classes add up to one: one of them is not free.
+            dof=left.dof if count == 2 else left.dof * (count - 1) / count,
+        )
+        found = []
+        for one, basis in zip(predictions, axes, strict=True):
+            rule = discriminant(one @ basis, own, w, priors)
+            found.append((basis @ rule.slope, rule.offset))
+        return found
+
+    def _selection(self, scores: Array, m: int) -> Selection:
+        left, remarks = self.left_out_, list[Remark]()
+        best = int(np.argmin(left.log_loss))
+        if m == 0 and best > 0:
+            remarks.append(empty_model(plural(best, "component")))
+        if best == len(scores) - 1 == self.max_components:
+            remarks.append(last_model())
+        return Selection(
+            index=m,
+            parameter=float(m),
+            parameter_name="n_components",
+            scores=read_only(scores / left.weights.sum()),
+            criterion=LOG_LOSS,
+            rule="best-model",
+            summary=f"{plural(m, 'component')} (log loss of rows left out {left.log_loss[m]:.4g}, "
+            f"error {left.error[m]:.4g}): the smallest log loss of rows left out, with a small "
+            "price for complexity.",
+            _remarks=tuple(remarks),
+        )
+
+    # Answers
+    # -------
+
+    def decision_function(self, X: Any) -> Array:
+        """Return discriminant functions of new rows. Shape (n_new, K).
+
+        Logarithms of the probabilities but for a constant per row. For two classes (n_new,): the
+        log-odds of the second one.
+        """
+        values = self._decision(self._path_rows(X))
+        return values[:, 0] if len(self.classes_) == 2 else values
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the most probable class of new rows. Shape (n_new,)."""
+        found = self._codes_of(self._decision(self._path_rows(X)))
+        return np.asarray(self.classes_[found])
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithms of `predict_proba`. Shape (n_new, K)."""
+        values = self._decision(self._path_rows(X))
+        if len(self.classes_) == 2:
+            values = np.hstack([np.zeros_like(values), values])
+        return np.asarray(log_softmax(values, axis=1))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probabilities of the classes. Shape (n_new, K).
+
+        From discriminant analysis of rows left out, for classes with the priors `priors_`.
+        """
+        return np.exp(self.predict_log_proba(X))
+
+    def belongs(self, X: Any) -> npt.NDArray[np.bool_]:
+        """Whether new rows look like members of each class, or of none. Shape (n_new, K).
+
+        By T^2 in the scores around the class and by Q, with limits of rows left out; a row of a
+        class is accepted by it with probability ``novelty``.
+        """
+        rows = self._path_rows(X)
+        if self.limits_ is None:
+            raise NotAvailableError(
+                "Limits of the classes were not made; fit PLSClassifier(novelty=0.99)."
+            )
+        return self.limits_.belongs(rows)
+
+    def errors(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        rows: Literal["left-out", "calibration"] = LEFT_OUT,
+        sample_weight: Any = None,
+        level: float = 0.95,
+    ) -> ClassErrors:
+        """Compare predicted classes with the true ones.
+
+        Parameters
+        ----------
+        X, y : arrays, optional
+            Rows that took no part in the fit; by default the training rows are compared.
+        rows : {"left-out", "calibration"}
+            Training rows as predicted without their fold, the choice made again without it; or as
+            fitted, which is too good.
+        sample_weight : (n,) array, optional
+            Of the new rows.
+        level : float
+            Confidence level of the intervals.
+        """
+        as_choice(rows, "rows", (LEFT_OUT, "calibration"))
+        if (X is None) != (y is None):
+            raise InvalidInputError("X and y belong together; give both or neither.")
+        if X is not None:
+            options: dict[str, Any] = {"sample_weight": sample_weight, "level": level}
+            return class_errors(y, self.predict(X), classes=self.classes_, **options)
+        left = self._fitted().left_out_
+        found = self._fitted_labels
+        if rows == LEFT_OUT:
+            chosen = left.log_proba[-1] if self.selection_ is None else left.chosen_without()
+            found = self.classes_[chosen.argmax(axis=1)]
+        options = {"sample_weight": self._weights, "level": level}
+        return class_errors(self.classes_[left.codes], found, classes=self.classes_, **options)
+
+    def permutation_test(
+        self, X: Any, y: Any, groups: Any = None, *, n_permutations: int = 199, rng: Any = 0
+    ) -> PermutationTest:
+        """Test whether the classes have anything to do with X, the choice included.
+
+        The score, log loss of rows left out with its price, is compared with that of the same
+        procedure for permuted labels. Groups of rows are permuted as a whole.
+
+        Parameters
+        ----------
+        X, y, groups
+            As for `fit`.
+        n_permutations : int
+            At least 19.
+        rng : int or numpy Generator, optional
+
+        Notes
+        -----
+        The p-value is exact for exchangeable rows, or groups. Cost: one fit per permutation.
+        """
+        draws, generator = as_count(n_permutations, "n_permutations", minimum=19), as_generator(rng)
+        labels = np.asarray(y)
+        units = np.arange(len(labels)) if groups is None else group_codes(groups, len(labels))
+        first = np.unique(units, return_index=True)[1]
+        if np.any(labels[first][units] != labels):
+            raise NotAvailableError(
+                "Groups with rows of several classes cannot be permuted as a whole; test without "
+                "groups, or one row of each group."
+            )
+        scores = []
+        with quietly():
+            for number in range(draws + 1):  # the data themselves come first
+                drawn = first if number == 0 else generator.permutation(first)
+                model = (
+                    clone(self).set_params(novelty=None).fit(X, labels[drawn][units], None, groups)
+                )
+                left = model.left_out_
+                scores.append(left.objective() / left.weights.sum())
+        best = np.array([one.min() if self._is_choice else one[-1] for one in scores])
+        return PermutationTest(
+            p_value=float((1 + np.count_nonzero(best[1:] <= best[0])) / (1 + draws)),
+            score=float(best[0]),
+            permuted=read_only(best[1:]),
+            index=int(np.argmin(scores[0])) if self._is_choice else len(scores[0]) - 1,
+            total=float(scores[0][0]),
+        )
+
+    def vip(self) -> Any:
+        """Return the importance of every variable for all classes together. Shape (p,).
+
+        A pandas series if the model was fitted on a data frame.
+        """
+        model = self._fitted().path_[self.n_components_]
+        values = vip(model) if len(self.classes_) == 2 else model.vip()
+        return name_features(values, getattr(self, "feature_names_in_", None), None)
+
+    @property
+    def dof_(self) -> float:
+        """Complexity: Degrees of Freedom of the regression on the coded classes."""
+        return float(self._fitted().path_[self.n_components_].dof)
+
+    def _decision(self, rows: Array) -> Array:
+        """Return the discriminant functions, (n, K); (n, 1) for two classes."""
+        return np.asarray(rows @ self.coef_.T + self.intercept_)
+
+    def _codes_of(self, decision: Array) -> Integers:
+        if len(self.classes_) == 2:
+            return np.asarray(decision[:, 0] > 0, dtype=np.intp)
+        return np.asarray(decision.argmax(axis=1))
+
+    def _path_rows(self, X: Any) -> Array:
+        """Return new rows, checked."""
+        self._fitted()
+        rows: Array = validate_data(self, X, dtype=np.float64, reset=False)
+        return rows
+
+    def _fitted(self) -> Self:
+        check_is_fitted(self)
+        return self
+
+    def _on_paths(self) -> list[tuple[Any, int]]:
+        return [(self._fitted().path_, self.n_components_)]
