@@ -172,7 +172,8 @@ class LeftOut:
         errors = self.fold_sums(self.residuals**2) / (share * self.n)
         spread = np.square(errors - (self.press / self.n)[:, None]) @ share / (len(share) - 1)
         rmse = self.rmse
-        return np.divide(np.sqrt(spread), 2.0 * rmse, out=np.zeros_like(rmse), where=rmse > 0)
+        share_of = np.divide(np.sqrt(spread), 2.0 * rmse, out=np.zeros_like(rmse), where=rmse > 0)
+        return np.asarray(share_of)
 
     @property
     def q2(self) -> Array:

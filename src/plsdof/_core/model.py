@@ -399,8 +399,8 @@ def as_model(model: Any) -> Model:
             "package (PLSRegressor, PCRegressor, RidgeRegressor, ...), or a Pipeline that ends in "
             f"one; got {kind}."
         )
-    models: tuple[Any, ...] | None = getattr(estimator, "models_", None)
-    if models is None:
+    models: tuple[Any, ...] = getattr(estimator, "models_", ())
+    if not models and not hasattr(estimator, "intercept_"):
         raise InvalidInputError(f"This {kind} is not fitted yet; call its method fit first.")
     if len(models) != 1 or not isinstance(models[0], Model):
         raise InvalidInputError(

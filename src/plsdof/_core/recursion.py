@@ -191,7 +191,8 @@ class Run:
         """Return R (m, p): scores of a row x are R (x - mean), orthonormal over all rows."""
         if not m:
             return np.zeros((0, len(self.centre[0])))
-        combined: Array = np.linalg.solve(self.triangle[:m, -1, :m], self.directions[:m, -1])
+        solved = np.linalg.solve(self.triangle[:m, -1, :m], self.directions[:m, -1])
+        combined = np.asarray(solved, dtype=np.float64)
         return combined if self.lift is None else self.lift(combined)
 
     def first(self, models: int) -> "Run":

@@ -174,8 +174,7 @@ class Store:
 
     def _remember(self, run: Run) -> None:
         """Keep the longest recursion, and of equally long ones the most accurate."""
-        known = self._run
-        if known is None or len(run.rss) > len(known.rss):
-            self._run = run
-        elif run.fit_error[-1] < known.fit_error[len(run.rss) - 1]:
+        known, last = self._run, len(run.rss) - 1
+        shorter = known is not None and last < len(known.rss)
+        if not shorter or known is None or run.fit_error[last] < known.fit_error[last]:
             self._run = run

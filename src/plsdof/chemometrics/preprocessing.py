@@ -314,8 +314,8 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         self.steps = steps
 
     def fit(self, X: Any, y: Any = None) -> "Preprocessor":
-        """Learn what the steps learn from rows: references, means, deviations. y is not used."""
-        self.fit_transform(X)
+        """Learn what the steps learn from rows: references, means, deviations."""
+        self.fit_transform(X, y)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **_: Any) -> Any:

@@ -9,6 +9,7 @@ from plsdof._core.choice import LEFT_OUT
 from plsdof._core.inputs import Array, as_float
 from plsdof._core.model import Model
 from plsdof._core.path import Path
+from plsdof._core.pool import Mixture
 from plsdof._core.recipe import Recipe
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.estimators.base import (
@@ -92,7 +93,8 @@ class KernelPLSRegressor(TunedRegressor[KernelPLSPath]):
         Degrees of Freedom and noise standard deviation of the chosen model.
     dual_coef_ : (n_rows,) array
         One coefficient per training row with positive weight, for kernel values. Shape
-        (n_rows, q), as in scikit-learn's KernelRidge, if y had columns.
+        (n_rows, q), as in scikit-learn's KernelRidge, if y had columns. Not of an average over
+        several widths.
     intercept_ : float
     path_ : KernelPLSPath
     selection_ : Selection or None
@@ -127,17 +129,19 @@ class KernelPLSRegressor(TunedRegressor[KernelPLSPath]):
     _method = KERNEL_PLS
     _passed_on = ("kernel", "degree", "coef0", "scale")
 
-    def _publish(self, models: Any) -> None:
-        super()._publish(models)
-        # A kernel has no coefficients per feature.
-        self.dual_coef_ = self.coef_.T
-        del self.coef_
+    def _publish_coef(self, models: Any) -> None:
+        # A kernel has no coefficients per feature, and an average over widths none per row.
+        if not any(isinstance(one, Mixture) for one in models):
+            super()._publish_coef(models)
+            self.dual_coef_ = self.coef_.T
+            del self.coef_
 
     def predict(self, X: Any) -> Array:
         """Predict with the chosen model. Shape (n_new,), or (n_new, q) if y had columns."""
         rows = self.path_rows(X)
         first, *others = self.models_
-        if others and len({one.path.recipe.gamma for one in self.models_}) == 1:
+        several = any(isinstance(one, Mixture) for one in self.models_)
+        if others and not several and len({one.path.recipe.gamma for one in self.models_}) == 1:
             # One width for all responses: kernel values are computed once.
             values = first.path.new_rows(rows)
             columns = [values @ one.coef + one.intercept for one in self.models_]

@@ -600,7 +600,7 @@ def portable_model(
     first = opened.models[0]
     default = intervals if isinstance(intervals, str) else ""
     # A path of `chemometrics.preprocessed` has a chain of its own.
-    preprocessing = preprocessing or getattr(first.path, "preprocessor", None)
+    preprocessing = preprocessing or getattr(first.path, "before", None)
     preprocessing = preprocessing or _preprocessor(opened.before)
     if isinstance(first, PLS2Model):
         responses = opened.responses(len(first.path.names), response)
@@ -851,7 +851,9 @@ def _scaling(before: Any, p: int) -> tuple[Array, Array]:
 
 def _rescaled(part: PortableResponse, factor: Array, x_mean: Array) -> PortableResponse:
     coef = part.coef * factor
-    return replace(part, coef=read_only(coef), intercept=float(part.y_mean - x_mean @ coef))
+    leverage = None if part.leverage is None else part.leverage * factor
+    level = float(part.y_mean - x_mean @ coef)
+    return replace(part, coef=read_only(coef), leverage=leverage, intercept=level)
 
 
 def _opened(model: Any) -> _Opened:

@@ -549,7 +549,8 @@ def _together(
     recipe: Recipe, X: Array, y: Array, weights: Array | None, folds: Sequence[Fold]
 ) -> list[FoldFit] | None:
     """Fit Partial Least Squares to all folds in one recursion; None if that is not certain."""
-    if recipe.method.name != "pls" or recipe.options.get("solver", "auto") != "auto":
+    plain = recipe.method.name == "pls" and recipe.prepare is None
+    if not plain or recipe.options.get("solver", "auto") != "auto":
         return None
     if weights is not None and not np.all(weights > 0):
         return None

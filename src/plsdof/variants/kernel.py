@@ -388,9 +388,11 @@ class KernelPLSPath(PLSPath):
         return None
 
     def features(self) -> Array:
+        """Return the kernel matrix of the training rows."""
         return self._inputs.training_values()
 
     def problem(self) -> Problem | None:
+        """Return the centred kernel matrix for the recursion; None where rows are scaled."""
         # The kernel of rows that are scaled is another one without some of them.
         if self.given is None or (self.recipe.options["scale"] and self._inputs.gram is None):
             return None
@@ -399,6 +401,7 @@ class KernelPLSPath(PLSPath):
         return Problem(given=self.given, scale=False, kernel=centred)
 
     def same_models(self) -> Recipe:
+        """Return the recipe; that of a given kernel matrix finds its values by row numbers."""
         if self._inputs.gram is None:
             return self.recipe
         # Of some rows, as their numbers find the kernel values.
@@ -406,6 +409,7 @@ class KernelPLSPath(PLSPath):
 
     @property
     def is_dual(self) -> bool:
+        """True: `coef` has one entry per training row."""
         return True
 
     def __repr__(self) -> str:
