@@ -22,7 +22,7 @@ from plsdof.errors import (
     ResponseInPredictorsWarning,
 )
 from plsdof.estimators import PLS2Regressor
-from plsdof.files import file_blocks, portable_model, read_table
+from plsdof.files import file_blocks, frozen_model, read_table
 from plsdof.inference import coefficient_inference, prediction_interval
 from plsdof.inference.summary import summarize
 from plsdof.large import ArrayBlocks, Moments, cross_validate_from
@@ -179,11 +179,11 @@ OTHER_KINDS = {
     "q": (lambda: q_residuals(X), "model must be a model"),
     "summary, path": (lambda: summarize(X, RESULT), "model must be a model"),
     "summary, result": (lambda: summarize(PATH[1], X), "result must be a CoefficientInference"),
-    "portable_model, intervals": (
-        lambda: portable_model(PATH[1], intervals="best"),
+    "frozen_model, intervals": (
+        lambda: frozen_model(PATH[1], intervals="best"),
         "intervals must be one of",
     ),
-    "portable_model, path": (lambda: portable_model(PATH), "holds many models"),
+    "frozen_model, path": (lambda: frozen_model(PATH), "holds many models"),
     "blocks": (lambda: path_from(X), "source must be Moments, Blocks .* got ndarray"),
     "blocks, folds": (lambda: cross_validate_from(TABLE), "source must be Blocks"),
     "blocks of rows": (lambda: ArrayBlocks([1, 2], Y), "X must be an array of numbers; got list"),

@@ -82,7 +82,7 @@ def models(X: Array, y: Array, file: File) -> None:
     print(estimators.PLS2Regressor)
     plsdof.save_model(model, file)
     print(plsdof.load_model(file).predict(X))
-    assert_type(files.portable_model(model).predict(X), Array)
+    assert_type(files.frozen_model(model).predict(X), Array)
     files.save_model(files.load_model(file), file)
     plsdof.write_report(model, file)
     report.write_report(model, file)
@@ -154,7 +154,7 @@ def much(X: Array, y: Array) -> None:
     assert_type(plsdof.pls_path_from(moments, 5), plsdof.PLSPath)
     assert_type(large.pcr_path_from(moments), plsdof.PCRPath)
     assert_type(large.ridge_path_from(moments), plsdof.RidgePath)
-    source: large.Blocks = large.ArrayBlocks(X, y)
+    source: large.Rows = large.ArrayBlocks(X, y)
     assert_type(large.cross_validate_from(source).rmse, Array)
 
 

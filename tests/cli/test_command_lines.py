@@ -23,7 +23,7 @@ VALUES = {
     "components": ["2", "1"],
     "covariance": ["hc3", "jackknife"],
     "criterion": ["bic", "aic"],
-    "cv": ["4", "loo"],
+    "cv": ["4", "loo", "blocks:4"],
     "dof": ["naive", "exact"],
     "exclude": ["1106", "1108"],
     "exclude_rows": ["1,2", "sample=S3,S4"],
@@ -44,6 +44,7 @@ VALUES = {
     "seed": ["1", "2"],
     "select": ["intervals:2", "vip"],
     "test": ["test.csv", "table.csv"],
+    "split": ["kennard-stone:0.3", "duplex:0.3"],
     "test_fraction": ["0.3", "0.2"],
     "test_rows": ["1:4", "batch=b1"],
 }

@@ -9,11 +9,9 @@ from _helpers.problems import counted
 from plsdof import pls_path
 from plsdof._core.criteria import noise_from_jacobian
 from plsdof._core.filters import factors_at, pls_filter
-from plsdof._core.inputs import standardize
-from plsdof._core.krylov import bidiagonalize, compress_gram, compress_svd, krylov_steps
-from plsdof._core.peeling import SMALL
-from plsdof._core.routes import gram_is_hopeless
+from plsdof._core.krylov import compress_gram, krylov_steps
 from plsdof._core.spectrum import dense_gram
+from plsdof._core.standardize import standardize
 from plsdof.errors import ConstantColumnWarning, RankExhaustedWarning
 
 SHAPES = [(60, 200), (200, 60), (120, 121), (100, 100), (300, 50)]
@@ -49,10 +47,8 @@ def test_few_components_need_no_singular_vectors(shape, solver, scale):
     rng = np.random.default_rng(shape[0])
     X, y = collinear(rng, *shape)
     fast = pls_path(X, y, 10, solver=solver, scale=scale)
-    # Few rows of many columns are decomposed with all vectors.
-    small = solver == "auto" and shape[0] <= min(SMALL, shape[1])
-    assert (fast.exact.full is None) == small
-    assert (len(fast.exact.decomposition.eigenvalues) > krylov_steps(10)) == small
+    assert fast.exact.full is not None
+    assert len(fast.exact.decomposition.eigenvalues) <= krylov_steps(10)
     agree(fast, pls_path(X, y, 10, solver="svd", scale=scale))
 
 
@@ -65,16 +61,12 @@ def test_weighted_rows_too():
     agree(fast, pls_path(X, y, 6, sample_weight=weights, solver="svd"))
 
 
-@pytest.mark.parametrize("route", ["gram", "svd"])
 @pytest.mark.parametrize("seed", range(6))
-def test_reported_errors_cover_the_difference_to_the_singular_value_decomposition(route, seed):
+def test_reported_errors_cover_the_difference_to_the_singular_value_decomposition(seed):
     rng = np.random.default_rng(seed)
     n, p = rng.integers(60, 150, 2)
     X, y = collinear(rng, n, p, decay=rng.uniform(0.2, 0.9), noise=10.0 ** rng.uniform(-6, -1))
-    data = standardize(X, y)
-    compress = {"gram": compress_gram, "svd": compress_svd}[route]
-    problem = (dense_gram(data), 12) if route == "gram" else (data, 12)
-    fast = pls_filter(compress(*problem).spectrum, 12)
+    fast = pls_filter(compress_gram(dense_gram(standardize(X, y)), 12).spectrum, 12)
     slow = pls_path(X, y, 12, solver="svd")
     size = min(len(fast.dof), len(slow.dof))
     assert size > 4
@@ -195,15 +187,6 @@ def test_filters_can_be_evaluated_anywhere():
     np.testing.assert_allclose(found, path.exact.filter.factors[:, 3:9], atol=1e-9)
 
 
-def test_bidiagonalization_reproduces_the_matrix_on_its_space():
-    rng = np.random.default_rng(12)
-    A = rng.normal(size=(30, 20))
-    run = bidiagonalize(A, rng.normal(size=20), 8)
-    np.testing.assert_allclose(run.weights @ run.weights.T, np.eye(8), atol=1e-13)
-    gram = run.weights @ A.T @ A @ run.weights.T
-    np.testing.assert_allclose(run.bidiagonal.T @ run.bidiagonal, gram, atol=1e-11)
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_predictors_of_low_rank_do_not_cost_digits(seed):
     """y then has a part that no direction of X reaches, and Lanczos finds a node near zero."""
@@ -233,25 +216,3 @@ def test_large_means_do_not_cost_digits_of_predictions():
     y = X @ np.arange(5.0) + rng.normal(size=60)
     moved = pls_path(X + 2.0**40, y).predict(X + 2.0**40)
     np.testing.assert_allclose(moved, pls_path(X, y).predict(X), atol=3e-7 * np.std(y))
-
-
-@pytest.mark.parametrize("unit", [1.0, 1e200, 1e-200])
-def test_some_rows_tell_whether_the_gram_matrix_can_do(unit):
-    rng = np.random.default_rng(0)
-    grid = np.linspace(0, 1, 150)
-    smooth = np.exp(-((grid - rng.uniform(0, 1, (100, 1))) ** 2) / 0.1)
-    rough = rng.normal(size=(100, 150))
-    for scale in (True, False):
-        assert gram_is_hopeless(smooth * unit, 10, scale) == (unit == 1.0 or scale)
-        assert not gram_is_hopeless(smooth * unit, 2, scale)
-        assert not gram_is_hopeless(rough * unit, 10, scale)
-
-
-@pytest.mark.parametrize("components", [None, 0, 1, 29, 30, 40, 200])
-def test_looking_at_some_rows_never_fails(components):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(30, 40))
-    X[:, :3] = [1.0, 0.0, 1e300]
-    X[0, 3] = 1.7e308
-    for rows in (X, X.T, X[:2], X[:, :1], np.zeros((5, 5))):
-        assert not gram_is_hopeless(rows, components, True)

@@ -3,11 +3,14 @@
 import base64
 import json
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from _helpers.problems import make_problem
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from plsdof import (
     KernelPLSRegressor,
@@ -21,16 +24,11 @@ from plsdof import (
     pls_path,
     ridge_path,
 )
-from plsdof.chemometrics import hotelling_t2, q_residuals
+from plsdof.chemometrics import Preprocessor, hotelling_t2, q_residuals
 from plsdof.datasets import load_gasoline
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, NotAvailableError
-from plsdof.files.models import (
-    FORMAT,
-    checksum,
-    load_model,
-    portable_model,
-    save_model,
-)
+from plsdof.files.frozen import Adjustment, Transfer, frozen_model
+from plsdof.files.models import FORMAT, checksum, load_model, save_model, to_content
 
 SHAPES = {"tall": (40, 6), "wide": (15, 60), "square": (12, 12)}
 METHODS = {
@@ -40,11 +38,12 @@ METHODS = {
     "unscaled": lambda X, y: pls_path(X, y, 4, scale=False),
 }
 EMPTY = {"rows": 0, "columns": 5, "values": ""}
+SIX_ROWS = {"rows": 6, "columns": 5, "values": "A" * 320}
 ONE_ROW = {"rows": 1, "columns": 5, "values": "A" * 54 + "=="}
 
 
 def kept(model, tmp_path, **options):
-    portable_model(model, **options).save(tmp_path / "model.json")
+    frozen_model(model, **options).save(tmp_path / "model.json")
     return load_model(tmp_path / "model.json")
 
 
@@ -88,7 +87,7 @@ def test_predictions_and_intervals_are_those_of_the_library(tmp_path, shape, met
             np.testing.assert_array_equal(limits, np.column_stack([ours.lower, ours.upper]))
 
 
-def test_a_lean_model_predicts_with_intervals_from_rows_left_out(tmp_path):
+def test_a_model_without_data_predicts_with_intervals_from_rows_left_out(tmp_path):
     fitted = PLSRegressor(2).fit(*make_problem(40, 5))
     model = kept(fitted, tmp_path, intervals=False)
     assert not fitted.path_.is_counted
@@ -108,20 +107,20 @@ def test_a_lean_model_predicts_with_intervals_from_rows_left_out(tmp_path):
     ):
         with pytest.raises(NotAvailableError):
             ask()
-    large = len(pickle.dumps(portable_model(PLSRegressor(2).fit(*make_problem(100, 400)))))
-    lean = len(
-        pickle.dumps(portable_model(PLSRegressor(2).fit(*make_problem(100, 400)), intervals=False))
+    large = len(pickle.dumps(frozen_model(PLSRegressor(2).fit(*make_problem(100, 400)))))
+    small = len(
+        pickle.dumps(frozen_model(PLSRegressor(2).fit(*make_problem(100, 400)), intervals=False))
     )
-    assert lean < large / 5
+    assert small < large / 5
 
 
-def test_fitted_estimators_are_saved_and_made_lean(tmp_path):
+def test_fitted_estimators_are_saved_and_freed_of_their_data(tmp_path):
     rows, y = make_problem(60, 300)
     for fitted in (PLSRegressor(2).fit(rows, y), PLS2Regressor(2).fit(rows, np.c_[y, rows[:, 0]])):
         fitted.save(tmp_path / "model.json")
-        lean = fitted.lean()
-        assert len(pickle.dumps(lean)) < len(pickle.dumps(fitted)) / 5
-        for model in (load_model(tmp_path / "model.json"), lean):
+        small = fitted.without_data()
+        assert len(pickle.dumps(small)) < len(pickle.dumps(fitted)) / 5
+        for model in (load_model(tmp_path / "model.json"), small):
             np.testing.assert_allclose(model.predict(rows), fitted.predict(rows), rtol=1e-10)
             limits = model.predict_interval(rows, 0.9)
             np.testing.assert_allclose(limits, fitted.predict_interval(rows, 0.9), rtol=1e-9)
@@ -131,9 +130,10 @@ def same(one, other):
     if one is None or not hasattr(one, "__dataclass_fields__"):
         np.testing.assert_array_equal(one, other)
         return
-    for name in one.__dataclass_fields__:
+    for name in set(one.__dataclass_fields__) - {"sha256"}:
         pairs = getattr(one, name), getattr(other, name)
-        for ours, theirs in zip(*pairs, strict=True) if name == "parts" else [pairs]:
+        several = name in ("responses", "preparations", "members")
+        for ours, theirs in zip(*pairs, strict=True) if several else [pairs]:
             same(ours, theirs)
 
 
@@ -142,7 +142,7 @@ def same(one, other):
 def test_every_number_survives_the_file(tmp_path, weights, groups):
     X, y = make_problem(40, 5)
     fitted = PLSRegressor("average").fit(X, y, weights, groups)
-    model = portable_model(fitted, response="µ\x1b[31m", source={"a": 1})
+    model = frozen_model(fitted, response="µ\x1b[31m", source={"a": 1})
     model.save(tmp_path / "model.json")
     again = load_model(tmp_path / "model.json")
     same(model, again)
@@ -216,7 +216,7 @@ def test_constant_columns_take_no_part(tmp_path):
     with pytest.warns(ConstantColumnWarning):
         path = pls_path(X, y)
     model = kept(by_gcv(path), tmp_path)
-    assert model.x_scale[2] == np.inf
+    assert model.preparations[0].x_scale[2] == np.inf
     other = X.copy()
     other[:, 2] = -100.0
     np.testing.assert_array_equal(model.predict(other), model.predict(X))
@@ -225,7 +225,7 @@ def test_constant_columns_take_no_part(tmp_path):
 
 def test_the_factor_of_pcr_has_one_row_per_component():
     X, y = make_problem(15, 60)
-    assert portable_model(pcr_path(X, y, 6)[4]).factor.shape == (4, 60)
+    assert frozen_model(pcr_path(X, y, 6)[4]).factor.shape == (4, 60)
 
 
 def test_models_that_interpolate_have_no_normal_intervals(tmp_path):
@@ -246,25 +246,25 @@ def test_rows_of_another_width_are_refused(file):
 
 def test_the_file_is_json_and_says_what_it_is(file):
     content = json.loads(file.read_text())
-    assert (content["format"], content["version"]) == (FORMAT, 3)
+    assert (content["format"], content["version"]) == (FORMAT, 4)
     assert content["names"] == [f"x{i}" for i in range(5)]
     assert content["source"] == {"file": "fat.csv", "rows": 20}
 
 
 def test_the_documented_recipe_gives_the_prediction_and_its_variance(file):
     # What a reader in another language would do with the file, from its documentation alone.
-    import base64
-
     content = json.loads(file.read_text())
     model = load_model(file)
-    (part,) = content["responses"]
+    (part,), (prepared,) = content["responses"], content["preparations"]
+    (member,) = part["members"]
     x = np.linspace(-1, 1, 5)
     G, R, L = (
         np.frombuffer(base64.b64decode(one["values"]), "<f8").reshape(one["rows"], one["columns"])
-        for one in (part["factor"], part["check"]["rotations"], part["check"]["loadings"])
+        for one in (part["factor"], member["rotations"], part["check"]["loadings"])
     )
-    u = (x - content["x_mean"]) / content["x_scale"]
-    prediction = part["intercept"] + np.dot(part["coef"], x)
+    deviation = x - np.array(prepared["x_mean"])
+    u = deviation / prepared["x_scale"]
+    prediction = part["y_mean"] + np.dot(member["coef"], deviation)
     variance = part["noise_variance"] * (1 + 1 / content["n"] + np.sum((G @ u) ** 2))
     interval = model.prediction_interval(x[None], method="normal")
     t2, q = (content["n"] - 1) * np.sum((R @ u) ** 2), np.sum((u - L.T @ (R @ u)) ** 2)
@@ -281,10 +281,10 @@ def test_the_documented_recipe_gives_the_prediction_and_its_variance(file):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda text: text.replace('"intercept": ', '"intercept": 1'),
+        lambda text: text.replace('"n": ', '"n": 1'),
         lambda text: text.replace('"x3"', '"x9"'),
         lambda text: text.replace('"fat"', '"sugar"'),
-        lambda text: text.replace('"version": 3,', '"version": 3, "more": 2,'),
+        lambda text: text.replace('"version": 4,', '"version": 4, "more": 2,'),
         lambda text: text[: text.index('"sha256"')] + '"sha256": ""}',
     ],
 )
@@ -316,7 +316,7 @@ def test_truncated_files_are_refused(file, share):
         (b"", "not a model file"),
         (b"\x80\x04\x95pickle", "not a model file"),
         (b"[1, 2]", "lacks the entry format"),
-        (b'{"a": NaN}', "NaN is not a JSON number"),
+        (b'{"a": NaN}', "not valid JSON"),
         (b"[" * 100_000, "not a model file"),
     ],
 )
@@ -336,52 +336,74 @@ def test_files_that_cannot_be_read_are_errors_of_the_system(tmp_path):
 @pytest.mark.parametrize(
     ("entry", "value", "reason"),
     [
-        ("version", 4, "version 4, this package reads up to 3; upgrade"),
-        ("preprocessing", 3, "'preprocessing' .* object"),
-        ("preprocessing", {"steps": "snvv"}, "'preprocessing' .* 'snvv' is not a step"),
+        ("version", 5, "version 5, this package reads up to 4; upgrade"),
         ("version", "1", "'version' .* must be"),
-        ("names", ["x0", 3], "'names' .* must be"),
-        ("names", [], "'names' .* must be"),
+        ("preprocessing", 3, "'preprocessing'"),
+        ("preprocessing", {"steps": "snvv"}, "'preprocessing' .* 'snvv' is not a step"),
+        ("names", ["x0", 3], "got `int` - at .*names"),
+        ("names", [], "length >= 1 - at .*names"),
         ("coef", [1.0], "'coef' .* list of 5 numbers"),
-        ("coef", [1.0, 2.0, 3.0, 4.0, "5"], "'coef' .* finite"),
+        ("coef", [1.0, 2.0, 3.0, 4.0, "5"], r"got `str` .* at .*coef"),
+        ("coef", [1.0, 2.0, 3.0, 4.0, True], r"got `bool` .* at .*coef"),
         ("coef", [1.0, 2.0, 3.0, 4.0, None], "'coef' .* finite"),
-        ("coef", None, "'coef' .* list"),
+        ("coef", None, "at .*coef"),
         ("x_scale", [1.0, 2.0, 3.0, 4.0, -1.0], "'x_scale' .* positive"),
-        ("x_scale", None, "'x_scale' .* list"),
-        ("intercept", True, "'intercept' .* finite"),
-        ("intercept", 10**400, "'intercept' .* finite"),
-        ("n", 0, "'n' .* positive"),
-        ("response", 3, "'response' .* text"),
-        ("choice", [], "'choice' .* object"),
-        ("responses", [], "'responses' .* list"),
-        ("responses", [3], "'responses' .* object"),
-        ("one_response", 1, "'one_response' .* true or false"),
+        ("x_scale", None, "at .*x_scale"),
+        ("x_scale", 3, "at .*x_scale"),
+        ("x_mean", [1.0], "'x_mean' .* list of 5"),
+        ("y_mean", True, "at .*y_mean"),
+        ("y_mean", 10**400, "wrong entry"),
+        ("n", 0, "at .*n"),
+        ("response", 3, "at .*response"),
+        ("choice", [], "at .*choice"),
+        ("responses", [], "at .*responses"),
+        ("responses", [3], r"at .*responses"),
+        ("one_response", 1, "at .*one_response"),
         ("scores", [-1.0], "'scores' .* 0 or more"),
-        ("weights", [1.0], "'weights' .* list of 20"),
+        ("weights", [1.0], "'weights' .* 20 numbers"),
         ("interval_method", "best", "'interval_method' .* one of"),
-        ("kernel", {"name": "rbf"}, "lacks coef0, degree, mean, rows"),
-        ("factor", {"rows": 1, "columns": 5, "values": "AAAA"}, "'factor' .* 5 columns"),
-        ("factor", {"rows": 1, "columns": 5, "values": "*"}, "'factor' .* base64"),
-        ("factor", 3, "'factor' .* base64"),
-        ("x_scale", 3, "'x_scale' .* list of 5"),
-        ("check", 3, "'check' .* object"),
-        ("check", {}, "lacks loadings, residual_variances, rotations"),
+        ("kernel", {"name": "rbf"}, "missing required field"),
+        ("factor", {"rows": 1, "columns": 5, "values": "AAAA"}, "at .*factor"),
+        ("factor", {"rows": 1, "columns": 5, "values": "*"}, "base64 .* at .*factor"),
+        ("factor", 3, "at .*factor"),
+        ("factor", {"rows": 0, "columns": 4, "values": ""}, "'factor' .* 5 columns"),
+        ("preparation", 1, "'preparation' .* from 0 to 0"),
+        ("members", [], "at .*members"),
+        ("shares", [1.0], "'shares' .* list of"),
+        ("rotations", ONE_ROW | {"columns": 1, "rows": 5}, "'rotations' .* 5 columns"),
+        ("check", 3, "at .*check"),
+        ("check", {}, "missing required field"),
+        ("check", {"loadings": SIX_ROWS, "residual_variances": []}, "'loadings' .* rows"),
+        ("check", {"loadings": EMPTY, "residual_variances": [-1.0]}, "'residual_variances'"),
+        ("check", {"loadings": EMPTY, "residual_variances": [], "q": [1.0]}, "'weights'"),
+        ("transfer", {"kind": "bias", "offset": [1.0]}, "'offset' .* 5"),
+        ("transfer", {"kind": "ds", "offset": [0.0] * 5, "matrix": ONE_ROW}, "'matrix' .* 5 x 5"),
         (
-            "check",
-            {"rotations": EMPTY, "loadings": ONE_ROW, "residual_variances": []},
-            "'loadings' .* 0 rows",
+            "transfer",
+            {"kind": "pds", "offset": [0.0] * 5, "bands": ONE_ROW | {"columns": 1, "rows": 5}},
+            "'bands'",
         ),
-        (
-            "check",
-            {"rotations": EMPTY, "loadings": EMPTY, "residual_variances": [-1.0]},
-            "'residual_variances' .* 0 or more",
-        ),
+        ("transfer", {"kind": "bias", "offset": [0.0] * 5, "names": ["a"]}, "'names'"),
+        ("adjustments", [{"slope": 1.0}], "missing required field"),
+        ("adjustments", [{"kind": "bias", "slope": 1e200}], "at .*adjustments"),
     ],
 )
 def test_wrong_content_is_refused_even_with_a_right_checksum(file, entry, value, reason):
     content = json.loads(file.read_text())
-    inner = content["responses"][0]
-    (inner if entry in {*inner, "weights", "interval_method"} else content)[entry] = value
+    (response,), (prepared,) = content["responses"], content["preparations"]
+    (member,) = response["members"]
+    places = {
+        "preparation": member,
+        "shares": member,
+        "weights": response,
+        "adjustments": response,
+        "interval_method": response,
+        "kernel": prepared,
+        "preprocessing": prepared,
+    }
+    for place in (content, prepared, response, member):
+        places |= dict.fromkeys(set(place) - {"weight"}, place)
+    places.get(entry, content)[entry] = value
     content["sha256"] = checksum(content)
     file.write_text(json.dumps(content))
     with pytest.raises(InvalidInputError, match=reason):
@@ -392,16 +414,16 @@ def test_numbers_out_of_range_are_refused(file):
     text = file.read_text()
     assert '"dof": ' in text
     file.write_text(text.replace('"dof": ', '"dof": 1e999, "was": ', 1))
-    with pytest.raises(InvalidInputError, match="1e999 is out of the range"):
+    with pytest.raises(InvalidInputError, match="out of range"):
         load_model(file)
 
 
 def test_missing_entries_are_named(file):
     content = json.loads(file.read_text())
-    del content["responses"][0]["coef"], content["responses"][0]["intercept"]
+    del content["responses"][0]["y_mean"]
     content["sha256"] = checksum(content)
     file.write_text(json.dumps(content))
-    with pytest.raises(InvalidInputError, match="lacks coef, intercept"):
+    with pytest.raises(InvalidInputError, match="missing required field `y_mean`"):
         load_model(file)
 
 
@@ -423,7 +445,7 @@ def test_a_kept_model_predicts_with_the_intervals_it_was_kept_with(tmp_path, met
     theirs = inference.prediction_interval(chosen, X + 0.5, level=0.9, method=method)
     np.testing.assert_allclose(limits, np.column_stack([theirs.lower, theirs.upper]), rtol=1e-9)
     with pytest.raises(InvalidInputError, match="intervals must be one of"):
-        portable_model(chosen, intervals="conformal")
+        frozen_model(chosen, intervals="conformal")
 
 
 def entries(content, above=()):
@@ -459,7 +481,7 @@ def test_numbers_that_lead_out_of_the_range_of_floats_are_refused(tmp_path, inte
     """Signed files, too: every number they hold, very large and very small."""
     X, y = make_problem(20, 5)
     file = tmp_path / "model.json"
-    save_model(portable_model(by_gcv(pls_path(X, y)), intervals=intervals), file)
+    save_model(frozen_model(by_gcv(pls_path(X, y)), intervals=intervals), file)
     content = json.loads(file.read_text())
     for where in entries(content):
         for number in (1e300, -1e300, 1e200, 1e-200, 1e-320):
@@ -564,7 +586,7 @@ def test_given_kernels_are_kept_as_what_they_are(tmp_path):
     model = load_model(tmp_path / "model.json")
     np.testing.assert_allclose(model.predict(K), fitted.predict(K), rtol=1e-9)
     with pytest.raises(NotAvailableError):
-        portable_model(KernelPLSRegressor(2, kernel=lambda A, B: A @ B.T).fit(X, Y))
+        frozen_model(KernelPLSRegressor(2, kernel=lambda A, B: A @ B.T).fit(X, Y))
 
 
 def test_models_of_paths_with_several_responses_are_kept(tmp_path):
@@ -579,3 +601,149 @@ def test_models_of_paths_with_several_responses_are_kept(tmp_path):
         model.dof  # noqa: B018
     with pytest.raises(AttributeError):
         model.anything  # noqa: B018
+
+
+# Steps before and after a model, and averages over recipes
+# ---------------------------------------------------------
+
+
+def whole(model):
+    """Return all that a model says about rows, as functions of the rows."""
+    return {
+        "prediction": model.predict,
+        "limits": lambda rows: model.predict_interval(rows, 0.9),
+        "normal": lambda rows: model.predict_interval(rows, 0.9, method="normal"),
+        "mean": lambda rows: model.predict_interval(rows, 0.9, kind="mean"),
+        "t2": lambda rows: model.hotelling_t2(rows).values,
+        "q": lambda rows: model.q_residuals(rows).values,
+    }
+
+
+BANDS = np.random.default_rng(3).normal(size=(3, 5))
+BANDED = np.array(
+    [[BANDS[i - j + 1, j] if abs(i - j) < 2 else 0.0 for j in range(5)] for i in range(5)]
+)
+TRANSFERS = {
+    "bias": (Transfer(kind="bias", offset=np.arange(5.0)), lambda rows: rows + np.arange(5.0)),
+    "ds": (Transfer(kind="ds", offset=np.ones(5), matrix=BANDED), lambda rows: rows @ BANDED + 1),
+    "pds": (Transfer(kind="pds", offset=np.ones(5), bands=BANDS), lambda rows: rows @ BANDED + 1),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFERS)
+def test_a_transfer_step_comes_before_all_else(name, tmp_path):
+    step, by_hand = TRANSFERS[name]
+    model = frozen_model(PLSRegressor(2).fit(X, Y))
+    moved = kept_again(model.derived(transfer=step), tmp_path)
+    for key, ask in whole(moved).items():
+        np.testing.assert_allclose(ask(X), whole(model)[key](by_hand(X)), rtol=1e-9, err_msg=key)
+    assert moved.parent == checksum(to_content(model))
+    assert f"transfer={name!r}" in repr(moved)
+    assert not hasattr(moved, "coef_")
+
+
+def test_a_transfer_step_may_take_other_columns(tmp_path):
+    # From seven columns, each column of the model between two of them.
+    matrix = np.eye(7, 5) / 2 + np.eye(7, 5, -1) / 2
+    step = Transfer(kind="ds", offset=np.zeros(5), matrix=matrix, names=tuple("tuvwxyz"))
+    model = frozen_model(PLSRegressor(2).fit(FRAME, Y))
+    moved = kept_again(model.derived(transfer=step), tmp_path)
+    rows = pd.DataFrame(np.random.default_rng(5).normal(size=(4, 7)), columns=list("tuvwxyz"))
+    np.testing.assert_allclose(moved.predict(rows), model.predict(rows.to_numpy() @ matrix))
+    np.testing.assert_allclose(moved.predict(rows.iloc[:, ::-1]), moved.predict(rows))
+    assert (moved.n_features_in_, list(moved.feature_names_in_)) == (7, list("tuvwxyz"))
+    with pytest.raises(InvalidInputError):
+        moved.predict(FRAME)
+
+
+def test_adjustments_correct_predictions_and_widen_intervals(tmp_path):
+    model = kept(PLSRegressor(2).fit(X, Y), tmp_path)
+    first = model.adjusted_by(Adjustment(kind="slope", slope=-2.0, intercept=1.0, rows=12.0))
+    bias = Adjustment(kind="bias", intercept=0.5, reason="lamp", date="2026-11-18", parent="a")
+    first.save(tmp_path / "first.json")
+    again = load_model(tmp_path / "first.json").adjusted_by(bias)
+    both = kept_again(again, tmp_path)
+    for key, ask in whole(model).items():
+        expected = ask(X)
+        if key not in ("t2", "q"):
+            expected = -2.0 * expected + 1.5
+            expected = expected[:, ::-1] if expected.ndim == 2 else expected
+        np.testing.assert_allclose(whole(both)[key](X), expected, rtol=1e-9, err_msg=key)
+    old, new = (one.prediction_interval(X, method="normal") for one in (model, both))
+    np.testing.assert_allclose(new.std_error, 2.0 * old.std_error, rtol=1e-12)
+    np.testing.assert_allclose(X @ both.coef_ + both.intercept_, both.predict(X), rtol=1e-9)
+    assert "adjusted='slope, bias'" in repr(both)
+    assert both.adjustments[1].reason == "lamp"
+    # Each file knows the one before it.
+    assert (first.parent, both.parent) == (model.sha256, load_model(tmp_path / "first.json").sha256)
+
+
+def kept_again(model, tmp_path):
+    model.save(tmp_path / "again.json")
+    return load_model(tmp_path / "again.json")
+
+
+def test_one_of_several_responses_is_adjusted():
+    model = frozen_model(PLSRegressor(2).fit(X, TWO))
+    moved = model.adjusted_by(Adjustment(kind="bias", intercept=3.0), response=1)
+    np.testing.assert_allclose(moved.predict(X) - model.predict(X), [[0.0, 3.0]] * 40, atol=1e-12)
+    assert repr(moved) == "FrozenModel(pls, 2 responses, p=5, adjusted='bias')"
+
+
+def test_an_average_over_recipes_predicts_the_weighted_mean(tmp_path):
+    rows, weights = X + 20.0, (0.3, 0.7)
+    models = [
+        frozen_model(PLSRegressor(2).fit(rows, Y)),
+        frozen_model(
+            make_pipeline(
+                StandardScaler(), Preprocessor("center"), PLSRegressor(3, scale=False)
+            ).fit(rows, Y)
+        ),
+    ]
+    members = tuple(
+        replace(one.main, preparation=i, weight=w, coef=w * one.main.coef)
+        for i, (one, w) in enumerate(zip(models, weights, strict=True))
+    )
+    response = replace(models[1].responses[0], members=members, factor=None, reach=4.0)
+    pool = kept_again(
+        replace(
+            models[1],
+            preparations=tuple(one.preparations[0] for one in models),
+            responses=(response,),
+        ),
+        tmp_path,
+    )
+    expected = sum(w * one.predict(rows) for w, one in zip(weights, models, strict=True))
+    np.testing.assert_allclose(pool.predict(rows), expected, rtol=1e-10)
+    # T^2 and Q are those of the member with most weight.
+    for ask in ("hotelling_t2", "q_residuals"):
+        ours, theirs = (getattr(one, ask)(rows).values for one in (pool, models[1]))
+        np.testing.assert_allclose(ours, theirs, rtol=1e-10)
+    # Intervals widen with the leverage, the weighted mean of those of the members.
+    t2 = [one.hotelling_t2(rows).values / 39 for one in models]
+    h = 1 / 40 + weights[0] * t2[0] + weights[1] * t2[1]
+    half = models[1].half_width(0.9) * np.sqrt(1 + 4 * h)
+    expected = np.column_stack([expected - half, expected + half])
+    np.testing.assert_allclose(pool.predict_interval(rows, 0.9), expected, rtol=1e-10)
+    assert not hasattr(pool, "coef_")
+
+
+def test_shares_weight_components_in_the_leverage(tmp_path):
+    model = frozen_model(PLSRegressor(3).fit(X, Y))
+    member = replace(model.main, shares=np.array([1.0, 0.5, 0.25]))
+    changed = kept_again(
+        replace(model, responses=(replace(model.responses[0], members=(member,), reach=2.0),)),
+        tmp_path,
+    )
+    u = (X - model.preparations[0].x_mean) / model.preparations[0].x_scale
+    h = 1 / 40 + ((u @ member.rotations.T) ** 2) @ [1.0, 0.5, 0.25]
+    upper = model.predict(X) + model.half_width(0.9) * np.sqrt(1 + 2 * h)
+    np.testing.assert_allclose(changed.predict_interval(X, 0.9)[:, 1], upper, rtol=1e-10)
+
+
+def test_scalers_of_a_pipeline_become_a_chain(tmp_path):
+    options = ({}, {"with_mean": False}, {"with_std": False})
+    for one in options:
+        fitted = make_pipeline(StandardScaler(**one), PLSRegressor(2, scale=False)).fit(FRAME, Y)
+        model = kept(fitted, tmp_path)
+        np.testing.assert_allclose(model.predict(FRAME), fitted.predict(FRAME), rtol=1e-10)

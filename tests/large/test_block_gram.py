@@ -9,7 +9,7 @@ from _helpers.problems import make_problem
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plsdof._core.inputs import standardize
+from plsdof._core.standardize import standardize
 from plsdof.errors import ConstantColumnWarning, InvalidInputError
 from plsdof.large.blocks import ArrayBlocks
 from plsdof.large.sources import block_gram

@@ -18,7 +18,7 @@ from _helpers.problems import make_problem
 from numpy.testing import assert_allclose, assert_array_equal
 
 from plsdof import pls_path
-from plsdof._core.inputs import standardize
+from plsdof._core.standardize import standardize
 from plsdof.errors import InvalidInputError, MissingExtraError
 from plsdof.large.dask import dask_blocks
 from plsdof.large.sources import block_gram

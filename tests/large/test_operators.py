@@ -9,7 +9,7 @@ import scipy.sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from plsdof import pls_path
-from plsdof._core.inputs import standardize
+from plsdof._core.standardize import standardize
 from plsdof.errors import ConstantColumnWarning, InvalidInputError
 from plsdof.large import sparse as sparse_problem
 from plsdof.large.sparse import operator_gram

@@ -9,10 +9,10 @@ import pytest
 from plsdof import pls_path
 from plsdof._core.filters import pls_filter
 from plsdof._core.fit import METHODS, counted
-from plsdof._core.inputs import standardize
 from plsdof._core.path import PLSPath
 from plsdof._core.routes import gram_route
 from plsdof._core.spectrum import dense_gram
+from plsdof._core.standardize import standardize
 from plsdof.errors import NotAvailableError
 from plsdof.large.probes import count_by_probes
 

@@ -162,3 +162,40 @@ def test_leave_one_out_keeps_little_memory():
     assert len(folds) == 2000
     assert len(folds[5].train) == 1999
     assert size < 4e6  # all training rows would be 32 MB
+
+
+def test_blocks_are_consecutive_rows_or_groups():
+    rows = np.zeros((11, 1))
+    folds = make_folds(rows, rows[:, 0], "blocks:4")
+    assert [fold.test.tolist() for fold in folds] == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10]]
+    assert len(make_folds(rows, rows[:, 0], "blocks")) == 10
+    groups = [0, 0, 1, 1, 0, 2, 2, 3, 3, 3, 3]
+    folds = make_folds(rows, rows[:, 0], "blocks:2", groups)
+    assert [fold.test.tolist() for fold in folds] == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9, 10]]
+
+
+@pytest.mark.parametrize("cv", ["blocks:1", "blocks:x", "blocks:", "blocks:-3", "block"])
+def test_other_words_for_blocks_are_refused(cv):
+    with pytest.raises(InvalidInputError):
+        make_folds(np.zeros((11, 1)), np.zeros(11), cv)
+
+
+def test_blocks_are_not_random():
+    with pytest.raises(InvalidInputError):
+        make_folds(np.zeros((11, 1)), np.zeros(11), "blocks:3", rng=0)
+
+
+def test_estimators_and_paths_take_blocks():
+    from sklearn.model_selection import KFold
+
+    from plsdof import PLSRegressor, cross_validate, pls_path
+    from plsdof.datasets import load_gasoline
+
+    X, y = load_gasoline(return_X_y=True)
+    by_word = pls_path(X, y, 5).left_out("blocks:6")
+    np.testing.assert_array_equal(by_word.residuals, pls_path(X, y, 5).left_out(KFold(6)).residuals)
+    np.testing.assert_allclose(
+        cross_validate(X, y, "pls", "blocks:6", max_components=5).rmse, by_word.rmse
+    )
+    left = PLSRegressor(cv="blocks:6").fit(X, y).selection_.left_out
+    assert left.fold.tolist() == np.repeat(range(6), 10).tolist()

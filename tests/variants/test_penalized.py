@@ -136,7 +136,7 @@ def exact_penalized_dof(X, y, P, m):
 
 @pytest.mark.parametrize(
     ("strength", "given"),
-    [(1.0, False), (2.0**20, False), (2.0**33, False), (1.0, True), (2.0**20, True)],
+    [(1.0, False), (2.0**20, False), (2.0**33, False), (1.0, True), (2.0**26, True)],
 )
 def test_degrees_of_freedom_are_exact_within_their_error_estimate(strength, given):
     X, y = make_spectra(12, 20, seed=3)

@@ -94,7 +94,9 @@ def test_numbers_of_components_penalties_and_choices_are_those_of_each_column(da
     ridge = RidgeRegressor("gcv", alphas=[30.0, 3.0, 0.3]).fit(X, Y)
     assert ridge.alpha_.tolist() == [one.parameter for one in ridge.selection_]
     kernel = KernelPLSRegressor(gamma=[0.01, 0.1]).fit(X, Y)
-    assert [f"gamma = {g:g}" for g in kernel.gamma_] == [one.recipe_name for one in kernel.selection_]
+    assert [f"gamma = {g:g}" for g in kernel.gamma_] == [
+        one.recipe_name for one in kernel.selection_
+    ]
     assert KernelPLSRegressor(2, kernel="linear").fit(X, Y).gamma_ is None
     penalised = PenalizedPLSRegressor(strength=[0.0, 10.0]).fit(X, Y)
     names = [one.recipe_name for one in penalised.selection_]

@@ -1,13 +1,14 @@
 """The core: (X, y) -> Spectrum -> Filter -> Path -> Model, with numpy and scipy only.
 
 ==========  ======================================================================
-inputs      what comes in, checked, centred, scaled and weighted
+inputs      checks of what comes in
+standardize centred, scaled and weighted data
 spectrum    Gram matrices and decompositions of the predictors
 krylov      the recursions of Partial Least Squares
 rounding    what guards them against rounding: nodes, copies, error estimates
 filters     regression methods as filters on a spectrum
 exact       the closed form of all models: fits, derivatives, covariances
-routes      from data to the closed form, the fast way first; `peeling` for spectra
+routes      from data to the closed form, the fast way first
 recursion   Partial Least Squares on many training sets at once
 left_out    the left-out matrix: residuals of rows by the fits without them
 criteria    noise level, information criteria: functions of arrays

@@ -278,6 +278,7 @@ def objective(
         A fold.
     """
     as_choice(loss, "loss", LOSSES)
+    pool = [left.joint or left for left in pool]
     first = pool[0]
     E = np.concatenate([left.residuals[left.order] for left in pool])
     sizes, n = [len(left.order) for left in pool], first.n

@@ -17,16 +17,9 @@ import numpy as np
 import scipy.sparse
 
 from plsdof._core.filters import Filter, averaged
-from plsdof._core.inputs import (
-    Array,
-    Standardized,
-    Units,
-    as_new_rows,
-    as_sparse_rows,
-    centre_response,
-    read_only,
-)
+from plsdof._core.inputs import Array, as_new_rows, as_sparse_rows, read_only
 from plsdof._core.spectrum import BACKWARD, Decomposition, Spectrum
+from plsdof._core.standardize import Standardized, Units, centre_response
 from plsdof._core.threads import cached_property
 
 _EPS = float(np.finfo(np.float64).eps)

@@ -9,26 +9,21 @@ import numpy.typing as npt
 
 from plsdof._core.exact import Exact
 from plsdof._core.filters import pcr_filter, pls_filter, ridge_filter, supervised_pcr_filter
-from plsdof._core.inputs import (
-    CONSTANT_ULPS,
-    Array,
-    Observations,
-    as_choice,
-    as_count,
-    as_nonnegative,
-    as_observations,
-    read_only,
-    require_flag,
-    require_response_squares,
-    require_squares,
-    standardize_observations,
-    warn_constant_columns,
-)
+from plsdof._core.inputs import Array, as_choice, as_count, as_nonnegative, read_only, require_flag
 from plsdof._core.other_data import room_for
 from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath, end_in_words
 from plsdof._core.recipe import Method, Recipe
 from plsdof._core.routes import MakeFilter, first_accurate, krylov_routes, whole_routes
 from plsdof._core.spectrum import SOLVERS, Solver
+from plsdof._core.standardize import (
+    CONSTANT_ULPS,
+    Observations,
+    as_observations,
+    require_response_squares,
+    require_squares,
+    standardize_observations,
+    warn_constant_columns,
+)
 from plsdof._core.threads import threads_for
 from plsdof._core.warnings import is_quiet, quietly, warn_caller
 from plsdof.errors import RankExhaustedError, RankExhaustedWarning
@@ -74,9 +69,9 @@ def pls_path(
     sample_weight : (n,) array, optional
         Weights; integer weights mean repeated rows.
     solver : {"auto", "svd", "gram"}
-        "svd" is the most accurate; "gram" works on the smaller of X'X and XX' and is faster;
-        "auto" takes "gram" if its estimated error is negligible, else a peeled Gram matrix (see
-        the documentation of numerics), else "svd".
+        "svd" gives all digits; "gram" works on the smaller of X'X and XX' and is faster; "auto"
+        takes "gram" if its estimated errors are below 1e-5 of the Degrees of Freedom and of the
+        coefficients and 1e-4 of the residual sums of squares, else "svd".
     strict : bool
         Raise `RankExhaustedError` instead of warning when ``max_components`` is not reached.
     tolerance : float

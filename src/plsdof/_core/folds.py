@@ -19,6 +19,8 @@ from plsdof.errors import InvalidInputError
 Integers = npt.NDArray[np.intp]
 # The word for as many folds as there are rows, or groups.
 LEAVE_ONE_OUT = "loo"
+# The word for folds of consecutive rows, with their number after a colon; 10 without it.
+BLOCKS = "blocks"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -78,9 +80,11 @@ def make_folds(
     ----------
     X, y : arrays with n rows
         Only passed on to a splitter.
-    cv : int, "loo", splitter, or iterable of (train, test)
-        A number of folds k; or "loo", every row (or group) a fold of its own; or anything with
-        ``split(X, y, groups)`` as in scikit-learn; or pairs of row numbers (or boolean masks).
+    cv : int, "loo", "blocks:k", splitter, or iterable of (train, test)
+        A number of folds k; or "loo", every row (or group) a fold of its own; or "blocks:k", k
+        folds of consecutive rows (or groups, in the order in which they appear), for rows in the
+        order of time; "blocks" are 10; or anything with ``split(X, y, groups)`` as in
+        scikit-learn; or pairs of row numbers (or boolean masks).
     groups : (n,) array, optional
         Rows with the same label stay together when ``cv`` is a number; passed to a splitter.
         There are at most as many folds as groups.
@@ -99,22 +103,45 @@ def make_folds(
     --------
     >>> [fold.test.tolist() for fold in make_folds(np.zeros((7, 1)), np.zeros(7), 3)]
     [[0, 3, 6], [1, 4], [2, 5]]
+    >>> [fold.test.tolist() for fold in make_folds(np.zeros((7, 1)), np.zeros(7), "blocks:3")]
+    [[0, 1, 2], [3, 4], [5, 6]]
     """
     n = _number_of_rows(X)
     codes = None if groups is None else group_codes(groups, n)
     units = n if codes is None else int(codes.max()) + 1
     if isinstance(cv, str) and cv == LEAVE_ONE_OUT:
         cv, repeats, rng = units, 1, None
+    blocks = number_of_blocks(cv)
+    if blocks is not None:
+        _refuse_randomness(repeats, rng)
+        cv = blocks
     if isinstance(cv, int | np.integer):
         k = as_count(cv, "cv", minimum=2)
         k = k if codes is None else max(2, min(k, units))
         repeats = as_count(repeats, "repeats", minimum=1)
-        folds = _dealt_folds(n, k, codes, repeats, _generator(rng, repeats))
+        random = _generator(rng, repeats)
+        folds = _dealt_folds(n, k, codes, repeats, random, in_blocks=blocks is not None)
     else:
         _refuse_randomness(repeats, rng)
         folds = _given_folds(_pairs(cv, X, y, groups), n)
     _require_training_rows(folds)
     return tuple(folds)
+
+
+def number_of_blocks(cv: Any) -> int | None:
+    """Return the number of folds of consecutive rows that a text asks for, None if it does not.
+
+    Examples
+    --------
+    >>> number_of_blocks("blocks:5"), number_of_blocks("blocks"), number_of_blocks(5)
+    (5, 10, None)
+    """
+    if not isinstance(cv, str) or cv.partition(":")[0] != BLOCKS:
+        return None
+    number = cv.partition(":")[2] if ":" in cv else "10"
+    if not number.isdecimal() or len(number) > 9 or int(number) < 2:
+        raise InvalidInputError(f"cv must be blocks:K with a number K >= 2; got {cv[:40]!r}.")
+    return int(number)
 
 
 def group_codes(groups: Any, n: int) -> Integers:
@@ -142,7 +169,13 @@ def group_codes(groups: Any, n: int) -> Integers:
 
 
 def _dealt_folds(
-    n: int, k: int, codes: Integers | None, repeats: int, rng: np.random.Generator | None
+    n: int,
+    k: int,
+    codes: Integers | None,
+    repeats: int,
+    rng: np.random.Generator | None,
+    *,
+    in_blocks: bool,
 ) -> list[Fold]:
     units = n if codes is None else int(codes.max()) + 1
     if k > units:
@@ -154,7 +187,11 @@ def _dealt_folds(
     folds = []
     for repeat in range(repeats):
         order = np.arange(units) if rng is None else rng.permutation(units)
-        fold_of = _deal_rows(order, k) if codes is None else _deal_groups(order, k, codes)
+        if in_blocks:
+            blocks = np.arange(units) * k // units
+            fold_of = blocks if codes is None else blocks[codes]
+        else:
+            fold_of = _deal_rows(order, k) if codes is None else _deal_groups(order, k, codes)
         tests = np.split(np.argsort(fold_of, kind="stable"), np.cumsum(np.bincount(fold_of))[:-1])
         folds += [Fold(test=test, n_rows=n, repeat=repeat) for test in tests]
     return folds
@@ -193,8 +230,8 @@ def _refuse_randomness(repeats: int, rng: Any) -> None:
 
 def _pairs(cv: Any, X: Any, y: Any, groups: Any) -> Iterator[Any]:
     allowed = (
-        'cv must be a number of folds >= 2, "loo", a scikit-learn splitter (with a method '
-        "split(X, y, groups)), or an iterable of (train, test) pairs of row numbers"
+        'cv must be a number of folds >= 2, "loo", "blocks:5", a scikit-learn splitter (with a '
+        "method split(X, y, groups)), or an iterable of (train, test) pairs of row numbers"
     )
     if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
         raise InvalidInputError(f"{allowed}; got {cv!r:.80} of type {type(cv).__name__}.")

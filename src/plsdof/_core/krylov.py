@@ -34,17 +34,14 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.inputs import Array, Standardized, read_only
+from plsdof._core.inputs import Array, read_only
 from plsdof._core.spectrum import (
-    BACKWARD,
     Decomposition,
     Gram,
     Map,
     Spectrum,
     TraceNodes,
     decompose_gram,
-    lapack_svd,
-    numerical_rank,
     on_gram,
     resolved_rank,
     spectrum_on_gram,
@@ -458,165 +455,6 @@ def _all_eigenvalues(gram: Gram, run: Tridiagonalization) -> tuple[TraceNodes, i
         run.ritz_residuals[: len(nodes)],
     )
     return counted, gram.max_rank - r, floor
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class DiagonalAndDense:
-    """A block diagonal matrix, there through its products with vectors: diag(s) and a dense one."""
-
-    diagonal: Array
-    dense: Array
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        k, (rows, columns) = len(self.diagonal), self.dense.shape
-        return k + rows, k + columns
-
-    @cached_property
-    def T(self) -> "DiagonalAndDense":  # noqa: N802 (numpy's name)
-        """The transpose."""
-        return DiagonalAndDense(diagonal=self.diagonal, dense=self.dense.T)
-
-    def __matmul__(self, vector: Array) -> Array:
-        k = len(self.diagonal)
-        return np.concatenate([self.diagonal * vector[:k], self.dense @ vector[k:]])
-
-
-@dataclass(frozen=True, kw_only=True)
-class Factor:
-    """A matrix R with R'R = G, the smaller one of X'X and XX', in some orthonormal coordinates.
-
-    Attributes
-    ----------
-    matrix : (k, c) array or `DiagonalAndDense`
-        R.
-    start : (c,) array
-        X'y or y, what the recursion starts from.
-    lift : callable or None
-        From (c, m) such coordinates to those of G; None if they are the same.
-    values : (s,) array
-        All singular values of R, largest first.
-    error : float
-        What eigenvalues may be off by, besides eps S_1 S_i.
-    solver : str
-    """
-
-    matrix: Array | DiagonalAndDense
-    start: Array
-    lift: Map | None
-    values: Array
-    error: float
-    solver: str
-
-
-def compress_svd(data: Standardized, n_components: int) -> Compressed:
-    """Compress a problem without squaring X: its triangular factor, and Golub-Kahan on that.
-
-    Cost: a QR decomposition without Q, singular values without vectors, 3 n_components + 4
-    products with a triangular matrix of order min(n, p).
-    """
-    X, y = data.X, data.y
-    tall = X.shape[0] > X.shape[1]
-    R: Array = np.asarray(np.linalg.qr(X if tall else X.T, mode="r"))
-    factor = Factor(
-        matrix=R,
-        start=X.T @ y if tall else y,
-        lift=None,
-        values=np.asarray(np.linalg.svd(R, compute_uv=False)),
-        error=0.0,
-        solver="svd",
-    )
-    return compress_factor(data, factor, n_components)
-
-
-def compress_factor(data: Standardized, factor: Factor, n_components: int) -> Compressed:
-    """Compress a problem by Golub-Kahan on a factor of its Gram matrix."""
-    X, y = data.X, data.y
-    tall = X.shape[0] > X.shape[1]
-    run = bidiagonalize(factor.matrix, factor.start, krylov_steps(n_components))
-    left, S, right_t = lapack_svd(run.bidiagonal)
-    kept = np.maximum(max(X.shape) * _EPS * S[:1], data.rounding) < S
-    left, S, right_t = left[:, kept], S[kept], right_t[kept]
-    basis = (right_t @ run.weights).T
-    basis = read_only(basis if factor.lift is None else factor.lift(basis))
-    first = run.norm * right_t[:, :1].sum(axis=1)  # empty without any direction
-    found = numerical_rank(factor.values, data)
-    values = factor.values[: found.rank]
-    largest = values[:1].sum()
-    unit = 2 * BACKWARD * _EPS * largest
-    decomposition = Decomposition(
-        eigenvalues=read_only(S**2),
-        eigenvalue_error=read_only(unit * S + factor.error),
-        z_amplification=read_only(largest / S if tall else np.ones_like(S)),
-        left=None if tall else basis,
-        right=basis if tall else None,
-        X=X,
-        unresolved=found.missing,
-        floor=found.floor,
-        solver=factor.solver,
-        collinear=found.missing,
-    )
-    counted = _each_once(
-        _Values(values=values**2, error=unit * values + factor.error),
-        _Values(values=S**2, error=unit * S + factor.error),
-        S * run.remainder * np.abs(left[-1:]).sum(axis=0),
-    )
-    z = first / S if tall else first
-    norm = float(np.linalg.norm(y))
-    return Compressed(
-        decomposition=decomposition,
-        spectrum=decomposition.spectrum_of(
-            z, n=data.units.n, norm=norm, outside=_outside(decomposition, y, z), counted=counted
-        ),
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Bidiagonal:
-    """Result of `bidiagonalize`: A weights' = T bidiagonal, weights with orthonormal rows."""
-
-    weights: Array
-    bidiagonal: Array
-    norm: float
-    remainder: float
-
-
-def bidiagonalize(A: Array | DiagonalAndDense, start: Array, steps: int) -> _Bidiagonal:
-    """Run the Golub-Kahan recursion on a matrix, from the right, with full reorthogonalisation."""
-    steps = min(steps, len(start))
-    norm = float(np.linalg.norm(start))
-    T, W = np.empty((steps, A.shape[0])), np.empty((steps, A.shape[1]))
-    W[0] = start / (norm or 1.0)
-    B = np.zeros((steps, steps))
-    beta, largest = 0.0, 0.0
-    transposed = A.T
-    for j in range(steps):
-        t = A @ W[j]
-        if j:
-            t -= beta * T[j - 1]
-            t -= (T[:j] @ t) @ T[:j]
-        B[j, j] = alpha = math.sqrt(t @ t)
-        largest = max(largest, alpha)
-        if alpha <= EXHAUSTED * largest:
-            steps, beta = j, 0.0
-            break
-        np.divide(t, alpha, out=T[j])
-        w = transposed @ T[j]
-        w -= alpha * W[j]
-        w -= (W[: j + 1] @ w) @ W[: j + 1]
-        beta = math.sqrt(w @ w)
-        if j + 1 == steps or beta <= EXHAUSTED * largest:
-            steps = j + 1
-            break
-        B[j, j + 1] = beta
-        np.divide(w, beta, out=W[j + 1])
-    return _Bidiagonal(
-        weights=W[:steps],
-        bidiagonal=B[:steps, :steps],
-        norm=norm,
-        remainder=beta,
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

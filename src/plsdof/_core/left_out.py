@@ -20,22 +20,24 @@ import numpy as np
 
 from plsdof._core.display import as_html, data_frame, one_line, parameter_column
 from plsdof._core.folds import group_codes, make_folds
-from plsdof._core.inputs import LARGE, Array, Observations, as_level, read_only
+from plsdof._core.inputs import Array, as_level, read_only
+from plsdof._core.moments import Moments, moments_of
 from plsdof._core.recursion import (
     FIRST,
+    FoldMoments,
     Gram,
     Integers,
     Mask,
-    Moments,
     Operator,
     Rows,
     Run,
     SingleRows,
     Split,
+    constant_columns,
     evenly_spaced,
     run,
 )
-from plsdof._core.spectrum import Sums, sums_of, typical
+from plsdof._core.standardize import LARGE, Observations
 from plsdof._core.threads import cached_property, threads_for_products
 from plsdof.errors import InvalidInputError
 
@@ -103,6 +105,8 @@ class LeftOut:
         Where a fold does not have the model, so that residuals are those of a smaller one.
     rounding : (K,) array
         Estimated rounding error of the residuals.
+    joint : LeftOut or None
+        Of one of several responses that are fitted together: all of them, which choose together.
 
     Examples
     --------
@@ -125,6 +129,7 @@ class LeftOut:
     leverage: Array
     exhausted: Mask
     rounding: Array
+    joint: "LeftOut | None" = None
 
     @property
     def error(self) -> Array:
@@ -299,12 +304,14 @@ def folds_of(given: Observations, cv: Any, groups: Any) -> tuple[Integers, int |
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Leverage:
-    """How far new rows are from the training rows: h(x) = 1/n + |F (x - mean)|^2.
+    """How far new rows are from the training rows: h(x) = 1/n + sum_j c_j (r_j'(x - mean))^2.
 
     Attributes
     ----------
-    factor : (k, p) array
-        F turns rows into orthonormal scores; of an average their shares are in it.
+    rotations : (k, p) array
+        r_j turn rows into orthonormal scores.
+    shares : (k,) array
+        c_j, the weights of the models that have the score: ones for a single model.
     mean : (p,) array
         Of the training rows.
     n : float
@@ -312,24 +319,26 @@ class Leverage:
 
     Examples
     --------
-    >>> Leverage(factor=np.array([[0.5]]), mean=np.array([2.0]), n=4.0).at(np.array([[4.0]]))
+    >>> one = Leverage(
+    ...     rotations=np.array([[0.5]]), shares=np.ones(1), mean=np.array([2.0]), n=4.0
+    ... )
+    >>> one.at(np.array([[4.0]]))
     array([1.25])
     """
 
-    factor: Array
+    rotations: Array
+    shares: Array
     mean: Array
     n: float
 
     def at(self, rows: Any) -> Array:
         """Return the leverages of new rows, dense or sparse. Shape (n_new,)."""
-        # Not F x - F mean, which loses digits where means are large, unless rows are sparse.
-        dense = isinstance(rows, np.ndarray)
-        scores = (
-            (rows - self.mean) @ self.factor.T
-            if dense
-            else (rows @ self.factor.T - self.factor @ self.mean)
-        )
-        return np.asarray(1.0 / self.n + np.vecdot(scores, scores))
+        # Not R x - R mean, which loses digits where means are large, unless rows are sparse.
+        if isinstance(rows, np.ndarray):
+            scores = (rows - self.mean) @ self.rotations.T
+        else:
+            scores = rows @ self.rotations.T - self.rotations @ self.mean
+        return np.asarray(1.0 / self.n + np.square(scores) @ self.shares)
 
 
 def unit_scores(residuals: Array, leverage: Array) -> Array:
@@ -489,42 +498,38 @@ def _times(centred: Array, combined: Array) -> Array:
 
 
 def _moments(X: Array, y: Array, weights: Array | None, scale: bool, split: Split) -> Operator:
-    shift, n = typical(X), len(X)
+    n = len(X)
 
-    def of(rows: Any, weights: Array | None = weights) -> Sums:
-        root = None if weights is None else np.sqrt(weights[rows])
-        return sums_of(X[rows], y[rows] if root is None else y[rows] * root, root, shift)
+    def of(rows: Any) -> Moments:
+        return moments_of(X[rows], y[rows], None if weights is None else weights[rows])
 
-    def not_fitted(times: Array) -> Sums:
-        if times.max() <= 1:
-            return of(np.flatnonzero(times == 0))
-        # Rows that are fitted more than once.
-        repeated = times if weights is None else times * weights
-        return whole.combined(np.subtract, of(slice(None), repeated))
+    def fitted(rows: Integers | None, left: Moments) -> Moments:
+        if rows is None:
+            return whole.without(left)
+        times = np.bincount(rows, minlength=n)
+        kept = times > 0
+        repeated = times[kept] if weights is None else times[kept] * weights[kept]
+        return moments_of(X[kept], y[kept], repeated.astype(np.float64))
 
-    def train(fold: int) -> tuple[Array, Array]:
-        return X, split.training_weights(n, weights)[fold]
+    def look(low: Mask) -> Mask:
+        trained = split.training_weights(n, weights)
+        return constant_columns(low, lambda columns: X[:, columns], trained.__getitem__)
 
     if split.is_single:
         rows = split.rows
-        whole, own = of(slice(None)), None if weights is None else weights[rows]
-        return SingleRows(whole, X[rows] - shift, y[rows], own, shift, scale=scale, train=train)
+        left_out = X[rows], y[rows], None if weights is None else weights[rows]
+        return SingleRows(of(slice(None)), *left_out, scale=scale, look=look)
     tests = [evenly_spaced(test) for test in split.tests]
-    if split.is_partition(n):
-        left = [of(rows) for rows in tests]
-        whole = reduce(lambda one, other: one.combined(np.add, other), left)
-    else:
-        whole = of(slice(None))
-        left = [not_fitted(times) for times in split.training_weights(n, None)[:-1]]
-    return Moments(
-        whole,
-        left,
-        shift,
-        split.fold,
-        scale=scale,
-        test=lambda fold: X[tests[fold]],
-        train=train,
-    )
+    left = [of(rows) for rows in tests]
+    whole = reduce(Moments.merge, left) if split.is_partition(n) else of(slice(None))
+    trains = split.trains or [None] * split.count
+    fits = [fitted(rows, one) for rows, one in zip(trains, left, strict=True)]
+
+    def project(A: Array, mean: Array) -> Array:
+        made = [a @ (X[rows] - m).T for a, m, rows in zip(A, mean, tests, strict=True)]
+        return np.concatenate(made, axis=1) if made else np.empty((A.shape[1], 0))
+
+    return FoldMoments(whole, fits, left, scale=scale, project=project, look=look, fold=split.fold)
 
 
 def hold_out(

@@ -25,20 +25,12 @@ from plsdof._core.criteria import (
 from plsdof._core.display import as_html, data_frame, one_line, parameter_column, plural
 from plsdof._core.exact import Exact, checked_rows, row_norms
 from plsdof._core.filters import PLSFilter
-from plsdof._core.inputs import (
-    Array,
-    Observations,
-    Units,
-    as_choice,
-    as_count,
-    as_matrix,
-    as_response,
-    read_only,
-)
+from plsdof._core.inputs import Array, as_choice, as_count, as_matrix, as_response, read_only
 from plsdof._core.left_out import MOST, LeftOut, Leverage, Problem, folds_of
 from plsdof._core.model import Model
 from plsdof._core.recipe import Preparation, Recipe
 from plsdof._core.routes import is_accurate
+from plsdof._core.standardize import Observations, Units
 from plsdof._core.store import Predicted, Store
 from plsdof._core.threads import cached_property
 from plsdof._core.warnings import quietly, warn_caller
@@ -875,8 +867,8 @@ class ComponentPath(Path):
             R, mean, n = run.rotations(size), run.centre[0], self.require_rows().n
         # A score is in all models with at least as many components.
         size = min(size, len(R))
-        share = np.cumsum(weights[::-1])[::-1][1 : size + 1]
-        return Leverage(factor=np.sqrt(share)[:, None] * R[:size], mean=mean, n=float(n))
+        shares = np.cumsum(weights[::-1])[::-1][1 : size + 1]
+        return Leverage(rotations=R[:size], shares=shares, mean=mean, n=float(n))
 
     def _rotations(self) -> Array:
         """Return what turns centred rows into orthonormal scores, original units. (M, p)."""
@@ -1093,12 +1085,13 @@ class RidgePath(Path):
     def leverage_of(self, weights: Array) -> Leverage:
         """Return what the leverages of new rows in an average of models come from."""
         exact = self.exact.complete()
-        share = (
-            np.sqrt(weights @ exact.filter.factors[: len(weights)])
-            / exact.decomposition.singular_values
+        basis = exact.decomposition.feature_basis / exact.decomposition.singular_values
+        return Leverage(
+            rotations=basis.T / exact.units.x_scale,
+            shares=weights @ exact.filter.factors[: len(weights)],
+            mean=exact.units.x_mean,
+            n=float(exact.spectrum.n),
         )
-        factor = (exact.decomposition.feature_basis * share).T / exact.units.x_scale
-        return Leverage(factor=factor, mean=exact.units.x_mean, n=float(exact.spectrum.n))
 
     def same_models(self) -> Recipe:
         return self.recipe.but(alphas=self.alphas)

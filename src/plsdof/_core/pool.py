@@ -137,6 +137,11 @@ class Mixture(Model):
         return np.asarray(self.shares @ np.array(parts))
 
 
+def members_of(model: Model) -> tuple[Model, ...]:
+    """Return the models of an average over recipes, one of each; otherwise the model itself."""
+    return model.members if isinstance(model, Mixture) else (model,)
+
+
 def _weights_of(model: Model) -> Array:
     return np.eye(model.index + 1)[-1] if model.weights is None else model.weights
 

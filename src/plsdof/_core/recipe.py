@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from plsdof._core.inputs import Observations, as_matrix, as_response, feature_names
+from plsdof._core.inputs import as_matrix, as_response, feature_names
+from plsdof._core.standardize import Observations
 from plsdof.errors import InvalidInputError
 
 if TYPE_CHECKING:

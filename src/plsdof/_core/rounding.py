@@ -355,7 +355,7 @@ def _over_groups(values: Array, group: Integers) -> Array:
 COPIES = 3
 SAFETY = 12.0
 # Components whose Degrees of Freedom, or coefficients, are less certain than this are not returned.
-SUPPORTED_ERROR = 1e-6
+SUPPORTED_ERROR = 1e-5
 SUPPORTED_COEF_ERROR = 1e-3
 # Neighbours on each side towards which directions are turned.
 _TURNED = 2

@@ -1,7 +1,6 @@
-"""From data to the closed form: the fast routes first, the accurate ones as a fallback."""
+"""From data to the closed form: the Gram matrix where it has enough digits, else the SVD."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import NoReturn, TypeGuard
 
@@ -9,57 +8,28 @@ import numpy as np
 
 from plsdof._core.exact import Exact
 from plsdof._core.filters import Filter
-from plsdof._core.inputs import (
-    Array,
-    Observations,
-    Standardized,
-    Units,
-    standardize_observations,
-)
-from plsdof._core.krylov import Compressed, Count, compress_gram, compress_svd, krylov_steps
-from plsdof._core.peeling import SMALL, compress_peeled, refine
+from plsdof._core.krylov import Compressed, Count, compress_gram, krylov_steps
+from plsdof._core.moments import tall_gram
 from plsdof._core.spectrum import (
     FORMED,
     Gram,
     Spectrum,
-    TallRows,
     decompose,
     decompose_gram,
     dense_gram,
     spectrum_on_gram,
-    tall_gram,
 )
+from plsdof._core.standardize import Observations, Standardized, Units, standardize_observations
 from plsdof.errors import NotAvailableError
 
 MakeFilter = Callable[[Spectrum], Filter]
 
-
-# solver="auto" keeps a fast route only if the estimated errors are within these.
-@dataclass(frozen=True, kw_only=True)
-class _Limits:
-    """Relative errors, and the share of the first eigenvalue below which they hardly ever hold."""
-
-    dof: float
-    coef: float
-    rss: float
-    hopeless: float
-
-
-_FEW_LIMITS = _Limits(dof=1e-9, coef=1e-8, rss=1e-8, hopeless=5e-5)
-# Estimates are for the worst case. From this many rows and columns on rounding errors average out,
-# and estimates exceed errors by a factor of a hundred and more, if all eigenvalues are resolved.
-_MANY = 64
-# From this many on, the smallest eigenvalues of a matrix that is about square are not.
-_SQUARE = 1000
-_MANY_LIMITS = _Limits(dof=1e-7, coef=1e-6, rss=5e-6, hopeless=3e-7)
+# solver="auto" keeps the Gram route if the estimated errors, relative to Degrees of Freedom,
+# coefficients and residual sums of squares, are within these: nobody uses more than five digits of
+# a Degree of Freedom, and estimates exceed errors by factors of 3 to 10^4.
+_DOF_ERROR, _COEF_ERROR, _RSS_ERROR = 1e-5, 1e-5, 1e-4
 # Residual sums of squares below this share of |y|^2 count as nothing in that.
 _NEGLIGIBLE_RSS = 1e-10
-
-
-def _limits(n_rows: int, n_columns: int) -> _Limits:
-    order = min(n_rows, n_columns)
-    about_square = order >= max(_SQUARE, 0.9 * max(n_rows, n_columns))
-    return _MANY_LIMITS if order >= _MANY and not about_square else _FEW_LIMITS
 
 
 def first_accurate(routes: Iterator[Exact], asked: int | None) -> Exact:
@@ -79,14 +49,13 @@ def is_accurate(exact: Exact, asked: int | None) -> bool:
         everything and len(exact.dof) - 1 == exact.spectrum.rank
     )
     # A model that interpolates leaves rounding; its digits are not worth a decomposition.
-    negligible = _NEGLIGIBLE_RSS * exact.spectrum.total
-    limits = _limits(exact.units.n_rows, len(exact.units.x_mean)) if everything else _FEW_LIMITS
+    rss = np.maximum(exact.rss, _NEGLIGIBLE_RSS * exact.spectrum.total)
     return bool(
         complete
         and not ended
-        and not np.any(exact.filter.dof_error > limits.dof * np.maximum(1.0, np.abs(exact.dof)))
-        and np.all(exact.coef_error <= limits.coef)
-        and np.all(exact.filter.rss_error <= limits.rss * np.maximum(exact.rss, negligible))
+        and not np.any(exact.filter.dof_error > _DOF_ERROR * np.maximum(1.0, np.abs(exact.dof)))
+        and np.all(exact.coef_error <= _COEF_ERROR)
+        and np.all(exact.filter.rss_error <= _RSS_ERROR * rss)
     )
 
 
@@ -109,58 +78,21 @@ def krylov_routes(
     components: int | None,
 ) -> Iterator[Exact]:
     """Fit Partial Least Squares; few components of many need no singular vectors."""
-    few = _few(components, min(given.X.shape))
-    if solver == "auto" and few and len(given.X) <= min(SMALL, given.X.shape[1]):
-        yield from _small_routes(given, scale, method, components or 0)
-        return
-    hopeless = solver == "auto" and gram_is_hopeless(given.X, components, scale)
     if solver == "svd" or not _few(components, min(given.X.shape)):
-        whole_data = standardize_observations(given, scale=scale)
-        yield from whole_routes(whole_data, method, "svd" if hopeless else solver)
+        yield from whole_routes(standardize_observations(given, scale=scale), method, solver)
         return
     data: Standardized | None = None
-    if not hopeless:
-        rows: Standardized | TallRows
-        if (tall := tall_gram(given, scale=scale)) is not None:
-            gram, rows = tall
-        else:
-            rows = data = standardize_observations(given, scale=scale)
-            gram = dense_gram(data)
-        compressed = compress_gram(gram, components, y=rows.y)
-        whole = partial(whole_gram_route, gram, method)
-        yield _in_krylov_space(gram.units, compressed, method, whole)
+    if (tall := tall_gram(given, scale=scale)) is not None:
+        gram, y = tall
+    else:
+        data = standardize_observations(given, scale=scale)
+        gram, y = dense_gram(data), data.y
+    compressed = compress_gram(gram, components, y=y)
+    whole = partial(whole_gram_route, gram, method)
+    yield _in_krylov_space(gram.units, compressed, method, whole)
     if solver == "auto":
         data = standardize_observations(given, scale=scale) if data is None else data
-        yield from precise_routes(data, method, components)
-
-
-def precise_routes(
-    data: Standardized,
-    method: MakeFilter,
-    components: int | None,
-) -> Iterator[Exact]:
-    """Fit Partial Least Squares where the Gram matrix has too few digits."""
-    whole = partial(_whole, data, method, "svd")
-    if _few(components, min(data.X.shape)):
-        # Spectra: a few directions hide the others from the Gram matrix.
-        if (peeled := compress_peeled(data, components)) is not None:
-            yield _in_krylov_space(data.units, peeled, method, whole)
-        compressed = compress_svd(data, components)
-        yield _in_krylov_space(data.units, compressed, method, whole)
-    yield whole()
-
-
-def _small_routes(
-    given: Observations, scale: bool, method: MakeFilter, components: int
-) -> Iterator[Exact]:
-    """Fit to few rows of many columns: all eigenvectors cost less than to do without."""
-    data = standardize_observations(given, scale=scale)
-    rough = decompose(data, "gram")
-    if not _is_hopeless(rough.eigenvalues, components, data.X.shape):
-        yield Exact.build(data, rough, method)
-    if (better := refine(data, rough)) is not None:
-        yield Exact.build(data, better, method)
-    yield _whole(data, method, "svd")
+        yield from whole_routes(data, method, "svd")
 
 
 def gram_route(
@@ -206,39 +138,6 @@ def _too_large() -> NoReturn:
 def _few(components: int | None, order: int) -> TypeGuard[int]:
     """Whether components are few enough that singular vectors are needed for nothing."""
     return components is not None and 2 * krylov_steps(components) <= order
-
-
-def gram_is_hopeless(X: Array, components: int | None, scale: bool) -> bool:
-    """Whether a look at some of X shows that the Gram matrix cannot carry so many components.
-
-    The smallest one of m Ritz values is at most the m-th eigenvalue, and rounding, relative to
-    the largest one, is divided by it. A wrong answer costs time only.
-    """
-    if not components or components + 2 > min(X.shape):
-        return False
-    n, p = X.shape
-    rows = np.linspace(0, n - 1, min(2 * components + 10, n), dtype=np.intp)
-    columns = np.linspace(0, p - 1, min(4 * components + 100, p), dtype=np.intp)
-    some = X[rows[:, None], columns]
-    with np.errstate(all="ignore"):
-        some = some - some.mean(axis=0)
-        if scale:
-            spread = np.abs(some).max(axis=0)  # squares may leave the range of float64
-            some /= np.where(spread > 0, spread, 1.0)
-        gram = some @ some.T
-    if not np.all(np.isfinite(gram)):
-        return False
-    return _is_hopeless(np.linalg.eigvalsh(gram)[::-1], components, X.shape)
-
-
-def _is_hopeless(eigenvalues: Array, components: int, shape: tuple[int, ...]) -> bool:
-    """The same from eigenvalues, largest first, of an (n, p) matrix."""
-    last = eigenvalues[max(components - 1, 0) :][:1]
-    return bool(np.any(last < _limits(*shape).hopeless * eigenvalues[:1]))
-
-
-def _whole(data: Standardized, method: MakeFilter, solver: str) -> Exact:
-    return next(whole_routes(data, method, solver))
 
 
 def _in_krylov_space(

@@ -50,7 +50,7 @@ class Store:
     """What is known of one path."""
 
     def __init__(self, path: "Path") -> None:
-        self._path = path
+        self.path = path
         self._known: dict[tuple[bytes, bool], _Known] = {}
         self._run: Run | None = None
 
@@ -69,7 +69,7 @@ class Store:
         walk : bool
             Stop where a choice need not look further, unless sizes were asked for.
         """
-        walk = walk and self._path.recipe.options.get("max_components") is None
+        walk = walk and self.path.recipe.options.get("max_components") is None
         key = fold.tobytes(), groups is None
         known = self._known.get(key)
         if known is not None:
@@ -85,7 +85,7 @@ class Store:
         self, fold: Integers, groups: int | None, through: int | None, walk: bool
     ) -> tuple[LeftOut, bool]:
         """Leave out folds; return also whether all models of the path are there."""
-        path = self._path
+        path = self.path
         given, problem, split = path.require_rows(), path.fold_problem(), Split.of(fold)
         given.require_unchanged()
         found = partial(
@@ -127,7 +127,7 @@ class Store:
 
     def _refitted(self, split: Split, y: Array) -> dict[str, Any]:
         """Fit every fold by itself; a fold with fewer models repeats its last one."""
-        K = len(self._path)
+        K = len(self.path)
         residuals, leverage = np.empty((2, K, len(y)))
         rounding, exhausted = np.zeros(K), np.zeros((K, split.count), dtype=bool)
         for f, test in enumerate(split.tests):
@@ -137,7 +137,7 @@ class Store:
                 exhausted[1:, f] = True
                 continue
             with quietly():
-                part = self._path.predict_without(train, test, K - 1)
+                part = self.path.predict_without(train, test, K - 1)
             last = np.minimum(np.arange(K), len(part.values) - 1)
             residuals[:, test] = y[test] - part.values[last]
             leverage[:, test] = part.leverage[last]
@@ -155,11 +155,11 @@ class Store:
 
     def run(self, m: int) -> Run | None:
         """Return the recursion on all rows with m components; None if it has not all digits."""
-        given, problem = self._path.given, None
-        if given is None or self._path.is_counted:
+        given, problem = self.path.given, None
+        if given is None or self.path.is_counted:
             return None
         if not self._has_all_digits(m):
-            problem = self._path.problem()
+            problem = self.path.problem()
             if problem is None:
                 return None
             given.require_unchanged()
@@ -167,7 +167,7 @@ class Store:
         return self._run if self._has_all_digits(m) else None
 
     def _has_all_digits(self, m: int) -> bool:
-        run, given = self._run, self._path.given
+        run, given = self._run, self.path.given
         if run is None or given is None or m >= len(run.rss):
             return False
         return bool(run.fit_error[m] <= ALL_DIGITS * given.spread)

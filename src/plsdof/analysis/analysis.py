@@ -17,10 +17,12 @@ import numpy as np
 from plsdof._core.choice import LEFT_OUT, RULES, Remark, Rule, Selection
 from plsdof._core.criteria import CRITERIA, DOF_KINDS, DofKind, NoiseKind
 from plsdof._core.fit import METHODS
+from plsdof._core.folds import number_of_blocks
 from plsdof._core.inputs import Array, as_choice, as_count, as_fraction, read_only
 from plsdof._core.left_out import LeftOut
 from plsdof._core.model import Model, as_model
 from plsdof._core.path import Path, PLSPath
+from plsdof._core.rows import Rows as Blocks
 from plsdof._core.threads import cached_property
 from plsdof._core.warnings import quietly
 from plsdof.analysis import remarks as words
@@ -48,7 +50,6 @@ from plsdof.inference.intervals import (
 )
 from plsdof.inference.resampling import PermutationTest, permutation_test
 from plsdof.large import sources
-from plsdof.large.blocks import Blocks
 from plsdof.large.cross_validation import cross_validate_from
 from plsdof.selection.cross_validation import CrossValidation
 
@@ -83,8 +84,9 @@ class Request:
         Of a criterion, see `Path.select`.
     components, max_components : int or None
         The model wanted, and the largest one to look at.
-    cv : int, "loo" or None
-        How rows are left out: number of folds, one by one, or as usual (`Path.left_out`).
+    cv : int, "loo", "blocks:K" or None
+        How rows are left out: number of folds, one by one, folds of consecutive rows, or as usual
+        (`Path.left_out`).
     seed : int or None
         Of random folds.
     scale : bool or None
@@ -142,8 +144,9 @@ class Request:
         as_fraction(self.level, "level")
         least = {"components": 0, "max_components": 1, "permutations": 19, "seed": 0, "cv": 2}
         for name, minimum in least.items():
-            if getattr(self, name) not in (None, "loo"):
-                as_count(getattr(self, name), name.replace("_", "-"), minimum=minimum)
+            value = getattr(self, name)
+            if value not in (None, "loo") and number_of_blocks(value) is None:
+                as_count(value, name.replace("_", "-"), minimum=minimum)
         self._check_steps()
         for text in self._contradictions():
             raise InvalidInputError(text)
@@ -466,6 +469,7 @@ class Analysis(About):
             "rows left out to validate": words.scheme_in_words(self.left_out, self.request.seed),
             "groups": grouped,
             "rows excluded": (", ".join(data.excluded) or "none") + dropped,
+            "test rows": words.rows_tested_in_words(data.test, data.tested_by),
             "data": data.source or "arrays",
             "sha256": data.sha256(),
             "made": f"{self.created} by plsdof {__version__}",

@@ -4,19 +4,20 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.folds import Fold, make_folds
 from plsdof._core.inputs import Array, as_matrix, as_response, feature_names
+from plsdof._core.rows import Rows as Blocks
 from plsdof._core.spectrum import FORMED, Gram
 from plsdof.chemometrics.merit import FiguresOfMerit, figures_of_merit
 from plsdof.errors import InvalidInputError
 from plsdof.files.columns import shortened, shortened_path, wavelengths
 from plsdof.files.tables import files_in
-from plsdof.large.blocks import Blocks, RowBlocks
+from plsdof.large.blocks import RowBlocks
 
 if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
     from plsdof.chemometrics.preprocessing import Preprocessor
@@ -24,7 +25,7 @@ if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
 Numbers = npt.NDArray[np.intp]
 Labels = npt.NDArray[np.str_]
 Mask = npt.NDArray[np.bool_]
-Folds = int | Literal["loo"]
+Folds = int | str  # a number, "loo", or "blocks:5"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -135,6 +136,8 @@ class Problem:
         Rows with the same label are left out together.
     grouped_by : str
         What the groups are called.
+    tested_by : str
+        How rows of the same table were chosen for the test.
     replicates : str or None
         A column that is not a predictor and has repeated values, if there is one.
     preprocessing : Preprocessor or None
@@ -152,6 +155,7 @@ class Problem:
     test: Rows | None = None
     groups: Labels | None = None
     grouped_by: str = ""
+    tested_by: str = ""
     replicates: str | None = None
     preprocessing: "Preprocessor | None" = None
 
@@ -160,10 +164,10 @@ class Problem:
         """The column names as numbers, if they are numbers."""
         return wavelengths(self.names)
 
-    def n_folds(self, folds: Folds) -> int:
-        """Return a number of folds; "loo" leaves out one row, or one group, at a time."""
+    def n_folds(self, folds: Folds) -> Folds:
+        """Return folds; "loo" as their number: one row, or one group, is left out at a time."""
         if folds != "loo":
-            return int(folds)
+            return folds
         return self.shape[0] if self.groups is None else len(set(self.groups.tolist()))
 
     def split(self, folds: Folds, seed: int | None = None) -> tuple[Fold, ...]:

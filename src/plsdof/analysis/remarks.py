@@ -12,11 +12,12 @@ import numpy as np
 from plsdof._core.choice import LEFT_OUT, Remark, Selection, rule_in_words
 from plsdof._core.criteria import criterion_label
 from plsdof._core.display import plural
-from plsdof._core.inputs import Array, constant_columns_text
+from plsdof._core.inputs import Array
 from plsdof._core.left_out import FOLDS, SINGLE, LeftOut
 from plsdof._core.model import Model
 from plsdof._core.path import Path
-from plsdof.analysis.data import Problem
+from plsdof._core.standardize import constant_columns_text
+from plsdof.analysis.data import Problem, Rows
 from plsdof.files.columns import shortened
 
 # Wavelengths have a gap where a step is so many times those beside it.
@@ -131,7 +132,30 @@ def scheme_in_words(left: LeftOut | None, seed: int | None = None) -> str:
         return "one row at a time"
     if seed is not None:
         return f"{folds} random folds, seed {seed}"
+    if np.all(np.diff(left.fold) >= 0):
+        return f"{folds} folds of consecutive rows"
     return f"{folds} folds, row i in fold i modulo {folds}"
+
+
+def rows_tested_in_words(test: Rows | None, how: str) -> str:
+    """Say which rows were kept apart for the test, as --test-rows takes them; or their file.
+
+    Examples
+    --------
+    >>> from plsdof.analysis.data import TableProblem
+    >>> from plsdof.datasets import load_gasoline
+    >>> rows = TableProblem.of(*load_gasoline(return_X_y=True, as_frame=True)).rows
+    >>> rows_tested_in_words(rows.take(np.arange(60) != 1), "last:0.98")
+    '1,3:60 (last:0.98)'
+    """
+    if test is None:
+        return "none"
+    if not how:
+        return test.source
+    starts = np.flatnonzero(np.append(True, np.diff(test.numbers) > 1))
+    runs = np.split(test.numbers, starts[1:])
+    shown = [f"{run[0]}:{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs]
+    return f"{','.join(shown)} ({how})"
 
 
 def usual_scheme() -> str:

@@ -1,3 +1,5 @@
+from .checks import check_calibration as check_calibration
+from .checks import control_chart as control_chart
 from .classes import ClassErrors as ClassErrors
 from .classes import LeftOutClasses as LeftOutClasses
 from .classes import class_errors as class_errors
@@ -12,3 +14,5 @@ from .rows import hotelling_t2 as hotelling_t2
 from .rows import outliers as outliers
 from .rows import q_residuals as q_residuals
 from .search import SelectedPLSRegressor as SelectedPLSRegressor
+from .splits import split_rows as split_rows
+from .transfer import fit_transfer as fit_transfer

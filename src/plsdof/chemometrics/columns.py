@@ -11,7 +11,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 
-from plsdof._core.inputs import CONSTANT_ULPS, Array
+from plsdof._core.inputs import Array
+from plsdof._core.standardize import CONSTANT_ULPS
 
 
 class UnitVariance(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -24,19 +24,18 @@ from plsdof._core.display import as_html, data_frame, one_line, plural
 from plsdof._core.exact import Exact
 from plsdof._core.inputs import (
     Array,
-    Observations,
     as_choice,
     as_count,
     as_level,
     as_response,
     read_only,
     row_labels,
-    standardize_observations,
 )
 from plsdof._core.left_out import hold_out, usual_folds
 from plsdof._core.model import Model, as_model
 from plsdof._core.path import PLSPath
 from plsdof._core.recursion import Run, Split
+from plsdof._core.standardize import Observations, standardize_observations
 from plsdof._core.warnings import quietly
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
@@ -155,11 +154,6 @@ class LeftOutRows:
 
     t2: LeftOutValues
     q: LeftOutValues | None
-
-
-def limit_from_moments(mean: float, variance: float, level: float) -> Limit:
-    """Return the quantile of g chi^2(h) with this mean and variance, which old model files have."""
-    return Limit(value=_scaled_chi_square(mean, variance, level), method="cross-validated")
 
 
 def left_out_rows(model: Any, *, cv: Any = None) -> LeftOutRows:

@@ -123,11 +123,14 @@ class TestRows:
         Numbers and ranges, or COLUMN=VALUE; see `choose_rows`.
     test_fraction : float or None
         A share of the rows, drawn at random (by scikit-learn, with ``random_state=0``).
+    split : str or None
+        A way to split and a share, such as kennard-stone:0.3; see `chemometrics.splits`.
     """
 
     test: Path | None = None
     test_rows: tuple[str, ...] = ()
     test_fraction: float | None = None
+    split: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse contradictions before a table is read."""
@@ -140,11 +143,23 @@ class TestRows:
             raise InvalidInputError(f"{' and '.join(given)} exclude each other; give one of them.")
         if self.test_fraction is not None:
             as_fraction(self.test_fraction, "--test-fraction")
+        if self.split is not None:
+            from plsdof.chemometrics.splits import parse_split
+
+            try:
+                parse_split(self.split)
+            except InvalidInputError as error:
+                raise InvalidInputError(f"--split {self.split[:40]}: {error}") from error
+
+    @property
+    def way(self) -> str | None:
+        """How rows are chosen, if not by their numbers."""
+        return self.split if self.test_fraction is None else f"random:{self.test_fraction:g}"
 
     @property
     def are_inside(self) -> bool:
         """Whether they are rows of the table that is fitted."""
-        return bool(self.test_rows) or self.test_fraction is not None
+        return bool(self.test_rows) or self.way is not None
 
 
 # A table in memory
@@ -183,7 +198,7 @@ def _problem(
         _require_complete(table, missing[wanted], (target, *names), part.drop_missing)
         return without_any(missing)
 
-    chosen = _chosen_rows(table, part, test, complete)
+    chosen = _chosen_rows(table, part, test, complete, everything)
     rows, used = everything.take(chosen.fit), everything.take(chosen.fit | chosen.test)
     grouped = part.groups is not None
     notes = [*table.notes, *about_columns, *chosen.notes]
@@ -268,9 +283,16 @@ class _ChosenRows:
 
 
 def _chosen_rows(
-    table: Table, part: Part, test: TestRows, complete: Callable[[Mask], Mask]
+    table: Table,
+    part: Part,
+    test: TestRows,
+    complete: Callable[[Mask], Mask],
+    everything: Rows | None = None,
 ) -> _ChosenRows:
-    """Choose rows; ``complete`` says which rows have no missing value, given those wanted."""
+    """Choose rows; ``complete`` says which rows have no missing value, given those wanted.
+
+    ``everything`` are all rows with their numbers, where they are in memory.
+    """
     fit, notes = np.ones(len(table), dtype=bool), []
     if part.exclude_rows:
         fit = ~choose_rows(table, part.exclude_rows, "--exclude-rows")
@@ -283,7 +305,8 @@ def _chosen_rows(
     groups = None if part.groups is None else _groups(table, part.groups, fit)
     tested = np.zeros_like(fit)
     if test.are_inside:
-        which, note = _chosen_for_test(table, table.row_numbers[fit], groups, test)
+        known = None if everything is None else everything.take(fit)
+        which, note = _chosen_for_test(table, table.row_numbers[fit], groups, test, known)
         tested[np.flatnonzero(fit)[which]] = True
         fit, groups = fit & ~tested, None if groups is None else groups[~which]
         notes.append(note)
@@ -291,6 +314,7 @@ def _chosen_rows(
     facts = {
         "groups": groups,
         "grouped_by": part.groups or "",
+        "tested_by": (test.way or "as asked for") if test.are_inside else "",
         "dropped": dropped,
         "excluded": tuple(row_name(table.row_numbers, labels, int(i)) for i in excluded),
     }
@@ -298,12 +322,11 @@ def _chosen_rows(
 
 
 def _chosen_for_test(
-    table: Table, numbers: Numbers, groups: Labels | None, test: TestRows
+    table: Table, numbers: Numbers, groups: Labels | None, test: TestRows, rows: Rows | None
 ) -> tuple[Mask, str]:
     """Return which of the numbered rows are kept apart, and what to say about them."""
-    if test.test_fraction is not None:
-        which = _drawn(len(numbers), groups, test.test_fraction)
-        how = f"drawn at random ({test.test_fraction:.0%}, random_state=0)"
+    if test.way is not None:
+        which, how = _split(len(numbers), groups, test.way, rows), f"by {test.way}"
     else:
         chosen = choose_rows(table, test.test_rows, "--test-rows")
         which, how = np.isin(numbers, table.row_numbers[chosen]), "as asked for"
@@ -323,21 +346,17 @@ def _chosen_for_test(
     return which, kept_apart
 
 
-def _drawn(n: int, groups: Labels | None, fraction: float) -> Mask:
-    """Draw rows, or whole groups, at random."""
-    from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
+def _split(n: int, groups: Labels | None, way: str, rows: Rows | None) -> Mask:
+    """Split rows, or whole groups; distances are scaled where a fit would scale."""
+    from plsdof.chemometrics.splits import parse_split, split_rows
 
-    make = ShuffleSplit if groups is None else GroupShuffleSplit
-    try:
-        split = make(1, test_size=fraction, random_state=0).split(np.empty(n), None, groups)
-        _, drawn = next(split)
-    except ValueError as error:
-        raise InvalidInputError(
-            f"--test-fraction {fraction:g} of {n} rows leaves too few to fit or to test."
-        ) from error
-    which = np.zeros(n, dtype=bool)
-    which[drawn] = True
-    return which
+    method, fraction = parse_split(way)
+    X, y, scale = np.zeros((n, 1)), np.zeros(n), False
+    if method not in ("random", "last"):
+        if rows is None:
+            raise InvalidInputError(f"--split {method} needs the table in memory; add --in-memory.")
+        X, y, scale = rows.X.to_numpy(), rows.y, wavelengths(list(rows.X.columns)) is None
+    return split_rows(X, y, method, fraction, groups=groups, scale=scale)
 
 
 def _test_table(

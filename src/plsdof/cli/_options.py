@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Callable, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 from typer.core import TyperCommand
@@ -17,6 +17,7 @@ from typer.core import TyperCommand
 from plsdof._core.choice import RULES
 from plsdof._core.criteria import CRITERIA, DOF_KINDS
 from plsdof._core.fit import METHODS
+from plsdof._core.folds import number_of_blocks
 from plsdof.analysis.analysis import CHOICES, Request
 from plsdof.analysis.remarks import usual_scheme
 from plsdof.errors import InvalidInputError
@@ -172,7 +173,7 @@ def _simple_type(kind: Any) -> Any:
     """Return the type of what is typed: words for options that are words, lists for tuples."""
     if "tuple" in str(kind):
         return list[str]
-    return str | None if "Literal" in str(kind) else kind
+    return str | None if "Literal" in str(kind) or str in get_args(kind) else kind
 
 
 def as_group(kind: Any, **given: Any) -> Any:
@@ -187,8 +188,10 @@ def as_group(kind: Any, **given: Any) -> Any:
 
 def _as_folds(text: str | None) -> Any:
     """Return what --cv asks for."""
-    if text is None or text == "loo":
+    if text is None or text == "loo" or number_of_blocks(text) is not None:
         return text
     if not text.isdecimal() or len(text) > 9 or int(text) < 2:
-        raise InvalidInputError(f"cv must be a number of folds >= 2, or loo; got {text[:40]!r}.")
+        raise InvalidInputError(
+            f"cv must be a number of folds >= 2, loo or blocks:K; got {text[:40]!r}."
+        )
     return int(text)

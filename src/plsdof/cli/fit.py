@@ -217,13 +217,13 @@ def _write_plot(analysis: Analysis, file: Path) -> None:
 
 
 def _write_model(analysis: Analysis, file: Path, label: str | None) -> None:
-    from plsdof.files.models import portable_model, save_model
+    from plsdof.files.models import frozen_model, save_model
 
     data = analysis.data
     source = {"file": data.source, "rows": data.shape[0], "dropped": data.dropped}
     source |= {} if label is None else {"id": label}  # names the rows in predictions, too
     kept = data.has_intervals if isinstance(data, StreamedProblem) else True
-    model = portable_model(
+    model = frozen_model(
         analysis.model,
         names=data.names,
         response=data.response,

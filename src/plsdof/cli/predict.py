@@ -18,7 +18,7 @@ from plsdof.cli import _tables as tables
 from plsdof.cli._options import File, Printing
 from plsdof.errors import InvalidInputError
 from plsdof.files.columns import shortened
-from plsdof.files.models import PortableModel, load_model
+from plsdof.files.models import FrozenModel, load_model
 from plsdof.files.tables import Table
 from plsdof.files.writing import TABLE_ENDINGS, check_writable, require_ending, write_tables
 from plsdof.inference.intervals import INTERVAL_METHODS
@@ -129,7 +129,7 @@ class Predictions:
 
 
 def predict_table(
-    model: PortableModel,
+    model: FrozenModel,
     rows: Table,
     *,
     level: float,
@@ -143,7 +143,7 @@ def predict_table(
     """
     of_fit = model.source.get("id")
     labels = tables.row_labels(rows, of_fit if label is None and of_fit in rows.names else label)
-    names, notes = tables.match_columns(model.names, rows)
+    names, notes = tables.match_columns(model.columns, rows)
     X, notes = rows.numbers(names), (*rows.notes, *notes)
     columns: Columns = {"row": rows.row_numbers}
     columns |= {} if labels is None else {"id": labels}
@@ -202,12 +202,12 @@ def predict_table(
     )
 
 
-def _undefined(model: PortableModel, X: Array, complete: tables.Mask) -> Any:
+def _undefined(model: FrozenModel, X: Array, complete: tables.Mask) -> Any:
     """Return the error about rows that preprocessing is not defined for, None if there are none."""
-    if model.preprocessing is None or not complete.any():
+    if not complete.any():
         return None
     try:
-        model.preprocessing.transform(X[complete])
+        model.predict(X[complete])
     except InvalidInputError as error:
         if not hasattr(error, "renamed"):
             raise
@@ -242,14 +242,14 @@ def _row_name(columns: Columns, i: int) -> str:
     return shortened(label) if label else str(columns["row"][i])
 
 
-def _why_no_check(model: PortableModel) -> str:
+def _why_no_check(model: FrozenModel) -> str:
     reason = "the model was kept without what T^2 and Q need"
     if model.method != "pls":
         reason = f"T^2 and Q are for PLS, and the model is one of {model.method}"
     return f"Rows unlike the calibration rows are not marked: {reason}."
 
 
-def _observed(model: PortableModel, rows: Table) -> tuple[Array | None, tuple[str, ...]]:
+def _observed(model: FrozenModel, rows: Table) -> tuple[Array | None, tuple[str, ...]]:
     """Return the response if the table has it, and what of it cannot be compared with."""
     name = model.response
     if name not in rows.names:
@@ -281,7 +281,7 @@ _GAP = 3  # characters between two columns
 _SHORTEST_LABEL, _LONGEST_LABEL = 8, 24
 
 
-def _described(model: PortableModel) -> str:
+def _described(model: FrozenModel) -> str:
     name = model.method.upper() if model.parameter_name == "n_components" else model.method
     average = model.choice.get("rule") == "average"
     return f"{name}{', ' if average else ' with '}{model.in_words}"

@@ -18,12 +18,12 @@ from plsdof._core.inputs import (
     as_matrix,
     as_positive,
     as_response,
-    centre_columns,
     read_only,
     require_flag,
     unmasked,
 )
 from plsdof._core.parallel import run_each
+from plsdof._core.standardize import centre_columns
 from plsdof._core.warnings import quietly
 from plsdof.errors import InvalidInputError, NotAvailableError
 

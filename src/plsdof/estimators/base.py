@@ -33,7 +33,6 @@ from plsdof._core.inputs import (
     as_sparse_rows,
     as_weights,
     feature_names,
-    observe,
     require_finite_columns,
     require_response_outside,
     row_labels,
@@ -44,6 +43,7 @@ from plsdof._core.model import Model
 from plsdof._core.path import Path
 from plsdof._core.pool import pooled
 from plsdof._core.recipe import Method, Recipe
+from plsdof._core.standardize import observe
 from plsdof._core.warnings import quietly, warn_caller
 from plsdof.errors import (
     EmptyModelWarning,
@@ -66,7 +66,7 @@ from plsdof.selection.cross_validation import cross_validate
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from plsdof.files.portable import PortableModel
+    from plsdof.files.frozen import FrozenModel
 
 
 # What all estimators share: one response or several columns of them, and linear prediction
@@ -102,15 +102,15 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         save_model(self, file)
 
-    def lean(self) -> "PortableModel":
+    def without_data(self) -> "FrozenModel":
         """Return the model without its training data: small to pickle, quick to predict.
 
         It has predict, score and predict_interval by the errors of rows left out. A file that
         `save` writes has the other intervals, and the distances T^2 and Q, too.
         """
-        from plsdof.files.portable import portable_model
+        from plsdof.files.frozen import frozen_model
 
-        return portable_model(self, intervals=False)
+        return frozen_model(self, intervals=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -377,11 +377,10 @@ def _y_scores(path: Any, m: int) -> Array:
 
 def _shares_of_x(path: Any, m: int) -> Array:
     """Return (t't) (p'p) of each component over the sum of squares of standardised X."""
-    whole = path if hasattr(path, "units") else path.exact
-    weights = 1.0 if whole.units.row_scale is None else whole.units.row_scale[:, None] ** 2
+    row_scale, spectrum = path.exact.units.row_scale, path.exact.spectrum
+    weights = 1.0 if row_scale is None else row_scale[:, None] ** 2
     T, P = path.x_scores[:, :m], path.x_loadings[:, :m]
     squares = np.sum(weights * T**2, axis=0) * np.sum(P**2, axis=0)
-    spectrum = path._spectra[0] if hasattr(path, "_spectra") else path.exact.spectrum
     total = float(spectrum.multiplicity @ spectrum.eigenvalues)
     if spectrum.counted is not None:
         total += float(spectrum.counted.weights @ spectrum.counted.eigenvalues)
@@ -670,7 +669,7 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
         """
         rows = self.path_rows(X)
         options: dict[str, Any] = {"level": level, "kind": kind, "method": method}
-        if method == "normal" or kind != "observation":
+        if str(method) == "normal" or str(kind) != "observation":
             options["noise"] = self._noise
         intervals = [
             inference.prediction_interval(one, rows, covariance=covariance, **options)

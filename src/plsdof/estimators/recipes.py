@@ -12,7 +12,7 @@ from plsdof._core.fit import METHODS
 from plsdof._core.inputs import Array
 from plsdof._core.model import Model
 from plsdof._core.path import PLSPath
-from plsdof._core.pool import Mixture
+from plsdof._core.pool import Mixture, members_of
 from plsdof._core.recipe import Recipe
 from plsdof._core.warnings import warn_caller
 from plsdof.chemometrics.preprocessing import (
@@ -188,11 +188,6 @@ class RecipeRegressor(ScoresMixin, ComponentRegressor[PLSPath]):
         """Whether Degrees of Freedom are "exact" or, where a recipe looks at y, "left-out"."""
         looks = any(one.path.looks_at_y for one in members_of(self.model_))
         return "left-out" if looks else "exact"
-
-
-def members_of(model: Model) -> tuple[Model, ...]:
-    """Return the models of an average over recipes, one of each; otherwise the model itself."""
-    return model.members if isinstance(model, Mixture) else (model,)
 
 
 def is_linear(before: Any) -> bool:

@@ -24,25 +24,28 @@ from scipy.sparse import csc_array, csr_array
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from plsdof._core.inputs import (
-    CONSTANT_ULPS,
-    LARGE,
-    SMALL,
     Array,
-    Units,
     as_count,
     as_response,
     as_weights,
-    centre_columns,
-    centre_response,
     read_only,
-    require_enough,
     require_flag,
     shortened,
+)
+from plsdof._core.rows import Mask
+from plsdof._core.spectrum import FORMED, Gram, Map, formed
+from plsdof._core.standardize import (
+    CONSTANT_ULPS,
+    LARGE,
+    SMALL,
+    Units,
+    centre_columns,
+    centre_response,
+    require_enough,
     warn_constant_columns,
 )
-from plsdof._core.spectrum import FORMED, Gram, Map, formed
 from plsdof.errors import InvalidInputError
-from plsdof.large.blocks import Mask, checked_shape
+from plsdof.large.blocks import checked_shape
 
 # What sparse and implicit predictors have in common
 # --------------------------------------------------

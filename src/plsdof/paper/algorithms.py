@@ -23,15 +23,9 @@ import numpy as np
 from plsdof._core import criteria
 from plsdof._core.display import one_line
 from plsdof._core.filters import pls_filter
-from plsdof._core.inputs import (
-    Array,
-    Standardized,
-    as_choice,
-    as_count,
-    read_only,
-    standardize,
-)
+from plsdof._core.inputs import Array, as_choice, as_count, read_only
 from plsdof._core.spectrum import decompose
+from plsdof._core.standardize import Standardized, standardize
 from plsdof._core.threads import cached_property
 from plsdof._core.warnings import warn_caller
 from plsdof.errors import InvalidInputError, RankExhaustedWarning

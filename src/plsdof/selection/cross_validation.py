@@ -29,9 +29,7 @@ from plsdof._core.fit import METHODS
 from plsdof._core.folds import Fold, Integers, group_codes
 from plsdof._core.folds import make_folds as make_folds
 from plsdof._core.inputs import (
-    CONSTANT_ULPS,
     Array,
-    Observations,
     as_choice,
     as_count,
     as_fraction,
@@ -48,6 +46,7 @@ from plsdof._core.left_out import Problem, hold_out
 from plsdof._core.parallel import as_jobs, run_each
 from plsdof._core.recipe import Recipe
 from plsdof._core.recursion import Split
+from plsdof._core.standardize import CONSTANT_ULPS, Observations
 from plsdof._core.threads import threads_for
 from plsdof.errors import InvalidInputError, NotAvailableError
 

@@ -21,26 +21,28 @@ from plsdof._core.exact import Exact
 from plsdof._core.filters import pls_filter
 from plsdof._core.fit import finished, optional_count
 from plsdof._core.inputs import (
-    LARGE,
     Array,
-    Observations,
-    Standardized,
     as_choice,
     as_count,
     as_matrix,
     as_new_rows,
-    as_observations,
     as_positive,
-    centre_response,
     opened_table,
     read_only,
     require_flag,
-    standardize_observations,
 )
 from plsdof._core.left_out import Problem
 from plsdof._core.path import PLSPath
 from plsdof._core.recipe import Method, Recipe
 from plsdof._core.spectrum import BACKWARD, Decomposition
+from plsdof._core.standardize import (
+    LARGE,
+    Observations,
+    Standardized,
+    as_observations,
+    centre_response,
+    standardize_observations,
+)
 from plsdof._core.threads import threads_for
 from plsdof._core.warnings import quietly
 from plsdof.errors import InvalidInputError, NotAvailableError

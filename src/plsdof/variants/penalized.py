@@ -25,20 +25,19 @@ from plsdof._core.filters import pls_filter
 from plsdof._core.fit import checked, finished, optional_count
 from plsdof._core.inputs import (
     Array,
-    Observations,
     as_choice,
     as_count,
     as_matrix,
     opened_table,
     read_only,
     require_flag,
-    standardize_observations,
 )
 from plsdof._core.left_out import Problem
 from plsdof._core.path import PLSPath
 from plsdof._core.recipe import Method, Recipe
 from plsdof._core.routes import first_accurate, solvers
 from plsdof._core.spectrum import SOLVERS, Decomposition, Solver, decompose
+from plsdof._core.standardize import Observations, standardize_observations
 from plsdof._core.threads import cached_property, threads_for
 from plsdof._core.warnings import quietly
 from plsdof.errors import InvalidInputError
@@ -220,6 +219,7 @@ class PenalizedPLSPath(PLSPath):
         return read_only(self.metric.apply(super().x_loadings))
 
     def problem(self) -> Problem | None:
+        """Return the path as the recursion takes it: with the penalty between X and X'."""
         if self.given is None:
             return None
         scale = bool(self.recipe.options["scale"])

@@ -1,0 +1,186 @@
+"""After the calibration: false alarms, how late a drift is seen, and what a transfer restores.
+
+Run with ``python benchmarks/calibration_life.py [--only stable|drift|transfer] [--repeats 50]``.
+Results go to ``results/calibration_life.json``. Spectra are those of `make_spectra`.
+
+stable      calibrations with 30, 60 and 120 samples, 20 weeks each, 20 control samples a week, an
+            instrument that does not change: share of weeks in which each test fails (nominal 5 %),
+            in which any does, and in which a rule of the control chart is broken; the last also
+            for independent normal errors of known size, as "nominal"
+drift       from week 11 the lamp ages: absorbances grow by a share that shifts predictions by a
+            tenth of RMSECV more every week; weeks until the alarm, and the share of RMSECV reached
+transfer    a secondary instrument with another wavelength scale, gain, offset and line width;
+            20 pairs: error over that of a full recalibration on the secondary with 80 samples
+"""
+
+import argparse
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from chemotools.adaptation import DirectStandardization, PiecewiseDirectStandardization
+from scipy.ndimage import gaussian_filter1d
+
+from plsdof import PLSRegressor
+from plsdof.chemometrics import check_calibration
+from plsdof.chemometrics.checks import control_chart
+from plsdof.chemometrics.transfer import fit_transfer
+from plsdof.datasets import make_spectra
+
+RESULTS = Path(__file__).with_name("results") / "calibration_life.json"
+CONTROL, WEEKS = 20, 20
+START, MOST = 10, 60  # weeks before a drift, and weeks to look
+
+
+def stable(repeats: int, rng: np.random.Generator) -> dict[str, Any]:
+    """Return the share of stable weeks with an alarm, by the size of the calibration."""
+    found = {}
+    for n in (30, 60, 120):
+        weeks = []
+        for _ in range(repeats):
+            made = make_spectra(n + WEEKS * CONTROL, 100, random_state=rng)
+            model = PLSRegressor().fit(made.data[:n], made.target[:n])
+            before: list[float] = []
+            for week in range(WEEKS):
+                rows = slice(n + week * CONTROL, n + (week + 1) * CONTROL)
+                check = check_calibration(model, made.data[rows], made.target[rows])
+                failed = {name: passed is False for name, passed in check.passed.items()}
+                failed["any test"] = not check.is_good
+                failed["sep, limit of the standard"] = check.sep > check.sep_limit_standard
+                weeks.append(failed | _broken(check.chart(before), len(before)))
+                before += check.columns["error"].tolist()
+        found[f"n = {n}"] = {"weeks": len(weeks)} | _shares(weeks)
+    normal = []
+    for _ in range(repeats):
+        errors = rng.standard_normal(WEEKS * CONTROL)
+        for week in range(WEEKS):
+            chart = control_chart(errors[: (week + 1) * CONTROL], 1.0)
+            normal.append(_broken(chart, week * CONTROL))
+    found["nominal"] = {"weeks": len(normal)} | _shares(normal)
+    return found
+
+
+def _broken(chart: Any, start: int) -> dict[str, bool]:
+    broken = {f"chart, {rule}": bool(where[start:].any()) for rule, where in chart.alarms.items()}
+    return broken | {"chart, any rule": any(broken.values())}
+
+
+def _shares(weeks: list[dict[str, bool]]) -> dict[str, float]:
+    return {name: round(float(np.mean([one[name] for one in weeks])), 3) for name in weeks[0]}
+
+
+def drift(repeats: int, rng: np.random.Generator, n: int = 80) -> dict[str, Any]:
+    """Return how many weeks after its start a drift is seen, and how large it is then."""
+    first: dict[str, list[int]] = {}
+    for _ in range(repeats):
+        made = make_spectra(n + MOST * CONTROL, 100, random_state=rng)
+        X, y = made.data, made.target
+        model = PLSRegressor().fit(X[:n], y[:n])
+        grown = float(np.mean(model.predict(1.001 * X[:n]) - model.predict(X[:n]))) / 0.001
+        before: list[float] = []
+        seen: dict[str, int] = {}
+        for week in range(MOST):
+            rows = slice(n + week * CONTROL, n + (week + 1) * CONTROL)
+            usual = model.model_.rmse if hasattr(model, "model_") else model.models_[0].rmse
+            gain = 1.0 + max(week + 1 - START, 0) * 0.1 * usual / abs(grown)
+            check = check_calibration(model, gain * X[rows], y[rows])
+            alarms = {name: passed is False for name, passed in check.passed.items()}
+            alarms |= _broken(check.chart(before), len(before))
+            before += check.columns["error"].tolist()
+            for name, alarm in alarms.items():
+                if alarm and week >= START and name not in seen:
+                    seen[name] = week + 1 - START
+        for name in alarms:
+            first.setdefault(name, []).append(seen.get(name, MOST - START))
+    return {
+        name: {
+            "median weeks": float(np.median(one)),
+            "90 % of cases": float(np.quantile(one, 0.9)),
+            "bias then, in RMSECV": round(0.1 * float(np.median(one)), 2),
+        }
+        for name, one in first.items()
+    }
+
+
+INSTRUMENTS: dict[str, dict[str, float]] = {
+    "shift 1.5 nm": {"shift": 1.5},
+    "gain 1.03, offset 0.02": {"gain": 1.03, "offset": 0.02},
+    "line width 8 nm": {"width": 8.0},
+    "all three": {"shift": 1.5, "gain": 1.03, "offset": 0.02, "width": 4.0},
+}
+
+
+def measured(
+    X: Any,
+    axis: Any,
+    at: Any,
+    rng: np.random.Generator,
+    *,
+    shift: float = 0.0,
+    gain: float = 1.0,
+    offset: float = 0.0,
+    width: float = 0.0,
+) -> Any:
+    """Return what an instrument makes of spectra: line width, wavelength scale, gain, noise."""
+    Z = gaussian_filter1d(X, width / (axis[1] - axis[0]), axis=1) if width else X
+    Z = np.array([np.interp(at + shift, axis, row) for row in Z])
+    return gain * Z + offset + 2e-4 * rng.standard_normal(Z.shape)
+
+
+def transfer(repeats: int, rng: np.random.Generator, pairs: int = 20) -> dict[str, Any]:
+    """Return errors of ways to transfer over that of a full recalibration."""
+    at, found = np.linspace(1120.0, 2480.0, 137), {}
+    for name, changes in INSTRUMENTS.items():
+        ratios: dict[str, list[float]] = {}
+        for _ in range(repeats):
+            made = make_spectra(80 + pairs + 200, 1399, noise=0.1, random_state=rng)
+            A = measured(made.data, made.wavelengths, at, rng)
+            B = measured(made.data, made.wavelengths, at, rng, **changes)
+            y, train, both, new = (
+                made.target,
+                slice(0, 80),
+                slice(80, 80 + pairs),
+                slice(-200, None),
+            )
+            model = PLSRegressor().fit(A[train], y[train])
+            again = PLSRegressor().fit(B[train], y[train])
+            steps = {"none": lambda rows: rows}
+            for method in ("auto", "bias", "ds", "pds"):
+                steps[method] = fit_transfer(model.predict, A[both], B[both], method).step.apply
+            for label, made_by in (
+                ("chemotools ds", DirectStandardization()),
+                ("chemotools pds", PiecewiseDirectStandardization()),
+            ):
+                steps[label] = made_by.fit(B[both], X_source=A[both]).transform
+            full = _rms(again.predict(B[new]) - y[new])
+            for label, step in steps.items():
+                ratios.setdefault(label, []).append(
+                    _rms(model.predict(step(B[new])) - y[new]) / full
+                )
+        found[name] = {label: round(float(np.mean(one)), 3) for label, one in ratios.items()}
+    return found
+
+
+def _rms(values: Any) -> float:
+    return float(np.sqrt(np.mean(values**2)))
+
+
+def main() -> None:
+    """Run what is asked for, keep the rest."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", choices=("stable", "drift", "transfer"))
+    parser.add_argument("--repeats", type=int, default=50)
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    for name, study in (("stable", stable), ("drift", drift), ("transfer", transfer)):
+        if given.only in (None, name):
+            known[name] = study(given.repeats, np.random.default_rng(2026))
+            print(name, json.dumps(known[name], indent=1))
+    RESULTS.write_text(json.dumps(known, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,441 @@
+"""Data in the one form that everything else takes: centred, scaled and weighted.
+
+The paper's convention: columns of X centred and scaled to unit variance with divisor n - 1,
+y centred. With sample weights w the mean is weighted, n becomes sum(w), and the rows of the
+centred data are multiplied by sqrt(w), so that ordinary inner products become weighted ones.
+Integer weights then mean the same as repeated rows.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plsdof._core.inputs import (
+    Array,
+    as_matrix,
+    as_response,
+    as_weights,
+    feature_names,
+    opened_table,
+    read_only,
+    require_flag,
+    require_response_outside,
+    shortened,
+)
+from plsdof._core.threads import cached_property
+from plsdof._core.warnings import warn_caller
+from plsdof.errors import ConstantColumnWarning, InvalidInputError, RelativeWeightsWarning
+
+# A column whose spread is within this many roundings of its largest entry does not vary.
+CONSTANT_ULPS = 4 * float(np.finfo(np.float64).eps)
+# Numbers that fit the cache of one core, with room for a result.
+_CACHED = 2**17
+# Rows of a matrix that lies column after column are read at least this many at a time.
+_SEGMENT = 64
+# A column whose spread is below this share of its size may count as constant.
+_SMALLEST_SPREAD = 1e-10
+# Sums of squares outside of this range may have left that of float64 on the way.
+_SQUARES = 1e-200, 1e200
+# The mean of weights that are meant as numbers of repeated rows, but not whole, is within these.
+_FAR_FROM_ONE = 0.5, 2.0
+# Arrays of up to this many bytes (256 MB) are copied by what keeps them.
+_COPIED = 2**28
+# Beyond these magnitudes squares may leave the range of float64.
+LARGE, SMALL = 1e140, 1e-140
+
+
+@dataclass(frozen=True, kw_only=True)
+class Units:
+    """What is needed to go from standardised data back to the original units.
+
+    Attributes
+    ----------
+    n : float
+        Number of observations: rows, or the sum of the weights.
+    n_rows : int
+        Number of rows with positive weight.
+    x_mean, x_scale : (p,) arrays
+        ``(x - x_mean) / x_scale`` is the standardised predictor. The scale of a constant column is
+        infinite, which makes it and its coefficient zero.
+    y_mean : float
+    row_scale : (n_rows,) array or None
+        Square roots of the weights; None without weights.
+    names : tuple of str or None
+        Column names, when X came as a data frame.
+    """
+
+    n: float
+    n_rows: int
+    x_mean: Array
+    x_scale: Array
+    y_mean: float
+    row_scale: Array | None = None
+    names: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standardized:
+    """Centred and scaled ``X`` and centred ``y``, rows multiplied by ``units.row_scale``.
+
+    Or a factor of these: other rows with the same products X'X, X'y and y'y, which are not
+    centred and whose number says nothing about that of the observations, ``units.n_rows``.
+
+    Attributes
+    ----------
+    X : (k, p) array
+    y : (k,) array
+    units : Units
+    rounding : float
+        Bound of the norm of what rounding the given entries of X did to it.
+    """
+
+    X: Array
+    y: Array
+    units: Units
+    rounding: float = 0.0
+
+    @property
+    def max_rank(self) -> int:
+        """What the rank of X cannot exceed: centring takes one dimension of the observations."""
+        varying = int(np.count_nonzero(np.isfinite(self.units.x_scale)))
+        return min(self.units.n_rows - 1, len(self.X), varying)
+
+    def standardized(self) -> "Standardized":
+        """Return itself; other ways to keep data have more to do."""
+        return self
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Observations:
+    """Checked data, as they were given, without the rows that have no weight.
+
+    Attributes
+    ----------
+    X : (n_rows, p) array
+    y : (n_rows,) array
+    weights : (n_rows,) array or None
+    n : float
+        Number of rows, or the sum of the weights.
+    names : tuple of str or None
+    kept : (n_given,) bool array or None
+        Which of the given rows have a positive weight; None for all.
+    is_owned : bool
+        Whether nobody else can change X.
+    checksum : float or None
+        Sum of the entries of X, where X is too large to be copied.
+    """
+
+    X: Array
+    y: Array
+    weights: Array | None
+    n: float
+    names: tuple[str, ...] | None
+    kept: npt.NDArray[np.bool_] | None = None
+    is_owned: bool = False
+    checksum: float | None = None
+
+    @property
+    def n_given(self) -> int:
+        """Number of rows that were given."""
+        return len(self.y) if self.kept is None else len(self.kept)
+
+    @cached_property
+    def spread(self) -> float:
+        """Root of the (weighted) mean square of y about its mean."""
+        e = self.y - (self.y.mean() if self.weights is None else self.weights @ self.y / self.n)
+        return math.sqrt(float(e @ e if self.weights is None else self.weights @ e**2) / self.n)
+
+    def own(self) -> None:
+        """Copy X, so that nobody can change it, unless it is large; all who hold this see it.
+
+        To be called before anybody else gets hold of the data. It is a method of its own, because
+        a copy that is made after a choice takes the place in memory that the choice has left.
+        """
+        if self.is_owned or self.checksum is not None:
+            return
+        if self.X.nbytes > _COPIED:
+            object.__setattr__(self, "checksum", float(self.X.sum()))
+        else:
+            object.__setattr__(self, "X", read_only(self.X.copy(order="K")))
+            object.__setattr__(self, "is_owned", True)
+
+    def require_unchanged(self) -> None:
+        """Refuse to go on with a large X that has been changed since it was given."""
+        if self.checksum is not None and float(self.X.sum()) != self.checksum:
+            raise InvalidInputError(
+                "X has been changed since it was given. An array of this size is not copied: leave "
+                "it as it is while the path is in use, or fit again."
+            )
+
+
+def as_observations(X: Any, y: Any, sample_weight: Any = None) -> Observations:
+    """Check data. Cost: one pass over X, no copy unless it is of another type or has weights."""
+    X, y, sample_weight = opened_table(X, y, sample_weight)
+    names, label = feature_names(X), getattr(y, "name", None)
+    X = as_matrix(X, min_rows=2)
+    y = as_response(y, len(X)).copy()
+    require_response_outside(X, y, names, label)
+    return observe(X, y, as_weights(sample_weight, len(X)), names)
+
+
+def observe(
+    X: Array, y: Array, weights: Array | None, names: tuple[str, ...] | None
+) -> Observations:
+    """Put together data that have been checked, without rows that have no weight."""
+    kept = None
+    if weights is not None:
+        kept = weights > 0
+        X, y, weights = X[kept], y[kept], weights[kept]
+        require_enough(weights)
+        _notice_relative(weights)
+        kept = None if kept.all() else kept
+    n = float(len(X)) if weights is None else float(weights.sum())
+    owned = weights is not None  # rows with a weight were copied
+    return Observations(X=X, y=y, weights=weights, n=n, names=names, kept=kept, is_owned=owned)
+
+
+def standardize(X: Any, y: Any, *, scale: bool = True, sample_weight: Any = None) -> Standardized:
+    """Centre X and y, scale X to unit variance (divisor n - 1), apply weights.
+
+    Rows with zero weight are left out. Cost: O(np) time, one copy of X.
+
+    Examples
+    --------
+    >>> data = standardize([[1.0, 10.0], [2.0, 30.0], [3.0, 20.0]], [1.0, 2.0, 6.0])
+    >>> data.units.x_mean, data.units.x_scale, data.units.y_mean
+    (array([ 2., 20.]), array([ 1., 10.]), 3.0)
+    """
+    require_flag(scale)
+    return standardize_observations(as_observations(X, y, sample_weight), scale=scale)
+
+
+def standardize_observations(given: Observations, *, scale: bool = True) -> Standardized:
+    """Do the same with data that have been checked."""
+    columns = centre_columns(given.X, given.weights, given.n, scale)
+    warn_constant_columns(columns.constant, given.names)
+    row_scale = None if given.weights is None else read_only(np.sqrt(given.weights))
+    if row_scale is not None:
+        columns.values[...] *= row_scale[:, None]
+    response = centre_response(given.y, row_scale)
+    units = Units(
+        n=given.n,
+        n_rows=len(given.X),
+        x_mean=read_only(columns.mean),
+        x_scale=read_only(columns.scale),
+        y_mean=response.mean,
+        row_scale=row_scale,
+        names=given.names,
+    )
+    rounding = columns.rounding * (1.0 if row_scale is None else float(row_scale.max()))
+    return Standardized(
+        X=read_only(columns.values), y=response.values, units=units, rounding=rounding
+    )
+
+
+def require_enough(weights: Array) -> None:
+    """Refuse weights that leave too little to fit."""
+    if len(weights) < 2:
+        raise InvalidInputError(
+            f"sample_weight is zero for all but {len(weights)} row(s); at least 2 rows must have "
+            "a positive weight."
+        )
+    if weights.sum() <= 1:
+        raise InvalidInputError(
+            f"sample_weight sums to {weights.sum():.3g}; weights count as repeated rows, so the "
+            "sum plays the role of n and must exceed 1. For relative weights use "
+            "sample_weight / sample_weight.mean()."
+        )
+
+
+def _notice_relative(weights: Array) -> None:
+    """Warn of weights that are not counts and whose sum is far from the number of rows."""
+    share = float(weights.sum()) / len(weights)
+    if not _FAR_FROM_ONE[0] <= share <= _FAR_FROM_ONE[1] and np.any(weights != np.round(weights)):
+        warn_caller(
+            f"sample_weight sums to {weights.sum():.4g} for {len(weights)} rows, and weights count "
+            "as numbers of repeated rows: n, noise level and intervals follow their sum. For "
+            "relative weights use sample_weight / sample_weight.mean().",
+            RelativeWeightsWarning,
+        )
+
+
+def _mean(values: Array, weights: Array | None) -> Array:
+    if weights is None:
+        return np.asarray(values.mean(axis=0))
+    return np.asarray(weights @ values / weights.sum())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """Centred (and scaled) columns, and what was done to them.
+
+    ``rounding`` is the norm of what rounding the entries as they came did to ``values``, at most.
+    """
+
+    values: Array
+    mean: Array
+    scale: Array
+    constant: npt.NDArray[np.bool_]
+    rounding: float
+
+
+def centre_columns(X: Array, weights: Array | None, n: float, scale: bool) -> Columns:
+    """Centre the columns and, if asked, scale them to unit variance (divisor n - 1).
+
+    Three passes over X, in blocks of rows that stay in the cache.
+    """
+    blocks = row_blocks(X)
+    highest, lowest, total = _extent(X, weights, blocks)
+    magnitude = np.maximum(np.abs(highest), np.abs(lowest))
+    half_spread = highest / 2 - lowest / 2  # the spread itself may overflow
+    constant = half_spread <= CONSTANT_ULPS / 2 * magnitude
+    # Powers of two bring extreme columns to order one without rounding.
+    extreme = _extreme(magnitude)
+    if not scale:
+        _refuse(extreme & ~constant, magnitude)
+    rescue = bool(extreme.any())
+    exponent = np.where(extreme, np.frexp(magnitude)[1], 0) if rescue else 0
+    values = np.ldexp(X, -exponent) if rescue else X
+    if rescue:
+        total = _extent(values, weights, blocks)[2]
+    x_mean = total / n
+    centred = np.empty_like(X)
+    remainder, squares = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    for rows in blocks:
+        part = np.subtract(values[rows], x_mean, out=centred[rows])
+        remainder += _weighted_sum(part, weights, rows)
+        squares += _weighted_squares(part, weights, rows)
+    # What rounding of a large mean has left is taken off as well.
+    remainder /= n
+    squares -= n * remainder**2
+    x_scale = np.sqrt(np.maximum(squares, 0.0) / (n - 1.0)) if scale else np.ones(X.shape[1])
+    x_scale[constant] = np.inf  # takes a constant column out, whatever it is divided into
+    for rows in blocks:
+        part = centred[rows]
+        part -= remainder
+        if scale or constant.any():
+            part /= x_scale
+    # Entries that were rounded when they were made are off by eps of the largest, about.
+    size = np.where(constant, 0.0, np.ldexp(magnitude, -exponent) / x_scale)
+    return Columns(
+        values=centred,
+        mean=np.ldexp(x_mean + remainder, exponent),
+        scale=np.ldexp(x_scale, exponent),
+        constant=constant,
+        rounding=float(np.finfo(np.float64).eps * np.sqrt(len(X)) * np.linalg.norm(size)),
+    )
+
+
+def require_squares(X: Array) -> None:
+    """Refuse columns whose squares leave the range of floats: without scales nothing helps."""
+    highest, lowest = X.max(axis=0), X.min(axis=0)
+    magnitude = np.maximum(np.abs(highest), np.abs(lowest))
+    constant = highest / 2 - lowest / 2 <= CONSTANT_ULPS / 2 * magnitude
+    _refuse(_extreme(magnitude) & ~constant, magnitude)
+
+
+def _extreme(magnitude: Array) -> npt.NDArray[np.bool_]:
+    return np.asarray((magnitude > LARGE) | ((magnitude < SMALL) & (magnitude > 0)))
+
+
+def _refuse(extreme: npt.NDArray[np.bool_], magnitude: Array) -> None:
+    if extreme.any():
+        raise InvalidInputError(
+            f"X reaches {magnitude.max():.1e} in absolute value (smallest column: "
+            f"{magnitude[magnitude > 0].min():.1e}); without scaling the squares leave the range "
+            "of 64-bit floats. Use scale=True or change the units."
+        )
+
+
+def _extent(X: Array, weights: Array | None, blocks: list[slice]) -> tuple[Array, Array, Array]:
+    """Return the largest and smallest value and the weighted sum of every column."""
+    highest, lowest = X[0].copy(), X[0].copy()
+    total = np.zeros(X.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):  # sums of extreme values, not used then
+        for rows in blocks:
+            part = X[rows]
+            np.maximum(highest, part.max(axis=0), out=highest)
+            np.minimum(lowest, part.min(axis=0), out=lowest)
+            total += _weighted_sum(part, weights, rows)
+    return highest, lowest, total
+
+
+def varies_safely(squares: Array, offset: Array) -> npt.NDArray[np.bool_]:
+    """Return where columns certainly vary, and their squares are in the range of float64.
+
+    ``squares`` are sums of squares about the mean (not nan), ``offset`` the same of a typical
+    value. All other columns need a closer look: `centre_columns`.
+    """
+    varies = (squares > _SMALLEST_SPREAD**2 * offset) & (squares > _SQUARES[0])
+    return np.asarray(varies & (squares < _SQUARES[1]))
+
+
+def row_blocks(X: Array, times: int = 1) -> list[slice]:
+    """Cut rows into blocks that fit the cache, or are so many times as large."""
+    least = 1 if X.flags.c_contiguous else _SEGMENT
+    step = min(max(times * _CACHED // X.shape[1], least), len(X))
+    return [slice(start, min(start + step, len(X))) for start in range(0, len(X), step)]
+
+
+def _weighted_sum(part: Array, weights: Array | None, rows: slice) -> Array:
+    return np.asarray(part.sum(axis=0) if weights is None else weights[rows] @ part)
+
+
+def _weighted_squares(part: Array, weights: Array | None, rows: slice) -> Array:
+    if weights is None:
+        return np.asarray(np.einsum("ij,ij->j", part, part))
+    return np.asarray(np.einsum("i,ij,ij->j", weights[rows], part, part))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Response:
+    """Centred response, multiplied by the square roots of the weights, and its mean."""
+
+    values: Array
+    mean: float
+
+
+def require_response_squares(y: Array) -> bool:
+    """Return whether a response varies; refuse one whose squares leave the range of floats."""
+    highest, lowest = float(y.max()), float(y.min())
+    magnitude = max(abs(highest), abs(lowest))
+    if highest / 2 - lowest / 2 <= CONSTANT_ULPS / 2 * magnitude:
+        return False
+    if magnitude > LARGE or magnitude < SMALL:
+        raise InvalidInputError(
+            f"y has entries of magnitude {magnitude:.1e}, whose squares leave the range of "
+            "64-bit floats; change the unit of y (multiply it by a constant)."
+        )
+    return True
+
+
+def centre_response(y: Array, row_scale: Array | None = None) -> Response:
+    """Centre a response by its (weighted) mean and weight its rows."""
+    if not require_response_squares(y):
+        return Response(values=read_only(np.zeros_like(y)), mean=float(y[0]))
+    weights = None if row_scale is None else row_scale**2
+    mean = float(_mean(y, weights))
+    centred = y - mean
+    remainder = float(_mean(centred, weights))
+    centred -= remainder
+    values = centred if row_scale is None else centred * row_scale
+    return Response(values=read_only(values), mean=mean + remainder)
+
+
+def warn_constant_columns(constant: npt.NDArray[np.bool_], names: tuple[str, ...] | None) -> None:
+    """Name the columns that do not vary, in one warning."""
+    if not constant.any():
+        return
+    labels = [names[i] if names else str(i) for i in np.flatnonzero(constant)]
+    warn_caller(constant_columns_text(labels), ConstantColumnWarning)
+
+
+def constant_columns_text(labels: list[str]) -> str:
+    """Say which columns do not vary."""
+    return (
+        f"{len(labels)} column(s) of X do not vary: {shortened(labels)}. "
+        "They are kept with a zero coefficient."
+    )

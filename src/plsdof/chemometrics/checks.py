@@ -1,0 +1,666 @@
+r"""Is a calibration still good? Checks with control samples, control charts, and corrections.
+
+With e = predicted - reference of n control samples, ebar their mean and a = 1 - level:
+
+==================  ======================================================================
+bias                ebar; significant if |ebar| > t(1 - a/2; n - 1) SEP / sqrt(n)
+unexplained error   SEP, SEP^2 = sum (e - ebar)^2 / (n - 1); too large if
+                    SEP > RMSECV sqrt(F(1 - a; n - 1, n_c - 1)), n_c the calibration rows (or
+                    groups). The limit after the standards, SEC sqrt(F(1 - a; n - 1, n_c - m - 1)),
+                    is shown beside it. It judges 8 to 35 % of stable weeks as bad at a = 5 %:
+                    SEP holds the error of the model, SEC, from the rows of the fit, does not.
+slope               b of reference = c + b predicted, with residual variance
+                    s^2 = sum (y - c - b yhat)^2 / (n - 2); significant if
+                    |b - 1| sqrt((n - 1) s_yhat^2) / s > t(1 - a/2; n - 2)
+coverage            how many prediction intervals hold the reference value; too few if the
+                    probability of so few is below a
+unlike rows         how many rows have T^2 or Q above their limits; too many if the probability of
+                    so many is below a
+==================  ======================================================================
+
+The last two count with the beta-binomial distribution: limits that come from n_c rows are crossed
+by a share of new rows that itself varies, as Beta(p (n_c + 1), (1 - p)(n_c + 1)).
+
+The formulas are after ISO 12099 and ASTM E1655 as the literature gives them; this is not a claim
+of conformity.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+from scipy.signal import lfilter
+from scipy.special import fdtri, stdtr, stdtrit
+from scipy.stats import betabinom
+
+from plsdof._core.display import as_html, one_line, plural
+from plsdof._core.inputs import Array, as_choice, as_float, as_level, as_response, read_only
+from plsdof._core.model import Model, as_model
+from plsdof.chemometrics.merit import figures_of_merit
+from plsdof.chemometrics.rows import hotelling_t2, q_residuals
+from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.inference.intervals import prediction_interval
+
+Columns = Mapping[str, npt.NDArray[Any]]
+
+# One check
+# ---------
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibrationErrors:
+    """Errors of a calibration that later ones are compared with.
+
+    Attributes
+    ----------
+    rmsecv : float
+        Root mean squared error of rows left out.
+    units : float
+        Number of rows, or of groups of rows, that were left out.
+    sec, df : float
+        Standard error of calibration, sqrt(RSS / df), and df = n - m - 1; nan if unknown.
+    """
+
+    rmsecv: float
+    units: float
+    sec: float = math.nan
+    df: float = math.nan
+
+
+def calibration_errors(model: Model) -> CalibrationErrors:
+    """Return the errors of a model that has its data.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import load_ozone
+    >>> found = calibration_errors(pls_path(*load_ozone(return_X_y=True))[2])
+    >>> round(found.rmsecv, 2), found.units, round(found.sec, 2), found.df
+    (4.62, 203.0, 4.54, 200.0)
+    """
+    left = model.left_out
+    units = float(len(left.y) if left.groups is None else left.groups)
+    df = left.n - model.parameter - 1.0 if model.path.parameter_name == "n_components" else 0.0
+    sec = math.sqrt(max(model.rss, 0.0) / df) if df > 0 else math.nan
+    return CalibrationErrors(rmsecv=model.rmse, units=units, sec=sec, df=df or math.nan)
+
+
+@dataclass(frozen=True)
+class _WithData:
+    """A model that has its data, with the methods of one from a file."""
+
+    model: Model
+
+    @property
+    def calibration_errors(self) -> CalibrationErrors:
+        return calibration_errors(self.model)
+
+    def predict(self, X: Any) -> Any:
+        return self.model.predict(X)
+
+    def prediction_interval(self, X: Any, *, level: float) -> Any:
+        return prediction_interval(self.model, X, level=level)
+
+    def hotelling_t2(self, X: Any, *, level: float) -> Any:
+        return hotelling_t2(self.model, X, level=level)
+
+    def q_residuals(self, X: Any, *, level: float) -> Any:
+        return q_residuals(self.model, X, level=level)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """One test: a value, its limit, whether it passed (None: not tested), and a sentence."""
+
+    name: str
+    value: float
+    limit: float
+    passed: bool | None
+    formula: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class CalibrationCheck:
+    """What control samples say about a calibration; see `check_calibration`.
+
+    Attributes
+    ----------
+    n : int
+        Rows with a reference value.
+    level : float
+        Of every test.
+    bias, bias_limit, sep, sep_limit, rmsep : float
+        With the definitions at the top of `plsdof.chemometrics.checks`; nan where not defined.
+    sep_limit_standard : float
+        The limit from SEC, for comparison.
+    slope, intercept, slope_t, slope_limit : float
+        Of reference on predicted, with the test of slope 1.
+    slope_predicted : float
+        Of predicted on reference, the slope of `figures_of_merit`.
+    covered, unlike : int
+        Number of rows whose interval holds the reference value, and of rows with T^2 or Q above
+        the limit.
+    verdicts : tuple of Verdict
+    columns : mapping from names to (n_rows,) arrays
+        reference, predicted, error, lower, upper, t2, q, unlike of every row; nan where missing.
+    limits : mapping
+        Of t2 and q.
+    calibration : CalibrationErrors
+    """
+
+    n: int
+    level: float
+    bias: float
+    bias_limit: float
+    sep: float
+    sep_limit: float
+    sep_limit_standard: float
+    rmsep: float
+    slope: float
+    intercept: float
+    slope_t: float
+    slope_limit: float
+    slope_predicted: float
+    covered: int
+    unlike: int
+    verdicts: tuple[Verdict, ...]
+    columns: Columns
+    limits: Mapping[str, float]
+    calibration: CalibrationErrors
+
+    @property
+    def passed(self) -> dict[str, bool | None]:
+        """Whether each test passed, by name; None where it could not be made."""
+        return {one.name: one.passed for one in self.verdicts}
+
+    @property
+    def is_good(self) -> bool:
+        """Whether no test failed."""
+        return False not in self.passed.values()
+
+    def chart(self, before: Any = ()) -> "ControlChart":
+        """Return the control chart of these errors, after earlier ones."""
+        errors = self.columns["error"]
+        return control_chart([*before, *errors[np.isfinite(errors)]], self.calibration.rmsecv)
+
+    def __repr__(self) -> str:
+        failed = [name for name, passed in self.passed.items() if passed is False]
+        return one_line(self, plural(self.n, "row"), f"failed: {', '.join(failed) or 'none'}")
+
+    def _repr_html_(self) -> str:
+        names = ("name", "value", "limit", "text")
+        return as_html(repr(self), {one: [getattr(v, one) for v in self.verdicts] for one in names})
+
+
+def check_calibration(model: Any, X: Any, y: Any = None, level: float = 0.95) -> CalibrationCheck:
+    """Check a calibration with new rows whose reference values are known.
+
+    Parameters
+    ----------
+    model : Model, fitted estimator, or a model from a file
+        Of one response.
+    X : (n_rows, p) array or data frame
+    y : (n_rows,) array, optional
+        Reference values; nan where a row has none. Without any, rows are only compared with those
+        of the calibration.
+    level : float
+        Each of the tests passes a stable instrument with about this probability.
+
+    Returns
+    -------
+    CalibrationCheck
+
+    Notes
+    -----
+    Five tests at 95 % raise an alarm in more than 5 % of stable weeks; measured rates are in
+    docs/howto/life-of-a-calibration.md. Cost: that of predictions, O(n_rows p m).
+
+    Examples
+    --------
+    >>> from plsdof import PLSRegressor
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True)
+    >>> model = PLSRegressor().fit(X[::2], y[::2])
+    >>> check = check_calibration(model, X[1::2], y[1::2] - 2.0)
+    >>> check.verdicts[0].text, check.passed["sep"]
+    ('Bias significant: 2.19, limit 0.967.', True)
+    """
+    asked = model if hasattr(model, "calibration_errors") else _WithData(as_model(model))
+    level, predicted = as_level(level), np.asarray(asked.predict(X), dtype=np.float64)
+    if predicted.ndim != 1:
+        raise InvalidInputError(
+            f"One response is checked at a time; the model has {predicted.shape[1]}."
+        )
+    reference = np.full(len(predicted), np.nan)
+    if y is not None:
+        given = as_float(y, "y")
+        as_response(np.where(np.isnan(given), 0.0, given), len(predicted))
+        reference = given.reshape(-1)
+    columns: dict[str, npt.NDArray[Any]] = {"reference": reference, "predicted": predicted}
+    columns |= {"error": predicted - reference, "lower": reference * np.nan}
+    columns |= {"upper": columns["lower"], "unlike": np.zeros(len(predicted), dtype=bool)}
+    with suppress(NotAvailableError):
+        found = asked.prediction_interval(X, level=level)
+        columns |= {"lower": found.lower, "upper": found.upper}
+    limits = {}
+    # Methods other than PLS have neither, and a model may be kept without.
+    with suppress(NotAvailableError, InvalidInputError):
+        for one in (asked.hotelling_t2(X, level=level), asked.q_residuals(X, level=level)):
+            columns |= {one.name: one.values, "unlike": columns["unlike"] | one.flags}
+            limits[one.name] = one.limit
+    read = {name: read_only(values) for name, values in columns.items()}
+    return judge(read, limits, asked.calibration_errors, level)
+
+
+def judge(
+    columns: Columns, limits: Mapping[str, float], calibration: CalibrationErrors, level: float
+) -> CalibrationCheck:
+    """Make all tests; the arguments are those of `CalibrationCheck`."""
+    known = np.isfinite(columns["error"])
+    y, yhat, lower, upper = (
+        columns[name][known] for name in ("reference", "predicted", "lower", "upper")
+    )
+    n, line = len(y), slope_test(y, yhat)
+    merit = figures_of_merit(y, yhat) if n else None
+    bias, sep = (merit.bias, merit.sep) if merit else (math.nan, math.nan)
+    values = {
+        "bias": bias,
+        "bias_limit": _t(n - 1, level) * sep / math.sqrt(max(n, 1)),
+        "sep": sep,
+        "sep_limit": sep_bound(calibration.rmsecv, n, calibration.units - 1.0, level),
+        "sep_limit_standard": sep_bound(calibration.sec, n, calibration.df, level),
+        "rmsep": merit.rmse if merit else math.nan,
+        "slope": line.slope,
+        "intercept": line.intercept,
+        "slope_t": line.t,
+        "slope_limit": _t(n - 2, level),
+        "slope_predicted": merit.slope if merit else math.nan,
+    }
+    covered = int(np.count_nonzero((lower <= y) & (y <= upper)))
+    unlike, rows = int(np.count_nonzero(columns["unlike"])), len(known)
+    verdicts = []
+    if n:
+        verdicts += [
+            _verdict("bias", bias, values["bias_limit"]),
+            _verdict("sep", sep, values["sep_limit"], _beside(values)),
+            _verdict("slope", line.t, values["slope_limit"], f" The slope is {line.slope:.3g}."),
+        ]
+    if n and np.isfinite(lower).any():
+        outside = _most_crossings(n, calibration.units, level, level)
+        verdicts.append(_verdict("coverage", n - covered, outside, f" {n} rows."))
+    if limits:
+        # T^2 and Q, each at this level: as if they were independent
+        most = _most_crossings(rows, calibration.units, level ** len(limits), level)
+        verdicts.append(_verdict("unlike", unlike, most, f" {rows} rows."))
+    if 1 < rows == unlike:
+        verdicts[-1] = replace(verdicts[-1], text=ALL_UNLIKE.format(count=rows))
+    return CalibrationCheck(
+        n=n,
+        level=level,
+        **values,
+        covered=covered,
+        unlike=unlike,
+        verdicts=tuple(verdicts),
+        columns=columns,
+        limits=limits,
+        calibration=calibration,
+    )
+
+
+def _t(df: float, level: float) -> float:
+    """Return the two-sided limit of Student's t; nan without degrees of freedom."""
+    return float(stdtrit(df, (1 + level) / 2)) if df > 0 else math.nan
+
+
+def sep_bound(error: float, n: int, df: float, level: float) -> float:
+    """Return error * sqrt(F(level; n - 1, df)), the largest SEP of n rows; nan if not defined.
+
+    Examples
+    --------
+    >>> round(sep_bound(0.28, 20, 92, 0.95), 4)
+    0.3652
+    """
+    return error * math.sqrt(float(fdtri(n - 1, df, level))) if n > 1 and df > 0 else math.nan
+
+
+def _most_crossings(n: int, units: float, share: float, level: float) -> int:
+    """Return how many of n rows cross limits made from other rows at most, at this level."""
+    counts = betabinom(n, (1 - share) * (units + 1), share * (units + 1))
+    return int(counts.ppf(level))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SlopeTest:
+    """The line reference = intercept + slope * predicted, residual deviation s, and t of slope 1.
+
+    All nan for fewer than three rows, or predictions that do not vary.
+    """
+
+    slope: float = math.nan
+    intercept: float = math.nan
+    s: float = math.nan
+    t: float = math.nan
+
+
+def slope_test(y: Array, predicted: Array) -> SlopeTest:
+    """Return the least squares line of reference on predicted values, and t of its slope.
+
+    Examples
+    --------
+    >>> found = slope_test(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0]))
+    >>> round(found.slope, 3), round(found.s, 3), round(found.t, 3)
+    (0.643, 0.267, 2.887)
+    """
+    if len(y) < 3 or not np.ptp(predicted) > 0:
+        return SlopeTest()
+    dx, dy = predicted - predicted.mean(), y - y.mean()
+    slope = float(dx @ dy) / float(dx @ dx)
+    s = float(np.linalg.norm(dy - slope * dx)) / math.sqrt(len(y) - 2)
+    off = abs(slope - 1.0) * float(np.linalg.norm(dx))
+    t = off / s if s > 0 else (math.inf if off > 0 else 0.0)
+    return SlopeTest(slope=slope, intercept=float(y.mean() - slope * predicted.mean()), s=s, t=t)
+
+
+# Limit of each test, and what is said of it: passed, or failed.
+_TESTS = {
+    "bias": ("t(1 - a/2; n - 1) SEP / sqrt(n)", "Bias not significant", "Bias significant"),
+    "sep": (
+        "RMSECV sqrt(F(1 - a; n - 1, n_c - 1))",
+        "SEP as the errors of rows left out",
+        "SEP larger than the errors of rows left out explain",
+    ),
+    "slope": ("t(1 - a/2; n - 2)", "t of the slope not significant", "t of the slope significant"),
+    "coverage": (
+        "beta-binomial, 1 - a",
+        "Reference values outside of their intervals as often as expected",
+        "Too many reference values outside of their intervals",
+    ),
+    "unlike": (
+        "beta-binomial, 1 - a",
+        "Rows unlike the calibration rows (T^2 or Q) as often as expected",
+        "Too many rows unlike the calibration rows (T^2 or Q)",
+    ),
+}
+ALL_UNLIKE = (
+    "All {count} rows are unlike the calibration rows (T^2 or Q above the limit): check "
+    "instrument, units and wavelength axis."
+)
+
+
+def _verdict(name: str, value: float, limit: float, more: str = "") -> Verdict:
+    formula, good, bad = _TESTS[name]
+    passed = None if math.isnan(value) or math.isnan(limit) else bool(abs(value) <= limit)
+    text = f"{good if passed else bad}: {value:.3g}, limit {limit:.3g}.{more}"
+    if passed is None:
+        text = f"Not tested ({name}): too few reference values, or predictions that do not differ."
+    return Verdict(name=name, value=value, limit=limit, passed=passed, formula=formula, text=text)
+
+
+def _beside(values: Mapping[str, float]) -> str:
+    """Say why the limit of the standards is crossed where the other one is not."""
+    if not values["sep_limit_standard"] < values["sep"] <= values["sep_limit"]:
+        return ""
+    return (
+        f" It is above the limit from SEC, {values['sep_limit_standard']:.3g}, which leaves "
+        "out the error of the model and is crossed too often."
+    )
+
+
+# Control charts
+# --------------
+
+# Weight of the latest error in the exponentially weighted moving average.
+EWMA_WEIGHT = 0.4
+# A run of so many errors on one side of zero is not chance (1 in 256).
+_RUN = 9
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ControlChart:
+    """Errors in the order of time with warning and action limits; see `control_chart`.
+
+    Attributes
+    ----------
+    errors, ewma : (n,) arrays
+    warning, action, ewma_limit : float
+    alarms : mapping from a rule to an (n,) array of bool
+        Where it was broken: "action", "two of three", "nine on one side", "ewma".
+    """
+
+    errors: Array
+    ewma: Array
+    warning: float
+    action: float
+    ewma_limit: float
+    alarms: Mapping[str, npt.NDArray[np.bool_]]
+
+    def sentences(self, start: int = 0) -> tuple[str, ...]:
+        """Say which rules were broken since position ``start``, and first by which error."""
+        found = []
+        for rule, where in self.alarms.items():
+            places = np.flatnonzero(where[start:])
+            if len(places):
+                first = start + int(places[0])
+                found.append(
+                    f"{_RULES[rule]}: error {first + 1} of the chart, {self.errors[first]:.3g}"
+                    f"{f', and {len(places) - 1} more' if len(places) > 1 else ''}."
+                )
+        return tuple(found)
+
+    def __repr__(self) -> str:
+        broken = [rule for rule, where in self.alarms.items() if where.any()]
+        return one_line(
+            self, f"{len(self.errors)} errors", f"alarms: {', '.join(broken) or 'none'}"
+        )
+
+
+_RULES = {
+    "action": "Beyond the action limit",
+    "two of three": "Two of three beyond the same warning limit",
+    "nine on one side": "Nine in a row on one side of zero",
+    "ewma": "Moving average (EWMA) beyond its limit",
+}
+
+
+def control_chart(errors: Any, sep: float) -> ControlChart:
+    """Return the control chart of errors in the order of time.
+
+    Warning limits are +-2 SEP, action limits +-3 SEP. Alarms: one error beyond an action limit;
+    two of three beyond the same warning limit; nine in a row on one side of zero; the
+    exponentially weighted moving average z_i = .4 e_i + .6 z_{i-1} beyond 3 SEP sqrt(.4 / 1.6).
+
+    Parameters
+    ----------
+    errors : (n,) array
+        Predicted minus reference.
+    sep : float
+        What errors usually are: RMSECV.
+
+    References
+    ----------
+    Western Electric (1956), Statistical Quality Control Handbook; S. W. Roberts (1959),
+    Technometrics 1, 239-250 (EWMA).
+
+    Examples
+    --------
+    >>> control_chart([0.1, -0.2, 0.9, 0.1, 0.8], 0.35)
+    ControlChart(5 errors, alarms: two of three)
+    """
+    e = as_float(errors, "errors").reshape(-1)
+    ewma = np.asarray(lfilter([EWMA_WEIGHT], [1.0, EWMA_WEIGHT - 1.0], e)) if len(e) else e
+    bound = 3.0 * sep * math.sqrt(EWMA_WEIGHT / (2.0 - EWMA_WEIGHT))
+    sides = (e, -e)
+    alarms = {
+        "action": np.abs(e) > 3.0 * sep,
+        "two of three": np.any([(v > 2.0 * sep) & _recent(v > 2.0 * sep, 3, 2) for v in sides], 0),
+        "nine on one side": np.any([_recent(v > 0, _RUN, _RUN) for v in sides], axis=0),
+        "ewma": np.abs(ewma) > bound,
+    }
+    return ControlChart(
+        errors=read_only(e),
+        ewma=read_only(ewma),
+        warning=2.0 * sep,
+        action=3.0 * sep,
+        ewma_limit=bound,
+        alarms=alarms,
+    )
+
+
+def _recent(hits: npt.NDArray[np.bool_], window: int, least: int) -> npt.NDArray[np.bool_]:
+    """Return where at least so many of the last ``window`` entries are hits."""
+    counts = np.cumsum(np.concatenate([np.zeros(window, dtype=int), hits]))
+    return np.asarray(counts[window:] - counts[:-window] >= least)
+
+
+# Corrections of predictions
+# --------------------------
+
+Kind = Literal["bias", "slope"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Correction:
+    """Predictions become intercept + slope * prediction; what that gains on control samples.
+
+    Attributes
+    ----------
+    slope, intercept : float
+    rows : int
+        Number of control samples.
+    before, after : float
+        RMSEP of them; after with the correction made without each of them.
+    significant : bool
+        Whether the test of bias or slope finds something to correct.
+    """
+
+    slope: float
+    intercept: float
+    rows: int
+    before: float
+    after: float
+    significant: bool
+
+
+def correction(
+    y: Any, predicted: Any, kind: Kind = "bias", *, level: float = 0.95, force: bool = False
+) -> Correction:
+    """Return the correction of bias, or of slope and bias, by control samples.
+
+    Parameters
+    ----------
+    y, predicted : (n,) arrays
+        Reference values and predictions.
+    kind : {"bias", "slope"}
+        "bias" subtracts the mean error; "slope" takes the line of reference on predicted.
+    level : float
+        Of the test.
+    force : bool
+        Correct a slope although it is not significantly different from 1.
+
+    Examples
+    --------
+    >>> found = correction([1.0, 2.0, 3.5], [1.5, 2.4, 4.1])
+    >>> round(found.intercept, 3), round(found.before, 3), round(found.after, 3)
+    (-0.5, 0.507, 0.122)
+    """
+    as_choice(kind, "kind", get_args(Kind))
+    yhat, level = as_response(predicted, np.size(predicted), "predicted"), as_level(level)
+    y, least = as_response(y, len(yhat)), 2 if kind == "bias" else 4
+    if len(y) < least:
+        raise InvalidInputError(
+            f"Adjusting the {kind} needs at least {least} control samples with a reference value; "
+            f"got {len(y)}."
+        )
+    e, n, line = yhat - y, len(y), slope_test(y, yhat)
+    slope, intercept = 1.0, -float(e.mean())
+    left_out = (y - yhat - intercept) * n / (n - 1)
+    significant = abs(intercept) > _t(n - 1, level) * float(e.std(ddof=1)) / math.sqrt(n)
+    if kind == "slope":
+        significant = _require_slope(line, _t(n - 2, level), force=force)
+        slope, intercept, dx = line.slope, line.intercept, yhat - yhat.mean()
+        left_out = (y - intercept - slope * yhat) / (1 - 1 / n - dx**2 / float(dx @ dx))
+    return Correction(
+        slope=slope,
+        intercept=intercept,
+        rows=n,
+        before=float(np.sqrt(np.mean(e**2))),
+        after=float(np.sqrt(np.mean(left_out**2))),
+        significant=bool(significant),
+    )
+
+
+def _require_slope(line: SlopeTest, limit: float, *, force: bool) -> bool:
+    """Return whether a slope is significant; refuse it if not, or if it cannot be meant."""
+    if not line.slope > 0:
+        raise InvalidInputError(
+            f"The slope of reference on predicted is {line.slope:.3g}, not positive: the reference "
+            "values may belong to other samples or another constituent."
+        )
+    if line.t <= limit and not force:
+        raise InvalidInputError(
+            f"The slope {line.slope:.3g} is not significantly different from 1 (t = {line.t:.3g}, "
+            f"limit {limit:.3g}): adjust the bias only, or force it."
+        )
+    return line.t > limit
+
+
+# Reference values that cannot be right
+# -------------------------------------
+
+# A value is off by a power of ten if the logarithm of value / prediction is as near to one (a
+# factor of 1.4), and the error is so many times as large as errors usually are.
+_NEAR, _FAR = 0.15, 5.0
+# A correlation is negative if it is so at this level.
+_SURE = 0.01
+
+
+def doubtful_references(
+    y: Any, predicted: Any, usual: float, names: Sequence[str]
+) -> tuple[str, ...]:
+    """Say which reference values are off by a power of ten, or are of another constituent.
+
+    Parameters
+    ----------
+    y, predicted : (n,) arrays
+    usual : float
+        What errors usually are: RMSECV.
+    names : sequence of str
+        Of the rows.
+
+    Examples
+    --------
+    >>> doubtful_references([1.0, 22.0, 3.0], [1.1, 2.1, 3.2], 0.2, ["1", "2", "3"])
+    ('Reference value about 10 times the prediction in row 2: check the decimal point or unit.',)
+    """
+    y, yhat = np.asarray(y, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
+    found = []
+    far = (np.abs(y - yhat) > _FAR * usual) & (y * yhat > 0)
+    ratio = np.log10(np.where(far, y / np.where(far, yhat, 1.0), 1.0))
+    powers = np.where(np.abs(ratio - ratio.round()) < _NEAR, ratio.round(), 0).astype(int)
+    for power in np.unique(powers[powers != 0]).tolist():
+        off = powers == power
+        times = f"{10**power} times" if power > 0 else f"1/{10**-power} of"
+        start = f"about {times} the prediction"
+        shown = [names[i] for i in np.flatnonzero(off).tolist()]
+        if len(shown) >= 0.8 * len(y) and len(y) > 2:
+            text = f"Reference values are {start} in {len(shown)} of {len(y)} rows: check the unit."
+            found.append(text)
+        else:
+            rows = f"row{'s' * (len(shown) > 1)} {', '.join(shown[:8])}"
+            rows += f" and {len(shown) - 8} more" if len(shown) > 8 else ""
+            value = "Reference values" if len(shown) > 1 else "Reference value"
+            found.append(f"{value} {start} in {rows}: check the decimal point or unit.")
+    if not found and len(y) > 4 and np.ptp(y) > 0 and np.ptp(yhat) > 0:
+        r = float(np.corrcoef(y, yhat)[0, 1])
+        t = r * math.sqrt((len(y) - 2) / max(1.0 - r * r, 1e-300))
+        if float(stdtr(len(y) - 2, t)) < _SURE:
+            found.append(
+                f"Reference values fall where predictions rise (correlation {r:.2f}): they may "
+                "belong to another constituent or to other samples."
+            )
+    return tuple(found)
