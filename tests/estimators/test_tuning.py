@@ -16,6 +16,7 @@ def make_curve(n, p, seed):
     return X, np.sin(3 * X[:, 0]) + X[:, -1] ** 2 + 0.2 * rng.normal(size=n)
 
 
+@pytest.mark.filterwarnings("ignore::plsdof.errors.RankExhaustedWarning")
 def test_the_choice_is_the_best_vertex_of_the_pool_of_all_values():
     X, y = make_curve(50, 2, seed=13)
     widths = [0.01, 0.1, 1.0, 5.0]

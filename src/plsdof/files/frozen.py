@@ -824,7 +824,9 @@ def _member(model: Model, weight: float, preparation: int, intervals: bool) -> M
             model = replace(model)
         found = model.distance
         _, x_scale, _ = _units(model, intervals)
-        unit = row_units(x_scale) if not path.is_dual else 1.0
+        unit = np.ones(1) if path.is_dual else row_units(x_scale)
+        # A column that did not vary is divided by infinity, and has no part.
+        unit = np.where(np.isfinite(unit), unit, 0.0)
         rotations, shares = found.rotations * unit, weight * found.shares
     if inputs is not None and inputs.gram is not None:  # one coefficient per row that was given
         coef = _spread(coef, inputs)
