@@ -38,7 +38,7 @@ ESTIMATORS = {
     "kernel, linear": KernelPLSRegressor(2, kernel="linear"),
     "penalised": PenalizedPLSRegressor(strength=3.0),
     "penalised, strengths": PenalizedPLSRegressor(strength=[0.0, 10.0]),
-    "penalised, folds": PenalizedPLSRegressor("cv", cv=4, strength=[0.0, 10.0]),
+    "penalised, folds": PenalizedPLSRegressor("cv", cv=4),
 }
 LINEAR = [name for name in ESTIMATORS if not name.startswith("kernel")]
 WEIGHTS = np.array([0.0, 1.0, 2.0, 3.5, 1.0] * 6)
