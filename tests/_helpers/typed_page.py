@@ -154,7 +154,7 @@ def much(X: Array, y: Array) -> None:
     assert_type(plsdof.pls_path_from(moments, 5), plsdof.PLSPath)
     assert_type(large.pcr_path_from(moments), plsdof.PCRPath)
     assert_type(large.ridge_path_from(moments), plsdof.RidgePath)
-    source: large.Blocks = large.ArrayBlocks(X, y)
+    source: large.Rows = large.ArrayBlocks(X, y)
     assert_type(large.cross_validate_from(source).rmse, Array)
 
 

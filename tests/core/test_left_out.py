@@ -13,7 +13,7 @@ from sklearn.cross_decomposition import PLSRegression
 from plsdof import kernel_pls_path, pcr_path, penalized_pls_path, pls_path, ridge_path
 from plsdof._core import left_out, recursion
 from plsdof._core.left_out import Problem, hold_out, usual_folds
-from plsdof._core.recursion import Moments, Split, run
+from plsdof._core.recursion import FoldMoments, Split, run
 from plsdof._core.standardize import as_observations
 from plsdof.errors import PlsdofWarning
 
@@ -228,7 +228,7 @@ def test_parts_that_fit_the_memory_give_the_same(monkeypatch, shape, scale):
         return run(op, *arguments, **options)
 
     monkeypatch.setattr(left_out, "run", watched)
-    moments = isinstance(problem.operators(split, 5)[0](split), Moments)
+    moments = isinstance(problem.operators(split, 5)[0](split), FoldMoments)
     each = shape[1] ** 2 if moments else 2 * 5 * shape[0]
     monkeypatch.setattr(left_out, "_AT_ONCE", 4 * each)
     monkeypatch.setattr(left_out, "_IN_CACHE", 4 * each)

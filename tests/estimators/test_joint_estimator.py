@@ -22,7 +22,7 @@ ESTIMATORS = [
     PLS2Regressor(),
     PLS2Regressor(2),
     PLS2Regressor("gcv", algorithm="simpls", scale_response=True),
-    PLS2Regressor("aic"),
+    PLS2Regressor("average"),
     PLS2Regressor("cv", cv=3),
 ]
 CHECKS = [
@@ -40,13 +40,15 @@ def test_scikit_learn_check(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("choice", ["left-out", "bic", "aic", "gcv", "hqc", "cv", 2])
+@pytest.mark.parametrize("choice", ["left-out", "average", "bic", "aic", "gcv", "hqc", "cv", 2])
 def test_attributes_describe_the_chosen_model(choice):
     X, Y = make_responses(40, 6, 3, seed=1)
     model = PLS2Regressor(choice, max_components=5).fit(X, Y)
     path = pls2_path(X, Y, 2 if choice == 2 else 5)
     expected = path[2]
-    if choice == "cv":
+    if choice == "average":
+        expected = path.average()
+    elif choice == "cv":
         expected = path[int(np.argmin(path.left_out(10).press))]
     elif choice != 2:
         expected = path[path.select(choice).index]
@@ -134,7 +136,7 @@ def test_names_tools_and_copies():
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (PLS2Regressor("gmdl"), "n_components must be one of 'left-out', 'cv', 'aic'"),
+        (PLS2Regressor("gmdl"), "n_components must be one of 'left-out', 'average', 'cv', 'aic'"),
         (PLS2Regressor(1.5), "n_components must be a whole number"),
         (PLS2Regressor(max_components=-1), "max_components must be >= 0"),
         (PLS2Regressor(algorithm="kernel"), "algorithm must be one of"),

@@ -9,11 +9,11 @@ import pytest
 from _helpers.problems import make_problem
 
 from plsdof import pls_path, pls_path_from
+from plsdof._core.moments import Moments, block_moments
 from plsdof._core.standardize import standardize
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, MissingExtraError
 from plsdof.files.blocks import file_blocks
 from plsdof.files.tables import read_table
-from plsdof.large.moments import block_sums, merge_sums
 from plsdof.large.sources import block_gram
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -480,13 +480,13 @@ def test_a_file_that_changes_between_two_passes_is_refused(tmp_path, kind, what)
 
     written(frame)
     blocks = file_blocks(tmp_path / f"table.{kind}", "y")
-    blocks.reduce(block_sums, merge_sums)
+    blocks.reduce(block_moments, Moments.merge)
     if what == "vanishes":
         (tmp_path / f"table.{kind}").unlink()
     else:
         written(frame[:20] if what == "shrinks" else pd.concat([frame, frame]))
     with pytest.raises(InvalidInputError, match=f"table.{kind}"):
-        blocks.reduce(block_sums, merge_sums)
+        blocks.reduce(block_moments, Moments.merge)
     with pytest.raises(InvalidInputError, match=f"table.{kind}"):
         blocks.table(["a"], "table")
 

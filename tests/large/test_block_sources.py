@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from _helpers.problems import make_problem
 
+from plsdof._core.moments import Moments, block_moments
+from plsdof._core.rows import require_finite
 from plsdof.errors import InvalidInputError
 from plsdof.large.blocks import (
     ArrayBlocks,
@@ -14,9 +16,7 @@ from plsdof.large.blocks import (
     as_axis,
     block_length,
     open_blocks,
-    require_finite,
 )
-from plsdof.large.moments import block_sums, merge_sums
 from plsdof.large.sources import block_gram
 
 
@@ -230,10 +230,10 @@ def test_values_that_are_not_finite_are_named_by_row_and_column(bad, axis):
     X[13, 7] = bad
     blocks = ArrayBlocks(X, y, axis=axis, memory=8 * 4 * X.shape[1 - axis])
     with pytest.raises(InvalidInputError, match=r"row 13 \(counted from 0\), in column\(s\) '7'"):
-        blocks.reduce(block_sums, merge_sums)
+        blocks.reduce(block_moments, Moments.merge)
     names = tuple("abcdefghi")
     with pytest.raises(InvalidInputError, match=r"column\(s\) 'h'"):
-        ArrayBlocks(X, y, axis=axis, names=names).reduce(block_sums, merge_sums)
+        ArrayBlocks(X, y, axis=axis, names=names).reduce(block_moments, Moments.merge)
 
 
 def test_finite_values_whose_sum_overflows_are_fine():
@@ -294,10 +294,10 @@ def test_progress_is_shown_on_stderr_if_asked_for(capsys, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
     X, y = make_problem(6, 2)
-    ArrayBlocks(X, y, memory=16).reduce(block_sums, merge_sums, "Reading rows")
+    ArrayBlocks(X, y, memory=16).reduce(block_moments, Moments.merge, "Reading rows")
     assert capsys.readouterr().err == ""
     result = ArrayBlocks(X, y, memory=16, progress=True).reduce(
-        block_sums, merge_sums, "Reading rows"
+        block_moments, Moments.merge, "Reading rows"
     )
     shown = capsys.readouterr()
     assert "Reading rows" in shown.err

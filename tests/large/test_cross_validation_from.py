@@ -10,7 +10,7 @@ from plsdof.errors import InvalidInputError
 from plsdof.large import ArrayBlocks, cross_validate_from, pcr_path_from, ridge_path_from
 from plsdof.large import cross_validation as module
 from plsdof.large.blocks import RowBlocks, take_rows
-from plsdof.large.moments import block_factor, merge_factors, standardized_factor
+from plsdof.large.factors import block_factor, merge_factors, standardized_factor
 
 N, P = 203, 12
 

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from plsdof import pcr_path, ridge_path
 from plsdof._core.standardize import standardize
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, NotAvailableError
-from plsdof.large import pcr_path_from, ridge_path_from
+from plsdof.large import Moments, pcr_path_from, ridge_path_from
 from plsdof.large.blocks import ArrayBlocks
-from plsdof.large.moments import Moments, merge_sums
 from plsdof.large.sources import block_gram
 
 
@@ -111,6 +110,24 @@ def test_merging_is_associative_and_leaves_its_parts_alone():
     assert left.n_rows == 30
 
 
+@pytest.mark.parametrize("ratio", [0.0, 1e4, 1e8])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_what_was_merged_comes_off_again(ratio, weighted):
+    X, y = make_problem(40, 5, seed=3)
+    X, y = X + ratio, y - ratio
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, 40) if weighted else None
+    whole, left = Moments.of(X, y, weights), slice(0, None, 4)
+    kept = np.arange(40) % 4 != 0
+    some = [None if weights is None else weights[rows] for rows in (left, kept)]
+    found = whole.without(Moments.of(X[left], y[left], some[0]))
+    expected = Moments.of(X[kept], y[kept], some[1])
+    scatter = scatter_of(expected)
+    assert relative(scatter_of(found) - scatter, scatter) < 1e-13
+    np.testing.assert_allclose(found.x_mean, expected.x_mean, rtol=1e-14)
+    assert (found.n, found.n_rows) == (pytest.approx(expected.n, rel=1e-14), 30)
+    np.testing.assert_array_equal(whole.without(Moments.empty()).xx, whole.xx)
+
+
 def test_integer_weights_are_repeated_rows_and_zero_ones_are_left_out():
     X, y = make_problem(20, 3, seed=2)
     counts = np.arange(20) % 4
@@ -130,7 +147,7 @@ def test_a_piece_without_weight_changes_nothing():
     assert moments.partial_fit(X * 5, y, np.zeros(20)) is moments
     np.testing.assert_array_equal(moments.xx, before)
     assert Moments.of(X, y, np.zeros(20)).merge(moments).n_rows == 20
-    assert merge_sums(None, None) is None
+    assert Moments.empty().merge(Moments.empty()).n_rows == 0
 
 
 @pytest.mark.parametrize("scale", [True, False])
@@ -253,7 +270,7 @@ def test_too_few_rows_are_refused():
     with pytest.raises(InvalidInputError, match=r"sample_weight sums to 0\.2"):
         Moments.of([[1.0], [2.0]], [1.0, 2.0], [0.1, 0.1]).gram()
     with pytest.raises(NotAvailableError, match="no rows have been added"):
-        _ = Moments.empty().xx
+        _ = Moments.empty().x_mean
     assert Moments.empty().n == Moments.empty().n_rows == 0
 
 

@@ -13,7 +13,6 @@ from plsdof import pls_path
 from plsdof._core.choice import RULES
 from plsdof.errors import InvalidInputError, PlsdofWarning, RankExhaustedError, RankExhaustedWarning
 from plsdof.variants import _pls2 as joint_derivative
-from plsdof.variants import pls2
 from plsdof.variants.pls2 import pls2_path
 
 
@@ -292,7 +291,7 @@ def test_new_rows_have_the_scores_that_training_rows_have(algorithm):
         (lambda path: path.select("bic", rule="best"), "rule must be one of"),
         (lambda path: path.select("bic", cv=5), "cv does not belong"),
         (lambda path: path.select(rule="paper"), "rule does not belong"),
-        (lambda path: path["2"], "number of components"),
+        (lambda path: path["2"], "row of a model"),
     ],
 )
 def test_unusable_questions_are_refused(call, message):
@@ -338,13 +337,16 @@ def test_the_path_ends_where_rounding_begins():
         path = pls2_path(X, Y, 10, scale=False)
     assert 3 <= len(path) < 10
     assert np.all(path.dof_error < 1e-6 * path.dof)
+    # One response ends there, too.
+    with pytest.warns(RankExhaustedWarning):
+        assert len(pls_path(X, Y[:, 0], 10, scale=False).dof) == len(path)
 
 
 def test_uncertain_degrees_of_freedom_are_not_given(monkeypatch):
     X, Y = make_responses(20, 5, 2, seed=25, decay=6.0)
+    relative = pls2_path(X, Y).dof_error / pls2_path(X, Y).naive_dof
     path = pls2_path(X, Y)
-    relative = path.dof_error / path.naive_dof
-    monkeypatch.setattr(pls2, "SUPPORTED_ERROR", 2.0 * float(relative[0]))
+    monkeypatch.setattr(joint_derivative, "SUPPORTED_ERROR", 2.0 * float(relative[0]))
     with pytest.warns(RankExhaustedWarning):
         missing = np.isnan(path.dof)
     assert missing.any()

@@ -7,6 +7,9 @@ import pytest
 from _helpers.responses import make_responses
 
 from plsdof import pls_path
+from plsdof._core.choice import average_weights
+from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.inference import coefficient_inference, prediction_interval, residual_bootstrap
 from plsdof.selection import make_folds
 from plsdof.variants.pls2 import pls2_path
 
@@ -88,6 +91,73 @@ def test_units_of_the_responses_do_not_matter_for_scaled_ones():
     two = pls2_path(X, Y * [1.0, 1000.0], scale_response=True)
     assert one.select().index == two.select().index
     np.testing.assert_allclose(one[2].half_width() * [1.0, 1000.0], two[2].half_width(), rtol=1e-8)
+
+
+@pytest.mark.parametrize("scale_response", [False, True])
+def test_a_response_is_an_ordinary_path(scale_response):
+    X, Y = make_responses(20, 4, 2, seed=9)
+    path = pls2_path(X, Y, 3, scale_response=scale_response)
+    one, step = path.responses[1], 1e-5
+    np.testing.assert_array_equal(one.coef, path.coef[..., 1])
+    np.testing.assert_allclose(one[2].predict(X), path.fitted[2, :, 1])
+    np.testing.assert_array_equal(one.left_out().fold, path.left_out().fold[::2])
+    np.testing.assert_allclose(
+        one.left_out().residuals, path.left_out().residuals[:, 1::2] * path.y_scale[1]
+    )
+    # The derivative by the response itself, the other one held fixed; that its scale depends on
+    # what X does not reach is left out.
+    moved = [one.refit(Y[:, 1] + sign * step * np.eye(20)[3]).fitted[2] for sign in (1, -1)]
+    expected = (moved[0] - moved[1]) / (2 * step)
+    tolerance = 1e-2 if scale_response else 1e-8
+    np.testing.assert_allclose(one.jacobian(2)[:, 3], expected, atol=tolerance)
+    np.testing.assert_allclose(one.leverage(2), np.diagonal(one.jacobian(2)))
+    assert one.dof[2] == pytest.approx(np.trace(one.jacobian(2)))
+    spare = np.sum((np.eye(20) - one.jacobian(2)) ** 2)
+    assert one.noise_variance("jacobian")[2] == pytest.approx(one.rss[2] / spare)
+
+
+def test_intervals_of_a_response_that_only_paths_have():
+    X, Y = make_responses(25, 5, 2, seed=10)
+    one = pls2_path(X, Y, 4).responses[0][2]
+    truth = prediction_interval(one, X[:3], kind="truth")
+    np.testing.assert_allclose(truth.center, pls2_path(X, Y).predict(X[:3])[5, :, 0])
+    rows = [np.delete(np.arange(25), i) for i in range(25)]
+    fits = np.array([pls2_path(X[kept], Y[kept], 4).coef[2, :, 0] for kept in rows])
+    expected = np.sqrt(24 / 25 * np.sum((fits - fits.mean(axis=0)) ** 2, axis=0))
+    found = coefficient_inference(one, covariance="jackknife")
+    np.testing.assert_allclose(found.std_error, expected, rtol=1e-8)
+    for refused in (
+        lambda: coefficient_inference(one, covariance="hc3"),
+        lambda: residual_bootstrap(one),
+    ):
+        with pytest.raises(NotAvailableError):
+            refused()
+    with pytest.raises(InvalidInputError):
+        one.path.refit(Y[:4, 0])
+
+
+def test_an_average_has_the_weighted_fits_of_its_models():
+    X, Y = make_responses(30, 6, 2, seed=11)
+    path = pls2_path(X, Y)
+    average = path.average()
+    w, k = average.weights, np.count_nonzero(average.weights)
+    assert k > 1
+    np.testing.assert_allclose(average.coef, np.tensordot(w, path.coef, axes=1))
+    np.testing.assert_allclose(average.predict(X), average.fitted)
+    price = np.cumsum(w[w > 0])[:-1].sum()
+    np.testing.assert_allclose(average.dof_by_response, w @ path.dof_by_response + price)
+    np.testing.assert_allclose(average.fitted, np.tensordot(w, path.fitted, axes=1))
+    one = average.responses[0]
+    assert np.trace(one.jacobian()) == pytest.approx(one.dof - price)
+    left = path.left_out()
+    expected = w @ left.residuals
+    np.testing.assert_allclose(average.left_out_residuals.ravel(), expected)
+    # Errors behind intervals: the weights made again without each fold, for all responses.
+    for fold in (0, 3):
+        again = average_weights(left, without=fold) @ left.residuals
+        rows = left.fold == fold
+        np.testing.assert_allclose(average.scores.ravel()[rows], np.abs(again[rows]))
+    assert np.all(average.coef_std_error() > 0)
 
 
 @pytest.mark.slow

@@ -93,7 +93,7 @@ def test_what_has_no_intervals_says_why():
     with pytest.raises(NotAvailableError):
         path[0].vip()
     with pytest.raises(InvalidInputError, match="kind"):
-        path[1].prediction_interval(X, kind="truth")
+        path[1].prediction_interval(X, kind="true")
     with pytest.raises(InvalidInputError, match="kind"):
         path[1].prediction_interval(X, kind="mean", method="left-out")
 

@@ -240,6 +240,7 @@ def objective(left: LeftOut, loss: str = "squared", without: int | None = None) 
     Degrees of Freedom are those of all rows in any case: they are a property of the models.
     """
     as_choice(loss, "loss", LOSSES)
+    left = left.joint or left
     E, n, order = left.residuals, left.n, left.order
     if left.parameter_name != "n_components":
         E = E[order]  # others are in order

@@ -11,6 +11,7 @@ Components that are picked by y have no Jacobian here: their Degrees of Freedom 
 """
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -87,6 +88,8 @@ class Filter:
     naive_dof: Array
     message: str = ""
     parameters: Array | None = None
+    # Whether I - d zhat / d z is a reflection times diag(phi).
+    reflects: ClassVar[bool] = True
 
     def jacobian(self, index: int) -> Array:
         """Return d zhat / d z in rotated coordinates, (r, r)."""
@@ -454,6 +457,7 @@ class AverageFilter(Filter):
     """
 
     feedback: Array
+    reflects: ClassVar[bool] = False
 
     def times_jacobian(self, rows: Array, index: int) -> Array:  # noqa: ARG002
         """Return rows @ (d zhat / d z) for (k, r) rows, the weights held fixed. Cost: O(k r M)."""

@@ -21,19 +21,21 @@ import numpy as np
 from plsdof._core.display import as_html, data_frame, one_line, parameter_column
 from plsdof._core.folds import group_codes, make_folds
 from plsdof._core.inputs import Array, as_level, read_only
+from plsdof._core.moments import Moments, moments_of
 from plsdof._core.recursion import (
+    FoldMoments,
     Gram,
     Integers,
-    Moments,
+    Mask,
     Operator,
     Rows,
     Run,
     SingleRows,
     Split,
+    constant_columns,
     evenly_spaced,
     run,
 )
-from plsdof._core.spectrum import Sums, sums_of, typical
 from plsdof._core.standardize import LARGE, Observations
 from plsdof._core.threads import cached_property, threads_for_products
 from plsdof.errors import InvalidInputError
@@ -88,6 +90,8 @@ class LeftOut:
         Number of groups, where rows that belong together were left out together.
     error : (K,) array
         Estimated rounding error of the residuals.
+    joint : LeftOut or None
+        Of one of several responses that are fitted together: all of them, which choose together.
 
     Examples
     --------
@@ -108,6 +112,7 @@ class LeftOut:
     sample_weight: Array | None = None
     groups: int | None = None
     error: Array
+    joint: "LeftOut | None" = None
 
     @cached_property
     def n(self) -> float:
@@ -395,37 +400,38 @@ def _times(centred: Array, combined: Array) -> Array:
 
 
 def _moments(X: Array, y: Array, weights: Array | None, scale: bool, split: Split) -> Operator:
-    shift, y_shift, n = typical(X), float(y.mean()), len(X)
+    n = len(X)
 
-    def of(rows: Any, weights: Array | None = weights) -> Sums:
-        root = None if weights is None else np.sqrt(weights[rows])
-        centred = y[rows] - y_shift
-        return sums_of(X[rows], centred if root is None else centred * root, root, shift)
+    def of(rows: Any) -> Moments:
+        return moments_of(X[rows], y[rows], None if weights is None else weights[rows])
 
-    def not_fitted(times: Array) -> Sums:
-        if times.max() <= 1:
-            return of(np.flatnonzero(times == 0))
-        # Rows that are fitted more than once.
-        repeated = times if weights is None else times * weights
-        return whole.combined(np.subtract, of(slice(None), repeated))
+    def fitted(rows: Integers | None, left: Moments) -> Moments:
+        if rows is None:
+            return whole.without(left)
+        times = np.bincount(rows, minlength=n)
+        kept = times > 0
+        repeated = times[kept] if weights is None else times[kept] * weights[kept]
+        return moments_of(X[kept], y[kept], repeated.astype(np.float64))
 
-    def train(fold: int) -> tuple[Array, Array]:
-        return X, split.training_weights(n, weights)[fold]
+    def look(low: Mask) -> Mask:
+        trained = split.training_weights(n, weights)
+        return constant_columns(low, lambda columns: X[:, columns], trained.__getitem__)
 
-    about = shift, y_shift
     if split.is_single:
         rows = split.rows
-        whole, own = of(slice(None)), None if weights is None else weights[rows]
-        left_out = X[rows] - shift, y[rows] - y_shift, own
-        return SingleRows(whole, *left_out, about, scale=scale, train=train)
+        left_out = X[rows], y[rows], None if weights is None else weights[rows]
+        return SingleRows(of(slice(None)), *left_out, scale=scale, look=look)
     tests = [evenly_spaced(test) for test in split.tests]
-    if split.is_partition(n):
-        left = [of(rows) for rows in tests]
-        whole = reduce(lambda one, other: one.combined(np.add, other), left)
-    else:
-        whole = of(slice(None))
-        left = [not_fitted(times) for times in split.training_weights(n, None)[:-1]]
-    return Moments(whole, left, about, scale=scale, test=lambda fold: X[tests[fold]], train=train)
+    left = [of(rows) for rows in tests]
+    whole = reduce(Moments.merge, left) if split.is_partition(n) else of(slice(None))
+    trains = split.trains or [None] * split.count
+    fits = [fitted(rows, one) for rows, one in zip(trains, left, strict=True)]
+
+    def predict(B: Array, level: Array) -> Array:
+        made = [b @ X[rows].T + c[:, None] for b, c, rows in zip(B, level, tests, strict=True)]
+        return np.concatenate(made, axis=1) if made else np.empty((B.shape[1], 0))
+
+    return FoldMoments(whole, fits, left, scale=scale, predict=predict, look=look)
 
 
 def hold_out(

@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.inputs import Array
-from plsdof._core.spectrum import Sums
+from plsdof._core.moments import Moments
 from plsdof._core.standardize import CONSTANT_ULPS, row_blocks
 from plsdof._core.threads import cached_property
 
@@ -42,6 +42,8 @@ _CERTAIN = 0.1
 _SAFETY = 20.0
 # A sum of squares that centring makes smaller than this share of what it was has lost digits.
 _CANCELLED = 1e-2
+# A column whose spread is below this share of its mean may be constant.
+_SMALLEST_SPREAD = 1e-10
 # Squares of scores may have so many decades, less than the 308 of a float.
 _DECADES = 280.0
 # A model is clearly worse if its error is larger by so many standard deviations of the difference,
@@ -450,7 +452,9 @@ class Rows(_Samples):
             squares = gross - nf * self.mean**2
             # Sums that were taken off others lose digits relative to these.
             size = gross[-1] if split.trains is None else gross
-            constant = _look_closer(squares, size, lambda f: (X, W[f]), exactly=True)
+            low, constant = squares <= _CANCELLED * size, None
+            if low.any():
+                constant = constant_columns(low, lambda k: X[:, k], W.__getitem__, squares)
             self._inverse = _inverse(squares, constant, nf)
             extent = np.vecdot(gross, self._inverse)
             self.in_range = _varies_in_range(squares, constant)
@@ -565,10 +569,11 @@ class Gram(_Samples):
 
 
 class _Features:
-    """What `Moments` and `SingleRows` have in common: a score is a direction.
+    """What `FoldMoments` and `SingleRows` have in common: a score is a direction.
 
-    ``whole`` are the sums of all rows; ``first`` (F, 2, p), ``response`` (F, 3) and ``squares``
-    (F, p), the diagonal alone, are those of the rows that each fold does not fit.
+    ``n`` (F + 1,), ``mean`` (F + 1, p + 1), ``residual`` (F + 1, p), ``total`` (F + 1,) and
+    ``squares`` (F + 1, p), the diagonal alone, are the moments of the training rows of every fold
+    and, last, of all rows; ``whole`` are the latter.
     """
 
     squares_condition = True
@@ -576,32 +581,26 @@ class _Features:
 
     def __init__(
         self,
-        whole: Sums,
-        first: Array,
-        response: Array,
+        whole: Moments,
+        n: Array,
+        mean: Array,
+        residual: Array,
+        total: Array,
         squares: Array,
-        about: tuple[Array, float],
         scale: bool,
-        train: Callable[[int], tuple[Array, Array]],
+        look: Callable[[Mask], Mask],
     ) -> None:
-        diagonal = np.diagonal(whole.squares)
-        first = np.concatenate([whole.first - first, whole.first[None]])
-        response = np.concatenate([whole.response - response, whole.response[None]])
-        self.shift, self.y_shift = about
-        self.n = response[:, 0]
-        nf = self.n[:, None]
-        self.mean = first[:, 0] / nf
-        self._ybar = response[:, 1] / self.n
-        self.centre = self.shift + self.mean[-1], self.y_shift + float(self._ybar[-1])
-        self.residual = first[:, 1] - (self.n * self._ybar)[:, None] * self.mean
-        self.total = np.maximum(response[:, 2] - self.n * self._ybar**2, 0.0)
+        self.n, self.residual, self.total = n, residual, np.maximum(total, 0.0)
+        self.mean, self._ybar = mean[:, :-1], mean[:, -1]
+        self.centre = self.mean[-1], float(self._ybar[-1])
         # Downdating loses digits relative to the moments of all rows.
-        size = np.broadcast_to(diagonal, self.mean.shape)
-        self._inverse = np.ones(self.mean.shape)
+        size = np.broadcast_to(whole.squares, squares.shape)
+        self._inverse = np.ones(squares.shape)
         if scale:
-            squares = np.concatenate([diagonal - squares, diagonal[None]]) - nf * self.mean**2
-            constant = _look_closer(squares, size, train)
-            self._inverse = _inverse(squares, constant, nf)
+            rounding = whole.n * np.square(_SMALLEST_SPREAD * whole.mean[:-1])
+            low = squares <= np.maximum(_CANCELLED * size, rounding)
+            constant = look(low) if low.any() else None
+            self._inverse = _inverse(squares, constant, n[:, None])
             self.in_range = _varies_in_range(size, constant)
         extent = np.vecdot(size, self._inverse)
         if not scale:
@@ -615,15 +614,7 @@ class _Features:
         return a
 
     def centres(self) -> tuple[Array, Array]:
-        return self.shift + self.mean, self.y_shift + self._ybar
-
-    def dual(self, a: Array) -> Array:
-        raw = self._times(a)
-        return np.asarray(raw - (self.n * np.vecdot(self.mean, a))[:, None] * self.mean)
-
-    def _times(self, a: Array) -> Array:
-        """Return X'WX a of the training rows of every fold."""
-        raise NotImplementedError
+        return self.mean, self._ybar
 
     def noise(self, gradient: Array, squares: Array, out: Array) -> None:  # noqa: ARG002
         """Rounding of a product with X'X: eps |X|^2 |y| / |t|."""
@@ -638,24 +629,23 @@ class _Features:
         return np.asarray(np.maximum(self.total[-1] - taken, 0.0))
 
 
-class Moments(_Features):
-    """Moments of the training rows of every fold, downdated from those of all rows.
+class FoldMoments(_Features):
+    """Moments of the training rows of every fold: those of all rows without the rows left out.
 
     For tall data. Its digits are half those of X.
 
     Parameters
     ----------
-    whole : Sums
+    whole : Moments
         Of all rows.
-    left : sequence of Sums
-        Of the rows that each fold does not fit.
-    about : (p,) array and float
-        What the moments are about.
+    fitted, left : sequences of Moments
+        Of the rows that each fold fits, and of those that it leaves out.
     scale : bool
-    test : callable
-        From a fold to the rows (t, p) that it leaves out.
-    train : callable
-        From a fold to rows and their training weights, where a column may be constant.
+    predict : callable
+        From coefficients (F, k, p) and intercepts (F, k), fold by fold, to predictions (k, N) of
+        the rows left out.
+    look : callable
+        From columns (F + 1, p) that may be constant in the training rows to those that are.
 
     Notes
     -----
@@ -664,55 +654,62 @@ class Moments(_Features):
 
     def __init__(
         self,
-        whole: Sums,
-        left: Sequence[Sums],
-        about: tuple[Array, float],
+        whole: Moments,
+        fitted: Sequence[Moments],
+        left: Sequence[Moments],
         *,
         scale: bool,
-        test: Callable[[int], Array],
-        train: Callable[[int], tuple[Array, Array]],
+        predict: Callable[[Array, Array], Array],
+        look: Callable[[Mask], Mask],
     ) -> None:
-        p = len(whole.squares)
-        self._test = test
-        self._S = np.empty((len(left) + 1, p, p))
-        for f, one in enumerate(left):
-            np.subtract(whole.squares, one.squares, out=self._S[f])
-        self._S[-1] = whole.squares
-        self._first = np.array([one.first for one in left]).reshape(-1, 2, p)
-        self._response = np.array([one.response for one in left]).reshape(-1, 3)
-        squares = np.array([np.diagonal(one.squares) for one in left]).reshape(-1, p)
-        super().__init__(whole, self._first, self._response, squares, about, scale, train)
+        fitted = [*fitted, whole]
+        self._predict = predict
+        self._S = np.array([one.xx for one in fitted])
+        super().__init__(
+            whole,
+            np.array([one.n for one in fitted]),
+            np.array([one.mean for one in fitted]),
+            np.array([one.xy for one in fitted]),
+            np.array([one.yy for one in fitted]),
+            np.array([one.squares for one in fitted]),
+            scale,
+            look,
+        )
+        # The rows left out: their moments, and their means from those of the fold and of all rows.
+        p = len(whole.xy)
+        self._n_left = np.array([one.n for one in left])
+        self._xy = np.array([one.xy for one in left]).reshape(-1, p)
+        self._yy = np.array([one.yy for one in left])
+        means = np.array([one.mean for one in left]).reshape(-1, p + 1)
+        self._apart = means - np.array([one.mean for one in fitted[:-1]]).reshape(-1, p + 1)
+        self._step = means[:, :-1] - whole.mean[:-1]
+        self._along = whole.n * self._n_left / self.n[:-1]
         self._b, self._v = np.zeros((2, len(left), p))
 
-    def _times(self, a: Array) -> Array:
+    def dual(self, a: Array) -> Array:
         self._raw = np.asarray(np.matvec(self._S, a))
         return self._raw
 
     def start(self) -> Array:
         """Return |y - c - X b|^2 of the rows that each fold leaves out, from their moments."""
-        first, (count, ysum, ysquares) = self._first, self._response.T
-        c = self._ybar[:-1] - np.vecdot(self._b, self.mean[:-1])
-        along = np.vecdot(self._b, self._v) - 2.0 * np.vecdot(self._b, first[:, 1])
-        level = count * c**2 - 2.0 * c * (ysum - np.vecdot(self._b, first[:, 0]))
-        return np.asarray(ysquares + along + level)
+        along = np.vecdot(self._b, self._v - 2.0 * self._xy)
+        level = self._apart[:, -1] - np.vecdot(self._apart[:, :-1], self._b)
+        return np.asarray(self._yy + along + self._n_left * level**2)
 
     def advance(self, q: Array, a: Array, inverse: Array) -> Array:
-        # Coefficients b of every fold, and X'WX b of the rows that it leaves out.
-        self._b += q[:-1, None] * a[:-1]
-        added = a[:-1] @ self._S[-1] - self._raw[:-1] * inverse[:-1, None]
+        # Coefficients b of every fold, and the centred X'WX b of the rows that it leaves out.
+        a = a[:-1]
+        added = a @ self._S[-1] - self._raw[:-1] * inverse[:-1, None]
+        added -= (self._along * np.vecdot(self._step, a))[:, None] * self._step
+        self._b += q[:-1, None] * a
         self._v += q[:-1, None] * added
         return self.start()
 
     def predictions(self, Q: Array, A: Array) -> Array:
-        made = []
-        for f in range(Q.shape[1] - 1):
-            rows = self._test(f)
-            B = np.cumsum(Q[:, f, None] * A[:, f], axis=0)
-            level = self.y_shift + self._ybar[f]
-            values = np.full((len(Q) + 1, len(rows)), level)
-            values[1:] += B @ rows.T - (B @ (self.mean[f] + self.shift))[:, None]
-            made.append(values)
-        return np.concatenate(made, axis=1) if made else np.empty((len(Q) + 1, 0))
+        B = np.zeros((Q.shape[1] - 1, len(Q) + 1, A.shape[2]))
+        np.cumsum((Q[:, :-1, None] * A[:, :-1]).transpose(1, 0, 2), axis=1, out=B[:, 1:])
+        level = self._ybar[:-1, None] - np.matvec(B, self.mean[:-1])
+        return self._predict(B, level)
 
 
 class SingleRows(_Features):
@@ -720,10 +717,10 @@ class SingleRows(_Features):
 
     Parameters
     ----------
-    whole, about, scale, train
-        As for `Moments`.
+    whole, scale, look
+        As for `FoldMoments`.
     rows, y : (F, p) and (F,) arrays
-        What the folds leave out, shifted.
+        What the folds leave out.
     weights : (F,) array or None
 
     Notes
@@ -733,26 +730,40 @@ class SingleRows(_Features):
 
     def __init__(
         self,
-        whole: Sums,
+        whole: Moments,
         rows: Array,
         y: Array,
         weights: Array | None,
-        about: tuple[Array, float],
         *,
         scale: bool,
-        train: Callable[[int], tuple[Array, Array]],
+        look: Callable[[Mask], Mask],
     ) -> None:
-        self._S, self._rows = whole.squares, rows
-        self._weighted = rows if weights is None else rows * weights[:, None]
-        ones = np.ones(len(y)) if weights is None else weights
-        first = np.stack([self._weighted, self._weighted * y[:, None]], axis=1)
-        response = np.stack([ones, ones * y, ones * y**2], axis=1)
-        super().__init__(whole, first, response, self._weighted * rows, about, scale, train)
-        self._error, self._weights = y - self._ybar[:-1], weights
+        self._S = whole.xx
+        centred = np.column_stack([rows, y]) - whole.mean
+        centred -= whole.rest
+        w = np.ones(len(y)) if weights is None else weights
+        n = whole.n - w
+        # A row comes off by S - (n w / (n - w)) d d', with d the row less the means of all.
+        self._rows, e = centred[:, :-1], centred[:, -1]
+        self._along = (whole.n * w / n)[:, None] * self._rows
+        mean = whole.mean - centred * (w / n)[:, None]
+        super().__init__(
+            whole,
+            np.append(n, whole.n),
+            np.vstack([mean, whole.mean]),
+            np.vstack([whole.xy - self._along * e[:, None], whole.xy]),
+            np.append(whole.yy - whole.n * w / n * e**2, whole.yy),
+            np.vstack([whole.squares - self._along * self._rows, whole.squares]),
+            scale,
+            look,
+        )
+        # The row less the means of the others.
+        self._apart = centred * (whole.n / n)[:, None]
+        self._error, self._weights = self._apart[:, -1].copy(), weights
 
-    def _times(self, a: Array) -> Array:
+    def dual(self, a: Array) -> Array:
         raw = a @ self._S
-        raw[:-1] -= np.vecdot(self._rows, a[:-1])[:, None] * self._weighted
+        raw[:-1] -= np.vecdot(self._rows, a[:-1])[:, None] * self._along
         return np.asarray(raw)
 
     def start(self) -> Array:
@@ -760,45 +771,44 @@ class SingleRows(_Features):
         return squares if self._weights is None else squares * self._weights
 
     def advance(self, q: Array, a: Array, inverse: Array) -> Array:  # noqa: ARG002
-        self._error -= q[:-1] * np.vecdot(self._rows - self.mean[:-1], a[:-1])
+        self._error -= q[:-1] * np.vecdot(self._apart[:, :-1], a[:-1])
         return self.start()
 
     def predictions(self, Q: Array, A: Array) -> Array:
         made = np.empty((len(Q) + 1, len(self._rows)))
-        made[0] = self.y_shift + self._ybar[:-1]
-        np.vecdot(A[:, :-1], self._rows - self.mean[:-1], out=made[1:])
+        made[0] = self._ybar[:-1]
+        np.vecdot(A[:, :-1], self._apart[:, :-1], out=made[1:])
         made[1:] *= Q[:, :-1]
         return np.asarray(np.cumsum(made, axis=0, out=made))
 
 
-def _look_closer(
-    squares: Array,
-    gross: Array,
-    train: Callable[[int], tuple[Array, Array]],
-    *,
-    exactly: bool = False,
-) -> Mask | None:
-    """Return which columns are constant in which fold, (F, p); None if none is in any.
+def constant_columns(
+    low: Mask,
+    take: Callable[[Integers], Array],
+    weights: Callable[[int], Array],
+    squares: Array | None = None,
+) -> Mask:
+    """Return which columns are constant in the training rows of which fold. Shape (F, p).
 
     Where centring has made a sum of squares much smaller, the rows themselves tell. With
-    ``exactly`` the sums of the others are made again, in place.
+    ``squares`` (F, p) the sums of the others are made again, in place.
 
     Parameters
     ----------
-    train : callable
-        From a fold to the rows of X and their training weights, those of other rows zero.
+    low : (F, p) array of bool
+        Where to look.
+    take : callable
+        From numbers of columns to these columns (n, k).
+    weights : callable
+        From a fold to training weights (n,), those of other rows zero.
     """
-    low = squares <= _CANCELLED * gross
-    if not low.any():
-        return None
     constant = np.zeros(low.shape, dtype=bool)
     for f in np.flatnonzero(low.any(axis=1)):
-        columns = np.flatnonzero(low[f])
-        X, w = train(int(f))
-        part, w = X[np.ix_(w > 0, columns)], w[w > 0]
+        columns, w = np.flatnonzero(low[f]), weights(int(f))
+        part, w = take(columns)[w > 0], w[w > 0]
         spread = np.ptp(part, axis=0)
         constant[f, columns] = spread <= CONSTANT_ULPS * np.abs(part).max(axis=0)
-        if exactly:
+        if squares is not None:
             part -= w @ part / w.sum()
             squares[f, columns] = w @ part**2
     return constant

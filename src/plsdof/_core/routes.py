@@ -9,16 +9,15 @@ import numpy as np
 from plsdof._core.exact import Exact
 from plsdof._core.filters import Filter
 from plsdof._core.krylov import Compressed, Count, compress_gram, krylov_steps
+from plsdof._core.moments import tall_gram
 from plsdof._core.spectrum import (
     FORMED,
     Gram,
     Spectrum,
-    TallRows,
     decompose,
     decompose_gram,
     dense_gram,
     spectrum_on_gram,
-    tall_gram,
 )
 from plsdof._core.standardize import Observations, Standardized, Units, standardize_observations
 from plsdof.errors import NotAvailableError
@@ -83,13 +82,12 @@ def krylov_routes(
         yield from whole_routes(standardize_observations(given, scale=scale), method, solver)
         return
     data: Standardized | None = None
-    rows: Standardized | TallRows
     if (tall := tall_gram(given, scale=scale)) is not None:
-        gram, rows = tall
+        gram, y = tall
     else:
-        rows = data = standardize_observations(given, scale=scale)
-        gram = dense_gram(data)
-    compressed = compress_gram(gram, components, y=rows.y)
+        data = standardize_observations(given, scale=scale)
+        gram, y = dense_gram(data), data.y
+    compressed = compress_gram(gram, components, y=y)
     whole = partial(whole_gram_route, gram, method)
     yield _in_krylov_space(gram.units, compressed, method, whole)
     if solver == "auto":

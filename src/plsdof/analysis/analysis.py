@@ -22,6 +22,7 @@ from plsdof._core.inputs import Array, as_choice, as_count, as_fraction, read_on
 from plsdof._core.left_out import LeftOut
 from plsdof._core.model import Model, as_model
 from plsdof._core.path import Path, PLSPath
+from plsdof._core.rows import Rows as Blocks
 from plsdof._core.threads import cached_property
 from plsdof._core.warnings import quietly
 from plsdof.analysis import remarks as words
@@ -49,7 +50,6 @@ from plsdof.inference.intervals import (
 )
 from plsdof.inference.resampling import PermutationTest, permutation_test
 from plsdof.large import sources
-from plsdof.large.blocks import Blocks
 from plsdof.large.cross_validation import cross_validate_from
 from plsdof.selection.cross_validation import CrossValidation
 

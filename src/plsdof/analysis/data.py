@@ -11,12 +11,13 @@ import numpy.typing as npt
 
 from plsdof._core.folds import Fold, make_folds
 from plsdof._core.inputs import Array, as_matrix, as_response, feature_names
+from plsdof._core.rows import Rows as Blocks
 from plsdof._core.spectrum import FORMED, Gram
 from plsdof.chemometrics.merit import FiguresOfMerit, figures_of_merit
 from plsdof.errors import InvalidInputError
 from plsdof.files.columns import shortened, shortened_path, wavelengths
 from plsdof.files.tables import files_in
-from plsdof.large.blocks import Blocks, RowBlocks
+from plsdof.large.blocks import RowBlocks
 
 if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
     from plsdof.chemometrics.preprocessing import Preprocessor

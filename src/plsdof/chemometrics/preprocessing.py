@@ -38,10 +38,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plsdof._core.inputs import Array, as_matrix, feature_names
 from plsdof._core.left_out import Problem
+from plsdof._core.moments import Moments, block_moments
 from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath
+from plsdof._core.rows import Rows
 from plsdof.errors import InvalidInputError, MissingExtraError
-from plsdof.large.blocks import Blocks, RowBlocks
-from plsdof.large.moments import block_sums, merge_sums
+from plsdof.large.blocks import RowBlocks
 
 # The steps: their parameters, the transformer behind each, and what it learns from rows
 # --------------------------------------------------------------------------------------
@@ -313,7 +314,7 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         self.transformers_ = transformers
         return values
 
-    def fit_blocks(self, blocks: Blocks) -> "Preprocessor":
+    def fit_blocks(self, blocks: Rows) -> "Preprocessor":
         """Learn from a table that is read block by block; one pass for each step that learns.
 
         Examples
@@ -396,20 +397,21 @@ def _example(p: int) -> Array:
     return np.asarray(np.linspace(0.0, 1.0, p) * np.array([[1.0], [2.0]]))
 
 
-def _learned_in_blocks(name: str, parameters: Mapping[str, Any], blocks: Blocks) -> dict[str, Any]:
+def _learned_in_blocks(name: str, parameters: Mapping[str, Any], blocks: Rows) -> dict[str, Any]:
     """Return what a step learns, by one pass."""
     if parameters.get("method") == "median":
         raise InvalidInputError(
             "msc:median needs all rows at once, but the table is read piece by piece; use msc, "
             "whose reference is the mean."
         )
-    sums = blocks.reduce(partial(block_sums, products=False), merge_sums, f"What {name} learns")
-    if sums is None:
+    work = partial(block_moments, products=False)
+    found = blocks.reduce(work, Moments.merge, f"What {name} learns")
+    if not found.n_rows:
         raise InvalidInputError(f"{name} learns from rows, and there are none.")
-    mean, constant = sums.mean[:-1], sums.constant[:-1]
+    mean, constant = found.x_mean, found.constant[:-1]
     if name == "msc":
-        _require_varying(mean, sums.magnitude[:-1].max(), parameters)
-    scale = np.sqrt(np.maximum(sums.squares, 0.0) / sums.n)
+        _require_varying(mean, found.magnitude[:-1].max(), parameters)
+    scale = np.sqrt(found.squares / found.n)
     return {"reference_": mean, "mean_": mean, "scale_": np.where(constant, 1.0, scale)}
 
 

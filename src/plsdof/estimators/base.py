@@ -376,11 +376,10 @@ def _y_scores(path: Any, m: int) -> Array:
 
 def _shares_of_x(path: Any, m: int) -> Array:
     """Return (t't) (p'p) of each component over the sum of squares of standardised X."""
-    whole = path if hasattr(path, "units") else path.exact
-    weights = 1.0 if whole.units.row_scale is None else whole.units.row_scale[:, None] ** 2
+    row_scale, spectrum = path.exact.units.row_scale, path.exact.spectrum
+    weights = 1.0 if row_scale is None else row_scale[:, None] ** 2
     T, P = path.x_scores[:, :m], path.x_loadings[:, :m]
     squares = np.sum(weights * T**2, axis=0) * np.sum(P**2, axis=0)
-    spectrum = path._spectra[0] if hasattr(path, "_spectra") else path.exact.spectrum
     total = float(spectrum.multiplicity @ spectrum.eigenvalues)
     if spectrum.counted is not None:
         total += float(spectrum.counted.weights @ spectrum.counted.eigenvalues)
@@ -622,7 +621,7 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
         """
         rows = self._path_rows(X)
         options: dict[str, Any] = {"level": level, "kind": kind, "method": method}
-        if method == "normal" or kind != "observation":
+        if str(method) == "normal" or str(kind) != "observation":
             options["noise"] = self._noise
         intervals = [
             inference.prediction_interval(one, rows, covariance=covariance, **options)

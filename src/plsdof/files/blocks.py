@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.inputs import Array, as_count, as_weights
+from plsdof._core.rows import Block, Part
 from plsdof._core.threads import cached_property
 from plsdof.errors import InvalidInputError
 from plsdof.files.columns import choose_columns, find_column, shortened, shortened_path
@@ -40,7 +41,7 @@ from plsdof.files.text import (
     sniff,
     value_beyond_header,
 )
-from plsdof.large.blocks import MEMORY, Block, Part, ahead, block_length, reduce_in_order
+from plsdof.large.blocks import MEMORY, ahead, block_length, reduce_in_order
 
 # Bytes of a text file that show how it is written; more only if its lines are longer.
 _HEAD, _LONGEST_LINE = 1 << 20, 1 << 26
@@ -342,13 +343,13 @@ def file_blocks(
     Examples
     --------
     >>> import tempfile
-    >>> from plsdof.large.moments import block_sums, merge_sums
+    >>> from plsdof._core.moments import Moments, block_moments
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     for month in ("1", "2"):
     ...         _ = (Path(folder) / f"{month}.csv").write_text(f"fat;1100\n{month},5;0,25\n")
     ...     blocks = file_blocks(folder, "fat")
-    ...     sums = blocks.reduce(block_sums, merge_sums)
-    >>> blocks.names, sums.mean
+    ...     moments = blocks.reduce(block_moments, Moments.merge)
+    >>> blocks.names, moments.mean
     (('1100',), array([0.25, 2.  ]))
     """
     sources = _open_sources(Path(path))

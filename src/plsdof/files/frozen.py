@@ -766,22 +766,14 @@ def frozen_model(
     opened = _opened(model)
     first = opened.models[0]
     default = intervals if isinstance(intervals, str) else ""
-    if isinstance(first, PLS2Model):
-        parts = [
-            _of_pls2(first, j, name, default)
-            for j, name in enumerate(opened.responses(len(first.path.names), response))
-        ]
-        x_mean, x_scale, n = first.path.units.x_mean, first.path.units.x_scale, first.path.units.n
-        parameter_name, kernel = "n_components", None
-    else:
-        parts = [
-            _of_model(one, name, default, bool(intervals), noise or opened.noise)
-            for one, name in zip(
-                opened.models, opened.responses(len(opened.models), response), strict=True
-            )
-        ]
-        x_mean, x_scale, n = _units(first, bool(intervals))
-        parameter_name, kernel = first.path.parameter_name, _kernel(first)
+    parts = [
+        _of_model(one, name, default, bool(intervals), noise or opened.noise)
+        for one, name in zip(
+            opened.models, opened.responses(len(opened.models), response), strict=True
+        )
+    ]
+    x_mean, x_scale, n = _units(first, bool(intervals))
+    parameter_name, kernel = first.path.parameter_name, _kernel(first)
     # A path of `chemometrics.preprocessed` has a chain of its own.
     chain = preprocessing or getattr(first.path, "preprocessor", None)
     preparation = Preparation(
@@ -844,33 +836,15 @@ def _of_model(
     )
 
 
-def _of_pls2(model: PLS2Model, j: int, response: str, default: str) -> FrozenResponse:
-    path, weights = model.path, model.path._given.weights
-    return FrozenResponse(
-        response=response,
-        members=(Member(coef=read_only(model.coef[:, j].copy())),),
-        y_mean=float(path.y_mean[j]),
-        parameter=float(model.n_components),
-        dof=float(model.dof_by_response[j]) if path.is_counted else math.nan,
-        choice=_choice(model),
-        scores=read_only(model.scores[:, j].copy()),
-        weights=_none() if weights is None else weights,
-        groups=_maybe(model.left_out.groups),
-        spent=model._spent,
-        noise_variance=float(model.noise_variance()[j]),
-        interval_method=default,
-    )
-
-
 def _maybe(value: float | None) -> float:
     return math.nan if value is None else float(value)
 
 
-def _choice(model: Model | PLS2Model) -> dict[str, str]:
+def _choice(model: Model) -> dict[str, str]:
     chosen = model.selection
     found = {"rule": "given", "label": model.label, "message": f"{model.label}: as asked for."}
-    if isinstance(model, PLS2Model) or model.path._given is not None:
-        found["intervals"] = left_out_words(cast("Any", model))
+    if model.path._given is not None:
+        found["intervals"] = left_out_words(model)
     if chosen is None or chosen.rule == "given":
         return found
     return found | {
@@ -1021,16 +995,18 @@ def _opened(model: Any) -> _Opened:
         path = model.path
         named = None if path.names == tuple(map(str, range(len(path.names)))) else path.names
         return _Opened(
-            models=[model], names=path.units.names, response_names=named, one_response=False
+            models=model.responses,
+            names=path.units.names,
+            response_names=named,
+            one_response=False,
         )
     fitted = getattr(model, "best_estimator_", model)  # of a search
     is_pipeline = hasattr(fitted, "steps") and hasattr(fitted, "named_steps")
     estimator = fitted.steps[-1][1] if is_pipeline else fitted
     if not hasattr(estimator, "_path_rows") or not hasattr(estimator, "intercept_"):
         as_model(model)  # says why not
-    joint = getattr(estimator, "model_", None) if not hasattr(estimator, "models_") else None
     return _Opened(
-        models=estimator.models_ if joint is None else [joint],
+        models=estimator.models_,
         before=fitted[:-1] if is_pipeline and len(fitted.steps) > 1 else None,
         names=getattr(fitted, "feature_names_in_", None),
         response_names=estimator.response_names_,

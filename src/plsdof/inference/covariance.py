@@ -13,7 +13,6 @@ import numpy as np
 
 from plsdof._core.criteria import Noise
 from plsdof._core.exact import row_norms
-from plsdof._core.filters import AverageFilter
 from plsdof._core.inputs import Array, as_choice
 from plsdof._core.model import Model, as_model, require_noise
 from plsdof.inference.resampling import left_out_coefs
@@ -43,10 +42,9 @@ def satterthwaite(model: Any) -> float:
     found = as_model(model)
     exact, m = found.exact.complete(), found.row
     spare = exact.spectrum.residual_dimension
-    if isinstance(exact.filter, AverageFilter):
-        # I - J is not a reflection times a diagonal matrix here.
+    if not exact.filter.reflects:
         eye = np.eye(len(exact.spectrum.eigenvalues))
-        B = eye - exact.filter.times_jacobian(eye, 0)
+        B = eye - exact.filter.times_jacobian(eye, m)
         trace, squares = float(np.sum(B**2)) + spare, float(np.sum((B.T @ B) ** 2)) + spare
     else:
         weights = exact.filter.residuals[m] ** 2

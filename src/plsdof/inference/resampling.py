@@ -15,7 +15,7 @@ from scipy.special import stdtr
 from plsdof._core.criteria import Noise
 from plsdof._core.display import data_frame, one_line
 from plsdof._core.exact import Exact
-from plsdof._core.filters import AverageFilter, PLSFilter
+from plsdof._core.filters import PLSFilter
 from plsdof._core.folds import Integers
 from plsdof._core.inputs import Array, as_count, as_fraction, as_generator, read_only
 from plsdof._core.krylov import golub_kahan
@@ -343,10 +343,10 @@ def many_models(path: Exact, Z: Array, max_components: int) -> Iterator[ManyMode
     of 0..max_components components (all models of a method that is linear in y). Rounding errors
     are not estimated here. Cost: O(r M^2) time per response, bounded memory.
     """
-    if isinstance(path.filter, AverageFilter):
+    if not path.filter.reflects:
         raise NotAvailableError(
-            "Responses are drawn again for single models, not for an average of them; choose one "
-            "model."
+            "Responses are drawn again for single models of one response, not for an average of "
+            "them or for PLS2; choose one model."
         )
     size = max(1, _AT_ONCE // max(1, Z.shape[1] * (max_components + 2)))
     linear = not isinstance(path.filter, PLSFilter)

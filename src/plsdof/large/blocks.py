@@ -4,89 +4,19 @@ import mmap
 import operator
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial, reduce
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.inputs import Array, as_count, as_response, as_weights, read_only, shortened
+from plsdof._core.inputs import Array, as_count, as_response, as_weights, read_only
+from plsdof._core.rows import Block, Mask, Part, cut
+from plsdof._core.rows import Rows as Rows
 from plsdof._core.spectrum import FORMED
 from plsdof.errors import InvalidInputError
 
-# Data cut into blocks, wherever they are: one after the other, or spread over machines
-# -------------------------------------------------------------------------------------
-
-Part = TypeVar("Part")
-Mask = npt.NDArray[np.bool_]
 Change = Callable[[Array], Array]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Block:
-    """Some rows of the data, or some of its columns.
-
-    Attributes
-    ----------
-    X : (rows, columns) array
-        Finite float64, for the worker to change as it likes.
-    y : (rows,) array
-    weights : (rows,) array or None
-        None if all are one.
-    first : int
-        Number of the block's first row (blocks of rows) or first column (blocks of columns).
-    """
-
-    X: Array
-    y: Array
-    weights: Array | None
-    first: int
-
-
-def weighed(block: Block) -> tuple[Array, Array, Array | None]:
-    """Return the rows that have a positive weight, of X, y and the weights."""
-    if block.weights is None or np.all(block.weights > 0):
-        return block.X, block.y, block.weights
-    kept = block.weights > 0
-    return block.X[kept], block.y[kept], block.weights[kept]
-
-
-class Blocks(Protocol):
-    """A table and its response, cut along one axis.
-
-    Everything that is computed of large data is a sum over blocks: moments, kernels, and products
-    with the data. ``reduce`` is the only way in which it is read.
-    """
-
-    @property
-    def axis(self) -> int:
-        """0 for blocks of rows, 1 for blocks of columns."""
-
-    @property
-    def n_columns(self) -> int:
-        """Number p of predictors."""
-
-    @property
-    def n_rows(self) -> int | None:
-        """Number of rows, None if it is not known before reading."""
-
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        """Names of the predictors, if they have any."""
-
-    def reduce(
-        self,
-        work: Callable[[Block], Part],
-        merge: Callable[[Part, Part], Part],
-        description: str = "",
-    ) -> Part:
-        """Return the merged results of ``work`` on every block.
-
-        ``merge`` must be associative; results are merged in the order of the blocks, so that a
-        run can be repeated to the last digit. Both functions must be picklable.
-        """
-
 
 # Blocks of arrays that need not fit in memory: memory maps, zarr arrays, and the like
 # ------------------------------------------------------------------------------------
@@ -105,7 +35,7 @@ _SLICED = ("zarr", "h5py")
 
 def open_blocks(
     X: Any, y: Any, sample_weight: Any = None, axis: int | None = None, *, progress: bool = False
-) -> Blocks | None:
+) -> Rows | None:
     """Return the blocks of data that are to be read piece by piece, None if they are in memory.
 
     Parameters
@@ -129,7 +59,7 @@ def open_blocks(
     if is_dask(X):
         from plsdof.large.dask import dask_blocks
 
-        blocks: Blocks = dask_blocks(X, y, sample_weight, axis, progress=progress)
+        blocks: Rows = dask_blocks(X, y, sample_weight, axis, progress=progress)
         return blocks
     if not is_sliced(X):
         return None
@@ -237,7 +167,7 @@ class ArrayBlocks:
         merge: Callable[[Part, Part], Part],
         description: str = "",
     ) -> Part:
-        """Return the merged results of ``work`` on every block; see `Blocks`."""
+        """Return the merged results of ``work`` on every block; see `Rows`."""
         blocks = cut(
             self._X,
             self._y,
@@ -245,43 +175,12 @@ class ArrayBlocks:
             axis=self.axis,
             step=self.step,
             names=None if self._checked else self.names or (),
+            release=release,
         )
         total = -(-self._X.shape[self.axis] // self.step) if self.progress else None
         result = reduce_in_order(ahead(blocks), work, merge, description, total)
         self._checked = True
         return result
-
-
-def cut(
-    X: Any,
-    y: Array,
-    weights: Array | None,
-    *,
-    axis: int,
-    step: int,
-    names: tuple[str, ...] | None = (),
-    first: int = 0,
-) -> Iterator[Block]:
-    """Yield blocks of ``step`` rows or columns, as float64, in two buffers that are used in turn.
-
-    ``first`` is the number of the first row or column. With ``names`` (empty if there are none)
-    values are checked to be finite.
-    """
-    length, width = X.shape[axis], X.shape[1 - axis]
-    buffers = [np.empty(min(step, length) * width) for _ in range(2)]
-    for number, start in enumerate(range(0, length, step)):
-        part = slice(start, min(start + step, length))
-        rows, columns = (part, slice(None)) if axis == 0 else (slice(None), part)
-        source = X[rows, columns]
-        values = buffers[number % 2][: source.size].reshape(source.shape)
-        with np.errstate(over="ignore"):  # of long doubles
-            np.copyto(values, source, casting="unsafe")
-        release(X)
-        place = first + start
-        if names is not None:
-            require_finite(values, names, *((place, 0) if axis == 0 else (0, place)))
-        some = None if weights is None else weights[rows]
-        yield Block(X=values, y=y[rows], weights=some, first=place)
 
 
 def reduce_in_order(
@@ -342,23 +241,6 @@ def block_length(width: int, memory: int = MEMORY) -> int:
     return max(1, min(wanted, memory // (8 * width)))
 
 
-def require_finite(X: Array, names: tuple[str, ...], row: int = 0, column: int = 0) -> None:
-    """Refuse a block that has NaN or infinite values; ``row`` and ``column`` are its first ones."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(X.sum()):
-            return
-    bad = ~np.isfinite(X)
-    if not bad.any():
-        return
-    columns = np.flatnonzero(bad.any(axis=0))
-    labels = [names[i] if names else str(i) for i in columns + column]
-    first = int(np.flatnonzero(bad.any(axis=1))[0]) + row
-    raise InvalidInputError(
-        f"The data contain NaN or infinity, first in row {first} (counted from 0), in column(s) "
-        f"{shortened(labels)}; drop these rows or columns, or fill the values in before fitting."
-    )
-
-
 def release(X: Any) -> None:
     """Let go of the pages of a memory map that were read, which count as memory in use."""
     if not isinstance(X, np.memmap) or X.mode == "c":  # a private copy would be lost
@@ -369,7 +251,7 @@ def release(X: Any) -> None:
 
 
 def is_blocks(source: Any) -> bool:
-    """Whether something can be read as `Blocks`."""
+    """Whether something can be read as `Rows`."""
     return hasattr(source, "reduce") and hasattr(source, "n_columns")
 
 
@@ -394,7 +276,7 @@ class RowBlocks:
 
     Parameters
     ----------
-    blocks : Blocks
+    blocks : Rows
         Blocks of rows (axis 0).
     keep : (n,) array of bool, optional
         Which rows there are; all by default.
@@ -421,7 +303,7 @@ class RowBlocks:
     axis = 0
 
     def __init__(
-        self, blocks: Blocks, keep: Mask | None = None, change: Change | None = None
+        self, blocks: Rows, keep: Mask | None = None, change: Change | None = None
     ) -> None:
         if blocks.axis != 0:
             raise InvalidInputError("Rows can be chosen from blocks of rows only; use axis=0.")
@@ -440,7 +322,7 @@ class RowBlocks:
         merge: Callable[[Part, Part], Part],
         description: str = "",
     ) -> Part:
-        """Return the merged results of ``work`` on every block, some maybe empty; see `Blocks`."""
+        """Return the merged results of ``work`` on every block, some maybe empty; see `Rows`."""
         some: Callable[[Block], tuple[Part, list[Array]]] = partial(
             _on_rows, work=work, keep=self.keep, change=self.change
         )
@@ -489,7 +371,7 @@ def changed(change: Change, X: Array, places: npt.NDArray[np.intp]) -> Array:
         raise error.renamed([str(place + 1) for place in places]) from error
 
 
-def take_rows(blocks: Blocks) -> Array:
+def take_rows(blocks: Rows) -> Array:
     """Return the predictors of all rows as one array, by one pass. Shape (rows, p)."""
     return np.concatenate(blocks.reduce(_copied, operator.add, "Rows"))
 

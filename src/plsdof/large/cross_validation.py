@@ -1,7 +1,7 @@
 """Cross-validation of tables that are read block by block.
 
 Tall data: one pass gives the moments of the test rows of every fold. Those of the training rows
-are merged from the other folds (Chan, Golub and LeVeque, see `large.moments`), so that nothing is
+are merged from the other folds (Chan, Golub and LeVeque, see `_core.moments`), so that nothing is
 subtracted. Where the moments of all folds would take too much memory, or rows are preprocessed by
 what training rows teach, each fold has passes of its own. One more pass predicts all test rows.
 """
@@ -18,32 +18,27 @@ import numpy as np
 from plsdof._core.fit import METHODS
 from plsdof._core.folds import LEAVE_ONE_OUT, Fold, Integers, make_folds
 from plsdof._core.inputs import Array, as_choice, require_flag
+from plsdof._core.moments import Moments as Moments
+from plsdof._core.moments import block_moments
 from plsdof._core.parallel import run_each
+from plsdof._core.rows import Block, Mask, Part, Rows
 from plsdof._core.spectrum import FORMED, Gram
 from plsdof._core.standardize import warn_constant_columns
 from plsdof.errors import InvalidInputError
 from plsdof.large import sources
-from plsdof.large.blocks import Block, Blocks, Change, Mask, Part, RowBlocks, changed, is_blocks
-from plsdof.large.moments import (
-    block_factor,
-    block_sums,
-    gram_from_sums,
-    merge_factors,
-    merge_sums,
-    standardized_factor,
-    units_of,
-)
+from plsdof.large.blocks import Change, RowBlocks, changed, is_blocks
+from plsdof.large.factors import block_factor, merge_factors, standardized_factor
 from plsdof.selection.cross_validation import CrossValidation, FoldFit, collected
 
 # Moments of folds, and predictions, that are in memory at once: 1 GB each.
 _MOST_NUMBERS = 2**27
 
 # From the training rows of a fold to what preprocesses rows.
-Prepare = Callable[[Blocks], Change]
+Prepare = Callable[[Rows], Change]
 
 
 def cross_validate_from(
-    source: Blocks,
+    source: Rows,
     path: Literal["pls", "pcr", "ridge"] = "pls",
     cv: Any = 10,
     groups: Any = None,
@@ -58,7 +53,7 @@ def cross_validate_from(
 
     Parameters
     ----------
-    source : Blocks
+    source : Rows
         Blocks of rows (axis 0), without weights.
     path : {"pls", "pcr", "ridge"}
     cv : int
@@ -142,7 +137,7 @@ def _models(fit: Callable[..., Any], gram: Gram, change: Change | None) -> _Mode
     return _Models(coef=path.coef, intercept=path.intercept, change=change, fit=found)
 
 
-def _responses(source: Blocks) -> Array:
+def _responses(source: Rows) -> Array:
     if isinstance(source, RowBlocks) and source.y is not None:
         return source.y
     parts = source.reduce(_response, operator.add, "Responses")
@@ -163,7 +158,7 @@ def _response(block: Block) -> list[tuple[Array, bool]]:
 
 
 def _trained(
-    source: Blocks,
+    source: Rows,
     folds: Sequence[Fold],
     scale: bool,
     prepare: Prepare | None,
@@ -187,23 +182,22 @@ def _in_memory(folds: int, p: int) -> bool:
 
 
 def _gram_of(
-    source: Blocks, keep: Mask | None, scale: bool, prepare: Prepare | None
+    source: Rows, keep: Mask | None, scale: bool, prepare: Prepare | None
 ) -> tuple[Gram, Change | None]:
     """Return the Gram matrix of some rows, or all, by passes of their own."""
     change = None if prepare is None else prepare(RowBlocks(source, keep))
     return sources.source_gram(RowBlocks(source, keep, change), scale=scale), change
 
 
-def _from_moments(
-    source: Blocks, folds: Sequence[Fold], scale: bool
-) -> Iterator[tuple[Gram, None]]:
+def _from_moments(source: Rows, folds: Sequence[Fold], scale: bool) -> Iterator[tuple[Gram, None]]:
     """Yield Gram matrices from the moments of the other folds, by one pass for all."""
     collect = partial(_of_others, source, folds)
     # If one fold needs more digits, all of them probably do: they are read together.
     factors = cache(lambda: list(collect(block_factor, merge_factors, "Factors of folds")))
-    moments = collect(block_sums, merge_sums, "Moments of folds")
-    for number, sums in enumerate(moments):
-        gram = gram_from_sums(sums, units_of(sums, scale, source.names))
+    moments = collect(block_moments, _merge, "Moments of folds")
+    for number, found in enumerate(moments):
+        assert found is not None
+        gram = found.standardized(found.units(scale, source.names))
         warn_constant_columns(np.isinf(gram.units.x_scale), gram.units.names)
 
         def refine(number: int = number) -> Any:
@@ -212,8 +206,12 @@ def _from_moments(
         yield replace(gram, refine=refine), None
 
 
+def _merge(a: Moments | None, b: Moments | None) -> Moments | None:
+    return b if a is None else a if b is None else a.merge(b)
+
+
 def _of_others(
-    source: Blocks,
+    source: Rows,
     folds: Sequence[Fold],
     work: Callable[[Block], Part | None],
     merge: Callable[[Part | None, Part | None], Part | None],
@@ -248,7 +246,7 @@ def _merged(a: list[Part], b: list[Part], *, merge: Callable[[Part, Part], Part]
 # ----------------------------
 
 
-def _predictions(source: Blocks, folds: Sequence[Fold], models: Sequence[_Models]) -> list[FoldFit]:
+def _predictions(source: Rows, folds: Sequence[Fold], models: Sequence[_Models]) -> list[FoldFit]:
     """Return what every model of a fold predicts for its test rows, by one pass."""
     K = min(len(one.coef) for one in models)
     tested = sum(len(fold.test) for fold in folds)

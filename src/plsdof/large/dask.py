@@ -11,17 +11,9 @@ from typing import Any
 import numpy as np
 
 from plsdof._core.inputs import Array, as_response, as_weights, named_column, shortened
+from plsdof._core.rows import Block, Part, cut, require_finite
 from plsdof.errors import InvalidInputError, MissingExtraError
-from plsdof.large.blocks import (
-    Block,
-    Part,
-    as_axis,
-    block_length,
-    checked_shape,
-    cut,
-    is_dask,
-    require_finite,
-)
+from plsdof.large.blocks import as_axis, block_length, checked_shape, is_dask
 
 _SETTINGS = {
     # Partitions are counted one by one, so dask must not merge them.

@@ -20,6 +20,8 @@ from plsdof._core.filters import pls_filter, ridge_filter
 from plsdof._core.fit import METHODS, counted, optional_count, optional_penalties, pcr_method
 from plsdof._core.inputs import Array, as_count, as_generator, as_positive, read_only, require_flag
 from plsdof._core.krylov import Count
+from plsdof._core.moments import Moments as Moments
+from plsdof._core.moments import block_moments
 from plsdof._core.parallel import progress_bar
 from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath
 from plsdof._core.routes import (
@@ -29,6 +31,7 @@ from plsdof._core.routes import (
     whole_gram_route,
     whole_routes,
 )
+from plsdof._core.rows import Block, RowProducts, Rows, weighed
 from plsdof._core.spectrum import FORMED, Gram, Reached, formed
 from plsdof._core.standardize import (
     Response,
@@ -40,27 +43,8 @@ from plsdof._core.standardize import (
     warn_constant_columns,
 )
 from plsdof.errors import InvalidInputError, NotAvailableError
-from plsdof.large.blocks import (
-    Block,
-    Blocks,
-    is_blocks,
-    is_dask,
-    is_sliced,
-    open_blocks,
-    paired,
-    weighed,
-)
-from plsdof.large.moments import (
-    Moments,
-    Sums,
-    block_factor,
-    block_sums,
-    gram_from_sums,
-    merge_factors,
-    merge_sums,
-    standardized_factor,
-    units_of,
-)
+from plsdof.large.blocks import is_blocks, is_dask, is_sliced, open_blocks, paired
+from plsdof.large.factors import block_factor, merge_factors, standardized_factor
 from plsdof.large.probes import count_by_probes
 from plsdof.large.sparse import operator_gram
 
@@ -68,12 +52,12 @@ from plsdof.large.sparse import operator_gram
 # -------------------------
 
 
-def block_gram(blocks: Blocks, *, scale: bool = True, limit: int = FORMED) -> Gram:
+def block_gram(blocks: Rows, *, scale: bool = True, limit: int = FORMED) -> Gram:
     """Return the Gram matrix of standardised data that come in blocks.
 
     Parameters
     ----------
-    blocks : Blocks
+    blocks : Rows
         Blocks of rows give X'X, blocks of columns give XX'.
     scale : bool
         Scale the predictors to unit variance (divisor n - 1).
@@ -117,93 +101,45 @@ def block_gram(blocks: Blocks, *, scale: bool = True, limit: int = FORMED) -> Gr
     return gram
 
 
-def _from_rows(blocks: Blocks, scale: bool, limit: int) -> Gram:
+def _from_rows(blocks: Rows, scale: bool, limit: int) -> Gram:
     products = blocks.n_columns <= limit
-    work = partial(_sums_and_roots, products=products)
-    sums, roots = blocks.reduce(work, partial(paired, merge=merge_sums), "Means and products")
+    work = partial(_moments_and_roots, products=products)
+    found: Moments
+    found, roots = blocks.reduce(work, partial(paired, merge=Moments.merge), "Means and products")
     row_scale = None
     if any(isinstance(part, np.ndarray) for part in roots):
         each = [np.ones(part) if isinstance(part, int) else part for part in roots]
         row_scale = read_only(np.concatenate(each))
-    units = units_of(sums, scale, blocks.names, row_scale)
-    assert sums is not None
-    passes = _RowPasses(blocks=blocks, units=units, rest=sums.rest[:-1])
+    units = found.units(scale, blocks.names, row_scale)
+    passes = RowProducts(rows=blocks, units=units, shift=units.x_mean, rest=found.rest[:-1])
     if products:
-        return replace(
-            gram_from_sums(sums, units),
+        return found.standardized(
+            units,
             to_samples=passes.to_samples,
             refine=None if row_scale is not None else cache(partial(_factored, blocks, scale)),
         )
-    response, total = sums.response(units)
+    response, total = found.response(units)
     return Gram(
         side="features",
         units=units,
         response=response,
         total=total,
-        trace=float(np.sum(sums.squares / units.x_scale**2)),
+        trace=float(np.sum(found.squares / units.x_scale**2)),
         times=passes.times,
         to_samples=passes.to_samples,
     )
 
 
-def _factored(blocks: Blocks, scale: bool) -> Standardized:
+def _factored(blocks: Rows, scale: bool) -> Standardized:
     factor = blocks.reduce(block_factor, merge_factors, "Triangular factor")
     return standardized_factor(factor, scale, blocks.names)
 
 
-def _sums_and_roots(block: Block, *, products: bool) -> tuple[Sums | None, list[Array | int]]:
-    """Return sums over rows, and the square roots of their weights, or how many have weight one."""
+def _moments_and_roots(block: Block, *, products: bool) -> tuple[Moments, list[Array | int]]:
+    """Return moments of rows, and square roots of weights, or how many have weight one."""
     weights = block.weights
     roots = len(block.X) if weights is None else np.sqrt(weights[weights > 0])
-    return block_sums(block, products=products), [roots]
-
-
-@dataclass(frozen=True, kw_only=True)
-class _RowPasses:
-    """Products with the standardised data R (A - 1 rest') D, where A = X - 1 x_mean'.
-
-    R holds the square roots of the weights, D the inverse scales, and x_mean + rest is the mean.
-    A is formed block by block, because its products with means in them would lose the digits that
-    matter; what is left is a correction of rank one.
-    """
-
-    blocks: Blocks
-    units: Units
-    rest: Array
-
-    def times(self, v: Array) -> Array:
-        """Return X'X v, by one pass."""
-        u = _divided(v, self.units.x_scale)
-        work = partial(_normal_product, u=u, mean=self.units.x_mean)
-        product = self.blocks.reduce(work, operator.add, "Product")
-        product = product - np.multiply.outer(self.units.n * self.rest, self.rest @ u)
-        return _divided(product, self.units.x_scale)
-
-    def to_samples(self, v: Array) -> Array:
-        """Return X v, by one pass."""
-        u = _divided(v, self.units.x_scale)
-        work = partial(_row_product, u=u, mean=self.units.x_mean)
-        rows = np.concatenate(self.blocks.reduce(work, operator.add, "Fitted values"))
-        rows -= self.rest @ u
-        return rows if self.units.row_scale is None else _scaled(rows, self.units.row_scale)
-
-
-def _normal_product(block: Block, *, u: Array, mean: Array) -> Array:
-    X, _, weights = weighed(block)
-    X -= mean
-    rows = X @ u
-    return np.asarray(X.T @ (rows if weights is None else _scaled(rows, weights)))
-
-
-def _row_product(block: Block, *, u: Array, mean: Array) -> list[Array]:
-    X, _, _ = weighed(block)
-    X -= mean
-    return [X @ u]
-
-
-def _scaled(values: Array, factor: Array) -> Array:
-    """Multiply the rows of an array of one or two dimensions."""
-    return np.asarray((values.T * factor).T)
+    return block_moments(block, products=products), [roots]
 
 
 def _divided(values: Array, divisor: Array) -> Array:
@@ -222,7 +158,7 @@ class _ColumnPart:
     row_scale: Array | None
 
 
-def _from_columns(blocks: Blocks, scale: bool, limit: int) -> Gram:
+def _from_columns(blocks: Rows, scale: bool, limit: int) -> Gram:
     if (blocks.n_rows or 0) > limit:
         raise InvalidInputError(
             f"Blocks of columns are for at most {limit:,} rows, but there are {blocks.n_rows:,}; "
@@ -270,7 +206,7 @@ def _kernel_and_units(block: Block, *, scale: bool) -> tuple[Array, list[_Column
     return values @ values.T, [part]
 
 
-def _to_features(blocks: Blocks, units: Units, v: Array) -> Array:
+def _to_features(blocks: Rows, units: Units, v: Array) -> Array:
     """Return X' v of the standardised data, by one pass.
 
     Means are known to their rounding only, which has no effect on vectors that are orthogonal to
@@ -416,7 +352,7 @@ def _whole_with_rows(path: Any, gram: Gram) -> Any:
 
 
 def pls_path_from(
-    source: Moments | Blocks | Gram,
+    source: Moments | Rows | Gram,
     max_components: int | None = None,
     *,
     scale: bool = True,
@@ -460,7 +396,7 @@ def pls_path_from(
 
 
 def pcr_path_from(
-    source: Moments | Blocks | Gram,
+    source: Moments | Rows | Gram,
     max_components: int | None = None,
     *,
     order: Literal["variance", "correlation"] = "variance",
@@ -494,7 +430,7 @@ def pcr_path_from(
 
 
 def ridge_path_from(
-    source: Moments | Blocks | Gram, alphas: Any = None, *, scale: bool = True
+    source: Moments | Rows | Gram, alphas: Any = None, *, scale: bool = True
 ) -> RidgePath:
     """Fit ridge regression to data that hold their own response.
 

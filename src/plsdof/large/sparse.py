@@ -32,6 +32,7 @@ from plsdof._core.inputs import (
     require_flag,
     shortened,
 )
+from plsdof._core.rows import Mask
 from plsdof._core.spectrum import FORMED, Gram, Map, formed
 from plsdof._core.standardize import (
     CONSTANT_ULPS,
@@ -44,7 +45,7 @@ from plsdof._core.standardize import (
     warn_constant_columns,
 )
 from plsdof.errors import InvalidInputError
-from plsdof.large.blocks import Mask, checked_shape
+from plsdof.large.blocks import checked_shape
 
 # What sparse and implicit predictors have in common
 # --------------------------------------------------

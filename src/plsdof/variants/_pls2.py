@@ -4,40 +4,46 @@ Notation: X = U S V', Z = U'Y (r x q), T (k x r) orthonormal scores in rows, F =
 components leave. A *tangent* is the derivative of a quantity in each of B directions, stacked
 along a first axis. No spectral filter describes PLS2 for q > 1: its components are not in one
 Krylov space.
+
+*Errors.* A computed decomposition is that of X + E, with |E| of the size of rounding. Copies of the
+problem with a random E of that size, decomposed again, go through the same steps; what they
+disagree about is not known.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.recursion import Integers
-from plsdof._core.rounding import SUPPORTED_ERROR
+from plsdof._core.rounding import COPIES, SAFETY, SUPPORTED_ERROR
 from plsdof._core.spectrum import Spectrum
+from plsdof._core.threads import cached_property
 
 ALGORITHMS = ("nipals", "simpls")
 _EPS = float(np.finfo(np.float64).eps)
-# As in `filters`: largest deviation over perturbed copies, times a safety factor.
-_COPIES = 2
-_SAFETY = 4.0
 # Two singular values closer than this, relatively, count as one.
 _EQUAL = 1e-10
 # Numbers in memory at once, of the tangents of one block of directions: 64 MB.
 _BLOCK_ENTRIES = 8_000_000
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class JointFit:
-    """PLS2 fits for m = 0..M in rotated coordinates, without derivatives.
+    """PLS2 fits for m = 0..M in rotated coordinates.
 
     Attributes
     ----------
     fitted, residuals : (M + 1, r, q) arrays
     scores : (r, M) array
         Orthonormal.
+    loadings : (M, q) array
+        Of the responses on the scores.
     lengths : (M,) array
         Of the scores for weight vectors of length one.
+    coef_error : (M + 1,) array
+        Estimated error of the coefficients of all responses, relative to their norm.
     message : str
         Why there are fewer components than wanted; empty if there are not.
     """
@@ -45,18 +51,22 @@ class JointFit:
     fitted: Array
     residuals: Array
     scores: Array
+    loadings: Array
     lengths: Array
+    coef_error: Array
     message: str
 
-    def first(self, size: int, message: str) -> "JointFit":
-        """Return the first ``size`` components."""
-        return JointFit(
-            fitted=read_only(self.fitted[: size + 1]),
-            residuals=read_only(self.residuals[: size + 1]),
-            scores=read_only(self.scores[:, :size]),
-            lengths=read_only(self.lengths[:size]),
-            message=message,
-        )
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class JointTraces:
+    """Traces of d zhat_j / d z_j and |I - d zhat_j / d z_j|^2, and errors. (M + 1, q) arrays.
+
+    nan, with an infinite error, where rounding leaves them uncertain.
+    """
+
+    dof: Array
+    squares: Array
+    dof_error: Array
 
 
 @dataclass(frozen=True)
@@ -67,179 +77,206 @@ class _Moving:
     tangent: Array
 
 
-def joint_fit(spectra: Sequence[Spectrum], max_components: int | None, algorithm: str) -> JointFit:
-    """Fit PLS2 with 0..M components, as many as the data support.
+@dataclass(frozen=True)
+class _Copy:
+    """S and Z of a problem, and V in the basis of the features of the first one, (r + 1, r)."""
 
-    Parameters
+    S: Array
+    Z: Array
+    V: Array
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Joint:
+    """Several responses of one X, to be fitted together.
+
+    Attributes
     ----------
-    spectra : sequence of Spectrum
-        One per response, of the same X.
-    max_components : int or None
+    spectra : tuple of Spectrum
+        One per response, in their units, of the same X.
     algorithm : {"nipals", "simpls"}
-
-    Notes
-    -----
-    Cost: O(r q M (q + M)) time, three times over for the error.
+    scaled : bool
+        Divide responses by their standard deviations, which then move with them.
+    max_components : int or None
     """
-    rank = spectra[0].rank
-    wanted = rank if max_components is None else max_components
-    pairs = _with_copies(spectra)
-    main, *copies = (_values(S, Z, min(wanted, rank), algorithm) for S, Z in pairs)
-    # The first size whose coefficients copies of the data disagree about ends the path.
-    size = len(main.lengths)
-    supported = min(size, *(len(one.lengths) for one in copies))
-    coef = main.fitted / pairs[0][0][:, None]
-    for (S, _), one in zip(pairs[1:], copies, strict=True):
-        moved = one.fitted[: supported + 1] / S[:, None] - coef[: supported + 1]
-        off = _SAFETY * _norms(moved) > SUPPORTED_ERROR * _norms(coef[: supported + 1])
-        supported = int(np.argmax(off)) - 1 if off.any() else supported
-    message = ""
-    if supported < size:
-        message = _rounded(supported)
-    elif size < min(wanted, rank):
-        message = main.message
-    elif size < wanted:
-        message = f"X has rank {rank}, so the path ends here."
-    return main.first(supported, message)
 
+    spectra: tuple[Spectrum, ...]
+    algorithm: str
+    scaled: bool
+    max_components: int | None
 
-def _norms(values: Array) -> Array:
-    return np.asarray(np.linalg.norm(values, axis=(1, 2)))
+    @cached_property
+    def y_scale(self) -> Array:
+        """What responses are divided by. Shape (q,)."""
+        spread = np.sqrt([one.total / (one.n - 1.0) for one in self.spectra])
+        return read_only(np.where((spread > 0) & self.scaled, spread, 1.0))
 
+    @cached_property
+    def _copies(self) -> list[_Copy]:
+        """The problem and, behind it, copies of it within the error of the decomposition."""
+        first = self.spectra[0]
+        S = np.sqrt(first.eigenvalues)
+        Z = np.column_stack([one.z for one in self.spectra]) / self.y_scale
+        r, q = Z.shape
+        # What X does not reach of each response is a direction that E may turn others towards,
+        # and the last column stands for all features that X does not have.
+        whole, beyond = np.zeros((r + q, r + 1)), np.zeros((r + q, q))
+        whole[:r, :r], beyond[:r] = np.diag(S), Z
+        beyond[r:] = np.diag([np.sqrt(one.outside) for one in self.spectra] / self.y_scale)
+        z_error = [np.max(one.z_error, initial=0.0) for one in self.spectra] / self.y_scale
+        error = np.max(first.eigenvalue_error / (2.0 * S), initial=0.0)
+        rng, found = np.random.default_rng(2011), [_Copy(S, Z, np.eye(r + 1, r))]
+        for _ in range(COPIES if r else 0):
+            E, D = (rng.choice([-1.0, 1.0], size) for size in (whole.shape, beyond.shape))
+            U, values, V_t = np.linalg.svd(whole + error * E, full_matrices=False)
+            found.append(_Copy(values[:r], (U.T @ (beyond + z_error * D))[:r], V_t[:r].T))
+        return found
 
-def _rounded(size: int) -> str:
-    return (
-        f"from component {size + 1} on, rounding in the data's decomposition changes the "
-        f"coefficients by more than {SUPPORTED_ERROR:g} relative."
-    )
+    @cached_property
+    def fit(self) -> JointFit:
+        """Fits of 0..M components, as many as the data support.
 
+        Cost: O(r q M (q + M)) time and three decompositions of order r, for the error.
+        """
+        rank = self.spectra[0].rank
+        wanted = rank if self.max_components is None else self.max_components
+        main, *others = (self._fitted(one, min(wanted, rank)) for one in self._copies)
+        size = len(main.lengths)
+        coef = self._coef(main, self._copies[0])
+        norm, error = np.sqrt(np.sum(coef**2, axis=(1, 2))), np.zeros(size + 1)
+        for one, copy in zip(others, self._copies[1:], strict=True):
+            moved = self._coef(one, copy)[: size + 1]
+            off = np.sqrt(np.sum((moved - coef[: len(moved)]) ** 2, axis=(1, 2)))
+            error[: len(off)] = np.maximum(error[: len(off)], off)
+            error[len(off) :] = np.inf
+        relative = np.divide(SAFETY * error, norm, out=np.zeros_like(norm), where=norm > 0)
+        # The first size whose coefficients the copies disagree about ends the path: where these
+        # have six digits, Degrees of Freedom have them, too, with few exceptions.
+        bad = np.flatnonzero(~(relative <= SUPPORTED_ERROR))
+        kept, message = size, main.message
+        if len(bad):
+            kept = int(bad[0]) - 1
+            message = (
+                f"from component {kept + 1} on, rounding in the data's decomposition changes the "
+                f"coefficients by more than {SUPPORTED_ERROR:g} relative."
+            )
+        elif size == rank < wanted:
+            message = f"X has rank {rank}, so the path ends here."
+        return JointFit(
+            fitted=read_only(main.fitted[: kept + 1]),
+            residuals=read_only(main.residuals[: kept + 1]),
+            scores=read_only(main.scores[:, :kept]),
+            loadings=read_only(main.loadings[:kept]),
+            lengths=read_only(main.lengths[:kept]),
+            coef_error=read_only(relative[: kept + 1]),
+            message=message,
+        )
 
-def joint_traces(
-    spectra: Sequence[Spectrum], fit: JointFit, algorithm: str, n_scaled: float | None
-) -> tuple[Array, Array]:
-    """Sum up d zhat_ij / d z_ij over the rows i, of every fit. (M + 1, q), and errors (M + 1,).
+    @cached_property
+    def traces(self) -> JointTraces:
+        """Sums of d zhat_ij / d z_ij over the rows i, of every fit; infinite errors where unknown.
 
-    The errors are estimates of those of the sums over responses, without intercepts.
+        Cost: O(r^2 q M (q + M)) time, four times over for the error; bounded memory.
+        """
+        main, *others = (self._traces(one) for one in self._copies)
+        error = np.zeros_like(main[0])
+        for dof, _ in others:
+            off = np.abs(dof - main[0][: len(dof)])
+            error[: len(dof)] = np.maximum(error[: len(dof)], off)
+            error[len(dof) :] = np.inf
+        # Rounding is relative to the terms of the sum, of this model and those before.
+        r = len(self.fit.scores)
+        terms = r + np.sqrt(r * np.maximum.accumulate(main[1], axis=0))
+        error = SAFETY * (error + _EPS * terms)
+        # From the first model on that is too uncertain nothing is known.
+        known = error <= SUPPORTED_ERROR * np.maximum(1.0, np.abs(1.0 + main[0]))
+        known = np.logical_and.accumulate(known.all(axis=1))[:, None]
+        return JointTraces(
+            dof=read_only(np.where(known, main[0], np.nan)),
+            squares=read_only(np.where(known, main[1], np.nan)),
+            dof_error=read_only(np.where(known, error, np.inf)),
+        )
 
-    Parameters
-    ----------
-    spectra, algorithm
-        As for `joint_fit`, which made ``fit``.
-    n_scaled : float or None
-        The number of rows where responses were divided by their standard deviations, which then
-        move, too.
+    def jacobian(self, m: int) -> Array:
+        """Return d zhat / d z of m components; [k, l, i, j] is d zhat_ij / d z_kl. (r, q, r, q).
 
-    Notes
-    -----
-    Cost: O(r^2 q M (q + M)) time, three times over for the error; bounded memory.
-    """
-    # The data and perturbed copies of them; what the copies disagree about is the error.
-    main, *copies = (
-        _traces(S, Z, len(fit.lengths), algorithm, n_scaled) for S, Z in _with_copies(spectra)
-    )
-    total, error = main.sum(axis=1), np.zeros(len(main))
-    for one in copies:
-        off = np.abs(one.sum(axis=1) - total[: len(one)])
-        error[: len(one)] = np.maximum(error[: len(one)], off)
-        error[len(one) :] = np.inf
-    # Rounding is relative to the terms of the sum.
-    size = float(fit.residuals[0].size) + np.abs(main).sum(axis=1)
-    return main, read_only(_SAFETY * (error + _EPS * size))
+        Cost: O(r^2 q m (q + m)) time and O(r^2 q^2) memory.
+        """
+        copy = self._copies[0]
+        found = np.zeros((*copy.Z.shape, *copy.Z.shape))
+        for rows, columns, size, change in self._derivatives(copy, m):
+            if size == m:
+                found[rows, columns] = change
+        return found
 
+    def _fitted(self, copy: _Copy, steps: int) -> JointFit:
+        """Fit without derivatives, as many components as there are."""
+        Z = copy.Z
+        residuals, scores, lengths, message = [Z], [], [], ""
+        # No directions: values only, by the same recursion.
+        still = _Moving(Z, np.zeros((0, *Z.shape)))
+        try:
+            for step in _components(copy.S, still, steps, self.algorithm):
+                residuals.append(step.residual.value)
+                scores.append(step.score.value)
+                lengths.append(step.length)
+        except _EndedError as end:
+            message = str(end)
+        T = np.array(scores).reshape(len(scores), len(Z))
+        loadings = np.array([t @ F for t, F in zip(T, residuals, strict=False)])
+        loadings = loadings.reshape(len(T), Z.shape[1])
+        added = np.concatenate([np.zeros((1, *Z.shape)), T[:, :, None] * loadings[:, None]])
+        return JointFit(
+            fitted=np.cumsum(added, axis=0),
+            residuals=np.array(residuals),
+            scores=T.T,
+            loadings=loadings,
+            lengths=np.array(lengths),
+            coef_error=np.zeros(len(residuals)),
+            message=message,
+        )
 
-def _with_copies(spectra: Sequence[Spectrum]) -> list[tuple[Array, Array]]:
-    """Return (S, Z) and copies shifted by their errors in random directions."""
-    lam, lam_error = spectra[0].eigenvalues, spectra[0].eigenvalue_error
-    Z = np.column_stack([one.z for one in spectra])
-    Z_error = np.column_stack([one.z_error for one in spectra])
-    rng = np.random.default_rng(2011)
-    pairs = [(np.sqrt(lam), Z)]
-    for _ in range(_COPIES):
-        shifted = lam + rng.choice([-1.0, 1.0], lam.shape) * lam_error
-        moved = Z + rng.choice([-1.0, 1.0], Z.shape) * Z_error
-        pairs.append((np.sqrt(np.maximum(shifted, lam / 2)), moved))
-    return pairs
+    @staticmethod
+    def _coef(fit: JointFit, copy: _Copy) -> Array:
+        return np.asarray(copy.V @ (fit.fitted / copy.S[:, None]))
 
+    def _traces(self, copy: _Copy) -> tuple[Array, Array]:
+        """Sum up the derivatives of all r q directions. (M + 1, q) each."""
+        steps = len(self._fitted(copy, len(self.fit.lengths)).lengths)
+        dof, squares = np.zeros((2, steps + 1, copy.Z.shape[1]))
+        squares[0] = len(copy.Z)
+        for rows, columns, m, change in self._derivatives(copy, steps):
+            each = np.arange(len(rows))
+            own = change[each, :, columns]
+            np.add.at(dof[m], columns, own[each, rows])
+            own[each, rows] -= 1.0
+            np.add.at(squares[m], columns, np.vecdot(own, own))
+        return dof, squares
 
-def _traces(S: Array, Z: Array, steps: int, algorithm: str, n_scaled: float | None) -> Array:
-    """Sum up the derivatives of all r q directions. Shape (M + 1, q)."""
-    steps = len(_values(S, Z, steps, algorithm).lengths)
-    traces = np.zeros((steps + 1, Z.shape[1]))
-    for rows, columns, m, change in _derivatives(S, Z, steps, algorithm, n_scaled):
-        np.add.at(traces[m], columns, change[np.arange(len(rows)), rows, columns])
-    return traces
+    def _derivatives(
+        self, copy: _Copy, steps: int
+    ) -> Iterator[tuple[Integers, Integers, int, Array]]:
+        """Yield rows and columns of entries of Z, m = 1..steps, and d zhat_m by these entries.
 
-
-def joint_jacobian(
-    S: Array, Z: Array, m: int, algorithm: str, n_scaled: float | None = None
-) -> Array:
-    """Return d zhat / d z of m components; [k, l, i, j] is d zhat_ij / d z_kl. Shape (r, q, r, q).
-
-    ``n_scaled`` as for `joint_traces`. Cost: O(r^2 q m (q + m)) time and O(r^2 q^2) memory.
-    """
-    jacobian = np.zeros((*Z.shape, *Z.shape))
-    for rows, columns, size, change in _derivatives(S, Z, m, algorithm, n_scaled):
-        if size == m:
-            jacobian[rows, columns] = change
-    return jacobian
-
-
-def _derivatives(
-    S: Array, Z: Array, steps: int, algorithm: str, n_scaled: float | None
-) -> Iterator[tuple[Integers, Integers, int, Array]]:
-    """Yield rows and columns of entries of Z, m = 1..steps, and d zhat_m by these entries.
-
-    In blocks of B entries, (B, r, q), so that the tangents of all of them are never there at once.
-    """
-    r, q = Z.shape
-    block = max(1, _BLOCK_ENTRIES // max(1, 2 * r * (q + steps)))
-    for start in range(0, r * q, block):
-        rows, columns = np.divmod(np.arange(start, min(start + block, r * q)), q)
-        moving = _Moving(Z, _tangent(Z, rows, columns, n_scaled))
-        for m, step in enumerate(_components(S, moving, steps, algorithm), start=1):
-            change = moving.tangent - step.residual.tangent
-            if n_scaled is not None:
+        In blocks of B entries, (B, r, q), so that the tangents of all are never there at once.
+        """
+        Z, spare = copy.Z, self.spectra[0].n - 1.0
+        r, q = Z.shape
+        block = max(1, _BLOCK_ENTRIES // max(1, 2 * r * (q + steps)))
+        for start in range(0, r * q, block):
+            rows, columns = np.divmod(np.arange(start, min(start + block, r * q)), q)
+            each = np.arange(len(rows))
+            tangent = np.zeros((len(rows), r, q))
+            tangent[each, rows, columns] = 1.0
+            # d (y/s) = dy/s - y ds/s^2 with ds = y'dy / ((n - 1) s), in units where s = 1.
+            shares = Z[rows, columns, None] / spare * self.scaled
+            tangent[each, :, columns] -= Z.T[columns] * shares
+            moving = _Moving(Z, tangent)
+            for m, step in enumerate(_components(copy.S, moving, steps, self.algorithm), start=1):
+                change = moving.tangent - step.residual.tangent
                 # The scale that multiplies the fit moves with the response, too.
-                shares = Z[rows, columns] / (n_scaled - 1.0)
-                fitted = (Z - step.residual.value).T[columns]
-                change[np.arange(len(rows)), :, columns] += fitted * shares[:, None]
-            yield rows, columns, m, change
-
-
-def _values(S: Array, Z: Array, steps: int, algorithm: str) -> JointFit:
-    """Fit without derivatives, as many components as there are."""
-    fitted, residuals, message = [np.zeros_like(Z)], [Z], ""
-    scores, lengths = [], []
-    # No directions: values only, by the same recursion.
-    still = _Moving(Z, np.zeros((0, *Z.shape)))
-    try:
-        for step in _components(S, still, steps, algorithm):
-            score = step.score.value
-            fitted.append(fitted[-1] + np.outer(score, score @ residuals[-1]))
-            residuals.append(step.residual.value)
-            scores.append(score)
-            lengths.append(step.length)
-    except _EndedError as end:
-        message = str(end)
-    return JointFit(
-        fitted=np.array(fitted),
-        residuals=np.array(residuals),
-        scores=np.array(scores).reshape(len(scores), len(Z)).T,
-        lengths=np.array(lengths),
-        message=message,
-    )
-
-
-def _tangent(Z: Array, rows: Integers, columns: Integers, n_scaled: float | None) -> Array:
-    """Return the derivative of Z in the directions of its entries (rows, columns). (B, r, q)."""
-    tangent = np.zeros((len(rows), *Z.shape))
-    each = np.arange(len(rows))
-    tangent[each, rows, columns] = 1.0
-    if n_scaled is not None:
-        # d (y/s) = dy/s - y ds/s^2 with ds = y'dy / ((n - 1) s), in units where s = 1.
-        shares = Z[rows, columns] / (n_scaled - 1.0)
-        tangent[each, :, columns] -= Z.T[columns] * shares[:, None]
-    return tangent
+                change[each, :, columns] += (Z - step.residual.value).T[columns] * shares
+                yield rows, columns, m, change
 
 
 @dataclass(frozen=True, kw_only=True)

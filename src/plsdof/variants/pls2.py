@@ -5,39 +5,42 @@ on the others. No spectral filter describes it for q > 1, because its components
 Krylov space; the derivative is carried along instead, when somebody asks for it. `Path.refit`
 fits every response alone.
 
-A choice and intervals come from rows left out, as for one response: the residuals of
-all responses, each over its scale, are one left-out matrix.
+Each response is an ordinary path, ``path.responses[j]``, with the others held fixed, and each model
+of it an ordinary `Model`; what is said about all responses is put together from these. A choice
+adds up the objectives of all responses.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Literal, cast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from plsdof._core import choice, criteria
 from plsdof._core.choice import LEFT_OUT, Loss, Rule, Selection
-from plsdof._core.criteria import Fits
 from plsdof._core.display import one_line, plural
-from plsdof._core.exact import row_norms
+from plsdof._core.exact import Exact
+from plsdof._core.filters import Filter
 from plsdof._core.fit import optional_count, report_end
 from plsdof._core.inputs import (
     Array,
     as_choice,
     as_float,
     as_matrix,
-    as_new_rows,
+    as_response,
     feature_names,
     opened_table,
     read_only,
     require_flag,
 )
-from plsdof._core.left_out import LeftOut, folds_of, half_width, noise_from_left_out
-from plsdof._core.path import predictors_of
+from plsdof._core.left_out import LeftOut, folds_of
+from plsdof._core.model import Model
+from plsdof._core.path import ComponentPath
 from plsdof._core.recipe import Method, Recipe
-from plsdof._core.recursion import Split
-from plsdof._core.rounding import SUPPORTED_ERROR
+from plsdof._core.recursion import Integers, Split
+from plsdof._core.rounding import ROUNDINGS, SUPPORTED_ERROR
 from plsdof._core.spectrum import Decomposition, Spectrum, decompose
 from plsdof._core.standardize import (
     Observations,
@@ -49,27 +52,234 @@ from plsdof._core.standardize import (
 from plsdof._core.threads import cached_property
 from plsdof._core.warnings import quietly, warn_caller
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
-from plsdof.inference.intervals import INTERVAL_METHODS, critical_value
-from plsdof.variants._pls2 import (
-    ALGORITHMS,
-    JointFit,
-    joint_fit,
-    joint_jacobian,
-    joint_traces,
+from plsdof.inference.intervals import (
+    IntervalKind,
+    IntervalMethod,
+    coefficient_inference,
+    prediction_interval,
 )
+from plsdof.variants._pls2 import ALGORITHMS, Joint
 
 Algorithm = Literal["nipals", "simpls"]
 JointCriterion = Literal["left-out", "aic", "bic", "gcv", "hqc"]
 # Criteria whose sum over responses estimates one number, the total squared error of prediction.
 JOINT_CRITERIA = tuple(name for name, one in criteria.CRITERIA.items() if one.additive)
+# What a coordinate of a response of length one is at least, so that it can be divided by.
+_FAINT = 1e-30
+_EPS = float(np.finfo(np.float64).eps)
+
+
+# One response, the others held fixed: an ordinary path
+# -----------------------------------------------------
+
+
+class ResponseFilter(Filter):
+    """One response of a joint fit as a filter; its Degrees of Freedom are made when needed.
+
+    Its derivative is that by the response itself. An average of models has one row, ``weights``.
+    """
+
+    reflects = False
+
+    def __init__(self, joint: Joint, number: int, weights: Array | None = None) -> None:
+        fit, z = joint.fit, joint.spectra[number].z / joint.y_scale[number]
+        z = np.where(np.abs(z) > _FAINT, z, _FAINT)
+        mix = np.eye(len(fit.residuals)) if weights is None else weights[None]
+        price = 0.0 if weights is None else np.cumsum(weights[weights > 0])[:-1].sum()
+        self.__dict__.update(
+            joint=joint,
+            number=number,
+            mix=mix,
+            price=price,
+            factors=read_only(mix @ (fit.fitted[:, :, number] / z)),
+            residuals=read_only(mix @ (fit.residuals[:, :, number] / z)),
+            scores=fit.scores,
+            coef_error=read_only(mix @ fit.coef_error),
+            rss_error=read_only(mix @ fit.coef_error * joint.spectra[number].total),
+            dof_std_error=read_only(np.zeros(len(mix))),
+            naive_dof=read_only(mix @ (1.0 + np.arange(len(fit.residuals)))),
+            message=fit.message,
+        )
+
+    joint: Joint
+    number: int
+    mix: Array
+    price: float
+
+    @cached_property
+    def dof(self) -> Array:
+        """1 + trace of the derivative; nan where rounding leaves it uncertain. Shape (K,)."""
+        return read_only(1.0 + self._mixed(self.joint.traces.dof[:, self.number]) + self.price)
+
+    @cached_property
+    def dof_error(self) -> Array:
+        """Estimated absolute error of ``dof``. Shape (K,)."""
+        return self._mixed(self.joint.traces.dof_error[:, self.number])
+
+    @cached_property
+    def residual_trace_error(self) -> Array:
+        """Estimated absolute error of ``residual_trace``. Shape (K,)."""
+        return read_only(2.0 * self.dof_error)
+
+    @cached_property
+    def residual_trace(self) -> Array:
+        """|I - J|^2 with the derivative J by the response itself. Shape (K,)."""
+        spare = self.joint.spectra[self.number].residual_dimension
+        return self._mixed(self.joint.traces.squares[:, self.number] + spare)
+
+    def times_jacobian(self, rows: Array, index: int) -> Array:
+        """Return rows @ (d zhat_j / d z_j) for (k, r) rows."""
+        return np.asarray(rows @ self.jacobians(index)[:, self.number, :].T)
+
+    def jacobians(self, index: int) -> Array:
+        """Return d zhat_j by all coordinates of all responses; [k, l, i]. Shape (r, q, r)."""
+        found = np.zeros((1, 1, 1))
+        for m in np.flatnonzero(self.mix[index]):
+            found = found + self.mix[index, m] * self.joint.jacobian(int(m))[..., self.number]
+        return found
+
+    def _mixed(self, values: Array) -> Array:
+        used = np.where(self.mix.any(axis=0), values, 0.0)
+        return read_only(values if len(self.mix) == len(values) else self.mix @ used)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ResponseExact(Exact):
+    """The closed form of one response; standard errors allow for the noise of all responses.
+
+    ``noise_root`` leads from a model to R (q, q), RR' the covariance of the noise of all responses
+    over the variance of this one, in units of their scales.
+    """
+
+    noise_root: Callable[[Array], Array]
+
+    def averaged(self, weights: Array) -> "ResponseExact":
+        """Return the average of the models with given weights, as the only model."""
+        found = cast("ResponseFilter", self.filter)
+        return replace(self, filter=ResponseFilter(found.joint, found.number, weights))
+
+    def standardized_coef_factor(self, m: int) -> Array:
+        """Return A (p, r) with cov(beta_m) = sigma^2 A A', of standardised predictors."""
+        found = cast("ResponseFilter", self.filter)
+        by_all = found.jacobians(m) / self.decomposition.singular_values
+        r, q, _ = by_all.shape
+        mixed = np.einsum("kli,lj->ikj", by_all, self.noise_root(found.mix[m]))
+        # A root with r columns has the same covariance.
+        root: Array = np.asarray(np.linalg.qr(mixed.reshape(r, r * q).T, mode="r"))
+        return self.decomposition.to_features(root.T)
+
+    def coef_jacobian(self, m: int) -> Array:
+        """Raise an error: coefficients depend on all responses."""
+        raise NotAvailableError(
+            f"Coefficients of PLS2 (here with {plural(m, 'component')}) depend on all responses, "
+            "so that the derivative by one of them is not what 'hc3' needs; use 'homoscedastic' or "
+            "'jackknife'."
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ResponsePath(ComponentPath):
+    """PLS2 as the path of one response, the others held fixed; `PLS2Path.responses` has them.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(30, 4))
+    >>> path = pls2_path(X, X[:, :2] + rng.normal(size=(30, 2)), 2)
+    >>> path.responses[0].coef.shape, path.responses[1][2].predict(X).shape
+    ((3, 4), (30,))
+    """
+
+    whole: "PLS2Path"
+    number: int
+
+    def __len__(self) -> int:
+        return len(self.whole)
+
+    @cached_property
+    def exact(self) -> Exact:
+        """Spectrum, filter and basis; Degrees of Freedom are made when they are needed."""
+        found = self._make()
+        return found if self._names is None else found.with_names(self._names)
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether Degrees of Freedom are there already."""
+        return self.whole.is_counted
+
+    @cached_property
+    def x_scores(self) -> Array:
+        """Orthogonal scores of the training rows, ``X @ x_rotations``. Shape (n_rows, M)."""
+        fit = self.whole.joint.fit
+        return read_only(self.exact.to_rows(fit.scores * fit.lengths))
+
+    @cached_property
+    def x_rotations(self) -> Array:
+        """From standardised X to the scores. Shape (p, M)."""
+        fit, S = self.whole.joint.fit, self.exact.decomposition.singular_values[:, None]
+        return read_only(self.exact.decomposition.to_features(fit.scores * fit.lengths / S))
+
+    @cached_property
+    def x_weights(self) -> Array:
+        """Orthonormal weight vectors that span `x_rotations`, in order. Shape (p, M).
+
+        Those of NIPALS; the components of SIMPLS do not need them.
+        """
+        Q, R = np.linalg.qr(self.x_rotations)
+        return read_only(Q * np.where(np.diagonal(R) < 0, -1.0, 1.0))
+
+    @cached_property
+    def x_loadings(self) -> Array:
+        """Loadings P = X't / (t't), standardised units. Shape (p, M)."""
+        fit, S = self.whole.joint.fit, self.exact.decomposition.singular_values[:, None]
+        return read_only(self.exact.decomposition.to_features(S * fit.scores / fit.lengths))
+
+    @property
+    def y_loadings(self) -> Array:
+        """Coefficients of the (scaled) response on the scores. Shape (M,)."""
+        fit = self.whole.joint.fit
+        return read_only(fit.loadings[:, self.number] / fit.lengths)
+
+    def refit(self, y: Any) -> Self:
+        """Fit the same to another response in the place of this one."""
+        given = self._require_rows()
+        return cast("Self", self.recipe.fit(given.X, y, given.weights))
+
+    def _leave_out(self, fold: Integers, count: int | None, **_: Any) -> LeftOut:
+        return self.whole.of_response(self.whole.leave_out(fold, count), self.number)
+
+    def _fit_rows(self, rows: Integers) -> "ResponsePath":
+        given = self._require_rows()
+        weights = None if given.weights is None else given.weights[rows]
+        part = self.whole.recipe.fit(given.X[rows], self.whole.Y[rows], weights)
+        return cast("PLS2Path", part).responses[self.number]
+
+
+# All responses together
+# ----------------------
+
+
+def _each(name: str, doc: str) -> Any:
+    """Return a property that has an attribute of all responses, along a last axis."""
+
+    def stacked(self: Any) -> Array:
+        return read_only(np.stack([getattr(one, name) for one in self.responses], axis=-1))
+
+    return property(stacked, doc=doc)
+
+
+def _shared(name: str, doc: str) -> Any:
+    """Return a property that is the same for all responses."""
+    return property(lambda self: getattr(self.responses[0], name), doc=doc)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PLS2Path:
     """PLS2 for 0..M components; arrays over models start at the empty model.
 
-    ``path[m]`` is the model with m components. Fits, coefficients and scores are there at once;
-    Degrees of Freedom are made when they are needed for the first time.
+    ``path[m]`` is the model with m components, ``path.responses[j]`` the path of one response with
+    all that paths have. Fits, coefficients and scores are there at once; Degrees of Freedom are
+    made when they are needed for the first time.
 
     Attributes
     ----------
@@ -81,12 +291,10 @@ class PLS2Path:
         Means, scales and weights of the rows and columns of X.
     decomposition : Decomposition
         Singular vectors of the standardised predictors.
-    fit : JointFit
-        Fits in rotated coordinates.
-    y_mean, y_scale : (q,) arrays
-        ``(y - y_mean) / y_scale`` is what was fitted.
-    outside : (q, q) array
-        Cross-products of what no linear function of X reaches.
+    joint : Joint
+        The problem in rotated coordinates, its fits and their derivatives.
+    Y, y_mean : (n_rows, q) and (q,) arrays
+        Responses of rows with positive weight, and their means.
 
     Examples
     --------
@@ -101,26 +309,40 @@ class PLS2Path:
     names: tuple[str, ...]
     units: Units
     decomposition: Decomposition
-    fit: JointFit
+    joint: Joint
+    Y: Array
     y_mean: Array
-    y_scale: Array
-    outside: Array
     _given: Observations
-    _responses: Array
-    _spectra: tuple[Spectrum, ...]
+
+    @cached_property
+    def responses(self) -> tuple[ResponsePath, ...]:
+        """The paths of the responses, each with the others held fixed."""
+        return tuple(self._of(j) for j in range(len(self.names)))
+
+    def _of(self, j: int) -> ResponsePath:
+        joint, method = self.joint, replace(PLS2, path=partial(_in_place, self, j))
+        exact = ResponseExact(
+            units=replace(self.units, y_mean=float(self.y_mean[j])),
+            decomposition=self.decomposition,
+            spectrum=joint.spectra[j],
+            filter=ResponseFilter(joint, j),
+            make_filter=partial(_with_response, joint, j),
+            noise_root=partial(self.noise_root, j),
+        )
+        return ResponsePath(
+            recipe=Recipe(method=method, options=self.recipe.options),
+            _make=partial(_itself, exact),
+            _given=replace(self._given, y=self.Y[:, j]),
+            whole=self,
+            number=j,
+        )
 
     def __len__(self) -> int:
-        return len(self.fit.fitted)
+        return len(self.joint.fit.residuals)
 
     def __getitem__(self, m: int) -> "PLS2Model":
         """Return the model with m components; -1 is the last one."""
-        if not isinstance(m, int | np.integer) or isinstance(m, bool):
-            raise InvalidInputError(f"path[m] takes a number of components; got {m!r:.60}.")
-        if not -len(self) <= m < len(self):
-            raise IndexError(
-                f"The path has models 0..{len(self) - 1}; got {m}. {self.message}".rstrip()
-            )
-        return PLS2Model(path=self, index=int(m) % len(self))
+        return PLS2Model(path=self, index=self.responses[0][m].index)
 
     def __iter__(self) -> Iterator["PLS2Model"]:
         return (self[m] for m in range(len(self)))
@@ -131,115 +353,57 @@ class PLS2Path:
         return np.arange(len(self))
 
     @property
-    def parameter_name(self) -> str:
-        """Models differ in "n_components"."""
-        return "n_components"
-
-    @property
     def message(self) -> str:
         """Why the path is shorter than wanted; empty if it is not."""
-        return self.fit.message
+        return self.joint.fit.message
 
-    # Fits
-    # ----
+    @property
+    def y_scale(self) -> Array:
+        """What responses were divided by before the fit. Shape (q,)."""
+        return self.joint.y_scale
 
-    @cached_property
-    def rss(self) -> Array:
-        """Residual sums of squares in original units. Shape (M + 1, q)."""
-        return read_only(np.diagonal(self._residual_products, axis1=1, axis2=2))
+    rss = _each("rss", "Residual sums of squares in original units. Shape (M + 1, q).")
+    coef = _each("coef", "Coefficients in original units. Shape (M + 1, p, q).")
+    intercept = _each("intercept", "Intercepts. Shape (M + 1, q).")
+    fitted = _each("fitted", "Fitted values of rows with positive weight. (M + 1, n_rows, q).")
+    dof_by_response = _each(
+        "dof",
+        """Sums of d yhat_ij / d y_ij over rows i, one column per response. (M + 1, q).
 
-    @cached_property
-    def coef(self) -> Array:
-        """Coefficients in original units. Shape (M + 1, p, q)."""
-        rotated = self.fit.fitted / self.decomposition.singular_values[:, None]
-        features = np.array([self.decomposition.to_features(one) for one in rotated])
-        return read_only(features * self.y_scale / self.units.x_scale[:, None])
+        nan where rounding leaves them uncertain.
+        """,
+    )
+    exact = _shared("exact", "Decomposition of X, and the closed form of the first response.")
+    x_scores = _shared("x_scores", "Orthogonal scores of the training rows. Shape (n_rows, M).")
+    x_rotations = _shared("x_rotations", "From standardised X to the scores. Shape (p, M).")
+    x_weights = _shared("x_weights", "Orthonormal weights that span `x_rotations`. Shape (p, M).")
+    x_loadings = _shared("x_loadings", "Loadings P = X't / (t't), standardised units. (p, M).")
+    transform = _shared("transform", "Scores of new rows, see `ComponentPath.transform`.")
+    inverse_transform = _shared(
+        "inverse_transform", "Predictors of scores, see `ComponentPath.inverse_transform`."
+    )
 
-    @cached_property
-    def intercept(self) -> Array:
-        """Intercepts. Shape (M + 1, q)."""
-        return read_only(self.y_mean - self.units.x_mean @ self.coef)
-
-    @cached_property
-    def fitted(self) -> Array:
-        """Fitted values of the training rows with positive weight. Shape (M + 1, n_rows, q)."""
-        rows = np.array([self.decomposition.to_samples(one) for one in self.fit.fitted])
-        if self.units.row_scale is not None:
-            rows /= self.units.row_scale[:, None]
-        return read_only(self.y_mean + rows * self.y_scale)
+    @property
+    def y_loadings(self) -> Array:
+        """Coefficients of the (scaled) responses on the scores, Y't / (t't). Shape (q, M)."""
+        return read_only([one.y_loadings for one in self.responses])
 
     def predict(self, X_new: Any) -> Array:
         """Predict new rows with every model. Shape (M + 1, n_new, q)."""
-        return self.y_mean + self._deviation(X_new) @ self.coef
-
-    # Scores and loadings
-    # -------------------
-
-    @cached_property
-    def x_scores(self) -> Array:
-        """Orthogonal scores of the training rows, ``X @ x_rotations``. Shape (n_rows, M)."""
-        rows = self.decomposition.to_samples(self.fit.scores * self.fit.lengths)
-        scale = self.units.row_scale
-        return read_only(rows if scale is None else rows / scale[:, None])
-
-    @cached_property
-    def x_rotations(self) -> Array:
-        """From standardised X to the scores. Shape (p, M)."""
-        S = self.decomposition.singular_values[:, None]
-        return read_only(self.decomposition.to_features(self.fit.scores * self.fit.lengths / S))
-
-    @cached_property
-    def x_weights(self) -> Array:
-        """Orthonormal weight vectors that span `x_rotations`, in order. Shape (p, M).
-
-        Those of NIPALS; the components of SIMPLS do not need them.
-        """
-        Q, R = np.linalg.qr(self.x_rotations)
-        return read_only(Q * np.where(np.diagonal(R) < 0, -1.0, 1.0))
-
-    @cached_property
-    def x_loadings(self) -> Array:
-        """Loadings P = X't / (t't), standardised units. Shape (p, M)."""
-        S = self.decomposition.singular_values[:, None]
-        return read_only(self.decomposition.to_features(S * self.fit.scores / self.fit.lengths))
-
-    @cached_property
-    def y_loadings(self) -> Array:
-        """Coefficients of the (scaled) responses on the scores, Y't / (t't). Shape (q, M)."""
-        along = np.einsum("im,mij->jm", self.fit.scores, self.fit.residuals[:-1])
-        return read_only(along / self.fit.lengths)
-
-    def transform(self, X_new: Any) -> Array:
-        """Return the scores of new rows on all components. Shape (n_new, M)."""
-        return self._deviation(X_new) / self.units.x_scale @ self.x_rotations
-
-    def inverse_transform(self, scores: Any) -> Array:
-        """Return the predictors that scores stand for; see `ComponentPath.inverse_transform`."""
-        return predictors_of(as_matrix(scores, "scores"), self.x_loadings, self.units)
+        return np.stack([one.predict(X_new) for one in self.responses], axis=-1)
 
     # Degrees of Freedom
     # ------------------
 
-    @property
+    @cached_property
     def dof(self) -> Array:
         """Trace of d vec(Yhat) / d vec(Y), with one for each of the q intercepts. (M + 1,)."""
-        return read_only(self.dof_by_response.sum(axis=1))
-
-    @cached_property
-    def dof_by_response(self) -> Array:
-        """Sums of d yhat_ij / d y_ij over rows i, one column per response. (M + 1, q).
-
-        nan where rounding leaves them uncertain, which is said once.
-        """
-        traces, error = self._traces
-        found = 1.0 + traces
-        bad = np.logical_not(error <= SUPPORTED_ERROR * np.maximum(1.0, np.abs(found.sum(axis=1))))
-        if bad.any():
-            first = int(np.argmax(bad))
-            found[first:] = np.nan
+        found = np.sum(self.dof_by_response, axis=1)
+        if np.isnan(found).any():
+            known = plural(int(np.argmax(np.isnan(found))) - 1, "component")
             warn_caller(
-                f"Degrees of Freedom are known up to {self._label(first - 1)}: beyond, rounding in "
-                f"the data's decomposition changes them by more than {SUPPORTED_ERROR:g} relative.",
+                f"Degrees of Freedom are known up to {known}: beyond, rounding in the data's "
+                f"decomposition changes them by more than {SUPPORTED_ERROR:g} relative.",
                 RankExhaustedWarning,
             )
         return read_only(found)
@@ -247,7 +411,7 @@ class PLS2Path:
     @property
     def dof_error(self) -> Array:
         """Estimated absolute rounding error of `dof`. Shape (M + 1,)."""
-        return self._traces[1]
+        return read_only(self.joint.traces.dof_error.sum(axis=1))
 
     @property
     def naive_dof(self) -> Array:
@@ -257,11 +421,7 @@ class PLS2Path:
     @property
     def is_counted(self) -> bool:
         """Whether Degrees of Freedom are there already."""
-        return "_traces" in self.__dict__
-
-    @cached_property
-    def _traces(self) -> tuple[Array, Array]:
-        return joint_traces(self._spectra, self.fit, self.recipe.algorithm, self._n_scaled)
+        return "traces" in self.joint.__dict__
 
     # Rows left out, and choice
     # -------------------------
@@ -279,7 +439,7 @@ class PLS2Path:
         LeftOut
             The residuals of all responses in one row per model, (M + 1, n_rows q): those of the
             first training row, then those of the second. All are in units of ``y_scale``, and so
-            is ``y``, without its mean.
+            is ``y``, without its mean. ``path.responses[j].left_out()`` has those of one response.
 
         Notes
         -----
@@ -293,46 +453,72 @@ class PLS2Path:
         >>> path.left_out().residuals.shape
         (3, 60)
         """
-        fold, count = folds_of(self._given, cv, groups)
+        return self.leave_out(*folds_of(self._given, cv, groups))
+
+    def leave_out(self, fold: Integers, count: int | None) -> LeftOut:
+        """Leave out given folds, see `left_out`; ``count`` is the number of groups."""
         key = fold.tobytes(), count is None
         if key not in self._known_left_out:
-            self._known_left_out[key] = self._leave_out(fold, count)
+            self._known_left_out[key] = self._left_out(fold, count)
         return self._known_left_out[key]
 
     @cached_property
     def _known_left_out(self) -> dict[Any, LeftOut]:
         return {}
 
-    def _leave_out(self, fold: npt.NDArray[np.intp], count: int | None) -> LeftOut:
-        X, Y, weights = self._given.X, self._responses, self._given.weights
-        residuals = np.empty((len(self), *Y.shape))
+    def _left_out(self, fold: Integers, count: int | None) -> LeftOut:
+        given, Y, q = self._given, self.Y, len(self.names)
+        residuals, error = np.empty((len(self), *Y.shape)), np.zeros(len(self))
         for test in Split.of(fold).tests:
-            kept = np.ones(len(Y), dtype=bool)
-            kept[test] = False
+            kept = np.delete(np.arange(len(Y)), test)
+            weights = None if given.weights is None else given.weights[kept]
             with quietly():
-                part = self.recipe.fit(X[kept], Y[kept], None if weights is None else weights[kept])
-                predicted = part.predict(X[test])
-            # A fit that has fewer models stands still.
-            residuals[:, test] = (
-                Y[test] - predicted[np.minimum(self.n_components, len(predicted) - 1)]
+                part = cast("PLS2Path", self.recipe.fit(given.X[kept], Y[kept], weights))
+                predicted = part.predict(given.X[test])
+            last = np.minimum(self.n_components, len(part) - 1)
+            residuals[:, test] = Y[test] - predicted[last]
+            # A fold without a model repeats its last prediction, which is that of another model.
+            off = np.where(
+                self.n_components < len(part), part.rounding(given.X[test])[last], np.inf
             )
-        q = len(self.names)
+            error = np.maximum(error, off)
         return LeftOut(
             parameters=read_only(self.n_components.astype(np.float64)),
-            parameter_name=self.parameter_name,
+            parameter_name="n_components",
             order=self.n_components,
             residuals=read_only((residuals / self.y_scale).reshape(len(self), -1)),
-            rss=read_only((self.rss / self.y_scale**2).sum(axis=1)),
+            rss=read_only(np.sum(self.rss / self.y_scale**2, axis=1)),
             fold=np.repeat(fold, q),
-            y=read_only(((Y - self.y_mean) / self.y_scale).ravel()),
-            sample_weight=None if weights is None else read_only(np.repeat(weights, q)),
+            y=read_only(((Y - self.fitted[0]) / self.y_scale).ravel()),
+            sample_weight=None if given.weights is None else np.repeat(given.weights, q),
             groups=count,
-            error=read_only(np.zeros(len(self))),
+            error=read_only(error),
         )
 
-    def _unstacked(self, residuals: Array) -> Array:
-        """Return residuals of `left_out` in original units. Shape (..., n_rows, q)."""
-        return residuals.reshape(*residuals.shape[:-1], -1, len(self.names)) * self.y_scale
+    def rounding(self, X_new: Array) -> Array:
+        """Return estimated rounding errors of predictions, the largest over rows. Shape (M + 1,).
+
+        In units of ``y_scale``.
+        """
+        fit, S = self.joint.fit, self.decomposition.singular_values[:, None]
+        size = np.linalg.norm((X_new - self.units.x_mean) / self.units.x_scale, axis=1).max()
+        largest = float(np.max(np.abs(self.Y) / self.y_scale))
+        coef = np.linalg.norm(fit.fitted / S, axis=(1, 2))
+        return np.asarray(size * coef * fit.coef_error + ROUNDINGS * _EPS * largest)
+
+    def of_response(self, left: LeftOut, j: int) -> LeftOut:
+        """Return what `left_out` has of one response, in its units; choices are still joint."""
+        q, weights = len(self.names), left.sample_weight
+        return replace(
+            left,
+            residuals=read_only(left.residuals[:, j::q] * self.y_scale[j]),
+            rss=read_only(self.rss[:, j]),
+            fold=left.fold[::q],
+            y=self.Y[:, j],
+            sample_weight=None if weights is None else weights[::q],
+            error=read_only(left.error * self.y_scale[j]),
+            joint=left,
+        )
 
     def select(
         self,
@@ -369,26 +555,31 @@ class PLS2Path:
                 raise InvalidInputError(
                     f"{option} does not belong to a choice by {name!r}; leave it out."
                 )
-        longer = not self.message and len(self) - 1 < len(self.decomposition.eigenvalues)
+        longer = not self.message and len(self) <= self.joint.spectra[0].rank
         if name == LEFT_OUT:
             left = self.left_out(cv, groups)
-            return choice.select_left_out(left, loss, label=self._label, longer=longer)
-        scores, used = self.criterion(name), rule or "paper"
-        index, q = choice.choose(scores, used, self.dof), len(self.names)
-        label = f"{self._label(index)} for {plural(q, 'response')}"
+            return choice.select_left_out(left, loss, label=_label, longer=longer)
+        scores, used, q = self.criterion(name), rule or "paper", len(self.names)
+        index = choice.choose(scores, used, self.dof)
+        label = f"{_label(index)} for {plural(q, 'response')}"
         return Selection(
             index=index,
             parameter=float(index),
-            parameter_name=self.parameter_name,
+            parameter_name="n_components",
             scores=read_only(scores),
             criterion=name,
             rule=used,
             summary=choice.choice_in_words(label, float(self.dof[index]), used, name),
             # Each response by itself: that one intercept is one Degree of Freedom is said there.
             _remarks=choice.criterion_remarks(
-                scores, self.dof / q, index, self.units.n, label=self._label, longer=longer
+                scores, self.dof / q, index, self.units.n, label=_label, longer=longer
             ),
         )
+
+    def average(self, *, groups: Any = None, cv: Any = None, loss: Loss = "squared") -> "PLS2Model":
+        """Average the models with one set of weights for all responses; see `Path.average`."""
+        found = choice.average_left_out(self.left_out(cv, groups), loss, label=_label)
+        return PLS2Model(path=self, index=found[1].index, weights=found[0], selection=found[1])
 
     def criterion(self, name: str) -> Array:
         """Evaluate a criterion for all responses together. Shape (M + 1,).
@@ -408,57 +599,51 @@ class PLS2Path:
         name : {"aic", "bic", "gcv", "hqc"}
         """
         as_choice(name, "criterion", JOINT_CRITERIA)
-        n, dof = self.units.n, self.dof_by_response
-        noise = criteria.noise_from_dof(self.rss, dof, n)
-        fits = Fits(rss=self.rss, dof=dof, noise=noise, n=n, total=np.nan)
-        return np.asarray(np.sum(criteria.score(name, fits) / self.y_scale**2, axis=1))
+        scores = [one.criterion(name, noise="dof") for one in self.responses]
+        return np.asarray(np.array(scores).T @ self.y_scale**-2.0)
 
-    # What rooms that read a path need
-    # --------------------------------
+    def noise_root(self, j: int, weights: Array) -> Array:
+        """Return R with sigma_j^2 RR' the covariance of the noise of all responses. (q, q).
 
-    @property
-    def _n_scaled(self) -> float | None:
-        """Number of rows, if the scales of the responses depend on them."""
-        return self.units.n if self.recipe.scale_response else None
-
-    @cached_property
-    def _weights(self) -> Array:
-        weights = self._given.weights
-        return np.ones(len(self._responses)) if weights is None else weights
-
-    @cached_property
-    def _residual_products(self) -> Array:
-        inside: Array = np.einsum("mij,mik->mjk", self.fit.residuals, self.fit.residuals)
-        return inside * np.outer(self.y_scale, self.y_scale) + self.outside
+        In units of ``y_scale``, with sigma_j in that of response j; of an average of models.
+        """
+        model = PLS2Model(path=self, index=int(np.argmax(weights)), weights=weights)
+        values, vectors = np.linalg.eigh(model.noise_covariance())
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        size = np.sqrt(np.vecdot(root[j], root[j]))
+        return np.asarray(root / (size or 1.0) * (self.y_scale[j] / self.y_scale)[:, None])
 
     def _response(self) -> Array:
-        return self._responses
-
-    def _deviation(self, X_new: Any) -> Array:
-        """Return new rows minus the means of the training rows, after checking their columns."""
-        return as_new_rows(X_new, len(self.units.x_mean), self.units.names) - self.units.x_mean
-
-    def _label(self, index: int) -> str:
-        """Return what a row of the path is, in words."""
-        return plural(index, "component")
+        return self.Y
 
     def __repr__(self) -> str:
+        n, p = self.units.n, len(self.units.x_mean)
         return (
-            f"PLS2Path({len(self)} models, n={self.units.n:g}, p={len(self.units.x_mean)}, "
+            f"PLS2Path({len(self)} models, n={n:g}, p={p}, "
             f"{len(self.names)} responses, algorithm={self.recipe.algorithm!r})"
         )
 
 
+def _itself(exact: Exact) -> Exact:
+    return exact
+
+
+def _label(index: int) -> str:
+    return plural(index, "component")
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PLS2Model:
-    """One model of a `PLS2Path`, ``path[m]``.
+    """One model of a `PLS2Path`, ``path[m]``, or an average of its models.
 
     Attributes
     ----------
     path : PLS2Path
         All models.
     index : int
-        Number of components.
+        Number of components; of an average that with the largest weight.
+    weights : (M + 1,) array or None
+        Weights of the models in an average.
     selection : Selection or None
         How it was chosen; None for a model taken from a path.
 
@@ -469,60 +654,74 @@ class PLS2Model:
     >>> model = pls2_path(X, X[:, :2] + rng.normal(size=(30, 2)))[2]
     >>> model, model.coef.shape, model.prediction_interval(X[:5]).shape
     (PLS2Model(2 components, 2 responses, p=4), (4, 2), (5, 2, 2))
+    >>> model.responses[0]
+    Model(2 components, p=4)
     """
 
     path: PLS2Path
     index: int
+    weights: Array | None = None
     selection: Selection | None = None
 
-    @property
-    def label(self) -> str:
-        """What it is, in words."""
-        return self.path._label(self.index)
+    @cached_property
+    def responses(self) -> tuple[Model, ...]:
+        """The models of the responses, each with the others held fixed."""
+        return tuple(self._of(j) for j in range(len(self.path.names)))
 
-    @property
-    def n_components(self) -> int:
-        """Number of components."""
-        return self.index
+    def _of(self, j: int) -> Model:
+        chosen = self.selection
+        if chosen is not None and chosen.left_out is not None:
+            chosen = replace(chosen, left_out=self.path.of_response(chosen.left_out, j))
+        view = self.path.responses[j]
+        return Model(path=view, index=self.index, weights=self.weights, selection=chosen)
 
-    @property
-    def is_average(self) -> bool:
-        """Whether it averages models: PLS2 does not."""
-        return False
-
-    @property
-    def coef(self) -> Array:
-        """Coefficients in original units. Shape (p, q)."""
-        return read_only(self.path.coef[self.index])
-
-    @property
-    def intercept(self) -> Array:
-        """Intercepts. Shape (q,)."""
-        return read_only(self.path.intercept[self.index])
-
-    @property
-    def fitted(self) -> Array:
-        """Fitted values of the training rows with positive weight. Shape (n_rows, q)."""
-        return read_only(self.path.fitted[self.index])
+    label = _shared("label", "What it is, in words.")
+    n_components = _shared("n_components", "Number of components; of an average the mean.")
+    is_average = _shared("is_average", "Whether it averages models.")
+    coef = _each("coef", "Coefficients in original units. Shape (p, q).")
+    intercept = _each("intercept", "Intercepts. Shape (q,).")
+    fitted = _each("fitted", "Fitted values of rows with positive weight. Shape (n_rows, q).")
+    rss = _each("rss", "(Weighted) residual sums of squares. Shape (q,).")
+    dof_by_response = _each("dof", "Traces of d yhat_j / d y_j, X and model fixed. Shape (q,).")
+    left_out_residuals = _each("left_out_residuals", "See `Model`. Shape (n_rows, q).")
+    rmse = _each("rmse", "Roots of the mean squared left-out residuals, RMSECV. Shape (q,).")
+    scores = _each("scores", "Errors behind intervals, see `Model.scores`. Shape (n_rows, q).")
+    noise_std = _each("noise_std", "Noise standard deviations. Shape (q,).")
 
     @property
     def dof(self) -> float:
         """Sum of `dof_by_response`."""
-        return float(self.path.dof[self.index])
+        return float(np.sum(self.dof_by_response))
 
     @property
-    def dof_by_response(self) -> Array:
-        """Traces of d yhat_j / d y_j, X and the model held fixed. Shape (q,)."""
-        return read_only(self.path.dof_by_response[self.index])
-
-    @property
-    def rss(self) -> Array:
-        """(Weighted) residual sums of squares. Shape (q,)."""
-        return read_only(self.path.rss[self.index])
+    def left_out(self) -> LeftOut:
+        """The left-out matrix of all responses, behind the choice or that of the usual folds."""
+        known = None if self.selection is None else self.selection.left_out
+        return self.path.left_out() if known is None else known
 
     def predict(self, X_new: Any) -> Array:
         """Predict new rows. Shape (n_new, q)."""
-        return np.asarray(self.path.y_mean + self.path._deviation(X_new) @ self.coef)
+        return np.stack([one.predict(X_new) for one in self.responses], axis=-1)
+
+    def half_width(self, level: float = 0.95) -> Array:
+        """Return half the widths of intervals for a new observation, see `Model.half_width`. (q,).
+
+        Each response is covered by itself.
+        """
+        return np.array([one.half_width(level) for one in self.responses])
+
+    def noise_variance(self) -> Array:
+        """Estimate the noise variances, see `Model.noise_variance`. Shape (q,)."""
+        return np.asarray(self.noise_std**2)
+
+    def noise_covariance(self) -> Array:
+        """Return `noise_variance` with the correlations of left-out residuals. Shape (q, q)."""
+        E, weights = self.left_out_residuals, self.responses[0].left_out.sample_weight
+        products = E.T @ (E if weights is None else weights[:, None] * E)
+        size = np.sqrt(np.diagonal(products))
+        # A response that does not vary has no noise, and no correlation.
+        ratio = np.divide(self.noise_std, size, out=np.zeros_like(size), where=size > 0)
+        return np.asarray(products * np.outer(ratio, ratio))
 
     def vip(self) -> Array:
         """Return the importance of every variable for all responses together. Shape (p,).
@@ -537,175 +736,38 @@ class PLS2Model:
             raise NotAvailableError(
                 "Importance belongs to 1 or more components, and this model has none; ask path[m]."
             )
-        left = np.einsum("mij,mij->m", path.fit.residuals, path.fit.residuals)
-        added = left[:m] - left[1 : m + 1]
-        weights = path.x_weights[:, :m] ** 2
-        return np.asarray(np.sqrt(len(weights) * (weights @ added) / added.sum()))
-
-    # Rows left out
-    # -------------
-
-    @property
-    def left_out(self) -> LeftOut:
-        """The left-out matrix: that behind the choice, or that of the usual folds."""
-        known = None if self.selection is None else self.selection.left_out
-        return self.path.left_out() if known is None else known
-
-    @property
-    def left_out_residuals(self) -> Array:
-        """Residuals of rows by the fits without them. Shape (n_rows, q)."""
-        return read_only(self.path._unstacked(self.left_out.residuals[self.index]))
-
-    @property
-    def rmse(self) -> Array:
-        """Roots of the mean squared left-out residuals, RMSECV. Shape (q,)."""
-        press = np.diagonal(self._products(self.left_out_residuals))
-        return np.asarray(np.sqrt(press / self.path.units.n))
-
-    @cached_property
-    def scores(self) -> Array:
-        """Absolute left-out residuals behind intervals, see `Model.scores`. Shape (n_rows, q)."""
-        if not self._was_chosen:
-            return read_only(np.abs(self.left_out_residuals))
-        assert self.selection is not None
-        made = choice.chosen_without(self.left_out, self.selection.loss)
-        return read_only(np.abs(self.path._unstacked(made)))
-
-    @property
-    def _was_chosen(self) -> bool:
-        """Whether rows left out have chosen it, and choose again without each fold."""
-        return self.selection is not None and self.selection.rule == "best-model"
-
-    def half_width(self, level: float = 0.95) -> Array:
-        """Return half the widths of intervals for a new observation, see `Model.half_width`. (q,).
-
-        Each response is covered by itself.
-        """
-        left, weights = self.left_out, self.path._given.weights
-        widths = [
-            half_width(column, level, weights=weights, groups=left.groups, spent=self._spent)
-            for column in self.scores.T
-        ]
-        return np.array(widths)
-
-    @property
-    def _spent(self) -> float:
-        """Degrees of freedom that are lost for intervals, see `LeftOut.spent`."""
-        left = self.left_out
-        units = len(self.scores) if left.groups is None else left.groups
-        weights = (self.path.n_components == self.index).astype(np.float64)
-        return left.spent(weights, units, chosen=self._was_chosen)
-
-    # Noise, standard errors, intervals
-    # ---------------------------------
-
-    def noise_variance(self) -> Array:
-        """Estimate the noise variances, see `PLS2Path.noise_variance`. Shape (q,)."""
-        n = self.path.units.n
-        return noise_from_left_out(self.rss, n * self.rmse**2, n)
-
-    @property
-    def noise_std(self) -> Array:
-        """Roots of `noise_variance`. Shape (q,)."""
-        return np.sqrt(self.noise_variance())
-
-    def noise_covariance(self) -> Array:
-        """Return `noise_variance` with the correlations of left-out residuals. Shape (q, q)."""
-        products = self._products(self.left_out_residuals)
-        size = np.sqrt(np.diagonal(products))
-        # A response that does not vary has no noise, and no correlation.
-        ratio = np.divide(self.noise_std, size, out=np.zeros_like(size), where=size > 0)
-        return np.asarray(products * np.outer(ratio, ratio))
-
-    def _coef_root(self) -> Array:
-        """Return B with cov(b_j) = B_j B_j', b_j the coefficients of response j. (p, q, r q).
-
-        To first order, with the derivative d beta / d y of all responses and the covariance of
-        their noise (`noise_covariance`); X and the model held fixed. Cost: that of Degrees of
-        Freedom.
-        """
-        path = self.path
-        S, Z = path.decomposition.singular_values, path.fit.residuals[0]
-        moved = joint_jacobian(S, Z, self.index, path.recipe.algorithm, path._n_scaled)
-        r, q = Z.shape
-        # From rotated coordinates to coefficients in original units.
-        rotated = moved.reshape(r * q, r, q).transpose(1, 2, 0).reshape(r, q * r * q) / S[:, None]
-        p = len(path.units.x_mean)
-        features = path.decomposition.to_features(rotated).reshape(p, q, r, q)
-        features *= path.y_scale[:, None, None] / path.y_scale
-        features /= path.units.x_scale[:, None, None, None]
-        values, vectors = np.linalg.eigh(self.noise_covariance())
-        half = vectors * np.sqrt(np.maximum(values, 0.0))
-        return np.asarray(features @ half).reshape(p, q, r * q)
+        added = np.sum(path.joint.fit.loadings[:m] ** 2, axis=1)
+        squares = path.x_weights[:, :m] ** 2
+        return np.asarray(np.sqrt(len(squares) * (squares @ added) / added.sum()))
 
     def coef_std_error(self) -> Array:
-        """Standard errors of the coefficients. Shape (p, q)."""
-        root = self._coef_root()
-        p, q, k = root.shape
-        return row_norms(root.reshape(p * q, k)).reshape(p, q)
+        """Standard errors of the coefficients; noise as in `noise_covariance`. Shape (p, q)."""
+        return np.stack([one.coef_std_error() for one in self.responses], axis=-1)
 
     def coef_interval(self, level: float = 0.95) -> Array:
-        """Confidence intervals of the expected coefficients. Shape (p, q, 2).
-
-        t with n - DoF_j degrees of freedom for response j.
-        """
-        half = self._critical(level) * self.coef_std_error()
-        return np.stack([self.coef - half, self.coef + half], axis=2)
+        """Confidence intervals of the expected coefficients. Shape (p, q, 2)."""
+        found = [coefficient_inference(one, level=level) for one in self.responses]
+        return np.stack([np.column_stack([one.lower, one.upper]) for one in found], axis=1)
 
     def prediction_interval(
         self,
         X_new: Any,
         level: float = 0.95,
-        kind: Literal["observation", "mean"] = "observation",
-        method: Literal["left-out", "normal"] | None = None,
+        kind: IntervalKind = "observation",
+        method: IntervalMethod | None = None,
     ) -> Array:
         """Intervals of new observations, or of the expected fit, one by one. Shape (n_new, q, 2).
 
-        Parameters
-        ----------
-        X_new : (n_new, p) array or data frame
-        level : float
-        kind : {"observation", "mean"}
-        method : {"left-out", "normal"}, optional
-            For observations "left-out", the default: by the errors of rows left out
-            (`half_width`). "normal":
-
-                var(mean) = Sigma_jj / n + |(x - xbar)' B_j|^2,    plus Sigma_jj for an observation;
-
-            normal noise with covariance Sigma between the responses of a row, B a root of the
-            covariance of the coefficients.
+        See `plsdof.inference.prediction_interval`; "normal" noise has the covariance
+        `noise_covariance` between the responses of a row.
         """
-        as_choice(kind, "kind", ("observation", "mean"))
-        usual = LEFT_OUT if kind == "observation" else "normal"
-        method_used = as_choice(usual if method is None else method, "method", INTERVAL_METHODS)
-        if method_used == LEFT_OUT and kind != "observation":
-            raise InvalidInputError(
-                "method='left-out' is for kind='observation': errors of rows left out are those of "
-                f"observations. For kind={kind!r} use method='normal'."
-            )
-        center = self.predict(X_new)
-        if method_used == LEFT_OUT:
-            half = np.broadcast_to(self.half_width(level), center.shape)
-        else:
-            new, root = self.path._deviation(X_new), self._coef_root()
-            reach = (new @ root.reshape(len(root), -1)).reshape(len(new), *root.shape[1:])
-            noise = self.noise_variance()
-            variance = noise * (1.0 / self.path.units.n + (kind == "observation"))
-            half = self._critical(level) * np.sqrt(variance + np.vecdot(reach, reach))
-        return np.stack([center - half, center + half], axis=2)
-
-    def _critical(self, level: float) -> Array:
-        """Return the t quantile of every response. Shape (q,)."""
-        spare = self.path.units.n - self.dof_by_response
-        return np.array([critical_value(level, float(max(df, 1.0))) for df in spare])
-
-    def _products(self, residuals: Array) -> Array:
-        """Return (weighted) cross-products of residuals (n_rows, q) of the training rows."""
-        return np.asarray(residuals.T @ (self.path._weights[:, None] * residuals))
+        options: dict[str, Any] = {"level": level, "kind": kind, "method": method}
+        found = [prediction_interval(one, X_new, **options) for one in self.responses]
+        return np.stack([np.column_stack([one.lower, one.upper]) for one in found], axis=1)
 
     def __repr__(self) -> str:
         q = plural(len(self.path.names), "response")
-        return one_line(self, self.label, q, p=len(self.path.units.x_mean))
+        return one_line(self, self.label, q, p=len(self.coef))
 
 
 def pls2_path(
@@ -741,7 +803,7 @@ def pls2_path(
         Scale the columns of X to unit variance (divisor n - 1).
     scale_response : bool
         Scale the columns of Y likewise, which gives every response the same say; that the scale
-        depends on Y is part of the derivative.
+        depends on Y is part of the Degrees of Freedom (in Jacobians as far as X reaches Y).
     sample_weight : (n,) array, optional
         Weights; integer weights mean repeated rows.
     strict : bool
@@ -786,30 +848,42 @@ def pls2_path(
     given = as_observations(X, responses[:, 0], sample_weight)
     given.own()
     data = standardize_observations(given, scale=scale)
-    kept = responses if given.kept is None else responses[given.kept]
-    # Centred responses in units of their scales, in the coordinates of the singular vectors.
-    centred = [centre_response(y, data.units.row_scale) for y in kept.T]
-    values = np.column_stack([one.values for one in centred])
-    spread = np.sqrt(np.einsum("ij,ij->j", values, values) / (data.units.n - 1.0))
-    y_scale = np.where(spread > 0, spread, 1.0) if scale_response else np.ones(len(names))
+    kept = read_only((responses if given.kept is None else responses[given.kept]).copy())
     decomposition = decompose(data, "svd")
-    spectra = tuple(decomposition.spectrum(column, data.units.n) for column in (values / y_scale).T)
-    beyond = _outside(decomposition, values)
+    centred = [centre_response(y, data.units.row_scale) for y in kept.T]
+    joint = Joint(
+        spectra=tuple(decomposition.spectrum(one.values, data.units.n) for one in centred),
+        algorithm=algorithm,
+        scaled=scale_response,
+        max_components=wanted,
+    )
     path = PLS2Path(
         recipe=recipe,
         names=names,
         units=data.units,
         decomposition=decomposition,
-        fit=joint_fit(spectra, wanted, algorithm),
+        joint=joint,
+        Y=kept,
         y_mean=read_only([one.mean for one in centred]),
-        y_scale=read_only(y_scale),
-        outside=read_only(beyond.T @ beyond),
         _given=given,
-        _responses=read_only(kept.copy()),
-        _spectra=spectra,
     )
     report_end(path.message, len(path) - 1, wanted, strict)
     return path
+
+
+def _in_place(
+    whole: PLS2Path, j: int, X: Any, y: Any, sample_weight: Any = None, **options: Any
+) -> ResponsePath:
+    """Fit the same to another response in the place of one, of the same rows."""
+    Y = whole.Y.copy()
+    Y[:, j] = as_response(y, len(Y))
+    return pls2_path(X, Y, sample_weight=sample_weight, **options).responses[j]
+
+
+def _with_response(joint: Joint, j: int, spectrum: Spectrum) -> ResponseFilter:
+    """Return the filter of another response in the place of one."""
+    spectra = (*joint.spectra[:j], spectrum, *joint.spectra[j + 1 :])
+    return ResponseFilter(replace(joint, spectra=spectra), j)
 
 
 def _as_responses(Y: Any) -> tuple[tuple[str, ...], Array]:
@@ -828,11 +902,3 @@ PLS2 = Method(
     size="max_components",
     check=optional_count,
 )
-
-
-def _outside(decomposition: Decomposition, values: Array) -> Array:
-    """Return what of the centred responses no linear function of X reaches. Shape (n_rows, q)."""
-    if len(values) - 1 <= len(decomposition.eigenvalues):  # X reaches all, up to rounding
-        return np.zeros_like(values)
-    rotated = np.column_stack([decomposition.rotate(column) for column in values.T])
-    return values - decomposition.to_samples(rotated)

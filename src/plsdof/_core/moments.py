@@ -1,0 +1,486 @@
+"""Moments of rows: count, means, centred squares and products, which merge and come off again.
+
+Gram matrices of tall data, the folds of rows left out, tables that are read in blocks, steps of
+preprocessing and `Moments.partial_fit` all come down to them. Pieces are merged by the rule of
+Chan, Golub and LeVeque (1983): with means m_a, m_b of pieces of sizes n_a, n_b, and d = m_b - m_a,
+
+    S = S_a + S_b + (n_a n_b / n) d d',        m = m_a + (n_b / n) d,
+
+and a piece b comes off the whole, n = n_a + n_b, by the same rule read backwards,
+
+    S_a = S - S_b - (n n_b / n_a) d d',        m_a = m - (n_b / n_a) d,        d = m_b - m.
+
+Every piece is centred while it is in the cache, so that nothing but pieces is ever subtracted from
+a sum of squares: one pass over the data is enough, whatever their means are. Means are unevaluated
+sums of two floats, because the rule needs their difference to the precision of the standard
+deviation, which may be 10^8 times smaller than the mean.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plsdof._core.display import one_line
+from plsdof._core.inputs import (
+    Array,
+    as_matrix,
+    as_response,
+    as_weights,
+    feature_names,
+    read_only,
+    require_flag,
+    require_same_columns,
+)
+from plsdof._core.rows import Block, InMemory, RowProducts, weighed
+from plsdof._core.spectrum import Gram, formed
+from plsdof._core.standardize import (
+    CONSTANT_ULPS,
+    LARGE,
+    SMALL,
+    Observations,
+    Units,
+    centre_response,
+    row_blocks,
+    varies_safely,
+    warn_constant_columns,
+)
+from plsdof.errors import InvalidInputError, NotAvailableError
+
+# Rows of a square matrix that are treated together, so that they stay in the cache.
+_STRIP = 128
+# Centring may take this share off a sum of squares, and off all together so many times the largest
+# of them, before digits are lost that a better centre would keep.
+_SHARE, _REMOVED = 0.5, 4.0
+# Blocks of rows whose products are added up are so many times as large as the cache.
+_PRODUCTS = 4
+
+
+def _nothing() -> Array:
+    return np.zeros(0)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Moments:
+    """Count, means, and centred squares and products of data that come in pieces.
+
+    The state does not grow with the number of rows: O(p^2) memory. However the rows are grouped
+    and merged, the result is the same to rounding, also if means are 10^8 standard deviations.
+
+    Attributes
+    ----------
+    n, n_rows : float, int
+        Sum of the weights, number of rows with positive weight.
+    mean, rest : (p + 1,) arrays
+        Of the columns [X y]: the mean is ``mean + rest``, where ``rest`` is below its rounding.
+    xx : (p, p) or (p,) array
+        ``sum_i w_i (x_i - x_mean)(x_i - x_mean)'``; only its diagonal in the second case.
+    xy : (p,) array
+    yy : float
+    lowest, highest : (p + 1,) arrays
+        Of the columns [X y]; empty if nobody asked for them.
+    names : tuple of str or None
+        Names of the columns, if the data had any.
+
+    References
+    ----------
+    Chan, Golub, LeVeque (1983). Algorithms for computing the sample variance. The American
+    Statistician 37, 242-247, eq. (2.1).
+
+    Examples
+    --------
+    >>> X, y = np.array([[1.0, 4.0], [2.0, 6.0], [3.0, 5.0], [6.0, 5.0]]), np.arange(4.0)
+    >>> moments = Moments.empty().partial_fit(X[:3], y[:3]).partial_fit(X[3:], y[3:])
+    >>> moments.n, moments.x_mean, moments.xy
+    (4.0, array([3., 5.]), array([8., 1.]))
+    >>> moments.without(Moments.of(X[3:], y[3:])).x_mean
+    array([2., 5.])
+    >>> gram = moments.gram()
+    >>> gram.side, gram.matrix.shape, gram.total
+    ('features', (2, 2), 5.0)
+    """
+
+    n: float = 0.0
+    n_rows: int = 0
+    mean: Array = field(default_factory=_nothing)
+    rest: Array = field(default_factory=_nothing)
+    xx: Array = field(default_factory=_nothing)
+    xy: Array = field(default_factory=_nothing)
+    yy: float = 0.0
+    lowest: Array = field(default_factory=_nothing)
+    highest: Array = field(default_factory=_nothing)
+    names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("mean", "rest", "xx", "xy"):
+            setattr(self, name, read_only(getattr(self, name)))
+
+    @classmethod
+    def empty(cls) -> "Moments":
+        """Return the moments of no rows, to begin with."""
+        return cls()
+
+    @classmethod
+    def of(cls, X: Any, y: Any, sample_weight: Any = None) -> "Moments":
+        """Return the moments of a table X (rows, p) and its response y (rows,)."""
+        return cls().partial_fit(X, y, sample_weight)
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Moments":
+        """Add rows, and return self."""
+        names = feature_names(X)
+        X = as_matrix(X)
+        y = as_response(y, len(X))
+        weights = as_weights(sample_weight, len(X))
+        block = Block(X=X, y=y, weights=weights, first=0)
+        merged = self.merge(replace(block_moments(block), names=names), X.shape[1])
+        self.__dict__.update(vars(merged))
+        return self
+
+    def merge(self, other: "Moments", p: int | None = None) -> "Moments":
+        """Return the moments of the rows of both; neither is changed. Cost: O(p^2)."""
+        p = len(other.xy) if p is None else p
+        if self.n_rows and len(self.xy) != p and (other.n_rows or p):
+            raise InvalidInputError(
+                f"the rows to add have {p} column(s), those before had {len(self.xy)}; all rows "
+                "must have the same columns."
+            )
+        require_same_columns(other.names, self.names, "the block of rows")
+        names = self.names or other.names
+        if not (self.n_rows and other.n_rows):
+            return replace(self if self.n_rows else other, names=names)
+        n = self.n + other.n
+        step = (other.mean - self.mean) + (other.rest - self.rest)
+        root = np.sqrt(self.n * (other.n / n)) * step
+        mean, rest = _two_sum(self.mean, self.rest + step * (other.n / n))
+        return Moments(
+            n=n,
+            n_rows=self.n_rows + other.n_rows,
+            mean=mean,
+            rest=rest,
+            xx=_sum_with_square(self.xx, other.xx, root[:-1]),
+            xy=self.xy + other.xy + root[-1] * root[:-1],
+            yy=self.yy + other.yy + float(root[-1]) ** 2,
+            lowest=np.minimum(self.lowest, other.lowest),
+            highest=np.maximum(self.highest, other.highest),
+            names=names,
+        )
+
+    def without(self, other: "Moments") -> "Moments":
+        """Return the moments of the rows that are not among those of the other; no extrema.
+
+        Digits are lost relative to the moments of all rows. Cost: O(p^2).
+        """
+        n = self.n - other.n
+        if not other.n_rows:
+            return replace(self, lowest=_nothing(), highest=_nothing())
+        step = (other.mean - self.mean) + (other.rest - self.rest)
+        root = np.sqrt(self.n * (other.n / n)) * step
+        mean, rest = _two_sum(self.mean, self.rest - step * (other.n / n))
+        taken = _sum_with_square(other.xx, np.zeros(0), root[:-1])
+        return Moments(
+            n=n,
+            n_rows=self.n_rows - other.n_rows,
+            mean=mean,
+            rest=rest,
+            xx=np.subtract(self.xx, taken, out=taken),
+            xy=self.xy - (other.xy + root[-1] * root[:-1]),
+            yy=max(self.yy - (other.yy + float(root[-1]) ** 2), 0.0),
+            names=self.names,
+        )
+
+    def gram(self, scale: bool = True) -> Gram:
+        """Return X'X, X'y and |y|^2 of the standardised data, as `standardize` would make them.
+
+        Parameters
+        ----------
+        scale : bool
+            Scale the predictors to unit variance (divisor n - 1).
+
+        Warns
+        -----
+        ConstantColumnWarning
+        """
+        require_flag(scale)
+        gram = self.standardized(self.units(scale))
+        warn_constant_columns(np.isinf(gram.units.x_scale), gram.units.names)
+        return gram
+
+    @property
+    def x_mean(self) -> Array:
+        """Means of the predictors."""
+        if not self.n_rows:
+            raise NotAvailableError("no rows have been added yet; call partial_fit first.")
+        return self.mean[:-1]
+
+    @property
+    def y_mean(self) -> float:
+        """Mean of the response."""
+        return float(self.mean[-1]) if len(self.x_mean) else np.nan
+
+    @property
+    def squares(self) -> Array:
+        """Sums of squares of the centred columns of X. Shape (p,)."""
+        # Those of a constant column are rounding errors of either sign.
+        return np.maximum(self.xx if self.xx.ndim == 1 else self.xx.diagonal(), 0.0)
+
+    @property
+    def magnitude(self) -> Array:
+        """Largest absolute value of every column. Shape (p + 1,)."""
+        return np.maximum(np.abs(self.lowest), np.abs(self.highest))
+
+    @property
+    def constant(self) -> npt.NDArray[np.bool_]:
+        """Which columns do not vary, by the rule of `standardize`. Shape (p + 1,)."""
+        half_spread = self.highest / 2 - self.lowest / 2
+        return np.asarray(half_spread <= CONSTANT_ULPS / 2 * self.magnitude)
+
+    def units(
+        self,
+        scale: bool,
+        names: tuple[str, ...] | None = None,
+        row_scale: Array | None = None,
+    ) -> Units:
+        """Return how to standardise by the rules of `standardize`, with the same errors."""
+        self._require_rows()
+        constant = self.constant
+        _require_squares(np.where(constant, 0.0, self.magnitude))
+        spread = np.sqrt(self.squares / (self.n - 1.0)) if scale else np.ones(len(self.xy))
+        spread[constant[:-1]] = np.inf
+        return Units(
+            n=self.n,
+            n_rows=self.n_rows,
+            x_mean=read_only(self.mean[:-1]),
+            x_scale=read_only(spread),
+            y_mean=float(self.lowest[-1] if constant[-1] else self.mean[-1]),
+            row_scale=row_scale,
+            names=names or self.names,
+        )
+
+    def response(self, units: Units) -> tuple[Array, float]:
+        """Return X'y and |y|^2 of the standardised data; both zero if y does not vary."""
+        varies = float(not (len(self.lowest) and self.constant[-1]))
+        return read_only(varies * self.xy / units.x_scale), varies * self.yy
+
+    def standardized(self, units: Units, **maps: Any) -> Gram:
+        """Return the Gram matrix X'X of standardised data."""
+        factor = 1.0 / units.x_scale
+        matrix = np.empty_like(self.xx)
+        for start in range(0, len(matrix), _STRIP):
+            rows = slice(start, start + _STRIP)
+            # The product of the factors first: it keeps the matrix symmetric to the last digit.
+            np.multiply(factor[rows, None], factor, out=matrix[rows])
+            matrix[rows] *= self.xx[rows]
+        response, total = self.response(units)
+        matrix, side = read_only(matrix), "features"
+        return formed(matrix, side=side, units=units, response=response, total=total, **maps)
+
+    def __repr__(self) -> str:
+        return one_line(self, f"{self.n_rows} rows", n=float(self.n), p=len(self.xy))
+
+    def _require_rows(self) -> None:
+        if self.n_rows < 2:
+            raise InvalidInputError(
+                f"there are {self.n_rows} row(s) with a positive weight; at least 2 are needed. "
+                "Check that rows are observations and columns are variables."
+            )
+        if self.n <= 1:
+            raise InvalidInputError(
+                f"sample_weight sums to {self.n:.3g}; weights count as repeated rows, so the sum "
+                "plays the role of n and must exceed 1. For relative weights use "
+                "sample_weight / sample_weight.mean()."
+            )
+
+
+# The moments of rows in memory
+# -----------------------------
+#
+# Columns are shifted by the mean c of the first rows, which is close to the mean of all of them
+# unless the rows are in some order; not at all (c = 0) if zero is close enough. With
+# A = X - 1c', d = A'1 / n and the mean c + d,
+#
+#     (X - 1 mean')'(X - 1 mean') = A'A - n dd',
+#
+# where nothing cancels as long as d is small enough; if it is not, c + d is a better shift.
+
+
+def moments_of(
+    X: Array,
+    y: Array,
+    weights: Array | None = None,
+    *,
+    products: bool = True,
+    names: tuple[str, ...] | None = None,
+) -> Moments:
+    """Return the moments of rows in memory with positive weights, without extrema.
+
+    Cost: one pass over X (two if the first shift was no good) and O(n p^2) time; memory O(p^2).
+    """
+    root = None if weights is None else np.sqrt(weights)
+    ones = np.ones(len(X)) if root is None else root
+    n = float(len(X)) if weights is None else float(weights.sum())
+    shift = _typical(X)
+    y_mean = float(y.mean()) if weights is None else float(weights @ y / n)
+    centred = y - y_mean
+    y_rest = float(centred.mean()) if weights is None else float(weights @ centred / n)
+    centred -= y_rest
+    sides = np.stack([ones, centred if root is None else centred * root])
+    for again in (True, False):
+        xx, first = _sums(X, sides, root, shift, products)
+        d = first[0] / n
+        gross = xx if xx.ndim == 1 else xx.diagonal()
+        if not again or _is_central(n, d, gross):
+            break
+        shift = shift + d
+    if d.any():
+        xx -= n * (d * d if xx.ndim == 1 else np.multiply.outer(d, d))
+    mean, rest = _two_sum(np.append(shift, y_mean), np.append(d, y_rest))
+    return Moments(
+        n=n,
+        n_rows=len(X),
+        mean=mean,
+        rest=rest,
+        xx=xx,
+        xy=first[1],  # the other side is centred
+        yy=float(sides[1] @ sides[1]),
+        names=names,
+    )
+
+
+def block_moments(block: Block, *, products: bool = True) -> Moments:
+    """Return the moments of a block of rows, with extrema; empty if its weights are zero."""
+    X, y, weights = weighed(block)
+    if not len(X):
+        return Moments()
+    lowest, highest = np.append(X.min(axis=0), y.min()), np.append(X.max(axis=0), y.max())
+    # Whether a column is too small, only all rows can tell.
+    _require_squares(np.maximum(np.abs(lowest), np.abs(highest)).clip(min=1.0))
+    found = moments_of(X, y, weights, products=products)
+    return replace(found, lowest=lowest, highest=highest)
+
+
+def _sums(
+    X: Array, sides: Array, root: Array | None, shift: Array, products: bool
+) -> tuple[Array, Array]:
+    """Return A'A (or its diagonal) and ``sides`` times A, with A the shifted, weighted rows."""
+    xx, first = _nothing(), np.zeros((2, X.shape[1]))
+    for rows, part in shifted_blocks(X, shift, root):
+        squares = part.T @ part if products else np.einsum("ij,ij->j", part, part)
+        xx = np.add(xx, squares, out=xx) if xx.size else squares
+        first += sides[:, rows] @ part
+    return xx, first
+
+
+def shifted_blocks(
+    X: Array, shift: Array, row_scale: Array | None
+) -> Iterator[tuple[slice, Array]]:
+    """Go through R (X - 1 shift') in blocks of rows that fit the cache, each in the same place.
+
+    X itself is the only block if there is nothing to do.
+    """
+    if row_scale is None and not shift.any():
+        yield slice(0, len(X)), X
+        return
+    blocks = row_blocks(X, _PRODUCTS)
+    place = np.empty((blocks[0].stop, X.shape[1]))
+    for rows in blocks:
+        part = np.subtract(X[rows], shift, out=place[: rows.stop - rows.start])
+        if row_scale is not None:
+            part *= row_scale[rows, None]
+        yield rows, part
+
+
+def _typical(X: Array) -> Array:
+    """Return the means of the first rows; zeros if these are close enough."""
+    first = X[row_blocks(X)[0]]
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = first.mean(axis=0)
+        close = _is_central(len(first), mean, np.einsum("ij,ij->j", first, first))
+    return np.zeros_like(mean) if close else mean
+
+
+def _is_central(n: float, d: Array, gross: Array) -> bool:
+    """Whether A'A - n dd' loses few digits, column by column and in the direction of d.
+
+    Rounding is relative to the largest eigenvalue of A'A, which may be the one that centring
+    removes; that of the centred matrix is at least its largest entry, scaled or not.
+    """
+    removed = n * d * d
+    left = gross - removed
+    if not np.all(removed <= _SHARE * gross):
+        return False
+    shares = np.divide(removed, left, out=np.zeros_like(left), where=left > 0)
+    return bool(shares.sum() <= _REMOVED and removed.sum() <= _REMOVED * left.max(initial=0.0))
+
+
+def _sum_with_square(a: Array, b: Array, d: Array) -> Array:
+    """Return a + b + dd' (or its diagonal) in one pass over memory; b may be empty."""
+    if a.ndim == 1:
+        return a + d * d if not b.size else a + b + d * d
+    result = np.empty_like(a)
+    for start in range(0, len(d), _STRIP):
+        rows = slice(start, start + _STRIP)
+        np.multiply(d[rows, None], d, out=result[rows])
+        result[rows] += a[rows]
+        if b.size:
+            result[rows] += b[rows]
+    return result
+
+
+def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """Return fl(a + b) and its rounding error (Knuth)."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def _require_squares(magnitude: Array) -> None:
+    """Refuse columns of [X y] whose squares leave the range of float64."""
+    for name, sizes in (("X", magnitude[:-1]), ("y", magnitude[-1:])):
+        extreme = sizes[(sizes > LARGE) | ((sizes < SMALL) & (sizes > 0))]
+        if len(extreme):
+            raise InvalidInputError(
+                f"{name} has entries of magnitude {extreme[0]:.1e}, whose squares leave the range "
+                f"of 64-bit floats; change the unit (multiply {name} by a constant)."
+            )
+
+
+# The Gram matrix of tall data in memory, in one pass
+# ---------------------------------------------------
+
+
+def tall_gram(given: Observations, *, scale: bool = True) -> tuple[Gram, Array] | None:
+    """Return X'X of the standardised data, and the centred and weighted response; None if in doubt.
+
+    Where a column hardly varies or leaves the range in which squares are safe, `standardize` takes
+    a closer look.
+    """
+    X, weights = given.X, given.weights
+    n_rows, p = X.shape
+    if n_rows <= p:
+        return None
+    row_scale = None if weights is None else read_only(np.sqrt(weights))
+    response = centre_response(given.y, row_scale)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = moments_of(X, given.y, weights, names=given.names)
+        squares = found.xx.diagonal()
+        if not varies_safely(squares, given.n * found.x_mean**2).all():
+            return None
+    x_scale = np.sqrt(squares / (given.n - 1.0)) if scale else np.ones(p)
+    units = Units(
+        n=given.n,
+        n_rows=n_rows,
+        x_mean=found.x_mean,
+        x_scale=read_only(x_scale),
+        y_mean=response.mean,
+        row_scale=row_scale,
+        names=given.names,
+    )
+    products = RowProducts(
+        rows=InMemory(given=given), units=units, shift=found.x_mean, rest=found.rest[:-1]
+    )
+    gram = found.standardized(
+        units, to_samples=products.to_samples, to_features=products.to_features
+    )
+    return gram, response.values
