@@ -15,6 +15,7 @@ criteria    noise level, information criteria: functions of arrays
 choice      one model, or an average, and what is to be said about it
 path        every model of one method on one data set
 model       one of them, or an average
+opls        components of a path, rotated
 recipe      how a path was fitted, as data
 fit         from data to a path: PLS, PCR, ridge
 ==========  ======================================================================

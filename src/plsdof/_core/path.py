@@ -33,6 +33,7 @@ from plsdof._core.left_out import (
     hold_out,
 )
 from plsdof._core.model import Model
+from plsdof._core.opls import OPLS, rotated
 from plsdof._core.recipe import Recipe
 from plsdof._core.recursion import Run, Split
 from plsdof._core.routes import is_accurate
@@ -1010,6 +1011,26 @@ class PLSPath(ComponentPath):
     def y_loadings(self) -> Array:
         """Coefficients of y on the scores. Shape (M,)."""
         return read_only(self._filter.loadings / self._filter.diagonal)
+
+    def opls(self, m: int) -> OPLS:
+        """Rotate m components: one that predicts, and m - 1 that are orthogonal to y.
+
+        O-PLS (Trygg & Wold 2002, Journal of Chemometrics 16, 119-128) with m - 1 orthogonal
+        components has the same fit, coefficients and Degrees of Freedom as PLS with m.
+
+        Examples
+        --------
+        >>> from plsdof import pls_path
+        >>> from plsdof.datasets import load_ozone
+        >>> X, y = load_ozone(return_X_y=True)
+        >>> path = pls_path(X, y, 4)
+        >>> found = path.opls(3)
+        >>> found, bool(found.dof == path.dof[3])
+        (OPLS(1 + 2 components, p=12), True)
+        >>> bool(np.allclose(found.predict(X), path.fitted[3]))
+        True
+        """
+        return rotated(self, m)
 
     def _rotated_rotations(self) -> Array:
         # X W = T L, so T diag(L) = X (W L^{-1} diag(L)); L is upper bidiagonal.
