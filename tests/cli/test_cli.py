@@ -173,7 +173,7 @@ def test_the_recipe_is_stated(tmp_path):
     assert recipe["rows excluded"] == "1 ('T000'), 7 ('T006')"
     assert recipe["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
     assert plsdof.__version__ in recipe["made"]
-    sheet = pd.read_excel(book, sheet_name="recipe").set_index("fact")["value"]
+    sheet = pd.read_excel(book, sheet_name="recipe", engine="openpyxl").set_index("fact")["value"]
     assert sheet["sha256"] == recipe["sha256"]
     words = said(*options, "--cv", 5, "--scale")
     assert "centred and scaled to unit variance" in words
@@ -192,7 +192,7 @@ def test_unusual_rows_come_in_the_order_of_their_severity(tmp_path):
     found = run_json("fit", file, "-r", "y", "--out", book)
     assert [one["row"] for one in found["unusual"][:2]] == [41, 21]
     assert "Look at: Row 41: residual" in said("fit", file, "-r", "y")
-    sheet = pd.read_excel(book, sheet_name="rows")
+    sheet = pd.read_excel(book, sheet_name="rows", engine="openpyxl")
     assert sheet["row"].tolist()[:2] == [41, 21]
     assert len(sheet) == 60
 
@@ -522,7 +522,10 @@ def test_folders_and_absent_files_are_refused(tmp_path):
         (("-r", "y", "--level", "95"), "--level must be between 0 and 1"),
         (("-r", "y", "--cv", "1"), "--cv must be a number of folds >= 2"),
         (("-r", "y", "--cv", "99"), "99"),
-        (("-r", "y", "--cv", "many"), "--cv must be a number of folds >= 2, or loo; got 'many'"),
+        (
+            ("-r", "y", "--cv", "many"),
+            "--cv must be a number of folds >= 2, loo or blocks:K; got 'many'",
+        ),
         (("-r", "y", "--max-components", "0"), "--max-components must be >= 1"),
         (("-r", "y", "--method", "ridge", "--components", "2"), "do not apply to ridge"),
         (("-r", "y", "--method", "ridge", "--components", "0"), "do not apply to ridge"),

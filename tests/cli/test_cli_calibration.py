@@ -73,7 +73,7 @@ def test_the_whole_way_agrees_with_chemotools_and_scikit_learn(tmp_path):
     new = pd.read_csv(GASOLINE).iloc[tested].drop(columns="octane")
     new[new.columns[::-1]].to_csv(tmp_path / "new.csv", index=False)
     run("predict", model, tmp_path / "new.csv", "--out", out)
-    table = pd.read_excel(out)
+    table = pd.read_excel(out, engine="openpyxl")
     np.testing.assert_allclose(table["prediction"], expected["test"][1], rtol=1e-8)
     np.testing.assert_allclose(
         [one["prediction"] for one in found["test"]["rows"]], table["prediction"], rtol=1e-12
@@ -99,7 +99,7 @@ def test_what_learns_from_rows_is_fitted_in_every_fold(tmp_path):
     )
     assert "preprocessing" in [one["kind"] for one in found["remarks"]]
     # The reference is in the file, and new rows are corrected by it, not by their own mean.
-    kept = json.loads((tmp_path / "m.json").read_text())
+    (kept,) = json.loads((tmp_path / "m.json").read_text())["preparations"]
     np.testing.assert_allclose(
         kept["preprocessing"]["learned"][0]["reference_"], X.mean(axis=0), rtol=1e-12
     )
@@ -269,7 +269,7 @@ def test_tables_are_written_as_excel_and_csv(tmp_path):
     options = ("fit", GASOLINE, "-r", "octane", "--test-fraction", 0.3, "--cv", 5)
     found = run_json(*options, "--out", book)
     run(*options, "--out", text)
-    sheets = pd.read_excel(book, sheet_name=None)
+    sheets = pd.read_excel(book, sheet_name=None, engine="openpyxl")
     assert list(sheets) == ["coefficients", "models", "figures of merit", "rows", "test", "recipe"]
     coef = [one["coef"] for one in found["coefficients"]]
     np.testing.assert_allclose(sheets["coefficients"]["coef"], coef, rtol=1e-15)
@@ -347,7 +347,7 @@ def test_several_responses_have_a_model_each(tmp_path):
     assert first["written"]["model"] == str(tmp_path / "m-octane.json")
     assert second["written"]["model"] == str(tmp_path / "m-density.json")
     assert plsdof.load_model(tmp_path / "m-density.json").response == "density / %"
-    sheets = pd.read_excel(out, sheet_name=None)
+    sheets = pd.read_excel(out, sheet_name=None, engine="openpyxl")
     assert "octane coefficients" in sheets
     assert "density  % coefficients" in sheets
     page = report.read_text(encoding="utf-8")

@@ -331,7 +331,7 @@ def test_when_the_walk_is_over(steps, taken):
     assert taken is None
 
 
-@pytest.mark.parametrize("unit", [1e200, 1e-200, 1e300])
+@pytest.mark.parametrize("unit", [1e60, 1e-60])
 def test_units_of_the_columns_do_not_matter(unit):
     X, y = make_problem(40, 6, seed=9, noise=1.0)
     units = np.array([unit, 1.0, 1.0 / unit, 1.0, unit, 1.0])

@@ -311,26 +311,22 @@ class Tridiagonalization:
 def lanczos(times: Map, start: Array, steps: int) -> Tridiagonalization:
     """Tridiagonalise a symmetric matrix from a start, with full reorthogonalisation.
 
-    Stops when the space is exhausted. Products are held in units of a power of two near the
-    first of them, so that their squares stay in the range of float64. Cost: ``steps`` products,
-    O(d steps^2) time, O(d steps) memory.
+    Stops when the space is exhausted. Cost: ``steps`` products, O(d steps^2) time, O(d steps)
+    memory.
     """
     steps = min(steps, len(start))
-    size = _power_of_two(start)
-    norm = float(np.linalg.norm(start / size)) * size
+    norm = float(np.linalg.norm(start))
     basis = np.empty((steps, len(start)))
     basis[0] = start / (norm or 1.0)
     diagonal, beside = np.zeros(steps), np.zeros(steps)
-    largest, unit, beta = 0.0, 0.0, 0.0
+    largest, beta = 0.0, 0.0
     for j in range(steps):
         last = basis[j]
         new = times(last[:, None])[:, 0]
-        unit = unit or _power_of_two(new)
-        new = new / unit
         if j:
-            new -= beta * basis[j - 1]
+            new = new - beta * basis[j - 1]
         diagonal[j] = alpha = float(last @ new)
-        new -= alpha * last
+        new = new - alpha * last
         new -= (basis[: j + 1] @ new) @ basis[: j + 1]
         beside[j] = beta = math.sqrt(new @ new)
         largest = max(largest, alpha)
@@ -340,16 +336,10 @@ def lanczos(times: Map, start: Array, steps: int) -> Tridiagonalization:
         np.divide(new, beta, out=basis[j + 1])
     return Tridiagonalization(
         basis=basis[:steps],
-        diagonal=diagonal[:steps] * unit,
-        beside=beside[:steps] * unit,
+        diagonal=diagonal[:steps],
+        beside=beside[:steps],
         norm=norm,
     )
-
-
-def _power_of_two(values: Array) -> float:
-    """Return one near the largest absolute value, 1 if there is none."""
-    largest = float(np.abs(values).max(initial=0.0))
-    return math.ldexp(1.0, math.frexp(largest)[1] - 1) if 0.0 < largest < math.inf else 1.0
 
 
 # The Krylov space of a problem: all that Partial Least Squares sees, without singular vectors

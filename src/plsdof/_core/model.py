@@ -18,6 +18,7 @@ from plsdof._core.display import as_html, one_line, plural
 from plsdof._core.exact import Exact
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.left_out import LeftOut, half_width, noise_from_left_out, usual_folds
+from plsdof._core.pictures import quick_look
 from plsdof._core.threads import cached_property
 from plsdof.errors import InvalidInputError, NotAvailableError
 
@@ -310,7 +311,14 @@ class Model:
 
     def _repr_html_(self) -> str:
         names = self.path.feature_names or [str(i) for i in range(len(self.coef))]
-        return as_html(repr(self), {"predictor": list(names), "coefficient": self.coef})
+        largest = np.argsort(-np.abs(self.coef), kind="stable")
+        columns: dict[str, Any] = {"predictor": [names[i] for i in largest]}
+        columns["coefficient"] = self.coef[largest]
+        return as_html(repr(self), columns, notes=["The largest coefficients first."])
+
+    def plot(self, **options: Any) -> Any:
+        """Draw the model: a figure of four pictures, `plsdof.plotting.overview_figure`."""
+        return quick_look(self, **options)
 
     def __repr__(self) -> str:
         return one_line(self, self.label, p=len(self.coef))

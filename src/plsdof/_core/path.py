@@ -34,6 +34,7 @@ from plsdof._core.left_out import (
 )
 from plsdof._core.model import Model
 from plsdof._core.opls import OPLS, rotated
+from plsdof._core.pictures import quick_look
 from plsdof._core.recipe import Recipe
 from plsdof._core.recursion import Run, Split
 from plsdof._core.routes import is_accurate
@@ -666,6 +667,10 @@ class Path:
     ) -> dict[str, Array]:
         """Evaluate several criteria; all nan where one is not available (cp without a noise)."""
         return {name: self._score_or_nan(name, noise) for name in names}
+
+    def plot(self, **options: Any) -> Any:
+        """Draw Degrees of Freedom and errors of all models, `plsdof.plotting.quick_look`."""
+        return quick_look(self, **options)
 
     def _repr_html_(self) -> str:
         """Return a table of the models."""

@@ -32,7 +32,6 @@ from plsdof.cli._tables import (
     filled_in_words,
     find_response,
     interpolate,
-    listed,
     located,
     match_columns,
     missing_values,
@@ -51,6 +50,7 @@ from plsdof.files.columns import (
     header_number,
     in_order,
     labels_of,
+    listed,
     shortened,
     shortened_path,
     suggestion,
@@ -63,6 +63,9 @@ from plsdof.large.sources import source_gram
 
 # So many columns named by numbers make a spectrum, if others are fewer.
 _SPECTRUM = 10
+
+# So many rows are named where they were dropped.
+_MOST_DROPPED = 40
 
 # What is asked of a table
 # ------------------------
@@ -219,9 +222,8 @@ def _problem(
 
     chosen = _chosen_rows(table, part, test, complete, everything)
     rows, used = everything.take(chosen.fit), everything.take(chosen.fit | chosen.test)
-    grouped = part.groups is not None
     notes = [*table.notes, *about_columns, *chosen.notes, *about_holes]
-    notes += suspects(table, used, target, grouped=grouped)
+    notes += suspects(table, used, target, groups=part.groups)
     tested, note = _test_table(test.test, target, names, reading, part)
     notes += note
     if chosen.test.any():
@@ -323,13 +325,16 @@ def _chosen_rows(
     """
     fit, notes = np.ones(len(table), dtype=bool), []
     if part.exclude_rows:
-        fit = ~choose_rows(table, part.exclude_rows, "--exclude-rows")
+        fit = ~choose_rows(table, part.exclude_rows, "--exclude-rows", part.label)
         notes.append(f"Left out as asked for: {plural(int((~fit).sum()), 'row')}.")
     excluded, wanted = np.flatnonzero(~fit), int(fit.sum())
     fit = fit & complete(fit)
     dropped = wanted - int(fit.sum())
+    labels = row_labels(table, part.label)
     if dropped:
-        notes.append(f"{dropped} of {wanted} rows dropped because of missing values.")
+        gone = np.flatnonzero(~fit & ~np.isin(np.arange(len(fit)), excluded)).tolist()
+        shown = listed([row_name(table.row_numbers, labels, i) for i in gone], _MOST_DROPPED)
+        notes.append(f"{dropped} of {wanted} rows dropped because of missing values: {shown}.")
     groups = None if part.groups is None else _groups(table, part.groups, fit)
     tested = np.zeros_like(fit)
     if test.are_inside:
@@ -338,7 +343,6 @@ def _chosen_rows(
         tested[np.flatnonzero(fit)[which]] = True
         fit, groups = fit & ~tested, None if groups is None else groups[~which]
         notes.append(note)
-    labels = row_labels(table, part.label)
     facts = {
         "groups": groups,
         "grouped_by": part.groups or "",

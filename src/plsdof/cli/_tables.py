@@ -21,16 +21,15 @@ from plsdof.files.columns import (
     header_number,
     join_responses,
     labels_of,
+    listed,
     shortened,
     shortened_path,
     suggestion,
     wavelengths,
 )
-from plsdof.files.tables import Table, read_table
+from plsdof.files.tables import SUMMARY, Table, read_table
 
 Mask = npt.NDArray[np.bool_]
-
-_MOST_LISTED = 8
 
 # How to read a table, and one with the responses beside it
 # ---------------------------------------------------------
@@ -105,7 +104,12 @@ class JoinedReading(Reading):
         table = self.table(file)
         if self.response_file is None and self.response_sheet is None:
             return table
-        other = read_table(self.response_file or file, sheet=self.response_sheet, na=self.na)
+        other = read_table(
+            self.response_file or file,
+            sheet=self.response_sheet,
+            na=self.na,
+            one_column=self.by_row_order,
+        )
         with located(other.source):
             names = [find_column(name, other.names) for name in responses]
         return join_responses(table, other, names, label=label, by_row_order=self.by_row_order)
@@ -188,8 +192,8 @@ def row_labels(table: Table, label: str | None) -> Labels | None:
     return np.array(table.row_names, dtype=np.str_) if is_unique else None
 
 
-def choose_rows(table: Table, texts: Sequence[str], option: str) -> Mask:
-    """Return which rows are meant by numbers and ranges, or by values of a column.
+def choose_rows(table: Table, texts: Sequence[str], option: str, label: str | None = None) -> Mask:
+    """Return which rows are meant by numbers and ranges, by values of a column, or by ids.
 
     Parameters
     ----------
@@ -199,11 +203,17 @@ def choose_rows(table: Table, texts: Sequence[str], option: str) -> Mask:
         "set=test,control", all rows with one of these values. What they mean adds up.
     option : str
         For messages.
+    label : str, optional
+        Column whose values name rows, too, unless they are numbers.
     """
-    chosen = [
-        (_with_values if "=" in text else _numbered)(table, text, f"{option} {text[:40]}")
-        for text in texts
-    ]
+    ids = set() if label is None else set(labels_of(table, find_column(label, table.names)))
+    chosen = []
+    for text in texts:
+        named = text in ids or any(one.strip() in ids for one in text.split(","))
+        if named and not re.fullmatch(r"[\d,: ]*", text):
+            text = f"{label}={text}"
+        choose = _with_values if "=" in text else _numbered
+        chosen.append(choose(table, text, f"{option} {text[:40]}"))
     return np.asarray(np.any(chosen, axis=0))
 
 
@@ -306,23 +316,19 @@ _FEW_VALUES = 5
 _SELDOM = 0.05
 # Zero is suspicious if it is so many standard deviations of the other values away from all of them.
 _FAR_FROM_ZERO = 5.0
-_SUMMARY = re.compile(
-    r"(mean|average|avg|median|s\.?d|std\.?( ?dev)?|st(d|andard)? ?dev(iation)?|rsd|c\.?v|"
-    r"min(imum)?|max(imum)?|sum|total|count|n|mittelwert|summe|moyenne|media|promedio)"
-    r"( value)?[.:]*",
-    re.IGNORECASE,
-)
 
 
-def suspects(table: Table, rows: Rows, response: str, *, grouped: bool) -> Iterator[str]:
+def suspects(table: Table, rows: Rows, response: str, *, groups: str | None) -> Iterator[str]:
     """Name what looks like a mistake: codes, summaries among the rows, the response in disguise.
 
     Numbers of the rows among the predictors, fractions shown as percent, spectra that are one
-    value throughout, responses that are 0 unlike all others or have few values; unless rows are
-    ``grouped``, rows that are in the table twice or may be of one sample. Cost: O(n p).
+    value throughout, responses that are 0 unlike all others or have few values, that are one of
+    the wavelengths or name the ``groups``; without groups, rows that are in the table twice or may
+    be of one sample. Cost: O(n p).
     """
     X, y, names, numbers = rows.X.to_numpy(), rows.y, list(rows.X.columns), rows.numbers
     yield from few_values(y, response)
+    yield from _odd_response(y, response, names, groups)
     yield from _fractions(table, (response, *names))
     yield from _summaries(table, set(numbers.tolist()))
     yield from _codes(X, y, names, response)
@@ -330,7 +336,7 @@ def suspects(table: Table, rows: Rows, response: str, *, grouped: bool) -> Itera
     yield from _flat(X, numbers)
     yield from _counters(X, names, np.flatnonzero(np.isin(table.row_numbers, numbers)))
     yield from _disguised(X, y, names, response)
-    if not grouped:
+    if groups is None:
         yield from _repeated_rows(X, y, numbers)
         yield from same_sample(y, response)
 
@@ -340,8 +346,45 @@ def _rows_in_words(names: Sequence[str]) -> str:
 
 
 def _excluding(numbers: Sequence[int] | Numbers) -> str:
-    """Return the option that leaves rows out, the first ones if there are many."""
-    return f"--exclude-rows {','.join(str(one) for one in numbers[:_MOST_LISTED])}"
+    """Return the option that leaves rows out, ranges of them where they follow each other."""
+    runs = np.split(numbers, np.flatnonzero(np.diff(numbers) != 1) + 1)
+    ends = [f"{run[0]}:{run[-1]}" if len(run) > 2 else ",".join(map(str, run)) for run in runs]
+    return f"--exclude-rows {','.join(ends)}"
+
+
+def _odd_response(
+    y: Array, response: str, names: Sequence[str], groups: str | None
+) -> Iterator[str]:
+    """Say that the response is one of many columns named by numbers, or names the groups."""
+    numbers = sum(header_number(name) is not None for name in names)
+    if header_number(response) is not None and 2 * numbers > len(names):
+        yield (
+            f"The response {shortened(response)} is a number like the names of {numbers} "
+            "predictors: a wavelength, it seems. If it is not what is to be predicted, choose "
+            "another column with --response."
+        )
+    if groups == response:
+        count = len(np.unique(y))
+        effect = (
+            "no two rows have the same one, so that this changes nothing"
+            if count == len(y)
+            else f"rows with equal values are taken for one sample ({count} in {len(y)} rows)"
+        )
+        yield f"--groups {shlex.quote(response)} is the response itself: {effect}."
+
+
+def repeated_labels(labels: Labels | None, numbers: Numbers) -> Iterator[str]:
+    """Say which names several rows have."""
+    rows: dict[str, list[int]] = {}
+    for label, number in zip([] if labels is None else labels.tolist(), numbers, strict=False):
+        rows.setdefault(label, []).append(int(number))
+    twice = [
+        f"{shortened(label)} (rows {', '.join(map(str, found))})"
+        for label, found in rows.items()
+        if label and len(found) > 1
+    ]
+    if twice:
+        yield f"In several rows: {listed(twice)}. Each row has its own prediction."
 
 
 def few_values(y: Array, response: str) -> Iterator[str]:
@@ -370,7 +413,7 @@ def _summaries(table: Table, kept: set[int]) -> Iterator[str]:
     columns = [labels_of(table, name).tolist() for name in table.names if name not in table.numeric]
     for column in (*columns, table.row_names):
         for row, label in zip(table.row_numbers.tolist(), column, strict=False):
-            if row in kept and _SUMMARY.fullmatch(label):
+            if row in kept and SUMMARY.fullmatch(label):
                 found[row] = label
     # A column that often says "n" holds answers, not names of summaries.
     if 0 < len(found) <= max(6, 0.2 * len(table)):
@@ -593,12 +636,6 @@ def filled_in_words(filled: Mask, how: str) -> tuple[str, ...]:
 
 # Words for messages
 # ------------------
-
-
-def listed(shown: Sequence[str]) -> str:
-    """Return the first entries of a list, and how many more there are."""
-    more = f" and {len(shown) - _MOST_LISTED} more" if len(shown) > _MOST_LISTED else ""
-    return ", ".join(shown[:_MOST_LISTED]) + more
 
 
 class _LocatedError(InvalidInputError):

@@ -17,7 +17,7 @@ from plsdof.cli import _show as show
 from plsdof.cli import _tables as tables
 from plsdof.cli._options import File, Printing
 from plsdof.errors import InvalidInputError
-from plsdof.files.columns import shortened
+from plsdof.files.columns import listed, shortened
 from plsdof.files.models import FrozenModel, load_model
 from plsdof.files.tables import Table
 from plsdof.files.writing import TABLE_ENDINGS, check_writable, require_ending, write_tables
@@ -156,13 +156,16 @@ def predict_table(
     X, notes = rows.numbers(names), (*rows.notes, *notes)
     columns: Columns = {"row": rows.row_numbers}
     columns |= {} if labels is None else {"id": labels}
+    notes += tuple(tables.repeated_labels(labels, rows.row_numbers))
     X, holes, filled = _without_holes(model, X, names, missing)
     notes, drop_missing = (*notes, *filled), drop_missing or missing == "drop"
     complete = tables.without_any(holes)
     if not complete.all():
         if not drop_missing:
             raise InvalidInputError(tables.missing_values(holes, names, "to predict the others"))
-        notes += (f"{(~complete).sum()} of {len(X)} rows with missing values not predicted.",)
+        gone = listed([_row_name(columns, i) for i in np.flatnonzero(~complete).tolist()], 40)
+        count = f"{(~complete).sum()} of {len(X)} rows"
+        notes += (f"{count} with missing values not predicted: {gone}.",)
     undefined = _undefined(model, X, complete)
     if undefined is not None:
         told = undefined.renamed([_row_name(columns, i) for i in np.flatnonzero(complete).tolist()])
@@ -260,7 +263,7 @@ def _unusual(columns: Columns) -> tuple[str, ...]:
     unusual = [i for i, is_unusual in enumerate(columns["unusual"]) if is_unusual]
     if not unusual:
         return ()
-    shown = tables.listed([_row_name(columns, i) for i in unusual])
+    shown = listed([_row_name(columns, i) for i in unusual])
     which, whose = ("Rows", "are") if len(unusual) > 1 else ("Row", "is")
     return (
         f"{which} {shown} {whose} unlike the calibration rows (T^2 or Q above the "
@@ -291,7 +294,7 @@ def _observed(model: FrozenModel, rows: Table) -> tuple[Array | None, tuple[str,
     found, wrong = rows.readable(name)
     if not wrong:
         return found, ()
-    shown = tables.listed([f"{row} ({shortened(value)})" for row, value in wrong.items()])
+    shown = listed([f"{row} ({shortened(value)})" for row, value in wrong.items()])
     what = f"{shortened(name)} in row{'s' * (len(wrong) > 1)} {shown}"
     return found, (f"Not a number, and so not compared with the prediction: {what}.",)
 

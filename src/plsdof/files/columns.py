@@ -106,6 +106,11 @@ def find_column(name: str, names: Sequence[str], what: str = "column") -> str:
         raise InvalidInputError(f"a {what} is given by its name; got {type(name).__name__}.")
     if name in names:
         return name
+    # 1100 may stand for 1100 nm.
+    number = header_number(name)
+    same = [one for one in names if number is not None and header_number(one) == number]
+    if len(same) == 1 and name.strip() == same[0].split()[0]:
+        return same[0]
     raise InvalidInputError(f"no {what} {shortened(name)}{suggestion(name, names)}")
 
 
@@ -305,11 +310,7 @@ def join_responses(
     """
     where = shortened_path(other.source)
     if by_row_order:
-        if len(table) != len(other):
-            raise InvalidInputError(
-                f"{shortened_path(table.source)} has {len(table)} rows and {where} has "
-                f"{len(other)}; by their order they cannot be joined."
-            )
+        _require_order(table, other, responses, label)
         places = np.arange(len(table))
         note = f"Joined with {where} by the order of the rows, as asked for."
     else:
@@ -318,6 +319,7 @@ def join_responses(
         lost = list(dict.fromkeys(match.ids[places < 0].tolist()))
         extra = match.known[np.isin(match.known_keys, match.keys, invert=True)].tolist()
         if lost:
+            _refuse_misspelled(match, lost, extra, where)
             rows = plural(int(np.count_nonzero(places < 0)), "row")
             note += f"; {rows} not found there: {listed(lost, 5, shortened)}"
         note += f"; only there: {listed(extra, 5, shortened)}." if extra else "."
@@ -332,6 +334,45 @@ def join_responses(
         notes=(*table.notes, *other.notes, note),
         percent=table.percent.intersection(kept) | other.percent.intersection(responses),
     )
+
+
+def _require_order(
+    table: "Table", other: "Table", responses: Sequence[str], label: str | None
+) -> None:
+    """Refuse tables whose rows cannot be in the same order."""
+    here, where = shortened_path(table.source), shortened_path(other.source)
+    if len(table) != len(other):
+        raise InvalidInputError(
+            f"{here} has {len(table)} rows and {where} has {len(other)}; by their order they "
+            "cannot be joined."
+        )
+    try:
+        match = _match(table, other, responses, label)
+    except InvalidInputError:
+        return  # no ids, which is what the order of rows is for
+    moved = np.flatnonzero(match.places != np.arange(len(table)))
+    if len(moved) and np.all(match.places >= 0):
+        ours, theirs = (shortened(str(ids[moved[0]])) for ids in (match.ids, match.known))
+        raise InvalidInputError(
+            f"{where}: {match.described} names the same rows in another order: row {moved[0] + 1} "
+            f"is {ours} in {here} and {theirs} there. Leave out --by-row-order to join by it."
+        )
+
+
+def _refuse_misspelled(
+    match: "_Match", lost: Sequence[str], extra: Sequence[str], where: str
+) -> None:
+    """Refuse ids that differ from one there by blanks or signs only, and show both."""
+    bare = {re.sub(r"[\W_]+", "", one).casefold(): one for one in extra}
+    pairs = {one: bare.get(re.sub(r"[\W_]+", "", one).casefold()) for one in lost}
+    shown = [
+        f"{shortened(one)} here is {shortened(two)} there" for one, two in pairs.items() if two
+    ]
+    if shown:
+        raise InvalidInputError(
+            f"{where}: some values of {match.described} differ by blanks or signs only: "
+            f"{listed(shown, 5)}. Spell them alike in both tables."
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

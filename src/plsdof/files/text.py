@@ -10,11 +10,12 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import zip_longest
 from pathlib import Path
 from typing import IO, Any
 
 from plsdof.errors import InvalidInputError, MissingExtraError, PlsdofError
-from plsdof.files.columns import listed, shortened
+from plsdof.files.columns import header_unit, listed, shortened
 
 Cells = Sequence[Sequence[str]]
 
@@ -147,7 +148,9 @@ def _in_words(separator: str, decimal: str, encoding: str) -> str:
     return f"separator {shown}, decimal {'comma' if decimal == ',' else 'point'}, {encoding}"
 
 
-def sniff(content: bytes, *, header_row: int | None = None, skip_rows: int = 0) -> Layout:
+def sniff(
+    content: bytes, *, header_row: int | None = None, skip_rows: int = 0, fewest: int = 2
+) -> Layout:
     r"""Find out how a text table is written, from its first lines.
 
     The separator is the one of ``, ; tab |`` that gives every line as many fields as the header
@@ -166,6 +169,8 @@ def sniff(content: bytes, *, header_row: int | None = None, skip_rows: int = 0) 
         The line that holds the names, counted from 1; found by default.
     skip_rows : int
         Number of lines at the top that do not count.
+    fewest : int
+        Number of columns that a table has at least.
 
     Examples
     --------
@@ -176,11 +181,12 @@ def sniff(content: bytes, *, header_row: int | None = None, skip_rows: int = 0) 
     """
     encoding = find_encoding(content)
     above = max(skip_rows, 0 if header_row is None else header_row - 1)
-    start, best = _first_lines(content, encoding, above, given=header_row is not None)
+    start, best = _first_lines(content, encoding, above, fewest, given=header_row is not None)
     place = best.place
     if best.lacks_names:
         raise _short_header(best, start)
-    names, unnamed = column_names(best.header)
+    units = [] if place.units is None else best.rows[place.units]
+    names, unnamed = column_names(best.header, units)
     unclear = _unclear_commas(best, names)
     return Layout(
         encoding=encoding,
@@ -195,7 +201,7 @@ def sniff(content: bytes, *, header_row: int | None = None, skip_rows: int = 0) 
 
 
 def _first_lines(
-    content: bytes, encoding: str, above: int, *, given: bool
+    content: bytes, encoding: str, above: int, fewest: int = 2, *, given: bool
 ) -> tuple[int, "_Reading"]:
     """Return the number of lines that do not count, and the best reading of those below."""
     text = _sample(content, encoding, above)
@@ -209,6 +215,9 @@ def _first_lines(
         raise InvalidInputError(f"the file has {len(lines)} lines; there is none below them.")
     body = "".join(lines[start:])
     best = _best_reading(body, told[1] if told else SEPARATORS, given=given)
+    if fewest == 1 and not any(mark in lines[start] for mark in SEPARATORS):
+        # A comma below such a name is a decimal mark.
+        best = _reading(body, "\t", given, fewest) or best
     if best is None:
         raise InvalidInputError(
             "only one column was found; columns must be separated by comma, semicolon, tab, |, "
@@ -328,14 +337,24 @@ def _are_units(row: Sequence[str], below: Cells) -> bool:
     return texts > 0
 
 
-def column_names(header: Sequence[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def column_names(
+    header: Sequence[Any], units: Sequence[str] = ()
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return names with single plain blanks only, and those made up for columns without one.
 
-    Line ends in names, and blanks that do not break a line, cannot be typed in a command.
+    Line ends in names, and blanks that do not break a line, cannot be typed in a command. Names
+    that are numbers get their unit, so that it is known wherever they are shown.
+
+    Examples
+    --------
+    >>> column_names(["fat", "1100", ""], ["%", "nm", "nm"])
+    (('fat', '1100 nm', 'unnamed 3'), ('unnamed 3',))
     """
     names, unnamed = [], []
-    for position, entry in enumerate(header, start=1):
+    for position, (entry, unit) in enumerate(zip_longest(header, units[: len(header)]), start=1):
         name = " ".join(str(entry).split())
+        if name and unit and not header_unit(name) and header_unit(f"{name} {unit.strip()}"):
+            name = f"{name} {unit.strip()}"
         if not name:
             name = f"unnamed {position}"
             unnamed.append(name)
@@ -666,7 +685,7 @@ def _is_below(one: _Reading, other: _Reading) -> bool:
     )
 
 
-def _reading(text: str, separator: str, given: bool) -> _Reading | None:
+def _reading(text: str, separator: str, given: bool, fewest: int = 2) -> _Reading | None:
     reader = _fields(io.StringIO(text, newline=None), separator)
     rows, lines = [], []
     try:
@@ -676,7 +695,7 @@ def _reading(text: str, separator: str, given: bool) -> _Reading | None:
                 lines.append(reader.line_num)
     except csv.Error:  # a "field" of more than 131,072 characters: not this separator
         return None
-    return _judged(rows, lines, separator, given)
+    return _judged(rows, lines, separator, given, fewest)
 
 
 def _fields(lines: Iterable[str], separator: str) -> Any:
@@ -687,9 +706,9 @@ def _fields(lines: Iterable[str], separator: str) -> Any:
 
 
 def _judged(
-    rows: list[list[str]], lines: list[int], separator: str, given: bool
+    rows: list[list[str]], lines: list[int], separator: str, given: bool, fewest: int
 ) -> _Reading | None:
-    if not rows or max(map(len, rows)) < 2:
+    if not rows or max(map(len, rows)) < fewest:
         return None
     place = find_header(rows, given=given)
     body = rows[place.body :]
@@ -697,7 +716,7 @@ def _judged(
     width, count = Counter(map(len, body)).most_common(1)[0] if body else (0, 0)
     if 2 * count <= len(body):
         width = 0
-    if max(len(header), width) < 2:
+    if max(len(header), width) < fewest:
         return None
     even = sum(len(row) == len(header) for row in body) / max(1, len(body))
     # Between commas, decimal commas are in quotes, and so are commas between thousands.
