@@ -204,7 +204,6 @@ OTHER_KINDS = {
     "joint": (lambda: PLS2Regressor(1).fit(X, Y).predict_interval(X, method=X), "method must be"),
     "huge": (lambda: PLSRegressor().fit([[10**400]] * 3, [1, 2, 3]), "X must be numeric"),
     "noise": (lambda: PATH.coef_std_error(1, noise=np.timedelta64(1, "D")), "noise must be"),
-    "count": (lambda: pls_path(X, Y, np.timedelta64(1, "D")), "max_components must be a whole"),
     "level": (lambda: prediction_interval(PATH[1], X, level="0.9"), "level must be between 0 and"),
     "strict": (lambda: pls_path(X, Y, 2, strict="no"), "strict must be True or False"),
     "loss": (lambda: PATH.select(loss="cubed"), "loss must be one of"),

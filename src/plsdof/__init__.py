@@ -10,6 +10,7 @@ from importlib import import_module
 import lazy_loader as lazy
 
 from plsdof._core.other_data import announce
+from plsdof._core.pictures import announce_pictures
 
 __version__ = "0.3.0"
 
@@ -17,3 +18,5 @@ __getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)
 
 # The core takes arrays; whatever else comes in is read by this room.
 announce(lambda: import_module("plsdof.large.sources"))
+# Paths and models draw themselves with this one.
+announce_pictures(lambda: import_module("plsdof.plotting"))

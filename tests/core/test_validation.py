@@ -39,12 +39,7 @@ Y = np.array([1.0, 3, 2, 5, 4, 9])
         (GOOD.astype("datetime64[s]"), Y, "dates"),
         (np.ma.masked_equal(GOOD, GOOD[2, 1]), Y, r"X contains 1 value\(s\) that are NaN.*'1'"),
         (np.ma.masked_equal([["a", "b"]] * 6, "a"), Y, "X must be numeric"),
-        (list(np.ma.masked_equal(GOOD, GOOD[2, 1])), Y, r"X contains 1 value\(s\) that are NaN"),
-        ([tuple(one) for one in np.ma.masked_equal(GOOD, GOOD[2, 1])], Y, "X contains 1 value"),
         (GOOD, np.ma.masked_equal(Y, 5), "y contains 1 value"),
-        (GOOD, list(np.ma.masked_equal(Y, 5)), "y contains 1 value"),
-        (np.arange(12).reshape(6, 2) + 2**60, Y, "whole numbers in column.* '0', '1' .* subtract"),
-        (GOOD, np.arange(6) + 2**60, "y has whole numbers that are too large to differ"),
     ],
 )
 def test_unusable_data_say_what_is_wrong(X, y, match):
@@ -225,12 +220,9 @@ def test_only_documented_errors_leave_the_library(X, data):
         except PlsdofError:
             return
         path = counted(path)
-        # Without some rows the squares of y may leave the range of floats, which is refused; where
-        # entries themselves are at its ends, a new row may be too many spreads away.
-        sizes = np.abs(X[X != 0])
-        if np.all((sizes > 1e-150) & (sizes < 1e150)):
-            with contextlib.suppress(PlsdofError):
-                assert np.all(np.isfinite(path.left_out().residuals))
+        # Without some rows the squares of X or y may leave the range of floats: that is refused.
+        with contextlib.suppress(PlsdofError):
+            assert np.all(np.isfinite(path.left_out().residuals))
     assert np.all(np.isfinite(path.dof))
     assert np.all(np.isfinite(path.rss))
     assert np.all(path.rss >= 0)

@@ -106,7 +106,7 @@ def test_frames_in_are_frames_out(model, library, tmp_path):
         assert two.conf_int().index.tolist() == [(y, x) for y in "uv" for x in names]
 
 
-@pytest.mark.parametrize("labels", [["a", "b", "a", "c"], [1, "1", 2, 3]])
+@pytest.mark.parametrize("labels", [["a", "b", "a", "c"], [1, 2, 1, 3]])
 def test_duplicated_names_get_one_clear_error(labels):
     table = pd.DataFrame(X, columns=labels)
     message = r"X has several columns called '(a|1)'; every column needs a name of its own"
@@ -192,3 +192,35 @@ def test_names_survive_steps_that_keep_them():
     table = pd.DataFrame(X, columns=list("abcd"))
     pipeline = make_pipeline(StandardScaler(), PLSRegressor(2)).set_output(transform="pandas")
     assert pipeline.fit(table, Y)[-1].conf_int().index.tolist() == list("abcd")
+
+
+@pytest.mark.parametrize("fit", [pls_path, cross_validate, PLSRegressor().fit])
+def test_text_and_numbers_as_names_are_refused_as_in_scikit_learn(fit):
+    mixed = pd.DataFrame(X, columns=["a", 1, 2, 3])
+    with pytest.raises(InvalidInputError, match="names are text and others"):
+        fit(mixed, Y)
+    with pytest.raises(TypeError):
+        StandardScaler().fit(mixed)
+
+
+def test_a_response_with_a_name_among_wavelengths_is_taken_out_first():
+    table = SPECTRA.assign(fat=Y)
+    assert pls_path(table, "fat", 2).feature_names == tuple(TEXT)
+
+
+def test_an_arrow_table_is_a_table():
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table({**dict(zip("abcd", X.T, strict=True)), "fat": Y})
+    path = pls_path(table, "fat", 2)
+    assert path.feature_names == tuple("abcd")
+    np.testing.assert_allclose(path.coef, pls_path(X, Y, 2).coef)
+    with pytest.raises(InvalidInputError, match="columns are 'a', 'b', 'c', 'd', 'fat'"):
+        pls_path(table, "protein", 2)
+    both = pls2_path(table, ["a", "fat"], 1)
+    np.testing.assert_allclose(both.coef, pls2_path(X[:, 1:], np.c_[X[:, 0], Y], 1).coef)
+
+
+@pytest.mark.parametrize("y", ["a", Y])
+def test_a_plan_of_a_table_is_told_from_a_table(y):
+    with pytest.raises(InvalidInputError, match=r"LazyFrame.*collect"):
+        pls_path(pl.DataFrame(dict(zip("abcd", X.T, strict=True))).lazy(), y, 2)

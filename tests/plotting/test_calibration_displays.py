@@ -1,5 +1,7 @@
 """Pictures of a calibration: spectra, predictions, scores, loadings, importance, distances."""
 
+import itertools
+
 import matplotlib
 import numpy as np
 import pandas as pd
@@ -10,6 +12,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from plsdof import (
     KernelPLSRegressor,
+    PLSClassifier,
     PLSRegressor,
     cross_validate,
     kernel_pls_path,
@@ -19,6 +22,7 @@ from plsdof import (
 from plsdof.chemometrics import (
     contributions,
     explained_variance,
+    figures_of_merit,
     hotelling_t2,
     outliers,
     q_residuals,
@@ -28,14 +32,18 @@ from plsdof.chemometrics import (
 from plsdof.datasets import load_ozone, make_spectra
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.plotting import (
+    CoefficientDisplay,
+    CorrelationDisplay,
     CriterionDisplay,
     DistanceDisplay,
     DoFDisplay,
     ImportanceDisplay,
     LoadingsDisplay,
     PredictionDisplay,
+    ResidualDisplay,
     ScoresDisplay,
     SpectraDisplay,
+    class_figure,
 )
 
 matplotlib.use("Agg")
@@ -109,8 +117,13 @@ def test_predictions_are_those_of_fit_folds_and_test_rows(spectra):
     left_out = cross_validate(X[:30], y[:30], cv="loo", max_components=5).predictions[0, 3]
     np.testing.assert_allclose(points["cross-validation"], [y[:30], left_out])
     np.testing.assert_allclose(points["test"], [y[30:], path.predict(X[30:])[3]])
-    error = np.sqrt(np.mean((path.predict(X[30:])[3] - y[30:]) ** 2))
-    assert f"test (RMSE {error:.4g})" in [t.get_text() for t in display.ax_.get_legend().texts]
+    merit = figures_of_merit(y[30:], path.predict(X[30:])[3])
+    told = f"test: RMSE {merit.rmse:.4g}, R² {merit.r2:.3f}, bias {merit.bias:.2g}"
+    assert told in [t.get_text() for t in display.ax_.get_legend().texts]
+    x, fitted = drawn(display.line_)
+    np.testing.assert_allclose(fitted, np.polyval(np.polyfit(*points["test"], 1), x))
+    layers = [one.get_zorder() for one in display.points_.values()]
+    assert layers == sorted(layers)  # later sets are drawn on top
     with pytest.raises(InvalidInputError, match="X_test and y_test belong together"):
         PredictionDisplay.from_model(path[3], X[30:])
 
@@ -181,10 +194,15 @@ def test_loadings_are_those_of_the_path(spectra, kind, attribute):
 def test_named_predictors_stand_beside_their_names(ozone):
     path = pls_path(*ozone)
     display = LoadingsDisplay.from_path(path)
-    np.testing.assert_array_equal(drawn(display.lines_[0])[0], path.x_loadings[:, 0])
-    assert [t.get_text() for t in display.ax_.get_yticklabels()] == list(ozone[0].columns)
+    loadings = path.x_loadings[:, :2]
+    order = np.argsort(-np.abs(loadings).max(axis=1))
+    for bars, values in zip(display.lines_, loadings.T, strict=True):
+        np.testing.assert_array_equal([bar.get_width() for bar in bars], values[order])
+    names = [t.get_text() for t in display.ax_.get_yticklabels()]
+    assert names == list(ozone[0].columns[order])
     importance = ImportanceDisplay.from_model(path[2])
-    np.testing.assert_array_equal(drawn(importance.line_)[0], vip(path[2]))
+    widths = [bar.get_width() for bar in importance.line_]
+    np.testing.assert_array_equal(widths, np.sort(vip(path[2]))[::-1])
     assert set(importance.limit_line_.get_xdata()) == {1.0}
 
 
@@ -264,6 +282,122 @@ def test_names_beside_points_are_not_cut_off(spectra):
             box = text.get_window_extent()
             assert whole.x0 <= box.x0 < box.x1 <= whole.x1 + 1
             assert whole.y0 <= box.y0 < box.y1 <= whole.y1 + 1
+
+
+def wide_table():
+    rng = np.random.default_rng(0)
+    names = [f"descriptor {i}" for i in range(60)]
+    X = pd.DataFrame(rng.normal(size=(80, 60)), columns=names)
+    return X, X.iloc[:, :5].sum(axis=1) + rng.normal(size=80)
+
+
+def test_columns_with_names_are_bars_of_the_twenty_largest():
+    X, y = wide_table()
+    path = pls_path(X, y, 4)
+    for display, values in (
+        (CoefficientDisplay.from_model(path[3]), path[3].coef),
+        (ImportanceDisplay.from_model(path[3]), vip(path[3])),
+        (
+            ImportanceDisplay.from_model(path[3], kind="selectivity-ratio"),
+            selectivity_ratio(path[3]).values,
+        ),
+    ):
+        largest = np.argsort(-np.abs(values))[:20]
+        assert len(display.line_) == len(display.ax_.patches) == 20
+        np.testing.assert_array_equal([bar.get_width() for bar in display.line_], values[largest])
+        names = [text.get_text() for text in display.ax_.get_yticklabels()]
+        assert names == list(X.columns[largest])
+        assert "20 of 60" in display.ax_.get_xlabel()
+    # Many columns without names may be a spectrum.
+    assert len(CoefficientDisplay.from_model(pls_path(X.to_numpy(), y, 4)[3]).ax_.patches) == 0
+
+
+def assert_names_are_apart(ax):
+    """Names are inside of the frame, and no two of them overlap."""
+    boxes = [text.get_window_extent() for text in ax.texts if text.get_text()]
+    assert boxes
+    for box in boxes:
+        assert ax.bbox.x0 <= box.x0 < box.x1 <= ax.bbox.x1
+        assert ax.bbox.y0 <= box.y0 < box.y1 <= ax.bbox.y1
+    assert not any(one.overlaps(two) for one, two in itertools.combinations(boxes, 2))
+
+
+def test_names_do_not_overlap(spectra):
+    X, y = spectra
+    path, names = pls_path(X, y, 4), [f"sample {i}" for i in range(40)]
+    wide = pls_path(*wide_table(), 4)
+    for display in (
+        DistanceDisplay.from_model(path[2], names=names, level=0.5),
+        ScoresDisplay.from_path(path, names=names, level=0.5),
+        ScoresDisplay.from_path(path, y=y, arrows=8),
+        ScoresDisplay.from_path(wide, arrows=12),
+        ResidualDisplay.from_model(path[2], names=names),
+        CorrelationDisplay.from_path(path),
+        CorrelationDisplay.from_path(wide),
+    ):
+        display.figure_.draw_without_rendering()
+        assert_names_are_apart(display.ax_)
+
+
+def test_limits_and_rows_beyond_them_are_in_the_legend(spectra):
+    display = DistanceDisplay.from_model(pls_path(*spectra, 3)[2], level=0.8)
+    told = {text.get_text() for text in display.ax_.get_legend().texts}
+    assert told == {"beyond a limit", "limit of T², 80%", "limit of Q, 80%"}
+
+
+def test_scores_may_be_coloured_and_have_arrows(spectra):
+    X, y = spectra
+    path = pls_path(X, y, 3)
+    display = ScoresDisplay.from_path(path, y=y, arrows=3, response="fat")
+    np.testing.assert_array_equal(display.points_[""].get_array(), y)
+    np.testing.assert_array_equal(display.points_[""].get_offsets(), path.x_scores[:, :2])
+    assert display.color_bar_.ax.get_ylabel() == "fat"
+    assert "of fat" in display.ax_.get_xlabel()
+    longest = np.argsort(-np.sum(path.x_loadings[:, :2] ** 2, axis=1))[:3]
+    assert list(display.arrows) == list(X.columns[longest])
+    for end, i in zip(display.arrows.values(), longest, strict=True):
+        np.testing.assert_array_equal(end, path.x_loadings[i, :2])
+
+
+@pytest.mark.parametrize("scale", [True, False])
+def test_correlations_are_those_of_columns_and_scores(ozone, scale):
+    X, y = ozone
+    path = pls_path(X, y, 4, scale=scale)
+    display = CorrelationDisplay.from_path(path, (1, 3))
+    T = path.x_scores[:, [0, 2]]
+    expected = [[np.corrcoef(X[name], t)[0, 1] for t in T.T] for name in X]
+    np.testing.assert_allclose(display.values, expected, atol=1e-9)
+    np.testing.assert_allclose(display.y, [np.corrcoef(y, t)[0, 1] for t in T.T], atol=1e-9)
+
+
+def test_residuals_are_those_of_rows_left_out(spectra):
+    X, y = spectra
+    model = pls_path(X, y, 4)[3]
+    by_value = ResidualDisplay.from_model(model, response="fat")
+    e = model.left_out_residuals
+    np.testing.assert_allclose(drawn(by_value.points_), [y - e, e])
+    assert by_value.ax_.get_xlabel() == "predicted fat"
+    assert by_value.spread == pytest.approx(model.rmse)
+    ordered = ResidualDisplay.from_model(model, against="order")
+    np.testing.assert_allclose(drawn(ordered.points_), [np.arange(40), e])
+    with pytest.raises(InvalidInputError):
+        ResidualDisplay.from_model(model, against="time")
+
+
+def test_a_classifier_is_drawn_with_confusions_and_scores_by_class(spectra):
+    X, y = spectra
+    labels = np.array(["low", "middle", "high"])[np.digitize(y, np.quantile(y, [0.3, 0.6]))]
+    model = PLSClassifier(3).fit(X, labels)
+    choice, confusion, scores, importance = class_figure(model).axes
+    np.testing.assert_allclose(drawn(choice.lines[0])[1], model.left_out_.log_loss)
+    counts = [float(text.get_text()) for text in confusion.texts]
+    np.testing.assert_array_equal(counts, model.errors().matrix.ravel())
+    groups = {line.get_label(): drawn(line) for line in scores.lines}
+    for label in model.classes_:
+        np.testing.assert_array_equal(groups[label].T, model.x_scores_[labels == label, :2])
+    np.testing.assert_allclose(drawn(importance.lines[0])[1], model.vip())
+    assert len(class_figure(PLSClassifier(1).fit(X, labels == "low")).axes) == 3
+    assert len(class_figure(PLSClassifier(0).fit(X, labels)).axes) == 2
 
 
 def test_errors_are_those_of_rows_left_out_with_the_chosen_model(ozone):

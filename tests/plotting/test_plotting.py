@@ -99,13 +99,12 @@ def test_criterion_display_draws_the_scores_of_a_selection(ozone, criterion):
 def test_criterion_display_of_a_cross_validation_has_a_band_of_one_standard_error(ozone):
     cv = cross_validate(*ozone)
     display = CriterionDisplay.from_cross_validation(cv, cv.select())
-    np.testing.assert_array_equal(drawn(display.line_)[1], cv.mean_error)
+    np.testing.assert_allclose(drawn(display.line_)[1], cv.rmse)
     outline = display.band_.get_paths()[0].vertices
     at_three = outline[outline[:, 0] == 3][:, 1]
-    np.testing.assert_allclose(
-        [at_three.min(), at_three.max()],
-        cv.mean_error[3] + cv.std_error[3] * np.array([-1, 1]),
-    )
+    # The delta method: half the standard error of the square, over the root.
+    half = cv.std_error[3] / (2 * cv.rmse[3])
+    np.testing.assert_allclose([at_three.min(), at_three.max()], cv.rmse[3] + [-half, half])
 
 
 def test_scores_of_a_shorter_cross_validation_are_drawn_where_they_exist():
@@ -114,7 +113,7 @@ def test_scores_of_a_shorter_cross_validation_are_drawn_where_they_exist():
     assert len(cv.parameters) < len(path.dof)
     display = CriterionDisplay.from_path(path, cv.select())
     values = drawn(display.line_)[1]
-    np.testing.assert_array_equal(values[: len(cv.parameters)], cv.mean_error)
+    np.testing.assert_allclose(values[: len(cv.parameters)], np.sqrt(cv.mean_error))
     assert np.isnan(values[len(cv.parameters) :]).all()
 
 
@@ -133,15 +132,20 @@ def test_displays_of_an_estimator_equal_those_of_its_path(ozone):
     )
     coefficients = CoefficientDisplay.from_estimator(model, level=0.9)
     np.testing.assert_array_equal(coefficients.lower, model.conf_int(0.9)["lower"])
-    assert [t.get_text() for t in coefficients.ax_.get_yticklabels()] == list(X.columns)
+    largest = X.columns[np.argsort(-np.abs(model.coef_))]
+    assert [t.get_text() for t in coefficients.ax_.get_yticklabels()] == list(largest)
 
 
 def test_estimators_with_fixed_size_or_cross_validation_can_be_drawn(ozone):
-    fixed = CriterionDisplay.from_estimator(PCRegressor(3).fit(*ozone))
-    assert fixed.chosen == 3
+    fixed = CriterionDisplay.from_estimator(PCRegressor(1).fit(*ozone))
+    assert (fixed.chosen, fixed.model) == (1, None)
+    path = pcr_path(*ozone)
+    fixed = CriterionDisplay.from_path(path[1])
+    assert set(fixed.model_line_.get_xdata()) == {1}
+    assert fixed.chosen == path.select().n_components != 1
     model = RidgeRegressor("cv", alphas=[1.0, 10.0], cv=4).fit(*ozone)
     display = CriterionDisplay.from_estimator(model)
-    np.testing.assert_array_equal(display.scores, model.selection_.scores[::-1])
+    np.testing.assert_allclose(display.scores, np.sqrt(model.selection_.scores[::-1]))
     assert display.chosen == model.alpha_
 
 
@@ -201,7 +205,7 @@ def test_comparison_display_puts_every_method_on_the_scale_of_dof(ozone):
     assert list(display.lines_) == ["pls", "pcr", "ridge"]
     rows = table.method == "pcr"
     np.testing.assert_array_equal(
-        drawn(display.lines_["pcr"]), (table.dof[rows], table.cv_error[rows])
+        drawn(display.lines_["pcr"]), (table.dof[rows], np.sqrt(table.cv_error[rows]))
     )
     assert ComparisonDisplay.from_comparison(compare_paths(*ozone)).by == "train_error"
     with pytest.raises(InvalidInputError, match="by must be one of"):
@@ -313,7 +317,13 @@ def test_a_criterion_can_be_named_in_the_place_of_a_selection(ozone):
     path = pls_path(*ozone)
     display = CriterionDisplay.from_path(path, "aic")
     np.testing.assert_array_equal(drawn(display.line_)[1], path.criterion("aic"))
-    assert display.chosen is None
+    # The mark is the choice of the criterion that is drawn, whatever chose the model.
+    assert display.chosen == path.select("aic").n_components
+    model = PLSRegressor().fit(*ozone)
+    display = CriterionDisplay.from_estimator(model, "bic")
+    assert set(display.chosen_line_.get_xdata()) == {path.select("bic").n_components}
+    assert set(display.model_line_.get_xdata()) == {model.n_components_}
+    assert CriterionDisplay.from_estimator(model).model is None
     with pytest.raises(InvalidInputError, match="criterion must be one of"):
         CriterionDisplay.from_path(path, "abc")
 
@@ -414,9 +424,9 @@ def test_the_overview_of_an_average_shows_its_own_coefficients_and_fit():
     X, y = load_ozone(return_X_y=True, as_frame=True)
     model = PLSRegressor("average", max_components=4).fit(X, y)
     axes = overview_figure(model).axes
-    drawn = [line.get_xdata() for line in axes[2].lines if len(line.get_xdata()) == X.shape[1]]
     expected = model.coef_ * X.std().to_numpy()
-    assert any(np.allclose(np.sort(values), np.sort(expected)) for values in drawn)
+    widths = [bar.get_width() for bar in axes[2].patches]
+    np.testing.assert_allclose(widths, expected[np.argsort(-np.abs(expected))])
     points = [line.get_ydata() for line in axes[3].lines if len(line.get_xdata()) == len(y)]
     assert any(np.allclose(np.sort(values), np.sort(model.predict(X))) for values in points)
 

@@ -105,7 +105,7 @@ def test_result_survives_pickling_and_describes_itself(problem):
     assert repr(result) == "CrossValidation(4 models, 8 folds, n=47, repeats=2)"
 
 
-@pytest.mark.parametrize("unit", [1e-82, 1e80])
+@pytest.mark.parametrize("unit", [1e-65, 1e65])
 def test_scores_do_not_depend_on_the_unit_of_y(unit):
     X, y = make_problem(40, 6, seed=2)
     plain, scaled = cross_validate(X, y, cv=5), cross_validate(X, y * unit, cv=5)

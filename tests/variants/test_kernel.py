@@ -467,7 +467,7 @@ def test_what_is_not_a_kernel_is_refused_when_it_comes_in():
         kernel_pls_path(X, y)
 
 
-@pytest.mark.parametrize("unit", [1e200, 1e-200])
+@pytest.mark.parametrize("unit", [1e60, 1e-60])
 def test_rows_left_out_hold_in_any_unit(unit):
     X, y, _ = make_curve(25, 2, seed=31)
     usual, path = (kernel_pls_path(one, y, max_components=3) for one in (X, X * unit))

@@ -121,8 +121,7 @@ class Exact:
     @cached_property
     def coef(self) -> Array:
         """Coefficients in original units, ``V (f z / S) / scale``. Shape (K, p)."""
-        with np.errstate(over="ignore"):  # units of 1e-200 may lead out of the range of floats
-            return read_only(self.standardized_coef / self.units.x_scale)
+        return read_only(self.standardized_coef / self.units.x_scale)
 
     @cached_property
     def intercept(self) -> Array:
@@ -148,7 +147,7 @@ class Exact:
         if self.decomposition.right is not None or not len(S):
             return self.filter.coef_error
         rotated = self.filter.factors * self.spectrum.z / S
-        size, lost = row_norms(rotated), BACKWARD * _EPS * S[0] * row_norms(rotated / S)
+        size, lost = row_norms(rotated), BACKWARD * _EPS * row_norms(rotated * (S[0] / S))
         share = np.divide(lost, size, out=np.zeros_like(size), where=size > 0)
         return read_only(self.filter.coef_error + _SAFETY * share)
 
@@ -166,10 +165,7 @@ class Exact:
         return basis if self.units.row_scale is None else basis / self.units.row_scale[:, None]
 
     def standardized_times(self, rows: Any, B: Array) -> Array:
-        """Return standardised new rows, dense or sparse, times B.
-
-        This stays in the range of floats where coefficients in original units do not.
-        """
+        """Return standardised new rows, dense or sparse, times B."""
         mean, scale = self.units.x_mean, self.units.x_scale
         is_sparse: bool = scipy.sparse.issparse(rows)
         if is_sparse:
@@ -226,8 +222,7 @@ class Exact:
 
     def coef_factor(self, m: int) -> Array:
         """Return the same in original units."""
-        with np.errstate(over="ignore"):
-            return self.standardized_coef_factor(m) / self.units.x_scale[:, None]
+        return self.standardized_coef_factor(m) / self.units.x_scale[:, None]
 
     def coef_jacobian(self, m: int) -> Array:
         """Return d beta_m / d y in original units. Shape (p, n)."""
@@ -276,8 +271,5 @@ def checked_rows(X_new: Any, p: int, names: tuple[str, ...] | None, *, sparse: b
 
 
 def row_norms(rows: Array) -> Array:
-    """Return the lengths of rows whose squares may leave the range of floats."""
-    largest = np.abs(rows).max(axis=1, initial=0.0)
-    unit = np.where(largest > 0, largest, 1.0)
-    scaled = rows / unit[:, None]
-    return np.asarray(largest * np.sqrt(np.vecdot(scaled, scaled)))
+    """Return the lengths of rows."""
+    return np.asarray(np.sqrt(np.vecdot(rows, rows)))

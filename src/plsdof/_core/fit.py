@@ -4,23 +4,19 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal, TypeVar, get_args
 
-import numpy as np
-import numpy.typing as npt
-
 from plsdof._core.exact import Exact
 from plsdof._core.filters import pcr_filter, pls_filter, ridge_filter, supervised_pcr_filter
-from plsdof._core.inputs import Array, as_choice, as_count, as_nonnegative, read_only, require_flag
+from plsdof._core.inputs import Array, as_choice, as_count, as_positive, read_only, require_flag
 from plsdof._core.other_data import room_for
 from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath, end_in_words
 from plsdof._core.recipe import Method, Recipe
 from plsdof._core.routes import MakeFilter, first_accurate, krylov_routes, whole_routes
 from plsdof._core.spectrum import SOLVERS, Solver
 from plsdof._core.standardize import (
-    CONSTANT_ULPS,
     Observations,
     as_observations,
+    constant_columns,
     require_response_squares,
-    require_squares,
     standardize_observations,
     warn_constant_columns,
 )
@@ -257,30 +253,10 @@ def checked(X: Any, y: Any, sample_weight: Any, scale: bool) -> Observations:
     ready = isinstance(X, Observations)  # whose owner sees to a copy
     given = X if ready else as_observations(X, y, sample_weight)
     require_response_squares(given.y)
-    if not scale:
-        require_squares(given.X)
-    warn_constant_columns(_constant(given.X), given.names)
+    warn_constant_columns(constant_columns(given.X), given.names)
     if not ready:
         given.own()
     return given
-
-
-def _constant(X: Array) -> npt.NDArray[np.bool_]:
-    """Return which columns do not vary; those in which a few rows agree are looked at."""
-    constant = np.zeros(X.shape[1], dtype=bool)
-    near = np.flatnonzero(_close(X[0], X[-1]))
-    near = near[_close(X[0, near], X[len(X) // 2, near])]
-    for column in near:
-        values = X[:, column]
-        half_spread = values.max() / 2 - values.min() / 2  # the spread itself may overflow
-        constant[column] = half_spread <= CONSTANT_ULPS / 2 * np.abs(values).max()
-    return constant
-
-
-def _close(one: Array, other: Array) -> npt.NDArray[np.bool_]:
-    """Return where two rows may be equal but for rounding."""
-    with np.errstate(over="ignore"):
-        return np.asarray(np.abs(one - other) <= 2.0 * CONSTANT_ULPS * np.abs(one))
 
 
 def finished(
@@ -350,7 +326,7 @@ def optional_count(max_components: int | None) -> int | None:
 
 def optional_penalties(alphas: Any) -> Array | None:
     """Check penalties that may be left out."""
-    return None if alphas is None else read_only(as_nonnegative(alphas, "alphas"))
+    return None if alphas is None else read_only(as_positive(alphas, "alphas", or_zero=True))
 
 
 def pcr_method(order: str, max_components: int | None, among: int | None = None) -> MakeFilter:

@@ -18,11 +18,9 @@ from plsdof.errors import (
 Array = npt.NDArray[np.float64]
 
 # Weights beyond this one lead out of the range of floats.
-_HEAVIEST = 1e250
+_HEAVIEST = 1e70
 # Counts beyond this one are mistakes.
 _MOST = 10**12
-# Up to here, whole numbers that differ do so as float64, too.
-_WHOLE = 2.0**53
 
 
 def read_only(array: Any) -> Array:
@@ -37,8 +35,9 @@ def read_only(array: Any) -> Array:
 def feature_names(X: Any, name: str = "X") -> tuple[str, ...] | None:
     """Return the column names of a pandas or polars frame or Arrow table, None for others.
 
-    Names are text: the wavelength 1100 is the column "1100". Two columns of one name are refused,
-    because nothing could tell them apart in new rows.
+    Names are text: the wavelength 1100 is the column "1100", so that columns in another order are
+    noticed. Two columns of one name are refused, because nothing could tell them apart in new
+    rows, and so are text and numbers together in training data, as in scikit-learn.
 
     Examples
     --------
@@ -46,6 +45,26 @@ def feature_names(X: Any, name: str = "X") -> tuple[str, ...] | None:
     >>> feature_names(pd.DataFrame([[0.1, 0.2]], columns=[1100, 1102]))
     ('1100', '1102')
     """
+    labels = _column_labels(X)
+    if labels is None:
+        return None
+    names = tuple(map(str, labels))
+    if len(set(names)) < len(names):
+        twice = [label for label, count in Counter(names).items() if count > 1]
+        raise InvalidInputError(
+            f"{name} has several columns called {shortened(twice)}; every column needs a name of "
+            "its own (as text: 1 and '1' are one name). Rename or drop them."
+        )
+    if name == "X" and len({isinstance(label, str) for label in labels}) > 1:
+        raise InvalidInputError(
+            f"{name} has columns whose names are text and others whose names are numbers; make "
+            f"all of them text: {name}.columns = {name}.columns.astype(str)."
+        )
+    return names
+
+
+def _column_labels(X: Any) -> Sequence[Any] | None:
+    """Return the labels of the columns of a frame or Arrow table, None for others."""
     if not hasattr(X, "shape"):
         return None
     # The columns of an Arrow table are their values; only it has no types per column.
@@ -54,14 +73,7 @@ def feature_names(X: Any, name: str = "X") -> tuple[str, ...] | None:
     if columns is None or callable(columns):
         return None
     # One by one the labels of an Index are slow: half a millisecond for 500 columns.
-    names = tuple(map(str, columns.tolist() if hasattr(columns, "tolist") else columns))
-    if len(set(names)) < len(names):
-        twice = [label for label, count in Counter(names).items() if count > 1]
-        raise InvalidInputError(
-            f"{name} has several columns called {shortened(twice)}; every column needs a name of "
-            "its own (as text: 1 and '1' are one name). Rename or drop them."
-        )
-    return names
+    return list(columns.tolist() if hasattr(columns, "tolist") else columns)
 
 
 def require_same_columns(
@@ -107,17 +119,18 @@ def opened_table(X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any, A
     """
     several = isinstance(y, list | tuple) and len(y) > 0 and all(isinstance(one, str) for one in y)
     words = [one for one in (*(y if several else [y]), sample_weight) if isinstance(one, str)]
-    names = feature_names(X)
-    if not words or (several and names is None):
+    _require_values(X, "X")
+    labels = _column_labels(X)
+    if not words or (several and labels is None):
         return X, y, sample_weight
-    if names is None or not hasattr(X, "drop"):
+    if labels is None or not hasattr(X, "drop"):
         raise InvalidInputError(
             f"{words[0]!r} names a column, but X is a {type(X).__name__} without named columns; "
             "give the values themselves, or a data frame of pandas or polars."
         )
     dropped = [named_column(word, X) for word in words]
     if several:
-        y = X[dropped[: len(y)]]
+        y = X.select(dropped[: len(y)]) if hasattr(X, "select") else X[dropped[: len(y)]]
     elif isinstance(y, str):
         y = X[dropped[0]]
     if isinstance(sample_weight, str):
@@ -129,17 +142,21 @@ def named_column(value: Any, X: Any) -> Any:
     """Return the label of the column that a word names; None if ``value`` is not a word."""
     if not isinstance(value, str):
         return None
-    found = [label for label in X.columns if str(label) == value]
+    labels = list(_column_labels(X) or X.columns)
+    found = [label for label in labels if str(label) == value]
     if len(found) != 1:
         raise InvalidInputError(
             f"{value!r} must be the name of one column of X, but {len(found)} are called so; the "
-            f"columns are {shortened([str(label) for label in X.columns])}."
+            f"columns are {shortened([str(label) for label in labels])}."
         )
     return found[0]
 
 
-def as_matrix(X: Any, name: str = "X", *, min_rows: int = 1) -> Array:
-    """Return ``X`` as a finite two-dimensional float64 array (no copy if it is one)."""
+def as_matrix(X: Any, name: str = "X", *, min_rows: int = 1, holes: bool = False) -> Array:
+    """Return ``X`` as a finite two-dimensional float64 array (no copy if it is one).
+
+    With ``holes`` values may be missing.
+    """
     names = feature_names(X, name)
     array = as_float(X, name)
     if array.ndim != 2:
@@ -156,15 +173,16 @@ def as_matrix(X: Any, name: str = "X", *, min_rows: int = 1) -> Array:
         )
     if n_columns == 0:
         raise InvalidInputError(f"{name} has no columns; at least one predictor is needed.")
-    require_finite_columns(array, names, name, row_labels(X))
+    checked = np.nan_to_num(array, nan=0.0, posinf=np.inf, neginf=-np.inf) if holes else array
+    require_finite_columns(checked, names, name, row_labels(X))
     return array
 
 
-def as_new_rows(X_new: Any, p: int, known: tuple[str, ...] | None) -> Array:
+def as_new_rows(X_new: Any, p: int, known: tuple[str, ...] | None, *, holes: bool = False) -> Array:
     """Return new rows as an array, after comparing columns with those of the training data."""
     names = feature_names(X_new, "X_new")
     require_same_columns(names, known, ordered=False)
-    array = as_matrix(X_new, "X_new")
+    array = as_matrix(X_new, "X_new", holes=holes)
     if names is not None and known is not None and names != known:
         array = array[:, [names.index(label) for label in known]]
     if array.shape[1] != p:
@@ -261,8 +279,7 @@ def as_weights(sample_weight: Any, n_rows: int) -> Array | None:
 
 def as_count(value: Any, name: str, *, minimum: int = 0) -> int:
     """Return ``value`` as an int that is at least ``minimum``."""
-    no_count = bool | np.bool_ | np.timedelta64  # numpy takes time spans for integers
-    if isinstance(value, no_count) or not isinstance(value, int | np.integer):
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
         raise InvalidInputError(
             f"{name} must be a whole number >= {minimum}; got {value!r} "
             f"of type {type(value).__name__}."
@@ -313,32 +330,21 @@ def as_level(level: Any) -> float:
     return value
 
 
-def as_positive(values: Any, name: str) -> Array:
-    """Return a vector of finite positive numbers."""
+def as_positive(values: Any, name: str, *, or_zero: bool = False) -> Array:
+    """Return a vector of finite positive numbers, or of numbers that are not negative."""
     array = np.atleast_1d(as_float(values, name))
     if array.ndim != 1 or array.size == 0:
         raise InvalidInputError(f"{name} must be a list of numbers; got shape {array.shape}.")
-    if not np.all(np.isfinite(array)) or np.any(array <= 0):
-        raise InvalidInputError(f"{name} must be finite and > 0; got {array.tolist()!r:.80}.")
-    return array
-
-
-def as_nonnegative(values: Any, name: str) -> Array:
-    """Return a vector of finite numbers that are not negative."""
-    array = np.atleast_1d(as_float(values, name))
-    if array.ndim != 1 or array.size == 0:
-        raise InvalidInputError(f"{name} must be a list of numbers; got shape {array.shape}.")
-    if not np.all(np.isfinite(array)) or np.any(array < 0):
-        raise InvalidInputError(f"{name} must be finite and >= 0; got {array.tolist()!r:.80}.")
+    allowed = array >= 0 if or_zero else array > 0
+    if not np.all(np.isfinite(array) & allowed):
+        sign = ">= 0" if or_zero else "> 0"
+        raise InvalidInputError(f"{name} must be finite and {sign}; got {array.tolist()!r:.80}.")
     return array
 
 
 def as_measured(values: Any, name: str) -> Any:
     """Return values with NaN for masked ones, after refusing dates and plans of a table."""
-    if type(values).__name__ == "LazyFrame":
-        raise InvalidInputError(
-            f"{name} is a LazyFrame, which holds no values yet; call its method .collect() first."
-        )
+    _require_values(values, name)
     if hasattr(values, "__array_namespace__") and not isinstance(values, np.ndarray | np.generic):
         return _in_memory(values, name)
     if _is_date(getattr(values, "dtype", None)):
@@ -351,6 +357,14 @@ def as_measured(values: Any, name: str) -> Any:
         where = shortened([label for label, kind in labels if _is_date(kind)])
         raise InvalidInputError(_dates(name, f" in column(s) {where}"))
     return unmasked(values)
+
+
+def _require_values(values: Any, name: str) -> None:
+    """Refuse a plan of a table."""
+    if type(values).__name__ == "LazyFrame":
+        raise InvalidInputError(
+            f"{name} is a LazyFrame, which holds no values yet; call its method .collect() first."
+        )
 
 
 def _in_memory(values: Any, name: str) -> Any:
@@ -367,23 +381,17 @@ def _in_memory(values: Any, name: str) -> Any:
 
 
 def unmasked(values: Any) -> Any:
-    """Return values with NaN for masked ones, also of rows in a list.
+    """Return values with NaN for masked ones.
 
     Examples
     --------
-    >>> unmasked([np.ma.masked_equal([1.0, 2.0], 2.0), [3.0, 4.0]])
-    [array([ 1., nan]), [3.0, 4.0]]
+    >>> unmasked(np.ma.masked_equal([1.0, 2.0], 2.0))
+    array([ 1., nan])
     """
-    if isinstance(values, list | tuple) and any(map(_may_be_masked, values)):
-        return [unmasked(one) for one in values]
     if not isinstance(values, np.ma.MaskedArray) or not np.ma.is_masked(values):
         return values
     kind = np.float64 if values.dtype.kind in "biuf" else object
     return np.ma.filled(values.astype(kind), np.nan)
-
-
-def _may_be_masked(values: Any) -> bool:
-    return isinstance(values, np.ma.MaskedArray | list | tuple)
 
 
 def _is_date(kind: Any) -> bool:
@@ -417,36 +425,15 @@ def as_float(values: Any, name: str) -> Array:
         )
     if _is_date(array.dtype):
         raise InvalidInputError(_dates(name))
-    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
-        array = _narrowed(array)
     try:
         if array.dtype == object and hasattr(values, "iloc"):
             return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
-        numbers = np.asarray(array, dtype=np.float64)
+        return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInputError(
             f"{name} must be numeric; {_where_not_numeric(values)}could not be read as numbers "
             f"({error}). Drop text columns or encode them first."
         ) from error
-    _require_resolved(array, numbers, values, name)
-    return numbers
-
-
-def _require_resolved(array: npt.NDArray[Any], numbers: Array, values: Any, name: str) -> None:
-    """Refuse whole numbers that differ, but not as float64."""
-    if array.dtype.kind not in "iu" or array.size == 0 or np.abs(numbers).max() <= _WHOLE:
-        return
-    if array.ndim == 0:
-        return
-    lost = np.atleast_1d((array != array[:1]).any(axis=0) & (numbers == numbers[:1]).all(axis=0))
-    if lost.any():
-        names = feature_names(values)
-        labels = [names[i] if names else str(i) for i in np.flatnonzero(lost)]
-        where = f" in column(s) {shortened(labels)}" if array.ndim == 2 else ""
-        raise InvalidInputError(
-            f"{name} has whole numbers{where} that are too large to differ as 64-bit floats; "
-            "subtract a constant from them first."
-        )
 
 
 def _raw_array(values: Any, name: str) -> npt.NDArray[Any]:
@@ -459,12 +446,6 @@ def _raw_array(values: Any, name: str) -> npt.NDArray[Any]:
             f"{name} must be a numeric table; could not turn a {type(values).__name__} "
             f"into an array ({error})."
         ) from error
-
-
-def _narrowed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Round long doubles to float64; what overflows becomes infinite and is reported later."""
-    with np.errstate(over="ignore"):
-        return array.astype(np.float64)
 
 
 def _where_not_numeric(values: Any) -> str:
@@ -526,8 +507,7 @@ def as_generator(rng: Any, name: str = "rng") -> np.random.Generator:
     generators = np.random.Generator | np.random.RandomState
     if rng is None or isinstance(rng, generators):
         return np.random.default_rng(rng)
-    no_seed = isinstance(rng, bool | np.timedelta64)
-    if not no_seed and isinstance(rng, int | np.integer) and rng >= 0:
+    if isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0:
         return np.random.default_rng(rng)
     raise InvalidInputError(
         f"{name} must be a whole number >= 0, a numpy Generator or None; got {rng!r:.80}."

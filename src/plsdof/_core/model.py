@@ -26,6 +26,7 @@ from plsdof._core.left_out import (
     unit_scores,
     usual_folds,
 )
+from plsdof._core.pictures import quick_look
 from plsdof._core.threads import cached_property
 from plsdof.errors import InvalidInputError, NotAvailableError
 
@@ -349,7 +350,14 @@ class Model:
 
     def _repr_html_(self) -> str:
         names = self.path.feature_names or [str(i) for i in range(len(self.coef))]
-        return as_html(repr(self), {"predictor": list(names), "coefficient": self.coef})
+        largest = np.argsort(-np.abs(self.coef), kind="stable")
+        columns: dict[str, Any] = {"predictor": [names[i] for i in largest]}
+        columns["coefficient"] = self.coef[largest]
+        return as_html(repr(self), columns, notes=["The largest coefficients first."])
+
+    def plot(self, **options: Any) -> Any:
+        """Draw the model: a figure of four pictures, `plsdof.plotting.overview_figure`."""
+        return quick_look(self, **options)
 
     def __repr__(self) -> str:
         return one_line(self, self.label, p=len(self.coef))

@@ -25,10 +25,19 @@ from plsdof._core.criteria import (
 from plsdof._core.display import as_html, data_frame, one_line, parameter_column, plural
 from plsdof._core.exact import Exact, checked_rows, row_norms
 from plsdof._core.filters import PLSFilter
-from plsdof._core.inputs import Array, as_choice, as_count, as_matrix, as_response, read_only
+from plsdof._core.inputs import (
+    Array,
+    as_choice,
+    as_count,
+    as_matrix,
+    as_new_rows,
+    as_response,
+    read_only,
+)
 from plsdof._core.left_out import MOST, LeftOut, Leverage, Problem, folds_of
 from plsdof._core.model import Model
 from plsdof._core.opls import OPLS, rotated
+from plsdof._core.pictures import quick_look
 from plsdof._core.recipe import Preparation, Recipe
 from plsdof._core.routes import is_accurate
 from plsdof._core.standardize import Observations, Units
@@ -638,6 +647,10 @@ class Path:
         """Evaluate several criteria; all nan where one is not available (cp without a noise)."""
         return {name: self._score_or_nan(name, noise) for name in names}
 
+    def plot(self, **options: Any) -> Any:
+        """Draw Degrees of Freedom and errors of all models, `plsdof.plotting.quick_look`."""
+        return quick_look(self, **options)
+
     def _repr_html_(self) -> str:
         """Return a table of the models."""
         order, name = self.simplest_first(), self.parameter_name
@@ -682,9 +695,11 @@ class Path:
 
     def new_rows(self, X_new: Any, *, sparse: bool = True) -> Any:
         """Return new rows as the matrix that coefficients multiply, their columns checked."""
-        sparse = sparse and self.before is None
-        rows = checked_rows(X_new, self.n_features, self.feature_names, sparse=sparse)
-        return rows if self.before is None else np.asarray(self.before.transform(rows))
+        if self.before is None:
+            return checked_rows(X_new, self.n_features, self.feature_names, sparse=sparse)
+        holes = self.before.fills_holes
+        rows = as_new_rows(X_new, self.n_features, self.feature_names, holes=holes)
+        return np.asarray(self.before.transform(rows))
 
     def after(
         self, before: Preparation, rows: Array, names: tuple[str, ...] | None, recipe: Recipe

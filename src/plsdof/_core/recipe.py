@@ -22,11 +22,12 @@ class Preparation(Protocol):
 
     ``learns_from_rows``: whether it has to be fitted anew without rows that are left out.
     ``looks_at_y``: whether it depends on the response, so that Degrees of Freedom of the method
-    alone are not those of both.
+    alone are not those of both. ``fills_holes``: whether values may be missing.
     """
 
     learns_from_rows: bool
     looks_at_y: bool
+    fills_holes: bool
 
     def fit_transform(self, X: Any, y: Any) -> Any:
         """Learn from rows, and return them prepared."""
@@ -116,7 +117,7 @@ class Recipe:
         if isinstance(X, Observations):
             rows, y, sample_weight = X.X, X.y, X.weights
         else:
-            rows = as_matrix(X)
+            rows = as_matrix(X, holes=chain.fills_holes)
             y = as_response(y, len(rows))
         prepared = chain.fit_transform(rows, y)
         path = self.method.path(prepared, y, sample_weight=sample_weight, **self.options)

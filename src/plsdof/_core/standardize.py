@@ -29,22 +29,21 @@ from plsdof._core.threads import cached_property
 from plsdof._core.warnings import warn_caller
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, RelativeWeightsWarning
 
-# A column whose spread is within this many roundings of its largest entry does not vary.
-CONSTANT_ULPS = 4 * float(np.finfo(np.float64).eps)
+# A column whose spread is within this share of its largest entry does not vary: what is left are
+# the roundings of a few operations.
+CONSTANT_ULPS = 32 * float(np.finfo(np.float64).eps)
 # Numbers that fit the cache of one core, with room for a result.
 _CACHED = 2**17
 # Rows of a matrix that lies column after column are read at least this many at a time.
 _SEGMENT = 64
 # A column whose spread is below this share of its size may count as constant.
 _SMALLEST_SPREAD = 1e-10
-# Sums of squares outside of this range may have left that of float64 on the way.
-_SQUARES = 1e-200, 1e200
 # The mean of weights that are meant as numbers of repeated rows, but not whole, is within these.
 _FAR_FROM_ONE = 0.5, 2.0
 # Arrays of up to this many bytes (256 MB) are copied by what keeps them.
 _COPIED = 2**28
-# Beyond these magnitudes squares may leave the range of float64.
-LARGE, SMALL = 1e140, 1e-140
+# Between these magnitudes squares of products of X and y stay in the range of float64.
+LARGE, SMALL = 1e70, 1e-70
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,14 +156,14 @@ class Observations:
         if self.is_owned or self.checksum is not None:
             return
         if self.X.nbytes > _COPIED:
-            object.__setattr__(self, "checksum", float(self.X.sum()))
+            object.__setattr__(self, "checksum", float(np.nansum(self.X)))
         else:
             object.__setattr__(self, "X", read_only(self.X.copy(order="K")))
             object.__setattr__(self, "is_owned", True)
 
     def require_unchanged(self) -> None:
         """Refuse to go on with a large X that has been changed since it was given."""
-        if self.checksum is not None and float(self.X.sum()) != self.checksum:
+        if self.checksum is not None and float(np.nansum(self.X)) != self.checksum:
             raise InvalidInputError(
                 "X has been changed since it was given. An array of this size is not copied: leave "
                 "it as it is while the path is in use, or fit again."
@@ -289,23 +288,12 @@ def centre_columns(X: Array, weights: Array | None, n: float, scale: bool) -> Co
     """
     blocks = row_blocks(X)
     highest, lowest, total = _extent(X, weights, blocks)
-    magnitude = np.maximum(np.abs(highest), np.abs(lowest))
-    half_spread = highest / 2 - lowest / 2  # the spread itself may overflow
-    constant = half_spread <= CONSTANT_ULPS / 2 * magnitude
-    # Powers of two bring extreme columns to order one without rounding.
-    extreme = _extreme(magnitude)
-    if not scale:
-        _refuse(extreme & ~constant, magnitude)
-    rescue = bool(extreme.any())
-    exponent = np.where(extreme, np.frexp(magnitude)[1], 0) if rescue else 0
-    values = np.ldexp(X, -exponent) if rescue else X
-    if rescue:
-        total = _extent(values, weights, blocks)[2]
+    constant = _constant(lowest, highest)
     x_mean = total / n
     centred = np.empty_like(X)
     remainder, squares = np.zeros(X.shape[1]), np.zeros(X.shape[1])
     for rows in blocks:
-        part = np.subtract(values[rows], x_mean, out=centred[rows])
+        part = np.subtract(X[rows], x_mean, out=centred[rows])
         remainder += _weighted_sum(part, weights, rows)
         squares += _weighted_squares(part, weights, rows)
     # What rounding of a large mean has left is taken off as well.
@@ -319,35 +307,32 @@ def centre_columns(X: Array, weights: Array | None, n: float, scale: bool) -> Co
         if scale or constant.any():
             part /= x_scale
     # Entries that were rounded when they were made are off by eps of the largest, about.
-    size = np.where(constant, 0.0, np.ldexp(magnitude, -exponent) / x_scale)
+    size = np.maximum(np.abs(highest), np.abs(lowest)) / x_scale
     return Columns(
         values=centred,
-        mean=np.ldexp(x_mean + remainder, exponent),
-        scale=np.ldexp(x_scale, exponent),
+        mean=x_mean + remainder,
+        scale=x_scale,
         constant=constant,
         rounding=float(np.finfo(np.float64).eps * np.sqrt(len(X)) * np.linalg.norm(size)),
     )
 
 
-def require_squares(X: Array) -> None:
-    """Refuse columns whose squares leave the range of floats: without scales nothing helps."""
-    highest, lowest = X.max(axis=0), X.min(axis=0)
+def constant_columns(X: Array) -> npt.NDArray[np.bool_]:
+    """Return which columns do not vary; refuse those whose squares leave the range of floats."""
+    return _constant(X.min(axis=0), X.max(axis=0))
+
+
+def _constant(lowest: Array, highest: Array) -> npt.NDArray[np.bool_]:
+    """Do the same from the smallest and the largest value of every column."""
     magnitude = np.maximum(np.abs(highest), np.abs(lowest))
-    constant = highest / 2 - lowest / 2 <= CONSTANT_ULPS / 2 * magnitude
-    _refuse(_extreme(magnitude) & ~constant, magnitude)
-
-
-def _extreme(magnitude: Array) -> npt.NDArray[np.bool_]:
-    return np.asarray((magnitude > LARGE) | ((magnitude < SMALL) & (magnitude > 0)))
-
-
-def _refuse(extreme: npt.NDArray[np.bool_], magnitude: Array) -> None:
+    constant = highest / 2 - lowest / 2 <= CONSTANT_ULPS / 2 * magnitude  # these halves are finite
+    extreme = (magnitude > LARGE) | ((magnitude < SMALL) & ~constant)
     if extreme.any():
         raise InvalidInputError(
-            f"X reaches {magnitude.max():.1e} in absolute value (smallest column: "
-            f"{magnitude[magnitude > 0].min():.1e}); without scaling the squares leave the range "
-            "of 64-bit floats. Use scale=True or change the units."
+            f"X has columns whose largest absolute value is {magnitude[extreme][0]:.1e}; their "
+            "squares leave the range of 64-bit floats. Change the units."
         )
+    return np.asarray(constant)
 
 
 def _extent(X: Array, weights: Array | None, blocks: list[slice]) -> tuple[Array, Array, Array]:
@@ -364,13 +349,12 @@ def _extent(X: Array, weights: Array | None, blocks: list[slice]) -> tuple[Array
 
 
 def varies_safely(squares: Array, offset: Array) -> npt.NDArray[np.bool_]:
-    """Return where columns certainly vary, and their squares are in the range of float64.
+    """Return where columns certainly vary.
 
     ``squares`` are sums of squares about the mean (not nan), ``offset`` the same of a typical
     value. All other columns need a closer look: `centre_columns`.
     """
-    varies = (squares > _SMALLEST_SPREAD**2 * offset) & (squares > _SQUARES[0])
-    return np.asarray(varies & (squares < _SQUARES[1]))
+    return np.asarray(squares > _SMALLEST_SPREAD**2 * offset)
 
 
 def row_blocks(X: Array, times: int = 1) -> list[slice]:

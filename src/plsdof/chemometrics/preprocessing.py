@@ -14,15 +14,16 @@ A chain is written as words with commas between them, each with its parameters a
 ``center``                  columns minus their means
 ``autoscale``               columns minus their means, by their standard deviations (n - 1)
 ``adaptive``                the same, times the size of their coefficients in a ridge regression
+``impute[:rank]``           missing values filled by a few components of X; the first step, if any
 ``none``                    nothing; to compare other chains with
 ==========================  ====================================================================
 
 None of these but ``adaptive`` looks at the response. Given the rows of X, the preprocessed X is
 fixed, so the Degrees of Freedom of a model that is fitted to it are exact, as for any other X.
 
-``msc``, ``center``, ``autoscale`` and ``adaptive`` learn something from the rows (a reference,
-means, deviations). Whatever leaves rows out has to fit them anew without those; a path made by
-`preprocessed` does that. The other steps treat each row by itself.
+``msc``, ``center``, ``autoscale``, ``adaptive`` and ``impute`` learn something from the rows (a
+reference, means, deviations, components). Whatever leaves rows out has to fit them anew without
+those; a path made by `preprocessed` does that. The other steps treat each row by itself.
 """
 
 import contextlib
@@ -93,7 +94,7 @@ class Step:
     fixed : dict
         What the transformer takes besides.
     learned : tuple of str
-        Attributes, (p,) arrays each, of the fitted transformer that depend on the rows.
+        Attributes, (p,) or (p, k) arrays each, of the fitted transformer that depend on the rows.
     started : tuple of str
         Attributes that depend on the rows and are replaced by ones.
     along : bool
@@ -130,6 +131,7 @@ class Step:
 # Smoothing is the derivative of order 0: chemotools' own smoother loops over rows in Python.
 _SAVGOL = "chemotools.derivative.SavitzkyGolay"
 _SCALER = "sklearn.preprocessing.StandardScaler"
+IMPUTE = "impute"
 STEPS: Mapping[str, Step] = {
     "snv": Step(
         transformer="chemotools.scatter.StandardNormalVariate", linear=False, example="snv"
@@ -183,6 +185,12 @@ STEPS: Mapping[str, Step] = {
         supervised=True,
         example="adaptive",
     ),
+    IMPUTE: Step(
+        transformer="plsdof.chemometrics.missing.LowRankImputer",
+        parameters={"rank": (_WHOLE, 0)},
+        learned=("mean_", "scale_", "loadings_"),
+        example="impute or impute:3 (components)",
+    ),
 }
 NOTHING = "none"
 # Values that differ by a smaller share are equal up to rounding.
@@ -206,7 +214,10 @@ def parse_chain(text: str) -> tuple[tuple[str, dict[str, Any]], ...]:
         raise InvalidInputError(
             f"a chain of steps such as savgol:15:2:1,snv is needed; got {text!r:.60}."
         )
-    return tuple(_parsed(word) for word in words)
+    chain = tuple(_parsed(word) for word in words)
+    if IMPUTE in [name for name, _ in chain[1:]]:
+        raise InvalidInputError(f"{IMPUTE} must be the first step: others need all values.")
+    return chain
 
 
 def _parsed(word: str) -> tuple[str, dict[str, Any]]:
@@ -322,7 +333,7 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
     def fit_transform(self, X: Any, y: Any = None, **_: Any) -> Any:
         """Fit, and return the preprocessed rows: each step is applied once."""
         chain = parse_chain(self.steps)
-        values: Array = validate_data(self, X, dtype=np.float64)
+        values: Array = validate_data(self, X, dtype=np.float64, ensure_all_finite=self._finite)
         transformers = []
         for name, parameters in chain:
             _require_columns(name, parameters, values.shape[1])
@@ -361,7 +372,9 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
     def transform(self, X: Any) -> Any:
         """Return the preprocessed rows, (n, p)."""
         check_is_fitted(self, "transformers_")
-        values = validate_data(self, X, dtype=np.float64, reset=False)
+        values = validate_data(
+            self, X, dtype=np.float64, reset=False, ensure_all_finite=self._finite
+        )
         for name, transformer in self.transformers_:
             values = _applied(name, transformer, values)
         return values
@@ -380,6 +393,21 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
     def is_linear(self) -> bool:
         """Whether the result is linear in the rows, apart from what was learned from others."""
         return all(STEPS[name].linear for name, _ in parse_chain(self.steps))
+
+    @property
+    def fills_holes(self) -> bool:
+        """Whether values may be missing: the first step fills them."""
+        return any(name == IMPUTE for name, _ in parse_chain(self.steps)[:1])
+
+    @property
+    def _finite(self) -> bool | str:
+        return "allow-nan" if self.fills_holes else True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        with contextlib.suppress(InvalidInputError):
+            tags.input_tags.allow_nan = self.fills_holes
+        return tags
 
     @property
     def goes_along_columns(self) -> bool:
@@ -431,14 +459,10 @@ def _example(p: int) -> Array:
 
 def _learned_in_blocks(name: str, parameters: Mapping[str, Any], blocks: Rows) -> dict[str, Any]:
     """Return what a step learns, by one pass."""
-    if STEPS[name].supervised:
+    if parameters.get("method") == "median" or name == IMPUTE or STEPS[name].supervised:
+        advice = "use msc, whose reference is the mean" if name == "msc" else "add --in-memory"
         raise InvalidInputError(
-            f"{name} needs all rows at once, but the table is read piece by piece; use autoscale."
-        )
-    if parameters.get("method") == "median":
-        raise InvalidInputError(
-            "msc:median needs all rows at once, but the table is read piece by piece; use msc, "
-            "whose reference is the mean."
+            f"{name} needs all rows at once, but the table is read piece by piece; {advice}."
         )
     work = partial(block_moments, products=False)
     found = blocks.reduce(work, Moments.merge, f"What {name} learns")
@@ -467,7 +491,8 @@ def _vector(name: str, key: str, learned: Any, p: int) -> Array:
         values = np.asarray(learned[key], dtype=np.float64)
     except (TypeError, KeyError, ValueError) as error:
         raise InvalidInputError(f"{name} needs {key}, a list of {p} numbers.") from error
-    if values.shape != (p,) or not np.isfinite(values).all():
+    shape = (p, values.shape[-1]) if key == "loadings_" and values.ndim == 2 else (p,)
+    if values.shape != shape or not np.isfinite(values).all():
         raise InvalidInputError(f"{key} of {name} must be a list of {p} finite numbers.")
     if key == "scale_" and not np.all(values > 0):
         raise InvalidInputError(f"{key} of {name} must be positive.")

@@ -1,11 +1,15 @@
+from .classes import class_figure as class_figure
 from .curves import ComparisonDisplay as ComparisonDisplay
 from .curves import CriterionDisplay as CriterionDisplay
 from .curves import DoFDisplay as DoFDisplay
 from .curves import overview_figure as overview_figure
+from .curves import quick_look as quick_look
 from .predictors import CoefficientDisplay as CoefficientDisplay
+from .predictors import CorrelationDisplay as CorrelationDisplay
 from .predictors import ImportanceDisplay as ImportanceDisplay
 from .predictors import LoadingsDisplay as LoadingsDisplay
 from .predictors import SpectraDisplay as SpectraDisplay
 from .rows import DistanceDisplay as DistanceDisplay
 from .rows import PredictionDisplay as PredictionDisplay
+from .rows import ResidualDisplay as ResidualDisplay
 from .rows import ScoresDisplay as ScoresDisplay

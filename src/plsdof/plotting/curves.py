@@ -19,6 +19,7 @@ from plsdof.plotting.style import (
     BLUE,
     GREY,
     LINES,
+    ROOTED,
     VERMILLION,
     Display,
     PathLike,
@@ -131,12 +132,14 @@ class CriterionDisplay(Display):
     std_error : (K,) array or None
         Standard error of the scores, drawn as a band.
     criterion : str
-        "left-out": scores are root mean squared errors of rows left out (RMSECV); "bic", ...;
-        "cv-error": mean squared errors over the folds of `plsdof.cross_validate`.
-    parameter_name : str
+        "left-out" and "cv-error": root mean squared errors of rows left out (RMSECV); "bic", ...
+    parameter_name, response : str
     chosen : float or None
+        Parameter of the model that these scores choose.
+    model : float or None
+        Parameter of another model that is marked.
     ax_, figure_, line_ : matplotlib objects
-    band_, chosen_line_ : matplotlib objects or None
+    band_, chosen_line_, model_line_ : matplotlib objects or None
 
     Examples
     --------
@@ -154,10 +157,13 @@ class CriterionDisplay(Display):
     criterion: str = LEFT_OUT
     std_error: Array | None = None
     parameter_name: str = "n_components"
+    response: str = "response"
     chosen: float | None = None
+    model: float | None = None
     line_: "Line2D" = field(init=False, repr=False)
     band_: Any = field(init=False, repr=False)
     chosen_line_: "Line2D | None" = field(init=False, repr=False)
+    model_line_: "Line2D | None" = field(init=False, repr=False)
 
     @classmethod
     def from_path(
@@ -165,10 +171,13 @@ class CriterionDisplay(Display):
         path: PathLike,
         selection: Selection | str | None = None,
         *,
+        response: str = "response",
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
         """Draw the scores behind a choice, or a criterion by name; ``kwargs`` go to the line.
+
+        What these scores choose is marked, and a model or an estimator that is something else.
 
         Parameters
         ----------
@@ -177,26 +186,27 @@ class CriterionDisplay(Display):
             A choice, or the name of a criterion. By default the choice behind a model or an
             estimator, or that of ``path.select()``. Errors of rows left out are those of the folds
             behind the choice, with their groups.
+        response : str
+            Its name, for the axis.
         """
         subject, path = path, as_path(path)
-        mark, std_error = None, None
-        if isinstance(selection, str) and selection != LEFT_OUT:
-            name, scores = selection, path.criterion(selection)
-        else:
-            mark = _choice(subject, path, selection)
-            name, scores, left = mark.criterion, mark.scores, mark.left_out
-            if name == LEFT_OUT and left is not None:
-                scores, std_error = left.rmse, _padded(rmse_std_error(left), len(path))
-        if subject is not path and not isinstance(selection, Selection):
-            mark = None  # the model itself is marked
+        mark, std_error = _choice(subject, path, selection), None
+        scores, left = mark.scores, mark.left_out
+        if mark.criterion == LEFT_OUT and left is not None:
+            scores, std_error = left.rmse, _padded(rmse_std_error(left), len(path))
+        elif mark.criterion in ROOTED:
+            scores = np.sqrt(scores)
+        own = None if subject is path else as_model(subject).parameter
         order = path.simplest_first()
         return cls(
             parameters=path.parameters[order],
             scores=_padded(scores, len(path))[order],
-            criterion=name,
+            criterion=mark.criterion,
             std_error=None if std_error is None else std_error[order],
             parameter_name=path.parameter_name,
-            chosen=chosen_parameter(subject, path, mark),
+            response=response,
+            chosen=mark.parameter,
+            model=None if own == mark.parameter else own,
         ).plot(ax, **kwargs)
 
     @classmethod
@@ -208,13 +218,16 @@ class CriterionDisplay(Display):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the mean error over folds with its standard error."""
+        """Draw the root of the mean error over folds, with its standard error."""
         require_type(cv, CrossValidation, "cv", "cross_validate")
         order = cv.simplest_first
+        scores = np.sqrt(cv.mean_error[order])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            std_error = cv.std_error[order] / (2 * scores)
         return cls(
             parameters=cv.parameters[order],
-            scores=cv.mean_error[order],
-            std_error=cv.std_error[order],
+            scores=scores,
+            std_error=std_error,
             criterion="cv-error",
             parameter_name=cv.parameter_name,
             chosen=None if selection is None else selection.parameter,
@@ -232,11 +245,9 @@ class CriterionDisplay(Display):
             band["label"] = "± 1 standard error"
             self.band_ = self.ax_.fill_between(self.parameters, low, high, **band)
         self.chosen_line_ = mark_chosen(self.ax_, self.chosen, self.parameter_name)
+        self.model_line_ = mark_chosen(self.ax_, self.model, self.parameter_name, "model")
         show_models(self.ax_, self.parameter_name)
-        title = "error of rows left out (response)"
-        self.ax_.set_ylabel(
-            title if self.criterion == LEFT_OUT else criterion_title(self.criterion)
-        )
+        self.ax_.set_ylabel(criterion_title(self.criterion, self.response))
         if spans_decades(self.scores):
             self.ax_.set_yscale("log")
 
@@ -268,11 +279,6 @@ def _padded(scores: Array, size: int) -> Array:
 # Several methods in one picture, on the scale of Degrees of Freedom
 # ------------------------------------------------------------------
 
-TITLES = {
-    "cv_error": "cross-validated error (response²)",
-    "train_error": "RSS / n (response²)",
-}
-
 
 @dataclass(kw_only=True, eq=False)
 class ComparisonDisplay(Display):
@@ -283,7 +289,7 @@ class ComparisonDisplay(Display):
     method : (K,) array of str
     dof, values : (K,) arrays
     by : str
-        What ``values`` are: "cv_error", "train_error" or the name of a criterion.
+        What ``values`` are: "cv_error" (RMSECV), "train_error" (RMSEC) or the name of a criterion.
     ax_, figure_ : matplotlib objects
     lines_ : dict of matplotlib lines by method
 
@@ -306,12 +312,13 @@ class ComparisonDisplay(Display):
     def from_comparison(
         cls, comparison: Comparison, *, by: str | None = None, ax: Any = None, **kwargs: Any
     ) -> Self:
-        """Draw a comparison; ``by`` is the cross-validated error if there is one, else RSS / n."""
+        """Draw a comparison; ``by`` is the cross-validated error if there is one, else RMSEC."""
         require_type(comparison, Comparison, "comparison", "compare_paths")
         if by is None:
             by = "train_error" if np.all(np.isnan(comparison.cv_error)) else "cv_error"
-        as_choice(by, "by", (*TITLES, *comparison.criteria))
+        as_choice(by, "by", ("cv_error", "train_error", *comparison.criteria))
         values = comparison.columns()[by]
+        values = np.sqrt(values) if by in ROOTED else values
         display = cls(method=comparison.method, dof=comparison.dof, values=values, by=by)
         return display.plot(ax, **kwargs)
 
@@ -324,7 +331,7 @@ class ComparisonDisplay(Display):
             rows = self.method == name
             (self.lines_[name],) = self.ax_.plot(self.dof[rows], self.values[rows], **line | style)
         self.ax_.set_xlabel("Degrees of Freedom")
-        self.ax_.set_ylabel(TITLES.get(self.by) or criterion_title(self.by))
+        self.ax_.set_ylabel(criterion_title(self.by))
         if spans_decades(self.values):
             self.ax_.set_yscale("log")
 
@@ -367,9 +374,9 @@ def overview_figure(
     dof, choice, coefficients, rows = figure.subplots(2, 2).ravel()
     DoFDisplay.from_path(model, ax=dof)
     dof.set_title("What the models cost")
-    CriterionDisplay.from_path(model, ax=choice)
+    CriterionDisplay.from_path(model, response=response, ax=choice)
     choice.set_title("How the model was chosen" if model.selection else "How well models predict")
-    CoefficientDisplay.from_model(model, level=level, per=None, ax=coefficients)
+    CoefficientDisplay.from_model(model, level=level, per=None, response=response, ax=coefficients)
     note = coefficients.get_title()
     coefficients.set_title("Coefficients of the model" + (f"\n{note}" if note else ""))
     if model.path.given is None:
@@ -377,4 +384,26 @@ def overview_figure(
     else:
         PredictionDisplay.from_model(model, response=response, ax=rows)
         rows.set_title("Predicted against measured")
+    return figure
+
+
+def quick_look(result: PathLike, **options: Any) -> "Figure":
+    """Draw a model (`overview_figure`), or Degrees of Freedom and errors of a path.
+
+    ``path.plot()`` and ``model.plot()`` are this.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import load_ozone
+    >>> path = pls_path(*load_ozone(return_X_y=True))
+    >>> len(path.plot().axes), len(path[2].plot(response="ozone").axes)
+    (2, 4)
+    """
+    if not isinstance(result, Path):
+        return overview_figure(result, **options)
+    figure: Figure = matplotlib("figure").Figure(figsize=(11.0, 4.0), layout="constrained")
+    dof, choice = figure.subplots(1, 2)
+    DoFDisplay.from_path(result, ax=dof)
+    CriterionDisplay.from_path(result, ax=choice, **options)
     return figure

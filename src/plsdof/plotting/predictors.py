@@ -13,18 +13,23 @@ from plsdof.chemometrics.rows import contributions
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.inference.intervals import CoefficientInference, coefficient_inference
 from plsdof.plotting.style import (
+    BLACK,
     BLUE,
     GREY,
     LINES,
+    MOST_BARS,
+    VERMILLION,
     Display,
     FeatureAxis,
     PathLike,
     draw_over_features,
+    drawn_features,
     feature_axis,
-    is_curve,
+    is_spectrum,
     matplotlib,
     plain,
     show_features,
+    show_positions,
 )
 
 # Spectra, raw or preprocessed, one line per row
@@ -115,7 +120,7 @@ class SpectraDisplay(Display):
         lines = collection(list(segments), **{"linewidths": 0.8} | colours | style)
         self.lines_ = self.ax_.add_collection(lines)
         self.ax_.autoscale_view()
-        show_features(self.ax_, self.features, self.title, spectra=True)
+        show_positions(self.ax_, self.features, self.title)
         self.color_bar_ = None
         if self.y is not None:
             self.lines_.set_array(self.y)
@@ -142,7 +147,7 @@ class LoadingsDisplay(Display):
     features : FeatureAxis
     kind : {"loadings", "weights", "rotations"}
     ax_, figure_ : matplotlib objects
-    lines_ : list of matplotlib lines
+    lines_ : list of matplotlib lines, or bars
 
     Examples
     --------
@@ -195,15 +200,17 @@ class LoadingsDisplay(Display):
         ).plot(ax, **kwargs)
 
     def _draw(self, style: dict[str, Any]) -> None:
-        self.lines_ = []
-        for number, values, look in zip(self.components, self.values.T, LINES, strict=False):
-            color, dash, marker = look
-            line: dict[str, Any] = {"color": color, "label": f"component {number}"}
-            # Lines differ in dash, points in marker: colours are not for everybody.
-            line |= {"linestyle": dash} if is_curve(self.features) else {"marker": marker}
-            drawn = draw_over_features(self.ax_, self.features, values, **line | style)
+        self.lines_, count = [], len(self.components)
+        which = drawn_features(self.features, *self.values.T)
+        for place, (values, look) in enumerate(zip(self.values.T, LINES, strict=False)):
+            # Lines differ in dash as well: colours are not for everybody.
+            line: dict[str, Any] = {"color": look[0], "linestyle": look[1]}
+            line["label"] = f"component {self.components[place]}"
+            drawn = draw_over_features(
+                self.ax_, self.features, values, which, (place, count), **line | style
+            )
             self.lines_.append(drawn)
-        show_features(self.ax_, self.features, self.kind.removesuffix("s"))
+        show_features(self.ax_, self.features, which, self.kind.removesuffix("s"))
 
 
 def as_component_numbers(components: Any, available: int, least: int, most: int) -> tuple[int, ...]:
@@ -223,6 +230,90 @@ def as_component_numbers(components: Any, available: int, least: int, most: int)
     return found
 
 
+# Correlation loadings: how columns go with two components
+# --------------------------------------------------------
+
+
+@dataclass(kw_only=True, eq=False)
+class CorrelationDisplay(Display):
+    """Correlations of the predictors and the response with the scores of two components.
+
+    Circles are where the two components explain all and half of the variance of a column.
+
+    Attributes
+    ----------
+    values : (p, 2) array
+        Correlations of the predictors, nan for columns that do not vary.
+    y : (2,) array
+        Of the response.
+    components : tuple of two int
+    features : FeatureAxis
+    response : str
+    ax_, figure_, points_ : matplotlib objects
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import load_ozone
+    >>> path = pls_path(*load_ozone(return_X_y=True, as_frame=True))
+    >>> abs(CorrelationDisplay.from_path(path).y).round(2)
+    array([0.81, 0.19])
+    """
+
+    values: Array
+    y: Array
+    components: tuple[int, ...]
+    features: FeatureAxis
+    response: str = "response"
+    points_: Any = field(init=False, repr=False)
+
+    @classmethod
+    def from_path(
+        cls,
+        path: PathLike,
+        components: Sequence[int] = (1, 2),
+        *,
+        response: str = "response",
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw two components, counted from 1; ``kwargs`` go to the points."""
+        path = as_predictor_path(as_path(path), "A correlation with scores")
+        wanted = as_component_numbers(components, path.x_loadings.shape[1], 2, 2)
+        which = [one - 1 for one in wanted]
+        exact = path.exact.complete()
+        weights = exact.units.row_scale
+        scores = path.x_scores if weights is None else path.x_scores * weights[:, None]
+        lengths = np.linalg.norm(scores[:, which], axis=0)
+        # Sums of squares of the columns, in the units of the fit.
+        S = exact.decomposition.singular_values
+        columns = np.linalg.norm(exact.decomposition.to_features(np.diag(S)), axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            values = path.x_loadings[:, which] * lengths / columns[:, None]
+        return cls(
+            values=values,
+            y=path.y_loadings[which] * lengths / np.sqrt(exact.spectrum.total),
+            components=wanted,
+            features=feature_axis(path.feature_names, len(values)),
+            response=response,
+        ).plot(ax, **kwargs)
+
+    def _draw(self, style: dict[str, Any]) -> None:
+        ax, angle = self.ax_, np.linspace(0, 2 * np.pi, 200)
+        for radius, label in ((1.0, "all of the variance"), (np.sqrt(0.5), "half of it")):
+            line: dict[str, Any] = {"color": GREY, "linestyle": "-" if radius == 1 else "--"}
+            ax.plot(radius * np.cos(angle), radius * np.sin(angle), label=label, **line)
+        points: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 4}
+        (self.points_,) = ax.plot(*self.values.T, **points | {"color": BLUE} | style)
+        name = plain(self.response)
+        ax.plot(*self.y, marker="D", color=VERMILLION, linestyle="none", label=name)
+        for axis, number in zip((ax.xaxis, ax.yaxis), self.components, strict=True):
+            axis.set_label_text(f"correlation with component {number}")
+        ax.set_aspect("equal")
+        far = np.argsort(-np.nan_to_num(np.sum(self.values**2, axis=1)), kind="stable")[:MOST_BARS]
+        self._names = [self.features.names[i] for i in far], self.values[far]
+
+
 # Coefficients of one model with confidence intervals
 # ---------------------------------------------------
 
@@ -231,7 +322,7 @@ PER = ("unit", "standard-deviation")
 
 @dataclass(kw_only=True, eq=False)
 class CoefficientDisplay(Display):
-    """Coefficients with confidence intervals: a curve over wavelengths, or a line per name.
+    """Coefficients with confidence intervals: a curve over wavelengths, or the largest as bars.
 
     Attributes
     ----------
@@ -242,6 +333,8 @@ class CoefficientDisplay(Display):
     level : float
     per : {"unit", "standard-deviation"}
         Change of the response per unit, or per standard deviation, of a predictor.
+    response : str
+        Its name, for the axis.
     reason : str
     ax_, figure_, line_ : matplotlib objects
     band_ : matplotlib object or None
@@ -261,6 +354,7 @@ class CoefficientDisplay(Display):
     features: FeatureAxis
     level: float = 0.95
     per: str = "unit"
+    response: str = "response"
     reason: str = ""
     line_: Any = field(init=False, repr=False)
     band_: Any = field(init=False, repr=False)
@@ -272,6 +366,7 @@ class CoefficientDisplay(Display):
         *,
         level: float = 0.95,
         per: Literal["unit", "standard-deviation"] | None = "unit",
+        response: str = "response",
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
@@ -284,6 +379,8 @@ class CoefficientDisplay(Display):
         per : {"unit", "standard-deviation"} or None
             The second makes predictors in different units comparable; it needs a path with
             ``scale=True``. None: the second where it is there, unless predictors are wavelengths.
+        response : str
+            Its name, for the axis.
         """
         model = as_model(model)
         result, reason = inference_or_reason(model, level)
@@ -305,25 +402,26 @@ class CoefficientDisplay(Display):
             features=features,
             level=level,
             per=per,
+            response=response,
             reason=reason,
         ).plot(ax, **kwargs)
 
     def _draw(self, style: dict[str, Any]) -> None:
-        ax, order, self.band_ = self.ax_, self.features.order, None
-        curve, title = is_curve(self.features), f"coefficient (response per {self.per}"
+        ax, curve, self.band_ = self.ax_, is_spectrum(self.features), None
+        which = drawn_features(self.features, self.coef)
+        title = f"coefficient ({plain(self.response)} per {self.per.replace('-', ' ')})"
+        style = {"color": BLUE, "label": "coefficient"} | style
+        self.line_ = draw_over_features(ax, self.features, self.coef, which, **style)
         if self.lower is not None and self.upper is not None:
-            words = f"{100 * self.level:g}% interval"
+            low, high = self.lower[which], self.upper[which]
+            label = f"{100 * self.level:g}% intervals, one at a time"
             if curve:
-                low, high, x = self.lower[order], self.upper[order], self.features.positions[order]
                 band: dict[str, Any] = {"color": BLUE, "alpha": 0.25, "linewidth": 0}
-                band["label"] = f"{words}s, one at a time"
-                self.band_ = ax.fill_between(x, low, high, **band)
+                x = self.features.positions[which]
+                self.band_ = ax.fill_between(x, low, high, label=label, **band)
             else:
-                places, title = np.arange(len(self.coef)), f"{title}, {words}"
-                self.band_ = ax.hlines(places, self.lower, self.upper, color=BLUE, linewidth=2)
-        style = {"color": BLUE} | ({"label": "coefficient"} if curve else {}) | style
-        self.line_ = draw_over_features(ax, self.features, self.coef, **style)
-        show_features(ax, self.features, f"{title})".replace("-", " "))
+                self.band_ = ax.hlines(np.arange(len(which)), low, high, color=BLACK, label=label)
+        show_features(ax, self.features, which, title)
         if self.reason:
             ax.set_title(self.reason.partition(",")[0].partition(" and")[0], fontsize="small")
 
@@ -447,11 +545,13 @@ class ImportanceDisplay(Display):
         return cls(values=values, limit=limit, features=features, title=title).plot(ax, **kwargs)
 
     def _draw(self, style: dict[str, Any]) -> None:
-        style = {"color": BLUE} | style
-        self.line_ = draw_over_features(self.ax_, self.features, self.values, **style)
-        show_features(self.ax_, self.features, plain(self.title))
+        which = drawn_features(self.features, self.values)
+        self.line_ = draw_over_features(
+            self.ax_, self.features, self.values, which, **{"color": BLUE} | style
+        )
+        show_features(self.ax_, self.features, which, plain(self.title))
         self.limit_line_ = None
         if np.isfinite(self.limit):
-            draw = self.ax_.axhline if is_curve(self.features) else self.ax_.axvline
+            draw = self.ax_.axhline if is_spectrum(self.features) else self.ax_.axvline
             label = f"limit {self.limit:.3g}"
             self.limit_line_ = draw(self.limit, color=GREY, linestyle="--", label=label)

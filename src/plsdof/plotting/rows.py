@@ -2,14 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.inputs import Array, as_level, as_response, row_labels
+from plsdof._core.inputs import Array, as_choice, as_count, as_level, as_response, row_labels
 from plsdof._core.model import ModelLike, as_model, as_path
-from plsdof.chemometrics.diagnostics import Diagnostic, as_score_path, explained_variance
+from plsdof.chemometrics.diagnostics import (
+    Diagnostic,
+    as_predictor_path,
+    as_score_path,
+    explained_variance,
+)
+from plsdof.chemometrics.merit import figures_of_merit
 from plsdof.chemometrics.rows import has_left_out_limits, hotelling_t2, q_residuals, score_spread
 from plsdof.errors import InvalidInputError
 from plsdof.plotting.predictors import as_component_numbers
@@ -20,8 +26,8 @@ from plsdof.plotting.style import (
     VERMILLION,
     Display,
     PathLike,
+    feature_axis,
     plain,
-    write_name,
 )
 
 Labels = tuple[str, ...]
@@ -44,6 +50,8 @@ class PredictionDisplay(Display):
     response : str
     ax_, figure_ : matplotlib objects
     points_ : dict of matplotlib lines by the name of the set
+    line_ : matplotlib line
+        Fitted to the last set.
 
     Examples
     --------
@@ -58,6 +66,7 @@ class PredictionDisplay(Display):
     predicted: Mapping[str, Array]
     response: str = "response"
     points_: dict[str, Any] = field(init=False, repr=False)
+    line_: Any = field(init=False, repr=False)
 
     @classmethod
     def from_model(
@@ -102,15 +111,95 @@ class PredictionDisplay(Display):
         self.ax_.plot(ends, ends, color=GREY, linewidth=1, label="predicted = measured")
         self.points_ = {}
         for (name, measured), (color, _, marker) in zip(self.measured.items(), LINES, strict=False):
+            found = figures_of_merit(measured, self.predicted[name])
             points: dict[str, Any] = {"color": color, "marker": marker, "linestyle": "none"}
-            error = np.sqrt(np.nanmean((self.predicted[name] - measured) ** 2))
             points |= {"markersize": 5, "markerfacecolor": "none"}
-            points["label"] = f"{name} (RMSE {error:.4g})"
+            points["label"] = (
+                f"{name}: RMSE {found.rmse:.4g}, R² {found.r2:.3f}, bias {found.bias:.2g}"
+            )
             (line,) = self.ax_.plot(measured, self.predicted[name], **points | style)
             self.points_[name] = line
+        # The line of the rows that are most like new ones.
+        line_at = [found.intercept + found.slope * end for end in ends]
+        label = f"fitted to {name}: slope {found.slope:.3f}"
+        (self.line_,) = self.ax_.plot(ends, line_at, color=color, linestyle="--", label=label)
         response = plain(self.response)
         self.ax_.set_xlabel(f"measured {response}")
         self.ax_.set_ylabel(f"predicted {response}")
+
+
+# Residuals of rows left out, against fitted values or in the order of the rows
+# -----------------------------------------------------------------------------
+
+
+@dataclass(kw_only=True, eq=False)
+class ResidualDisplay(Display):
+    """Residuals of rows left out against their predictions, or in the order of the rows.
+
+    Attributes
+    ----------
+    x, residuals : (n,) arrays
+    spread : float
+        Root mean square of the residuals; lines are drawn at twice of it.
+    against : {"predicted", "order"}
+    response : str
+    names : tuple of str or None
+        Written beside rows beyond the lines.
+    ax_, figure_, points_ : matplotlib objects
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import load_ozone
+    >>> ResidualDisplay.from_model(pls_path(*load_ozone(return_X_y=True))[2]).ax_.get_xlabel()
+    'predicted response'
+    """
+
+    x: Array
+    residuals: Array
+    spread: float
+    against: str = "predicted"
+    response: str = "response"
+    names: Labels | None = None
+    points_: Any = field(init=False, repr=False)
+
+    @classmethod
+    def from_model(
+        cls,
+        model: ModelLike,
+        *,
+        against: Literal["predicted", "order"] = "predicted",
+        response: str = "response",
+        names: Sequence[Any] | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw measured minus predicted values of the training rows by the fits without them."""
+        as_choice(against, "against", ("predicted", "order"))
+        model = as_model(model)
+        e = model.left_out_residuals
+        return cls(
+            x=np.asarray(np.arange(len(e)) if against == "order" else model.path.response() - e),
+            residuals=e,
+            spread=float(np.sqrt(np.mean(e**2))),
+            against=against,
+            response=response,
+            names=_labels(names, len(e), "names"),
+        ).plot(ax, **kwargs)
+
+    def _draw(self, style: dict[str, Any]) -> None:
+        points: dict[str, Any] = {"marker": "o", "linestyle": "none", "markerfacecolor": "none"}
+        points |= {"color": BLUE, "markersize": 5}
+        (self.points_,) = self.ax_.plot(self.x, self.residuals, **points | style)
+        self.ax_.axhline(0.0, color=GREY, linewidth=0.8, zorder=0)
+        for side, label in ((-2, "± 2 RMSECV"), (2, None)):
+            self.ax_.axhline(side * self.spread, color=GREY, linestyle="--", label=label)
+        ordered, response = self.against == "order", plain(self.response)
+        self.ax_.set_xlabel("row, in their order" if ordered else f"predicted {response}")
+        self.ax_.set_ylabel(f"residual of rows left out ({response})")
+        beyond = np.flatnonzero(np.abs(self.residuals) > 2 * self.spread)
+        names = [str(i) if self.names is None else self.names[i] for i in beyond]
+        self._names = names, np.column_stack([self.x, self.residuals])[beyond]
 
 
 # Scores of two components, with names, groups and the ellipse of T^2
@@ -120,6 +209,8 @@ class PredictionDisplay(Display):
 @dataclass(kw_only=True, eq=False)
 class ScoresDisplay(Display):
     """Rows in the plane of two components, with the ellipse that holds most of them.
+
+    With arrows for the predictors it is a biplot.
 
     Attributes
     ----------
@@ -131,12 +222,18 @@ class ScoresDisplay(Display):
         Written beside rows outside of the ellipse (beside all of a few rows).
     groups : (n,) array of str or None
         Differ in colour and marker.
+    y : (n,) array or None
+        Colours the rows.
+    arrows : dict of str to (2,) array
+        Loadings of predictors, by name.
     half_axes : (2,) array
         Of the ellipse: T^2 of these two components at its limit for training rows.
     level : float
+    response : str
     ax_, figure_ : matplotlib objects
     points_ : dict of matplotlib lines by group
     ellipse_ : matplotlib line or None
+    color_bar_ : matplotlib Colorbar or None
 
     Examples
     --------
@@ -154,7 +251,11 @@ class ScoresDisplay(Display):
     half_axes: Array
     names: Labels | None = None
     groups: npt.NDArray[Any] | None = None
+    y: Array | None = None
+    arrows: Mapping[str, Array] = field(default_factory=dict)
     level: float = 0.95
+    response: str = "y"
+    color_bar_: Any = field(init=False, repr=False)
     points_: dict[str, Any] = field(init=False, repr=False)
     ellipse_: Any = field(init=False, repr=False)
 
@@ -166,7 +267,10 @@ class ScoresDisplay(Display):
         *,
         names: Sequence[Any] | None = None,
         groups: Sequence[Any] | None = None,
+        y: Any = None,
+        arrows: int = 0,
         level: float = 0.95,
+        response: str = "y",
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
@@ -178,13 +282,25 @@ class ScoresDisplay(Display):
         components : two int
         names, groups : sequences of n, optional
             What to call the rows; which ones belong together.
+        y : (n,) array, optional
+            Colours the rows instead, such as the response.
+        arrows : int
+            So many predictors, those with the longest loadings, are drawn as arrows: a biplot.
         level : float
             Share of ordinary rows inside of the ellipse.
+        response : str
+            Its name, for the axes.
         """
         path, level = as_score_path(as_path(path)), as_level(level)
         wanted = as_component_numbers(components, path.x_scores.shape[1], 2, 2)
         columns = [one - 1 for one in wanted]
         rows, shares = len(path.x_scores), explained_variance(path)
+        longest = {}
+        if as_count(arrows, "arrows"):
+            loadings = as_predictor_path(path, "A loading").x_loadings[:, columns]
+            known = feature_axis(path.feature_names, len(loadings)).names
+            first = np.argsort(-np.sum(loadings**2, axis=1), kind="stable")[:arrows]
+            longest = {known[i]: loadings[i] for i in first}
         return cls(
             scores=path.x_scores[:, columns],
             components=wanted,
@@ -193,7 +309,10 @@ class ScoresDisplay(Display):
             half_axes=score_spread(path, level)[1][columns],
             names=_labels(names, rows, "names"),
             groups=None if groups is None else np.array(_labels(groups, rows, "groups")),
+            y=None if y is None else as_response(y, rows),
+            arrows=longest,
             level=level,
+            response=response,
         ).plot(ax, **kwargs)
 
     @property
@@ -202,8 +321,27 @@ class ScoresDisplay(Display):
         return np.asarray(np.sum((self.scores / self.half_axes) ** 2, axis=1) > 1)
 
     def _draw(self, style: dict[str, Any]) -> None:
+        self.points_, self.color_bar_ = {}, None
+        if self.y is None:
+            self._draw_groups(style)
+        else:
+            look: dict[str, Any] = {"c": self.y, "s": 25} | style
+            points = self.ax_.scatter(*self.scores.T, **look)
+            name = plain(self.response)
+            self.color_bar_ = self.figure_.colorbar(points, ax=self.ax_, label=name)
+            self.points_[""] = points
+        self._draw_ellipse()
+        named = self._named()
+        names = [self.names[i] if self.names else "" for i in named]
+        self._names = [*self.arrows, *names], [*self._draw_arrows(), *self.scores[named]]
+        for axis, i in ((self.ax_.xaxis, 0), (self.ax_.yaxis, 1)):
+            shares = (
+                f"{self.x_share[i]:.0f}% of X, {self.y_share[i]:.0f}% of {plain(self.response)}"
+            )
+            axis.set_label_text(f"component {self.components[i]} ({shares})")
+
+    def _draw_groups(self, style: dict[str, Any]) -> None:
         every = np.array([""] * len(self.scores)) if self.groups is None else self.groups
-        self.points_ = {}
         for number, group in enumerate(dict.fromkeys(every.tolist())):
             color, _, marker = LINES[number % len(LINES)]
             points: dict[str, Any] = {"color": color, "marker": marker, "linestyle": "none"}
@@ -214,12 +352,19 @@ class ScoresDisplay(Display):
                 *self.scores[every == group].T, **{"markersize": 5} | points | style
             )
             self.points_[group] = line
-        self._draw_ellipse()
-        for i in self._named():
-            write_name(self.ax_, self.names[i] if self.names else "", self.scores[i])
-        for axis, i in ((self.ax_.xaxis, 0), (self.ax_.yaxis, 1)):
-            shares = f"{self.x_share[i]:.0f}% of X, {self.y_share[i]:.0f}% of y"
-            axis.set_label_text(f"component {self.components[i]} ({shares})")
+
+    def _draw_arrows(self) -> Sequence[Array]:
+        """Draw loadings as arrows as long as the scores reach, and return their ends."""
+        if not self.arrows:
+            return []
+        reach = np.abs(self.scores).max() / max(np.abs(one).max() for one in self.arrows.values())
+        ends = [0.9 * reach * one for one in self.arrows.values()]
+        look = {"arrowstyle": "->", "color": VERMILLION}
+        for end in ends:
+            self.ax_.annotate("", tuple(end), (0.0, 0.0), arrowprops=look)
+        self.ax_.update_datalim(ends)
+        self.ax_.autoscale_view()
+        return ends
 
     def _draw_ellipse(self) -> None:
         self.ellipse_ = None
@@ -265,6 +410,8 @@ class DistanceDisplay(Display):
     t2, q : Diagnostic
     names : tuple of str or None
         Written beside rows beyond a limit; their positions, counted from 0, if there are none.
+    level : float
+        Of the limits.
     ax_, figure_, points_, beyond_ : matplotlib objects
 
     Examples
@@ -279,6 +426,7 @@ class DistanceDisplay(Display):
     t2: Diagnostic
     q: Diagnostic
     names: Labels | None = None
+    level: float = 0.95
     points_: Any = field(init=False, repr=False)
     beyond_: Any = field(init=False, repr=False)
 
@@ -309,7 +457,8 @@ class DistanceDisplay(Display):
         t2 = hotelling_t2(model, X_new, level=level, limit=limit)
         q = q_residuals(model, X_new, level=level, limit=limit)
         names = row_labels(X_new) if names is None else names
-        return cls(t2=t2, q=q, names=_labels(names, len(q.values), "names")).plot(ax, **kwargs)
+        named = _labels(names, len(q.values), "names")
+        return cls(t2=t2, q=q, names=named, level=level).plot(ax, **kwargs)
 
     def _draw(self, style: dict[str, Any]) -> None:
         beyond = self.t2.flags | self.q.flags
@@ -317,14 +466,21 @@ class DistanceDisplay(Display):
         points: dict[str, Any] = {"linestyle": "none", "markersize": 5}
         ordinary = {"marker": "o", "color": BLUE, "markerfacecolor": "none"}
         (self.points_,) = self.ax_.plot(*both[~beyond].T, **points | ordinary | style)
-        marks = {"marker": "D", "color": VERMILLION}
+        marks = {"marker": "D", "color": VERMILLION, "label": "beyond a limit"}
         (self.beyond_,) = self.ax_.plot(*both[beyond].T, **points | marks)
-        for i in np.flatnonzero(beyond)[:_MOST_LABELS]:
-            write_name(self.ax_, str(i) if self.names is None else self.names[i], both[i])
-        for draw, one in ((self.ax_.axvline, self.t2), (self.ax_.axhline, self.q)):
+        for draw, one, name, dash in (
+            (self.ax_.axvline, self.t2, "T²", "--"),
+            (self.ax_.axhline, self.q, "Q", ":"),
+        ):
             if np.isfinite(one.limit):
-                draw(one.limit, color=GREY, linestyle="--", linewidth=1)
+                label = f"limit of {name}, {100 * self.level:g}%"
+                draw(one.limit, color=GREY, linestyle=dash, linewidth=1, label=label)
         self.ax_.set_xlabel("T² (within the model)")
         self.ax_.set_ylabel("Q (beside the model)")
         self.ax_.set_xlim(left=0)
         self.ax_.set_ylim(bottom=0)
+        # The farthest first: not all names may find room.
+        far = np.max([one.values / one.limit for one in (self.t2, self.q)], axis=0)
+        shown = [i for i in np.argsort(-far, kind="stable") if beyond[i]][:_MOST_LABELS]
+        names = [str(i) if self.names is None else self.names[i] for i in shown]
+        self._names = names, both[shown]

@@ -5,7 +5,7 @@ apart; because some of them are equally dark, lines also differ in dash and mark
 """
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
@@ -62,6 +62,8 @@ class FeatureAxis:
         What the positions are, with their unit.
     order : (p,) array of int
         Predictors from left to right.
+    is_named : bool
+        Whether some name is more than a number.
     """
 
     positions: Array
@@ -69,6 +71,7 @@ class FeatureAxis:
     is_numeric: bool
     title: str
     order: npt.NDArray[np.intp]
+    is_named: bool = True
 
 
 def feature_axis(names: Sequence[str] | None, n_features: int) -> FeatureAxis:
@@ -85,8 +88,9 @@ def feature_axis(names: Sequence[str] | None, n_features: int) -> FeatureAxis:
     >>> feature_axis(["age", "1102"], 2).is_numeric
     False
     """
+    is_named = names is not None and any(header_number(name) is None for name in names)
     if names is None or len(names) != n_features:
-        names = [f"x{i + 1}" for i in range(n_features)]
+        names, is_named = [f"x{i + 1}" for i in range(n_features)], False
     found = _numbers(names)
     if found is None:
         positions, title = np.arange(1.0, n_features + 1), "predictor (in the order of the columns)"
@@ -98,6 +102,7 @@ def feature_axis(names: Sequence[str] | None, n_features: int) -> FeatureAxis:
         is_numeric=found is not None,
         title=title,
         order=np.argsort(positions, kind="stable"),
+        is_named=is_named,
     )
 
 
@@ -151,12 +156,18 @@ LINES = (
     (BLACK, ":", "D"),
     (PURPLE, (0, (5, 1)), "v"),
 )
-# Up to this many predictors each has a line of its own with its name.
+# Up to this many predictors without a name are drawn one by one.
 MOST_NAMED = 40
+# So many bars are drawn, of the largest values.
+MOST_BARS = 20
 # A quantity that spans more than this ratio is drawn on a logarithmic axis.
 _WIDE_RATIO = 20.0
 # From the axes down to a legend below them, in heights of a line of text.
 _LINES_BELOW = 3.9
+# Labels of more characters do not fit side by side.
+_LONG_LABEL = 34
+# Mean squared errors of prediction are drawn as their roots, in units of the response.
+ROOTED = {"left-out": "RMSECV", "cv-error": "RMSECV", "cv_error": "RMSECV", "train_error": "RMSEC"}
 _MODEL_AXIS_TITLES = {"n_components": "number of components", "alpha": "penalty alpha"}
 
 
@@ -191,12 +202,15 @@ def show_models(ax: "Axes", parameter_name: str) -> None:
     ax.xaxis.set_major_locator(matplotlib("ticker").MaxNLocator(integer=True))
 
 
-def mark_chosen(ax: "Axes", parameter: float | None, parameter_name: str) -> Any:
-    """Draw a vertical line at the chosen model, if there is one."""
+def mark_chosen(
+    ax: "Axes", parameter: float | None, parameter_name: str, word: str = "chosen"
+) -> Any:
+    """Draw a vertical line at a model, if there is one."""
     if parameter is None:
         return None
-    text = f"chosen: {model_words(parameter, parameter_name)}"
-    return ax.axvline(parameter, color=GREY, linestyle=":", linewidth=1.5, label=text, zorder=1)
+    text = f"{word}: {model_words(parameter, parameter_name)}"
+    style = {"linestyle": ":", "linewidth": 1.5} if word == "chosen" else {"linestyle": "-."}
+    return ax.axvline(parameter, color=GREY, label=text, zorder=1, **style)
 
 
 def model_words(parameter: float, parameter_name: str) -> str:
@@ -222,53 +236,84 @@ def show_legend(ax: "Axes") -> None:
         ax.legend(framealpha=0.85, edgecolor="none")
         return
     inches = _LINES_BELOW * matplotlib("pyplot").rcParams["font.size"] / 72
+    longest = max(len(label) for label in ax.get_legend_handles_labels()[1])
     drop = matplotlib("transforms").ScaledTranslation(0, -inches, ax.figure.dpi_scale_trans)
     ax.legend(
         loc="upper center",
         bbox_to_anchor=(0.5, 0.0),
         bbox_transform=ax.transAxes + drop,
-        ncols=2,
+        ncols=1 if longest > _LONG_LABEL else 2,
         frameon=False,
         borderaxespad=0.0,
         fontsize="small",
     )
 
 
-def draw_over_features(ax: "Axes", features: FeatureAxis, values: Array, **style: Any) -> Any:
-    """Draw one value per predictor: a curve over positions, or a marker beside every name.
+def drawn_features(features: FeatureAxis, *values: Array) -> npt.NDArray[np.intp]:
+    """Return the predictors that are drawn: all of a spectrum, else those with the largest values.
 
-    Returns the line. `show_features` writes the axis.
+    From left to right, or from top to bottom.
     """
-    if is_curve(features):
-        order = features.order
-        style = {"linewidth": 1.2} | style
-        (line,) = ax.plot(features.positions[order], values[order], **style)
+    if is_spectrum(features):
+        return features.order
+    size = np.max(np.abs(np.nan_to_num(values)), axis=0)
+    return np.argsort(-size, kind="stable")[:MOST_BARS]
+
+
+def draw_over_features(
+    ax: "Axes",
+    features: FeatureAxis,
+    values: Array,
+    which: npt.NDArray[np.intp],
+    part: tuple[int, int] = (0, 1),
+    **style: Any,
+) -> Any:
+    """Draw one value per predictor: a curve over positions, or a bar beside every name.
+
+    ``part`` says which of how many bars there are for a predictor. Returns the line, or the bars.
+    `show_features` writes the axis.
+    """
+    if is_spectrum(features):
+        (line,) = ax.plot(features.positions[which], values[which], **{"linewidth": 1.2} | style)
         return line
-    defaults: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 4}
-    (line,) = ax.plot(values, np.arange(len(values)), **defaults | style)
-    return line
+    height = 0.8 / part[1]
+    places = np.arange(len(which)) + (part[0] - (part[1] - 1) / 2) * height
+    style = {name: value for name, value in style.items() if name != "linestyle"}
+    return ax.barh(places, values[which], **{"height": height, "alpha": 0.75} | style)
 
 
-def show_features(ax: "Axes", features: FeatureAxis, title: str, *, spectra: bool = False) -> None:
+def show_features(
+    ax: "Axes", features: FeatureAxis, which: npt.NDArray[np.intp], title: str
+) -> None:
     """Write names or positions of the predictors, with plain numbers, and what is drawn."""
-    if spectra or is_curve(features):
-        if not spectra:
-            ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=0)
-        ax.set_xlabel(features.title)
-        ax.set_ylabel(title)
-        ax.margins(x=0.01)
-        # 12000, neither 1.2e4 nor 2 + 1.2e4: a wavelength is a name.
-        ax.ticklabel_format(axis="x", style="plain", useOffset=False)
+    if is_spectrum(features):
+        ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=0)
+        show_positions(ax, features, title)
         return
-    names = [plain(name, 22) for name in features.names]
+    names, total = [plain(features.names[i], 22) for i in which], len(features.names)
     ax.axvline(0.0, color=GREY, linewidth=0.8, zorder=0)
     ax.set_yticks(np.arange(len(names)), names, fontsize="small")
     ax.set_ylim(len(names) - 0.5, -0.5)
-    ax.set_xlabel(title)
+    ax.set_xlabel(title if len(names) == total else f"{title}, {len(names)} of {total}")
+
+
+def show_positions(ax: "Axes", features: FeatureAxis, title: str) -> None:
+    """Write the axes of curves over the predictors."""
+    ax.set_xlabel(features.title)
+    ax.set_ylabel(title)
+    ax.margins(x=0.01)
+    # 12000, neither 1.2e4 nor 2 + 1.2e4: a wavelength is a name.
+    ax.ticklabel_format(axis="x", style="plain", useOffset=False)
+
+
+def is_spectrum(features: FeatureAxis) -> bool:
+    """Whether predictors are drawn as a curve: wavelengths, or many columns without names."""
+    many = len(features.names) > MOST_NAMED
+    return features.is_numeric or (many and not features.is_named)
 
 
 def is_curve(features: FeatureAxis) -> bool:
-    """Whether predictors are drawn as a curve: wavelengths, or too many to name each."""
+    """Whether a report draws predictors as a curve: wavelengths, or too many to name each."""
     return features.is_numeric or len(features.names) > MOST_NAMED
 
 
@@ -289,22 +334,44 @@ def spans_decades(values: Array) -> bool:
     return bool(known.size and known.min() > 0 and known.max() > _WIDE_RATIO * known.min())
 
 
-def criterion_title(name: str) -> str:
-    """Return the name of a criterion with its unit (that of the response, squared), for an axis.
+def criterion_title(name: str, response: str = "response") -> str:
+    """Return the name of a criterion with its unit, for an axis; errors are their square roots.
 
     Examples
     --------
-    >>> criterion_title("bic")
-    'BIC (response²)'
+    >>> criterion_title("bic"), criterion_title("left-out", "octane")
+    ('BIC (response²)', 'RMSECV (octane)')
     """
+    unit = plain(response)
+    if name in ROOTED:
+        return f"{ROOTED[name]} ({unit})"
     label = criterion_label(name)
-    return f"{label} (response²)" if is_squared(name) else label
+    return f"{label} ({unit}²)" if is_squared(name) else label
 
 
-def write_name(ax: "Axes", name: str, where: Array) -> None:
-    """Write a name of at most 16 characters beside a point."""
-    style: dict[str, Any] = {"textcoords": "offset points", "fontsize": "small"}
-    ax.annotate(plain(name, 16), tuple(where), xytext=(4, 3), **style)
+def write_names(ax: "Axes", names: Sequence[str], points: Iterable[Any]) -> None:
+    """Write names of at most 16 characters beside points, in order, where they find room.
+
+    A name goes to one of four corners of its point, inside of the frame and away from the names
+    before it; one that finds no room is left out.
+    """
+    if names:
+        ax.figure.draw_without_rendering()  # type: ignore[union-attr]
+    taken: list[Any] = []
+    for name, point in zip(names, points, strict=True):
+        for x, y in ((4, 3), (-4, 3), (4, -3), (-4, -3)):
+            sides: dict[str, Any] = {"ha": "left" if x > 0 else "right"}
+            sides |= {"va": "bottom" if y > 0 else "top", "fontsize": "small"}
+            text = ax.annotate(
+                plain(name, 16), tuple(point), xytext=(x, y), textcoords="offset points", **sides
+            )
+            box = text.get_window_extent().padded(1)
+            inside = ax.bbox.x0 <= box.x0 and box.x1 <= ax.bbox.x1
+            inside = inside and ax.bbox.y0 <= box.y0 and box.y1 <= ax.bbox.y1
+            if inside and not any(box.overlaps(other) for other in taken):
+                taken.append(box)
+                break
+            text.remove()
 
 
 def plain(text: str, most: int = 30) -> str:
@@ -340,13 +407,16 @@ class Display:
         """Draw on ``ax``, or on new axes; ``kwargs`` go to the lines or points."""
         self.ax_ = axes_or_new(ax)
         self.figure_ = self.ax_.figure  # type: ignore[assignment]
+        self._names: tuple[Sequence[str], Iterable[Any]] = [], []
         self._draw(kwargs)
         if self.ax_.get_legend_handles_labels()[0]:
             show_legend(self.ax_)
+        # Names find room once everything else has its place.
+        write_names(self.ax_, *self._names)
         return self
 
     def _draw(self, style: dict[str, Any]) -> None:
-        """Draw on ``ax_``, with the user's style of lines or points."""
+        """Draw on ``ax_``, with the user's style; note the names of points and where they are."""
         raise NotImplementedError
 
 
