@@ -564,7 +564,7 @@ def _together(
     if not held.certain:
         return None
     K = int(np.argmax(np.append(held.run.exhausted.any(axis=1), True)))
-    cut = asked is not None and asked > K - 1
+    cut = (asked is not None and asked > K - 1) or len(held.residuals) > K
     ends = np.cumsum([len(test) for test in split.tests])[:-1]
     return [
         FoldFit(
@@ -697,7 +697,7 @@ def collected(
         predictions=_by_row(folds, predictions, rows),
         sample_weight=None if weights is None else read_only(weights.copy()),
         groups=None if groups is None else _frozen(group_codes(groups, len(y))),
-        message=_why_cut(fits, size, max_components),
+        message=_why_cut(fits, size, max_components) or fits[0].message,
     )
 
 
