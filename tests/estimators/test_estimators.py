@@ -25,6 +25,7 @@ from plsdof.errors import ConstantColumnWarning, InvalidInputError, RankExhauste
 from plsdof.estimators.base import CHOICES, Choice
 from plsdof.estimators.flexible import KernelPLSRegressor, PenalizedPLSRegressor
 from plsdof.estimators.linear import PCRegressor, PLSRegressor, RidgeRegressor
+from plsdof.estimators.recipes import RecipeRegressor
 from plsdof.estimators.several import JointChoice
 from plsdof.selection import make_folds
 from plsdof.variants.pls2 import JOINT_CRITERIA, JointCriterion
@@ -37,6 +38,9 @@ ESTIMATORS = [
     RidgeRegressor(),
     RidgeRegressor(alpha=1.0),
     RidgeRegressor(alpha="cv", cv=3),
+    PLSRegressor(scale="auto"),
+    RecipeRegressor(),
+    RecipeRegressor("average", recipes=["none", "scale", "detrend"]),
 ]
 CHECKS = [
     pytest.param(estimator, check, id=f"{estimator}-{check.func.__name__}")

@@ -38,7 +38,7 @@ ESTIMATORS = {
     "kernel, linear": KernelPLSRegressor(2, kernel="linear"),
     "penalised": PenalizedPLSRegressor(strength=3.0),
     "penalised, strengths": PenalizedPLSRegressor(strength=[0.0, 10.0]),
-    "penalised, folds": PenalizedPLSRegressor("cv", cv=4, strength=[0.0, 10.0]),
+    "penalised, folds": PenalizedPLSRegressor("cv", cv=4),
 }
 LINEAR = [name for name in ESTIMATORS if not name.startswith("kernel")]
 WEIGHTS = np.array([0.0, 1.0, 2.0, 3.5, 1.0] * 6)
@@ -94,10 +94,13 @@ def test_numbers_of_components_penalties_and_choices_are_those_of_each_column(da
     ridge = RidgeRegressor("gcv", alphas=[30.0, 3.0, 0.3]).fit(X, Y)
     assert ridge.alpha_.tolist() == [one.parameter for one in ridge.selection_]
     kernel = KernelPLSRegressor(gamma=[0.01, 0.1]).fit(X, Y)
-    assert kernel.gamma_.tolist() == [one.value for one in kernel.joint_selection_]
+    assert [f"gamma = {g:g}" for g in kernel.gamma_] == [
+        one.recipe_name for one in kernel.selection_
+    ]
     assert KernelPLSRegressor(2, kernel="linear").fit(X, Y).gamma_ is None
     penalised = PenalizedPLSRegressor(strength=[0.0, 10.0]).fit(X, Y)
-    assert penalised.strength_.tolist() == [one.value for one in penalised.joint_selection_]
+    names = [one.recipe_name for one in penalised.selection_]
+    assert [f"strength = {s:g}" for s in penalised.strength_] == names
 
 
 def test_x_is_decomposed_once(monkeypatch, data):

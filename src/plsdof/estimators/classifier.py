@@ -336,17 +336,17 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, BaseEstimator):  # type:
         Logarithms of the probabilities but for a constant per row. For two classes (n_new,): the
         log-odds of the second one.
         """
-        values = self._decision(self._path_rows(X))
+        values = self._decision(self.path_rows(X))
         return values[:, 0] if len(self.classes_) == 2 else values
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of new rows. Shape (n_new,)."""
-        found = self._codes_of(self._decision(self._path_rows(X)))
+        found = self._codes_of(self._decision(self.path_rows(X)))
         return np.asarray(self.classes_[found])
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithms of `predict_proba`. Shape (n_new, K)."""
-        values = self._decision(self._path_rows(X))
+        values = self._decision(self.path_rows(X))
         if len(self.classes_) == 2:
             values = np.hstack([np.zeros_like(values), values])
         return np.asarray(log_softmax(values, axis=1))
@@ -364,7 +364,7 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, BaseEstimator):  # type:
         By T^2 in the scores around the class and by Q, with limits of rows left out; a row of a
         class is accepted by it with probability ``novelty``.
         """
-        rows = self._path_rows(X)
+        rows = self.path_rows(X)
         if self.limits_ is None:
             raise NotAvailableError(
                 "Limits of the classes were not made; fit PLSClassifier(novelty=0.99)."

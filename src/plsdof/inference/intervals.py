@@ -536,7 +536,7 @@ def prediction_interval(
     as_choice(kind, "kind", get_args(IntervalKind))
     model, labels = as_model(model), row_labels(X_new)
     if method is None:
-        left = kind == "observation" and model.path._given is not None
+        left = kind == "observation" and model.path.given is not None
         plain = noise is None and covariance == "homoscedastic"
         method = "left-out" if left and plain else "normal"
     as_choice(method, "method", INTERVAL_METHODS)
@@ -546,11 +546,11 @@ def prediction_interval(
                 "method='left-out' is for kind='observation': errors of rows left out are those of "
                 f"observations. For kind={kind!r} use method='normal'."
             )
-        center, half = model.predict(X_new), model.half_width(level)
+        center, half = model.predict(X_new), model.half_widths(X_new, level)
         unknown = read_only(np.full(len(center), np.nan))
         facts = {"level": level, "names": labels, "assumptions": left_out_words(model)}
-        return _interval(center, half, std_error=unknown, critical=half, **facts)
-    rows = model.path._rows_of(model.prepared(X_new))
+        return _interval(center, half, std_error=unknown, critical=np.nan, **facts)
+    rows = model.path.new_rows(model.prepared(X_new))
     used = _undersmoothed(model) if kind == "truth" else model
     root = covariance_root(used, covariance, noise=noise)
     center, std_error = _center(used, rows), root.std_error_at(used, rows)
@@ -588,7 +588,7 @@ def left_out_words(model: Model) -> str:
     units = "groups" if model.left_out.groups is not None else "rows"
     choice = (
         "the choice made again without them"
-        if model._was_chosen
+        if model.was_chosen
         else f"the {model.label} held fixed"
     )
     return (
@@ -606,8 +606,8 @@ def _undersmoothed(model: Model) -> Model:
             "averages have no such model. Use a smaller penalty, or one model of the path."
         )
     wanted = model.index + _MORE_COMPONENTS
-    if len(path) <= wanted and path._given is not None:
-        given = path._given
+    if len(path) <= wanted and path.given is not None:
+        given = path.given
         with quietly():
             path = path.recipe.but(max_components=wanted).fit(given.X, given.y, given.weights)
     return path[min(wanted, len(path) - 1)]
@@ -668,7 +668,7 @@ def noise_interval(model: Any, *, level: float = 0.95) -> Interval:
     model = as_model(model)
     estimate = require_noise(model, "jacobian")
     nu = satterthwaite(model)
-    has_rows = model.path._given is not None
+    has_rows = model.path.given is not None
     if has_rows:
         share = residual_share(model)
         excess = _upper_excess_kurtosis(model, share)
