@@ -5,6 +5,7 @@ used, with one line that says why; 3 a limit is crossed (check); 130 interrupted
 
     plsdof fit TABLE --response COLUMN     choose a model, print it, keep it, report it; the table
                                            may be a folder, or larger than memory
+    plsdof app [TABLE]                     the same in the browser, live
     plsdof predict MODEL... TABLE          predictions and intervals for new rows
     plsdof check MODEL TABLE               bias, error, slope and control charts of control samples
     plsdof adjust MODEL TABLE -o NEW       a model with bias or slope corrected
@@ -42,6 +43,7 @@ COMMANDS = {
     "check": ("life", "Check a calibration with control samples, and keep control charts."),
     "adjust": ("life", "Correct bias or slope of a model by control samples, or undo that."),
     "transfer": ("life", "Make a model for another instrument, by samples measured on both."),
+    "app": ("browser", "Calibrate in the browser; the page stays on this machine."),
     "compare": ("compare", "Compare PLS, PCR and ridge regression by Degrees of Freedom."),
     "demo": ("fit", "Calibrate octane numbers by spectra that are shipped with the package."),
     "datasets": ("fit", "List the data sets, say which are at hand, and verify their hashes."),

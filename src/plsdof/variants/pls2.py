@@ -22,7 +22,7 @@ from plsdof._core import choice, criteria
 from plsdof._core.choice import LEFT_OUT, Loss, Rule, Selection
 from plsdof._core.display import one_line, plural
 from plsdof._core.exact import Exact
-from plsdof._core.filters import Filter
+from plsdof._core.filters import PLSFilter
 from plsdof._core.fit import optional_count, report_end
 from plsdof._core.inputs import (
     Array,
@@ -37,10 +37,10 @@ from plsdof._core.inputs import (
 )
 from plsdof._core.left_out import LeftOut, folds_of
 from plsdof._core.model import Model
-from plsdof._core.path import ComponentPath
+from plsdof._core.path import PLSPath
 from plsdof._core.recipe import Method, Recipe
 from plsdof._core.recursion import Integers, Split
-from plsdof._core.rounding import ROUNDINGS, SUPPORTED_ERROR
+from plsdof._core.rounding import ROUNDINGS
 from plsdof._core.spectrum import Decomposition, Spectrum, decompose
 from plsdof._core.standardize import (
     Observations,
@@ -49,22 +49,17 @@ from plsdof._core.standardize import (
     centre_response,
     standardize_observations,
 )
+from plsdof._core.store import Store
 from plsdof._core.threads import cached_property
-from plsdof._core.warnings import quietly, warn_caller
-from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
-from plsdof.inference.intervals import (
-    IntervalKind,
-    IntervalMethod,
-    coefficient_inference,
-    prediction_interval,
-)
+from plsdof._core.warnings import quietly
+from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.variants._pls2 import ALGORITHMS, Joint
 
 Algorithm = Literal["nipals", "simpls"]
 JointCriterion = Literal["left-out", "aic", "bic", "gcv", "hqc"]
 # Criteria whose sum over responses estimates one number, the total squared error of prediction.
 JOINT_CRITERIA = tuple(name for name, one in criteria.CRITERIA.items() if one.additive)
-# What a coordinate of a response of length one is at least, so that it can be divided by.
+# What a coordinate of a response of length one is at least: far below rounding.
 _FAINT = 1e-30
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -73,7 +68,7 @@ _EPS = float(np.finfo(np.float64).eps)
 # -----------------------------------------------------
 
 
-class ResponseFilter(Filter):
+class ResponseFilter(PLSFilter):
     """One response of a joint fit as a filter; its Degrees of Freedom are made when needed.
 
     Its derivative is that by the response itself. An average of models has one row, ``weights``.
@@ -82,8 +77,7 @@ class ResponseFilter(Filter):
     reflects = False
 
     def __init__(self, joint: Joint, number: int, weights: Array | None = None) -> None:
-        fit, z = joint.fit, joint.spectra[number].z / joint.y_scale[number]
-        z = np.where(np.abs(z) > _FAINT, z, _FAINT)
+        fit, z = joint.fit, _divisible(joint.spectra[number]).z / joint.y_scale[number]
         mix = np.eye(len(fit.residuals)) if weights is None else weights[None]
         price = 0.0 if weights is None else np.cumsum(weights[weights > 0])[:-1].sum()
         self.__dict__.update(
@@ -94,6 +88,9 @@ class ResponseFilter(Filter):
             factors=read_only(mix @ (fit.fitted[:, :, number] / z)),
             residuals=read_only(mix @ (fit.residuals[:, :, number] / z)),
             scores=fit.scores,
+            weights=fit.weights,
+            diagonal=fit.lengths,
+            loadings=read_only(fit.loadings[:, number]),
             coef_error=read_only(mix @ fit.coef_error),
             rss_error=read_only(mix @ fit.coef_error * joint.spectra[number].total),
             dof_std_error=read_only(np.zeros(len(mix))),
@@ -115,11 +112,6 @@ class ResponseFilter(Filter):
     def dof_error(self) -> Array:
         """Estimated absolute error of ``dof``. Shape (K,)."""
         return self._mixed(self.joint.traces.dof_error[:, self.number])
-
-    @cached_property
-    def residual_trace_error(self) -> Array:
-        """Estimated absolute error of ``residual_trace``. Shape (K,)."""
-        return read_only(2.0 * self.dof_error)
 
     @cached_property
     def residual_trace(self) -> Array:
@@ -178,7 +170,7 @@ class ResponseExact(Exact):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ResponsePath(ComponentPath):
+class ResponsePath(PLSPath):
     """PLS2 as the path of one response, the others held fixed; `PLS2Path.responses` has them.
 
     Examples
@@ -207,52 +199,41 @@ class ResponsePath(ComponentPath):
         """Whether Degrees of Freedom are there already."""
         return self.whole.is_counted
 
-    @cached_property
-    def x_scores(self) -> Array:
-        """Orthogonal scores of the training rows, ``X @ x_rotations``. Shape (n_rows, M)."""
-        fit = self.whole.joint.fit
-        return read_only(self.exact.to_rows(fit.scores * fit.lengths))
-
-    @cached_property
-    def x_rotations(self) -> Array:
-        """From standardised X to the scores. Shape (p, M)."""
-        fit, S = self.whole.joint.fit, self.exact.decomposition.singular_values[:, None]
-        return read_only(self.exact.decomposition.to_features(fit.scores * fit.lengths / S))
-
-    @cached_property
-    def x_weights(self) -> Array:
-        """Orthonormal weight vectors that span `x_rotations`, in order. Shape (p, M).
-
-        Those of NIPALS; the components of SIMPLS do not need them.
-        """
-        Q, R = np.linalg.qr(self.x_rotations)
-        return read_only(Q * np.where(np.diagonal(R) < 0, -1.0, 1.0))
-
-    @cached_property
-    def x_loadings(self) -> Array:
-        """Loadings P = X't / (t't), standardised units. Shape (p, M)."""
-        fit, S = self.whole.joint.fit, self.exact.decomposition.singular_values[:, None]
-        return read_only(self.exact.decomposition.to_features(S * fit.scores / fit.lengths))
-
-    @property
-    def y_loadings(self) -> Array:
-        """Coefficients of the (scaled) response on the scores. Shape (M,)."""
-        fit = self.whole.joint.fit
-        return read_only(fit.loadings[:, self.number] / fit.lengths)
+    def _rotated_rotations(self) -> Array:
+        return self.whole.joint.fit.rotations
 
     def refit(self, y: Any) -> Self:
         """Fit the same to another response in the place of this one."""
-        given = self._require_rows()
+        given = self.require_rows()
         return cast("Self", self.recipe.fit(given.X, y, given.weights))
 
-    def _leave_out(self, fold: Integers, count: int | None, **_: Any) -> LeftOut:
-        return self.whole.of_response(self.whole.leave_out(fold, count), self.number)
+    def problem(self) -> None:
+        """Return None: the recursion of one response is another method."""
 
-    def _fit_rows(self, rows: Integers) -> "ResponsePath":
-        given = self._require_rows()
+    @property
+    def score_lengths(self) -> Array:
+        """(Weighted) lengths of the columns of `x_scores`. Shape (M,)."""
+        return self.whole.joint.fit.lengths
+
+    @cached_property
+    def store(self) -> Store:
+        """Rows left out of all responses together, as this one sees them."""
+        return _JointStore(self)
+
+    def fit_rows(self, rows: Integers) -> "ResponsePath":
+        """Fit all responses to some of the training rows."""
+        given = self.require_rows()
         weights = None if given.weights is None else given.weights[rows]
         part = self.whole.recipe.fit(given.X[rows], self.whole.Y[rows], weights)
         return cast("PLS2Path", part).responses[self.number]
+
+
+class _JointStore(Store):
+    """Rows left out of one response: all responses leave them out together."""
+
+    def left_out(self, fold: Integers, groups: int | None, **_: Any) -> LeftOut:
+        path = cast("ResponsePath", self.path)
+        return path.whole.of_response(path.whole.leave_out(fold, groups), path.number)
 
 
 # All responses together
@@ -312,7 +293,7 @@ class PLS2Path:
     joint: Joint
     Y: Array
     y_mean: Array
-    _given: Observations
+    given: Observations
 
     @cached_property
     def responses(self) -> tuple[ResponsePath, ...]:
@@ -324,7 +305,7 @@ class PLS2Path:
         exact = ResponseExact(
             units=replace(self.units, y_mean=float(self.y_mean[j])),
             decomposition=self.decomposition,
-            spectrum=joint.spectra[j],
+            spectrum=_divisible(joint.spectra[j]),
             filter=ResponseFilter(joint, j),
             make_filter=partial(_with_response, joint, j),
             noise_root=partial(self.noise_root, j),
@@ -332,7 +313,7 @@ class PLS2Path:
         return ResponsePath(
             recipe=Recipe(method=method, options=self.recipe.options),
             _make=partial(_itself, exact),
-            _given=replace(self._given, y=self.Y[:, j]),
+            given=replace(self.given, y=self.Y[:, j]),
             whole=self,
             number=j,
         )
@@ -366,13 +347,7 @@ class PLS2Path:
     coef = _each("coef", "Coefficients in original units. Shape (M + 1, p, q).")
     intercept = _each("intercept", "Intercepts. Shape (M + 1, q).")
     fitted = _each("fitted", "Fitted values of rows with positive weight. (M + 1, n_rows, q).")
-    dof_by_response = _each(
-        "dof",
-        """Sums of d yhat_ij / d y_ij over rows i, one column per response. (M + 1, q).
-
-        nan where rounding leaves them uncertain.
-        """,
-    )
+    dof_by_response = _each("dof", "Sums of d yhat_ij / d y_ij over rows i. Shape (M + 1, q).")
     exact = _shared("exact", "Decomposition of X, and the closed form of the first response.")
     x_scores = _shared("x_scores", "Orthogonal scores of the training rows. Shape (n_rows, M).")
     x_rotations = _shared("x_rotations", "From standardised X to the scores. Shape (p, M).")
@@ -395,18 +370,13 @@ class PLS2Path:
     # Degrees of Freedom
     # ------------------
 
-    @cached_property
+    @property
     def dof(self) -> Array:
-        """Trace of d vec(Yhat) / d vec(Y), with one for each of the q intercepts. (M + 1,)."""
-        found = np.sum(self.dof_by_response, axis=1)
-        if np.isnan(found).any():
-            known = plural(int(np.argmax(np.isnan(found))) - 1, "component")
-            warn_caller(
-                f"Degrees of Freedom are known up to {known}: beyond, rounding in the data's "
-                f"decomposition changes them by more than {SUPPORTED_ERROR:g} relative.",
-                RankExhaustedWarning,
-            )
-        return read_only(found)
+        """Trace of d vec(Yhat) / d vec(Y), with one for each of the q intercepts. (M + 1,).
+
+        nan, with an infinite `dof_error`, where rounding leaves it uncertain.
+        """
+        return read_only(np.sum(self.dof_by_response, axis=1))
 
     @property
     def dof_error(self) -> Array:
@@ -453,7 +423,7 @@ class PLS2Path:
         >>> path.left_out().residuals.shape
         (3, 60)
         """
-        return self.leave_out(*folds_of(self._given, cv, groups))
+        return self.leave_out(*folds_of(self.given, cv, groups))
 
     def leave_out(self, fold: Integers, count: int | None) -> LeftOut:
         """Leave out given folds, see `left_out`; ``count`` is the number of groups."""
@@ -467,9 +437,11 @@ class PLS2Path:
         return {}
 
     def _left_out(self, fold: Integers, count: int | None) -> LeftOut:
-        given, Y, q = self._given, self.Y, len(self.names)
-        residuals, error = np.empty((len(self), *Y.shape)), np.zeros(len(self))
-        for test in Split.of(fold).tests:
+        given, Y, q = self.given, self.Y, len(self.names)
+        residuals, leverage = np.empty((len(self), *Y.shape)), np.empty((len(self), len(Y)))
+        split, rounding = Split.of(fold), np.zeros(len(self))
+        exhausted = np.zeros((len(self), split.count), dtype=bool)
+        for f, test in enumerate(split.tests):
             kept = np.delete(np.arange(len(Y)), test)
             weights = None if given.weights is None else given.weights[kept]
             with quietly():
@@ -478,10 +450,9 @@ class PLS2Path:
             last = np.minimum(self.n_components, len(part) - 1)
             residuals[:, test] = Y[test] - predicted[last]
             # A fold without a model repeats its last prediction, which is that of another model.
-            off = np.where(
-                self.n_components < len(part), part.rounding(given.X[test])[last], np.inf
-            )
-            error = np.maximum(error, off)
+            exhausted[len(part) :, f] = True
+            leverage[:, test] = part.responses[0].at(given.X[test]).leverage[last]
+            rounding = np.maximum(rounding, part.rounding(given.X[test])[last])
         return LeftOut(
             parameters=read_only(self.n_components.astype(np.float64)),
             parameter_name="n_components",
@@ -492,7 +463,9 @@ class PLS2Path:
             y=read_only(((Y - self.fitted[0]) / self.y_scale).ravel()),
             sample_weight=None if given.weights is None else np.repeat(given.weights, q),
             groups=count,
-            error=read_only(error),
+            leverage=read_only(np.repeat(leverage, q, axis=1)),
+            exhausted=exhausted,
+            rounding=read_only(rounding),
         )
 
     def rounding(self, X_new: Array) -> Array:
@@ -500,10 +473,10 @@ class PLS2Path:
 
         In units of ``y_scale``.
         """
-        fit, S = self.joint.fit, self.decomposition.singular_values[:, None]
+        fit = self.joint.fit
         size = np.linalg.norm((X_new - self.units.x_mean) / self.units.x_scale, axis=1).max()
         largest = float(np.max(np.abs(self.Y) / self.y_scale))
-        coef = np.linalg.norm(fit.fitted / S, axis=(1, 2))
+        coef = np.linalg.norm(fit.coef, axis=(1, 2))
         return np.asarray(size * coef * fit.coef_error + ROUNDINGS * _EPS * largest)
 
     def of_response(self, left: LeftOut, j: int) -> LeftOut:
@@ -516,7 +489,8 @@ class PLS2Path:
             fold=left.fold[::q],
             y=self.Y[:, j],
             sample_weight=None if weights is None else weights[::q],
-            error=read_only(left.error * self.y_scale[j]),
+            leverage=left.leverage[:, ::q],
+            rounding=read_only(left.rounding * self.y_scale[j]),
             joint=left,
         )
 
@@ -558,7 +532,8 @@ class PLS2Path:
         longer = not self.message and len(self) <= self.joint.spectra[0].rank
         if name == LEFT_OUT:
             left = self.left_out(cv, groups)
-            return choice.select_left_out(left, loss, label=_label, longer=longer)
+            further = partial(_constant, longer)
+            return choice.select_left_out([left], loss, label=_label_of, longer=further)
         scores, used, q = self.criterion(name), rule or "paper", len(self.names)
         index = choice.choose(scores, used, self.dof)
         label = f"{_label(index)} for {plural(q, 'response')}"
@@ -578,8 +553,9 @@ class PLS2Path:
 
     def average(self, *, groups: Any = None, cv: Any = None, loss: Loss = "squared") -> "PLS2Model":
         """Average the models with one set of weights for all responses; see `Path.average`."""
-        found = choice.average_left_out(self.left_out(cv, groups), loss, label=_label)
-        return PLS2Model(path=self, index=found[1].index, weights=found[0], selection=found[1])
+        pool = [self.left_out(cv, groups)]
+        (weights,), chosen = choice.average_left_out(pool, loss, label=_label_of)
+        return PLS2Model(path=self, index=chosen.index, weights=weights, selection=chosen)
 
     def criterion(self, name: str) -> Array:
         """Evaluate a criterion for all responses together. Shape (M + 1,).
@@ -613,7 +589,8 @@ class PLS2Path:
         size = np.sqrt(np.vecdot(root[j], root[j]))
         return np.asarray(root / (size or 1.0) * (self.y_scale[j] / self.y_scale)[:, None])
 
-    def _response(self) -> Array:
+    def response(self) -> Array:
+        """Return the responses. Shape (n_rows, q)."""
         return self.Y
 
     def __repr__(self) -> str:
@@ -632,9 +609,20 @@ def _label(index: int) -> str:
     return plural(index, "component")
 
 
+def _label_of(_: int, index: int) -> str:
+    return _label(index)
+
+
+def _constant(value: bool, _: int) -> bool:
+    return value
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PLS2Model:
     """One model of a `PLS2Path`, ``path[m]``, or an average of its models.
+
+    ``model.responses[j]`` is that of one response, an ordinary `Model`, for intervals, standard
+    errors and all else that models have.
 
     Attributes
     ----------
@@ -652,10 +640,11 @@ class PLS2Model:
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(30, 4))
     >>> model = pls2_path(X, X[:, :2] + rng.normal(size=(30, 2)))[2]
-    >>> model, model.coef.shape, model.prediction_interval(X[:5]).shape
-    (PLS2Model(2 components, 2 responses, p=4), (4, 2), (5, 2, 2))
-    >>> model.responses[0]
-    Model(2 components, p=4)
+    >>> model, model.coef.shape
+    (PLS2Model(2 components, 2 responses, p=4), (4, 2))
+    >>> from plsdof.inference import prediction_interval
+    >>> model.responses[0], prediction_interval(model.responses[0], X[:5])
+    (Model(2 components, p=4), Interval(5 values, level=0.95, critical=...))
     """
 
     path: PLS2Path
@@ -677,7 +666,6 @@ class PLS2Model:
 
     label = _shared("label", "What it is, in words.")
     n_components = _shared("n_components", "Number of components; of an average the mean.")
-    is_average = _shared("is_average", "Whether it averages models.")
     coef = _each("coef", "Coefficients in original units. Shape (p, q).")
     intercept = _each("intercept", "Intercepts. Shape (q,).")
     fitted = _each("fitted", "Fitted values of rows with positive weight. Shape (n_rows, q).")
@@ -685,7 +673,6 @@ class PLS2Model:
     dof_by_response = _each("dof", "Traces of d yhat_j / d y_j, X and model fixed. Shape (q,).")
     left_out_residuals = _each("left_out_residuals", "See `Model`. Shape (n_rows, q).")
     rmse = _each("rmse", "Roots of the mean squared left-out residuals, RMSECV. Shape (q,).")
-    scores = _each("scores", "Errors behind intervals, see `Model.scores`. Shape (n_rows, q).")
     noise_std = _each("noise_std", "Noise standard deviations. Shape (q,).")
 
     @property
@@ -703,19 +690,8 @@ class PLS2Model:
         """Predict new rows. Shape (n_new, q)."""
         return np.stack([one.predict(X_new) for one in self.responses], axis=-1)
 
-    def half_width(self, level: float = 0.95) -> Array:
-        """Return half the widths of intervals for a new observation, see `Model.half_width`. (q,).
-
-        Each response is covered by itself.
-        """
-        return np.array([one.half_width(level) for one in self.responses])
-
-    def noise_variance(self) -> Array:
-        """Estimate the noise variances, see `Model.noise_variance`. Shape (q,)."""
-        return np.asarray(self.noise_std**2)
-
     def noise_covariance(self) -> Array:
-        """Return `noise_variance` with the correlations of left-out residuals. Shape (q, q)."""
+        """Return the noise covariance: `noise_std`, correlations of left-out residuals. (q, q)."""
         E, weights = self.left_out_residuals, self.responses[0].left_out.sample_weight
         products = E.T @ (E if weights is None else weights[:, None] * E)
         size = np.sqrt(np.diagonal(products))
@@ -739,31 +715,6 @@ class PLS2Model:
         added = np.sum(path.joint.fit.loadings[:m] ** 2, axis=1)
         squares = path.x_weights[:, :m] ** 2
         return np.asarray(np.sqrt(len(squares) * (squares @ added) / added.sum()))
-
-    def coef_std_error(self) -> Array:
-        """Standard errors of the coefficients; noise as in `noise_covariance`. Shape (p, q)."""
-        return np.stack([one.coef_std_error() for one in self.responses], axis=-1)
-
-    def coef_interval(self, level: float = 0.95) -> Array:
-        """Confidence intervals of the expected coefficients. Shape (p, q, 2)."""
-        found = [coefficient_inference(one, level=level) for one in self.responses]
-        return np.stack([np.column_stack([one.lower, one.upper]) for one in found], axis=1)
-
-    def prediction_interval(
-        self,
-        X_new: Any,
-        level: float = 0.95,
-        kind: IntervalKind = "observation",
-        method: IntervalMethod | None = None,
-    ) -> Array:
-        """Intervals of new observations, or of the expected fit, one by one. Shape (n_new, q, 2).
-
-        See `plsdof.inference.prediction_interval`; "normal" noise has the covariance
-        `noise_covariance` between the responses of a row.
-        """
-        options: dict[str, Any] = {"level": level, "kind": kind, "method": method}
-        found = [prediction_interval(one, X_new, **options) for one in self.responses]
-        return np.stack([np.column_stack([one.lower, one.upper]) for one in found], axis=1)
 
     def __repr__(self) -> str:
         q = plural(len(self.path.names), "response")
@@ -865,10 +816,17 @@ def pls2_path(
         joint=joint,
         Y=kept,
         y_mean=read_only([one.mean for one in centred]),
-        _given=given,
+        given=given,
     )
     report_end(path.message, len(path) - 1, wanted, strict)
     return path
+
+
+def _divisible(spectrum: Spectrum) -> Spectrum:
+    """Return a spectrum without zeros in z, which filters are divided by."""
+    least = _FAINT * (float(np.linalg.norm(spectrum.z)) or 1.0)
+    z = np.where(np.abs(spectrum.z) > least, spectrum.z, least)
+    return replace(spectrum, z=read_only(z))
 
 
 def _in_place(
