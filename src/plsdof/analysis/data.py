@@ -42,6 +42,8 @@ class Rows:
         What names the rows.
     source : str
         Where they come from, in words.
+    classes : tuple of str
+        Of a response of text: ``y`` are positions among them. Empty for numbers.
     """
 
     X: Any
@@ -49,6 +51,7 @@ class Rows:
     numbers: Numbers
     labels: Labels | None
     source: str
+    classes: tuple[str, ...] = ()
 
     def row_name(self, i: int) -> str:
         """Return what messages call a row: its number in the file, and its name if it has one."""

@@ -205,13 +205,13 @@ def _problem(
     rows, used = everything.take(chosen.fit), everything.take(chosen.fit | chosen.test)
     notes = [*table.notes, *about_columns, *chosen.notes]
     notes += suspects(table, used, target, groups=part.groups)
-    tested, note = _test_table(test.test, target, names, reading, part.drop_missing)
+    tested, note = _test_table(test.test, target, names, reading, part.drop_missing, rows.classes)
     notes += note
     if chosen.test.any():
         source = f"{int(chosen.test.sum())} rows of {Path(table.source).name}"
         tested = replace(everything.take(chosen.test), source=source)
     notes += seen_before(rows, tested)
-    if np.all(rows.y == rows.y[0]):
+    if not rows.classes and np.all(rows.y == rows.y[0]):
         raise InvalidInputError(_constant(target, rows.y[0]))
     return TableProblem(
         rows=rows,
@@ -229,11 +229,32 @@ def _problem(
 
 
 def _rows_of(
-    table: Table, target: str, names: tuple[str, ...], label: str | None
+    table: Table,
+    target: str,
+    names: tuple[str, ...],
+    label: str | None,
+    classes: tuple[str, ...] = (),
 ) -> tuple[Rows, Mask]:
-    """Return all rows of a table, and which of their values are missing: response first."""
-    y, X = table.numbers((target,))[:, 0], table.numbers(names)
+    """Return all rows of a table, and which of their values are missing: response first.
+
+    A response of text becomes positions among its classes, or those that are known already.
+    """
+    X = table.numbers(names)
+    if classes or table.is_text(target):
+        found = labels_of(table, target)
+        classes = classes or tuple(sorted(set(found.tolist()) - {""}))
+        places: dict[str, float] = {one: place for place, one in enumerate(classes)} | {"": np.nan}
+        strange = [one for one in found.tolist() if one not in places]
+        if strange:
+            raise InvalidInputError(
+                f"{shortened(target)} is {shortened(strange[0])} in a row to test on, which is not "
+                f"one of the classes {listed(list(map(shortened, classes)))}."
+            )
+        y = np.array([places[one] for one in found.tolist()])
+    else:
+        y = table.numbers((target,))[:, 0]
     rows = Rows(
+        classes=classes,
         X=table.with_names(X, names),
         y=y,
         numbers=table.row_numbers,
@@ -369,6 +390,7 @@ def _test_table(
     names: tuple[str, ...],
     reading: JoinedReading,
     drop_missing: bool,
+    classes: tuple[str, ...] = (),
 ) -> tuple[Rows | None, list[str]]:
     """Read rows to test on from a file, if there is one, and say how many there are."""
     if file is None:
@@ -381,7 +403,7 @@ def _test_table(
             raise InvalidInputError(
                 f"--test needs the response {shortened(target)}{suggestion(target, table.names)}"
             )
-        rows, missing = _rows_of(table, target, found, None)
+        rows, missing = _rows_of(table, target, found, None, classes)
         _require_complete(table, missing, (target, *found), drop_missing, fewest=1)
     rows = rows.take(without_any(missing))
     rows = replace(rows, X=table.with_names(rows.X.to_numpy(), names), source=str(file))
