@@ -19,7 +19,7 @@ slow: $(VENV)/.test
 browser: $(VENV)/.test
 	apt-get install -y --no-install-recommends chromium chromium-driver fonts-dejavu-core
 	$(BIN)/python -m pip install --quiet --editable '.[test,browser]'
-	$(BIN)/python -m pytest -m browser tests/report
+	$(BIN)/python -m pytest -m browser tests/report tests/app
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff format --check .

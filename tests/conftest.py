@@ -1,11 +1,23 @@
 """Shared fixtures: a plain problem, and the reference cases when they are at hand."""
 
 import json
+import shutil
 from types import SimpleNamespace
 
 import pytest
 from _helpers.problems import SHARED, load_case, make_problem
 
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
 CASES = ("small", "ozone", "kin32fh-300", "cookie-fat")
 
 
@@ -24,3 +36,19 @@ def reference(request):
     numbers = json.loads(file.read_text())
     X, y = load_case(request.param, numbers)
     return SimpleNamespace(name=request.param, X=X, y=y, **numbers)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """Return headless Chromium."""
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    if not (CHROMIUM and DRIVER):
+        pytest.skip("chromium and chromium-driver are not installed; run `make browser`")
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    yield driver
+    driver.quit()

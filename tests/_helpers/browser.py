@@ -26,10 +26,10 @@ def wait_until_drawn(browser):
 
 
 def wait_until(browser, script):
-    """Wait until a script returns true, 20 seconds at most."""
+    """Wait until a script returns true, a minute at most."""
     from selenium.webdriver.support.ui import WebDriverWait
 
-    WebDriverWait(browser, 20, 0.05).until(lambda driver: driver.execute_script(script))
+    WebDriverWait(browser, 60, 0.05).until(lambda driver: driver.execute_script(script))
 
 
 def press(browser, key, times=1):

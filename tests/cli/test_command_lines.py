@@ -17,7 +17,11 @@ from plsdof.cli import COMMANDS as KNOWN
 from plsdof.cli import app, load_command
 
 COMMANDS = {name: load_command(name) for name in KNOWN}
-OF_TABLES = [name for name, one in COMMANDS.items() if any(p.name == "file" for p in one.params)]
+OF_TABLES = [
+    name
+    for name, one in COMMANDS.items()
+    if any(p.name == "file" and p.required for p in one.params)
+]
 # What an option may be given, by its name; others by what the help calls their value.
 VALUES = {
     "components": ["2", "1"],
@@ -44,6 +48,7 @@ VALUES = {
     "seed": ["1", "2"],
     "select": ["intervals:2", "vip"],
     "test": ["test.csv", "table.csv"],
+    "missing": ["drop", "interpolate", "impute"],
     "split": ["kennard-stone:0.3", "duplex:0.3"],
     "test_fraction": ["0.3", "0.2"],
     "test_rows": ["1:4", "batch=b1"],

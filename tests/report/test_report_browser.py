@@ -238,7 +238,7 @@ def test_pictures_and_tables_fit_on_paper_and_return_to_the_screen(browser, file
     widths = "return [...document.querySelectorAll('.chart')].map((c) => c.layout.width || 0)"
     browser.execute_script("window.dispatchEvent(new Event('beforeprint'))")
     printed = browser.execute_script(widths)
-    assert len(printed) == {"ozone": 15, "spectra": 16}[name]
+    assert len(printed) == {"ozone": 16, "spectra": 17}[name]
     assert set(printed) == {320, 660}
     paper = {"width": 680, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", paper)

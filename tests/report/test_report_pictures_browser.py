@@ -283,7 +283,8 @@ def test_importance_follows_the_slider(browser, files, gasoline):
 
 def test_errors_have_a_band_of_one_standard_error(browser, files):
     models = open_page(browser, files["spectra"])["models"]
-    low, high, curve, _ = traces(browser, "errors")
+    low, high, fitted, curve, _ = traces(browser, "errors")
+    assert fitted["y"] == models["rmsec"]
     assert curve["y"] == models["rmsecv"]
     error, spread = np.array(models["rmsecv"]), np.array(models["rmsecv_std_error"])
     np.testing.assert_allclose(high["y"], error + spread)

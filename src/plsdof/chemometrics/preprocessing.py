@@ -13,15 +13,16 @@ A chain is written as words with commas between them, each with its parameters a
 ``baseline[:lambda[:p]]``   each row minus its baseline by asymmetric least squares; 1e4:0.01
 ``center``                  columns minus their means
 ``autoscale``               columns minus their means, by their standard deviations
+``impute[:rank]``           missing values filled by a few components of X; the first step, if any
 ``none``                    nothing; to compare other chains with
 ==========================  ====================================================================
 
 None of these looks at the response. Given the rows of X, the preprocessed X is fixed, so the
 Degrees of Freedom of a model that is fitted to it are exact, as for any other X.
 
-``msc``, ``center`` and ``autoscale`` learn something from the rows (a reference, means,
-deviations). Whatever leaves rows out has to fit them anew without those; a path made by
-`preprocessed` does that. The other steps treat each row by itself.
+``msc``, ``center``, ``autoscale`` and ``impute`` learn something from the rows (a reference,
+means, deviations, components). Whatever leaves rows out has to fit them anew without those; a
+path made by `preprocessed` does that. The other steps treat each row by itself.
 """
 
 import contextlib
@@ -36,7 +37,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from plsdof._core.inputs import Array, as_matrix, feature_names
+from plsdof._core.inputs import Array, as_matrix, as_new_rows, feature_names
 from plsdof._core.left_out import Problem
 from plsdof._core.moments import Moments, block_moments
 from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath
@@ -92,7 +93,7 @@ class Step:
     fixed : dict
         What the transformer takes besides.
     learned : tuple of str
-        Attributes, (p,) arrays each, of the fitted transformer that depend on the rows.
+        Attributes, (p,) or (p, k) arrays each, of the fitted transformer that depend on the rows.
     started : tuple of str
         Attributes that depend on the rows and are replaced by ones.
     along : bool
@@ -122,6 +123,7 @@ class Step:
 # Smoothing is the derivative of order 0: chemotools' own smoother loops over rows in Python.
 _SAVGOL = "chemotools.derivative.SavitzkyGolay"
 _SCALER = "sklearn.preprocessing.StandardScaler"
+IMPUTE = "impute"
 STEPS: Mapping[str, Step] = {
     "snv": Step(transformer="chemotools.scatter.StandardNormalVariate", example="snv"),
     "msc": Step(
@@ -161,6 +163,12 @@ STEPS: Mapping[str, Step] = {
         transformer=_SCALER, fixed={"with_std": False}, learned=("mean_",), example="center"
     ),
     "autoscale": Step(transformer=_SCALER, learned=("mean_", "scale_"), example="autoscale"),
+    IMPUTE: Step(
+        transformer="plsdof.chemometrics.missing.LowRankImputer",
+        parameters={"rank": (_WHOLE, 0)},
+        learned=("mean_", "scale_", "loadings_"),
+        example="impute or impute:3 (components)",
+    ),
 }
 NOTHING = "none"
 # Values that differ by a smaller share are equal up to rounding.
@@ -184,7 +192,10 @@ def parse_chain(text: str) -> tuple[tuple[str, dict[str, Any]], ...]:
         raise InvalidInputError(
             f"a chain of steps such as savgol:15:2:1,snv is needed; got {text!r:.60}."
         )
-    return tuple(_parsed(word) for word in words)
+    chain = tuple(_parsed(word) for word in words)
+    if IMPUTE in [name for name, _ in chain[1:]]:
+        raise InvalidInputError(f"{IMPUTE} must be the first step: others need all values.")
+    return chain
 
 
 def _parsed(word: str) -> tuple[str, dict[str, Any]]:
@@ -300,7 +311,7 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
     def fit_transform(self, X: Any, y: Any = None, **_: Any) -> Any:  # noqa: ARG002
         """Fit, and return the preprocessed rows: each step is applied once."""
         chain = parse_chain(self.steps)
-        values: Array = validate_data(self, X, dtype=np.float64)
+        values: Array = validate_data(self, X, dtype=np.float64, ensure_all_finite=self._finite)
         transformers = []
         for name, parameters in chain:
             _require_columns(name, parameters, values.shape[1])
@@ -339,7 +350,9 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
     def transform(self, X: Any) -> Any:
         """Return the preprocessed rows, (n, p)."""
         check_is_fitted(self, "transformers_")
-        values = validate_data(self, X, dtype=np.float64, reset=False)
+        values = validate_data(
+            self, X, dtype=np.float64, reset=False, ensure_all_finite=self._finite
+        )
         for name, transformer in self.transformers_:
             values = _applied(name, transformer, values)
         return values
@@ -348,6 +361,21 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
     def learns_from_rows(self) -> bool:
         """Whether some step depends on the rows it was fitted to."""
         return any(STEPS[name].learned for name, _ in parse_chain(self.steps))
+
+    @property
+    def fills_holes(self) -> bool:
+        """Whether values may be missing: the first step fills them."""
+        return any(name == IMPUTE for name, _ in parse_chain(self.steps)[:1])
+
+    @property
+    def _finite(self) -> bool | str:
+        return "allow-nan" if self.fills_holes else True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        with contextlib.suppress(InvalidInputError):
+            tags.input_tags.allow_nan = self.fills_holes
+        return tags
 
     @property
     def goes_along_columns(self) -> bool:
@@ -399,10 +427,10 @@ def _example(p: int) -> Array:
 
 def _learned_in_blocks(name: str, parameters: Mapping[str, Any], blocks: Rows) -> dict[str, Any]:
     """Return what a step learns, by one pass."""
-    if parameters.get("method") == "median":
+    if parameters.get("method") == "median" or name == IMPUTE:
+        advice = "use msc, whose reference is the mean" if name == "msc" else "add --in-memory"
         raise InvalidInputError(
-            "msc:median needs all rows at once, but the table is read piece by piece; use msc, "
-            "whose reference is the mean."
+            f"{name} needs all rows at once, but the table is read piece by piece; {advice}."
         )
     work = partial(block_moments, products=False)
     found = blocks.reduce(work, Moments.merge, f"What {name} learns")
@@ -431,7 +459,8 @@ def _vector(name: str, key: str, learned: Any, p: int) -> Array:
         values = np.asarray(learned[key], dtype=np.float64)
     except (TypeError, KeyError, ValueError) as error:
         raise InvalidInputError(f"{name} needs {key}, a list of {p} numbers.") from error
-    if values.shape != (p,) or not np.isfinite(values).all():
+    shape = (p, values.shape[-1]) if key == "loadings_" and values.ndim == 2 else (p,)
+    if values.shape != shape or not np.isfinite(values).all():
         raise InvalidInputError(f"{key} of {name} must be a list of {p} finite numbers.")
     if key == "scale_" and not np.all(values > 0):
         raise InvalidInputError(f"{key} of {name} must be positive.")
@@ -439,7 +468,7 @@ def _vector(name: str, key: str, learned: Any, p: int) -> Array:
 
 
 def _require_columns(name: str, parameters: Mapping[str, Any], p: int) -> None:
-    if name in ("center", "autoscale"):
+    if name in ("center", "autoscale", IMPUTE):
         return
     least = max(3, parameters.get("window_length", 0), parameters.get("order", 0) + 2)
     if p < least:
@@ -490,7 +519,9 @@ class PreprocessedPath(Path):
     preprocessor: Preprocessor
 
     def _rows_of(self, X_new: Any, *, sparse: bool = True) -> Any:  # noqa: ARG002
-        return self.preprocessor.transform(super()._rows_of(X_new, sparse=False))
+        known, p = self.feature_names, self._n_features
+        holes = self.preprocessor.fills_holes
+        return self.preprocessor.transform(as_new_rows(X_new, p, known, holes=holes))
 
     def _training_features(self) -> Array:
         return np.asarray(self.preprocessor.transform(self._require_rows().X))
@@ -564,7 +595,7 @@ def _fit_chain(
     if sample_weight is not None:
         options["sample_weight"] = sample_weight
     chain, names = Preprocessor(steps), feature_names(X)
-    rows = as_matrix(X)
+    rows = as_matrix(X, holes=chain.fills_holes)
     found = path(chain.fit_transform(rows), y, **options)
     if type(found) not in _KINDS or found._given is None:
         raise InvalidInputError(

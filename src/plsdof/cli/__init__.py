@@ -5,6 +5,7 @@ used, with one line that says why; 130 interrupted by Ctrl-C.
 
     plsdof fit TABLE --response COLUMN     choose a model, print it, keep it, report it; the table
                                            may be a folder, or larger than memory
+    plsdof app [TABLE]                     the same in the browser, live
     plsdof predict MODEL TABLE             predictions and intervals for new rows
     plsdof compare TABLE --response COLUMN PLS, PCR and ridge on the scale of Degrees of Freedom;
                                            with --splits 50 also ways to choose, on rows left out
@@ -36,6 +37,7 @@ BAD_INPUT = 2
 COMMANDS = {
     "fit": ("fit", "Fit a table, choose the number of components, and print the model."),
     "predict": ("predict", "Predict the rows of a table with a model, and mark unusual ones."),
+    "app": ("browser", "Calibrate in the browser; the page stays on this machine."),
     "compare": ("compare", "Compare PLS, PCR and ridge regression by Degrees of Freedom."),
     "demo": ("fit", "Calibrate octane numbers by spectra that are shipped with the package."),
     "datasets": ("fit", "List the data sets, say which are at hand, and verify their hashes."),

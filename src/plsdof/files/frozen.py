@@ -625,12 +625,19 @@ class FrozenModel:
         first = {self.parameter_name: self.parameter, "response": self.response[:60]}
         return one_line(self, self.method, **first, **values)
 
+    @property
+    def fills_holes(self) -> bool:
+        """Whether values of new rows may be missing: all preparations begin with filling them."""
+        chains = [one.preprocessing for one in self.preparations]
+        filled = all(one is not None and one.fills_holes for one in chains)
+        return filled and self.transfer is None
+
     def _deviations(self, X: Any) -> list[Array]:
         """Return new rows, checked, transferred and prepared in every way."""
         # Numbers in the place of names do not forbid others, but have an order.
         columns, given = self.columns, None if self.named else feature_names(X)
         known = self.named or (given is not None and set(given) == set(columns))
-        rows = as_new_rows(X, len(columns), columns if known else None)
+        rows = as_new_rows(X, len(columns), columns if known else None, holes=self.fills_holes)
         if self.transfer is not None:
             rows = self.transfer.apply(rows)
         return [one.deviation(rows) for one in self.preparations]

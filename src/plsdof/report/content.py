@@ -68,6 +68,7 @@ class View:
     """
 
     analysis: Analysis
+    most_models: int = MOST_MODELS
 
     @property
     def level(self) -> float:
@@ -106,7 +107,7 @@ class View:
         (n, p), r = self.rows.shape, max(1.0, self.analysis.path.exact.spectrum.rank)
         # Diagnostics of the rows; intervals of the coefficients; draws for their band.
         work = 6 * n * r**2 + 2 * p * r**2 + _FEW_DRAWS * p * r
-        most = min(total, MOST_MODELS, max(_FEWEST_MODELS, int(_MOST_WORK / work)))
+        most = min(total, self.most_models, max(_FEWEST_MODELS, int(_MOST_WORK / work)))
         start = max(0, min(self.chosen - most // 2, total - most))
         return range(start, start + most)
 
@@ -165,10 +166,23 @@ class View:
         unusual = self.diagnosed.unusual[: MOST_ROWS // 4]
         return np.union1d(unusual, evenly_spaced(total, MOST_ROWS - len(unusual)))
 
+    def others(self, X: Array, y: Array) -> dict[str, Any]:
+        """Return where rows that took no part in the fit would be: predictions and scores."""
+        predicted = [one.intercept + X @ one.coef for one in self.models.values()]
+        found = {"observed": rounded(y), "predicted": [rounded(one) for one in predicted]}
+        path = self.pls
+        if path is None:
+            return found | {"scores": None}
+        count = min(len(path) - 1, max(_MOST_COMPONENTS, self.analysis.index))
+        return found | {"scores": floats(standardized_rows(path, X) @ path.x_rotations[:, :count])}
 
-def report_content(analysis: Analysis) -> dict[str, Any]:
-    """Return the data of a report; all numbers are rounded as they are shown."""
-    view, data = View(analysis=analysis), analysis.data
+
+def report_content(analysis: Analysis, most_models: int | None = None) -> dict[str, Any]:
+    """Return the data of a report; all numbers are rounded as they are shown.
+
+    Of ``most_models`` around the chosen one there are details, which take most of the time.
+    """
+    view, data = View(analysis=analysis, most_models=most_models or MOST_MODELS), analysis.data
     return {
         "response": readable(data.response),
         "source": readable(data.source, 200) if data.source else "",
@@ -189,6 +203,7 @@ def report_content(analysis: Analysis) -> dict[str, Any]:
         "features": _features(view),
         "rows": _row_facts(view),
         "test": _test_facts(view),
+        "excluded": None,
         "merit_headings": [list(one) for one in HEADINGS],
         "details": [_details(view, place) for place in view.shown],
         "spectra": _spectra(view),
@@ -215,7 +230,7 @@ def _notes(view: View) -> list[str]:
             f"{analysis.path._label(analysis.index)}."
         )
     total = len(analysis.order) + view.is_average
-    if len(view.shown) < total:
+    if len(view.shown) < total and view.most_models == MOST_MODELS:
         found.append(f"The page describes {len(view.shown)} of {total} models in detail.")
     return [readable(text, 600) for text in found]
 
@@ -274,6 +289,9 @@ def _all_models(view: View) -> dict[str, Any]:
         "explained": 100 * (1 - path.rss / total),
         "sigma": analysis.sigmas,
         "x_explained": _x_explained(view),
+        "rmsec": np.sqrt(path.rss / path.exact.spectrum.n),
+        "q2": _q2(view),
+        "rmsep": _rmsep(view),
         "score": missing if chosen.criterion == LEFT_OUT else chosen.scores,
         "rmsecv": analysis.rmsecv,
         "rmsecv_std_error": analysis.rmsecv_std_error,
@@ -292,10 +310,26 @@ def _all_models(view: View) -> dict[str, Any]:
             "explained": 100 * analysis.r_squared,
             "sigma": analysis.noise_std,
             "rmsecv": mean.rmse,
+            "rmsec": np.sqrt(mean.rss / path.exact.spectrum.n),
         }
         numbers = {n: np.append(values, own.get(n, np.nan)) for n, values in numbers.items()}
         names.append("weighted average")
     return {"words": names} | {n: [rounded_one(v) for v in vs] for n, vs in numbers.items()}
+
+
+def _q2(view: View) -> Array:
+    """Return the share of the variance of the response that models explain of rows left out."""
+    y = view.analysis.data.y
+    return np.asarray(100 * (1 - view.analysis.rmsecv**2 / (np.var(y) or np.nan)))
+
+
+def _rmsep(view: View) -> Array:
+    """Return the errors of all models for the rows of the test; nan without a test."""
+    path, test = view.analysis.path, view.analysis.test
+    if test is None:
+        return np.full(len(path), np.nan)
+    errors = path.intercept[:, None] + path.coef @ test.X.T - test.rows.y
+    return np.asarray(np.sqrt(np.mean(errors**2, axis=1)))
 
 
 def _x_explained(view: View) -> Array:
@@ -545,7 +579,7 @@ def _spectra(view: View) -> dict[str, Any] | None:
     taken = np.sort(order[evenly_spaced(len(rows), _MOST_SPECTRA)])
     points = axis.order[evenly_spaced(len(axis.order), _MOST_POINTS)]
     shared = {"title": axis.title, "positions": _positions(axis, points), "total": len(axis.order)}
-    classes, edges = _classes(view.y)
+    class_of, edges = classes(view.y)
     return {
         "tables": [
             {"kind": kind, "values": packed(X[np.ix_(rows[taken], points)])} | shared
@@ -554,18 +588,18 @@ def _spectra(view: View) -> dict[str, Any] | None:
         "row": taken.tolist(),
         "preprocessing": "" if chain is None else chain.steps,
         "selected": analysis.search is not None,
-        "classes": [[rounded_one(a), rounded_one(b)] for a, b in edges],
-        "class_of": classes[rows[taken]].tolist(),
+        "classes": edges,
+        "class_of": class_of[rows[taken]].tolist(),
         "total": len(view.y),
     }
 
 
-def _classes(y: Array) -> tuple[Numbers, list[tuple[float, float]]]:
-    """Divide rows into classes of equal size by their responses; return smallest and largest."""
+def classes(y: Array) -> tuple[Numbers, list[list[Any]]]:
+    """Divide rows into classes of equal size by their values; return smallest and largest."""
     inner = np.unique(np.quantile(y, np.linspace(0, 1, _CLASSES + 1)[1:-1]))
-    _, classes = np.unique(np.searchsorted(inner, y, side="left"), return_inverse=True)
-    ends = [(y[classes == k].min(), y[classes == k].max()) for k in range(classes.max() + 1)]
-    return classes, [(float(low), float(high)) for low, high in ends]
+    _, found = np.unique(np.searchsorted(inner, y, side="left"), return_inverse=True)
+    ends = [(y[found == k].min(), y[found == k].max()) for k in range(found.max() + 1)]
+    return found, [[rounded_one(low), rounded_one(high)] for low, high in ends]
 
 
 def _positions(axis: FeatureAxis, places: Numbers) -> list[float]:

@@ -25,7 +25,8 @@ _REGISTRATION = re.compile(
     r"(?:[\w$]+\(\),?)+"
     r"(\]\);[\w$]+\.exports=\2\}\);return )"
 )
-_SCRIPTS = ("base", "models", "predictors", "rows", "tables", "page")
+# What draws a content object, in a report and elsewhere.
+_SCRIPTS = ("base", "models", "predictors", "rows", "tables", "draw")
 _PACKAGES = ("numpy", "scipy", "plotly", "jinja2")
 # Stands for the library that draws, in pages of which one file has several.
 _TOKEN = "@plotly@"
@@ -91,18 +92,47 @@ def write_report(
 
 def render(content: dict[str, Any], *, plotly: str, command: str) -> str:
     """Fill the template; ``content`` is also embedded as the data that the page draws."""
-    parts = [_own_file(f"script/{name}.js") for name in _SCRIPTS]
-    # One subject each, in a scope of their own
-    own = '"use strict";\n(function () {\n' + "\n".join(parts) + "})();\n"
+    own = script(_own_file("script/page.js"))
     return _filled(
         "report",
         content,
         [plotly, own],
-        **content,
-        number=partial(_number, content),
+        **_values(content),
         command=_visible(command),
-        versions=_versions(plotly),
+        versions=versions(plotly),
     )
+
+
+def script(*more: str) -> str:
+    """Return what draws a content object, and more, in a scope of their own."""
+    parts = [*(_own_file(f"script/{name}.js") for name in _SCRIPTS), *more]
+    return '"use strict";\n(function () {\n' + "\n".join(parts) + "})();\n"
+
+
+def fragment(name: str, content: dict[str, Any]) -> str:
+    """Return a part of the page as HTML: "found", "spectra" or "models"."""
+    return str(_environment().get_template(f"{name}.html.j2").render(**_values(content)))
+
+
+def style() -> str:
+    """Return the styles of a report."""
+    return _own_file("report.css")
+
+
+def _values(content: dict[str, Any]) -> dict[str, Any]:
+    """Return what templates show: the content, and a few things that follow from it."""
+    place = content["chosen"] - content["first"]
+    known = {name: [v for v in vs if v is not None] for name, vs in content["models"].items()}
+    return {
+        **content,
+        "number": partial(_number, content),
+        "rest": f"{100 - content['level']:.1f}".removesuffix(".0"),
+        "by_components": content["parameter_name"] == "n_components",
+        "here": f"details.{place}.",
+        "detail": content["details"][place],
+        "any_x": known["x_explained"],
+        "any_cv": known["rmsecv"],
+    }
 
 
 def combined(pages: Mapping[str, str], shared: str) -> str:
@@ -132,25 +162,32 @@ def _filled(
     **rest: Any,
 ) -> str:
     """Fill a template with data, styles and scripts; a policy allows these scripts only."""
-    try:
-        import jinja2
-        from markupsafe import Markup
-    except ImportError as error:
-        raise MissingExtraError("jinja2", "report", "The HTML report") from error
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("plsdof.report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = _environment()
+    from markupsafe import Markup
+
     hashes = [script_hash(script) for script in scripts] + list(allowed)
-    return environment.get_template(f"{name}.html.j2").render(
+    filled: str = environment.get_template(f"{name}.html.j2").render(
         **rest,
         data=Markup(as_embedded_json(content)),
         styles=Markup(_own_file(f"{name}.css")),
         scripts=[Markup(script) for script in scripts],
         script_hashes=list(dict.fromkeys(hashes)),
+    )
+    return filled
+
+
+def _environment() -> Any:
+    """Return the templates; all text is escaped."""
+    try:
+        import jinja2
+    except ImportError as error:
+        raise MissingExtraError("jinja2", "report", "The HTML report") from error
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("plsdof.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
 
 
@@ -222,7 +259,7 @@ def _own_file(name: str) -> str:
     return resources.files("plsdof.report").joinpath("templates", name).read_text(encoding="utf-8")
 
 
-def _versions(plotly: str) -> list[tuple[str, str]]:
+def versions(plotly: str) -> list[tuple[str, str]]:
     """Return name and version of everything that took part."""
     import plsdof
 

@@ -1,13 +1,23 @@
 // What everything shares: the data, text, colours, axes and small parts of pictures.
-const content = JSON.parse(document.getElementById("data").textContent);
-const { models, details, features, rows, criterion, components, spectra, first, chosen } = content;
-const byComponents = content.parameter_name === "n_components";
+let content, models, details, features, rows, criterion, components, spectra, test, first, chosen;
 // An average comes after all models; curves leave it out, and its components are those of most weight.
-const average = content.average;
-const single = average === null ? models.parameter.length : average;
+let average, single, byComponents, isNamed, everyFeature, range;
 const componentsAt = (place) => models.parameter[place === average ? content.heaviest : place];
-// What the reader looks at: the model on the slider, a row, and two components.
-const state = { place: chosen, row: 0, picked: false, across: 1, up: 2, theme: 0 };
+// What the reader looks at: the model on the slider, a row, rows that are marked, and two components.
+const state = { content: 0, place: 0, row: 0, picked: false, marked: [], across: 1, up: 2, theme: 0, drag: "zoom" };
+
+// Take what is to be shown; pictures drawn before are old.
+function take(found) {
+  content = found;
+  ({ models, details, features, rows, criterion, components, spectra, test, first, chosen, average } = content);
+  byComponents = content.parameter_name === "n_components";
+  single = average === null ? models.parameter.length : average;
+  isNamed = features.layout === "names";
+  everyFeature = features.names.map((_, j) => j);
+  // The same window for all models, so that the points move and not the axes.
+  range = around([].concat(rows.observed, ...details.map((one) => one.rows.fitted)));
+  state.content += 1;
+}
 
 // Text. Numbers are shown as they are in the data, so that both say the same.
 const shown = (value) => (value === null ? "not defined" : String(value));
@@ -72,7 +82,7 @@ let theme = {};
 function readTheme() {
   const styles = getComputedStyle(document.documentElement);
   const color = (name) => styles.getPropertyValue("--" + name).trim();
-  const names = ["ink", "muted", "paper", "reference", "grid", "band", "wide-band", "cv-band"];
+  const names = ["ink", "muted", "paper", "reference", "grid", "band", "wide-band", "cv-band", "marked"];
   theme = Object.fromEntries(names.map((name) => [name, color(name)]));
   theme.lines = [1, 2, 3, 4, 5].map((i) => color("line-" + i));
   theme.classes = [1, 2, 3, 4, 5].map((i) => color("class-" + i));

@@ -48,6 +48,7 @@ function drawCriterion() {
   return [data, layout(modelAxis(), y, { shapes: [chosenLine()], showlegend: false })];
 }
 
+// Errors of the rows of the fit, of rows left out with a band of one standard error, of a test.
 function drawErrors() {
   const values = models.rmsecv;
   const known = values.map((v, i) => (v === null || i >= single ? -1 : i)).filter((i) => i >= 0);
@@ -57,10 +58,25 @@ function drawErrors() {
   const low = known.map((i) => Math.max(values[i] - spread(i), floor));
   const high = known.map((i) => values[i] + spread(i));
   const data = band(known.map((i) => models.parameter[i]), low, high, theme["cv-band"]);
-  data.push(curve("RMSECV", values, 1));
+  const bare = { mode: "lines", line: { color: theme.lines[0], dash: DASHES[1], width: 1.5 } };
+  const positive = models.rmsec.map((v) => (content.errors_log && v < floor ? null : v));
+  data.push(curve("RMSEC", positive, 0, bare), curve("RMSECV", values, 1));
+  if (models.rmsep.some((v) => v !== null)) data.push(curve("RMSEP", models.rmsep, 2));
   data.push(ring(models.parameter[state.place], values[state.place]));
-  const y = valueAxis("RMSECV (" + responseName() + ")", content.errors_log, values);
-  return [data, layout(modelAxis(), y, { shapes: [chosenLine()], showlegend: false })];
+  const y = valueAxis("error (" + responseName() + ")", content.errors_log, values);
+  return [data, layout(modelAxis(), y, { shapes: [chosenLine()] })];
+}
+
+// Variance explained of the response, fitted and of rows left out, and of the predictors.
+function drawExplained() {
+  const data = [curve("of the response", models.explained, 0)];
+  const has = (values) => values.some((v) => v !== null);
+  // What rows left out do not confirm at all would take the whole picture.
+  const floor = models.q2.map((v) => (v === null ? null : Math.max(v, -20)));
+  if (has(models.q2)) data.push(curve("of rows left out", floor, 1));
+  if (has(models.x_explained)) data.push(curve("of the predictors", models.x_explained, 2));
+  data.push(ring(models.parameter[state.place], models.explained[state.place]));
+  return [data, layout(modelAxis(), axis("variance explained, %"), { shapes: [chosenLine()] })];
 }
 
 // Bars as one outline: the library is started without bar charts.

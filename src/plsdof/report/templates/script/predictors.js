@@ -1,7 +1,5 @@
 // Pictures over the predictors: coefficients, importance, loadings and weights, spectra.
-const isNamed = features.layout === "names";
-const everyFeature = features.names.map((_, j) => j);
-const canZoom = () => window.matchMedia("(pointer: fine)").matches && !isNarrow();
+const canZoom = () => !window.matchMedia("(pointer: coarse)").matches && !isNarrow();
 const zooming = () => ({ dragmode: canZoom() ? "zoom" : false });
 const featureAxis = () => wavelengthAxis(features.title, { fixedrange: !canZoom() });
 
@@ -54,8 +52,8 @@ function drawCoefficients() {
 
 // Limits that hold for all predictors at once: further from the coefficients by one factor.
 const widened = (one, limits) => limits.map((v, j) => one.coef[j] + one.widening * (v - one.coef[j]));
-const ONE_BY_ONE = content.level + "%, one at a time";
-const AT_ONCE = content.level + "%, all at once";
+const oneByOne = () => content.level + "%, one at a time";
+const atOnce = () => content.level + "%, all at once";
 
 function bandCurve(one, base, per) {
   const x = features.positions;
@@ -63,8 +61,8 @@ function bandCurve(one, base, per) {
   if (one.lower) {
     data.push(...band(x, widened(one, one.lower), widened(one, one.upper), theme["wide-band"]));
     data.push(...band(x, one.lower, one.upper, theme.band));
-    Object.assign(data[1], { showlegend: true, name: AT_ONCE });
-    Object.assign(data[3], { showlegend: true, name: ONE_BY_ONE });
+    Object.assign(data[1], { showlegend: true, name: atOnce() });
+    Object.assign(data[3], { showlegend: true, name: oneByOne() });
   }
   const style = { color: theme.lines[0], width: 1.6 };
   data.push(Object.assign({ x: x, y: one.coef, mode: "lines", line: style }, base));
@@ -82,8 +80,8 @@ function namedBars(one, base, per) {
     data.push({ x: x, y: y, mode: "lines", line: style, hoverinfo: "skip", name: name });
   };
   if (one.lower) {
-    bars(widened(one, one.lower), widened(one, one.upper), 1.2, AT_ONCE);
-    bars(one.lower, one.upper, 4, ONE_BY_ONE);
+    bars(widened(one, one.lower), widened(one, one.upper), 1.2, atOnce());
+    bars(one.lower, one.upper, 4, oneByOne());
   }
   const marker = { color: theme.lines[0], size: 9 };
   data.push(Object.assign({ x: one.coef, y: places, mode: "markers", marker: marker }, base));
@@ -124,11 +122,16 @@ function drawSpectra(table) {
       mode: "lines",
       line: { color: theme.classes[classColor(kind)], width: 1 },
       opacity: 0.8,
-      name: low === high ? shown(low) : shown(low) + " to " + shown(high),
+      name: label(low === high ? shown(low) : shown(low) + " to " + shown(high)),
       customdata: perPoint((row) => row),
       text: perPoint((row) => rowWords(row) + "<br>" + responseName() + " " + shown(rows.observed[row])),
       hovertemplate: "%{text}<extra></extra>",
     };
+  });
+  state.marked.forEach((row) => {
+    const i = spectra.row.indexOf(row);
+    const style = { color: theme.marked, width: 2 };
+    if (i >= 0) data.push({ x: table.positions, y: line(table.values, i), mode: "lines", line: style, hoverinfo: "skip", showlegend: false });
   });
   const mine = spectra.row.indexOf(state.row);
   if (state.picked && mine >= 0) {
@@ -136,7 +139,8 @@ function drawSpectra(table) {
     data.push({ x: table.positions, y: line(table.values, mine), mode: "lines", line: style, hoverinfo: "skip", name: rowWords(state.row) });
   }
   const x = wavelengthAxis(table.title, { fixedrange: !canZoom() });
-  return [data, layout(x, axis(table.kind === "raw" ? "value" : "preprocessed value"), zooming())];
+  const drag = { dragmode: canZoom() ? state.drag : false, selectdirection: "h", selections: [] };
+  return [data, layout(x, axis(table.kind === "raw" ? "value" : "preprocessed value"), drag)];
 }
 
 // Few classes take the ends of the scale.

@@ -3,6 +3,8 @@ const rowName = (i) => (rows.labels ? rows.labels[i] : String(rows.number[i]));
 const rowWords = (i) => (rows.labels ? "" : "row ") + label(rowName(i));
 const here = () => details[state.place - first].rows;
 const bit = (kind) => 1 << ["t2", "q", "leverage", "studentized"].indexOf(kind);
+// Rows are marked by drawing a line around them, where there is a mouse.
+const marking = (more) => Object.assign({ dragmode: canZoom() ? "lasso" : false, selections: [] }, more);
 const bare = { showlegend: false };
 
 // Sides of a point where its name may stand: across and down, in halves of the name's size.
@@ -44,8 +46,12 @@ function pointsOf(kept, x, y, frame, style, named) {
   });
   const short = kept.map((i) => cut(rowName(i), 14));
   const places = named ? placeNames(kept.map(spot), short) : [];
+  const chosenOnes = state.marked.length ? { selectedpoints: where(kept.map((i) => state.marked.includes(i)), true) } : {};
   return Object.assign(
+    chosenOnes,
     {
+      selected: { marker: { color: theme.marked, opacity: 1 } },
+      unselected: { marker: { opacity: 0.35 }, textfont: { color: theme.muted } },
       x: kept.map((i) => x[i]),
       y: kept.map((i) => y[i]),
       customdata: kept,
@@ -75,17 +81,14 @@ function points(one, x, y, bits, frame) {
   ];
 }
 
-// The same window for all models, so that the points move and not the axes.
-const range = around([].concat(rows.observed, ...details.map((one) => one.rows.fitted)));
-const test = content.test;
-
 // Predicted against measured: rows of the fit, left out in cross-validation, kept for a test.
 function drawFit(width) {
   const one = here();
   const style = { color: theme.reference, width: 1.5 };
   const left = one.left_out || [];
   const tested = details[state.place - first].test || [];
-  const ends = around([...range, ...left, ...tested, ...(test ? test.observed : [])]);
+  const away = content.excluded ? content.excluded.observed : [];
+  const ends = around([...range, ...left, ...tested, ...(test ? test.observed : []), ...away]);
   const frame = { x: ends, y: ends, width: width, names: ["measured", "predicted"] };
   const data = [{ x: ends, y: ends, mode: "lines", line: style, hoverinfo: "skip", showlegend: false }];
   const [inside, beyond, mine] = points(one, rows.observed, one.fitted, bit("studentized"), frame);
@@ -99,10 +102,19 @@ function drawFit(width) {
     data.push(drawn);
   }
   if (test) data.push(testPoints(tested));
+  if (content.excluded) data.push(crosses(content.excluded.observed, content.excluded.predicted[state.place - first]));
   data.push(mine);
   const name = responseName();
   const plan = Object.assign({ showlegend: several }, several && isNarrow() ? { height: 330 } : {});
-  return [data, layout(axis("measured " + name, { range: ends }), axis("predicted " + name, { range: ends }), plan)];
+  return [data, layout(axis("measured " + name, { range: ends }), axis("predicted " + name, { range: ends }), marking(plan))];
+}
+
+// Rows that were excluded: crosses where the models would see them.
+function crosses(x, y) {
+  const away = content.excluded;
+  const words = away.number.map((number, k) => "excluded, row " + number + "<br>" + label(away.why[k]));
+  const marker = { color: theme.reference, size: 8, symbol: "x-thin", line: { width: 2, color: theme.reference } };
+  return { x: x, y: y, mode: "markers", marker: marker, name: "excluded", hovertext: words, hovertemplate: "%{hovertext}<extra></extra>" };
 }
 
 function testPoints(predicted) {
@@ -133,7 +145,7 @@ function drawResiduals(width) {
   const frame = { x: range, y: around(one.residual), width: width, names: ["fitted", "residual"] };
   const data = points(one, one.fitted, one.residual, bit("studentized"), frame);
   const y = zeroAxis("measured − fitted", { range: frame.y });
-  return [data, layout(axis("fitted " + responseName(), { range: range }), y, bare)];
+  return [data, layout(axis("fitted " + responseName(), { range: range }), y, marking(bare))];
 }
 
 function drawLeverage(width) {
@@ -156,7 +168,7 @@ function drawLeverage(width) {
     ...limit("y", beyond === null ? null : -beyond),
   ];
   const y = zeroAxis(title, { range: frame.y });
-  return [data, layout(axis("leverage", { range: frame.x }), y, { showlegend: false, shapes: shapes })];
+  return [data, layout(axis("leverage", { range: frame.x }), y, marking({ showlegend: false, shapes: shapes }))];
 }
 
 function drawDistance(width) {
@@ -171,7 +183,7 @@ function drawDistance(width) {
   const shapes = [...limit("x", one.limits.t2), ...limit("y", one.limits.q)];
   const x = axis("T² (within the model)", { range: frame.x });
   const y = axis("Q (beside the model)", { range: frame.y });
-  return [data, layout(x, y, { showlegend: false, shapes: shapes })];
+  return [data, layout(x, y, marking({ showlegend: false, shapes: shapes }))];
 }
 
 // Contributions to T² and Q of the row in view, by the formulas of plsdof.chemometrics.contributions.
@@ -225,10 +237,11 @@ function drawScores(width) {
     const far = where(member.map((v, i) => v && outside[i]), true);
     if (far.length) data.push(pointsOf(far, x, y, frame, Object.assign({}, style, { showlegend: false }), few));
   });
+  if (content.excluded) data.push(crosses(column(content.excluded.scores, a), column(content.excluded.scores, b)));
   data.push(ring(x[state.row], y[state.row]));
   const title = (k) => "component " + (k + 1) + " (" + components.x_share[k] + "% of X, " + components.y_share[k] + "% of y)";
   const short = (k) => "component " + (k + 1) + " (" + Math.round(components.x_share[k]) + "% of X)";
   const words = isNarrow() ? short : title;
   const zero = (k, ends) => zeroAxis(words(k), { range: ends });
-  return [data, layout(zero(a, frame.x), zero(b, frame.y), { height: isNarrow() ? 330 : 430 })];
+  return [data, layout(zero(a, frame.x), zero(b, frame.y), marking({ height: isNarrow() ? 330 : 430 }))];
 }

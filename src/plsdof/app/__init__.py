@@ -1,0 +1,1 @@
+"""A calibration in the browser: `plsdof app`."""

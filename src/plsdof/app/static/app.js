@@ -1,0 +1,155 @@
+// The screens from left to right, the settings of the model, what goes out, and the start.
+const SCREENS = { table: "Table", spectra: "Spectra", model: "Model", samples: "Samples", trials: "Trials", predict: "Predict", out: "Out" };
+const FILES = { model: "Model file", report: "Report", out: "Workbook", plot: "Picture" };
+
+function openScreen(name) {
+  Object.keys(SCREENS).forEach((one) => {
+    byId("screen-" + one).hidden = one !== name;
+    const tab = byId("tab-" + one);
+    if (one === name) tab.setAttribute("aria-current", "page");
+    else tab.removeAttribute("aria-current");
+  });
+  history.replaceState(null, "", "#" + name);
+  window.scrollTo(0, 0);
+  if (session) showSession();
+  if (name === "table" && session && session.options.file) preview();
+  if (name === "out" && content) ask("/python").then((found) => (byId("python").textContent = found.python)).catch(complain);
+  if (name === "predict" && session.chosen.predict) showPredictions();
+  page.complete = String(!content);
+  refresh();
+}
+
+byId("tabs").append(...Object.entries(SCREENS).map(([name, text]) => button(text, () => openScreen(name), { id: "tab-" + name })));
+const isOpen = (name) => !byId("screen-" + name).hidden;
+
+// What depends on the session alone, then what depends on the view.
+function showSession() {
+  byId("undo").disabled = !session.undo;
+  byId("redo").disabled = !session.redo;
+  byId("welcome").hidden = Boolean(session.options.file);
+  ["drop-response", "drop-test"].forEach((id) => (byId(id).hidden = !session.options.file));
+  Object.keys(SCREENS).forEach((name) => (byId("tab-" + name).disabled = name !== "table" && name !== "out" && !content));
+  byId("command").textContent = session.command.map(quoted).join(" ");
+  document.title = (session.options.response ? session.options.response.join(", ") + " · " : "") + "plsdof";
+  showChain();
+  showRanges();
+  showSettings();
+  showHistory();
+  showExcluded();
+  if (isOpen("trials")) showTrials();
+}
+
+const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : "'" + word.replace(/'/g, "'\"'\"'") + "'");
+
+function begun() {
+  showSamples();
+  showExcluded();
+  showMarked();
+  recolourRows().catch(complain);
+  const keep = byId("back");
+  keep.after(button("Use this size", () => set({ components: models.parameter[state.place] }), { id: "keep-size", hidden: !byComponents || average !== null }));
+}
+
+document.addEventListener("placed", () => isOpen("samples") && (showSamples(), showExcluded()));
+
+// How the model is made: each change is one step.
+const CHOICES = [
+  ["method", "Method", [["pls", "PLS"], ["pcr", "PCR"], ["ridge", "ridge"]]],
+  ["criterion", "Chosen by", [["", "cross-validation"], ["average", "average of all sizes"], ["bic", "BIC"], ["aic", "AIC"], ["gcv", "GCV"], ["gmdl", "gMDL"]]],
+  ["cv", "Left out", [["", "as usual"], ["loo", "one by one"], ["5", "5 folds"], ["10", "10 folds"], ["20", "20 folds"]]],
+  ["scale", "Scaling", [["", "as usual"], ["true", "unit variance"], ["false", "centred only"]]],
+  ["test_fraction", "Test set", [["", "none"], ["0.2", "20 % at random"], ["0.3", "30 % at random"]]],
+  ["components", "Components", [["", "recommended"]]],
+  ["max_components", "At most", [["", "as usual"], ["5", "5"], ["10", "10"], ["20", "20"], ["40", "40"]]],
+  ["level", "Level of intervals", [["", "95 %"], ["0.9", "90 %"], ["0.99", "99 %"]]],
+];
+const asValue = (name, text) => {
+  if (text === "") return null;
+  if (name === "scale") return text === "true";
+  return ["method", "criterion", "cv"].includes(name) ? text : Number(text);
+};
+
+function showSettings() {
+  const boxes = CHOICES.map(([name, text, options]) => {
+    const now = session.options[name] === undefined ? "" : String(session.options[name]);
+    const all = options.some(([value]) => value === now || (name === "method" && now === "")) ? options : [...options, [now, now]];
+    const box = made("select", { name: name, onchange: () => set({ [name]: asValue(name, box.value) }) }, ...all.map(([value, words]) => made("option", { value: value }, words)));
+    box.value = now === "" ? all[0][0] : now;
+    return element("label", text + " ", box);
+  });
+  byId("settings").replaceChildren(...boxes);
+}
+
+byId("files").append(...Object.entries(FILES).map(([kind, text]) => button(text, () => save(kind))));
+
+async function save(kind) {
+  try {
+    begunWaiting();
+    const answer = await fetch("/file?kind=" + kind);
+    if (!answer.ok) throw new Error((await answer.json()).error);
+    const name = /filename="([^"]+)"/.exec(answer.headers.get("content-disposition"))[1];
+    const link = made("a", { href: URL.createObjectURL(await answer.blob()), download: name });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  } catch (error) {
+    complain(error);
+  } finally {
+    pending -= 1;
+  }
+}
+
+// Undo and redo, also by keyboard.
+byId("undo").addEventListener("click", () => send({ do: "undo" }));
+byId("redo").addEventListener("click", () => send({ do: "redo" }));
+byId("stop").addEventListener("click", () => fetch("/stop", { method: "POST", headers: { "x-plsdof": "page" } }));
+document.addEventListener("keydown", (event) => {
+  const typing = event.target.matches("input[type=text], input[type=number], textarea");
+  if (!(event.ctrlKey || event.metaKey) || typing) return;
+  if (event.key === "z" && session.undo) send({ do: "undo" });
+  else if (event.key === "y" && session.redo) send({ do: "redo" });
+  else return;
+  event.preventDefault();
+});
+
+async function restart(path, body) {
+  try {
+    content = undefined;
+    await follow(await post(path, body));
+    openScreen("table");
+  } catch (error) {
+    complain(error);
+  }
+}
+
+byId("demo").addEventListener("click", async () => {
+  await restart("/demo");
+  openScreen("spectra");
+});
+byId("new-session").addEventListener("click", () => restart("/new"));
+byId("open-session").addEventListener("change", (event) => {
+  const form = new FormData();
+  form.append("use", "session");
+  form.append("files", event.target.files[0]);
+  event.target.value = "";
+  restart("/upload", form);
+});
+
+// Another tab may have changed the session.
+document.addEventListener("visibilitychange", async () => {
+  if (document.visibilityState !== "visible" || !session) return;
+  const found = await ask("/state").catch(complain);
+  if (found && found.revision !== session.revision) follow(found);
+});
+
+async function start() {
+  const wanted = location.hash.slice(1);
+  openScreen(wanted in SCREENS ? wanted : "table");
+  try {
+    await follow(await ask("/state"));
+    if (wanted in SCREENS && wanted !== "table") openScreen(wanted);
+  } catch (error) {
+    complain(error);
+  }
+}
+
+start();

@@ -1,0 +1,361 @@
+"""The app in a real browser: from a file to a prediction, as somebody new would."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from _helpers.browser import (
+    assert_numbers_equal_data,
+    press,
+    set_scheme,
+    sticking_out,
+    text_contrasts,
+    wait_until,
+)
+from _helpers.command_line import GASOLINE
+
+pytestmark = pytest.mark.browser
+
+SCREENS = ("table", "spectra", "model", "samples", "trials", "predict", "out")
+SERVE = """
+import sys
+from pathlib import Path
+from plsdof.app.server import serve
+from plsdof.cli.browser import CommandLine
+if __name__ == "__main__":
+    say = lambda text: print(text, flush=True)
+    serve(CommandLine(), None, browser=False, say=say, home=Path(sys.argv[1]))
+"""
+# Where pictures for the how-to go, if somebody wants new ones.
+PICTURES = os.environ.get("PLSDOF_PICTURES")
+
+
+@pytest.fixture
+def address(tmp_path):
+    """Serve an empty session; return its address with the token."""
+    script = tmp_path / "serve.py"
+    script.write_text(SERVE)
+    command = [sys.executable, str(script), str(tmp_path / "home")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    yield process.stdout.readline().strip()
+    process.terminate()
+    process.communicate()
+
+
+def visit(browser, address, width=1280, height=900, scheme="light"):
+    browser.get("about:blank")
+    set_scheme(browser, scheme)
+    for kind in ("browser", "performance"):
+        browser.get_log(kind)
+    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.get(address)
+    wait_until(browser, "return document.querySelector('#tabs button') !== null")
+
+
+def find(browser, selector):
+    return browser.find_element("css selector", selector)
+
+
+def wait_until_settled(browser):
+    """Wait until nothing is asked for and everything in sight is drawn."""
+    script = (
+        "return document.documentElement.dataset.idle === 'true'"
+        " && document.documentElement.dataset.complete === 'true'"
+    )
+    wait_until(browser, script)
+
+
+def go(browser, screen):
+    find(browser, f"#tab-{screen}").click()
+    wait_until_settled(browser)
+
+
+def give(browser, selector, file):
+    find(browser, f"{selector} input[type=file]").send_keys(str(file))
+    wait_until_settled(browser)
+
+
+def state(browser):
+    script = "const done = arguments[0]; fetch('/state').then((a) => a.json()).then(done)"
+    return browser.execute_async_script(script)
+
+
+def view(browser):
+    script = "const done = arguments[0]; fetch('/view').then((a) => a.json()).then(done)"
+    return browser.execute_async_script(script)["content"]
+
+
+def assert_stays_here(browser, address):
+    """Nothing was complained about, and no request left for another machine."""
+    assert browser.get_log("browser") == []
+    home = address.split("/?")[0]
+    messages = [json.loads(one["message"])["message"] for one in browser.get_log("performance")]
+    asked = {
+        message["params"]["request"]["url"]
+        for message in messages
+        if message["method"] == "Network.requestWillBeSent"
+    }
+    local = (f"{home}/", "data:", "blob:", "about:")
+    assert [one for one in asked if not one.startswith(local)] == []
+    assert any(one.startswith(home) for one in asked)
+    assert browser.execute_script("return typeof window.hacked") == "undefined"
+
+
+def lasso(browser, chart, share=0.5):
+    """Draw a line around the left part of a picture."""
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    plot = find(browser, f"#chart-{chart} .nsewdrag")
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", plot)
+    wait_until_settled(browser)
+    box = plot.rect
+    w, h = box["width"], box["height"]
+    start = ActionChains(browser).move_to_element_with_offset(plot, 4 - w / 2, 4 - h / 2)
+    drag = start.click_and_hold()
+    for x, y in ((share * w, 0), (0, h - 8), (-share * w, 0), (0, 8 - h)):
+        for _ in range(4):
+            drag = drag.move_by_offset(int(x / 4), int(y / 4))
+    drag.release().perform()
+    wait_until(browser, "return !document.getElementById('marked').hidden")
+
+
+def picture(browser, name):
+    if PICTURES:
+        Path(PICTURES).mkdir(parents=True, exist_ok=True)
+        browser.save_screenshot(str(Path(PICTURES) / f"{name}.png"))
+
+
+def test_from_a_file_to_a_prediction(browser, address):
+    visit(browser, address)
+    assert find(browser, "#welcome").is_displayed()
+    give(browser, "#screen-table .drop", GASOLINE)
+    assert "octane" in find(browser, "#preview").text
+    role = find(browser, "th[data-role=response]").text
+    assert "octane" in role
+    picture(browser, "app-table")
+    go(browser, "model")
+    data = view(browser)
+    assert_numbers_equal_data(browser, data)
+    last = len(data["details"]) - 1
+    assert press(browser, "END") == last
+    assert_numbers_equal_data(browser, data)
+    picture(browser, "app-model")
+    go(browser, "predict")
+    give(browser, "#screen-predict .drop", GASOLINE)
+    wait_until(browser, "return document.querySelectorAll('#predictions tbody tr').length === 60")
+    assert "ok" in find(browser, "#predictions").text
+    go(browser, "out")
+    wait_until(browser, "return document.getElementById('python').textContent.includes('analyse')")
+    assert find(browser, "#command").text == "plsdof fit gasoline.csv --response octane"
+    assert_stays_here(browser, address)
+
+
+def test_lasso_exclude_undo_redo_and_reload(browser, address):
+    visit(browser, address)
+    find(browser, "#demo").click()
+    wait_until_settled(browser)
+    go(browser, "model")
+    lasso(browser, "fit", 0.3)
+    marked = find(browser, "#marked-names").text
+    assert "samples" in marked
+    # What is marked in one picture is marked in all.
+    counts = browser.execute_script(
+        "return ['fit', 'residuals', 'leverage', 'distance'].map((id) => "
+        "document.getElementById('chart-' + id).data.slice(0, 3)"
+        ".reduce((n, t) => n + (t.selectedpoints || []).length, 0))"
+    )
+    assert counts[0] > 0
+    assert set(counts[1:]) == {counts[1]}
+    picture(browser, "app-lasso")
+    # A reason is needed.
+    find(browser, "#marked button[type=submit]").click()
+    assert browser.execute_script("return document.querySelector('#why:invalid') !== null")
+    assert state(browser)["options"].get("excluded") is None
+    find(browser, "#why").send_keys("typing error")
+    find(browser, "#marked button[type=submit]").click()
+    wait_until(browser, "return !document.getElementById('delta').hidden")
+    wait_until_settled(browser)
+    excluded = state(browser)["options"]["excluded"]
+    assert set(excluded.values()) == {"typing error"}
+    assert view(browser)["n"] == 60 - len(excluded)
+    names = browser.execute_script(
+        "return document.getElementById('chart-fit').data.map((t) => t.name)"
+    )
+    assert "excluded" in names
+    find(browser, "body").send_keys("\ue009z")  # Ctrl+Z
+    wait_until(browser, "return !document.getElementById('redo').disabled")
+    wait_until_settled(browser)
+    assert view(browser)["n"] == 60
+    find(browser, "#redo").click()
+    wait_until(browser, "return document.getElementById('redo').disabled")
+    wait_until_settled(browser)
+    browser.refresh()
+    wait_until_settled(browser)
+    assert find(browser, "#screen-model").is_displayed()
+    assert state(browser)["options"]["excluded"] == excluded
+    go(browser, "samples")
+    rows = browser.find_elements("css selector", "#excluded tbody tr")
+    assert len(rows) == len(excluded)
+    rows[0].find_element("css selector", "button").click()
+    wait_until(
+        browser,
+        f"return document.querySelectorAll('#excluded tbody tr').length === {len(rows) - 1}",
+    )
+    wait_until_settled(browser)
+    assert view(browser)["n"] == 61 - len(excluded)
+    go(browser, "trials")
+    boxes = browser.find_elements("css selector", "#trials tbody input[type=checkbox]")
+    assert len(boxes) == 3
+    boxes[0].click()
+    browser.find_elements("css selector", "#trials tbody input[type=checkbox]")[1].click()
+    wait_until(browser, "return document.getElementById('chart-trials').data.length === 2")
+    assert_stays_here(browser, address)
+
+
+def test_preparation_is_a_chain_and_ranges_are_brushed(browser, address):
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.support.ui import Select
+
+    visit(browser, address)
+    find(browser, "#demo").click()
+    wait_until_settled(browser)
+    go(browser, "spectra")
+    for name in ("snv", "savgol"):
+        Select(find(browser, "#step")).select_by_value(name)
+        find(browser, "#add-step button").click()
+        wait_until(
+            browser, f"return document.getElementById('chain').textContent.includes('{name}')"
+        )
+        wait_until_settled(browser)
+    assert view(browser)["spectra"]["preprocessing"] == "snv,savgol:11:2:1"
+    picture(browser, "app-spectra")
+    find(browser, "#chain li:last-child button").click()
+    wait_until(browser, "return document.querySelector('#chain li').textContent.includes('savgol')")
+    wait_until_settled(browser)
+    find(browser, "#chain li:last-child input").click()
+    wait_until(browser, "return !document.querySelector('#chain li:last-child input').checked")
+    wait_until_settled(browser)
+    assert view(browser)["spectra"]["preprocessing"] == "savgol:11:2:1"
+    find(browser, "#brush").click()
+    plot = find(browser, "#chart-spectra-raw .nsewdrag")
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", plot)
+    wait_until_settled(browser)
+    drag = ActionChains(browser).move_to_element_with_offset(plot, -60, 0).click_and_hold()
+    drag.move_by_offset(40, 5).move_by_offset(40, 5).release().perform()
+    wait_until(browser, "return document.querySelector('#ranges .chip') !== null")
+    find(browser, "#range-keep").click()
+    wait_until(browser, "return document.getElementById('ranges').textContent.includes('Kept')")
+    wait_until_settled(browser)
+    assert 10 < view(browser)["p"] < 200
+    assert_stays_here(browser, address)
+
+
+def test_two_tabs_share_a_session(browser, address):
+    visit(browser, address)
+    find(browser, "#demo").click()
+    wait_until_settled(browser)
+    first = browser.current_window_handle
+    browser.switch_to.new_window("tab")
+    browser.get(address.split("?")[0])
+    wait_until_settled(browser)
+    post = (
+        "const done = arguments[0]; fetch('/event', {method: 'POST', headers: {'x-plsdof': 'page'},"
+        " body: JSON.stringify({do: 'set', options: {cv: '5'}})}).then((a) => done(a.status))"
+    )
+    assert browser.execute_async_script(post) == 200
+    browser.close()
+    browser.switch_to.window(first)
+    # The first tab is behind: its next step is refused, and it takes over what was done.
+    find(browser, "#tab-spectra").click()
+    wait_until_settled(browser)
+    if "--cv 5" not in browser.execute_script(
+        "return document.getElementById('command').textContent"
+    ):
+        find(browser, "#add-step button").click()
+    wait_until(browser, "return document.getElementById('command').textContent.includes('--cv 5')")
+    assert state(browser)["options"]["cv"] == "5"
+
+
+def test_what_takes_long_is_stopped_and_the_last_answer_stays(browser, address):
+    visit(browser, address)
+    find(browser, "#demo").click()
+    wait_until_settled(browser)
+    go(browser, "model")
+    long = (
+        "fetch('/event', {method: 'POST', headers: {'x-plsdof': 'page'}, body: JSON.stringify("
+        "{do: 'set', options: {permutations: 200000}})}).then(() => arguments[0]())"
+    )
+    browser.execute_async_script(long)
+    browser.refresh()
+    wait_until(browser, "return !document.getElementById('busy').hidden")
+    find(browser, "#stop").click()
+    wait_until(browser, "return document.getElementById('trouble').textContent.includes('Stopped')")
+    find(browser, "#trouble button").click()  # undo
+    wait_until_settled(browser)
+    assert view(browser)["n"] == 60
+
+
+def hostile_table(folder):
+    rng = np.random.default_rng(0)
+    names = [
+        "<img src=x onerror=window.hacked=1>",
+        "\"'><script>window.hacked=2</script>",
+        "%{y}<br>",
+    ]
+    names += [str(1100 + i) for i in range(20)]
+    frame = pd.DataFrame(rng.normal(size=(30, len(names))), columns=names)
+    frame["<b onclick=window.hacked=3>id</b>"] = [
+        f"<script>window.hacked=4</script>{i}" for i in range(30)
+    ]
+    file = folder / "<img src=x onerror=window.hacked=5>.csv"
+    frame.to_csv(file, index=False)
+    return file
+
+
+def test_a_hostile_table_does_no_harm(browser, address, tmp_path):
+    visit(browser, address)
+    give(browser, "#screen-table .drop", hostile_table(tmp_path))
+    assert "img src" in find(browser, "#preview").text
+    for screen in SCREENS:
+        go(browser, screen)
+    go(browser, "samples")
+    find(browser, "#samples tbody input").click()
+    find(browser, "#why").send_keys("<img src=x onerror=window.hacked=6>")
+    find(browser, "#marked button[type=submit]").click()
+    wait_until(browser, "return document.querySelectorAll('#excluded tbody tr').length === 1")
+    wait_until_settled(browser)
+    for screen in SCREENS:
+        go(browser, screen)
+    assert (
+        browser.execute_script("return document.querySelectorAll('main img, main b').length") == 0
+    )
+    assert_stays_here(browser, address)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_every_screen_fits_and_can_be_read(browser, address, width, scheme):
+    visit(browser, address, width, scheme=scheme)
+    assert sticking_out(browser) == []
+    browser.execute_script("document.getElementById('demo').click()")
+    wait_until_settled(browser)
+    for screen in SCREENS:
+        browser.execute_script(f"document.getElementById('tab-{screen}').click()")
+        wait_until_settled(browser)
+        assert sticking_out(browser) == [], screen
+        faint = [one for one in text_contrasts(browser) if one[0] < 4.5]
+        assert faint == [], screen
+        picture(browser, f"{screen}-{width}-{scheme}")
+        unnamed = browser.execute_script(
+            "return [...document.querySelectorAll('button, input, select')]"
+            ".filter((one) => one.getClientRects().length && !(one.textContent.trim() ||"
+            " one.ariaLabel || one.labels && one.labels.length)).map((one) => one.outerHTML)"
+        )
+        assert unnamed == [], screen
+    assert_stays_here(browser, address)

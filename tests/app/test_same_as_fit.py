@@ -1,0 +1,152 @@
+"""What the page shows is what `plsdof fit` gives with the command, and Python with the lines."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from _helpers.command_line import GASOLINE, OZONE, run, run_json
+
+from plsdof.analysis.tables import to_content
+from plsdof.cli.browser import CommandLine
+from plsdof.errors import InvalidInputError
+from plsdof.files.writing import plain
+from plsdof.report._numbers import rounded_one
+
+EXCLUDE = {"do": "exclude", "rows": [5, 6, 7, 40], "why": "typing error"}
+
+
+def sets(**options):
+    return {"do": "set", "options": options}
+
+
+def steps(*chain):
+    return {"do": "prepare", "chain": [list(one) for one in chain]}
+
+
+RECIPES = {
+    "as usual": [],
+    "folds": [sets(cv="10")],
+    "random folds": [sets(cv=7, seed=3)],
+    "one by one": [sets(cv="loo", max_components=8)],
+    "snv": [steps(("snv", True))],
+    "derivative": [steps(("savgol:11:2:1", True), ("snv", True))],
+    "switched off": [steps(("msc", True), ("detrend", False))],
+    "learned": [steps(("msc", True)), sets(cv="5")],
+    "range": [sets(features=["1100:1300", "1500:1600"])],
+    "left out": [sets(exclude=["1600:1700"])],
+    "excluded": [EXCLUDE],
+    "excluded and back": [EXCLUDE, {"do": "include", "rows": [6]}],
+    "undone": [EXCLUDE, {"do": "undo"}],
+    "test rows": [sets(test_fraction=0.3)],
+    "test by number": [sets(test_rows=["50:60"])],
+    "bic": [sets(criterion="bic", rule="first-minimum", max_components=10)],
+    "average": [sets(criterion="average")],
+    "given": [sets(components=3, level=0.9)],
+    "scaled": [sets(scale=True)],
+    "ridge": [sets(method="ridge")],
+    "pcr": [sets(method="pcr", cv="10")],
+    "hc3": [sets(covariance="hc3", intervals="normal")],
+}
+
+
+def same(desk, command):
+    """Compare the analysis at hand with what the command line gives in the same folder."""
+    mine = plain(to_content(desk.worker.bench.analysis(desk.session.state.options)))
+    found = run_json(*command[1:])
+    for one in (mine, found):
+        one["recipe"].pop("made")
+    assert json.loads(json.dumps(mine)) == {name: found[name] for name in mine}
+    return found
+
+
+@pytest.mark.parametrize("events", RECIPES.values(), ids=RECIPES)
+def test_the_page_shows_what_the_command_gives(desk, events):
+    desk.add({"gasoline.csv": GASOLINE.read_bytes()}, "", "table")
+    for event in events:
+        desk.session.apply(event)
+    found = same(desk, desk.state()["command"])
+    shown = desk.view(None)["content"]
+    for name in ("dof", "rss", "sigma", "rmsecv"):
+        if name in found["path"][0]:
+            values = [rounded_one(np.nan if v[name] is None else v[name]) for v in found["path"]]
+            assert shown["models"][name][: len(values)] == values
+    index = shown["chosen"]
+    assert shown["models"]["dof"][index] == rounded_one(found["choice"]["dof"])
+    summary = desk.session.state.trials[desk.state()["trial"]]["summary"]
+    rmse = {kind: merit["rmse"] for kind, merit in found["merit"].items()}
+    assert summary["errors"] == rmse
+
+
+@pytest.mark.parametrize("events", RECIPES.values(), ids=RECIPES)
+def test_the_lines_of_python_give_the_same_coefficients(desk, events, capsys):
+    desk.add({"gasoline.csv": GASOLINE.read_bytes()}, "", "table")
+    for event in events:
+        desk.session.apply(event)
+    options = desk.session.state.options
+    names = {}
+    exec(desk.worker.ask("python", options), names)
+    analysis = desk.worker.bench.analysis(options)
+    # Coefficients of one model and of all at once differ by rounding.
+    scale = np.abs(analysis.model.coef).max()
+    close = {"rtol": 1e-10, "atol": 1e-12 * scale}
+    np.testing.assert_allclose(names["found"].model.coef, analysis.model.coef, **close)
+    assert names["found"].choice == analysis.choice
+    assert analysis.choice in capsys.readouterr().out
+
+
+def test_a_table_of_many_kinds_of_columns_is_fitted_alike(desk):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(40, 6)), columns=["a", "b", "-c", "d e", "y", "z"])
+    frame["Sample"] = [f"s{i // 2}" for i in range(40)]
+    frame.loc[3, "a"] = np.nan
+    desk.add({"messy table.csv": frame.to_csv(index=False).encode()}, "", "table")
+    desk.session.apply(sets(response=["y"], groups="Sample", drop_missing=True, cv="5"))
+    desk.session.apply(sets(exclude=["-c"], test_rows=["Sample=s3,s4"]))
+    same(desk, desk.state()["command"])
+    names = {}
+    exec(desk.worker.ask("python", desk.session.state.options), names)
+    analysis = desk.worker.bench.analysis(desk.session.state.options)
+    np.testing.assert_array_equal(names["found"].model.coef, analysis.model.coef)
+    desk.session.apply(sets(features=["-c", "a"], exclude=None))
+    same(desk, desk.state()["command"])
+
+
+def test_columns_that_are_not_side_by_side_are_named_in_python(desk):
+    desk.add({"ozone.csv": OZONE.read_bytes()}, "", "table")
+    desk.session.apply(sets(response=["V4"], drop_missing=True, exclude=["V6"]))
+    same(desk, desk.state()["command"])
+    text = desk.worker.ask("python", desk.session.state.options)
+    assert "table.names[" not in text
+    names = {}
+    exec(text, names)
+    analysis = desk.worker.bench.analysis(desk.session.state.options)
+    np.testing.assert_array_equal(names["found"].model.coef, analysis.model.coef)
+
+
+def test_what_python_has_no_short_lines_for_is_said(desk):
+    rows = ["no,a,b"] + [f"c{i},{i * i % 5},{i % 3}" for i in range(9)]
+    lab = ["Sample,fat"] + [f"c{i},{i}" for i in range(9)]
+    desk.add({"x.csv": "\n".join(rows).encode()}, "", "table")
+    desk.add({"lab.csv": "\n".join(lab).encode()}, "", "response_file")
+    desk.session.apply(sets(response=["fat"]))
+    assert desk.worker.ask("python", desk.session.state.options).startswith("# response_file")
+    same(desk, desk.state()["command"])
+
+
+def test_a_fit_needs_a_response(desk):
+    desk.add({"ozone.csv": OZONE.read_bytes()}, "", "table")
+    with pytest.raises(InvalidInputError, match="column to predict"):
+        desk.view(None)
+
+
+def test_tables_are_read_once(desk):
+    desk.add({"gasoline.csv": GASOLINE.read_bytes()}, "", "table")
+    tools, options = CommandLine(), desk.session.state.options
+    assert tools.table(options) is tools.table(options)
+
+
+def test_the_command_is_there_and_refuses_what_it_cannot_serve(tmp_path):
+    assert "browser" in run("app", "--help").stdout
+    run("app", "--port", "0", code=2)
+    run("app", tmp_path / "nothing.csv", code=2)

@@ -1,0 +1,473 @@
+"""Requests: who is answered, what is refused, and what the page gets."""
+
+import io
+import json
+
+import numpy as np
+import openpyxl
+import pytest
+from _helpers.app import HOST, PAGE, TOKEN, post
+from _helpers.command_line import GASOLINE
+from starlette.testclient import TestClient
+
+from plsdof.app import server
+from plsdof.app.server import begin, listening, make_app, new_folder
+from plsdof.app.session import Session
+from plsdof.app.worker import StoppedError
+from plsdof.cli.browser import CommandLine
+from plsdof.errors import InvalidInputError
+
+
+def event(page, code=200, **given):
+    return page.post("/event", code, content=json.dumps(given))
+
+
+def upload(page, *files, code=200, **given):
+    parts = [("files", (name, content)) for name, content in files]
+    return page.post("/upload", code, files=parts, data=given)
+
+
+def gasoline(page):
+    return upload(page, ("gasoline.csv", GASOLINE.read_bytes()))
+
+
+# Who is answered
+# ---------------
+
+
+@pytest.fixture
+def stranger(page):
+    """Return a client without the token."""
+    app = make_app(page.pages, token=TOKEN, port=4321)
+    return TestClient(app, base_url=f"http://{HOST}", follow_redirects=False)
+
+
+def test_the_token_is_needed_once_and_then_kept_in_a_cookie(stranger):
+    assert stranger.get("/").status_code == 403
+    assert stranger.get("/", params={"token": "wrong"}).status_code == 403
+    assert stranger.get("/state").status_code == 403
+    assert stranger.get("/state", params={"token": TOKEN}).status_code == 403
+    answer = stranger.get("/", params={"token": TOKEN})
+    assert answer.status_code == 303
+    assert answer.headers["location"] == "/"
+    assert "httponly" in answer.headers["set-cookie"].lower()
+    assert "samesite=strict" in answer.headers["set-cookie"].lower()
+    assert stranger.get("/").status_code == 200
+    assert stranger.get("/state").status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/", "/state", "/app.js", "/plotly.js", "/file", "/view"])
+def test_no_path_is_open_without_the_token(stranger, path):
+    answer = stranger.get(path)
+    assert answer.status_code == 403
+    assert TOKEN not in answer.text
+
+
+@pytest.mark.parametrize("host", ["example.com", "127.0.0.1", "127.0.0.1:80", "evil.test:4321"])
+def test_a_foreign_host_is_refused(page, host):
+    assert page.client.get("/state", headers={"host": host}).status_code == 403
+
+
+@pytest.mark.parametrize("origin", ["http://example.com", "null", "http://127.0.0.1:80"])
+def test_a_foreign_origin_is_refused(page, origin):
+    headers = {**PAGE, "origin": origin}
+    content = json.dumps({"do": "undo"})
+    assert page.client.post("/event", content=content, headers=headers).status_code == 403
+    assert page.client.get("/state", headers={"origin": origin}).status_code == 403
+
+
+def test_the_own_origin_is_answered(page):
+    headers = {**PAGE, "origin": f"http://{HOST}"}
+    assert page.client.post("/demo", headers=headers).status_code == 200
+
+
+def test_a_form_of_another_page_cannot_post(page):
+    assert page.client.post("/demo").status_code == 403
+
+
+def test_answers_forbid_scripts_of_others_and_frames(page):
+    for path in ("/", "/state", "/nothing"):
+        headers = page.client.get(path).headers
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "script-src 'self';" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert headers["cache-control"] == "no-store"
+        assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_the_page_has_no_inline_script_and_names_no_other_machine(page):
+    text = page.client.get("/").text
+    assert text.count("<script") == text.count("<script src=") == 2
+    assert "://" not in text
+    assert "onclick" not in text
+    for path, kind in {
+        "/app.js": "javascript",
+        "/plotly.js": "javascript",
+        "/app.css": "css",
+    }.items():
+        answer = page.client.get(path)
+        assert kind in answer.headers["content-type"]
+        assert len(answer.text) > 1000
+
+
+# Bad input
+# ---------
+
+
+def test_events_must_be_events(page):
+    for content in (b"", b"{", b"[]", b'"undo"', b'{"do": "upload"}', b'{"do": "fitted"}'):
+        answer = page.client.post("/event", content=content, headers=PAGE)
+        assert answer.status_code == 422
+        assert answer.json()["error"]
+
+
+def test_too_large_an_upload_or_event_is_refused(page, monkeypatch):
+    monkeypatch.setattr(server, "MOST_UPLOADED", 1000)
+    upload(page, ("a.csv", b"x" * 2000), code=422)
+    monkeypatch.setattr(server, "MOST_EVENT", 10)
+    event(page, 422, do="undo", why="a long story")
+    assert page.client.get("/state").json()["files"] == []
+
+
+def test_an_upload_without_files_or_purpose_is_refused(page):
+    assert page.client.post("/upload", data={"use": "table"}, headers=PAGE).status_code == 422
+    upload(page, ("a.csv", b"a,b\n1,2\n"), code=422, use="dance")
+
+
+def test_a_file_has_to_be_a_table(page):
+    upload(page, ("photo.png", b"\x89PNG\r\n\x1a\n" + bytes(100)))
+    answer = page.client.get("/table")
+    assert answer.status_code == 422
+
+
+def test_the_page_cannot_name_a_path(page):
+    for name in ("/etc/passwd", "../one/journal.jsonl", "journal.jsonl"):
+        event(page, 422, do="table", file=name)
+        event(page, 422, do="use", file=name, **{"as": "table"})
+
+
+def test_unknown_kinds_and_columns_are_refused(page):
+    gasoline(page)
+    assert page.client.get("/file", params={"kind": "shadow"}).status_code == 422
+    assert page.client.get("/colours", params={"column": "taste"}).status_code == 422
+    assert page.client.get("/predictions").status_code == 422
+
+
+def test_a_page_that_is_behind_is_told_and_changes_nothing(page):
+    known = gasoline(page)["revision"]
+    event(page, do="set", options={"cv": "5"}, revision=known)
+    answer = event(page, 409, do="set", options={"cv": "10"}, revision=known)
+    assert answer["changed"]
+    assert page.client.get("/state").json()["options"]["cv"] == "5"
+
+
+# What the page gets
+# ------------------
+
+
+def test_from_a_file_to_a_view(page):
+    state = gasoline(page)
+    assert state["options"] == {"file": "gasoline.csv", "response": ["octane"]}
+    assert state["steps"][-1]["why"].startswith("guessed")
+    quick = page.client.get("/view", params={"models": "chosen"}).json()
+    assert len(quick["content"]["details"]) == 1
+    full = page.client.get("/view").json()
+    assert len(full["content"]["details"]) > 5
+    assert full["content"]["models"] == quick["content"]["models"]
+    assert set(full["parts"]) == {"found", "spectra", "models"}
+    (trial,) = full["state"]["trials"]
+    assert trial["key"] == full["trial"] == full["state"]["trial"]
+    assert trial["summary"]["n"] == 60
+
+
+def test_excluded_rows_stay_visible_where_the_models_see_them(page):
+    gasoline(page)
+    before = page.client.get("/view").json()["content"]
+    event(page, do="exclude", rows=[5, 7], why="<b>bad</b> spectrum")
+    content = page.client.get("/view").json()["content"]
+    assert content["n"] == 58
+    away = content["excluded"]
+    assert away["number"] == [5, 7]
+    assert away["why"] == ["<b>bad</b> spectrum"] * 2
+    assert away["observed"] == [before["rows"]["observed"][4], before["rows"]["observed"][6]]
+    assert len(away["predicted"]) == len(content["details"])
+    assert away["scores"]["columns"] == content["components"]["scores"]["columns"]
+    error = np.subtract(away["predicted"][content["chosen"] - content["first"]], away["observed"])
+    assert np.abs(error).max() < 1.5
+
+
+def test_excluded_rows_without_values_are_not_drawn(page):
+    upload(page, ("t.csv", b"y,a,b\n1,2,3\n2,,4\n3,4,2\n5,1,7\n2,3,9\n"))
+    event(page, do="set", options={"response": ["y"]})
+    event(page, do="exclude", rows=[2], why="hole")
+    assert page.client.get("/view").json()["content"]["excluded"] is None
+
+
+def test_methods_without_scores_show_excluded_rows_too(page):
+    gasoline(page)
+    event(page, do="set", options={"method": "ridge"})
+    event(page, do="exclude", rows=[3], why="x")
+    assert page.client.get("/view").json()["content"]["excluded"]["scores"] is None
+
+
+def test_the_table_shows_roles_and_guesses(page):
+    lines = ["Sample,Batch,Moisture,Fat," + ",".join(str(1100 + 2 * i) for i in range(12))]
+    rng = np.random.default_rng(0)
+    for i in range(15):
+        values = rng.normal(size=13).round(4)
+        lines.append(
+            f"s{i},{'ab'[i % 2]},{values[12]},{i * 1.5}," + ",".join(map(str, values[:12]))
+        )
+    upload(page, ("corn.csv", "\n".join(lines).encode()))
+    event(page, do="set", options={"groups": "Batch"})
+    found = page.client.get("/table").json()
+    roles = {one["name"]: one["role"] for one in found["columns"]}
+    assert roles["Sample"] == "id"
+    assert roles["Batch"] == "groups"
+    assert roles["Moisture"] == "response"
+    assert roles["Fat"] == "left out"
+    assert roles["1100"] == "predictor"
+    assert found["predictors"] == 12
+    assert found["notes"]
+    colours = page.client.get("/colours", params={"column": "Batch"}).json()
+    assert colours["classes"] == [["a", "a"], ["b", "b"]]
+    assert colours["of"]["2"] == 1
+    numbers = page.client.get("/colours", params={"column": "Fat"}).json()
+    assert len(numbers["classes"]) == 5
+    names = page.client.get("/colours", params={"column": "Sample"}).json()
+    assert [one[0] for one in names["classes"]] == ["s0", "s1", "s2", "s3", "other"]
+
+
+def test_a_table_without_spectra_waits_for_its_response(page):
+    state = upload(page, ("t.csv", b"y,a,b\n1,2,3\n2,3,4\n3,4,2\n5,1,7\n"))
+    assert "response" not in state["options"]
+    found = page.client.get("/table").json()
+    assert found["error"] == ""
+    assert {one["role"] for one in found["columns"]} == {"left out"}
+    assert page.client.get("/view").status_code == 422
+    assert page.client.get("/predictions").status_code == 422
+    event(page, do="set", options={"response": ["nowhere"]})
+    assert "nowhere" in page.client.get("/table").json()["error"]
+
+
+def test_reference_values_are_joined_and_missing_ones_are_named(page):
+    spectra = ["no," + ",".join(str(1100 + 2 * i) for i in range(12))]
+    rng = np.random.default_rng(1)
+    spectra += [f"c{i}," + ",".join(map(str, rng.normal(size=12).round(3))) for i in range(14)]
+    lab = ["Sample,fat"] + [f"c{i},{i * i % 7 + 0.5}" for i in range(13)]
+    upload(page, ("spectra.csv", "\n".join(spectra).encode()))
+    state = upload(page, ("lab.csv", "\n".join(lab).encode()), use="response_file")
+    assert state["options"]["response"] == ["fat"]
+    found = page.client.get("/table").json()
+    assert found["unmatched"] == ["c13"]
+    assert found["reference"] == ["fat"]
+    event(page, do="set", options={"drop_missing": True})
+    assert page.client.get("/view").json()["content"]["n"] == 13
+
+
+def test_files_to_keep(page):
+    gasoline(page)
+    for kind, start in {
+        "report": b"<!DOCTYPE",
+        "model": b"{",
+        "out": b"PK",
+        "plot": b"<?xml",
+    }.items():
+        answer = page.client.get("/file", params={"kind": kind})
+        assert answer.content.startswith(start)
+        assert "attachment" in answer.headers["content-disposition"]
+    report = page.client.get("/file", params={"kind": "report"}).text
+    assert "plsdof fit gasoline.csv --response octane --report" in report
+
+
+def test_predictions_with_status_and_as_a_workbook(page):
+    gasoline(page)
+    upload(page, ("new.csv", GASOLINE.read_bytes()), use="predict")
+    found = page.client.get("/predictions").json()
+    assert not found["released"]
+    columns = found["found"]["octane"]["columns"]
+    assert len(columns["prediction"]) == 60
+    assert {"lower", "upper", "unusual", "observed"} <= set(columns)
+    view = page.client.get("/view").json()
+    event(page, do="release", trial=view["trial"])
+    event(page, do="set", options={"components": 2})
+    again = page.client.get("/predictions").json()
+    assert again["released"]
+    assert again["found"]["octane"]["columns"]["prediction"] == columns["prediction"]
+    book = openpyxl.load_workbook(
+        io.BytesIO(page.client.get("/file", params={"kind": "predictions"}).content)
+    )
+    heads = [cell.value for cell in book["octane"][1]]
+    place = heads.index("prediction")
+    values = [row[place].value for row in book["octane"].iter_rows(min_row=2)]
+    np.testing.assert_allclose(values, columns["prediction"], rtol=1e-12)
+
+
+def test_a_session_is_saved_and_opened_and_begun_anew(page):
+    gasoline(page)
+    event(page, do="exclude", rows=[5], why="typing error")
+    saved = page.client.get("/file", params={"kind": "session"}).content
+    state = page.client.get("/state").json()
+    empty = page.post("/new")
+    assert empty["steps"] == []
+    opened = upload(page, ("s.zip", saved), use="session")
+    assert opened["options"] == state["options"]
+    assert [one["words"] for one in opened["steps"]] == [one["words"] for one in state["steps"]]
+    upload(page, ("s.zip", b"nonsense"), use="session", code=422)
+    assert page.client.get("/state").json()["options"] == state["options"]
+
+
+def test_a_folder_is_one_table(page):
+    part = GASOLINE.read_text().splitlines()
+    files = [("a.csv", "\n".join(part[:31]).encode())]
+    files += [("b.csv", "\n".join([part[0], *part[31:]]).encode())]
+    state = upload(page, *files, folder="spectra")
+    assert state["options"] == {"file": "spectra", "response": ["octane"]}
+    assert page.client.get("/view").json()["content"]["n"] == 60
+
+
+def test_a_file_that_was_uploaded_can_be_used_again(page):
+    gasoline(page)
+    state = event(page, do="use", file="gasoline.csv", **{"as": "predict"})
+    assert state["chosen"] == {"predict": "gasoline.csv"}
+
+
+def test_the_demo_and_what_is_being_done(page):
+    assert page.post("/demo")["options"]["response"] == ["octane"]
+    assert page.client.get("/progress").json() == {"doing": ""}
+    page.post("/stop")
+    assert page.client.get("/progress").json() == {"doing": "stopped"}
+
+
+def test_what_was_stopped_says_so(page, monkeypatch):
+    gasoline(page)
+
+    def stopped(*_):
+        raise StoppedError
+
+    monkeypatch.setattr(page.pages.desk.worker, "ask", stopped)
+    answer = page.client.get("/view")
+    assert answer.status_code == 409
+    assert answer.json()["stopped"]
+
+
+# Starting
+# --------
+
+
+class Silent:
+    """A worker that is not asked anything."""
+
+    def __init__(self, *_):
+        pass
+
+    def ask(self, *_):
+        raise InvalidInputError("nobody works here")
+
+    def close(self):
+        pass
+
+
+@pytest.fixture
+def silent(monkeypatch):
+    monkeypatch.setattr(server, "Worker", Silent)
+
+
+@pytest.mark.usefixtures("silent")
+def test_the_latest_session_goes_on_unless_it_is_open(tmp_path):
+    home = tmp_path / "home"
+    first = begin(CommandLine(), home, GASOLINE)
+    assert first.session.state.options == {"file": "gasoline.csv"}
+    second = begin(CommandLine(), home, None)
+    assert second.session.folder != first.session.folder
+    first.close()
+    third = begin(CommandLine(), home, None)
+    assert third.session.folder == first.session.folder
+    assert third.session.state.options == {"file": "gasoline.csv"}
+    for one in (second, third):
+        one.close()
+
+
+@pytest.mark.usefixtures("silent")
+def test_what_is_not_a_session_is_passed_over(tmp_path):
+    home = tmp_path / "home"
+    (home / "zzz").mkdir(parents=True)
+    (home / "zzz" / "journal.jsonl").write_text("nonsense\n")
+    (home / "a file").write_text("x")
+    desk = begin(CommandLine(), home, None)
+    assert desk.session.folder.name not in ("zzz", "a file")
+    desk.close()
+
+
+@pytest.mark.usefixtures("silent")
+def test_old_sessions_are_forgotten_when_a_new_one_begins(tmp_path):
+    home = tmp_path / "home"
+    for i in range(12):
+        Session(home / f"{i:02d}", CommandLine()).close()
+    desk = begin(CommandLine(), home, GASOLINE)
+    left = sorted(one.name for one in home.iterdir())
+    assert left[:10] == [f"{i:02d}" for i in range(2, 12)]
+    desk.close()
+
+
+@pytest.mark.usefixtures("silent")
+def test_a_folder_can_be_the_first_table(tmp_path):
+    part = GASOLINE.read_text().splitlines()
+    folder = tmp_path / "spectra"
+    folder.mkdir()
+    (folder / "a.csv").write_text("\n".join(part[:31]))
+    desk = begin(CommandLine(), tmp_path / "home", folder)
+    assert desk.session.state.options == {"file": "spectra"}
+    desk.close()
+
+
+def test_only_the_loopback_address_listens_and_a_taken_port_is_passed_over():
+    with listening(None) as first:
+        host, port = first.getsockname()
+        assert host == "127.0.0.1"
+        first.listen()
+        with listening(port) as second:
+            assert second.getsockname()[0] == "127.0.0.1"
+            assert second.getsockname()[1] != port
+
+
+def test_folders_of_sessions_do_not_collide(tmp_path):
+    assert len({new_folder(tmp_path) for _ in range(50)}) == 50
+
+
+@pytest.mark.usefixtures("silent")
+def test_serving_prints_the_address_first_and_ends_with_ctrl_c(tmp_path, monkeypatch):
+    said, opened, ended = [], [], []
+
+    class Server:
+        def __init__(self, config):
+            self.config = config
+
+        def run(self, sockets):
+            address, token = [one for one in said if "token=" in one][-1].split("/?token=")
+            client = TestClient(self.config.app, base_url=address)
+            assert client.get("/", params={"token": token}).status_code == 200
+            ended.append(sockets[0].getsockname())
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(server.uvicorn, "Server", Server)
+    monkeypatch.setattr(server.webbrowser, "open", opened.append)
+    with listening(None) as busy:
+        busy.listen()
+        port = busy.getsockname()[1]
+        server.serve(CommandLine(), None, port=port, say=said.append, home=tmp_path / "home")
+    assert said[0].startswith("http://127.0.0.1:")
+    assert len(said[0].split("token=")[1]) >= 32
+    assert opened == [said[0]]
+    assert "in use" in said[1]
+    assert ended[0][1] != port
+    server.serve(CommandLine(), None, browser=False, say=said.append, home=tmp_path / "home")
+    assert len(opened) == 1
+    assert said[-2].split("token=")[1] != said[0].split("token=")[1]
+
+
+def test_an_answer_is_strict_json(page):
+    with pytest.raises(ValueError, match="JSON"):
+        server._json({"value": float("nan")})
+    assert post(page.client, "/demo")["undo"]

@@ -1,0 +1,270 @@
+"""Events and the state they come to: refused or kept, undone, replayed, saved."""
+
+import io
+import json
+import zipfile
+
+import pytest
+
+from plsdof.app.session import (
+    JOURNAL,
+    MOST_BYTES,
+    Session,
+    State,
+    after,
+    arguments,
+    key_of,
+    opened,
+    plain_name,
+)
+from plsdof.cli.browser import CommandLine
+from plsdof.errors import InvalidInputError
+
+TABLE = b"id,fat,1100,1102\na,1,0.1,0.2\nb,2,0.2,0.1\nc,4,0.3,0.5\n"
+
+
+@pytest.fixture
+def session(tmp_path):
+    found = Session(tmp_path / "s", CommandLine())
+    name = found.add({"corn.csv": TABLE})
+    found.apply({"do": "table", "file": name})
+    yield found
+    found.close()
+
+
+def again(session):
+    """Close a session, and return it as it is read from its journal."""
+    session.close()
+    return Session(session.folder, CommandLine())
+
+
+def test_the_state_follows_from_the_events_and_is_the_same_when_they_are_replayed(session):
+    session.apply({"do": "set", "options": {"response": ["fat"], "cv": "loo"}})
+    session.apply({"do": "prepare", "chain": [["snv", True], ["detrend", False]]})
+    session.apply({"do": "exclude", "rows": [3, 1, 2], "why": "typing error"})
+    session.apply({"do": "include", "rows": [2]})
+    session.apply({"do": "undo"})
+    session.apply({"do": "redo"})
+    trial = key_of(session.state.options)
+    summary = {"response": "fat"}
+    options = session.state.options
+    session.apply({"do": "fitted", "trial": trial, "options": options, "summary": summary})
+    session.apply({"do": "note", "trial": trial, "text": "good"})
+    session.apply({"do": "release", "trial": trial})
+    session.apply({"do": "predict", "file": "corn.csv"})
+    assert arguments(session.state.options) == {
+        "file": "corn.csv",
+        "response": ["fat"],
+        "cv": "loo",
+        "preprocess": "snv",
+        "exclude_rows": ["1,3"],
+    }
+    assert session.state.options["excluded"] == {"3": "typing error", "1": "typing error"}
+    assert session.state.trials[trial]["note"] == "good"
+    assert session.state.trials[trial]["released"]
+    assert session.state.chosen == {"predict": "corn.csv"}
+    state = session.state
+    replayed = again(session)
+    assert replayed.state == state
+    replayed.close()
+
+
+def test_a_new_step_after_undo_takes_the_place_of_what_was_undone(session):
+    session.apply({"do": "set", "options": {"response": ["fat"]}})
+    session.apply({"do": "set", "options": {"cv": "5"}})
+    session.apply({"do": "undo"})
+    session.apply({"do": "set", "options": {"cv": "10"}})
+    assert session.state.options["cv"] == "10"
+    assert [one.words for one in session.state.steps] == [
+        "Table corn.csv",
+        "Response fat",
+        "Cv 10",
+    ]
+    with pytest.raises(InvalidInputError):
+        session.apply({"do": "redo"})
+
+
+def test_an_option_is_taken_back_by_nothing(session):
+    session.apply({"do": "set", "options": {"cv": "5", "response": ["fat"]}})
+    session.apply({"do": "set", "options": {"cv": None}})
+    assert session.state.options == {"file": "corn.csv", "response": ["fat"]}
+
+
+def test_going_back_to_a_trial_takes_its_options(session):
+    session.apply({"do": "set", "options": {"response": ["fat"], "cv": "5"}})
+    options = session.state.options
+    event = {"do": "fitted", "trial": key_of(options), "options": options, "summary": {}}
+    session.apply(event)
+    session.apply({"do": "set", "options": {"cv": "10"}})
+    session.apply({"do": "open", "trial": key_of(options)})
+    assert session.state.options == options
+
+
+def test_one_model_per_response_is_released(session):
+    for cv in ("5", "10"):
+        session.apply({"do": "set", "options": {"response": ["fat"], "cv": cv}})
+        options = session.state.options
+        trial = key_of(options)
+        session.apply({"do": "fitted", "trial": trial, "options": options, "summary": {}})
+        session.apply({"do": "release", "trial": trial})
+    assert [one["released"] for one in session.state.trials.values()] == [False, True]
+    session.apply({"do": "release", "trial": trial, "on": False})
+    assert not any(one["released"] for one in session.state.trials.values())
+
+
+REFUSED = [
+    {},
+    {"do": "shout"},
+    {"do": ["set"]} | {"do": "nothing"},
+    {"do": "table", "file": "/etc/passwd"},
+    {"do": "table"},
+    {"do": "set"},
+    {"do": "set", "options": {}},
+    {"do": "set", "options": ["cv"]},
+    {"do": "set", "options": {"file": "other.csv"}},
+    {"do": "set", "options": {"preprocess": "snv"}},
+    {"do": "set", "options": {"wish": 3}},
+    {"do": "set", "options": {"cv": 1}},
+    {"do": "set", "options": {"cv": [5]}},
+    {"do": "set", "options": {"response": [3]}},
+    {"do": "set", "options": {"drop_missing": "yes"}},
+    {"do": "set", "options": {"level": "high"}},
+    {"do": "set", "options": {"sheet": 3}},
+    {"do": "set", "options": {"level": 2.0}},
+    {"do": "set", "options": {"criterion": "luck"}},
+    {"do": "set", "options": {"test": "missing.csv"}},
+    {"do": "set", "options": {"response_file": "../lab.csv"}},
+    {"do": "set", "options": {"cv": "5"}, "why": 7},
+    {"do": "prepare", "chain": "snv"},
+    {"do": "prepare", "chain": [["snv"]]},
+    {"do": "prepare", "chain": [["snv", 1]]},
+    {"do": "prepare", "chain": [[3, True]]},
+    {"do": "prepare", "chain": [["magic", True]]},
+    {"do": "prepare", "chain": [["snv", True]] * 21},
+    {"do": "exclude", "rows": [1]},
+    {"do": "exclude", "rows": [1], "why": "  "},
+    {"do": "exclude", "rows": [1], "why": "x" * 501},
+    {"do": "exclude", "rows": [], "why": "x"},
+    {"do": "exclude", "rows": [0], "why": "x"},
+    {"do": "exclude", "rows": [True], "why": "x"},
+    {"do": "exclude", "rows": "1", "why": "x"},
+    {"do": "undo"},
+    {"do": "redo"},
+    {"do": "open", "trial": "x"},
+    {"do": "note", "trial": "x", "text": "y"},
+    {"do": "release", "trial": None},
+    {"do": "predict", "file": "x"},
+]
+
+
+@pytest.mark.parametrize("event", REFUSED, ids=str)
+def test_an_event_that_is_refused_changes_nothing(session, event):
+    state, size = session.state, (session.folder / JOURNAL).stat().st_size
+    with pytest.raises(InvalidInputError):
+        session.apply(event)
+    assert session.state is state
+    assert (session.folder / JOURNAL).stat().st_size == size
+
+
+def test_options_need_a_table():
+    event = {"do": "set", "options": {"cv": "5"}, "at": ""}
+    with pytest.raises(InvalidInputError, match="table"):
+        after(State(), event, CommandLine())
+
+
+def test_half_a_line_that_a_crash_left_is_forgotten(session):
+    session.apply({"do": "set", "options": {"response": ["fat"]}})
+    state = session.state
+    session.close()
+    with (session.folder / JOURNAL).open("ab") as journal:
+        journal.write(b'{"do": "exclude", "ro')
+    replayed = Session(session.folder, CommandLine())
+    assert replayed.state == state
+    replayed.apply({"do": "set", "options": {"cv": "5"}})
+    last = again(replayed)
+    assert last.state.options["cv"] == "5"
+    last.close()
+
+
+def test_a_session_is_open_once(session):
+    with pytest.raises(InvalidInputError, match="another process"):
+        Session(session.folder, CommandLine())
+
+
+def test_files_of_one_name_and_other_content_get_another_name(session):
+    assert session.add({"corn.csv": TABLE}) == "corn.csv"
+    assert session.add({"corn.csv": TABLE + b"d,5,1,2\n"}) == "corn-2.csv"
+    assert session.add({"../x/corn.csv": TABLE}) == "corn.csv"
+    assert session.add({JOURNAL: TABLE}) == "journal-2.jsonl"
+    assert session.add({"a.csv": TABLE, "b.csv": TABLE}, "my folder") == "my folder"
+    assert sorted(one.name for one in session.path("my folder").iterdir()) == ["a.csv", "b.csv"]
+    assert len(session.state.files) == 4
+
+
+def test_a_saved_session_is_the_same_when_it_is_opened(session, tmp_path):
+    session.add({"a.csv": TABLE, "b.csv": TABLE}, "more")
+    session.apply({"do": "set", "options": {"response": ["fat"]}})
+    found = opened(session.saved(), tmp_path / "t", CommandLine())
+    assert found.state == session.state
+    assert found.path("corn.csv").read_bytes() == TABLE
+    assert (found.path("more") / "b.csv").read_bytes() == TABLE
+    found.close()
+
+
+def archive(**files):
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as made:
+        for name, content in files.items():
+            made.writestr(name, content)
+    return target.getvalue()
+
+
+UPLOAD = json.dumps({"do": "upload", "name": "x", "sha256": "", "at": ""}) + "\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"PK\x03\x04 not a zip",
+        archive(other="x"),
+        archive(**{JOURNAL: "not json\n"}),
+        archive(**{JOURNAL: "[]\n"}),
+        archive(**{JOURNAL: '{"do": "upload"}\n'}),
+        archive(**{JOURNAL: '{"do": "exclude", "rows": [1], "why": "x", "at": ""}\n'}),
+        archive(**{JOURNAL: UPLOAD, "../evil": "x"}),
+        archive(**{JOURNAL: UPLOAD, "/etc/evil": "x"}),
+        archive(**{JOURNAL: UPLOAD, "a/b/c": "x"}),
+    ],
+)
+def test_what_is_not_a_saved_session_is_refused_and_writes_nothing_outside(content, tmp_path):
+    with pytest.raises(InvalidInputError):
+        opened(content, tmp_path / "home" / "t", CommandLine())
+    assert [one.name for one in tmp_path.iterdir()] in ([], ["home"])
+
+
+def test_a_zip_that_would_fill_the_disk_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("plsdof.app.session.MOST_BYTES", 1000)
+    assert MOST_BYTES > 1000
+    with pytest.raises(InvalidInputError):
+        opened(archive(**{JOURNAL: UPLOAD, "x": "0" * 10_000}), tmp_path / "t", CommandLine())
+
+
+@pytest.mark.parametrize(
+    ("name", "plain"),
+    [
+        ("corn week 3.csv", "corn week 3.csv"),
+        ("C:\\data\\corn.csv", "corn.csv"),
+        ("/etc/passwd", "passwd"),
+        ("..", "table"),
+        ("", "table"),
+        (".hidden", "hidden"),
+        ("-o.csv", "o.csv"),
+        ("<img src=x>.csv", "_img src_x_.csv"),
+        ("a\x00b\nc.csv", "a_b_c.csv"),
+        ("é" * 300 + ".csv", "é" * 96 + ".csv"),
+    ],
+)
+def test_names_of_files_are_harmless(name, plain):
+    assert plain_name(name) == plain
+    assert plain_name(plain) == plain
