@@ -39,7 +39,7 @@ def test_fit_prints_and_writes_a_classification(file, tmp_path):
     assert max(map(len, shown.splitlines())) <= 80
     assert "versicolor" in shown
     assert all((tmp_path / name).stat().st_size > 1000 for name in names.values())
-    sheets = pd.read_excel(tmp_path / "t.xlsx", sheet_name=None)
+    sheets = pd.read_excel(tmp_path / "t.xlsx", sheet_name=None, engine="calamine")
     assert [name.split()[-1] for name in sheets] == ["left-out", "calibration", "test"]
     page = (tmp_path / "r.html").read_text()
     assert "<svg" in page
