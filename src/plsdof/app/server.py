@@ -151,8 +151,9 @@ class Desk:
         }
 
     def _recipe(self, options: dict[str, Any]) -> str:
-        """Return what a trial was made with: its command, without the table."""
-        return " ".join(self.session.tools.command(arguments(options))[3:]) or "as usual"
+        """Return what a trial was made with: its command, without table and response."""
+        asked = {name: value for name, value in options.items() if name != "response"}
+        return " ".join(self.session.tools.command(arguments(asked))[3:]) or "as usual"
 
     def add(self, files: dict[str, bytes], folder: str, use: str) -> None:
         """Keep uploaded files, and use them as it was said."""
