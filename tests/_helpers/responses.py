@@ -57,3 +57,8 @@ def traces(fit, Y):
 
 def scaled(X):
     return (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+
+
+def limits_of(results):
+    """Stack the limits of one result per response. Shape (k, q, 2)."""
+    return np.stack([np.column_stack([one.lower, one.upper]) for one in results], axis=1)

@@ -12,6 +12,7 @@ from sklearn.cross_decomposition import PLSRegression
 from plsdof import pls_path
 from plsdof._core.choice import RULES
 from plsdof.errors import InvalidInputError, PlsdofWarning, RankExhaustedError, RankExhaustedWarning
+from plsdof.inference import prediction_interval
 from plsdof.variants import _pls2 as joint_derivative
 from plsdof.variants.pls2 import pls2_path
 
@@ -312,7 +313,7 @@ def test_fits_and_choices_count_nothing():
     X, Y = make_responses(40, 5, 2, seed=23)
     path = pls2_path(X, Y)
     chosen = path[path.select().index]
-    chosen.prediction_interval(X)
+    prediction_interval(chosen.responses[0], X)
     assert path.coef.shape == (6, 5, 2)
     assert not path.is_counted
     assert chosen.dof > 2
@@ -347,9 +348,9 @@ def test_uncertain_degrees_of_freedom_are_not_given(monkeypatch):
     relative = pls2_path(X, Y).dof_error / pls2_path(X, Y).naive_dof
     path = pls2_path(X, Y)
     monkeypatch.setattr(joint_derivative, "SUPPORTED_ERROR", 2.0 * float(relative[0]))
-    with pytest.warns(RankExhaustedWarning):
-        missing = np.isnan(path.dof)
+    missing = np.isnan(path.dof)
     assert missing.any()
+    np.testing.assert_array_equal(np.isinf(path.dof_error), missing)
     assert not missing[0]
     np.testing.assert_array_equal(np.isnan(path.criterion("gcv")), missing)
     assert not missing[path.select("gcv").index]
@@ -361,3 +362,14 @@ def test_predictors_that_do_not_vary_leave_the_empty_model():
         path = pls2_path(np.ones((12, 4)), Y)
     np.testing.assert_array_equal(path.dof, [2.0])
     np.testing.assert_allclose(path.predict(np.ones((3, 4)))[0], np.tile(Y.mean(axis=0), (3, 1)))
+
+
+def test_a_direction_that_one_response_does_not_have_is_fitted_for_the_other():
+    # The columns of X are its singular vectors: coordinates of the responses are exactly zero.
+    X = np.array([[1.0, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]]) * [3.0, 2.0, 1.0]
+    Y = X @ [[1.0, 0.5], [0.0, 1.0], [0.5, 0.0]]
+    path = pls2_path(X, Y, scale=False)
+    for m in (1, 2, 3):
+        np.testing.assert_allclose(path.fitted[m], nipals(X, Y, m), atol=1e-9)
+        expected = traces(lambda V, m=m: nipals(X, V, m), Y)
+        np.testing.assert_allclose(path.dof_by_response[m], expected, atol=1e-5)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from _helpers.responses import make_responses
+from _helpers.responses import limits_of, make_responses
 
 from plsdof import pls_path
 from plsdof._core.choice import average_weights
@@ -59,14 +59,16 @@ def test_one_response_is_a_path_of_pls():
     ours, theirs = (
         replace(one[one.select().index], selection=one.select()) for one in (joint, path)
     )
-    np.testing.assert_allclose(ours.scores[:, 0], theirs.scores, atol=1e-8)
+    np.testing.assert_allclose(ours.responses[0].scores, theirs.scores, atol=1e-8)
     for level in (0.5, 0.95, 0.999):
-        assert ours.half_width(level)[0] == pytest.approx(theirs.half_width(level), rel=1e-7)
+        assert ours.responses[0].half_width(level) == pytest.approx(
+            theirs.half_width(level), rel=1e-7
+        )
     for m in (0, 2):
         one, other = joint[m], path[m]
-        assert one.noise_variance()[0] == pytest.approx(other.noise_variance(), rel=1e-7)
+        assert one.noise_std[0] ** 2 == pytest.approx(other.noise_variance(), rel=1e-7)
         assert one.rmse[0] == pytest.approx(other.rmse, rel=1e-8)
-        assert one.half_width()[0] == pytest.approx(other.half_width(), rel=1e-8)
+        assert one.responses[0].half_width() == pytest.approx(other.half_width(), rel=1e-8)
 
 
 def test_a_model_is_a_row_of_the_path():
@@ -82,7 +84,7 @@ def test_a_model_is_a_row_of_the_path():
     np.testing.assert_array_equal(model.dof_by_response, path.dof_by_response[2])
     press = np.sum(model.left_out_residuals**2, axis=0)
     expected = press / 30 / (2 - np.sqrt(model.rss / press))
-    np.testing.assert_allclose(model.noise_variance(), expected)
+    np.testing.assert_allclose(model.noise_std**2, expected)
 
 
 def test_units_of_the_responses_do_not_matter_for_scaled_ones():
@@ -90,7 +92,8 @@ def test_units_of_the_responses_do_not_matter_for_scaled_ones():
     one = pls2_path(X, Y, scale_response=True)
     two = pls2_path(X, Y * [1.0, 1000.0], scale_response=True)
     assert one.select().index == two.select().index
-    np.testing.assert_allclose(one[2].half_width() * [1.0, 1000.0], two[2].half_width(), rtol=1e-8)
+    ours, theirs = ([part.half_width() for part in path[2].responses] for path in (one, two))
+    np.testing.assert_allclose(ours * np.array([1.0, 1000.0]), theirs, rtol=1e-8)
 
 
 @pytest.mark.parametrize("scale_response", [False, True])
@@ -156,8 +159,11 @@ def test_an_average_has_the_weighted_fits_of_its_models():
     for fold in (0, 3):
         again = average_weights(left, without=fold) @ left.residuals
         rows = left.fold == fold
-        np.testing.assert_allclose(average.scores.ravel()[rows], np.abs(again[rows]))
-    assert np.all(average.coef_std_error() > 0)
+        np.testing.assert_allclose(
+            np.column_stack([part.scores for part in average.responses]).ravel()[rows],
+            np.abs(again[rows]),
+        )
+    assert np.all(one.coef_std_error() > 0)
 
 
 @pytest.mark.slow
@@ -168,7 +174,7 @@ def test_heavy_tails_are_covered():
         X = rng.normal(size=(90, 5)) + rng.normal(size=(90, 1))
         Y = X[:, :2] * [2.0, 1.0] + rng.standard_t(3, size=(90, 2))
         path = pls2_path(X[:40], Y[:40], 3)
-        limits = path[2].prediction_interval(X[40:])
+        limits = limits_of(prediction_interval(one, X[40:]) for one in path[2].responses)
         inside.append(np.mean((limits[..., 0] <= Y[40:]) & (Y[40:] <= limits[..., 1])))
     # The standard error over 100 data sets is about 0.4 %; ranks of 40 rows round up.
     assert 0.935 <= np.mean(inside) <= 0.98

@@ -4,12 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from _helpers.problems import make_problem
+from _helpers.responses import limits_of
 
 from plsdof import pls_path
-from plsdof.chemometrics import vip
+from plsdof.chemometrics import hotelling_t2, q_residuals, vip
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.estimators import PLS2Regressor
-from plsdof.inference import prediction_interval
+from plsdof.inference import coefficient_inference, prediction_interval
 from plsdof.variants import pls2_path
 
 
@@ -35,25 +36,34 @@ def test_the_root_follows_the_derivative_by_differences(algorithm, scale_respons
             up, down = (pls2_path(X, one, 2, **options).coef[2] for one in shifted)
             moved[i, j] = (up - down) / (2 * step)
     covariance = path[2].noise_covariance()
-    np.testing.assert_allclose(np.diagonal(covariance), path[2].noise_variance())
+    np.testing.assert_allclose(np.diagonal(covariance), path[2].noise_std ** 2)
     expected = np.einsum("ikaj,kl,ilaj->aj", moved, covariance, moved)
     # That the scale of a response depends on what X does not reach is left out.
     tolerance = 2e-2 if scale_response else 1e-6
-    np.testing.assert_allclose(path[2].coef_std_error() ** 2, expected, rtol=tolerance)
+    np.testing.assert_allclose(
+        np.column_stack([one.coef_std_error() for one in path[2].responses]) ** 2,
+        expected,
+        rtol=tolerance,
+    )
 
 
 def test_one_response_is_the_special_case():
     X, y = make_problem(30, 6, seed=1)
     joint, single = pls2_path(X, y, 3), pls_path(X, y, 3)
     expected = single.coef_std_error(2)
-    np.testing.assert_allclose(joint[2].coef_std_error()[:, 0], expected, rtol=1e-7)
+    np.testing.assert_allclose(joint[2].responses[0].coef_std_error(), expected, rtol=1e-7)
     np.testing.assert_allclose(joint[2].vip(), vip(single[2]), rtol=1e-8)
-    limits = joint[2].prediction_interval(X, kind="mean")
-    assert np.all(limits[:, 0, 0] < limits[:, 0, 1])
-    expected = prediction_interval(single[2], X)
-    limits = joint[2].prediction_interval(X)
-    np.testing.assert_allclose(limits[:, 0, 0], expected.lower, rtol=1e-8)
-    np.testing.assert_allclose(limits[:, 0, 1], expected.upper, rtol=1e-8)
+    np.testing.assert_allclose(vip(joint[2].responses[0]), vip(single[2]), rtol=1e-8)
+    for options in ({}, {"kind": "mean"}, {"kind": "truth"}, {"method": "normal"}):
+        ours, expected = (
+            prediction_interval(one, X, **options) for one in (joint[2].responses[0], single[2])
+        )
+        np.testing.assert_allclose(ours.lower, expected.lower, rtol=1e-6)
+        np.testing.assert_allclose(ours.upper, expected.upper, rtol=1e-6)
+    for distance in (hotelling_t2, q_residuals):
+        ours, expected = (distance(one, X[:4]) for one in (joint[2].responses[0], single[2]))
+        np.testing.assert_allclose(ours.values, expected.values, rtol=1e-7)
+        assert ours.limit == pytest.approx(expected.limit, rel=1e-6)
 
 
 def test_names_and_shapes_of_the_estimator():
@@ -77,7 +87,7 @@ def test_names_and_shapes_of_the_estimator():
 def test_the_estimator_has_the_intervals_of_its_model():
     X, Y = two_responses()
     model = PLS2Regressor(2).fit(X, Y)
-    limits = model.model_.coef_interval()
+    limits = limits_of(coefficient_inference(one) for one in model.model_.responses)
     np.testing.assert_allclose(model.conf_int(), limits.transpose(1, 0, 2))
     np.testing.assert_allclose(limits.mean(axis=2), model.coef_.T)
     np.testing.assert_allclose(model.predict_interval(X).mean(axis=2), model.predict(X))
@@ -93,9 +103,9 @@ def test_what_has_no_intervals_says_why():
     with pytest.raises(NotAvailableError):
         path[0].vip()
     with pytest.raises(InvalidInputError, match="kind"):
-        path[1].prediction_interval(X, kind="true")
+        PLS2Regressor(1).fit(X, Y).predict_interval(X, kind="true")
     with pytest.raises(InvalidInputError, match="kind"):
-        path[1].prediction_interval(X, kind="mean", method="left-out")
+        PLS2Regressor(1).fit(X, Y).predict_interval(X, kind="mean", method="left-out")
 
 
 @pytest.mark.slow
@@ -105,7 +115,9 @@ def test_coverage_of_new_observations_of_two_responses(method):
     for seed in range(200):
         X, Y = two_responses(60, 6, seed=seed)
         train, new = slice(0, 40), slice(40, 60)
-        limits = pls2_path(X[train], Y[train], 4)[4].prediction_interval(X[new], method=method)
+        model = pls2_path(X[train], Y[train], 4)[4]
+        found = (prediction_interval(one, X[new], method=method) for one in model.responses)
+        limits = limits_of(found)
         inside.append(np.mean((limits[..., 0] <= Y[new]) & (Y[new] <= limits[..., 1]), axis=0))
     # The standard error of each mean is about 0.004.
     assert np.all(np.abs(np.mean(inside, axis=0) - 0.95) < 0.02)

@@ -35,11 +35,11 @@ class JointFit:
 
     Attributes
     ----------
-    fitted, residuals : (M + 1, r, q) arrays
+    S : (r,) array
+        Singular values.
+    residuals : (M + 1, r, q) array
     scores : (r, M) array
         Orthonormal.
-    loadings : (M, q) array
-        Of the responses on the scores.
     lengths : (M,) array
         Of the scores for weight vectors of length one.
     coef_error : (M + 1,) array
@@ -48,13 +48,40 @@ class JointFit:
         Why there are fewer components than wanted; empty if there are not.
     """
 
-    fitted: Array
+    S: Array
     residuals: Array
     scores: Array
-    loadings: Array
     lengths: Array
     coef_error: Array
     message: str
+
+    @cached_property
+    def loadings(self) -> Array:
+        """Of the responses on the scores. Shape (M, q)."""
+        return read_only(np.einsum("ik,kij->kj", self.scores, self.residuals[:-1]))
+
+    @cached_property
+    def fitted(self) -> Array:
+        """Fitted values. Shape (M + 1, r, q)."""
+        found = np.zeros_like(self.residuals)
+        np.cumsum(self.scores.T[:, :, None] * self.loadings[:, None], axis=0, out=found[1:])
+        return read_only(found)
+
+    @property
+    def coef(self) -> Array:
+        """Coefficients in rotated coordinates. Shape (M + 1, r, q)."""
+        return np.asarray(self.fitted / self.S[:, None])
+
+    @property
+    def rotations(self) -> Array:
+        """From rotated X to scores of these lengths. Shape (r, M)."""
+        return np.asarray(self.scores * self.lengths / self.S[:, None])
+
+    @cached_property
+    def weights(self) -> Array:
+        """Orthonormal vectors that span `rotations`, in order: the weights of NIPALS. (r, M)."""
+        Q, R = np.linalg.qr(self.rotations)
+        return read_only(Q * np.where(np.diagonal(R) < 0, -1.0, 1.0))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -141,12 +168,11 @@ class Joint:
         rank = self.spectra[0].rank
         wanted = rank if self.max_components is None else self.max_components
         main, *others = (self._fitted(one, min(wanted, rank)) for one in self._copies)
-        size = len(main.lengths)
-        coef = self._coef(main, self._copies[0])
-        norm, error = np.sqrt(np.sum(coef**2, axis=(1, 2))), np.zeros(size + 1)
+        size, coef = len(main.lengths), self._copies[0].V @ main.coef
+        norm, error = np.linalg.norm(coef, axis=(1, 2)), np.zeros(size + 1)
         for one, copy in zip(others, self._copies[1:], strict=True):
-            moved = self._coef(one, copy)[: size + 1]
-            off = np.sqrt(np.sum((moved - coef[: len(moved)]) ** 2, axis=(1, 2)))
+            moved = copy.V @ one.coef[: size + 1]
+            off = np.linalg.norm(moved - coef[: len(moved)], axis=(1, 2))
             error[: len(off)] = np.maximum(error[: len(off)], off)
             error[len(off) :] = np.inf
         relative = np.divide(SAFETY * error, norm, out=np.zeros_like(norm), where=norm > 0)
@@ -163,10 +189,9 @@ class Joint:
         elif size == rank < wanted:
             message = f"X has rank {rank}, so the path ends here."
         return JointFit(
-            fitted=read_only(main.fitted[: kept + 1]),
+            S=main.S,
             residuals=read_only(main.residuals[: kept + 1]),
             scores=read_only(main.scores[:, :kept]),
-            loadings=read_only(main.loadings[:kept]),
             lengths=read_only(main.lengths[:kept]),
             coef_error=read_only(relative[: kept + 1]),
             message=message,
@@ -222,23 +247,14 @@ class Joint:
                 lengths.append(step.length)
         except _EndedError as end:
             message = str(end)
-        T = np.array(scores).reshape(len(scores), len(Z))
-        loadings = np.array([t @ F for t, F in zip(T, residuals, strict=False)])
-        loadings = loadings.reshape(len(T), Z.shape[1])
-        added = np.concatenate([np.zeros((1, *Z.shape)), T[:, :, None] * loadings[:, None]])
         return JointFit(
-            fitted=np.cumsum(added, axis=0),
+            S=copy.S,
             residuals=np.array(residuals),
-            scores=T.T,
-            loadings=loadings,
+            scores=np.array(scores).reshape(len(scores), len(Z)).T,
             lengths=np.array(lengths),
             coef_error=np.zeros(len(residuals)),
             message=message,
         )
-
-    @staticmethod
-    def _coef(fit: JointFit, copy: _Copy) -> Array:
-        return np.asarray(copy.V @ (fit.fitted / copy.S[:, None]))
 
     def _traces(self, copy: _Copy) -> tuple[Array, Array]:
         """Sum up the derivatives of all r q directions. (M + 1, q) each."""

@@ -22,7 +22,7 @@ from plsdof._core import choice, criteria
 from plsdof._core.choice import LEFT_OUT, Loss, Rule, Selection
 from plsdof._core.display import one_line, plural
 from plsdof._core.exact import Exact
-from plsdof._core.filters import Filter
+from plsdof._core.filters import PLSFilter
 from plsdof._core.fit import optional_count, report_end
 from plsdof._core.inputs import (
     Array,
@@ -37,10 +37,10 @@ from plsdof._core.inputs import (
 )
 from plsdof._core.left_out import LeftOut, folds_of
 from plsdof._core.model import Model
-from plsdof._core.path import ComponentPath
+from plsdof._core.path import PLSPath
 from plsdof._core.recipe import Method, Recipe
 from plsdof._core.recursion import Integers, Split
-from plsdof._core.rounding import ROUNDINGS, SUPPORTED_ERROR
+from plsdof._core.rounding import ROUNDINGS
 from plsdof._core.spectrum import Decomposition, Spectrum, decompose
 from plsdof._core.standardize import (
     Observations,
@@ -50,21 +50,15 @@ from plsdof._core.standardize import (
     standardize_observations,
 )
 from plsdof._core.threads import cached_property
-from plsdof._core.warnings import quietly, warn_caller
-from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
-from plsdof.inference.intervals import (
-    IntervalKind,
-    IntervalMethod,
-    coefficient_inference,
-    prediction_interval,
-)
+from plsdof._core.warnings import quietly
+from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.variants._pls2 import ALGORITHMS, Joint
 
 Algorithm = Literal["nipals", "simpls"]
 JointCriterion = Literal["left-out", "aic", "bic", "gcv", "hqc"]
 # Criteria whose sum over responses estimates one number, the total squared error of prediction.
 JOINT_CRITERIA = tuple(name for name, one in criteria.CRITERIA.items() if one.additive)
-# What a coordinate of a response of length one is at least, so that it can be divided by.
+# What a coordinate of a response of length one is at least: far below rounding.
 _FAINT = 1e-30
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -73,7 +67,7 @@ _EPS = float(np.finfo(np.float64).eps)
 # -----------------------------------------------------
 
 
-class ResponseFilter(Filter):
+class ResponseFilter(PLSFilter):
     """One response of a joint fit as a filter; its Degrees of Freedom are made when needed.
 
     Its derivative is that by the response itself. An average of models has one row, ``weights``.
@@ -82,8 +76,7 @@ class ResponseFilter(Filter):
     reflects = False
 
     def __init__(self, joint: Joint, number: int, weights: Array | None = None) -> None:
-        fit, z = joint.fit, joint.spectra[number].z / joint.y_scale[number]
-        z = np.where(np.abs(z) > _FAINT, z, _FAINT)
+        fit, z = joint.fit, _divisible(joint.spectra[number]).z / joint.y_scale[number]
         mix = np.eye(len(fit.residuals)) if weights is None else weights[None]
         price = 0.0 if weights is None else np.cumsum(weights[weights > 0])[:-1].sum()
         self.__dict__.update(
@@ -94,6 +87,9 @@ class ResponseFilter(Filter):
             factors=read_only(mix @ (fit.fitted[:, :, number] / z)),
             residuals=read_only(mix @ (fit.residuals[:, :, number] / z)),
             scores=fit.scores,
+            weights=fit.weights,
+            diagonal=fit.lengths,
+            loadings=read_only(fit.loadings[:, number]),
             coef_error=read_only(mix @ fit.coef_error),
             rss_error=read_only(mix @ fit.coef_error * joint.spectra[number].total),
             dof_std_error=read_only(np.zeros(len(mix))),
@@ -115,11 +111,6 @@ class ResponseFilter(Filter):
     def dof_error(self) -> Array:
         """Estimated absolute error of ``dof``. Shape (K,)."""
         return self._mixed(self.joint.traces.dof_error[:, self.number])
-
-    @cached_property
-    def residual_trace_error(self) -> Array:
-        """Estimated absolute error of ``residual_trace``. Shape (K,)."""
-        return read_only(2.0 * self.dof_error)
 
     @cached_property
     def residual_trace(self) -> Array:
@@ -178,7 +169,7 @@ class ResponseExact(Exact):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ResponsePath(ComponentPath):
+class ResponsePath(PLSPath):
     """PLS2 as the path of one response, the others held fixed; `PLS2Path.responses` has them.
 
     Examples
@@ -207,43 +198,16 @@ class ResponsePath(ComponentPath):
         """Whether Degrees of Freedom are there already."""
         return self.whole.is_counted
 
-    @cached_property
-    def x_scores(self) -> Array:
-        """Orthogonal scores of the training rows, ``X @ x_rotations``. Shape (n_rows, M)."""
-        fit = self.whole.joint.fit
-        return read_only(self.exact.to_rows(fit.scores * fit.lengths))
-
-    @cached_property
-    def x_rotations(self) -> Array:
-        """From standardised X to the scores. Shape (p, M)."""
-        fit, S = self.whole.joint.fit, self.exact.decomposition.singular_values[:, None]
-        return read_only(self.exact.decomposition.to_features(fit.scores * fit.lengths / S))
-
-    @cached_property
-    def x_weights(self) -> Array:
-        """Orthonormal weight vectors that span `x_rotations`, in order. Shape (p, M).
-
-        Those of NIPALS; the components of SIMPLS do not need them.
-        """
-        Q, R = np.linalg.qr(self.x_rotations)
-        return read_only(Q * np.where(np.diagonal(R) < 0, -1.0, 1.0))
-
-    @cached_property
-    def x_loadings(self) -> Array:
-        """Loadings P = X't / (t't), standardised units. Shape (p, M)."""
-        fit, S = self.whole.joint.fit, self.exact.decomposition.singular_values[:, None]
-        return read_only(self.exact.decomposition.to_features(S * fit.scores / fit.lengths))
-
-    @property
-    def y_loadings(self) -> Array:
-        """Coefficients of the (scaled) response on the scores. Shape (M,)."""
-        fit = self.whole.joint.fit
-        return read_only(fit.loadings[:, self.number] / fit.lengths)
+    def _rotated_rotations(self) -> Array:
+        return self.whole.joint.fit.rotations
 
     def refit(self, y: Any) -> Self:
         """Fit the same to another response in the place of this one."""
         given = self._require_rows()
         return cast("Self", self.recipe.fit(given.X, y, given.weights))
+
+    def _problem(self) -> None:
+        """Return None: the recursion of one response is another method."""
 
     def _leave_out(self, fold: Integers, count: int | None, **_: Any) -> LeftOut:
         return self.whole.of_response(self.whole.leave_out(fold, count), self.number)
@@ -324,7 +288,7 @@ class PLS2Path:
         exact = ResponseExact(
             units=replace(self.units, y_mean=float(self.y_mean[j])),
             decomposition=self.decomposition,
-            spectrum=joint.spectra[j],
+            spectrum=_divisible(joint.spectra[j]),
             filter=ResponseFilter(joint, j),
             make_filter=partial(_with_response, joint, j),
             noise_root=partial(self.noise_root, j),
@@ -366,13 +330,7 @@ class PLS2Path:
     coef = _each("coef", "Coefficients in original units. Shape (M + 1, p, q).")
     intercept = _each("intercept", "Intercepts. Shape (M + 1, q).")
     fitted = _each("fitted", "Fitted values of rows with positive weight. (M + 1, n_rows, q).")
-    dof_by_response = _each(
-        "dof",
-        """Sums of d yhat_ij / d y_ij over rows i, one column per response. (M + 1, q).
-
-        nan where rounding leaves them uncertain.
-        """,
-    )
+    dof_by_response = _each("dof", "Sums of d yhat_ij / d y_ij over rows i. Shape (M + 1, q).")
     exact = _shared("exact", "Decomposition of X, and the closed form of the first response.")
     x_scores = _shared("x_scores", "Orthogonal scores of the training rows. Shape (n_rows, M).")
     x_rotations = _shared("x_rotations", "From standardised X to the scores. Shape (p, M).")
@@ -395,18 +353,13 @@ class PLS2Path:
     # Degrees of Freedom
     # ------------------
 
-    @cached_property
+    @property
     def dof(self) -> Array:
-        """Trace of d vec(Yhat) / d vec(Y), with one for each of the q intercepts. (M + 1,)."""
-        found = np.sum(self.dof_by_response, axis=1)
-        if np.isnan(found).any():
-            known = plural(int(np.argmax(np.isnan(found))) - 1, "component")
-            warn_caller(
-                f"Degrees of Freedom are known up to {known}: beyond, rounding in the data's "
-                f"decomposition changes them by more than {SUPPORTED_ERROR:g} relative.",
-                RankExhaustedWarning,
-            )
-        return read_only(found)
+        """Trace of d vec(Yhat) / d vec(Y), with one for each of the q intercepts. (M + 1,).
+
+        nan, with an infinite `dof_error`, where rounding leaves it uncertain.
+        """
+        return read_only(np.sum(self.dof_by_response, axis=1))
 
     @property
     def dof_error(self) -> Array:
@@ -500,10 +453,10 @@ class PLS2Path:
 
         In units of ``y_scale``.
         """
-        fit, S = self.joint.fit, self.decomposition.singular_values[:, None]
+        fit = self.joint.fit
         size = np.linalg.norm((X_new - self.units.x_mean) / self.units.x_scale, axis=1).max()
         largest = float(np.max(np.abs(self.Y) / self.y_scale))
-        coef = np.linalg.norm(fit.fitted / S, axis=(1, 2))
+        coef = np.linalg.norm(fit.coef, axis=(1, 2))
         return np.asarray(size * coef * fit.coef_error + ROUNDINGS * _EPS * largest)
 
     def of_response(self, left: LeftOut, j: int) -> LeftOut:
@@ -636,6 +589,9 @@ def _label(index: int) -> str:
 class PLS2Model:
     """One model of a `PLS2Path`, ``path[m]``, or an average of its models.
 
+    ``model.responses[j]`` is that of one response, an ordinary `Model`, for intervals, standard
+    errors and all else that models have.
+
     Attributes
     ----------
     path : PLS2Path
@@ -652,10 +608,11 @@ class PLS2Model:
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(30, 4))
     >>> model = pls2_path(X, X[:, :2] + rng.normal(size=(30, 2)))[2]
-    >>> model, model.coef.shape, model.prediction_interval(X[:5]).shape
-    (PLS2Model(2 components, 2 responses, p=4), (4, 2), (5, 2, 2))
-    >>> model.responses[0]
-    Model(2 components, p=4)
+    >>> model, model.coef.shape
+    (PLS2Model(2 components, 2 responses, p=4), (4, 2))
+    >>> from plsdof.inference import prediction_interval
+    >>> model.responses[0], prediction_interval(model.responses[0], X[:5])
+    (Model(2 components, p=4), Interval(5 values, level=0.95, critical=...))
     """
 
     path: PLS2Path
@@ -677,7 +634,6 @@ class PLS2Model:
 
     label = _shared("label", "What it is, in words.")
     n_components = _shared("n_components", "Number of components; of an average the mean.")
-    is_average = _shared("is_average", "Whether it averages models.")
     coef = _each("coef", "Coefficients in original units. Shape (p, q).")
     intercept = _each("intercept", "Intercepts. Shape (q,).")
     fitted = _each("fitted", "Fitted values of rows with positive weight. Shape (n_rows, q).")
@@ -685,7 +641,6 @@ class PLS2Model:
     dof_by_response = _each("dof", "Traces of d yhat_j / d y_j, X and model fixed. Shape (q,).")
     left_out_residuals = _each("left_out_residuals", "See `Model`. Shape (n_rows, q).")
     rmse = _each("rmse", "Roots of the mean squared left-out residuals, RMSECV. Shape (q,).")
-    scores = _each("scores", "Errors behind intervals, see `Model.scores`. Shape (n_rows, q).")
     noise_std = _each("noise_std", "Noise standard deviations. Shape (q,).")
 
     @property
@@ -703,19 +658,8 @@ class PLS2Model:
         """Predict new rows. Shape (n_new, q)."""
         return np.stack([one.predict(X_new) for one in self.responses], axis=-1)
 
-    def half_width(self, level: float = 0.95) -> Array:
-        """Return half the widths of intervals for a new observation, see `Model.half_width`. (q,).
-
-        Each response is covered by itself.
-        """
-        return np.array([one.half_width(level) for one in self.responses])
-
-    def noise_variance(self) -> Array:
-        """Estimate the noise variances, see `Model.noise_variance`. Shape (q,)."""
-        return np.asarray(self.noise_std**2)
-
     def noise_covariance(self) -> Array:
-        """Return `noise_variance` with the correlations of left-out residuals. Shape (q, q)."""
+        """Return the noise covariance: `noise_std`, correlations of left-out residuals. (q, q)."""
         E, weights = self.left_out_residuals, self.responses[0].left_out.sample_weight
         products = E.T @ (E if weights is None else weights[:, None] * E)
         size = np.sqrt(np.diagonal(products))
@@ -739,31 +683,6 @@ class PLS2Model:
         added = np.sum(path.joint.fit.loadings[:m] ** 2, axis=1)
         squares = path.x_weights[:, :m] ** 2
         return np.asarray(np.sqrt(len(squares) * (squares @ added) / added.sum()))
-
-    def coef_std_error(self) -> Array:
-        """Standard errors of the coefficients; noise as in `noise_covariance`. Shape (p, q)."""
-        return np.stack([one.coef_std_error() for one in self.responses], axis=-1)
-
-    def coef_interval(self, level: float = 0.95) -> Array:
-        """Confidence intervals of the expected coefficients. Shape (p, q, 2)."""
-        found = [coefficient_inference(one, level=level) for one in self.responses]
-        return np.stack([np.column_stack([one.lower, one.upper]) for one in found], axis=1)
-
-    def prediction_interval(
-        self,
-        X_new: Any,
-        level: float = 0.95,
-        kind: IntervalKind = "observation",
-        method: IntervalMethod | None = None,
-    ) -> Array:
-        """Intervals of new observations, or of the expected fit, one by one. Shape (n_new, q, 2).
-
-        See `plsdof.inference.prediction_interval`; "normal" noise has the covariance
-        `noise_covariance` between the responses of a row.
-        """
-        options: dict[str, Any] = {"level": level, "kind": kind, "method": method}
-        found = [prediction_interval(one, X_new, **options) for one in self.responses]
-        return np.stack([np.column_stack([one.lower, one.upper]) for one in found], axis=1)
 
     def __repr__(self) -> str:
         q = plural(len(self.path.names), "response")
@@ -869,6 +788,13 @@ def pls2_path(
     )
     report_end(path.message, len(path) - 1, wanted, strict)
     return path
+
+
+def _divisible(spectrum: Spectrum) -> Spectrum:
+    """Return a spectrum without zeros in z, which filters are divided by."""
+    least = _FAINT * (float(np.linalg.norm(spectrum.z)) or 1.0)
+    z = np.where(np.abs(spectrum.z) > least, spectrum.z, least)
+    return replace(spectrum, z=read_only(z))
 
 
 def _in_place(
