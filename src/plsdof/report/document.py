@@ -7,7 +7,7 @@ import os
 import platform
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from importlib import metadata, resources
 from typing import Any
 
@@ -176,8 +176,9 @@ def _filled(
     return filled
 
 
+@lru_cache(maxsize=1)
 def _environment() -> Any:
-    """Return the templates; all text is escaped."""
+    """Return the templates, compiled once; all text is escaped."""
     try:
         import jinja2
     except ImportError as error:
