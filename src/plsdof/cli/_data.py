@@ -26,9 +26,12 @@ from plsdof.analysis.data import (
 from plsdof.cli._tables import (
     JoinedReading,
     Mask,
+    check_missing,
     choose_rows,
     few_values,
+    filled_in_words,
     find_response,
+    interpolate,
     located,
     match_columns,
     missing_values,
@@ -82,6 +85,9 @@ class Part:
         Columns that say which rows belong together, and what rows are called: not predictors.
     drop_missing : bool
         Leave out rows with missing values.
+    missing : str or None
+        "drop" does the same; "interpolate" or "interpolate:5" fills them along the wavelengths,
+        "impute" by the other rows.
     exclude_rows : tuple of str
         Numbers and ranges such as 1,5,41:60, or COLUMN=VALUE; see `choose_rows`.
     """
@@ -92,10 +98,12 @@ class Part:
     groups: str | None = None
     label: str | None = None
     drop_missing: bool = False
+    missing: str | None = None
     exclude_rows: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse columns that were asked for by name in two places."""
+        check_missing(self.missing, drop_missing=self.drop_missing)
         for response in self.response:
             if response in self.features:
                 raise InvalidInputError(f"{shortened(response)} is the response, not a predictor.")
@@ -107,6 +115,17 @@ class Part:
                     raise InvalidInputError(
                         f"{option} {shortened(name)}: the column is {role}; choose another one."
                     )
+
+    @property
+    def drops(self) -> bool:
+        """Whether rows with missing values are left out."""
+        return self.drop_missing or self.missing == "drop"
+
+    def steps(self, preprocess: str) -> str:
+        """Return preprocessing steps, with one in front that fills what is missing if asked for."""
+        if self.missing != "impute" or preprocess.startswith("impute"):
+            return preprocess
+        return "impute" if preprocess == "none" else f"impute,{preprocess}"
 
     @property
     def apart(self) -> list[str]:
@@ -195,17 +214,17 @@ def _problem(
     apart = [find_column(name, table.names) for name in part.apart]
     apart += [name for name in targets if name != target]
     names, about_columns = _predictors(table, target, part, apart)
-    everything, missing = _rows_of(table, target, names, part.label)
+    everything, missing, about_holes = _rows_of(table, target, names, part)
 
     def complete(wanted: Mask) -> Mask:
-        _require_complete(table, missing[wanted], (target, *names), part.drop_missing)
+        _require_complete(table, missing[wanted], (target, *names), part.drops)
         return without_any(missing)
 
     chosen = _chosen_rows(table, part, test, complete, everything)
     rows, used = everything.take(chosen.fit), everything.take(chosen.fit | chosen.test)
-    notes = [*table.notes, *about_columns, *chosen.notes]
+    notes = [*table.notes, *about_columns, *chosen.notes, *about_holes]
     notes += suspects(table, used, target, groups=part.groups)
-    tested, note = _test_table(test.test, target, names, reading, part.drop_missing)
+    tested, note = _test_table(test.test, target, names, reading, part)
     notes += note
     if chosen.test.any():
         source = f"{int(chosen.test.sum())} rows of {Path(table.source).name}"
@@ -229,18 +248,27 @@ def _problem(
 
 
 def _rows_of(
-    table: Table, target: str, names: tuple[str, ...], label: str | None
-) -> tuple[Rows, Mask]:
-    """Return all rows of a table, and which of their values are missing: response first."""
+    table: Table, target: str, names: tuple[str, ...], part: Part, label: bool = True
+) -> tuple[Rows, Mask, tuple[str, ...]]:
+    """Return all rows, which of their values forbid a row (response first), and what was filled."""
     y, X = table.numbers((target,))[:, 0], table.numbers(names)
+    notes: tuple[str, ...] = ()
+    if part.missing is not None and part.missing.startswith("interpolate"):
+        X, notes = interpolate(X, names, part.missing)
+    holes = np.isnan(X)
+    if part.missing == "impute":
+        # A row needs some value, and a column, too.
+        how = "imputed by components of the other values, made anew where rows are left out"
+        notes = filled_in_words(holes & ~holes.all(axis=1, keepdims=True), how)
+        holes &= holes.all(axis=1, keepdims=True) | holes.all(axis=0)
     rows = Rows(
         X=table.with_names(X, names),
         y=y,
         numbers=table.row_numbers,
-        labels=row_labels(table, label),
+        labels=row_labels(table, part.label) if label else row_labels(table, None),
         source=table.source,
     )
-    return rows, np.column_stack([np.isnan(y), np.isnan(X)])
+    return rows, np.column_stack([np.isnan(y), holes]), notes
 
 
 def _require_complete(
@@ -368,7 +396,7 @@ def _test_table(
     target: str,
     names: tuple[str, ...],
     reading: JoinedReading,
-    drop_missing: bool,
+    part: Part,
 ) -> tuple[Rows | None, list[str]]:
     """Read rows to test on from a file, if there is one, and say how many there are."""
     if file is None:
@@ -381,11 +409,11 @@ def _test_table(
             raise InvalidInputError(
                 f"--test needs the response {shortened(target)}{suggestion(target, table.names)}"
             )
-        rows, missing = _rows_of(table, target, found, None)
-        _require_complete(table, missing, (target, *found), drop_missing, fewest=1)
+        rows, missing, notes = _rows_of(table, target, found, part, label=False)
+        _require_complete(table, missing, (target, *found), part.drops, fewest=1)
     rows = rows.take(without_any(missing))
     rows = replace(rows, X=table.with_names(rows.X.to_numpy(), names), source=str(file))
-    return rows, [f"Tested on {plural(len(rows.y), 'row')} of {file.name}."]
+    return rows, [f"Tested on {plural(len(rows.y), 'row')} of {file.name}.", *notes]
 
 
 def _read_for_test(
@@ -563,6 +591,10 @@ def read_streamed(
     values, for steps that learn from rows, and for rows that are kept in memory: those to test on,
     and a ``sample`` for pictures.
     """
+    if part.missing not in (None, "drop"):
+        raise InvalidInputError(
+            f"--missing {part.missing} needs the table in memory; add --in-memory if it fits."
+        )
     if file.is_dir():
         files_in(file)
     elif file.exists() and not file.is_file():
@@ -598,7 +630,7 @@ def _streamed(
     texts = (*test.test_rows, *part.exclude_rows)
     named = [text.partition("=")[0] for text in texts if "=" in text]
     chosen, labels = None, None
-    if texts or part.apart or part.drop_missing or test.are_inside:
+    if texts or part.apart or part.drops or test.are_inside:
         wanted = [find_column(name, blocks.known) for name in (*named, *part.apart)]
         table = blocks.table(wanted, source=str(file))
         chosen = _chosen_rows(table, part, test, lambda _: _complete_rows(blocks, table, part))
@@ -621,9 +653,7 @@ def _streamed(
     assert changed.y is not None
     y = rows.y = changed.y
     kept = _kept_rows(file, blocks, chosen, labels, sample)
-    tested, note = _test_table(
-        test.test, response, blocks.names, JoinedReading(), part.drop_missing
-    )
+    tested, note = _test_table(test.test, response, blocks.names, JoinedReading(), part)
     left_out = [shortened(name) for name in blocks.left_out]
     said = [f"Left out, not numeric or without a name: {listed(left_out)}."] if left_out else []
     said += [*blocks.notes, *notes, *([] if chosen is None else chosen.notes)]
@@ -646,7 +676,7 @@ def _streamed(
 
 
 def _complete_rows(blocks: FileBlocks, table: Table, part: Part) -> Mask:
-    if not part.drop_missing:
+    if not part.drops:
         return np.ones(len(table), dtype=bool)
     complete = blocks.complete_rows()
     if complete.sum() < 2:

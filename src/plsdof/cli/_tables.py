@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.display import plural
-from plsdof._core.inputs import Array, as_count
+from plsdof._core.inputs import Array, as_choice, as_count
 from plsdof.analysis.data import Numbers, Rows
 from plsdof.errors import InvalidInputError, PlsdofError
 from plsdof.files.columns import (
@@ -25,6 +25,7 @@ from plsdof.files.columns import (
     shortened,
     shortened_path,
     suggestion,
+    wavelengths,
 )
 from plsdof.files.tables import SUMMARY, Table, read_table
 
@@ -583,6 +584,56 @@ def seen_before(rows: Rows, test: Rows | None) -> Iterator[str]:
         )
 
 
+# Missing values
+# --------------
+
+MISSING = ("drop", "interpolate", "impute")
+
+
+def check_missing(text: str | None, *, drop_missing: bool) -> None:
+    """Refuse what --missing cannot be."""
+    if text is None:
+        return
+    if drop_missing:
+        raise InvalidInputError("--missing and --drop-missing exclude each other; give one.")
+    name, colon, widest = text.partition(":")
+    as_choice(name, "--missing", MISSING)
+    if colon and (name != "interpolate" or not widest.isdecimal() or not 0 < int(widest) < 10**6):
+        raise InvalidInputError(
+            f"--missing {text[:40]}: a number of points belongs to interpolate, as in "
+            "interpolate:5."
+        )
+
+
+def interpolate(X: Array, names: Sequence[str], text: str) -> tuple[Array, tuple[str, ...]]:
+    """Fill holes along the wavelengths as --missing says, and count what was filled."""
+    axis = wavelengths(names)
+    if axis is None:
+        raise InvalidInputError(
+            "--missing interpolate goes along wavelengths, and the columns are not named by rising "
+            "or falling numbers; use impute or drop."
+        )
+    # It needs scikit-learn, which takes a second to import.
+    from plsdof.chemometrics.missing import WIDEST_GAP, interpolated
+
+    widest = int(text.partition(":")[2] or WIDEST_GAP)
+    filled = interpolated(X, axis, widest)
+    what = f"interpolated along the wavelengths, over gaps of at most {plural(widest, 'point')}"
+    return filled, filled_in_words(np.isnan(X) & ~np.isnan(filled), what)
+
+
+def filled_in_words(filled: Mask, how: str) -> tuple[str, ...]:
+    """Say how many values were filled, in how many rows, and what that means."""
+    count, rows = int(filled.sum()), int(filled.any(axis=1).sum())
+    if not count:
+        return ()
+    return (
+        f"Filled: {plural(count, 'missing value')} ({count / filled.size:.2%}) in {rows} of "
+        f"{plural(len(filled), 'row')}, {how}. Standard errors and intervals take them for "
+        "measured.",
+    )
+
+
 # Words for messages
 # ------------------
 
@@ -616,4 +667,7 @@ def missing_values(missing: Mask, names: Sequence[str], advice: str) -> str:
     order = np.argsort(-counts, kind="stable")
     shown = listed([f"{shortened(names[i])} {counts[i]}" for i in order if counts[i]])
     rows = f"{int(missing.any(axis=1).sum())} of {len(missing)} rows"
-    return f"{rows} have missing values, by column: {shown}. Use --drop-missing {advice}."
+    return (
+        f"{rows} have missing values, by column: {shown}. Use --drop-missing {advice}, or fill "
+        "them with --missing interpolate or impute."
+    )

@@ -5,7 +5,7 @@ import re
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -89,6 +89,7 @@ def fit(
 ) -> list[Analysis]:
     """Fit a table, choose the number of components, and print the model."""
     output.check(file)
+    request = replace(request, preprocess=part.steps(request.preprocess))
     data: Sequence[Data]
     if is_streamed(file, in_memory):
         sample = output.report is not None or output.plot is not None
