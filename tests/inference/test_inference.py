@@ -1,6 +1,5 @@
 """Intervals, tests and bands against textbook formulas and simulation."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -271,11 +270,14 @@ def test_intervals_for_observations_are_those_of_rows_left_out(kind):
         model = replace(path[choice.index], selection=choice)
     found = inference.prediction_interval(model, X[:3], level=0.9)
     np.testing.assert_allclose(found.center, model.predict(X[:3]))
-    half = np.sort(model.scores)[math.ceil(0.9 * 61) - 1]
+    half = np.quantile(model.scores, 0.9, method="weibull")
+    half = half * np.sqrt(1 + 4 * model.leverage_at(X[:3]) * 60 / 54)
     np.testing.assert_allclose(found.upper - found.center, half)
     np.testing.assert_allclose(found.center - found.lower, half)
     if kind == "single":
-        np.testing.assert_array_equal(model.scores, np.abs(path.left_out().residuals[2]))
+        left = path.left_out()
+        expected = np.abs(left.residuals[2]) / np.sqrt(1 + 4 * left.leverage[2])
+        np.testing.assert_allclose(model.scores, expected)
 
 
 def test_rows_in_groups_have_wider_intervals_than_rows_alone():
