@@ -77,6 +77,24 @@ def test_groups_preprocessing_and_a_test_table(file, iris, tmp_path):
     np.testing.assert_array_equal(found["errors"]["test"]["matrix"], expected)
 
 
+def test_replicates_are_averaged_and_counted(file, iris):
+    X, labels = iris
+    samples = np.sort(np.arange(150) // 2 * 2 % 149)  # one sample has more measurements
+    table = pd.read_csv(file).assign(plant=[f"p{i}" for i in samples])
+    table["origin"] = labels[samples]
+    table.to_csv(file, index=False)
+    found = run_json("fit", file, "-r", "origin", "--average-by", "plant")
+    means = X.groupby(samples).mean()
+    count = np.bincount(samples)[means.index]
+    model = PLSClassifier().fit(means, labels[means.index], count / count.mean())
+    assert found["dof"] == pytest.approx(model.dof_)
+    np.testing.assert_allclose(found["errors"]["left-out"]["matrix"], model.errors().matrix)
+    table["plant"] = "p0"
+    table.loc[:9, "plant"] = "p1"
+    table.to_csv(file, index=False)
+    refused("fit", file, "-r", "origin", "--average-by", "plant")
+
+
 def test_predictions_of_a_file_are_those_of_the_estimator(file, iris, tmp_path):
     X, labels = iris
     run("fit", file, "-r", "origin", "--model", tmp_path / "m.json", "-q")

@@ -97,7 +97,7 @@ def classified(data: TableProblem, request: Request) -> ClassAnalysis:
         max_components=request.max_components or DEFAULT_COMPONENTS,
         scale=data.wavelengths is None if request.scale is None else request.scale,
         cv=request.cv,
-    ).fit(data.X, labels, groups=data.groups)
+    ).fit(data.X, labels, data.rows.weights, data.groups)
     errors = {
         LEFT_OUT: model.errors(level=request.level),
         "calibration": model.errors(rows="calibration", level=request.level),
@@ -109,6 +109,8 @@ def classified(data: TableProblem, request: Request) -> ClassAnalysis:
         errors["test"] = model.errors(X, true, level=request.level)
     tested = None
     if request.permutations is not None:
+        if data.rows.weights is not None:
+            raise InvalidInputError("permutations need rows of equal weight; leave them out.")
         draws = request.permutations
         tested = model.permutation_test(data.X, labels, data.groups, n_permutations=draws)
     return ClassAnalysis(

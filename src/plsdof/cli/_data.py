@@ -16,6 +16,7 @@ from plsdof._core.display import plural
 from plsdof._core.inputs import Array, as_fraction
 from plsdof.analysis.analysis import Request
 from plsdof.analysis.data import (
+    Measured,
     Numbers,
     Rows,
     StreamedProblem,
@@ -26,6 +27,7 @@ from plsdof.analysis.data import (
 from plsdof.cli._tables import (
     JoinedReading,
     Mask,
+    averaged_table,
     check_missing,
     choose_rows,
     few_values,
@@ -34,6 +36,7 @@ from plsdof.cli._tables import (
     interpolate,
     located,
     match_columns,
+    measurements,
     missing_values,
     row_labels,
     same_sample,
@@ -81,6 +84,8 @@ class Part:
         One or several, each with a model of its own.
     features, exclude : tuple of str
         Predictors and columns to leave out, see `choose_columns`.
+    average_by : str or None
+        Column that names samples: their measurements are averaged first.
     groups, label : str or None
         Columns that say which rows belong together, and what rows are called: not predictors.
     drop_missing : bool
@@ -96,6 +101,7 @@ class Part:
     features: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     groups: str | None = None
+    average_by: str | None = None
     label: str | None = None
     drop_missing: bool = False
     missing: str | None = None
@@ -109,7 +115,9 @@ class Part:
                 raise InvalidInputError(f"{shortened(response)} is the response, not a predictor.")
             # Rows with the same response may be those of the same sample.
             used = {"--groups": self.features, "--id": (response, *self.features)}
-            for option, name in {"--groups": self.groups, "--id": self.label}.items():
+            used["--average-by"] = used["--id"]
+            given = {"--groups": self.groups, "--id": self.label, "--average-by": self.average_by}
+            for option, name in given.items():
                 if name is not None and name in used[option]:
                     role = "the response" if name == response else "a predictor"
                     raise InvalidInputError(
@@ -130,7 +138,8 @@ class Part:
     @property
     def apart(self) -> list[str]:
         """Columns that say something about rows and are not predictors."""
-        return [name for name in (self.groups, self.label) if name is not None]
+        apart = (self.groups, self.label, self.average_by)
+        return [name for name in dict.fromkeys(apart) if name is not None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,12 +204,38 @@ def read_problems(
     table = reading.with_response(file, part.response, part.label)
     with located(table.source):
         targets = [find_response(table, response, reading) for response in part.response]
+        single = table
+        if part.average_by is not None:
+            for target in filter(table.is_text, targets):
+                names = labels_of(table, part.average_by), labels_of(table, target)
+                pairs = set(zip(*names, strict=True))
+                if len(pairs) > len({sample for sample, _ in pairs}):
+                    raise InvalidInputError(
+                        f"--average-by {shortened(part.average_by)}: some sample has several "
+                        f"classes of {shortened(target)}, which cannot be averaged."
+                    )
+            table = averaged_table(table, part.average_by, targets)
+            part = replace(part, label=part.label or part.average_by)
         if len(table) < 2:
             raise InvalidInputError("there is only 1 row; a fit needs more.")
         return [
-            _problem(table, target, targets, part, reading, test or TestRows())
+            _with_measured(
+                _problem(table, target, targets, part, reading, test or TestRows()), single, part
+            )
             for target in targets
         ]
+
+
+def _with_measured(problem: TableProblem, single: Table, part: Part) -> TableProblem:
+    """Return a problem of means that knows the measurements of its rows."""
+    if part.average_by is None:
+        return problem
+    samples = labels_of(single, part.average_by)
+    order = list(dict.fromkeys(samples.tolist()))
+    kept = np.isin(samples, [order[i - 1] for i in problem.rows.numbers.tolist()])
+    X = single.numbers(problem.names)[kept]
+    measured = Measured(column=part.average_by, X=X, samples=samples[kept])
+    return replace(problem, measured=measured)
 
 
 def _problem(
@@ -279,6 +314,7 @@ def _rows_of(
         numbers=table.row_numbers,
         labels=row_labels(table, part.label) if label else row_labels(table, None),
         source=table.source,
+        weights=measurements(table) if label else None,
     )
     return rows, np.column_stack([np.isnan(y), holes]), notes
 
@@ -618,10 +654,12 @@ def read_streamed(
     values, for steps that learn from rows, and for rows that are kept in memory: those to test on,
     and a ``sample`` for pictures.
     """
-    if part.missing not in (None, "drop"):
-        raise InvalidInputError(
-            f"--missing {part.missing} needs the table in memory; add --in-memory if it fits."
-        )
+    asked = {"--missing": part.missing not in (None, "drop"), "--average-by": part.average_by}
+    for option, is_wanted in asked.items():
+        if is_wanted:
+            raise InvalidInputError(
+                f"{option} needs the table in memory; add --in-memory if it fits."
+            )
     if file.is_dir():
         files_in(file)
     elif file.exists() and not file.is_file():

@@ -110,7 +110,7 @@ def fit(
     with show.waiting("Writing", quiet=output.quiet):
         endings = file_endings([one.response for one in data])
         written = [
-            _write(one, output, part.label, ending)
+            _write(one, output, part.label or part.average_by, ending)
             for one, ending in zip(analyses, endings, strict=True)
         ]
         together = _write_together(analyses, output)
@@ -243,6 +243,7 @@ def _write_model(analysis: Analysis, file: Path, label: str | None) -> None:
     data = analysis.data
     source = {"file": data.source, "rows": data.shape[0], "dropped": data.dropped}
     source |= {} if label is None else {"id": label}  # names the rows in predictions, too
+    source |= _repeatability(analysis)
     kept = data.has_intervals if isinstance(data, StreamedProblem) else True
     model = frozen_model(
         analysis.model,
@@ -254,6 +255,20 @@ def _write_model(analysis: Analysis, file: Path, label: str | None) -> None:
         preprocessing=data.preprocessing,
     )
     save_model(model, file)
+
+
+def _repeatability(analysis: Analysis) -> dict[str, Any]:
+    """Return how far predictions of replicates are apart, for a file; nothing without them."""
+    measured = getattr(analysis.data, "measured", None)
+    if measured is None or len(measured.X) == analysis.data.shape[0]:
+        return {}
+    from plsdof.chemometrics.replicates import repeatability
+
+    chain, model = analysis.data.preprocessing, analysis.model
+    complete = ~np.isnan(measured.X).any(axis=1)
+    X = measured.X[complete] if chain is None else chain.transform(measured.X[complete])
+    found = repeatability(model.intercept + X @ model.coef, measured.samples[complete])
+    return {"replicates": {"column": measured.column, "std": found.std, "dof": found.dof}}
 
 
 # Data to try it with
