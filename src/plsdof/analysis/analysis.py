@@ -633,7 +633,8 @@ def fitted(data: Data, request: Request) -> Path:
     """Fit all models, however the table is read."""
     scale, sizes = scales(request, data), request.sizes(*data.shape)
     if isinstance(data, TableProblem):
-        path = METHODS[request.method].recipe(scale=scale, **sizes).fit(data.X, data.y)
+        recipe = METHODS[request.method].recipe(scale=scale, **sizes)
+        path = recipe.fit(data.X, data.y, data.rows.weights)
     else:
         path = sources.PATHS_FROM[request.method](data.gram, scale=scale, **sizes)
     if request.components is not None and request.components >= len(path):
@@ -729,7 +730,8 @@ def left_out(data: Data, request: Request, path: Path) -> LeftOut | None:
         from plsdof.chemometrics.preprocessing import preprocessed
 
         again = preprocessed(chain.steps, path.same_models())
-        return again(np.asarray(data.rows.X), data.y).left_out(cv, data.groups)
+        fit = again(np.asarray(data.rows.X), data.y, data.rows.weights)
+        return fit.left_out(cv, data.groups)
     return path.left_out(cv, data.groups)
 
 

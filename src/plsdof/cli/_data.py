@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from plsdof._core.display import plural
-from plsdof._core.inputs import as_fraction
+from plsdof._core.inputs import Array, as_fraction
 from plsdof.analysis.analysis import Request
 from plsdof.analysis.data import (
+    Measured,
     Numbers,
     Rows,
     StreamedProblem,
@@ -26,6 +27,7 @@ from plsdof.analysis.data import (
 from plsdof.cli._tables import (
     JoinedReading,
     Mask,
+    averaged_table,
     check_missing,
     choose_rows,
     few_values,
@@ -34,6 +36,7 @@ from plsdof.cli._tables import (
     interpolate,
     located,
     match_columns,
+    measurements,
     missing_values,
     row_labels,
     same_sample,
@@ -81,6 +84,8 @@ class Part:
         One or several, each with a model of its own.
     features, exclude : tuple of str
         Predictors and columns to leave out, see `choose_columns`.
+    average_by : str or None
+        Column that names samples: their measurements are averaged first.
     groups, label : str or None
         Columns that say which rows belong together, and what rows are called: not predictors.
     drop_missing : bool
@@ -96,6 +101,7 @@ class Part:
     features: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     groups: str | None = None
+    average_by: str | None = None
     label: str | None = None
     drop_missing: bool = False
     missing: str | None = None
@@ -109,7 +115,9 @@ class Part:
                 raise InvalidInputError(f"{shortened(response)} is the response, not a predictor.")
             # Rows with the same response may be those of the same sample.
             used = {"--groups": self.features, "--id": (response, *self.features)}
-            for option, name in {"--groups": self.groups, "--id": self.label}.items():
+            used["--average-by"] = used["--id"]
+            given = {"--groups": self.groups, "--id": self.label, "--average-by": self.average_by}
+            for option, name in given.items():
                 if name is not None and name in used[option]:
                     role = "the response" if name == response else "a predictor"
                     raise InvalidInputError(
@@ -130,7 +138,8 @@ class Part:
     @property
     def apart(self) -> list[str]:
         """Columns that say something about rows and are not predictors."""
-        return [name for name in (self.groups, self.label) if name is not None]
+        apart = (self.groups, self.label, self.average_by)
+        return [name for name in dict.fromkeys(apart) if name is not None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,12 +204,38 @@ def read_problems(
     table = reading.with_response(file, part.response, part.label)
     with located(table.source):
         targets = [find_response(table, response, reading) for response in part.response]
+        single = table
+        if part.average_by is not None:
+            for target in filter(table.is_text, targets):
+                names = labels_of(table, part.average_by), labels_of(table, target)
+                pairs = set(zip(*names, strict=True))
+                if len(pairs) > len({sample for sample, _ in pairs}):
+                    raise InvalidInputError(
+                        f"--average-by {shortened(part.average_by)}: some sample has several "
+                        f"classes of {shortened(target)}, which cannot be averaged."
+                    )
+            table = averaged_table(table, part.average_by, targets)
+            part = replace(part, label=part.label or part.average_by)
         if len(table) < 2:
             raise InvalidInputError("there is only 1 row; a fit needs more.")
         return [
-            _problem(table, target, targets, part, reading, test or TestRows())
+            _with_measured(
+                _problem(table, target, targets, part, reading, test or TestRows()), single, part
+            )
             for target in targets
         ]
+
+
+def _with_measured(problem: TableProblem, single: Table, part: Part) -> TableProblem:
+    """Return a problem of means that knows the measurements of its rows."""
+    if part.average_by is None:
+        return problem
+    samples = labels_of(single, part.average_by)
+    order = list(dict.fromkeys(samples.tolist()))
+    kept = np.isin(samples, [order[i - 1] for i in problem.rows.numbers.tolist()])
+    X = single.numbers(problem.names)[kept]
+    measured = Measured(column=part.average_by, X=X, samples=samples[kept])
+    return replace(problem, measured=measured)
 
 
 def _problem(
@@ -224,13 +259,13 @@ def _problem(
     rows, used = everything.take(chosen.fit), everything.take(chosen.fit | chosen.test)
     notes = [*table.notes, *about_columns, *chosen.notes, *about_holes]
     notes += suspects(table, used, target, groups=part.groups)
-    tested, note = _test_table(test.test, target, names, reading, part)
+    tested, note = _test_table(test.test, target, names, reading, part, rows.classes)
     notes += note
     if chosen.test.any():
         source = f"{int(chosen.test.sum())} rows of {Path(table.source).name}"
         tested = replace(everything.take(chosen.test), source=source)
     notes += seen_before(rows, tested)
-    if np.all(rows.y == rows.y[0]):
+    if not rows.classes and np.all(rows.y == rows.y[0]):
         raise InvalidInputError(_constant(target, rows.y[0]))
     return TableProblem(
         rows=rows,
@@ -248,10 +283,21 @@ def _problem(
 
 
 def _rows_of(
-    table: Table, target: str, names: tuple[str, ...], part: Part, label: bool = True
+    table: Table,
+    target: str,
+    names: tuple[str, ...],
+    part: Part,
+    label: bool = True,
+    classes: tuple[str, ...] = (),
 ) -> tuple[Rows, Mask, tuple[str, ...]]:
     """Return all rows, which of their values forbid a row (response first), and what was filled."""
-    y, X = table.numbers((target,))[:, 0], table.numbers(names)
+    if classes or table.is_text(target):
+        if part.missing == "impute":
+            raise InvalidInputError("--missing impute is for responses of numbers; leave it out.")
+        y, classes = _coded(table, target, classes)
+    else:
+        y = table.numbers((target,))[:, 0]
+    X = table.numbers(names)
     notes: tuple[str, ...] = ()
     if part.missing is not None and part.missing.startswith("interpolate"):
         X, notes = interpolate(X, names, part.missing)
@@ -262,13 +308,29 @@ def _rows_of(
         notes = filled_in_words(holes & ~holes.all(axis=1, keepdims=True), how)
         holes &= holes.all(axis=1, keepdims=True) | holes.all(axis=0)
     rows = Rows(
+        classes=classes,
         X=table.with_names(X, names),
         y=y,
         numbers=table.row_numbers,
         labels=row_labels(table, part.label) if label else row_labels(table, None),
         source=table.source,
+        weights=measurements(table) if label else None,
     )
     return rows, np.column_stack([np.isnan(y), holes]), notes
+
+
+def _coded(table: Table, target: str, classes: tuple[str, ...]) -> tuple[Array, tuple[str, ...]]:
+    """Return a response of text as positions among its classes, or those that are known already."""
+    found = labels_of(table, target).tolist()
+    classes = classes or tuple(sorted(set(found) - {""}))
+    places: dict[str, float] = {one: place for place, one in enumerate(classes)} | {"": np.nan}
+    strange = [one for one in found if one not in places]
+    if strange:
+        raise InvalidInputError(
+            f"{shortened(target)} is {shortened(strange[0])} in a row to test on, which is not one "
+            f"of the classes {listed(list(map(shortened, classes)))}."
+        )
+    return np.array([places[one] for one in found]), classes
 
 
 def _require_complete(
@@ -397,6 +459,7 @@ def _test_table(
     names: tuple[str, ...],
     reading: JoinedReading,
     part: Part,
+    classes: tuple[str, ...] = (),
 ) -> tuple[Rows | None, list[str]]:
     """Read rows to test on from a file, if there is one, and say how many there are."""
     if file is None:
@@ -409,7 +472,7 @@ def _test_table(
             raise InvalidInputError(
                 f"--test needs the response {shortened(target)}{suggestion(target, table.names)}"
             )
-        rows, missing, notes = _rows_of(table, target, found, part, label=False)
+        rows, missing, notes = _rows_of(table, target, found, part, False, classes)
         _require_complete(table, missing, (target, *found), part.drops, fewest=1)
     rows = rows.take(without_any(missing))
     rows = replace(rows, X=table.with_names(rows.X.to_numpy(), names), source=str(file))
@@ -591,10 +654,12 @@ def read_streamed(
     values, for steps that learn from rows, and for rows that are kept in memory: those to test on,
     and a ``sample`` for pictures.
     """
-    if part.missing not in (None, "drop"):
-        raise InvalidInputError(
-            f"--missing {part.missing} needs the table in memory; add --in-memory if it fits."
-        )
+    asked = {"--missing": part.missing not in (None, "drop"), "--average-by": part.average_by}
+    for option, is_wanted in asked.items():
+        if is_wanted:
+            raise InvalidInputError(
+                f"{option} needs the table in memory; add --in-memory if it fits."
+            )
     if file.is_dir():
         files_in(file)
     elif file.exists() and not file.is_file():

@@ -4,7 +4,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import reduce
 from pathlib import Path
 
@@ -126,10 +126,10 @@ def find_response(table: Table, response: str, reading: Reading) -> str:
     except InvalidInputError as error:
         hint = _where_else(table, response, reading)
         raise InvalidInputError(f"{error}{hint}") from error
-    if table.is_text(name):
+    if table.is_text(name) and 2 * table.frame[name].nunique() > len(table):
         raise InvalidInputError(
             f"{shortened(name)} holds text, such as {table.example(name)}, which cannot be "
-            "predicted; choose a column of numbers with --response."
+            "predicted: most rows have a text of their own. Choose another --response."
         )
     return name
 
@@ -300,6 +300,58 @@ def _key(name: str) -> float:
     return float("nan") if value is None else value
 
 
+# Means of samples
+# ----------------
+
+
+def averaged_table(table: Table, by: str, known: Sequence[str] = ()) -> Table:
+    """Return means over rows with the same value in a column; texts are those of the first row.
+
+    Missing values make a mean missing, but for columns that are ``known`` to be of the sample,
+    such as a response that is given once. Rows are then samples, counted from 1.
+    """
+    # It needs scikit-learn, which takes a second to import.
+    from plsdof.chemometrics.replicates import averaged
+
+    samples = labels_of(table, find_column(by, table.names))
+    empty = table.row_numbers[samples == ""]
+    if len(empty):
+        raise InvalidInputError(
+            f"--average-by {shortened(by)} is empty in row {empty[0]}; every row needs a sample."
+        )
+    names, first = np.unique(samples, return_index=True)
+    order = np.sort(first)
+    frame = table.frame.iloc[order].reset_index(drop=True).copy()
+    texts = {by}
+    for name in table.names:
+        values, wrong = table.readable(name)
+        if name == by or table.is_text(name) or wrong:
+            texts.add(name)
+        else:
+            frame[name] = averaged(values, samples, known=name in known)
+    counts = np.array([np.count_nonzero(samples == samples[i]) for i in order])
+    frame[by] = samples[order]
+    each = f"{counts.min()} to {counts.max()}" if np.ptp(counts) else str(counts[0])
+    note = (
+        f"Averaged by {shortened(by)}: {len(table)} rows became {len(names)} samples ({each} each)."
+    )
+    return replace(
+        table,
+        frame=frame,
+        declared_text=frozenset(texts),
+        row_names=(),
+        blank=(),
+        notes=(*table.notes, note),
+        counts=tuple(counts.tolist()),
+    )
+
+
+def measurements(table: Table) -> Array | None:
+    """Return how many measurements rows are means of, over their mean; None if all are alike."""
+    counts = np.array(table.counts, dtype=np.float64)
+    return counts / counts.mean() if len(set(table.counts)) > 1 else None
+
+
 # What looks like a mistake
 # -------------------------
 
@@ -327,18 +379,19 @@ def suspects(table: Table, rows: Rows, response: str, *, groups: str | None) -> 
     be of one sample. Cost: O(n p).
     """
     X, y, names, numbers = rows.X.to_numpy(), rows.y, list(rows.X.columns), rows.numbers
-    yield from few_values(y, response)
-    yield from _odd_response(y, response, names, groups)
+    if not rows.classes:
+        yield from few_values(y, response)
+        yield from _odd_response(y, response, names, groups)
+        yield from _zeros(X, y, response, numbers)
+        yield from _disguised(X, y, names, response)
+        yield from [] if groups else same_sample(y, response)
     yield from _fractions(table, (response, *names))
     yield from _summaries(table, set(numbers.tolist()))
     yield from _codes(X, y, names, response)
-    yield from _zeros(X, y, response, numbers)
     yield from _flat(X, numbers)
     yield from _counters(X, names, np.flatnonzero(np.isin(table.row_numbers, numbers)))
-    yield from _disguised(X, y, names, response)
     if groups is None:
         yield from _repeated_rows(X, y, numbers)
-        yield from same_sample(y, response)
 
 
 def _rows_in_words(names: Sequence[str]) -> str:

@@ -100,6 +100,9 @@ def fit(
         with show.waiting("Reading the table", quiet=output.quiet):
             found = read_problems(file, part, reading=reading, test=test)
             data = [one.after(request.preprocess) for one in found]
+        if any(one.rows.classes for one in found):
+            _fit_classes(data, request, output, part.label)
+            return []
     # A pass over the files has a bar of its own.
     passes = any(isinstance(one, StreamedProblem) and one.is_read_again for one in data)
     with show.waiting("Fitting", quiet=output.quiet or passes):
@@ -107,7 +110,7 @@ def fit(
     with show.waiting("Writing", quiet=output.quiet):
         endings = file_endings([one.response for one in data])
         written = [
-            _write(one, output, part.label, ending)
+            _write(one, output, part.label or part.average_by, ending)
             for one, ending in zip(analyses, endings, strict=True)
         ]
         together = _write_together(analyses, output)
@@ -126,6 +129,23 @@ def fit(
             _show_written(written[place])
         _show_written(together)
     return analyses
+
+
+def _fit_classes(data: Sequence[Any], request: Request, output: Output, label: str | None) -> None:
+    """Fit one response of text, and print and write what was asked for."""
+    from plsdof.analysis.classes import classified
+    from plsdof.cli._classes import show_classes, write_classes
+
+    if len(data) > 1:
+        raise InvalidInputError("a response of text is fitted alone; give one --response.")
+    with show.waiting("Fitting", quiet=output.quiet):
+        made = classified(data[0], request)
+        written = write_classes(made, output, label)
+    if output.as_json:
+        show.print_json("fit", made.to_content() | {"written": written})
+    elif not output.quiet:
+        show_classes(show.console(), made)
+        _show_written(written)
 
 
 # What is written
@@ -223,6 +243,7 @@ def _write_model(analysis: Analysis, file: Path, label: str | None) -> None:
     data = analysis.data
     source = {"file": data.source, "rows": data.shape[0], "dropped": data.dropped}
     source |= {} if label is None else {"id": label}  # names the rows in predictions, too
+    source |= _repeatability(analysis)
     kept = data.has_intervals if isinstance(data, StreamedProblem) else True
     model = frozen_model(
         analysis.model,
@@ -234,6 +255,20 @@ def _write_model(analysis: Analysis, file: Path, label: str | None) -> None:
         preprocessing=data.preprocessing,
     )
     save_model(model, file)
+
+
+def _repeatability(analysis: Analysis) -> dict[str, Any]:
+    """Return how far predictions of replicates are apart, for a file; nothing without them."""
+    measured = getattr(analysis.data, "measured", None)
+    if measured is None or len(measured.X) == analysis.data.shape[0]:
+        return {}
+    from plsdof.chemometrics.replicates import repeatability
+
+    chain, model = analysis.data.preprocessing, analysis.model
+    complete = ~np.isnan(measured.X).any(axis=1)
+    X = measured.X[complete] if chain is None else chain.transform(measured.X[complete])
+    found = repeatability(model.intercept + X @ model.coef, measured.samples[complete])
+    return {"replicates": {"column": measured.column, "std": found.std, "dof": found.dof}}
 
 
 # Data to try it with

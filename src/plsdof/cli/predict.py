@@ -17,8 +17,10 @@ from plsdof.chemometrics.checks import ALL_UNLIKE, doubtful_references
 from plsdof.chemometrics.merit import HEADINGS, RMSE_NAMES, FiguresOfMerit, figures_of_merit
 from plsdof.cli import _show as show
 from plsdof.cli import _tables as tables
+from plsdof.cli._classes import predict_classes
 from plsdof.cli._options import File, Printing
 from plsdof.errors import InvalidInputError
+from plsdof.files.classes import CLASSES
 from plsdof.files.columns import listed, shortened
 from plsdof.files.models import FrozenModel, load_model
 from plsdof.files.tables import Table
@@ -63,6 +65,14 @@ def predict(
         check_output("--out", out, TABLE_ENDINGS, file, *models)
     with show.waiting("Reading", quiet=printing.quiet):
         fitted, rows = [load_model(one) for one in models], reading.table(file)
+    if any(one.method == CLASSES for one in fitted):
+        if intervals is not None or missing not in (None, "drop") or len(fitted) > 1:
+            raise InvalidInputError(
+                "--intervals, --missing and several models are for models of numbers."
+            )
+        options = {"drop_missing": drop_missing or missing == "drop", "label": label}
+        predict_classes(fitted[0], rows, printing, out, options)
+        return
     with show.waiting("Predicting", quiet=printing.quiet), tables.located(rows.source):
         found = [
             predict_table(
