@@ -1,6 +1,6 @@
 """``plsdof predict``: predictions, their intervals, and which rows are unusual."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +17,7 @@ from plsdof.cli import _show as show
 from plsdof.cli import _tables as tables
 from plsdof.cli._options import File, Printing
 from plsdof.errors import InvalidInputError
-from plsdof.files.columns import listed, shortened
+from plsdof.files.columns import labels_of, listed, shortened
 from plsdof.files.models import FrozenModel, load_model
 from plsdof.files.tables import Table
 from plsdof.files.writing import TABLE_ENDINGS, check_writable, require_ending, write_tables
@@ -42,6 +42,7 @@ def predict(
     intervals: str | None = None,
     drop_missing: bool = False,
     missing: str | None = None,
+    average_by: str | None = None,
     label: str | None = None,
 ) -> None:
     """Predict the rows of a table with a model, and mark unusual ones.
@@ -60,6 +61,11 @@ def predict(
             raise InvalidInputError(f"--out {out} would overwrite the input; choose another name.")
     with show.waiting("Reading", quiet=printing.quiet):
         fitted, rows = load_model(model), reading.table(file)
+    single = rows
+    if average_by is not None:
+        with tables.located(rows.source):
+            rows = tables.averaged_table(rows, average_by, [fitted.response])
+        label = label or average_by
     with show.waiting("Predicting", quiet=printing.quiet), tables.located(rows.source):
         predicted = predict_table(
             fitted,
@@ -70,6 +76,7 @@ def predict(
             label=label,
             method=intervals,
         )
+        predicted = with_spread(predicted, fitted, single, average_by)
     if out is not None:
         write_tables({"predictions": predicted.columns}, out, escape=not plain_csv)
     merit = predicted.merit
@@ -247,6 +254,44 @@ def _undefined(model: FrozenModel, X: Array, complete: tables.Mask) -> Any:
             raise
         return error
     return None
+
+
+def with_spread(
+    predicted: Predictions, model: FrozenModel, single: Table, by: str | None
+) -> Predictions:
+    """Add how far predictions of the replicates of each sample are apart, and how far they may be.
+
+    Columns replicates, spread (a standard deviation) and, if the model knows what is usual,
+    spread_limit.
+    """
+    if by is None:
+        return predicted
+    from plsdof.chemometrics.replicates import repeatability, spread_limit
+
+    X = single.numbers(tables.match_columns(model.columns, single)[0])
+    samples = labels_of(single, by)
+    whole = ~np.isnan(X).any(axis=1)
+    values = np.full(len(X), np.nan)
+    values[whole] = model.predict(X[whole])
+    # Samples keep their order, also those that have no prediction.
+    found = repeatability(np.where(whole, values, 0.0), samples)
+    unknown = np.isin(list(dict.fromkeys(samples.tolist())), samples[~whole])
+    spread = np.where(unknown, np.nan, found.spread)
+    columns = predicted.columns | {"replicates": found.counts, "spread": spread}
+    usual = model.source.get("replicates")
+    notes: tuple[str, ...] = ()
+    if usual is None:
+        notes = ("Replicates have no limit: the model was not fitted with --average-by.",)
+    else:
+        columns["spread_limit"] = spread_limit(usual["std"], usual["dof"], found.counts)
+        far = np.flatnonzero(spread > columns["spread_limit"]).tolist()
+        if far:
+            shown = listed([_row_name(columns, i) for i in far], 8)
+            notes = (
+                f"Replicates further apart than those of the calibration (standard deviation of "
+                f"predictions above its {show.percent(CHECK_LEVEL)} limit): {shown}.",
+            )
+    return replace(predicted, columns=columns, notes=(*predicted.notes, *notes))
 
 
 def _merit(columns: Columns) -> FiguresOfMerit | None:
