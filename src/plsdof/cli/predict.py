@@ -15,8 +15,10 @@ from plsdof.analysis.tables import records
 from plsdof.chemometrics.merit import HEADINGS, RMSE_NAMES, FiguresOfMerit, figures_of_merit
 from plsdof.cli import _show as show
 from plsdof.cli import _tables as tables
+from plsdof.cli._classes import predict_classes
 from plsdof.cli._options import File, Printing
 from plsdof.errors import InvalidInputError
+from plsdof.files.classes import CLASSES
 from plsdof.files.columns import labels_of, listed, shortened
 from plsdof.files.models import FrozenModel, load_model
 from plsdof.files.tables import Table
@@ -61,6 +63,14 @@ def predict(
             raise InvalidInputError(f"--out {out} would overwrite the input; choose another name.")
     with show.waiting("Reading", quiet=printing.quiet):
         fitted, rows = load_model(model), reading.table(file)
+    if fitted.method == CLASSES:
+        if intervals is not None or missing not in (None, "drop") or average_by is not None:
+            raise InvalidInputError(
+                "--intervals, --missing and --average-by are for models of numbers."
+            )
+        options = {"drop_missing": drop_missing or missing == "drop", "label": label}
+        predict_classes(fitted, rows, printing, out, options)
+        return
     single = rows
     if average_by is not None:
         with tables.located(rows.source):
