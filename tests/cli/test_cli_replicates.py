@@ -109,6 +109,8 @@ def test_predict_gives_means_spread_and_its_limit(file, tmp_path, chain):
     assert found[0]["spread"] is None
     last = [one["id"] for one in found if (one["spread"] or 0) > (one["spread_limit"] or np.inf)]
     assert "G59" in last
+    assert found[59]["status"] != "ok"
+    assert "replicates" in found[59]["reason"]
     assert any("G59" in note for note in content["notes"] if note.startswith("Replicates"))
 
 
