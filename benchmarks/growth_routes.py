@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from plsdof._core.krylov import krylov_steps
+from plsdof._core.compression import krylov_steps
 
 PER_ROW = 20  # stored values per row of sparse data
 FOLDS = 10

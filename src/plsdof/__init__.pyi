@@ -28,6 +28,7 @@ from .estimators import PenalizedPLSRegressor as PenalizedPLSRegressor
 from .estimators import PLS2Regressor as PLS2Regressor
 from .estimators import PLSClassifier as PLSClassifier
 from .estimators import PLSRegressor as PLSRegressor
+from .estimators import RecipeRegressor as RecipeRegressor
 from .estimators import RidgeRegressor as RidgeRegressor
 from .files import load_model as load_model
 from .files import save_model as save_model

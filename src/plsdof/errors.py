@@ -60,3 +60,7 @@ class LowLevelWarning(PlsdofWarning):
 
 class EmptyModelWarning(PlsdofWarning):
     """The model without components was chosen, although a richer one would score lower."""
+
+
+class RecipeWarning(PlsdofWarning):
+    """A recipe of a pool is not defined for these data and was left out."""

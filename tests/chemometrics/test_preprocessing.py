@@ -1,6 +1,7 @@
 """Preprocessing: that of chemotools, kept in files, fitted within folds, refused in words."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -19,7 +20,8 @@ import plsdof
 from plsdof import cross_validate, degrees_of_freedom, pcr_path, pls_path, ridge_path
 from plsdof._core.fit import METHODS
 from plsdof.chemometrics import Preprocessor, preprocessed, q_residuals
-from plsdof.chemometrics.preprocessing import STEPS, PreprocessedPath
+from plsdof.chemometrics.columns import UnitVariance
+from plsdof.chemometrics.preprocessing import STEPS
 from plsdof.chemometrics.rows import left_out_rows
 from plsdof.datasets import load_gasoline
 from plsdof.errors import InvalidInputError
@@ -35,7 +37,7 @@ CHAINS = {
     "detrend:2": (PolynomialCorrection(order=2),),
     "baseline:1e5:0.02": (AsLs(lam=1e5, penalty=0.02),),
     "center": (StandardScaler(with_std=False),),
-    "autoscale": (StandardScaler(),),
+    "autoscale": (UnitVariance(),),
     "savgol:15:2:1,snv": (
         SavitzkyGolay(window_length=15, polyorder=2, deriv=1),
         StandardNormalVariate(),
@@ -43,9 +45,10 @@ CHAINS = {
     "msc,detrend,autoscale": (
         MultiplicativeScatterCorrection(),
         PolynomialCorrection(order=1),
-        StandardScaler(),
+        UnitVariance(),
     ),
 }
+SUPERVISED = {"adaptive"}
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +76,36 @@ def test_a_chain_survives_json(spectra, steps):
 
 
 def test_every_step_is_tested():
-    assert {step.split(":")[0] for chain in CHAINS for step in chain.split(",")} == set(STEPS)
+    # Those that look at y, and imputation, have tests of their own.
+    tested = {step.split(":")[0] for chain in CHAINS for step in chain.split(",")}
+    assert tested | SUPERVISED | {"impute"} == set(STEPS)
+    assert {name for name, step in STEPS.items() if step.supervised} == SUPERVISED
+
+
+def test_unit_variance_divides_by_what_scale_divides_by(spectra):
+    X, y = spectra
+    chain = pls_path(Preprocessor("autoscale").fit_transform(X), y, 3, scale=False)
+    scaled = pls_path(X, y, 3)
+    np.testing.assert_allclose(chain.dof, scaled.dof, rtol=1e-8)
+    np.testing.assert_allclose(np.std(UnitVariance().fit_transform(X), axis=0, ddof=1), 1.0)
+    constant = np.c_[X[:, :2], np.full(60, 7.0)]
+    np.testing.assert_array_equal(UnitVariance().fit_transform(constant)[:, 2], 0.0)
+
+
+def test_adaptive_columns_are_a_ridge_regression_away_from_unit_variance(spectra):
+    """Against the normal equations."""
+    X, y = spectra
+    X = X[:, ::50]
+    Z = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    penalty = np.median(np.linalg.svd(Z, compute_uv=False) ** 2)
+    b = np.linalg.solve(Z.T @ Z + penalty * np.eye(Z.shape[1]), Z.T @ (y - y.mean()))
+    expected = Z * np.abs(b) / np.abs(b).max()
+    chain = Preprocessor("adaptive").fit(X, y)
+    np.testing.assert_allclose(chain.transform(X), expected, rtol=1e-7, atol=1e-9)
+    again = Preprocessor.from_content(json.loads(json.dumps(chain.to_content())), X.shape[1])
+    np.testing.assert_array_equal(again.transform(X), chain.transform(X))
+    assert chain.learns_from_rows
+    assert chain.looks_at_y
 
 
 @pytest.mark.parametrize(
@@ -114,15 +146,15 @@ def test_rows_left_out_are_left_out_of_the_chain_too(spectra, method):
     options = {"alphas": [1.0, 100.0]} if method == "ridge" else {"max_components": 3}
     fit = preprocessed("msc,savgol:9:2:1", METHODS[method].recipe(**options))
     path = fit(X, y)
-    assert isinstance(path, PreprocessedPath)
+    assert path.before.learns_from_rows
     left = path.left_out(cv=6)
     for fold in range(6):
         rows = left.fold != fold
         expected = y[~rows] - fit(X[rows], y[rows]).predict(X[~rows])
         np.testing.assert_allclose(left.residuals[:, ~rows], expected, rtol=1e-7, atol=1e-9)
-    outside = METHODS[method].recipe(**options).fit(path._training_features(), y)
+    outside = METHODS[method].recipe(**options).fit(path.features(), y)
     assert np.abs(outside.left_out(cv=6).residuals - left.residuals).max() > 1e-6
-    np.testing.assert_allclose(path.predict(X), outside.predict(path._training_features()))
+    np.testing.assert_allclose(path.predict(X), outside.predict(path.features()))
     np.testing.assert_allclose(path.dof, outside.dof)
     again = path.recipe.fit(X, y)
     np.testing.assert_array_equal(again.coef, path.coef)
@@ -130,7 +162,8 @@ def test_rows_left_out_are_left_out_of_the_chain_too(spectra, method):
     assert path.select().left_out.q2.max() > 0.5
     assert path.average().predict(X[:3]).shape == (3,)
     model = path[path.select().index]
-    assert np.all(np.diff(prediction_interval(model, X[:3]).upper - model.predict(X[:3])) < 1e-9)
+    half = prediction_interval(model, X[:3]).upper - model.predict(X[:3])
+    np.testing.assert_allclose(half, model.half_widths(X[:3]))
     if method == "pls":
         found = left_out_rows(path[2])
         rows = np.arange(len(y)) % 10 != 4
@@ -151,18 +184,18 @@ def test_a_chain_that_learns_nothing_leaves_rows_out_in_one_recursion(spectra):
     np.testing.assert_allclose(one.t2.values, other.t2.values, rtol=1e-8)
     np.testing.assert_allclose(one.q.values, other.q.values, rtol=1e-8)
     named = preprocessed("snv", pls_at_most(4))(load_gasoline(as_frame=True)["data"], y)
-    assert named.feature_names == path._with_names(named.feature_names).feature_names
+    assert named.feature_names == path.with_names(named.feature_names).feature_names
 
 
 def pls_at_most(m):
-    return lambda X, y: pls_path(X, y, m)
+    return partial(pls_path, max_components=m)
 
 
 @pytest.mark.parametrize("fit", [pcr_path, ridge_path])
 def test_any_path_can_follow_a_chain(spectra, fit):
     X, y = spectra
     alphas = {"alphas": [1.0, 100.0]} if fit is ridge_path else {"max_components": 2}
-    found = cross_validate(X, y, preprocessed("snv", lambda X, y: fit(X, y, **alphas)))
+    found = cross_validate(X, y, preprocessed("snv", partial(fit, **alphas)))
     expected = cross_validate(
         Preprocessor("snv").fit_transform(X), y, lambda X, y: fit(X, y, **alphas)
     )

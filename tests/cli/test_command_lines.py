@@ -48,6 +48,7 @@ VALUES = {
     "seed": ["1", "2"],
     "select": ["intervals:2", "vip"],
     "test": ["test.csv", "table.csv"],
+    "missing": ["drop", "interpolate", "impute"],
     "split": ["kennard-stone:0.3", "duplex:0.3"],
     "test_fraction": ["0.3", "0.2"],
     "test_rows": ["1:4", "batch=b1"],

@@ -1,7 +1,6 @@
 """Choice by rows left out and by criteria, averages, remarks, widths of intervals."""
 
 import dataclasses
-import math
 
 import numpy as np
 import pytest
@@ -30,7 +29,9 @@ def made(E, rss=None, fold=None, **other):
         "rss": 0.8 * np.sum(E**2, axis=1) if rss is None else np.asarray(rss, dtype=float),
         "fold": np.arange(n) if fold is None else np.asarray(fold),
         "y": np.random.default_rng(0).normal(size=n),
-        "error": np.zeros(K),
+        "leverage": np.zeros((K, n)),
+        "exhausted": np.zeros((K, 1), dtype=bool),
+        "rounding": np.zeros(K),
     }
     return LeftOut(**{**common, **other})
 
@@ -57,30 +58,30 @@ def judged(w, E, price, scale=np.inf):
 
 def test_the_objective_is_that_of_the_theory():
     left = random_left_out(6, 40, 1)
-    found = objective(left)
+    found = objective([left])
     press = np.sum(left.residuals**2, axis=1)
     d = np.maximum.accumulate(np.clip(40 * (1 - np.sqrt(left.rss / press)), 1, 40))
     s2 = press.min() / 40
     np.testing.assert_allclose(found.losses, press)
     np.testing.assert_allclose(found.price, 2 * 0.1 * s2 * d)
-    assert found.best_vertex() == np.argmin(press + 2 * 0.1 * s2 * d)
+    assert found.best_vertex()[1] == np.argmin(press + 2 * 0.1 * s2 * d)
 
 
 @pytest.mark.parametrize("loss", choice.LOSSES)
 @pytest.mark.parametrize("seed", range(10))
 def test_the_best_vertex_is_the_best_of_all_single_models(seed, loss):
     left = random_left_out(7, 30, seed)
-    found = objective(left, loss)
+    found = objective([left], loss)
     values = [judged(np.eye(7)[m], left.residuals, found.price, found.scale) for m in range(7)]
-    assert found.best_vertex() == np.argmin(values)
+    assert found.best_vertex()[1] == np.argmin(values)
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_the_best_point_of_three_models_beats_a_fine_grid(seed):
     left = random_left_out(3, 25, seed)
-    found = objective(left)
+    found = objective([left])
     E, price = left.residuals, found.price
-    w = found.best_point()
+    (w,) = found.best_point()
     assert np.all(w >= 0)
     assert w.sum() == pytest.approx(1.0)
     a, b = np.meshgrid(np.linspace(0, 1, 201), np.linspace(0, 1, 201))
@@ -96,8 +97,8 @@ def test_the_best_point_of_six_models_is_that_of_a_general_solver(seed, loss):
     left = random_left_out(6, 40, seed)
     left.residuals[:, :3] *= 8.0  # outlying rows
     left = made(left.residuals)
-    found = objective(left, loss)
-    part = slice(0, found.most)
+    found = objective([left], loss)
+    part = found.eligible
     E, price = left.residuals[part], found.price[part]
     K = len(E)
     solved = scipy.optimize.minimize(
@@ -108,8 +109,8 @@ def test_the_best_point_of_six_models_is_that_of_a_general_solver(seed, loss):
         method="SLSQP",
         options={"ftol": 1e-14, "maxiter": 1000},
     )
-    w = found.best_point()
-    assert np.all(w[found.most :] == 0)
+    (w,) = found.best_point()
+    assert np.all(w[~part] == 0)
     # Reweighting comes close to the minimum of Huber's loss, not to all digits.
     close = 1e-9 if loss == "squared" else 2e-3
     assert judged(w[part], E, price, found.scale) <= solved.fun * (1 + close)
@@ -127,9 +128,9 @@ def test_models_far_beyond_the_best_one_have_no_weight():
 def test_an_average_is_not_worse_than_the_best_model():
     for seed in range(20):
         left = random_left_out(6, 30, seed)
-        found = objective(left)
-        best = (found.losses + found.price)[found.best_vertex()]
-        assert judged(found.best_point(), left.residuals, found.price) <= best * (1 + 1e-12)
+        found = objective([left])
+        best = (found.losses + found.price)[found.best_vertex()[1]]
+        assert judged(found.best_point()[0], left.residuals, found.price) <= best * (1 + 1e-12)
 
 
 @settings(max_examples=60, deadline=None)
@@ -147,15 +148,15 @@ def test_outlying_rows_do_not_decide_with_hubers_loss():
     rng = np.random.default_rng(3)
     E = rng.normal(size=(2, 200)) * [[1.0], [0.7]]
     E[1, :2] = 12.0  # the better model misses two rows
-    assert objective(made(E)).best_vertex() == 0
-    assert objective(made(E), "huber").best_vertex() == 1
+    assert objective([made(E)]).best_vertex() == (0, 0)
+    assert objective([made(E)], "huber").best_vertex() == (0, 1)
 
 
 def test_residuals_that_vanish_are_chosen_without_an_error():
     E = np.array([[1.0, -2.0, 1.0, 0.5], [0.0, 0.0, 0.0, 0.0]])
     for loss in choice.LOSSES:
         left = made(E)
-        assert objective(left, loss).best_vertex() == 1
+        assert objective([left], loss).best_vertex() == (0, 1)
         np.testing.assert_allclose(choice.average_weights(left, loss), [0.0, 1.0])
 
 
@@ -163,9 +164,10 @@ def test_residuals_that_vanish_are_chosen_without_an_error():
 @pytest.mark.parametrize("seed", range(4))
 def test_a_choice_without_a_fold_is_the_choice_made_again_by_hand(seed, loss):
     fold = np.arange(30) % 6
-    left = random_left_out(6, 30, seed, fold=fold)
-    found = choice.chosen_without(left, loss)
-    mixed = choice.chosen_without(left, loss, average=True)
+    leverage = np.random.default_rng(seed).uniform(size=(6, 30))
+    left = random_left_out(6, 30, seed, fold=fold, leverage=leverage)
+    found, h = choice.chosen_without([left], loss)
+    mixed, mixed_h = choice.chosen_without([left], loss, average=True)
     d = np.maximum.accumulate(np.clip(left.dof, 1.0, 25.0))
     for f in range(6):
         kept, rows = fold != f, fold == f
@@ -177,15 +179,44 @@ def test_a_choice_without_a_fold_is_the_choice_made_again_by_hand(seed, loss):
         price = 2 * 0.1 * losses.min() / kept.sum() * d
         m = np.argmin((losses + price)[: np.argmin(losses) + 3])
         np.testing.assert_array_equal(found[rows], left.residuals[m, rows])
-        again = Objective(
+        np.testing.assert_array_equal(h[rows], leverage[m, rows])
+        (weights,) = Objective(
+            recipes=np.zeros(6, dtype=int),
             models=np.arange(6),
             residuals=E,
             losses=losses,
             price=price,
-            most=int(np.argmin(losses)) + 3,
+            eligible=np.arange(6) <= np.argmin(losses) + 2,
             scale=scale,
-        )
-        np.testing.assert_allclose(mixed[rows], again.best_point() @ left.residuals[:, rows])
+        ).best_point()
+        np.testing.assert_allclose(mixed[rows], weights @ left.residuals[:, rows])
+        np.testing.assert_allclose(mixed_h[rows], weights @ leverage[:, rows])
+
+
+@pytest.mark.parametrize("loss", choice.LOSSES)
+@pytest.mark.parametrize("seed", range(6))
+def test_a_pool_is_one_objective_over_all_its_models(seed, loss):
+    """The models of two recipes, against those of one path that has them all."""
+    one, two = random_left_out(5, 40, seed), random_left_out(4, 40, seed + 100)
+    found = objective([one, two], loss)
+    E = np.concatenate([one.residuals, two.residuals])
+    scale = 1.345 * np.median(np.abs(E), axis=1).min() / 0.6745 if loss == "huber" else np.inf
+    losses = huber(E, scale).sum(axis=1)
+    d = [np.maximum.accumulate(np.clip(left.dof, 1, 40)) for left in (one, two)]
+    price = 2 * 0.1 * losses.min() / 40 * np.concatenate(d)
+    np.testing.assert_allclose(found.losses, losses)
+    np.testing.assert_allclose(found.price, price)
+    best = [int(np.argmin(losses[:5])), int(np.argmin(losses[5:]))]
+    may = np.concatenate([np.arange(5) <= best[0] + 2, np.arange(4) <= best[1] + 2])
+    np.testing.assert_array_equal(found.eligible, may)
+    winner = int(np.argmin(np.where(may, losses + price, np.inf)))
+    assert found.best_vertex() == ((0, winner) if winner < 5 else (1, winner - 5))
+    weights = np.concatenate(found.best_point())
+    assert weights.sum() == pytest.approx(1.0)
+    assert np.all(weights[~may] == 0)
+    value = judged(weights, E, price, scale)
+    for m in np.flatnonzero(may):
+        assert value <= judged(np.eye(9)[m], E, price, scale) * (1 + 1e-9)
 
 
 def test_ridge_is_judged_from_the_simplest_model_on():
@@ -203,7 +234,7 @@ def test_weights_of_rows_are_repeated_rows():
     weighted = dataclasses.replace(left, sample_weight=w.astype(float))
     many = np.repeat(np.arange(20), w)
     repeated = made(left.residuals[:, many], y=left.y[many])
-    assert objective(weighted).best_vertex() == objective(repeated).best_vertex()
+    assert objective([weighted]).best_vertex() == objective([repeated]).best_vertex()
     weighted = dataclasses.replace(weighted, rss=repeated.rss)
     np.testing.assert_allclose(
         choice.average_weights(weighted), choice.average_weights(repeated), atol=1e-8
@@ -249,7 +280,7 @@ def test_the_first_negative_degree_of_freedom_ends_the_paper_s_rule():
 
 
 def kinds(left, chosen, longer=False):
-    said = choice.left_out_remarks(left, chosen, label=str, longer=longer)
+    said = choice.left_out_remarks([left], 0, chosen, label=lambda _, m: str(m), longer=longer)
     return {one.kind for one in said}
 
 
@@ -309,20 +340,21 @@ def test_grouped_rows_that_agree_are_as_good_within_more():
 def test_the_half_width_is_a_quantile_where_there_is_one(n, level):
     X, y = make_problem(n, 5, seed=n, noise=1.0)
     path = pls_path(X, y)
-    rank = math.ceil(round(level * (n + 1), 9))
     for model in (path[2], path.average()):
-        expected = np.sort(model.scores)[rank - 1]
-        assert model.half_width(level) == expected
-    np.testing.assert_array_equal(path[2].scores, np.abs(path[2].left_out_residuals))
+        expected = np.quantile(model.scores, level, method="weibull")
+        assert model.half_width(level) == pytest.approx(expected, rel=1e-12)
+    left, model = path.left_out(), path[2]
+    expected = np.abs(left.residuals[2]) / np.sqrt(1 + 4 * left.leverage[2])
+    np.testing.assert_allclose(model.scores, expected)
     average = path.average()
-    again = choice.chosen_without(average.left_out, average=True)
-    np.testing.assert_array_equal(average.scores, np.abs(again))
+    e, h = choice.chosen_without([average.left_out], average=True)
+    np.testing.assert_array_equal(average.scores, np.abs(e) / np.sqrt(1 + 4 * h))
 
 
 def test_few_rows_and_groups_take_student_s_t():
     X, y = make_problem(12, 4, seed=4, noise=1.0)
     model = pls_path(X, y)[1]
-    size = np.sqrt(np.mean(model.left_out_residuals**2))
+    size = np.sqrt(np.mean(model.scores**2))
     expected = scipy.stats.t.ppf(0.975, 12 - model.left_out.dof[1]) * size
     assert model.half_width(0.95) == pytest.approx(expected)
     X, y = make_problem(60, 4, seed=4, noise=1.0)

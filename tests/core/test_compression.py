@@ -7,9 +7,9 @@ import pytest
 from _helpers.problems import counted
 
 from plsdof import pls_path
+from plsdof._core.compression import compress_gram, krylov_steps
 from plsdof._core.criteria import noise_from_jacobian
 from plsdof._core.filters import factors_at, pls_filter
-from plsdof._core.krylov import compress_gram, krylov_steps
 from plsdof._core.spectrum import dense_gram
 from plsdof._core.standardize import standardize
 from plsdof.errors import ConstantColumnWarning, RankExhaustedWarning

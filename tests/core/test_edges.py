@@ -191,7 +191,7 @@ def test_ridge_of_derivative_spectra_is_as_good_as_its_penalties_allow():
 def test_a_part_of_the_rows_has_the_penalties_of_all():
     X, y = make_problem(30, 6, seed=2)
     path = ridge_path(X, y)
-    some = path._fit_rows(np.arange(20))
+    some = path.fit_rows(np.arange(20))
     np.testing.assert_array_equal(some.alphas, path.alphas)
 
 

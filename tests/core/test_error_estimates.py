@@ -154,3 +154,21 @@ def test_small_eigenvalues_that_only_seem_to_be_equal_are_not_taken_for_equal():
     size = len(gram.dof)
     assert np.all(np.abs(gram.dof - truth.dof[:size]) <= gram.dof_error + truth.dof_error[:size])
     np.testing.assert_allclose(pls_path(X, y, scale=False).dof, truth.dof, rtol=1e-9)
+
+
+def test_coefficients_are_off_by_more_than_the_way_back_through_x():
+    """Both terms count: errors of the filter, and what is lost from samples to features."""
+    rng = np.random.default_rng(1)
+    scores = rng.normal(size=(60, 4))
+    X = scores @ rng.normal(size=(4, 300)) + 1e-3 * rng.normal(size=(60, 300))
+    y = scores[:, 0] + 0.1 * rng.normal(size=60)
+    path, truth = (pls_path(X, y, 10, solver=solver) for solver in ("gram", "svd"))
+    size = min(len(path.dof), len(truth.dof))
+    found, exact = path.exact, truth.exact
+    assert found.decomposition.right is None
+    apart = np.linalg.norm(found.standardized_coef[:size] - exact.standardized_coef[:size], axis=1)
+    relative = apart[1:] / np.linalg.norm(exact.standardized_coef[1:size], axis=1)
+    assert np.all(relative <= found.coef_error[1:size])
+    on_the_way = found.coef_error - found.filter.coef_error
+    assert np.all(on_the_way[1:] > 0)
+    assert np.any(relative > on_the_way[1:size])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.cross_decomposition import PLSRegression
 
 from plsdof import kernel_pls_path, pcr_path, penalized_pls_path, pls_path, ridge_path
-from plsdof._core import left_out, recursion
+from plsdof._core import choice, left_out, recursion
 from plsdof._core.left_out import Problem, hold_out, usual_folds
 from plsdof._core.recursion import FoldMoments, Split, run
 from plsdof._core.standardize import as_observations
@@ -89,7 +89,7 @@ def test_every_operator_gives_what_scikit_learn_gives(shape, scale, kind):
         close(run(op, 4).predictions, expected, y)
     held = hold_out(Problem(given=as_observations(X, y), scale=scale), split, 4)
     assert held.certain
-    close(held.predictions, expected, y)
+    close(held.run.predictions, expected, y)
 
 
 @pytest.mark.parametrize("scale", [True, False])
@@ -139,7 +139,7 @@ def test_rare_and_repeated_columns_and_rows(n, scale):
     close(run(found["rows"], 4).predictions, expected, y)
     held = hold_out(Problem(given=as_observations(X, y), scale=scale), split, 4)
     assert held.certain
-    close(held.predictions, expected, y)
+    close(held.run.predictions, expected, y)
 
 
 def spectra(n, p, seed):
@@ -178,9 +178,10 @@ def test_errors_against_ball_arithmetic_are_within_their_estimates(seed):
             mean = X[train].mean(axis=0)
             predicted = y[train].mean() + truth.coef @ (X[test] - mean).T
             part = found.predictions[:, start : start + len(test)]
-            away = np.sqrt(np.mean((part[: len(predicted)] - predicted) ** 2, axis=1))
-            allowed = found.error[: len(predicted), fold] + 1e-14 * np.abs(y).max()
-            assert np.all(away <= allowed)
+            away = np.abs(part[: len(predicted)] - predicted).max(axis=1)
+            exhausted = found.exhausted[: len(predicted), fold]
+            allowed = found.error[: len(predicted)] + 1e-14 * np.abs(y).max()
+            assert np.all((away <= allowed) | exhausted)
             start += len(test)
 
 
@@ -210,8 +211,9 @@ def test_estimated_errors_are_not_too_small(seed, decay, shape, scale):
         ]
         parts = np.split(found.predictions[:size], np.cumsum([len(t) for t in split.tests])[:-1], 1)
         for fold, (part, truth) in enumerate(zip(parts, predicted, strict=True)):
-            away = np.sqrt(np.mean((part - truth) ** 2, axis=1))
-            assert np.all(away <= found.error[:size, fold] + 1e-11 * np.std(y))
+            away = np.abs(part - truth).max(axis=1)
+            allowed = found.error[:size] + 1e-11 * np.std(y)
+            assert np.all((away <= allowed) | found.exhausted[:size, fold])
 
 
 @pytest.mark.parametrize("scale", [True, False])
@@ -234,7 +236,8 @@ def test_parts_that_fit_the_memory_give_the_same(monkeypatch, shape, scale):
     monkeypatch.setattr(left_out, "_IN_CACHE", 4 * each)
     parts = hold_out(problem, split, 5, keep=True)
     assert made == [3, 3, 3, 3, 3, 3, 2]
-    close(parts.predictions, whole.predictions, y, 1e-12)
+    close(parts.residuals, whole.residuals, y, 1e-12)
+    close(parts.run.leverage, whole.run.leverage, y, 1e-12)
     for name in ("error", "rss", "fit_error"):
         np.testing.assert_allclose(getattr(parts.run, name), getattr(whole.run, name), rtol=1e-6)
     for fold in (0, 7, -1):
@@ -256,79 +259,168 @@ def test_the_fit_to_all_rows_comes_with_it():
                     np.testing.assert_allclose(found.coef(m), path.coef[m], atol=1e-8)
 
 
-def test_patience_ends_the_walk_and_changes_nothing_before():
+def walked(monkeypatch, first):
+    """A walk that looks at so many models before its patience counts."""
+    for module in (recursion, left_out):
+        monkeypatch.setattr(module, "FIRST", first)
+
+
+def test_patience_ends_the_walk_and_changes_nothing_before(monkeypatch):
     X, y = make_problem(60, 40, seed=8, noise=2.0)
     problem = Problem(given=as_observations(X, y), scale=True)
     split = Split.of(np.arange(60) % 10)
-    all_of_it, short = hold_out(problem, split, 30), hold_out(problem, split, 30, patience=3)
-    size = len(short.predictions)
-    assert size < len(all_of_it.predictions)
-    close(short.predictions, all_of_it.predictions[:size], y, 1e-12)
-    press = np.sum((y[split.rows] - all_of_it.predictions) ** 2, axis=1)
-    assert np.argmin(press) == size - 1 - 3
+    all_of_it = hold_out(problem, split, 30)
+    for first, patience in [(1, 3), (12, 3), (20, 7)]:
+        walked(monkeypatch, first)
+        short = hold_out(problem, split, 30, patience=patience)
+        size = len(short.residuals)
+        close(short.residuals, all_of_it.residuals[:size], y, 1e-12)
+        press = np.sum(all_of_it.residuals**2, axis=1)
+        assert size - 1 == max(first, np.argmin(press[:size]) + patience) < 30
 
 
 @pytest.mark.parametrize(("noise", "fewest", "most"), [(0.0, 10, 30), (3.0, 0, 2)])
 def test_a_walk_has_room_and_goes_as_far_as_it_must_in_parts(monkeypatch, noise, fewest, most):
-    """Parts see no errors of others: a limit of twice the patience is doubled while it is low."""
+    """Parts see no errors of others: a limit is doubled while it is low."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 40)) * np.geomspace(1.0, 0.05, 40)
     y = X @ rng.normal(size=40) + noise * rng.normal(size=80)
     problem = Problem(given=as_observations(X, y), scale=False)
     split = Split.of(np.arange(80) % 10)
-    once, walked = hold_out(problem, split, 30), hold_out(problem, split, 30, patience=2)
+    walked(monkeypatch, 4)
+    once, whole = hold_out(problem, split, 30), hold_out(problem, split, 30, patience=2)
     monkeypatch.setattr(left_out, "_AT_ONCE", 2 * 80 * 4 * 4)
     parts = hold_out(problem, split, 30, patience=2)
-    press = np.sum((y[split.rows] - once.predictions) ** 2, axis=1)
+    press = np.sum(once.residuals**2, axis=1)
     assert fewest <= np.argmin(press) <= most
-    for one in (walked, parts):
-        size = len(one.predictions)
+    for one in (whole, parts):
+        size = len(one.residuals)
         assert size == 31 if noise == 0 else size < 10
-        close(one.predictions, once.predictions[:size], y, 1e-10)
+        close(one.residuals, once.residuals[:size], y, 1e-10)
 
 
 @pytest.mark.parametrize("kind", ["single rows", "every tenth row", "unequal folds"])
 @pytest.mark.parametrize("weights", [None, np.linspace(0.5, 2.0, 40)])
 def test_the_walk_sees_the_errors_of_every_fold(monkeypatch, kind, weights):
     X, y = make_problem(40, 12, seed=11, noise=1.0)
-    split, seen = SPLITS[kind](40), []
-    monkeypatch.setattr(recursion._Walk, "is_over", lambda _, losses: seen.append(losses.copy()))
+    split = SPLITS[kind](40)
     for op in operators(X, y, split, False, weights).values():
-        seen.clear()
-        seen.append(op.start())
+        seen, advance = [op.start().copy()], op.advance
+
+        def watched(*arguments, seen=seen, advance=advance):
+            seen.append(advance(*arguments).copy())
+            return seen[-1]
+
+        monkeypatch.setattr(op, "advance", watched)
         squares = (y[split.rows] - run(op, 4, patience=7).predictions) ** 2
         squares *= 1.0 if weights is None else weights[split.rows]
         sums = [np.bincount(split.fold, one) for one in squares]
         np.testing.assert_allclose(seen, sums, rtol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("steps", "taken"),
-    [
-        ([-1.0, -1.0, -1.0], None),
-        ([-1.0, 0.1, 0.2, 0.3, 0.2, 0.1, 0.2, 0.3], 8),  # seven that are not better
-        ([-1.0, 5.0, 6.0, 7.0, 8.0], 4),  # three that are clearly worse
-        ([-1.0, 5.0, 6.0, 0.1, 7.0, 8.0, 9.0], 7),  # in a row
-        ([0.0] * 7, 7),
-        ([5.0, 6.0, -1.0, 5.0, 6.0, 7.0], 6),
-        ([1.99] * 7, 7),
-        ([2.01] * 7, 3),
-    ],
-)
-def test_when_the_walk_is_over(steps, taken):
-    """Errors rise by so many standard deviations over those of the best model so far."""
-    deviations = np.linspace(-1.0, 1.0, 10)
-    # The sum has the standard error 1, and Student's t of ten folds the variance 9 / 7.
-    deviations *= np.sqrt(9 / 10) * np.sqrt(7 / 9) / np.sqrt(deviations @ deviations)
-    best = np.full(10, 10.0)
-    walk = recursion._Walk(best, patience=7)
-    for number, step in enumerate(steps, start=1):
-        losses = best + step / 10 + deviations
-        if walk.is_over(losses):
-            assert number == taken
-            return
-        best = losses if step < 0 else best
-    assert taken is None
+def errors_that_rise_first(n=60, p=40):
+    """Two strong directions predict a little, many weak ones all of it."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n, p)) * np.r_[[8.0, 6.0], np.full(p - 2, 0.3)]
+    b = np.r_[[0.05, 0.05], np.where(np.arange(p - 2) < 18, 4.0, 0.0)]
+    return X, X @ b + 0.3 * rng.normal(size=n)
+
+
+def test_the_first_twenty_models_are_looked_at_whatever_their_errors():
+    path = pls_path(*errors_that_rise_first(), scale=False)
+    chosen = path.select()
+    assert len(chosen.scores) >= 21
+    press = path.left_out().press
+    assert np.argmin(press[: len(chosen.scores)]) == np.argmin(chosen.left_out.press)
+
+
+@pytest.mark.parametrize("asked", [1, 12, 25])
+def test_the_largest_model_that_is_asked_for_is_looked_at(asked):
+    X, y = make_problem(60, 40, seed=8, noise=2.0)
+    assert len(pls_path(X, y, asked).select().scores) == asked + 1
+
+
+# Leverages, exhausted folds, offsets
+# -----------------------------------
+
+
+@pytest.mark.parametrize("weights", [None, np.linspace(0.5, 2.0, 36)])
+@pytest.mark.parametrize("name", ["pls", "pcr", "ridge", "penalised", "kernel, not scaled"])
+def test_leverages_of_rows_left_out_are_those_of_plain_refits(name, weights):
+    """1/n + |P t(x)|^2 with the projector on the scores, from the scores of a refit."""
+    fits = {
+        "pls": lambda X, y, w: pls_path(X, y, 4, sample_weight=w),
+        "pcr": lambda X, y, w: pcr_path(X, y, 4, sample_weight=w),
+        "ridge": lambda X, y, w: ridge_path(X, y, [50.0, 1.0], sample_weight=w),
+        "penalised": lambda X, y, w: penalized_pls_path(
+            X, y, strength=5.0, max_components=4, sample_weight=w
+        ),
+        "kernel, not scaled": lambda X, y, w: kernel_pls_path(
+            X, y, max_components=4, scale=False, sample_weight=w
+        ),
+    }
+    path = fits[name](X, Y, weights)
+    left = path.left_out(4)
+    for fold in range(4):
+        test, train = np.flatnonzero(left.fold == fold), np.flatnonzero(left.fold != fold)
+        w = np.ones(len(train)) if weights is None else weights[train]
+        again = fits[name](X[train], Y[train], None if weights is None else w)
+        for m in range(len(again)):
+            if name == "ridge":
+                scale = np.sqrt(np.average((X[train] - (w @ X[train]) / w.sum()) ** 2, 0, w))
+                scale *= np.sqrt(w.sum() / (w.sum() - 1))
+                Z = (X[train] - (w @ X[train]) / w.sum()) / scale
+                z = (X[test] - (w @ X[train]) / w.sum()) / scale
+                inverse = np.linalg.inv((Z.T * w) @ Z + again.alphas[m] * np.eye(7))
+                expected = 1 / w.sum() + np.einsum("ij,jk,ik->i", z, inverse, z)
+            else:
+                T, t = again.transform(X[train])[:, :m], again.transform(X[test])[:, :m]
+                inverse = np.linalg.inv((T.T * w) @ T)
+                expected = 1 / w.sum() + np.einsum("ij,jk,ik->i", t, inverse, t)
+            np.testing.assert_allclose(left.leverage[m, test], expected, rtol=1e-7)
+            np.testing.assert_allclose(again[m].leverage_at(X[test]), expected, rtol=1e-7)
+
+
+def test_leverages_of_an_average_are_weighted_means():
+    path = pls_path(X, Y, 4)
+    average = path.average()
+    expected = average.weights @ np.array([path[m].leverage_at(X[:5]) for m in range(5)])
+    np.testing.assert_allclose(average.leverage_at(X[:5]), expected, rtol=1e-10)
+
+
+def test_a_fold_that_does_not_have_the_model_has_an_infinite_error():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=12)
+    collinear = np.c_[x, x * (1 + 1e-9 * rng.normal(size=12))]
+    y = x + rng.normal(size=12)
+    left = pls_path(collinear, y, 2).left_out(4)
+    for fold in range(4):
+        test, train = np.flatnonzero(left.fold == fold), np.flatnonzero(left.fold != fold)
+        truth = exact_fit(collinear[train], y[train], 2, scale=True)
+        mean, scale = collinear[train].mean(axis=0), collinear[train].std(axis=0, ddof=1)
+        predicted = y[train].mean() + truth.coef @ ((collinear[test] - mean) / scale).T
+        away = np.abs(y[test] - left.residuals[:, test] - predicted).max(axis=1)
+        assert np.all(away <= left.error + 1e-12)
+
+
+def test_more_components_than_a_fold_has_rows_are_said():
+    X, y = make_problem(8, 20, seed=3, noise=1.0)
+    left = pls_path(X, y).left_out(2)
+    assert np.isfinite(left.error[:4]).all()
+    assert np.isinf(left.error[4:]).all()
+    assert left.exhausted[4:].all()
+    found = choice.left_out_remarks([left], 0, 5, label=lambda _, m: str(m), longer=False)
+    assert "exhausted-folds" in {one.kind for one in found}
+
+
+@pytest.mark.parametrize("shape", [(40, 60), (400, 6)])
+def test_an_offset_of_y_costs_no_digits(shape):
+    X, y = make_problem(*shape, seed=4, noise=1.0)
+    moved = np.round(y * 2.0**6) * 2.0**-26
+    usual = pls_path(X, moved, 4).left_out(5).rmse
+    offset = moved + 2.0**26  # whose sum is exact
+    np.testing.assert_array_equal(offset - 2.0**26, moved)
+    np.testing.assert_allclose(pls_path(X, offset, 4).left_out(5).rmse, usual, rtol=1e-9)
 
 
 @pytest.mark.parametrize("unit", [1e60, 1e-60])
@@ -369,7 +461,7 @@ PATHS = {
 def test_every_method_equals_plain_refits_of_its_recipe(name, cv):
     path = PATHS[name]
     left = path.left_out(cv)
-    weights = path._given.weights
+    weights = path.given.weights
     recipe = path.recipe.but(alphas=path.alphas) if name == "ridge" else path.recipe
     for fold in range(int(left.fold.max()) + 1):
         test, train = np.flatnonzero(left.fold == fold), np.flatnonzero(left.fold != fold)

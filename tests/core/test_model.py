@@ -79,8 +79,8 @@ def test_an_average_is_the_weighted_sum_of_its_models(name):
     np.testing.assert_allclose(average.fitted, w @ path.fitted[:K], rtol=1e-8)
     left = average.left_out
     np.testing.assert_allclose(average.left_out_residuals, w @ left.residuals[:K])
-    residual = path._response() - average.fitted
-    weights = 1.0 if path._given.weights is None else path._given.weights
+    residual = path.response() - average.fitted
+    weights = 1.0 if path.given.weights is None else path.given.weights
     assert average.rss == pytest.approx(np.sum(weights * residual**2), rel=1e-7)
     jacobian = sum(share * path.jacobian(m) for m, share in enumerate(w) if share)
     np.testing.assert_allclose(average.jacobian(), jacobian, atol=1e-9)
@@ -104,14 +104,15 @@ def test_every_model_has_intervals(name):
     path = PATHS[name]()
     for model in (path[1], path.average()):
         interval = prediction_interval(model, NEW)
-        half = model.half_width(0.95)
+        share = 1 - np.bincount(model.left_out.fold, path.given.weights).max() / path.given.n
+        half = model.half_width(0.95) * np.sqrt(1 + 4 * model.leverage_at(NEW) / share)
         np.testing.assert_allclose(interval.center, model.predict(NEW))
         np.testing.assert_allclose(interval.upper - interval.center, half)
-        assert half > 0
+        assert np.all(half > model.half_width(0.95))
         normal = prediction_interval(model, NEW, method="normal")
         assert np.all(normal.lower < normal.center)
         assert model.rmse == pytest.approx(
-            np.sqrt(np.average(model.left_out_residuals**2, weights=path._given.weights))
+            np.sqrt(np.average(model.left_out_residuals**2, weights=path.given.weights))
         )
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from plsdof._core.krylov import lanczos
+from plsdof._core.compression import lanczos
 
 
 def problem(d=30, seed=11):

@@ -25,6 +25,7 @@ from plsdof.errors import ConstantColumnWarning, InvalidInputError, RankExhauste
 from plsdof.estimators.base import CHOICES, Choice
 from plsdof.estimators.flexible import KernelPLSRegressor, PenalizedPLSRegressor
 from plsdof.estimators.linear import PCRegressor, PLSRegressor, RidgeRegressor
+from plsdof.estimators.recipes import RecipeRegressor
 from plsdof.estimators.several import JointChoice
 from plsdof.selection import make_folds
 from plsdof.variants.pls2 import JOINT_CRITERIA, JointCriterion
@@ -37,6 +38,9 @@ ESTIMATORS = [
     RidgeRegressor(),
     RidgeRegressor(alpha=1.0),
     RidgeRegressor(alpha="cv", cv=3),
+    PLSRegressor(scale="auto"),
+    RecipeRegressor(),
+    RecipeRegressor("average", recipes=["none", "scale", "detrend"]),
 ]
 CHECKS = [
     pytest.param(estimator, check, id=f"{estimator}-{check.func.__name__}")
@@ -168,9 +172,10 @@ def test_frames_in_names_out(frame):
     model = PLSRegressor(2).fit(table, y)
     assert list(model.feature_names_in_) == ["a", "b", "c"]
     limits = model.conf_int()
-    assert list(limits.index) == ["a", "b", "c"]
-    assert np.all(limits["lower"] < model.coef_)
-    assert np.all(limits["upper"] > model.coef_)
+    names = limits.index if frame is pd.DataFrame else limits["feature"]
+    assert list(names) == ["a", "b", "c"]
+    assert np.all(limits["lower"].to_numpy() < model.coef_)
+    assert np.all(limits["upper"].to_numpy() > model.coef_)
     assert list(model.get_feature_names_out()) == ["plsregressor0", "plsregressor1"]
     kind = "pandas" if frame is pd.DataFrame else "polars"
     scores = model.set_output(transform=kind).transform(table)

@@ -23,14 +23,15 @@ ESTIMATORS = [
     KernelPLSRegressor(),
     KernelPLSRegressor(1, kernel="linear"),
     KernelPLSRegressor(kernel="poly", gamma=[0.1, 1.0]),
-    KernelPLSRegressor("cv", cv=3, gamma=[0.1, 1.0]),
+    KernelPLSRegressor("cv", cv=3, gamma=0.5),
+    KernelPLSRegressor("average", gamma=[0.1, 1.0]),
     KernelPLSRegressor(kernel="laplacian"),
     KernelPLSRegressor(kernel="precomputed"),
     PenalizedPLSRegressor(),
     PenalizedPLSRegressor(2),
     PenalizedPLSRegressor(scale=True),
     PenalizedPLSRegressor(strength=[0.0, 10.0]),
-    PenalizedPLSRegressor("cv", cv=3, strength=[0.0, 10.0]),
+    PenalizedPLSRegressor("cv", cv=3),
 ]
 
 
@@ -77,7 +78,6 @@ def test_kernel_attributes_describe_the_chosen_model():
     np.testing.assert_allclose(model.predict(X), path.fitted[m], atol=1e-9)
     np.testing.assert_allclose(model.transform(X), path.x_scores[:, :m], atol=1e-8)
     assert model.get_feature_names_out()[0] == "kernelplsregressor0"
-    assert model.joint_selection_ is None
     assert KernelPLSRegressor(2, kernel="linear").fit(X, y).gamma_ is None
 
 
@@ -168,7 +168,7 @@ def test_additive_splines_in_a_pipeline_follow_the_curve():
     truth = np.sin(3 * X_new[:, 0]) + X_new[:, -1] ** 2
     assert np.mean((model.predict(X_new) - truth) ** 2) < 0.05 * np.var(truth)
     assert model[-1].path_.coef.shape[1] == 3 * 9
-    assert len(model[-1].joint_selection_.values) == 3
+    assert len(model[-1].selection_.pool) == 3
 
 
 def test_the_pipeline_cross_validates_like_its_parts():

@@ -92,18 +92,45 @@ def test_frames_in_are_frames_out(model, library, tmp_path):
     save_model(fitted, tmp_path / "model.json")
     for each in (fitted, load_model(tmp_path / "model.json")):
         limits = each.predict_interval(table[:3])
-        assert isinstance(limits, pd.DataFrame)
+        assert isinstance(limits, library.DataFrame)
         assert (limits.shape, list(limits.columns)) == ((3, 2), ["lower", "upper"])
-        assert limits.index.tolist() == [0, 1, 2]
+        if library is pd:
+            assert limits.index.tolist() == [0, 1, 2]
     if hasattr(model, "coef_"):
-        assert fitted.conf_int().index.tolist() == names
+        assert labels(fitted.conf_int(), "feature") == names
     if hasattr(model, "vip"):
-        assert fitted.vip().index.tolist() == names
+        assert labels(fitted.vip(), "feature") == names
+    plain = model.fit(X, np.c_[Y, Y**2])
+    arrays = plain.predict_interval(X[:3]), plain.conf_int() if hasattr(plain, "coef_") else None
+    importance = plain.vip() if hasattr(plain, "vip") else np.zeros(0)
     two = model.fit(table, library.DataFrame({"u": Y, "v": Y**2}))
-    limits = two.predict_interval(table[:3])
-    assert limits.columns.tolist() == [(y, side) for y in "uv" for side in ("lower", "upper")]
+    saved = load_model_of(two, tmp_path)
+    for each in (two, saved):
+        limits = each.predict_interval(table[:3])
+        sides = [(y, side) for y in "uv" for side in ("lower", "upper")]
+        joined = [f"{y} {side}" for y, side in sides]
+        assert list(limits.columns) == (sides if library is pd else joined)
+        np.testing.assert_allclose(limits.to_numpy().ravel(), arrays[0].ravel(), rtol=1e-9)
     if hasattr(model, "coef_"):
-        assert two.conf_int().index.tolist() == [(y, x) for y in "uv" for x in names]
+        limits = two.conf_int()
+        pairs = [(y, x) for y in "uv" for x in names]
+        if library is pd:
+            assert limits.index.tolist() == pairs
+        else:
+            assert list(zip(limits["response"], limits["feature"], strict=True)) == pairs
+        values = limits[["lower", "upper"]].to_numpy()
+        np.testing.assert_allclose(values.ravel(), arrays[1].ravel(), rtol=1e-9)
+    if importance.ndim == 2:
+        np.testing.assert_allclose(two.vip()[["u", "v"]].to_numpy().T, importance, rtol=1e-9)
+
+
+def labels(frame, heading):
+    return frame.index.tolist() if hasattr(frame, "index") else frame[heading].to_list()
+
+
+def load_model_of(model, tmp_path):
+    save_model(model, tmp_path / "again.json")
+    return load_model(tmp_path / "again.json")
 
 
 @pytest.mark.parametrize("labels", [["a", "b", "a", "c"], [1, 2, 1, 3]])

@@ -272,8 +272,9 @@ def test_the_documented_recipe_gives_the_prediction_and_its_variance(file):
     np.testing.assert_allclose(model.q_residuals(x[None]).values, q, rtol=1e-12)
     np.testing.assert_allclose(interval.center, prediction, rtol=1e-12)
     np.testing.assert_allclose(interval.std_error**2, variance, rtol=1e-12)
-    # The 19th of 20 scores is the ceil(0.9 * 21)-th.
-    half = sorted(part["scores"])[18]
+    # The 0.9 * 21 = 18.9-th of 20 scores, wider with the leverage h of the row.
+    scores, h = sorted(part["scores"]), 1 / content["n"] + np.sum(member["shares"] * (R @ u) ** 2)
+    half = (0.1 * scores[17] + 0.9 * scores[18]) * np.sqrt(1 + part["reach"] * h)
     expected = [[prediction - half, prediction + half]]
     np.testing.assert_allclose(model.predict_interval(x[None], 0.9), expected, rtol=1e-12)
 
@@ -701,7 +702,13 @@ def test_an_average_over_recipes_predicts_the_weighted_mean(tmp_path):
         ),
     ]
     members = tuple(
-        replace(one.main, preparation=i, weight=w, coef=w * one.main.coef)
+        replace(
+            one.main,
+            preparation=i,
+            weight=w,
+            coef=w * one.main.coef,
+            shares=w * one.main.shares,
+        )
         for i, (one, w) in enumerate(zip(models, weights, strict=True))
     )
     response = replace(models[1].responses[0], members=members, factor=None, reach=4.0)

@@ -1,6 +1,5 @@
 """Intervals, tests and bands against textbook formulas and simulation."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +9,13 @@ import statsmodels.api as sm
 from _helpers.problems import make_problem
 
 from plsdof import inference, pls_path
-from plsdof.errors import InvalidInputError, LowLevelWarning, NotAvailableError
+from plsdof.errors import (
+    ConstantColumnWarning,
+    InvalidInputError,
+    LowLevelWarning,
+    NotAvailableError,
+    RankExhaustedWarning,
+)
 from plsdof.inference.resampling import jackknife, residual_bootstrap
 
 
@@ -106,6 +111,45 @@ def test_noise_interval_follows_the_kurtosis():
     assert robust.lower[0] < lower
     # Never less than a chi-square with 4 degrees of freedom tells.
     assert robust.upper[0] <= chi_square_interval(path, 3, 4)[1] * 1.001
+
+
+def test_noise_interval_has_at_least_four_degrees_of_freedom_or_those_of_the_residuals():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = X @ [1.0, 2.0, 0.0] + rng.normal(size=200)
+    y[7] += 1e4  # the kurtosis of one row
+    path = pls_path(X, y)
+    found = inference.noise_interval(path[3])
+    limits = chi_square_interval(path, 3, 4)
+    np.testing.assert_allclose([found.lower[0], found.upper[0]], limits, rtol=1e-9)
+    # Two residual Degrees of Freedom are two, whatever the kurtosis.
+    short = pls_path(X[5:11], y[5:11])
+    found = inference.noise_interval(short[3])
+    limits = chi_square_interval(short, 3, 2)
+    np.testing.assert_allclose([found.lower[0], found.upper[0]], limits, rtol=1e-9)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
+def test_limits_of_the_noise_are_quantiles_at_any_level(level):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    path = pls_path(X, X @ [1.0, 2.0, 0.0] + rng.choice([-1.0, 1.0], 60))
+    found = inference.noise_interval(path[3], level=level)
+    below = scipy.stats.chi2.sf(56 * found.center[0] / found.lower[0], 56)
+    above = scipy.stats.chi2.cdf(56 * found.center[0] / found.upper[0], 56)
+    assert below == pytest.approx((1 - level) / 2)
+    assert above == pytest.approx((1 - level) / 2)
+
+
+def test_resamples_of_a_response_that_does_not_vary_do_not_vary():
+    X, _ = make_problem(20, 3)
+    with pytest.warns(RankExhaustedWarning):
+        found = residual_bootstrap(pls_path(X, np.full(20, 3.0))[0], n_draws=5)
+    assert not found.replicates.any()
+    # A coefficient that cannot vary has no statistic.
+    with pytest.warns(ConstantColumnWarning):
+        path = pls_path(np.column_stack([X, np.ones(20)]), X[:, 0] ** 2, 2)
+    assert jackknife(path[2]).statistic[3] == 0.0
 
 
 def test_undefined_inference_says_what_to_do():
@@ -226,11 +270,14 @@ def test_intervals_for_observations_are_those_of_rows_left_out(kind):
         model = replace(path[choice.index], selection=choice)
     found = inference.prediction_interval(model, X[:3], level=0.9)
     np.testing.assert_allclose(found.center, model.predict(X[:3]))
-    half = np.sort(model.scores)[math.ceil(0.9 * 61) - 1]
+    half = np.quantile(model.scores, 0.9, method="weibull")
+    half = half * np.sqrt(1 + 4 * model.leverage_at(X[:3]) * 60 / 54)
     np.testing.assert_allclose(found.upper - found.center, half)
     np.testing.assert_allclose(found.center - found.lower, half)
     if kind == "single":
-        np.testing.assert_array_equal(model.scores, np.abs(path.left_out().residuals[2]))
+        left = path.left_out()
+        expected = np.abs(left.residuals[2]) / np.sqrt(1 + 4 * left.leverage[2])
+        np.testing.assert_allclose(model.scores, expected)
 
 
 def test_rows_in_groups_have_wider_intervals_than_rows_alone():

@@ -21,7 +21,10 @@ INVALID = [
     ({"cv": 48}, "cv = 48 folds need at least 48 rows; there are 47"),
     ({"groups": np.zeros(47)}, "cv = 2 folds need at least 2 groups; there are 1"),
     ({"cv": True}, "cv must be a whole number"),
-    ({"cv": "lou"}, 'cv must be a number of folds >= 2, "loo", a scikit-learn splitter'),
+    (
+        {"cv": "lou"},
+        'cv must be a number of folds >= 2, "loo", "blocks:5", a scikit-learn splitter',
+    ),
     ({"cv": 2.5}, "cv must be a number of folds"),
     ({"cv": []}, "cv gives no folds"),
     ({"cv": np.arange(47) % 3}, "item 0 is .*PredefinedSplit"),

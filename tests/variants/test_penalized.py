@@ -234,7 +234,7 @@ def test_inference_and_cross_validation_take_penalised_paths_as_they_are():
         return penalized_pls_path(X, y, strength=10.0, max_components=4)
 
     result = cross_validate(X, y, fit, cv=5)
-    np.testing.assert_allclose(model.joint_selection_.scores[0], result.mean_error, rtol=1e-10)
+    np.testing.assert_allclose(model.selection_.scores, result.mean_error, rtol=1e-10)
     interval = inference.prediction_interval(fit(X, y)[2], X[:3])
     np.testing.assert_allclose(interval.center, fit(X, y).fitted[2, :3], atol=1e-9)
 
@@ -301,10 +301,9 @@ def test_smooth_coefficients_on_near_infrared_spectra():
     if not (SHARED / "data" / "cookie.rda").exists():
         pytest.skip("the near-infrared data are not part of the package")
     X, y = load_case("cookie-fat", None)
-    model = PenalizedPLSRegressor("cv", strength=[0.0, 1e2, 1e4, 1e6], max_components=12)
-    joint = model.fit(X, y).joint_selection_
-    rough = joint.scores[0].min()
-    assert np.nanmin(joint.scores[1:]) < rough
+    model = PenalizedPLSRegressor(strength=[0.0, 1e2, 1e4, 1e6], max_components=12)
+    rough, *smooth = (left.press.min() for left in model.fit(X, y).selection_.pool)
+    assert min(smooth) < rough
     first, last = (penalized_pls_path(X, y, strength=s, max_components=8) for s in (0.0, 1e6))
     assert np.sum(np.diff(last.coef[8], 2) ** 2) < 1e-3 * np.sum(np.diff(first.coef[8], 2) ** 2)
     assert last.dof_error[8] < 1e-7

@@ -7,7 +7,7 @@ import pytest
 from _helpers.responses import limits_of, make_responses
 
 from plsdof import pls_path
-from plsdof._core.choice import average_weights
+from plsdof._core.choice import objective
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.inference import coefficient_inference, prediction_interval, residual_bootstrap
 from plsdof.selection import make_folds
@@ -157,8 +157,9 @@ def test_an_average_has_the_weighted_fits_of_its_models():
     np.testing.assert_allclose(average.left_out_residuals.ravel(), expected)
     # Errors behind intervals: the weights made again without each fold, for all responses.
     for fold in (0, 3):
-        again = average_weights(left, without=fold) @ left.residuals
+        (weights,) = objective([left], without=fold).best_point()
         rows = left.fold == fold
+        again = weights @ left.residuals / np.sqrt(1 + 4 * weights @ left.leverage)
         np.testing.assert_allclose(
             np.column_stack([part.scores for part in average.responses]).ravel()[rows],
             np.abs(again[rows]),

@@ -38,7 +38,7 @@ ESTIMATORS = {
     "kernel, linear": KernelPLSRegressor(2, kernel="linear"),
     "penalised": PenalizedPLSRegressor(strength=3.0),
     "penalised, strengths": PenalizedPLSRegressor(strength=[0.0, 10.0]),
-    "penalised, folds": PenalizedPLSRegressor("cv", cv=4, strength=[0.0, 10.0]),
+    "penalised, folds": PenalizedPLSRegressor("cv", cv=4),
 }
 LINEAR = [name for name in ESTIMATORS if not name.startswith("kernel")]
 WEIGHTS = np.array([0.0, 1.0, 2.0, 3.5, 1.0] * 6)
@@ -94,10 +94,13 @@ def test_numbers_of_components_penalties_and_choices_are_those_of_each_column(da
     ridge = RidgeRegressor("gcv", alphas=[30.0, 3.0, 0.3]).fit(X, Y)
     assert ridge.alpha_.tolist() == [one.parameter for one in ridge.selection_]
     kernel = KernelPLSRegressor(gamma=[0.01, 0.1]).fit(X, Y)
-    assert kernel.gamma_.tolist() == [one.value for one in kernel.joint_selection_]
+    assert [f"gamma = {g:g}" for g in kernel.gamma_] == [
+        one.recipe_name for one in kernel.selection_
+    ]
     assert KernelPLSRegressor(2, kernel="linear").fit(X, Y).gamma_ is None
     penalised = PenalizedPLSRegressor(strength=[0.0, 10.0]).fit(X, Y)
-    assert penalised.strength_.tolist() == [one.value for one in penalised.joint_selection_]
+    names = [one.recipe_name for one in penalised.selection_]
+    assert [f"strength = {s:g}" for s in penalised.strength_] == names
 
 
 def test_x_is_decomposed_once(monkeypatch, data):
@@ -193,12 +196,15 @@ def test_names_of_features_and_responses_are_kept(frame, data):
     responses = frame(dict(zip(["fat", "flour", "water"], Y.T, strict=True)))
     model = PLSRegressor(2).fit(table, responses)
     assert model.response_names_ == ("fat", "flour", "water")
-    limits = model.conf_int()
+    limits, intervals = model.conf_int(), model.predict_interval(table)
+    if frame is pl.DataFrame:
+        limits = limits.to_pandas().set_index(["response", "feature"])
+        intervals = intervals.to_pandas()
+        intervals.columns = pd.MultiIndex.from_tuples(map(str.split, intervals.columns))
     assert list(limits.index[:2]) == [("fat", "a"), ("fat", "b")]
     assert limits.index.names == ["response", "feature"]
     plain = PLSRegressor(2).fit(X, Y)
     np.testing.assert_allclose(limits.loc[("water", "c")], plain.conf_int()[2, 2])
-    intervals = model.predict_interval(table)
     np.testing.assert_allclose(intervals["flour", "upper"], plain.predict_interval(X)[:, 1, 1])
     assert isinstance(model.predict(table), np.ndarray)
 
@@ -304,10 +310,13 @@ def test_models_work_in_the_tools_of_scikit_learn(data):
 
 def test_without_pandas_limits_stay_arrays(monkeypatch, data):
     X, Y = data
-    table = pl.DataFrame(dict(zip("abcde", X.T, strict=True)))
-    responses = pl.DataFrame(dict(zip("uvw", Y.T, strict=True)))
-    several, one = PLSRegressor(2).fit(table, responses), PLSRegressor(2).fit(table, Y[:, 0])
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    assert type(one.conf_int()) is np.ndarray
-    assert type(several.conf_int()) is np.ndarray
-    assert several.predict_interval(table).shape == (30, Q, 2)
+    for frame, kind in ((pd.DataFrame, np.ndarray), (pl.DataFrame, pl.DataFrame)):
+        table = frame(dict(zip("abcde", X.T, strict=True)))
+        responses = frame(dict(zip("uvw", Y.T, strict=True)))
+        several, one = PLSRegressor(2).fit(table, responses), PLSRegressor(2).fit(table, Y[:, 0])
+        with monkeypatch.context() as patch:
+            patch.setitem(sys.modules, "pandas", None)
+            for found in (one.conf_int(), several.conf_int(), one.vip(), several.vip()):
+                assert type(found) is kind
+            assert type(one.predict_interval(table)) is kind
+            assert type(several.predict_interval(table)) is kind

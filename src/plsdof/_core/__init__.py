@@ -1,6 +1,27 @@
 """The core: (X, y) -> Spectrum -> Filter -> Path -> Model, with numpy and scipy only.
 
-===========  ==============================================================
+===========  =====================================================================
+inputs       checks of what comes in
+standardize  centred, scaled and weighted data
+moments      sums over rows that merge and subtract
+spectrum     Gram matrices and decompositions of the predictors
+krylov       the recursion of Partial Least Squares
+compression  the same Krylov space without singular vectors
+rounding     what guards them against rounding: nodes, copies, error estimates
+filters      regression methods as filters on a spectrum
+exact        the closed form of all models: fits, derivatives, covariances
+routes       from data to the closed form, the fast way first
+recursion    Partial Least Squares on many training sets at once
+left_out     the left-out matrix: residuals of rows by the fits without them
+criteria     noise level, information criteria: functions of arrays
+choice       one model, or an average, and what is to be said about it
+path         every model of one method on one data set
+model        one of them, or an average
+opls         components of a path, rotated
+recipe       how a path was fitted, as data
+fit          from data to a path: PLS, PCR, ridge
+===========  =====================================================================
+
 `folds`, `other_data` (who reads data that are not one array), `threads`, `parallel` (many tasks at
 once, progress bars), `warnings` and `display` (how results show themselves) serve these.
 """

@@ -10,13 +10,17 @@ best vertex is the choice, the best point the average (jackknife model averaging
 2012). d_m are the left-out Degrees of Freedom n (1 - sqrt(RSS_m / P_m)), so that nothing needs to
 be decomposed.
 
+*Over recipes.* Models of several recipes (scalings, preprocessing, kernel widths, penalties) with
+the same folds are one pool: m runs over the models of each recipe r up to m*_r + 2, s^2 belongs to
+the smallest error of all, and J is the same. One path is the pool of one recipe.
+
 *By a criterion.* The smallest score, by one of three `RULES`.
 
 *Remarks.* What is unusual about a choice is a `Remark` of some `kind`; code looks at the kind,
 people read the text.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, get_args
@@ -50,7 +54,7 @@ Rule = Literal["paper", "first-minimum", "global-minimum"]
 RULES: tuple[Rule, ...] = get_args(Rule)
 LEFT_OUT: Final = "left-out"
 # From this share of n on, Degrees of Freedom are close to n.
-_NEAR = 0.7
+_NEAR = 0.9
 # Scores that differ by less than this share of them are equal but for rounding.
 _EQUAL = 1e-12
 # So many models of an average are named, and gains of at least this share.
@@ -85,6 +89,10 @@ class Selection:
     ----------
     index : int
         Row of the path.
+    recipe : int
+        Which recipe of a pool; 0 for one path.
+    recipe_name : str
+        What it is called; empty for one path.
     parameter : float
         Number of components, or alpha for ridge regression.
     parameter_name : str
@@ -101,6 +109,10 @@ class Selection:
         Anything unusual about it, found out when somebody asks.
     left_out : LeftOut or None
         The rows left out behind the choice, if it is theirs.
+    pool : tuple of LeftOut
+        Those of all recipes, where several were compared.
+    weights : mapping of str to array, or None
+        Of an average over recipes: the weights of the models of each.
     loss : {"squared", "huber"}
         How their errors were added up.
 
@@ -113,6 +125,8 @@ class Selection:
     """
 
     index: int
+    recipe: int = 0
+    recipe_name: str = ""
     parameter: float
     parameter_name: str
     scores: Array
@@ -120,6 +134,8 @@ class Selection:
     rule: str
     summary: str
     left_out: LeftOut | None = None
+    pool: tuple[LeftOut, ...] = ()
+    weights: Mapping[str, Array] | None = None
     loss: str = "squared"
     _remarks: tuple[Remark, ...] | Callable[[], tuple[Remark, ...]] = ()
 
@@ -179,36 +195,38 @@ class Selection:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Objective:
-    """J of the module's first lines, simplest model first.
+    """J of the module's first lines, over T models: recipe after recipe, simplest model first.
 
     Attributes
     ----------
-    models : (K,) array of int
-        Rows of the path.
-    residuals : (K, n) array
+    recipes, models : (T,) arrays of int
+        The recipe of a model, and its row in the path of that recipe.
+    residuals : (T, n) array
         Of the rows left out, times the roots of their weights.
-    losses, price : (K,) arrays
+    losses, price : (T,) arrays
         Sums of squares (or of Huber's loss) of single models, and 2 c s^2 d_m.
-    most : int
-        So many of the models may take part.
+    eligible : (T,) array of bool
+        Which of the models may take part.
     scale : float
         Where Huber's loss becomes linear; infinite for squares.
     """
 
+    recipes: npt.NDArray[np.intp]
     models: npt.NDArray[np.intp]
     residuals: Array
     losses: Array
     price: Array
-    most: int
+    eligible: npt.NDArray[np.bool_]
     scale: float
 
-    def best_vertex(self) -> int:
-        """Return the row of the path with the smallest J."""
-        return int(self.models[np.argmin((self.losses + self.price)[: self.most])])
+    def best_vertex(self) -> tuple[int, int]:
+        """Return the recipe with the smallest J, and the row of its path."""
+        at = int(np.argmin(np.where(self.eligible, self.losses + self.price, np.inf)))
+        return int(self.recipes[at]), int(self.models[at])
 
-    def best_point(self) -> Array:
-        """Return the weights with the smallest J, in the order of the path. Shape (K,)."""
-        E, price = self.residuals[: self.most], self.price[: self.most]
+    def best_point(self) -> list[Array]:
+        """Return the weights with the smallest J, recipe by recipe in the order of its path."""
+        E, price = self.residuals[self.eligible], self.price[self.eligible]
         w = _simplex(E @ E.T, price)
         if np.isfinite(self.scale):
             for _ in range(_REWEIGHTED):
@@ -216,8 +234,18 @@ class Objective:
                 v = np.minimum(1.0, self.scale / np.maximum(e, 1e-3 * self.scale))
                 w = _simplex((E * v) @ E.T, price)
         weights = np.zeros(len(self.models))
-        weights[self.models[: self.most]] = w
-        return weights
+        weights[self.eligible] = w
+        return self.by_recipe(weights)
+
+    def by_recipe(self, values: Array) -> list[Array]:
+        """Return what belongs to the models of each recipe, in the order of its path."""
+        found = []
+        for recipe in range(int(self.recipes[-1]) + 1):
+            own = self.recipes == recipe
+            ordered = np.empty(np.count_nonzero(own))
+            ordered[self.models[own]] = values[own]
+            found.append(ordered)
+        return found
 
 
 def huber(residuals: Array, scale: float) -> Array:
@@ -234,63 +262,79 @@ def huber(residuals: Array, scale: float) -> Array:
     return np.where(size <= scale, size**2, 2.0 * scale * size - scale**2)
 
 
-def objective(left: LeftOut, loss: str = "squared", without: int | None = None) -> Objective:
+def objective(
+    pool: Sequence[LeftOut], loss: str = "squared", without: int | None = None
+) -> Objective:
     """Return the objective of all rows, or of those outside of one fold.
 
     Degrees of Freedom are those of all rows in any case: they are a property of the models.
+
+    Parameters
+    ----------
+    pool : sequence of LeftOut
+        One of each recipe, of the same folds.
+    loss : {"squared", "huber"}
+    without : int, optional
+        A fold.
     """
     as_choice(loss, "loss", LOSSES)
-    left = left.joint or left
-    E, n, order = left.residuals, left.n, left.order
-    if left.parameter_name != "n_components":
-        E = E[order]  # others are in order
-    if left.sample_weight is not None:
-        E = E * np.sqrt(left.sample_weight)
+    pool = [left.joint or left for left in pool]
+    first = pool[0]
+    E = np.concatenate([left.residuals[left.order] for left in pool])
+    sizes, n = [len(left.order) for left in pool], first.n
+    if first.sample_weight is not None:
+        E = E * np.sqrt(first.sample_weight)
     if without is not None:
-        kept = left.fold != without
-        E, n = E[:, kept], float(left._weights[kept].sum())
+        kept = first.fold != without
+        E, n = E[:, kept], float(first.weights[kept].sum())
     scale = np.inf
     if loss == "huber":
         middle = float(np.median(np.abs(E), axis=1).min())
         scale = _HUBER * middle / _MEDIAN if middle > 0 else np.inf
     losses = np.vecdot(E, E) if np.isinf(scale) else huber(E, scale).sum(axis=1)
-    best = int(np.argmin(losses))
-    d = np.maximum.accumulate(np.minimum(np.maximum(left.dof[order], 1.0), n))
+    starts = np.cumsum([0, *sizes])
+    eligible, d = np.zeros(len(losses), dtype=bool), np.empty(len(losses))
+    for left, start, end in zip(pool, starts, starts[1:], strict=False):
+        eligible[start : start + int(np.argmin(losses[start:end])) + 1 + AHEAD] = True
+        eligible[end:] = False
+        d[start:end] = np.maximum.accumulate(np.clip(left.dof[left.order], 1.0, n))
     return Objective(
-        models=order,
+        recipes=np.repeat(np.arange(len(pool)), sizes),
+        models=np.concatenate([left.order for left in pool]),
         residuals=E,
         losses=losses,
-        price=2.0 * _PRICE * losses[best] / n * d,
-        most=best + 1 + AHEAD,
+        price=2.0 * _PRICE * losses.min() / n * d,
+        eligible=eligible,
         scale=scale,
     )
 
 
-def scores_of(found: Objective, n: float) -> Array:
-    """Return J / n of every model, in the order of the path: errors with their price. (K,)."""
-    scores = np.empty(len(found.models))
-    scores[found.models] = (found.losses + found.price) / n
-    return scores
+def average_weights(left: LeftOut, loss: str = "squared") -> Array:
+    """Return the weights of the models of one recipe in the best average. Shape (K,), sum 1."""
+    return objective([left], loss).best_point()[0]
 
 
-def average_weights(left: LeftOut, loss: str = "squared", without: int | None = None) -> Array:
-    """Return the weights of the models in the best average. Shape (K,), sum 1."""
-    return objective(left, loss, without).best_point()
+def chosen_without(
+    pool: Sequence[LeftOut], loss: str = "squared", *, average: bool = False
+) -> tuple[Array, Array]:
+    """Return residuals and leverages of rows left out by the choice made again without their fold.
 
-
-def chosen_without(left: LeftOut, loss: str = "squared", *, average: bool = False) -> Array:
-    """Return residuals of rows left out by the choice that is made again without their fold. (n,).
-
-    The matrix stays what it is; the choice, or the weights, are those of the other folds.
+    The matrices stay what they are; the choice, or the weights, are those of the other folds.
+    Shapes (n,).
     """
-    residuals = np.empty(len(left.y))
-    for fold in range(int(left.fold.max()) + 1):
-        rows = left.fold == fold
+    first = pool[0]
+    residuals, leverage = np.zeros((2, len(first.y)))
+    for fold in range(int(first.fold.max()) + 1):
+        rows, found = first.fold == fold, objective(pool, loss, fold)
         if average:
-            residuals[rows] = average_weights(left, loss, fold) @ left.residuals[:, rows]
+            for left, weights in zip(pool, found.best_point(), strict=True):
+                residuals[rows] += weights @ left.residuals[:, rows]
+                leverage[rows] += weights @ left.leverage[:, rows]
         else:
-            residuals[rows] = left.residuals[objective(left, loss, fold).best_vertex(), rows]
-    return residuals
+            recipe, model = found.best_vertex()
+            residuals[rows] = pool[recipe].residuals[model, rows]
+            leverage[rows] = pool[recipe].leverage[model, rows]
+    return residuals, leverage
 
 
 def _simplex(G: Array, price: Array) -> Array:
@@ -465,11 +509,15 @@ def average_in_words(weights: Array, labels: Sequence[str], rmse: float) -> str:
     return f"average of {count} (error of rows left out {rmse:.4g}): {parts}."
 
 
+Label = Callable[[int, int], str]
+
+
 def left_out_remarks(
-    left: LeftOut,
+    pool: Sequence[LeftOut],
+    recipe: int,
     chosen: int,
     *,
-    label: Callable[[int], str],
+    label: Label,
     longer: bool,
     loss: str = "squared",
 ) -> tuple[Remark, ...]:
@@ -477,38 +525,34 @@ def left_out_remarks(
 
     Parameters
     ----------
-    chosen : int
-        Row of the path.
+    pool : sequence of LeftOut
+        One of each recipe.
+    recipe, chosen : int
+        The recipe, and the row of its path.
     label : callable
-        From a row to the model in words.
+        From a recipe and a row to the model in words.
     longer : bool
         Whether there are further models behind the last one that was left out.
     loss : {"squared", "huber"}
         Of the average, to say what it would gain.
     """
-    said = []
+    said, left, words = [], pool[recipe], partial(label, recipe)
     best = int(np.argmin(left.press))
     position = int(np.flatnonzero(left.order == chosen)[0])
+    half = int(left.order[position // 2])
+    beside = f"{words(half)} has an error of {left.rmse[half]:.4g}"
     if position == 0 and best != chosen and left.parameter_name == "n_components":
-        said.append(empty_model(label(best)))
+        said.append(empty_model(words(best)))
     if longer and best == int(left.order[-1]) and len(left.order) > 1:
-        said.append(last_model())
+        said.append(last_model(beside))
     if left.parameter_name == "alpha":
         said += edge_of_grid(position, len(left.order))
-    near = as_good(left, chosen)
-    if len(near) > 1:
-        said.append(
-            Remark(
-                kind="as-good",
-                text=f"{len(near)} models, from {label(int(near[0]))} to {label(int(near[-1]))}, "
-                "are as good: their errors differ by less than one standard error of the "
-                "difference.",
-            )
-        )
+    said += as_good_in_words(pool, recipe, chosen, label)
     if left.dof[chosen] > _NEAR * left.n:
-        said.append(near_n(left.n))
-    mixed = average_weights(left, loss) @ left.residuals
-    error = float(np.sqrt(mixed**2 @ left._weights / left.n))
+        said.append(near_n(left.n, beside))
+    if left.exhausted[chosen].any():
+        said.append(exhausted_folds(words(chosen), np.flatnonzero(left.exhausted[chosen])))
+    error = _error_of(pool, objective(pool, loss).best_point())
     if error < (1.0 - _WORTH_SAYING) * left.rmse[chosen]:
         gain = 100.0 * (1.0 - error / left.rmse[chosen])
         text = f"The average of models has an error of {error:.4g}, {gain:.0f}% lower."
@@ -516,57 +560,112 @@ def left_out_remarks(
     return tuple(said)
 
 
+def _remarks_of(
+    pool: Sequence[LeftOut],
+    recipe: int,
+    chosen: int,
+    label: Label,
+    longer: Callable[[int], bool],
+    loss: str,
+) -> tuple[Remark, ...]:
+    """Return the remarks of a choice, found when somebody asks."""
+    return left_out_remarks(pool, recipe, chosen, label=label, longer=longer(recipe), loss=loss)
+
+
+def _error_of(pool: Sequence[LeftOut], weights: Sequence[Array]) -> float:
+    """Return the root of the mean squared left-out residual of an average."""
+    mixed = sum(w @ left.residuals for left, w in zip(pool, weights, strict=True))
+    return float(np.sqrt(np.square(mixed) @ pool[0].weights / pool[0].n))
+
+
 def select_left_out(
-    left: LeftOut, loss: str, *, label: Callable[[int], str], longer: bool
+    pool: Sequence[LeftOut], loss: str, *, label: Label, longer: Callable[[int], bool]
 ) -> Selection:
     """Return the best single model by rows left out, and what is worth knowing about it.
 
     Parameters
     ----------
-    left : LeftOut
+    pool : sequence of LeftOut
+        One of each recipe.
     loss : {"squared", "huber"}
-    label, longer
-        As for `left_out_remarks`.
+    label : callable
+        From a recipe and a row to the model in words.
+    longer : callable
+        From a recipe to whether there are further models behind its last one.
     """
-    found = objective(left, loss)
-    index = found.best_vertex()
+    found = objective(pool, loss)
+    recipe, index = found.best_vertex()
+    left = pool[recipe]
     return Selection(
         index=index,
+        recipe=recipe,
         parameter=float(left.parameters[index]),
         parameter_name=left.parameter_name,
-        scores=read_only(scores_of(found, left.n)),
+        scores=read_only(found.by_recipe((found.losses + found.price) / left.n)[recipe]),
         criterion=LEFT_OUT,
         rule="best-model",
-        summary=f"{label(index)} (error of rows left out {left.rmse[index]:.4g}): "
+        summary=f"{label(recipe, index)} (error of rows left out {left.rmse[index]:.4g}): "
         f"{rule_in_words('best-model', '')}.",
         left_out=left,
         loss=loss,
-        _remarks=partial(left_out_remarks, left, index, label=label, longer=longer, loss=loss),
+        _remarks=partial(_remarks_of, pool, recipe, index, label, longer, loss),
     )
 
 
 def average_left_out(
-    left: LeftOut, loss: str, *, label: Callable[[int], str]
-) -> tuple[Array, Selection]:
+    pool: Sequence[LeftOut], loss: str, *, label: Label
+) -> tuple[list[Array], Selection]:
     """Return the weights of the best average by rows left out, and the average in words."""
-    found = objective(left, loss)
-    weights = read_only(found.best_point())
-    heaviest, best = int(np.argmax(weights)), int(np.argmin(left.press))
-    mixed = np.sqrt(float((weights @ left.residuals) ** 2 @ left._weights) / left.n)
-    empty = weights[0] == 1.0 and len(weights) > 1 and best > 0
+    found = objective(pool, loss)
+    weights = [read_only(w) for w in found.best_point()]
+    recipe = int(np.argmax([w.sum() for w in weights]))
+    heaviest, left = int(np.argmax(weights[recipe])), pool[recipe]
+    best = int(np.argmin(left.press))
+    empty = weights[recipe][0] == 1.0 and len(weights[recipe]) > 1 and best > 0
+    names = [label(r, m) for r, own in enumerate(weights) for m in range(len(own))]
     selection = Selection(
         index=heaviest,
+        recipe=recipe,
         parameter=float(left.parameters[heaviest]),
         parameter_name=left.parameter_name,
-        scores=read_only(scores_of(found, left.n)),
+        scores=read_only(found.by_recipe((found.losses + found.price) / left.n)[recipe]),
         criterion=LEFT_OUT,
         rule="average",
-        summary=average_in_words(weights, [label(i) for i in range(len(weights))], float(mixed)),
+        summary=average_in_words(np.concatenate(weights), names, _error_of(pool, weights)),
         left_out=left,
         loss=loss,
-        _remarks=(empty_model(label(best)),) if empty else (),
+        _remarks=(empty_model(label(recipe, best)),) if empty else (),
     )
     return weights, selection
+
+
+def as_good_in_words(
+    pool: Sequence[LeftOut], recipe: int, chosen: int, label: Label
+) -> Iterator[Remark]:
+    """Say which models of the recipe, and which other recipes, are as good as the chosen one."""
+    left = pool[recipe]
+    near = as_good(left, chosen)
+    if len(near) > 1:
+        places = np.searchsorted(left.order, near) if len(near) else near
+        gaps = left.parameter_name == "n_components" and np.any(np.diff(places) > 1)
+        named = (
+            f"with {', '.join(str(m) for m in near)} components"
+            if gaps
+            else (f"from {label(recipe, int(near[0]))} to {label(recipe, int(near[-1]))}")
+        )
+        yield Remark(
+            kind="as-good",
+            text=f"{len(near)} models, {named}, are as good: their errors differ by less than one "
+            "standard error of the difference.",
+        )
+    reference = left.residuals[chosen] ** 2
+    others = []
+    for number, other in enumerate(pool):
+        best = int(np.argmin(other.press))
+        if number != recipe and _is_as_good(other, (other.residuals[[best]] ** 2) - reference)[0]:
+            others.append(label(number, best))
+    if others:
+        yield Remark(kind="as-good-recipes", text=f"As good: {'; '.join(others)}.")
 
 
 def as_good(left: LeftOut, chosen: int) -> npt.NDArray[np.intp]:
@@ -576,16 +675,19 @@ def as_good(left: LeftOut, chosen: int) -> npt.NDArray[np.intp]:
     there are groups, over folds.
     """
     squares = left.residuals**2
-    difference = squares - squares[chosen]
+    near = _is_as_good(left, squares - squares[chosen])
+    near[chosen] = True
+    return np.asarray([one for one in left.order if near[one]], dtype=np.intp)
+
+
+def _is_as_good(left: LeftOut, difference: Array) -> npt.NDArray[np.bool_]:
+    """Whether sums of differences (K, n) are within one standard error of zero. Shape (K,)."""
     if left.groups is not None:
         difference = left.fold_sums(difference)
     elif left.sample_weight is not None:
         difference = difference * left.sample_weight
-    count = difference.shape[1]
-    spread = np.std(difference, axis=1) * np.sqrt(count)
-    near = difference.sum(axis=1) <= spread
-    near[chosen] = True
-    return np.asarray([one for one in left.order if near[one]], dtype=np.intp)
+    spread = np.std(difference, axis=1) * np.sqrt(difference.shape[1])
+    return np.asarray(difference.sum(axis=1) <= spread)
 
 
 def empty_model(better: str) -> Remark:
@@ -597,11 +699,20 @@ def empty_model(better: str) -> Remark:
     )
 
 
-def last_model() -> Remark:
+def last_model(beside: str = "") -> Remark:
     """Say that the best model is the last one of its path."""
+    text = "The last model that was looked at is the best one: larger ones may do better"
+    return Remark(kind="last-model", text=f"{text} ({beside})." if beside else f"{text}.")
+
+
+def exhausted_folds(label: str, folds: npt.NDArray[np.intp]) -> Remark:
+    """Say that some fits without a fold do not have the model."""
+    named = ", ".join(str(f + 1) for f in folds[:_MOST_NAMED])
+    more = " and others" if len(folds) > _MOST_NAMED else ""
     return Remark(
-        kind="last-model",
-        text="The last model of the path has the smallest error: larger ones may do better.",
+        kind="exhausted-folds",
+        text=f"Without the rows of fold {named}{more} the data do not support {label}: a smaller "
+        "model took its place there, and the error of rows left out is not that of this model.",
     )
 
 
@@ -614,13 +725,13 @@ def edge_of_grid(position: int, size: int) -> list[Remark]:
     return [Remark(kind="edge", text=text)]
 
 
-def near_n(n: float) -> Remark:
+def near_n(n: float, beside: str = "") -> Remark:
     """Say that a model nearly interpolates."""
-    return Remark(
-        kind="near-n",
-        text=f"Its Degrees of Freedom are close to n = {n:g}: it nearly interpolates the data, and "
-        "its noise level is not reliable.",
+    text = (
+        f"Its Degrees of Freedom are close to n = {n:g}: it nearly interpolates the data, and its "
+        "noise level is not reliable"
     )
+    return Remark(kind="near-n", text=f"{text}; {beside}." if beside else f"{text}.")
 
 
 def criterion_remarks(

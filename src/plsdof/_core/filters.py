@@ -19,19 +19,16 @@ import numpy.typing as npt
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.krylov import Bidiagonalization, golub_kahan, residuals_at, running_sums
 from plsdof._core.rounding import (
-    COPIES,
-    NOTHING_BELOW,
-    ROUNDINGS,
-    SAFETY,
-    SUPPORTED_COEF_ERROR,
-    SUPPORTED_ERROR,
     Below,
-    Copied,
-    Nodes,
+    Copies,
+    Traces,
     distinct_nodes,
     linear_errors,
     perturbed_copies,
     pls_errors,
+    resolved_components,
+    tied_components,
+    uncertain_from,
 )
 from plsdof._core.spectrum import Spectrum
 
@@ -131,43 +128,31 @@ def pls_filter(spectrum: Spectrum, max_components: int | None = None) -> PLSFilt
     """
     largest = np.sqrt(spectrum.eigenvalues[0]) if len(spectrum.eigenvalues) else 1.0
     norm = float(np.linalg.norm(spectrum.z)) or 1.0
-    # Equal eigenvalues act as one node: the Krylov space has one dimension per node.
-    nodes = distinct_nodes(spectrum)
+    # The data, in which equal eigenvalues act as one node, and perturbed copies, which show what
+    # rounding may do, go through one recursion as a batch.
+    copies = perturbed_copies(spectrum)
+    nodes = copies.nodes
     dimension = nodes.dimension
     wanted = dimension if max_components is None else min(max_components, dimension)
-    # The data and their perturbed copies go through one recursion, as a batch.
-    copies = perturbed_copies(nodes, COPIES)
     run = golub_kahan(copies.eigenvalues, copies.z, copies.excited, wanted, copies.dimension)
-    outer = residuals_at(run, copies.outer)
     # DoF = 1 + sum f + 2 sum (1 - f) h, for the data (first) and for every copy.
-    h = _running_leverage(run, copies.excited)
-    sums = _traces(run.residuals, outer, nodes, spectrum)
-    dofs = _trace(run, h, nodes.multiplicity) + sums.factors
+    traces = _traces(run, copies, spectrum)
+    errors = pls_errors(spectrum, copies, run, traces)
+    # Sizes that are too uncertain are not returned.
+    kept = 1 + errors.supported(traces.dof[0])
     # From nodes back to the directions that share them.
     member = nodes.member
     factors, residuals = (part[0].take(member, axis=1) for part in (run.factors, run.residuals))
-    made = Copied(
-        nodes=nodes,
-        copies=copies,
-        run=run,
-        leverage=h,
-        outer=outer,
-        dof=dofs,
-        squares=sums.squares,
-    )
-    errors = pls_errors(spectrum, made, factors, residuals)
-    # Sizes that are too uncertain are not returned.
-    kept = 1 + errors.supported(dofs[0])
     return PLSFilter(
         factors=read_only(factors[:kept]),
         residuals=read_only(residuals[:kept]),
         scores=read_only((run.scores[0, : kept - 1].take(member, axis=1) * nodes.share).T),
-        dof=read_only(dofs[0, :kept]),
+        dof=read_only(traces.dof[0, :kept]),
         dof_error=read_only(errors.dof[:kept]),
         rss_error=read_only(errors.rss[:kept]),
         coef_error=read_only(errors.coef[:kept]),
-        dof_std_error=read_only(_with_rounding(sums.std_error, errors.dof)[:kept]),
-        residual_trace=read_only(sums.squares[0, :kept]),
+        dof_std_error=read_only(_with_rounding(traces.std_error, errors.dof)[:kept]),
+        residual_trace=read_only(traces.squares[0, :kept]),
         residual_trace_error=read_only(errors.trace[:kept]),
         naive_dof=read_only(1.0 + np.arange(kept)),
         weights=read_only((run.weights[0, : kept - 1].take(member, axis=1) * nodes.share).T),
@@ -198,8 +183,7 @@ def pcr_filter(spectrum: Spectrum, max_components: int | None = None) -> Filter:
     cannot be told apart: their directions are whatever the decomposition made of rounding.
     """
     # Components whose singular values are mostly rounding are not candidates.
-    relative = spectrum.eigenvalue_error / (2.0 * spectrum.eigenvalues)
-    r = int(np.count_nonzero(SAFETY * relative <= SUPPORTED_COEF_ERROR))
+    r = resolved_components(spectrum)
     size = 1 + (r if max_components is None else min(max_components, r))
     kept = np.arange(spectrum.rank) < np.arange(size)[:, None]
     ended = max_components is not None and max_components > r
@@ -214,11 +198,7 @@ def pcr_filter(spectrum: Spectrum, max_components: int | None = None) -> Filter:
 
 def _determined(spectrum: Spectrum, kept: npt.NDArray[np.bool_]) -> int:
     """Return how many models come before the first one that parts equal eigenvalues."""
-    lam, e = spectrum.eigenvalues, spectrum.eigenvalue_error
-    gap, coupling = lam[:-1] - lam[1:], (e[:-1] + e[1:]) / 2.0
-    # The angle between neighbours that rounding may turn, as in `rounding`.
-    tied = spectrum.computed_basis & (SAFETY * coupling > SUPPORTED_COEF_ERROR * gap)
-    parted = ((kept[:, :-1] != kept[:, 1:]) & tied).any(axis=1)
+    parted = ((kept[:, :-1] != kept[:, 1:]) & tied_components(spectrum)).any(axis=1)
     return int(np.argmax(parted)) if parted.any() else len(kept)
 
 
@@ -257,13 +237,15 @@ def supervised_pcr_filter(
     # With every component kept nothing is left to choose, and the fit is least squares.
     if len(factors) == spectrum.rank + 1:
         unknown[-1] = spectrum.rank + 1.0
+    errors = linear_errors(spectrum, factors)
     return Filter(
         factors=read_only(factors),
         residuals=read_only(1.0 - factors),
         scores=plain.scores,
         dof=read_only(unknown),
         dof_error=read_only(np.where(np.isnan(unknown), np.nan, 0.0)),
-        **linear_errors(spectrum, factors),
+        rss_error=read_only(errors.rss),
+        coef_error=read_only(errors.coef),
         dof_std_error=plain.dof_std_error[: len(factors)],
         residual_trace=_residual_trace(spectrum, 1.0 - factors),
         residual_trace_error=plain.residual_trace_error[: len(factors)],
@@ -316,7 +298,6 @@ def ridge_filter(spectrum: Spectrum, alphas: Array | None = None) -> Filter:
     share = np.divide(
         spectrum.floor, spectrum.floor + alphas, out=np.ones_like(alphas), where=alphas > 0
     )
-    missed = spectrum.unresolved * share
     # f / S below the floor is largest at the floor, or at the penalty.
     lowest = np.minimum(spectrum.floor, alphas)
     below = Below(
@@ -324,9 +305,10 @@ def ridge_filter(spectrum: Spectrum, alphas: Array | None = None) -> Filter:
         slopes=np.divide(
             np.sqrt(lowest), lowest + alphas, out=np.zeros_like(alphas), where=alphas > 0
         ),
+        missed=spectrum.unresolved * share,
     )
     naive = 1.0 + factors.sum(axis=1)
-    found = _linear_filter(spectrum, factors, naive, "", change, missed, below)
+    found = _linear_filter(spectrum, factors, naive, "", change, below)
     return replace(found, parameters=read_only(alphas))
 
 
@@ -336,26 +318,21 @@ def _linear_filter(
     naive: Array,
     message: str,
     change: Array | float = 0.0,
-    missed: Array | float = 0.0,
-    below: Below = NOTHING_BELOW,
+    below: Below | None = None,
 ) -> Filter:
-    """Put together a filter that does not look at y.
-
-    ``change`` (K, r) is how far its factors may be off, ``missed`` (K,) what directions that the
-    solver does not resolve may add to their sum.
-    """
-    error = np.broadcast_to(change, factors.shape).sum(axis=1) + missed
-    error += ROUNDINGS * _EPS * (1.0 + factors.sum(axis=1))
+    """Put together a filter that does not look at y, whose factors may be off by ``change``."""
+    errors = linear_errors(spectrum, factors, change, below or Below())
     return Filter(
         factors=read_only(factors),
         residuals=read_only(1.0 - factors),
         scores=read_only(np.zeros((factors.shape[1], 0))),
         dof=read_only(1.0 + factors.sum(axis=1)),
-        dof_error=read_only(error),
-        **linear_errors(spectrum, factors, change, below),
+        dof_error=read_only(errors.dof),
+        rss_error=read_only(errors.rss),
+        coef_error=read_only(errors.coef),
         dof_std_error=read_only(np.zeros(len(factors))),
         residual_trace=_residual_trace(spectrum, 1.0 - factors),
-        residual_trace_error=read_only(2.0 * error + _EPS * factors.shape[1]),
+        residual_trace_error=read_only(errors.trace),
         naive_dof=read_only(naive),
         message=message,
     )
@@ -373,27 +350,13 @@ def _running_leverage(run: Bidiagonalization, excited: npt.NDArray[np.bool_]) ->
     return running_sums(h).transpose(1, 0, 2)
 
 
-def _trace(run: Bidiagonalization, h: Array, multiplicity: Array) -> Array:
-    weighted = (1.0 - run.residuals) * multiplicity + 2.0 * run.residuals * h
-    return np.asarray(1.0 + weighted.sum(axis=2))
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Traces:
-    """Sums over all directions, (1 + copies, K) arrays, and standard errors (K,).
-
-    ``factors`` is the sum of f over what is counted beyond the basis, ``squares`` the sum of phi^2
-    over all directions of the samples, trace (I - H)(I - H)'.
-    """
-
-    factors: Array
-    squares: Array
-    std_error: Array
-
-
-def _traces(inner: Array, outer: Array, nodes: Nodes, spectrum: Spectrum) -> _Traces:
-    counted, weights = spectrum.counted, nodes.outer.weights
-    factors = np.vecdot(1.0 - outer, weights)
+def _traces(run: Bidiagonalization, copies: Copies, spectrum: Spectrum) -> Traces:
+    """Add up Degrees of Freedom and squared residual filters over all directions."""
+    nodes, counted, weights = copies.nodes, spectrum.counted, copies.nodes.outer.weights
+    inner, outer = run.residuals, residuals_at(run, copies.outer)
+    h = _running_leverage(run, copies.excited)
+    dof = 1.0 + ((1.0 - inner) * nodes.multiplicity + 2.0 * inner * h).sum(axis=2)
+    dof += np.vecdot(1.0 - outer, weights)
     squares = np.vecdot(inner**2, nodes.multiplicity) + np.vecdot(outer**2, weights)
     squares += spectrum.residual_dimension
     std_error = np.zeros(inner.shape[1])
@@ -401,11 +364,11 @@ def _traces(inner: Array, outer: Array, nodes: Nodes, spectrum: Spectrum) -> _Tr
         # Estimates are more than plain weighted sums.
         f = 1.0 - outer[0, :, : len(counted.weights)]
         estimate, std_error = counted.total(f)
-        factors = factors + (estimate - np.vecdot(f, counted.weights))
+        dof += estimate - np.vecdot(f, counted.weights)
         explained = f * (2.0 - f)
         squares -= counted.total(explained)[0] - np.vecdot(explained, counted.weights)
         squares += counted.dimension - weights.sum() - nodes.multiplicity.sum()
-    return _Traces(factors=factors, squares=squares, std_error=std_error)
+    return Traces(leverage=h, outer=outer, dof=dof, squares=squares, std_error=std_error)
 
 
 def _with_rounding(std_error: Array, error: Array) -> Array:
@@ -422,11 +385,7 @@ def _why_ended(size: int, dimension: int, max_components: int | None, spectrum: 
     if size >= wanted:
         return ""
     if size < dimension:
-        return (
-            f"from component {size + 1} on, rounding in the data's decomposition changes the "
-            f"Degrees of Freedom by more than {SUPPORTED_ERROR:g} relative, or the coefficients by "
-            f"more than {SUPPORTED_COEF_ERROR:g}."
-        )
+        return uncertain_from(size + 1)
     if collinear:
         return (
             f"columns of X are collinear (or rows repeated): {collinear} direction(s) are no "

@@ -287,8 +287,8 @@ def finished(
     path = kind(
         recipe=recipe,
         _make=partial(count, given, recipe),
-        _given=given,
-        _asked=asked,
+        given=given,
+        asked=asked,
         _quiet=is_quiet(RankExhaustedWarning),
         **further,
     )

@@ -152,8 +152,11 @@ def named_column(value: Any, X: Any) -> Any:
     return found[0]
 
 
-def as_matrix(X: Any, name: str = "X", *, min_rows: int = 1) -> Array:
-    """Return ``X`` as a finite two-dimensional float64 array (no copy if it is one)."""
+def as_matrix(X: Any, name: str = "X", *, min_rows: int = 1, holes: bool = False) -> Array:
+    """Return ``X`` as a finite two-dimensional float64 array (no copy if it is one).
+
+    With ``holes`` values may be missing.
+    """
     names = feature_names(X, name)
     array = as_float(X, name)
     if array.ndim != 2:
@@ -170,15 +173,16 @@ def as_matrix(X: Any, name: str = "X", *, min_rows: int = 1) -> Array:
         )
     if n_columns == 0:
         raise InvalidInputError(f"{name} has no columns; at least one predictor is needed.")
-    require_finite_columns(array, names, name, row_labels(X))
+    checked = np.nan_to_num(array, nan=0.0, posinf=np.inf, neginf=-np.inf) if holes else array
+    require_finite_columns(checked, names, name, row_labels(X))
     return array
 
 
-def as_new_rows(X_new: Any, p: int, known: tuple[str, ...] | None) -> Array:
+def as_new_rows(X_new: Any, p: int, known: tuple[str, ...] | None, *, holes: bool = False) -> Array:
     """Return new rows as an array, after comparing columns with those of the training data."""
     names = feature_names(X_new, "X_new")
     require_same_columns(names, known, ordered=False)
-    array = as_matrix(X_new, "X_new")
+    array = as_matrix(X_new, "X_new", holes=holes)
     if names is not None and known is not None and names != known:
         array = array[:, [names.index(label) for label in known]]
     if array.shape[1] != p:

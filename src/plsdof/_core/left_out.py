@@ -12,7 +12,7 @@ Methods without a recursion are fitted fold by fold.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from plsdof._core.folds import group_codes, make_folds
 from plsdof._core.inputs import Array, as_level, read_only
 from plsdof._core.moments import Moments, moments_of
 from plsdof._core.recursion import (
+    FIRST,
     FoldMoments,
     Gram,
     Integers,
@@ -47,16 +48,26 @@ if TYPE_CHECKING:
 # choice are then the same within a percent, at a fraction of the cost.
 SINGLE = 30
 FOLDS = 10
-# The walk to richer models ends after so many without a smaller error, if nobody asked for more.
+# The walk to richer models ends after so many without a smaller error, but not before the first 20
+# (`recursion.FIRST`), and at the latest after these, unless somebody asks for more.
 PATIENCE = 7
+MOST = 30
 # Fewer degrees of freedom than these say nothing about a spread.
 _LEAST_DF = 2
 # So many models beyond the best one may take part in an average.
 AHEAD = 2
-# Predictions that may be off by more than this share of the spread of y are made again; those of
-# models that are only looked at to see that they are worse, by more than this multiple of it.
-_TOLERANCE = 1e-9
-_ROUGH = 1e6
+# A model whose predictions may be off by this share of its error of rows left out has digits
+# enough for a choice and for that error. Those behind the best one need fewer: that they are worse
+# has to be certain.
+_TOLERANCE = 1e-6
+_ROUGH = 1e-2
+# Errors of rows left out that are smaller than this share of the spread of y are rounding.
+_NOTHING = 1e-3
+# Coefficients from the recursion are kept if the fit is off by at most this share of that spread.
+ALL_DIGITS = 1e-10
+# Partial Least Squares reacts to y up to twice along its scores, d yhat / d y = f + 2TT'(1 - f), so
+# that the variance of a prediction grows by 2^2 times the leverage of its row.
+REACTION = 4.0
 # Numbers that the recursion may hold at once (256 MB): more folds are worked on in parts. Where
 # parts cost nothing, they may as well be small enough for the cache (32 MB).
 _AT_ONCE = 2**25
@@ -88,7 +99,11 @@ class LeftOut:
     sample_weight : (n,) array or None
     groups : int or None
         Number of groups, where rows that belong together were left out together.
-    error : (K,) array
+    leverage : (K, n) array
+        h = 1/n_f + sum_j t_j^2, with the orthonormal scores t of the fit without the fold.
+    exhausted : (K, F) array of bool
+        Where a fold does not have the model, so that residuals are those of a smaller one.
+    rounding : (K,) array
         Estimated rounding error of the residuals.
     joint : LeftOut or None
         Of one of several responses that are fitted together: all of them, which choose together.
@@ -111,13 +126,31 @@ class LeftOut:
     y: Array
     sample_weight: Array | None = None
     groups: int | None = None
-    error: Array
+    leverage: Array
+    exhausted: Mask
+    rounding: Array
     joint: "LeftOut | None" = None
+
+    @property
+    def error(self) -> Array:
+        """Estimated error of the residuals; infinite where a fold does not have the model. (K,)."""
+        return np.asarray(np.where(self.exhausted.any(axis=1), np.inf, self.rounding))
+
+    @cached_property
+    def weights(self) -> Array:
+        """Weights of the rows; ones where none were given. Shape (n,)."""
+        return np.ones(len(self.y)) if self.sample_weight is None else self.sample_weight
 
     @cached_property
     def n(self) -> float:
         """Number of rows, or the sum of their weights."""
-        return float(self._weights.sum())
+        return float(self.weights.sum())
+
+    @cached_property
+    def fitted_share(self) -> float:
+        """Share of the rows that the fits without a fold have, the smallest of them."""
+        largest = np.bincount(self.fold, self.weights).max()
+        return float(1.0 - largest / self.n)
 
     @cached_property
     def press(self) -> Array:
@@ -132,9 +165,25 @@ class LeftOut:
         return np.asarray(np.sqrt(self.press / self.n))
 
     @property
+    def rmse_std_error(self) -> Array:
+        """Standard error of `rmse` over folds. Shape (K,).
+
+            sqrt( sum_f s_f (e_f - mean)^2 / (F - 1) ) / (2 RMSE),
+
+        e_f the mean squared error of fold f and s_f its share of the rows (Breiman et al. 1984, and
+        the delta method).
+        """
+        share = self.fold_sums(np.ones((1, len(self.y))))[0] / self.n
+        errors = self.fold_sums(self.residuals**2) / (share * self.n)
+        spread = np.square(errors - (self.press / self.n)[:, None]) @ share / (len(share) - 1)
+        rmse = self.rmse
+        share_of = np.divide(np.sqrt(spread), 2.0 * rmse, out=np.zeros_like(rmse), where=rmse > 0)
+        return np.asarray(share_of)
+
+    @property
     def q2(self) -> Array:
         """Q^2 = 1 - PRESS / TSS. Shape (K,)."""
-        w = self._weights
+        w = self.weights
         total = float(w @ (self.y - w @ self.y / w.sum()) ** 2)
         return np.asarray(1.0 - self.press / (total if total > 0 else np.nan))
 
@@ -170,10 +219,6 @@ class LeftOut:
         folds = f"{int(self.fold.max()) + 1} folds"
         return one_line(self, f"{len(self.parameters)} models", f"{len(self.y)} rows", folds)
 
-    @cached_property
-    def _weights(self) -> Array:
-        return np.ones(len(self.y)) if self.sample_weight is None else self.sample_weight
-
     def spent(self, weights: Array, units: int, *, chosen: bool) -> float:
         """Return the degrees of freedom that a model has spent, of so many rows or groups.
 
@@ -188,7 +233,7 @@ class LeftOut:
 
     def fold_sums(self, values: Array) -> Array:
         """Add up (weighted) values (K, n) over the rows of each fold. Shape (K, F)."""
-        weighted = values * self._weights
+        weighted = values * self.weights
         order = np.argsort(self.fold, kind="stable")
         starts = np.searchsorted(self.fold[order], np.arange(int(self.fold.max()) + 1))
         return np.asarray(np.add.reduceat(weighted[:, order], starts, axis=1))
@@ -257,6 +302,58 @@ def folds_of(given: Observations, cv: Any, groups: Any) -> tuple[Integers, int |
     return fold, None if groups is None else len(np.unique(np.asarray(groups)[kept]))
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Leverage:
+    """How far new rows are from the training rows: h(x) = 1/n + sum_j c_j (r_j'(x - mean))^2.
+
+    Attributes
+    ----------
+    rotations : (k, p) array
+        r_j turn rows into orthonormal scores.
+    shares : (k,) array
+        c_j, the weights of the models that have the score: ones for a single model.
+    mean : (p,) array
+        Of the training rows.
+    n : float
+        Number of training rows, or the sum of their weights.
+
+    Examples
+    --------
+    >>> one = Leverage(
+    ...     rotations=np.array([[0.5]]), shares=np.ones(1), mean=np.array([2.0]), n=4.0
+    ... )
+    >>> one.at(np.array([[4.0]]))
+    array([1.25])
+    """
+
+    rotations: Array
+    shares: Array
+    mean: Array
+    n: float
+
+    def at(self, rows: Any) -> Array:
+        """Return the leverages of new rows, dense or sparse. Shape (n_new,)."""
+        # Not R x - R mean, which loses digits where means are large, unless rows are sparse.
+        if isinstance(rows, np.ndarray):
+            scores = (rows - self.mean) @ self.rotations.T
+        else:
+            scores = rows @ self.rotations.T - self.rotations @ self.mean
+        return np.asarray(1.0 / self.n + np.square(scores) @ self.shares)
+
+
+def unit_scores(residuals: Array, leverage: Array) -> Array:
+    """Return |e| / sqrt(1 + 4 h): errors of rows left out, comparable whatever their distance."""
+    return np.asarray(np.abs(residuals) / np.sqrt(1.0 + REACTION * leverage))
+
+
+def spread_at(leverage: Array, fitted_share: float) -> Array:
+    """Return sqrt(1 + 4 h n / n_f) of new rows with leverages h in the fit to all rows.
+
+    Leverages in the fit to all n rows are smaller than in fits to n_f of them.
+    """
+    return np.asarray(np.sqrt(1.0 + REACTION * leverage / fitted_share))
+
+
 def half_width(
     scores: Array,
     level: float,
@@ -267,15 +364,15 @@ def half_width(
 ) -> float:
     """Return half the width of an interval for a new observation from errors of rows left out.
 
-    The ceil(level (n + 1))-th smallest of the n scores (split conformal, without a distribution)
-    where there is one; with fewer rows, with weights or with groups, Student's t times the root
-    mean square of the scores, with as many degrees of freedom as there are rows or groups, without
+    The level (n + 1)-th smallest of the n scores, between two of them the line through both, where
+    there is one; with fewer rows, with weights or with groups, Student's t times the root mean
+    square of the scores, with as many degrees of freedom as there are rows or groups, without
     those that the model has spent.
 
     Parameters
     ----------
     scores : (n,) array
-        Absolute residuals of rows left out.
+        Errors of rows left out, see `unit_scores`.
     level : float
     weights : (n,) array, optional
     groups : int, optional
@@ -285,13 +382,17 @@ def half_width(
 
     Examples
     --------
-    >>> half_width(np.arange(1.0, 40.0), 0.95)
-    38.0
+    >>> half_width(np.arange(1.0, 40.0), 0.95), half_width(np.arange(1.0, 31.0), 0.95)
+    (38.0, 29.45)
     """
     n = len(scores)
-    rank = math.ceil(round(as_level(level) * (n + 1), 9))  # rounding must not push it up
-    if rank <= n and groups is None and weights is None:
-        return float(np.partition(scores, rank - 1)[rank - 1])
+    place = round(as_level(level) * (n + 1), 9)  # rounding must not push it up
+    if place <= n and groups is None and weights is None:
+        below = math.floor(place)
+        low, high = np.partition(scores, [below - 1, min(below, n - 1)])[
+            [below - 1, min(below, n - 1)]
+        ]
+        return float(low + (place - below) * (high - low))
     from scipy.special import stdtrit
 
     df = max((n if groups is None else groups) - spent, _LEAST_DF)
@@ -304,23 +405,20 @@ def half_width(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Held:
-    """Predictions of the rows left out, and what is known of the fit to all rows.
+class HeldOut:
+    """Residuals of the rows left out, and what is known of the fit to all rows.
 
     Attributes
     ----------
-    predictions : (k + 1, N) array
+    residuals : (k + 1, N) array
         Fold after fold.
-    error : (k + 1,) array
-        Estimated rounding error.
     run : Run
-        The recursion behind it, with coefficients of the fit to all rows.
+        The recursion behind them, with coefficients of the fit to all rows.
     certain : bool
-        Whether all estimates are within the tolerance.
+        Whether all estimates of rounding are within the tolerance.
     """
 
-    predictions: Array
-    error: Array
+    residuals: Array
     run: Run
     certain: bool
 
@@ -365,7 +463,7 @@ class Problem:
 def _cheapest(shape: tuple[int, ...], split: Split, n_components: int, scale: bool) -> str:
     """Return the operator that costs least; the costs are what parts took on one machine, in ns."""
     n, p = shape
-    folds, m = split.count, min(n_components, 2 * PATIENCE)
+    folds, m = split.count, min(n_components, FIRST)
     # A product with X is bound by memory for few folds, and more so once X leaves the cache.
     per_entry = 0.048 * folds + 0.25 + (0.35 if n * p > 2e6 else 0.0)
     per_fold = 0.048 * m * p**2 if split.is_single else 5e4 + p**2 * (2.5 + 0.45 * m)
@@ -427,11 +525,11 @@ def _moments(X: Array, y: Array, weights: Array | None, scale: bool, split: Spli
     trains = split.trains or [None] * split.count
     fits = [fitted(rows, one) for rows, one in zip(trains, left, strict=True)]
 
-    def predict(B: Array, level: Array) -> Array:
-        made = [b @ X[rows].T + c[:, None] for b, c, rows in zip(B, level, tests, strict=True)]
-        return np.concatenate(made, axis=1) if made else np.empty((B.shape[1], 0))
+    def project(A: Array, mean: Array) -> Array:
+        made = [a @ (X[rows] - m).T for a, m, rows in zip(A, mean, tests, strict=True)]
+        return np.concatenate(made, axis=1) if made else np.empty((A.shape[1], 0))
 
-    return FoldMoments(whole, fits, left, scale=scale, predict=predict, look=look)
+    return FoldMoments(whole, fits, left, scale=scale, project=project, look=look, fold=split.fold)
 
 
 def hold_out(
@@ -441,7 +539,7 @@ def hold_out(
     *,
     patience: int | None = None,
     keep: bool = False,
-) -> Held:
+) -> HeldOut:
     """Leave out all folds of a split in one recursion, with the fastest operator that is certain.
 
     Parameters
@@ -462,35 +560,58 @@ def hold_out(
     n_components = min(n_components, n - 1, width)
     if np.abs(problem.given.y).max() > LARGE:  # it does not vary, or it would have been refused
         return _unknown(split)
-    tolerance = _TOLERANCE * problem.given.spread
+    # A large offset of y would cost digits in every sum.
+    level = float(problem.given.y[0])
+    problem = replace(problem, given=replace(problem.given, y=problem.given.y - level))
     with threads_for_products(split.count + 1, (n, width)):
         for make in problem.operators(split, n_components):
             attempt = _attempt(problem, make, split, n_components, patience, keep)
             if attempt is None:
                 return _unknown(split)
             found = attempt
-            error = found.fit_error
-            if split.count:
-                error = np.maximum(error, np.maximum.reduce(found.error, axis=1))
-            certain = bool(error.max() <= tolerance)
-            if not certain and patience is not None:
-                # A choice needs all digits of the models up to the best one and those that may be
-                # averaged with it; of those behind, only that their errors are not smaller.
-                usable = int(np.argmax(error > tolerance))
-                press = _squares(problem.given, split, found.predictions)
-                if usable > int(np.argmin(press)) + AHEAD and error[-1] <= _ROUGH * tolerance:
-                    certain, found, error = True, _shortened(found, usable), error[:usable]
-            if certain:
+            residuals = problem.given.y[split.rows] - found.predictions
+            rmse = np.sqrt(_mean_squares(problem.given, split, residuals))
+            usable = _usable(found, rmse, problem.given.spread, patience)
+            if usable:
+                found, residuals = found.first(usable), residuals[:usable]
                 break
-    return Held(predictions=found.predictions, error=error, run=found, certain=certain)
+    return HeldOut(residuals=residuals, run=_lifted(found, level), certain=bool(usable))
 
 
-def _unknown(split: Split) -> Held:
+def _usable(found: Run, rmse: Array, spread: float, patience: int | None) -> int:
+    """Return how many of the models have digits enough; none if some are missing."""
+    if not found.exhausted.shape[1]:  # nothing but the fit to all rows
+        return len(rmse) if found.fit_error.max() <= ALL_DIGITS * spread else 0
+    certain = found.error <= _TOLERANCE * np.maximum(rmse, _NOTHING * spread)
+    if certain.all():
+        return len(rmse)
+    first = int(np.argmin(certain))
+    if patience is None or first <= int(np.argmin(rmse)) + AHEAD:
+        return 0
+    return first if bool(np.all(found.error[first:] <= _ROUGH * rmse[first:])) else 0
+
+
+def _lifted(found: Run, level: float) -> Run:
+    """Return a run for a response that was lower by ``level``."""
+    (x_mean, y_mean), centres = found.centre, found.centres
+    if centres is not None:
+        centres = centres[0], centres[1] + level
+    return replace(
+        found,
+        predictions=found.predictions + level,
+        centre=(x_mean, y_mean + level),
+        centres=centres,
+    )
+
+
+def _unknown(split: Split) -> HeldOut:
     """Return what is known where products leave the range of floats: nothing."""
     N, F = len(split.rows), split.count
     run = Run(
         predictions=np.full((1, N), np.nan),
-        error=np.full((1, F), np.inf),
+        leverage=np.full((1, N), np.nan),
+        error=np.full(1, np.inf),
+        exhausted=np.zeros((1, F), dtype=bool),
         rss=np.full(1, np.nan),
         fit_error=np.full(1, np.inf),
         directions=np.zeros((0, 1, 0)),
@@ -499,14 +620,15 @@ def _unknown(split: Split) -> Held:
         lift=None,
         centre=(np.zeros(0), np.nan),
     )
-    return Held(predictions=run.predictions, error=run.fit_error, run=run, certain=False)
+    return HeldOut(residuals=run.predictions, run=run, certain=False)
 
 
-def _squares(given: Observations, split: Split, predictions: Array) -> Array:
-    squares = np.square(given.y[split.rows] - predictions)
+def _mean_squares(given: Observations, split: Split, residuals: Array) -> Array:
+    """Return (weighted) mean squares of residuals (K, N). Shape (K,)."""
     if given.weights is None:
-        return np.asarray(squares.sum(axis=1))
-    return np.asarray(squares @ given.weights[split.rows])
+        return np.asarray(np.vecdot(residuals, residuals) / max(len(split.rows), 1))
+    weights = given.weights[split.rows]
+    return np.asarray(np.square(residuals) @ weights / max(weights.sum(), 1e-300))
 
 
 @np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
@@ -533,7 +655,7 @@ def _attempt(
             size = max(min(size, _EFFICIENT), folds_in(_IN_CACHE, n_components))
         return _in_parts(make, split, size, n_components, keep)
     # No part sees the errors of all folds: they go to a limit, which is doubled while it is low.
-    limit = min(2 * patience, n_components)
+    limit = min(FIRST, n_components)
     if split.count <= folds_in(_AT_ONCE, limit):
         operator = make(split)
         if not operator.in_range:
@@ -543,7 +665,8 @@ def _attempt(
         found = _in_parts(make, split, folds_in(_AT_ONCE, limit), limit, keep)
         if found is None or limit == n_components or len(found.rss) <= limit:
             return found
-        if np.argmin(_squares(problem.given, split, found.predictions)) + patience <= limit:
+        residuals = problem.given.y[split.rows] - found.predictions
+        if np.argmin(_mean_squares(problem.given, split, residuals)) + patience <= limit:
             return found
         limit = min(2 * limit, n_components)
 
@@ -567,7 +690,9 @@ def _in_parts(
     last = runs[-1]
     return Run(
         predictions=np.concatenate([one.predictions[:k] for one in runs], axis=1),
-        error=np.concatenate([one.error[:k] for one in runs], axis=1),
+        leverage=np.concatenate([one.leverage[:k] for one in runs], axis=1),
+        error=np.max([one.error[:k] for one in runs], axis=0),
+        exhausted=np.concatenate([one.exhausted[:k] for one in runs], axis=1),
         rss=last.rss[:k],
         fit_error=last.fit_error[:k],
         directions=_joined([one.directions[: k - 1] for one in runs], keep, axis=1),
@@ -591,19 +716,3 @@ def _joined(parts: Sequence[Array], every: bool, axis: int) -> Array:
         return parts[-1]
     own = [np.delete(one, -1, axis=axis) for one in parts[:-1]]
     return np.concatenate([*own, parts[-1]], axis=axis)
-
-
-def _shortened(found: Run, models: int) -> Run:
-    k = models - 1
-    return Run(
-        predictions=found.predictions[:models],
-        error=found.error[:models],
-        rss=found.rss[:models],
-        fit_error=found.fit_error[:models],
-        directions=found.directions[:k],
-        triangle=found.triangle[:k, :, :k],
-        loadings=found.loadings[:k],
-        lift=found.lift,
-        centre=found.centre,
-        centres=found.centres,
-    )

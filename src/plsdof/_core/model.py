@@ -17,7 +17,15 @@ from plsdof._core.criteria import Noise, as_variance
 from plsdof._core.display import as_html, one_line, plural
 from plsdof._core.exact import Exact
 from plsdof._core.inputs import Array, read_only
-from plsdof._core.left_out import LeftOut, half_width, noise_from_left_out, usual_folds
+from plsdof._core.left_out import (
+    LeftOut,
+    Leverage,
+    half_width,
+    noise_from_left_out,
+    spread_at,
+    unit_scores,
+    usual_folds,
+)
 from plsdof._core.pictures import quick_look
 from plsdof._core.threads import cached_property
 from plsdof.errors import InvalidInputError, NotAvailableError
@@ -54,7 +62,7 @@ class Model:
     index: int
     weights: Array | None = None
     selection: Selection | None = None
-    _prepare: Callable[[Any], Any] | None = None
+    prepare: Callable[[Any], Any] | None = None
 
     # What answers: the closed form, and the row of it
     # ------------------------------------------------
@@ -88,7 +96,7 @@ class Model:
     def label(self) -> str:
         """What it is, in words."""
         if self.weights is None:
-            return self.path._label(self.index)
+            return self.path.label(self.index)
         return f"average of {plural(int(np.count_nonzero(self.weights)), 'model')}"
 
     @property
@@ -120,12 +128,9 @@ class Model:
     def _linear(self) -> tuple[Array, float]:
         """Coefficients and intercept, without a decomposition where that is certain."""
         if self.weights is None:
-            quick = self.path._quick_coef(self.index)
-            if quick is not None:
-                return read_only(quick[0]), quick[1]
-            exact = self.path.exact
-            return read_only(exact.coef[self.index]), float(exact.intercept[self.index])
-        if not all(self.path._has(int(m)) for m in np.flatnonzero(self.weights)):
+            coef, intercept = self.path.linear(self.index)
+            return read_only(coef), intercept
+        if not all(self.path.has(int(m)) for m in np.flatnonzero(self.weights)):
             return read_only(self.exact.coef[0]), float(self.exact.intercept[0])
         parts = [(w, self.path[m]._linear) for m, w in enumerate(self.weights) if w > 0]
         coef = np.sum([w * one[0] for w, one in parts], axis=0)
@@ -147,8 +152,11 @@ class Model:
 
         A choice by the same response costs about one more, which is not in it. Of an average the
         weighted mean of those of its models, plus what its weights cost: the sum of their
-        cumulative sums but the last.
+        cumulative sums but the last. Where X was prepared by looking at y, left-out Degrees of
+        Freedom take their place.
         """
+        if self.path.looks_at_y:
+            return self.left_out.spent(self._corner(), len(self.left_out.y), chosen=False)
         return float(self.exact.dof[self.row])
 
     @property
@@ -164,12 +172,12 @@ class Model:
     @property
     def residuals(self) -> Array:
         """Responses minus fitted values. Shape (n_rows,)."""
-        return np.asarray(self.path._response() - self.fitted)
+        return np.asarray(self.path.response() - self.fitted)
 
     def predict(self, X_new: Any) -> Array:
         """Predict new rows, dense or sparse. Shape (n_new,)."""
-        rows = self.path._rows_of(self.prepared(X_new))
-        if self.path.is_counted or self.path._given is None:
+        rows = self.path.new_rows(self.prepared(X_new))
+        if self.path.is_counted or self.path.given is None:
             exact = self.exact
             coef = exact.standardized_coef[self.row]
             return np.asarray(exact.units.y_mean + exact.standardized_times(rows, coef))
@@ -179,7 +187,7 @@ class Model:
         """Return new rows as the path takes them: after the steps before it in a Pipeline."""
         if X_new is None:
             raise InvalidInputError("X_new is missing; give the rows to predict.")
-        return X_new if self._prepare is None else self._prepare(X_new)
+        return X_new if self.prepare is None else self.prepare(X_new)
 
     # Rows left out
     # -------------
@@ -195,10 +203,10 @@ class Model:
         known = self.left_out_or_none
         if known is not None and self.index < len(known.residuals):
             return known
-        given = self.path._require_rows()
+        given = self.path.require_rows()
         if known is not None:
-            return self.path._leave_out(known.fold, known.groups, through=self.index)
-        return self.path._leave_out(usual_folds(len(given.y)), None, through=self.index)
+            return self.path.store.left_out(known.fold, known.groups, through=self.index)
+        return self.path.store.left_out(usual_folds(len(given.y)), None, through=self.index)
 
     @property
     def left_out_residuals(self) -> Array:
@@ -212,48 +220,79 @@ class Model:
     def rmse(self) -> float:
         """Root of the mean squared left-out residual, RMSECV."""
         left = self.left_out
-        return float(np.sqrt(self.left_out_residuals**2 @ left._weights / left.n))
+        return float(np.sqrt(self.left_out_residuals**2 @ left.weights / left.n))
+
+    @property
+    def left_out_leverage(self) -> Array:
+        """Leverages of rows in the fits without them, see `LeftOut`. Shape (n_rows,)."""
+        h = self.left_out.leverage
+        if self.weights is None:
+            return read_only(h[min(self.index, len(h) - 1)])
+        return read_only(self.weights @ h[: len(self.weights)])
 
     @cached_property
     def scores(self) -> Array:
-        """Absolute left-out residuals behind intervals, the choice made again without each fold.
+        """Errors behind intervals, |e| / sqrt(1 + 4 h), the choice made again without each fold.
 
         A model that was asked for involves no choice. Shape (n_rows,).
         """
-        left = self.left_out
-        if not self._was_chosen:
-            return read_only(np.abs(self.left_out_residuals))
+        if not self.was_chosen:
+            return read_only(unit_scores(self.left_out_residuals, self.left_out_leverage))
         assert self.selection is not None
-        made = choice.chosen_without(left, self.selection.loss, average=self.is_average)
-        return read_only(np.abs(made))
+        made = choice.chosen_without(
+            self.selection.pool or (self.left_out,), self.selection.loss, average=self.is_average
+        )
+        return read_only(unit_scores(*made))
 
     @property
-    def _was_chosen(self) -> bool:
+    def was_chosen(self) -> bool:
         """Whether rows left out have chosen it, so that they choose again without each fold."""
         chosen = self.selection
         return chosen is not None and chosen.left_out is not None and chosen.rule != "given"
 
     def half_width(self, level: float = 0.95) -> float:
-        """Return half the width of an interval for a new observation.
+        """Return half the width of an interval for a new observation in the middle of the data.
 
-        The ceil(level (n + 1))-th smallest of the n `scores` (split conformal, without a
-        distribution) where there is one; with fewer rows, with weights or with groups, Student's t
-        times the root mean square of the scores, with u less `LeftOut.spent` degrees of freedom, u
-        the number of rows or groups, and at least 2.
+        The level (n + 1)-th smallest of the n `scores` where there is one; with fewer rows, with
+        weights or with groups, Student's t times the root mean square of the scores, with u less
+        `LeftOut.spent` degrees of freedom, u the number of rows or groups, and at least 2.
         """
         left = self.left_out
         return half_width(
-            self.scores, level, weights=left.sample_weight, groups=left.groups, spent=self._spent
+            self.scores, level, weights=left.sample_weight, groups=left.groups, spent=self.spent
         )
 
+    def half_widths(self, X_new: Any, level: float = 0.95) -> Array:
+        """Return half the widths of intervals for new observations. Shape (n_new,).
+
+        `half_width` times sqrt(1 + 4 h n / n_f), h the leverage of the new row and n_f the rows of
+        a fit without a fold: a row far from the training rows is predicted less surely.
+        """
+        spread = spread_at(self.leverage_at(X_new), self.left_out.fitted_share)
+        return np.asarray(self.half_width(level) * spread)
+
+    @cached_property
+    def distance(self) -> Leverage:
+        """What the leverages of new rows come from."""
+        weights = self.weights
+        return self.path.leverage_of(np.eye(self.index + 1)[-1] if weights is None else weights)
+
+    def leverage_at(self, X_new: Any) -> Array:
+        """Return 1/n + sum_j t_j^2 of new rows; of an average the weighted mean. (n_new,)."""
+        return self.distance.at(self.path.new_rows(self.prepared(X_new)))
+
     @property
-    def _spent(self) -> float:
+    def spent(self) -> float:
         """Degrees of freedom that are lost for intervals, see `LeftOut.spent`."""
-        left, weights = self.left_out, self.weights
-        if weights is None:
-            weights = (np.arange(len(left.rss)) == self.index).astype(np.float64)
+        left = self.left_out
         units = len(left.y) if left.groups is None else left.groups
-        return left.spent(weights, units, chosen=self._was_chosen)
+        return left.spent(self._corner(), units, chosen=self.was_chosen)
+
+    def _corner(self) -> Array:
+        """Return the weights of the models that were left out. Shape (K,)."""
+        if self.weights is not None:
+            return self.weights
+        return np.asarray(np.arange(len(self.left_out.rss)) == self.index, dtype=np.float64)
 
     # Noise and derivatives
     # ---------------------
@@ -261,14 +300,14 @@ class Model:
     def noise_variance(self, kind: Noise = None) -> float:
         """Estimate the noise variance, by kind as `Path.noise_variance` does; numbers stay."""
         if kind is None:
-            kind = "jacobian" if self.path._given is None else LEFT_OUT
+            kind = "jacobian" if self.path.given is None else LEFT_OUT
         if not isinstance(kind, str):
             return as_variance(kind)
         if kind == LEFT_OUT:
             left = self.left_out
             if self.weights is None:
                 return float(left.noise_variance[min(self.index, len(left.rss) - 1)])
-            press = self.left_out_residuals**2 @ left._weights
+            press = self.left_out_residuals**2 @ left.weights
             return float(noise_from_left_out(np.array([self.rss]), np.array([press]), left.n)[0])
         if self.weights is None:
             return float(self.path.noise_variance(kind)[self.index])
@@ -362,15 +401,15 @@ def as_model(model: Any) -> Model:
     is_pipeline = hasattr(fitted, "steps") and hasattr(fitted, "named_steps")
     estimator = fitted.steps[-1][1] if is_pipeline else fitted
     kind = type(estimator).__name__
-    if not hasattr(estimator, "_path_rows"):
+    if not hasattr(estimator, "path_rows"):
         raise InvalidInputError(
             "model must be a model, such as path[m] of a path, or a fitted estimator of this "
             "package (PLSRegressor, PCRegressor, RidgeRegressor, ...), or a Pipeline that ends in "
             f"one; got {kind}."
         )
-    if not hasattr(estimator, "intercept_"):
-        raise InvalidInputError(f"This {kind} is not fitted yet; call its method fit first.")
     models: tuple[Any, ...] = getattr(estimator, "models_", ())
+    if not models and not hasattr(estimator, "intercept_"):
+        raise InvalidInputError(f"This {kind} is not fitted yet; call its method fit first.")
     if len(models) != 1 or not isinstance(models[0], Model):
         raise InvalidInputError(
             f"This {kind} was fitted to several responses; give one of its models_, or fit one "
@@ -378,12 +417,12 @@ def as_model(model: Any) -> Model:
         )
     found: Model = models[0]
     if not is_pipeline or len(fitted.steps) == 1:
-        return replace(found, _prepare=estimator._path_rows)
+        return replace(found, prepare=estimator.path_rows)
     before = fitted[:-1]
     path = found.path
     if path.feature_names is None and hasattr(fitted, "feature_names_in_"):
-        path = path._with_names(tuple(map(str, before.get_feature_names_out())))
-    return replace(found, path=path, _prepare=_Prepared(estimator, before))
+        path = path.with_names(tuple(map(str, before.get_feature_names_out())))
+    return replace(found, path=path, prepare=_Prepared(estimator, before))
 
 
 @dataclass(frozen=True)
@@ -394,7 +433,7 @@ class _Prepared:
     before: Any
 
     def __call__(self, X_new: Any) -> Any:
-        return self.estimator._path_rows(self.before.transform(X_new))
+        return self.estimator.path_rows(self.before.transform(X_new))
 
 
 def as_path(path: Any) -> "Path":

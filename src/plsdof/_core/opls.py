@@ -66,7 +66,7 @@ class OPLS:
 
     def transform(self, X_new: Any) -> Array:
         """Return the scores of new rows, the predictive one first. Shape (n_new, m)."""
-        return self.path.exact.standardized_times(self.path._rows_of(X_new), self.rotations)
+        return self.path.exact.standardized_times(self.path.new_rows(X_new), self.rotations)
 
     def predict(self, X_new: Any) -> Array:
         """Predict new rows by the predictive score alone. Shape (n_new,)."""
@@ -87,8 +87,8 @@ def rotated(path: "PLSPath", m: int) -> OPLS:
         raise InvalidInputError(
             f"m must be in 1..{len(path) - 1}; got {m}. {path.message}".rstrip()
         )
-    diagonal = path._filter.diagonal[:size]
-    L = np.diag(diagonal) + np.diag(path._filter.superdiagonal[: size - 1], 1)
+    diagonal = path.filter.diagonal[:size]
+    L = np.diag(diagonal) + np.diag(path.filter.superdiagonal[: size - 1], 1)
     Q, R = np.linalg.qr(L[:, 1:], mode="complete")
     # Orthogonal directions have the sign of what they take from X w_1; the last one is left.
     Q = np.roll(Q * np.where(L[0, 0] * Q[0] < 0, -1.0, 1.0), 1, axis=1)

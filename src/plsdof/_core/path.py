@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 import scipy.linalg
+import scipy.sparse
 
 from plsdof._core import choice, criteria
 from plsdof._core.choice import LEFT_OUT, Loss, Rule, Selection
@@ -22,23 +23,25 @@ from plsdof._core.criteria import (
     usual_noise,
 )
 from plsdof._core.display import as_html, data_frame, one_line, parameter_column, plural
-from plsdof._core.exact import Exact, checked_rows
+from plsdof._core.exact import Exact, checked_rows, row_norms
 from plsdof._core.filters import PLSFilter
-from plsdof._core.inputs import Array, as_choice, as_count, as_matrix, as_response, read_only
-from plsdof._core.left_out import (
-    PATIENCE,
-    LeftOut,
-    Problem,
-    folds_of,
-    hold_out,
+from plsdof._core.inputs import (
+    Array,
+    as_choice,
+    as_count,
+    as_matrix,
+    as_new_rows,
+    as_response,
+    read_only,
 )
+from plsdof._core.left_out import MOST, LeftOut, Leverage, Problem, folds_of
 from plsdof._core.model import Model
 from plsdof._core.opls import OPLS, rotated
 from plsdof._core.pictures import quick_look
-from plsdof._core.recipe import Recipe
-from plsdof._core.recursion import Run, Split
+from plsdof._core.recipe import Preparation, Recipe
 from plsdof._core.routes import is_accurate
 from plsdof._core.standardize import Observations, Units
+from plsdof._core.store import Predicted, Store
 from plsdof._core.threads import cached_property
 from plsdof._core.warnings import quietly, warn_caller
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
@@ -47,8 +50,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 Integers = npt.NDArray[np.intp]
-# Coefficients from the recursion are kept if the fit is off by at most this share of y's spread.
-_QUICK = 1e-10
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -66,6 +67,11 @@ class Path:
     ----------
     recipe : Recipe
         How the path was fitted: ``path.recipe.fit(X, y)`` fits the same to other rows.
+    given : Observations or None
+        The rows it was fitted to, as they came; None where they were not kept.
+    before : Preparation or None
+        What prepares the columns of X, fitted to these rows; coefficients, scores and loadings are
+        those of the prepared columns.
 
     Examples
     --------
@@ -78,8 +84,10 @@ class Path:
 
     recipe: Recipe
     _make: Callable[[], Exact]
-    _given: Observations | None = None
-    _asked: int | None = None
+    given: Observations | None = None
+    before: Preparation | None = None
+    _prepared: Observations | None = None
+    asked: int | None = None
     _quiet: bool = False  # made where nobody asked for a size: its end is not worth a warning
     _names: tuple[str, ...] | None = None
 
@@ -89,13 +97,13 @@ class Path:
     @cached_property
     def exact(self) -> Exact:
         """Spectrum, filter and basis: what Degrees of Freedom and derivatives come from."""
-        if self._given is not None:
-            self._given.require_unchanged()
+        if self.given is not None:
+            self.given.require_unchanged()
         with quietly():  # what there is to say was said when the data came in
             exact = self._make()
         if self._names is not None:
             exact = exact.with_names(self._names)
-        text = end_in_words(exact.filter.message, len(exact.dof) - 1, self._asked)
+        text = end_in_words(exact.filter.message, len(exact.dof) - 1, self.asked)
         if text is not None and not self._quiet:
             warn_caller(text, RankExhaustedWarning)
         return exact
@@ -110,7 +118,7 @@ class Path:
         if not isinstance(m, int | np.integer) or isinstance(m, bool):
             raise InvalidInputError(f"path[m] takes the row of a model; got {m!r:.60}.")
         index = int(m) if m >= 0 else len(self) + int(m)
-        if index < 0 or (not self._has(index) and index >= len(self)):
+        if index < 0 or (not self.has(index) and index >= len(self)):
             raise IndexError(
                 f"The path has models 0..{len(self) - 1}; got {m}. {self.message}".rstrip()
             )
@@ -122,9 +130,9 @@ class Path:
     def __iter__(self) -> Iterator[Model]:
         return (self[m] for m in range(len(self)))
 
-    def _has(self, m: int) -> bool:
+    def has(self, m: int) -> bool:
         """Whether model m is known to exist without counting."""
-        return self._quick_run(m) is not None
+        return self.store.run(m) is not None
 
     def _index(self, m: int) -> int:
         """Check a row of the path and return it."""
@@ -155,7 +163,7 @@ class Path:
         """Column names of X, if it was a data frame."""
         if self._names is not None:
             return self._names
-        return self.exact.units.names if self._given is None else self._given.names
+        return self.exact.units.names if self.given is None else self.given.names
 
     @property
     def dof(self) -> Array:
@@ -212,7 +220,7 @@ class Path:
 
     def predict(self, X_new: Any) -> Array:
         """Predict new rows, dense or sparse, with every model. Shape (K, n_new)."""
-        return self.exact.predict(self._rows_of(X_new))
+        return self.exact.predict(self.new_rows(X_new))
 
     def jacobian(self, m: int) -> Array:
         """Return d yhat_m / d y; with sample weights w the mean adds 1w'/sum(w). Shape (n, n)."""
@@ -240,9 +248,9 @@ class Path:
         Zero-weight rows have no place in ``y``. Cost: O(n r + r M^2) time.
         """
         response = as_response(y, self.exact.units.n_rows).copy()
-        given = None if self._given is None else replace(self._given, y=read_only(response))
+        given = None if self.given is None else replace(self.given, y=read_only(response))
         return replace(
-            self, _make=partial(_refitted, self, read_only(response)), _given=given, _asked=None
+            self, _make=partial(_refitted, self, read_only(response)), given=given, asked=None
         )
 
     # Rows left out
@@ -275,150 +283,113 @@ class Path:
         >>> pls_path(*load_ozone(return_X_y=True), 2).left_out("loo").rmse.round(3)
         array([8.21 , 4.87 , 4.646])
         """
-        fold, count = self._folds(cv, groups)
-        return self._leave_out(fold, count, through=None)
+        return self.store.left_out(*self.folds(cv, groups), through=None)
 
-    def _folds(self, cv: Any, groups: Any) -> tuple[Integers, int | None]:
+    def folds(self, cv: Any, groups: Any) -> tuple[Integers, int | None]:
         """Return the fold of every row, and the number of groups if there are any."""
-        return folds_of(self._require_rows(), cv, groups)
-
-    def _leave_out(
-        self, fold: Integers, count: int | None, *, through: int | None, patience: int | None = None
-    ) -> LeftOut:
-        """Return what leaving out these folds gives, from what is there if it is enough.
-
-        Parameters
-        ----------
-        through : int or None
-            The last model that is needed; None for all of the path.
-        patience : int, optional
-            Ends earlier after so many models without a smaller error.
-        """
-        key = fold.tobytes(), count is None
-        known = self._known_left_out.get(key)
-        if known is not None:
-            enough = patience is not None and known.for_choice
-            enough |= through is not None and through < len(known.left_out.rss)
-            if known.complete or enough:
-                return known.left_out
-        found, complete = self._made_left_out(fold, count, through, patience)
-        self._known_left_out[key] = _Known(
-            left_out=found, complete=complete, for_choice=patience is not None
-        )
-        return found
+        return folds_of(self.require_rows(), cv, groups)
 
     @cached_property
-    def _known_left_out(self) -> dict[Any, "_Known"]:
-        """What `_leave_out` has found."""
-        return {}
+    def store(self) -> Store:
+        """What was found without counting: rows left out, and the recursion on all rows."""
+        return Store(self)
 
-    @cached_property
-    def _runs(self) -> dict[str, Run]:
-        """Recursions that have coefficients of the fit to all rows."""
-        return {}
-
-    def _made_left_out(
-        self, fold: Integers, count: int | None, through: int | None, patience: int | None
-    ) -> tuple[LeftOut, bool]:
-        """Leave out folds; return also whether all models of the path are there."""
-        given, problem, split = self._require_rows(), self._problem(), Split.of(fold)
-        given.require_unchanged()
-        found = partial(
-            LeftOut,
-            fold=fold,
-            y=given.y,
-            sample_weight=given.weights,
-            groups=count,
-            parameter_name=self.parameter_name,
-        )
-        if problem is not None:
-            wanted = through if through is not None else self._most_components()
-            held = hold_out(problem, split, wanted, patience=patience)
-            if held.certain:
-                self._remember(held.run)
-                K = len(held.predictions)
-                residuals = np.empty((K, len(given.y)))
-                residuals[:, split.rows] = given.y[split.rows] - held.predictions
-                made = found(
-                    parameters=read_only(np.arange(K, dtype=np.float64)),
-                    order=np.arange(K),
-                    residuals=read_only(residuals),
-                    rss=read_only(held.run.rss),
-                    error=read_only(held.error),
-                )
-                return made, through is None and patience is None
-        made = found(
-            parameters=self.parameters,
-            order=self._simplest_first(),
-            residuals=read_only(self._refitted_residuals(split)),
-            rss=self.rss,
-            error=read_only(np.zeros(len(self))),
-        )
-        return made, True
-
-    def _remember(self, run: Run) -> None:
-        """Keep a recursion for the coefficients of the fit to all rows, if it is the longest."""
-        known = self._runs.get("all")
-        if known is None or len(run.rss) > len(known.rss):
-            self._runs["all"] = run
-
-    def _refitted_residuals(self, split: Split) -> Array:
-        """Fit every fold by itself; one that has fewer models stands still. Shape (K, n_rows)."""
-        y = self._response()
-        residuals = np.empty((len(self), len(y)))
-        for test in split.tests:
-            kept = np.ones(len(y), dtype=bool)
-            kept[test] = False
-            if np.count_nonzero(kept) == 1:  # nothing but a mean
-                predicted = np.broadcast_to(y[kept], (1, len(test)))
-            else:
-                with quietly():
-                    predicted = self._predicted_without(np.flatnonzero(kept), test)
-            last = np.minimum(np.arange(len(self)), len(predicted) - 1)
-            residuals[:, test] = y[test] - predicted[last]
-        return residuals
-
-    def _problem(self) -> Problem | None:
+    def problem(self) -> Problem | None:
         """Return the path as the recursion takes it; None if there is none for its method."""
         return None
 
-    def _most_components(self) -> int:
+    def fold_problem(self) -> Problem | None:
+        """Return the same for fits without some rows; None where these are prepared anew."""
+        learns = self.before is not None and self.before.learns_from_rows
+        return None if learns else self.problem()
+
+    def most_components(self) -> int:
         """Return how many components the recursion goes to."""
         asked = self.recipe.options.get("max_components")
         if self.is_counted:
             return len(self) - 1
-        X = self._require_rows().X
+        X = self.require_rows().X
         return min(len(X) - 1, X.shape[1]) if asked is None else int(asked)
 
-    def _fit_rows(self, rows: Integers) -> "Path":
+    def fit_rows(self, rows: Integers) -> "Path":
         """Fit the same method to some of the training rows."""
-        given = self._require_rows()
+        given = self.require_rows()
         weights = None if given.weights is None else given.weights[rows]
-        return self._same_models().fit(given.X[rows], given.y[rows], weights)
+        return self.same_models().fit(given.X[rows], given.y[rows], weights)
 
-    def _same_models(self) -> Recipe:
+    def same_models(self) -> Recipe:
         """Return the recipe with the sizes that this path has, where these depend on the rows."""
         return self.recipe
 
-    def _predicted_without(self, train: Integers, test: Integers) -> Array:
-        """Predict some training rows by a fit to others. Shape (K, t)."""
-        return self._fit_rows(train).predict(self._require_rows().X[test])
+    def predict_without(self, train: Integers, test: Integers, through: int) -> Predicted:
+        """Predict some training rows by a fit to others, with models up to ``through``."""
+        return self.fit_rows(train).at(self.require_rows().X[test], through)
+
+    def at(self, X_new: Any, through: int | None = None) -> Predicted:
+        """Return predictions, leverages and rounding errors of new rows; count only if needed.
+
+        Parameters
+        ----------
+        X_new : (n_new, p) array, data frame or sparse matrix
+        through : int, optional
+            The last model that is needed.
+        """
+        rows = self.new_rows(X_new)
+        run = None if self.is_dual else self.store.run(self._size_of(through))
+        if run is None:
+            return self._counted_at(rows)
+        (x_mean, y_mean), n = run.centre, self.require_rows().n
+        R = run.rotations(len(run.loadings))
+        T = (rows - x_mean) @ R.T
+        values, leverage = np.empty((2, len(R) + 1, len(T)))
+        values[0], leverage[0] = y_mean, 1.0 / n
+        np.multiply(run.loadings[:, -1:], T.T, out=values[1:])
+        np.square(T.T, out=leverage[1:])
+        for sums in (values, leverage):
+            np.cumsum(sums, axis=0, out=sums)
+        error = run.fit_error[:, None] * np.sqrt(n * leverage)
+        return Predicted(values=values, leverage=leverage, error=error)
+
+    def _size_of(self, through: int | None) -> int:
+        most = self.most_components()
+        return most if through is None else min(through, most)
+
+    def _counted_at(self, rows: Any) -> Predicted:
+        """Return the same from the closed form."""
+        exact = self.exact
+        dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
+        sizes = row_norms((dense - exact.units.x_mean) / exact.units.x_scale)
+        unit = exact.coef_error * row_norms(exact.standardized_coef)
+        unit[~(row_norms(exact.standardized_coef) > 0)] = 0.0
+        return Predicted(
+            values=exact.predict(rows),
+            leverage=1.0 / exact.spectrum.n + self.squared_scores(rows),
+            error=unit[:, None] * sizes,
+        )
+
+    def squared_scores(self, rows: Any) -> Array:
+        """Return the squared lengths of the orthonormal scores of new rows. Shape (K, n_new)."""
+        raise NotImplementedError
+
+    def leverage_of(self, weights: Array) -> Leverage:
+        """Return what the leverages of new rows in an average of models come from."""
+        raise NotImplementedError
 
     @property
-    def _is_dual(self) -> bool:
+    def is_dual(self) -> bool:
         """Whether `coef` has one entry per training row instead of one per feature."""
         return False
 
-    def _require_rows(self) -> Observations:
-        if self._given is None:
+    def require_rows(self) -> Observations:
+        if self.given is None:
             raise NotAvailableError(
                 "This needs the rows of the data, and a path made from moments, blocks, sparse "
                 "data or a file read piece by piece does not keep them. Fit arrays in memory."
             )
-        return self._given
+        return self.given
 
-    def _response(self) -> Array:
-        return self._require_rows().y
+    def response(self) -> Array:
+        return self.require_rows().y
 
     # Choice
     # ------
@@ -470,7 +441,7 @@ class Path:
         Selection(n_components=2, criterion='bic', rule='first-minimum', score=23.8992)
         """
         if criterion is None:
-            criterion = "gcv" if self._given is None else LEFT_OUT
+            criterion = "gcv" if self.given is None else LEFT_OUT
         as_choice(criterion, "criterion", (LEFT_OUT, *criteria.CRITERIA))
         if criterion != LEFT_OUT:
             if groups is not None or cv is not None or loss != "squared":
@@ -485,12 +456,20 @@ class Path:
                     f"{name} belongs to an information criterion, such as 'bic'; got "
                     f"{name}={value!r:.60} without one."
                 )
-        left = self._leave_out(*self._folds(cv, groups), through=None, patience=PATIENCE)
-        return self._select_left_out(left, loss)
+        left = self.store.left_out(*self.folds(cv, groups), through=None, walk=True)
+        return self.select_from(left, loss)
 
-    def _select_left_out(self, left: LeftOut, loss: str) -> Selection:
-        longer = self.parameter_name == "n_components" and self._could_be_longer(len(left.rss))
-        return choice.select_left_out(left, loss, label=self._label, longer=longer)
+    def select_from(self, left: LeftOut, loss: str) -> Selection:
+        return choice.select_left_out(
+            [left], loss, label=self._label_of, longer=partial(self.is_longer, len(left.rss))
+        )
+
+    def _label_of(self, recipe: int, index: int) -> str:  # noqa: ARG002
+        return self.label(index)
+
+    def is_longer(self, models: int, recipe: int = 0) -> bool:  # noqa: ARG002
+        """Whether there are further models behind so many."""
+        return self.parameter_name == "n_components" and self._could_be_longer(models)
 
     def _select_by(
         self, criterion: str, dof: DofKind | None, noise: Noise, rule: Rule | None
@@ -499,7 +478,7 @@ class Path:
         rule = "paper" if rule is None else rule
         scores, order, used = (
             self.criterion(criterion, dof, noise),
-            self._simplest_first(),
+            self.simplest_first(),
             self._dof(dof),
         )
         position = choice.choose(scores[order], rule, used[order])
@@ -509,7 +488,7 @@ class Path:
             self.dof[order],
             position,
             self.exact.spectrum.n,
-            label=lambda place: self._label(int(order[place])),
+            label=lambda place: self.label(int(order[place])),
             longer=self._could_be_longer(len(self)),
             penalties=self.parameter_name == "alpha",
         )
@@ -521,7 +500,7 @@ class Path:
             criterion=criterion,
             rule=rule,
             summary=choice.choice_in_words(
-                self._label(index), float(self.dof[index]), rule, criterion
+                self.label(index), float(self.dof[index]), rule, criterion
             ),
             _remarks=remarks,
         )
@@ -547,11 +526,11 @@ class Path:
         >>> average.predict(X[:2]).shape, float(average.weights.sum().round(6))
         ((2,), 1.0)
         """
-        left = self._leave_out(*self._folds(cv, groups), through=None, patience=PATIENCE)
-        return self._average_left_out(left, loss)
+        left = self.store.left_out(*self.folds(cv, groups), through=None, walk=True)
+        return self.average_of(left, loss)
 
-    def _average_left_out(self, left: LeftOut, loss: str) -> Model:
-        weights, selection = choice.average_left_out(left, loss, label=self._label)
+    def average_of(self, left: LeftOut, loss: str) -> Model:
+        (weights,), selection = choice.average_left_out([left], loss, label=self._label_of)
         return Model(path=self, index=selection.index, weights=weights, selection=selection)
 
     def noise_variance(self, kind: NoiseKind | None = None) -> Array:
@@ -567,7 +546,7 @@ class Path:
             positive.
         """
         if kind is None:
-            kind = "jacobian" if self._given is None else LEFT_OUT
+            kind = "jacobian" if self.given is None else LEFT_OUT
         as_choice(kind, "kind", NOISE_KINDS)
         if kind == LEFT_OUT:
             left = self.left_out()
@@ -660,9 +639,9 @@ class Path:
             "rss": self.rss,
             "noise_std": np.sqrt(self.noise_variance()),
         }
-        return data_frame(columns | self._criteria_by_name())
+        return data_frame(columns | self.criteria())
 
-    def _criteria_by_name(
+    def criteria(
         self, names: Sequence[str] = tuple(criteria.CRITERIA), noise: Noise = None
     ) -> dict[str, Array]:
         """Evaluate several criteria; all nan where one is not available (cp without a noise)."""
@@ -674,7 +653,7 @@ class Path:
 
     def _repr_html_(self) -> str:
         """Return a table of the models."""
-        order, name = self._simplest_first(), self.parameter_name
+        order, name = self.simplest_first(), self.parameter_name
         columns = {
             name: parameter_column(self.parameters, name),
             "Degrees of Freedom": self.dof,
@@ -687,8 +666,8 @@ class Path:
         )
 
     def __repr__(self) -> str:
-        if not self.is_counted and self._given is not None:
-            return one_line(self, n=float(self._given.n), p=self._given.X.shape[1])
+        if not self.is_counted and self.given is not None:
+            return one_line(self, n=float(self.given.n), p=self.given.X.shape[1])
         exact = self.exact
         return one_line(
             self,
@@ -699,63 +678,83 @@ class Path:
             solver=exact.decomposition.solver,
         )
 
-    def _with_names(self, names: tuple[str, ...]) -> Self:
+    def with_names(self, names: tuple[str, ...]) -> Self:
         """Return the same path with names for the columns of X, which new rows must have then."""
         return replace(self, _names=names, _make=partial(_exact_of, self))
 
     # What rooms that read a path need
     # --------------------------------
 
-    def _simplest_first(self) -> Integers:
+    def simplest_first(self) -> Integers:
         """Return the rows of the path from the simplest model to the richest."""
         return np.arange(len(self))
 
-    def _label(self, index: int) -> str:
+    def label(self, index: int) -> str:
         """Return what a row of the path is, in words."""
         return plural(index, "component")
 
-    def _rows_of(self, X_new: Any, *, sparse: bool = True) -> Any:
+    def new_rows(self, X_new: Any, *, sparse: bool = True) -> Any:
         """Return new rows as the matrix that coefficients multiply, their columns checked."""
-        return checked_rows(X_new, self._n_features, self.feature_names, sparse=sparse)
+        if self.before is None:
+            return checked_rows(X_new, self.n_features, self.feature_names, sparse=sparse)
+        holes = self.before.fills_holes
+        rows = as_new_rows(X_new, self.n_features, self.feature_names, holes=holes)
+        return np.asarray(self.before.transform(rows))
+
+    def after(
+        self, before: Preparation, rows: Array, names: tuple[str, ...] | None, recipe: Recipe
+    ) -> Self:
+        """Return this path, fitted to prepared rows, as one that takes and keeps rows as they come.
+
+        Rows left out begin with rows that are not prepared yet: what learns from rows is fitted
+        anew without those that are left out.
+        """
+        prepared = self.require_rows()
+        raw = rows if prepared.kept is None else rows[prepared.kept]
+        kept = replace(prepared, X=raw, names=names, is_owned=False, checksum=None)
+        kept.own()
+        return replace(
+            self,
+            recipe=recipe,
+            given=kept,
+            before=before,
+            _prepared=prepared,
+            _make=partial(_exact_of, self),
+            _names=names,
+        )
 
     @property
-    def _n_features(self) -> int:
-        return len(self.exact.units.x_mean) if self._given is None else self._given.X.shape[1]
+    def looks_at_y(self) -> bool:
+        """Whether the preparation of X depends on y: `dof` holds it fixed then."""
+        return self.before is not None and self.before.looks_at_y
 
-    def _training_features(self) -> Array:
+    @property
+    def n_features(self) -> int:
+        return len(self.exact.units.x_mean) if self.given is None else self.given.X.shape[1]
+
+    def features(self) -> Array:
         """Return what `coef` multiplies, of the training rows. Shape (n_rows, p)."""
-        return self._require_rows().X
+        return self.prepared_rows().X
 
-    def _quick_run(self, m: int) -> Run | None:
-        """Return a recursion with m components of the fit to all rows, None if not certain."""
-        if self.is_counted or self._given is None:
-            return None
-        run = self._runs.get("all")
-        if run is None or m >= len(run.rss):
-            problem = self._problem()
-            if problem is None:
-                return None
-            self._given.require_unchanged()
-            run = self._runs["all"] = hold_out(problem, Split.given([]), m).run
-        if m >= len(run.rss) or run.fit_error[m] > _QUICK * self._given.spread:
-            return None
-        return run
+    def prepared_rows(self) -> Observations:
+        """Return the training rows as the method sees them."""
+        return self.require_rows() if self._prepared is None else self._prepared
 
-    def _quick_coef(self, m: int) -> tuple[Array, float] | None:
-        """Return coefficients and intercept of one model without a decomposition, if certain."""
-        run = self._quick_run(m)
-        if run is None or not len(run.centre[0]):
-            return None
+    def linear(self, m: int) -> tuple[Array, float]:
+        """Return coefficients and intercept of one model; count only if needed."""
+        run = None if self.is_dual else self.store.run(m)
+        if run is None:
+            return self.exact.coef[m], float(self.exact.intercept[m])
         coef, (x_mean, y_mean) = run.coef(m), run.centre
         return coef, y_mean - float(x_mean @ coef)
 
     def _could_be_longer(self, models: int) -> bool:
         """Whether there are further models behind the last one, that were not asked for."""
-        asked = self.recipe.options.get("max_components")
-        if asked is None or models <= int(asked):
+        asked = self.recipe.options.get("max_components", MOST)
+        if models <= (MOST if asked is None else int(asked)):
             return False
-        if not self.is_counted and self._given is not None:
-            n, p = self._given.X.shape
+        if not self.is_counted and self.given is not None:
+            n, p = self.given.X.shape
             return models - 1 < int(min(n - 1, p))
         return not self.message and models - 1 < self.exact.spectrum.rank
 
@@ -772,7 +771,7 @@ class Path:
         if kind == "exact":
             return self.dof
         # "clipped"
-        limit = min(self.exact.spectrum.n - 1.0, self._n_features + 1.0)
+        limit = min(self.exact.spectrum.n - 1.0, self.n_features + 1.0)
         return np.minimum(self.dof, limit)
 
     def _noise_for(self, name: str, dof: str, noise: Noise) -> Array:
@@ -796,15 +795,6 @@ class Path:
         return spectrum.outside / spare
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Known:
-    """Rows left out: whether all models are there, or all that a choice looks at."""
-
-    left_out: LeftOut
-    complete: bool
-    for_choice: bool
-
-
 def end_in_words(message: str, size: int, asked: int | None) -> str | None:
     """Say that a path is empty, or shorter than asked for; None if it is neither."""
     if not message or (asked is None and size > 0):
@@ -815,7 +805,7 @@ def end_in_words(message: str, size: int, asked: int | None) -> str | None:
 
 def _refitted(path: Path, y: Array) -> Exact:
     """Fit another response on the same decomposition, or on a better one if it needs that."""
-    exact, given, options = path.exact.refit(y), path._given, path.recipe.options
+    exact, given, options = path.exact.refit(y), path.given, path.recipe.options
     rough = exact.decomposition.solver == "gram" and options.get("solver") == "auto"
     if not rough or given is None or is_accurate(exact, options.get("max_components")):
         return exact
@@ -869,15 +859,42 @@ class ComponentPath(Path):
         raise NotImplementedError
 
     @property
+    def score_lengths(self) -> Array:
+        """(Weighted) lengths of the columns of `x_scores`. Shape (M,)."""
+        raise NotImplementedError
+
+    @property
     def n_components(self) -> Integers:
         """Numbers of components 0, 1, ..., M."""
         return np.arange(len(self))
+
+    def squared_scores(self, rows: Any) -> Array:
+        """Return the squared lengths of the orthonormal scores of new rows. Shape (K, n_new)."""
+        scores = self.exact.centred_times(rows, self._rotations().T)
+        return np.vstack([np.zeros(len(scores)), np.cumsum(np.square(scores.T), axis=0)])
+
+    def leverage_of(self, weights: Array) -> Leverage:
+        """Return what the leverages of new rows in an average of models come from."""
+        size = int(np.flatnonzero(weights)[-1])
+        run = None if self.is_dual else self.store.run(size)
+        if run is None:
+            R, mean, n = self._rotations(), self.exact.units.x_mean, self.exact.spectrum.n
+        else:
+            R, mean, n = run.rotations(size), run.centre[0], self.require_rows().n
+        # A score is in all models with at least as many components.
+        size = min(size, len(R))
+        shares = np.cumsum(weights[::-1])[::-1][1 : size + 1]
+        return Leverage(rotations=R[:size], shares=shares, mean=mean, n=float(n))
+
+    def _rotations(self) -> Array:
+        """Return what turns centred rows into orthonormal scores, original units. (M, p)."""
+        return (self.x_rotations / self.exact.units.x_scale[:, None] / self.score_lengths).T
 
     def transform(self, X_new: Any) -> Array:
         """Return the scores of new rows, dense or sparse, on all components. Shape (n_new, M)."""
         exact = self.exact
         rotations = self.x_rotations / exact.units.x_scale[:, None]
-        return exact.centred_times(self._rows_of(X_new), rotations)
+        return exact.centred_times(self.new_rows(X_new), rotations)
 
     def inverse_transform(self, scores: Any) -> Array:
         """Return the predictors that scores stand for, ``mean + scale * T P'``. (n_new, p).
@@ -954,6 +971,11 @@ class PCRPath(ComponentPath):
         return read_only(self.exact.to_rows(self._kept * S[:, None]))
 
     @property
+    def score_lengths(self) -> Array:
+        """Singular values of the chosen directions. Shape (M,)."""
+        return np.asarray(np.abs(self._kept).T @ self.exact.decomposition.singular_values)
+
+    @property
     def y_loadings(self) -> Array:
         """Coefficients of y on the scores, z / S. Shape (M,)."""
         exact = self.exact
@@ -984,7 +1006,7 @@ class PLSPath(ComponentPath):
     """
 
     @property
-    def _filter(self) -> PLSFilter:
+    def filter(self) -> PLSFilter:
         found = self.exact.filter
         assert isinstance(found, PLSFilter)
         return found
@@ -992,19 +1014,24 @@ class PLSPath(ComponentPath):
     @cached_property
     def x_weights(self) -> Array:
         """Orthonormal weight vectors W in standardised units. Shape (p, M)."""
-        return read_only(self.exact.decomposition.to_features(self._filter.weights))
+        return read_only(self.exact.decomposition.to_features(self.filter.weights))
 
     @cached_property
     def x_scores(self) -> Array:
         """Orthogonal scores of the training rows, ``X @ x_rotations``. Shape (n_rows, M)."""
-        return read_only(self.exact.to_rows(self._filter.scores * self._filter.diagonal))
+        return read_only(self.exact.to_rows(self.filter.scores * self.filter.diagonal))
+
+    @property
+    def score_lengths(self) -> Array:
+        """The diagonal of the bidiagonal matrix L. Shape (M,)."""
+        return self.filter.diagonal
 
     @cached_property
     def x_loadings(self) -> Array:
         """Loadings P = X't / (t't), standardised units. Shape (p, M)."""
         S = self.exact.decomposition.singular_values[:, None]
         return read_only(
-            self.exact.decomposition.to_features(S * self._filter.scores / self._filter.diagonal)
+            self.exact.decomposition.to_features(S * self.filter.scores / self.filter.diagonal)
         )
 
     @cached_property
@@ -1015,7 +1042,7 @@ class PLSPath(ComponentPath):
     @cached_property
     def y_loadings(self) -> Array:
         """Coefficients of y on the scores. Shape (M,)."""
-        return read_only(self._filter.loadings / self._filter.diagonal)
+        return read_only(self.filter.loadings / self.filter.diagonal)
 
     def opls(self, m: int) -> OPLS:
         """Rotate m components: one that predicts, and m - 1 that are orthogonal to y.
@@ -1039,7 +1066,7 @@ class PLSPath(ComponentPath):
 
     def _rotated_rotations(self) -> Array:
         # X W = T L, so T diag(L) = X (W L^{-1} diag(L)); L is upper bidiagonal.
-        f = self._filter
+        f = self.filter
         M = len(f.diagonal)
         if M == 0:
             return f.weights
@@ -1049,10 +1076,11 @@ class PLSPath(ComponentPath):
         solved: Array = scipy.linalg.solve_banded((1, 0), banded, f.weights.T, check_finite=False)
         return solved.T * f.diagonal
 
-    def _problem(self) -> Problem | None:
-        if self._given is None:
+    def problem(self) -> Problem | None:
+        if self.given is None:
             return None
-        return Problem(given=self._given, scale=bool(self.recipe.options.get("scale", True)))
+        scale = bool(self.recipe.options.get("scale", True))
+        return Problem(given=self.prepared_rows(), scale=scale)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -1084,11 +1112,28 @@ class RidgePath(Path):
         """Models differ in "alpha"."""
         return "alpha"
 
-    def _same_models(self) -> Recipe:
+    def squared_scores(self, rows: Any) -> Array:
+        """Return sum_i f_i u_i^2 of new rows, with their coordinates u = V'x / S. (K, n_new)."""
+        exact = self.exact.complete()
+        basis = exact.decomposition.feature_basis / exact.decomposition.singular_values
+        return np.asarray(exact.filter.factors @ np.square(exact.standardized_times(rows, basis)).T)
+
+    def leverage_of(self, weights: Array) -> Leverage:
+        """Return what the leverages of new rows in an average of models come from."""
+        exact = self.exact.complete()
+        basis = exact.decomposition.feature_basis / exact.decomposition.singular_values
+        return Leverage(
+            rotations=basis.T / exact.units.x_scale,
+            shares=weights @ exact.filter.factors[: len(weights)],
+            mean=exact.units.x_mean,
+            n=float(exact.spectrum.n),
+        )
+
+    def same_models(self) -> Recipe:
         return self.recipe.but(alphas=self.alphas)
 
-    def _simplest_first(self) -> Integers:
+    def simplest_first(self) -> Integers:
         return np.argsort(-self.alphas, kind="stable")
 
-    def _label(self, index: int) -> str:
+    def label(self, index: int) -> str:
         return f"alpha = {self.alphas[index]:g}"

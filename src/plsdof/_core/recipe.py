@@ -5,14 +5,35 @@ path, and every path has one.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from plsdof._core.inputs import as_matrix, as_response, feature_names
+from plsdof._core.standardize import Observations
 from plsdof.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from plsdof._core.path import Path
+
+
+class Preparation(Protocol):
+    """What is done to the columns of X before a method: a transformer in scikit-learn's sense.
+
+    ``learns_from_rows``: whether it has to be fitted anew without rows that are left out.
+    ``looks_at_y``: whether it depends on the response, so that Degrees of Freedom of the method
+    alone are not those of both. ``fills_holes``: whether values may be missing.
+    """
+
+    learns_from_rows: bool
+    looks_at_y: bool
+    fills_holes: bool
+
+    def fit_transform(self, X: Any, y: Any) -> Any:
+        """Learn from rows, and return them prepared."""
+
+    def transform(self, X: Any) -> Any:
+        """Return rows prepared."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +91,8 @@ class Recipe:
     method : Method
     options : mapping
         Keyword arguments of ``method.path``.
+    prepare : callable or None
+        Makes what prepares the columns of X, not fitted yet.
 
     Examples
     --------
@@ -84,17 +107,28 @@ class Recipe:
 
     method: Method
     options: Mapping[str, Any] = field(default_factory=dict)
+    prepare: Callable[[], Preparation] | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Path":
         """Fit the same method, with the same options, to other rows."""
-        return self.method.path(X, y, sample_weight=sample_weight, **self.options)
+        if self.prepare is None:
+            return self.method.path(X, y, sample_weight=sample_weight, **self.options)
+        chain, names = self.prepare(), feature_names(X)
+        if isinstance(X, Observations):
+            rows, y, sample_weight = X.X, X.y, X.weights
+        else:
+            rows = as_matrix(X, holes=chain.fills_holes)
+            y = as_response(y, len(rows))
+        prepared = chain.fit_transform(rows, y)
+        path = self.method.path(prepared, y, sample_weight=sample_weight, **self.options)
+        return path.after(chain, rows, names, recipe=self)
 
     def __call__(self, X: Any, y: Any, sample_weight: Any = None) -> "Path":
         return self.fit(X, y, sample_weight)
 
     def but(self, **changes: Any) -> "Recipe":
         """Return the recipe with some options changed."""
-        return Recipe(method=self.method, options={**self.options, **changes})
+        return replace(self, options={**self.options, **changes})
 
     def __getattr__(self, name: str) -> Any:
         """Return an option by its name, such as ``recipe.scale``."""

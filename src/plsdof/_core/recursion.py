@@ -22,7 +22,7 @@ of one row, whose matrices are never formed. `run` estimates the error of its pr
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -46,10 +46,9 @@ _CANCELLED = 1e-2
 _SMALLEST_SPREAD = 1e-10
 # Squares of scores may have so many decades, less than the 308 of a float.
 _DECADES = 280.0
-# A model is clearly worse if its error is larger by so many standard deviations of the difference,
-# and the walk to richer ones ends after so many of them in a row.
-_CLEARLY = 2.0
-_IN_A_ROW = 3
+# The walk to richer models looks at so many of them whatever their errors are: on some spectra
+# these rise from 3 to 10 components before they fall.
+FIRST = 20
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -146,10 +145,14 @@ class Run:
     Attributes
     ----------
     predictions : (k + 1, N) array
-        Of the rows left out, fold after fold, with 0..k components. A fold that has no further
-        component stands still.
-    error : (k + 1, F) array
-        Estimated rounding error of the predictions of each fold, in units of y.
+        Of the rows left out, fold after fold, with 0..k components. An exhausted fold repeats its
+        last prediction.
+    leverage : (k + 1, N) array
+        h = 1/n_f + sum_j t_j^2 of the rows left out, with the orthonormal scores t of their fold.
+    error : (k + 1,) array
+        Largest estimated rounding error of the predictions, in units of y.
+    exhausted : (k + 1, F) array of bool
+        Where a fold does not have the model, so that its predictions are those of a smaller one.
     rss, fit_error : (k + 1,) arrays
         (Weighted) residual sum of squares of the fit to all rows, and the estimated rounding error
         of its fitted values.
@@ -167,7 +170,9 @@ class Run:
     """
 
     predictions: Array
+    leverage: Array
     error: Array
+    exhausted: Mask
     rss: Array
     fit_error: Array
     directions: Array
@@ -185,19 +190,44 @@ class Run:
         combined = np.asarray(shares @ self.directions[:m, fold])
         return combined if self.lift is None else self.lift(combined)
 
+    def rotations(self, m: int) -> Array:
+        """Return R (m, p): scores of a row x are R (x - mean), orthonormal over all rows."""
+        if not m:
+            return np.zeros((0, len(self.centre[0])))
+        solved = np.linalg.solve(self.triangle[:m, -1, :m], self.directions[:m, -1])
+        combined = np.asarray(solved, dtype=np.float64)
+        return combined if self.lift is None else self.lift(combined)
+
+    def first(self, models: int) -> "Run":
+        """Return what was found with fewer components."""
+        k = models - 1
+        return replace(
+            self,
+            **{name: getattr(self, name)[:models] for name in _OVER_MODELS},
+            directions=self.directions[:k],
+            triangle=self.triangle[:k, :, :k],
+            loadings=self.loadings[:k],
+        )
+
+
+_OVER_MODELS = ("predictions", "leverage", "error", "exhausted", "rss", "fit_error")
+
 
 class Operator(Protocol):
     """Products of one kind, for all folds; see the table at the top of the module.
 
     ``residual`` is the dual of the residual to start from, ``n`` (F + 1,) the sums of the training
-    weights, ``total`` (F + 1,) the sums of squares of y. Where ``in_range`` is False, squares leave
-    the range of floats, and there is nothing to run. ``squares_condition``: whether the products
+    weights, ``total`` (F + 1,) the sums of squares of y, ``ybar`` (F + 1,) its means, ``fold`` (N,)
+    the folds of the rows left out. Where ``in_range`` is False, squares leave the range of floats,
+    and there is nothing to run. ``squares_condition``: whether the products
     have half of the digits of X.
     """
 
     residual: Array
     n: Array
     total: Array
+    ybar: Array
+    fold: Integers
     in_range: bool
     squares_condition: bool
     lift: Callable[[Array], Array] | None
@@ -230,14 +260,14 @@ class Operator(Protocol):
     def rss(self, q: Array, A: Array) -> Array:
         """Return residual sums of squares of the fit to all rows, from its q (k,). (k + 1,)."""
 
-    def predictions(self, Q: Array, A: Array) -> Array:
-        """Return the predictions of the rows left out. Shape (k + 1, N)."""
+    def scores(self, A: Array) -> Array:
+        """Return the scores of the rows left out, fold after fold. Shape (k, N)."""
 
     def centres(self) -> tuple[Array, Array]:
         """Return the means of the training rows, and of their responses, of all folds."""
 
 
-@np.errstate(all="ignore")  # a fold that is complete divides by zero, and stands still
+@np.errstate(all="ignore")  # an exhausted fold divides by zero
 def run(op: Operator, n_components: int, *, patience: int | None = None, keep: bool = False) -> Run:
     """Run the recursion for up to so many components.
 
@@ -246,8 +276,8 @@ def run(op: Operator, n_components: int, *, patience: int | None = None, keep: b
     op : Operator
     n_components : int
     patience : int, optional
-        End after so many components without a smaller sum of squared errors of rows left out, or
-        three in a row with a clearly larger one.
+        Stop after so many components without a smaller sum of squared errors of the rows left
+        out, but not before the first 20.
     keep : bool
         Keep directions and triangles of all folds, not of the fit to all rows alone.
 
@@ -259,14 +289,14 @@ def run(op: Operator, n_components: int, *, patience: int | None = None, keep: b
     r = op.residual.copy()
     (F1, N), M = r.shape, n_components
     # A walk seldom goes on to the end: there is room for its usual length, and more if it does.
-    room = M if patience is None else min(M, 4 * patience)
+    room = M if patience is None else min(M, FIRST)
     A, D = np.empty((2, room, F1, N))
     earlier, duals = A.transpose(1, 0, 2), D.transpose(1, 0, 2)
     Q, noise, part = np.empty((M, F1)), np.empty((M, F1)), np.empty((F1, N))
     ended = np.zeros((M, F1), dtype=bool)
     kept = slice(None) if keep else slice(-1, None)  # folds whose coefficients may be asked for
     triangle, directions = np.zeros((M, F1 if keep else 1, M)), []
-    walk = None if patience is None else _Walk(op.start(), patience)
+    best, least = 0, np.inf if patience is None else float(np.add.reduce(op.start()))
     k = 0
     for j in range(M):
         if j == room:
@@ -303,19 +333,38 @@ def run(op: Operator, n_components: int, *, patience: int | None = None, keep: b
         q = np.vecdot(a, r, out=Q[j])
         r -= np.multiply(q[:, None], d, out=part)
         k = j + 1
-        if walk is not None and walk.is_over(op.advance(q, a, inverse)):
-            break
-    Q, A = Q[:k], A[:k]
-    error = np.zeros((k + 1, F1))
-    np.cumsum(noise[:k] * np.abs(Q) * (_SAFETY / np.sqrt(op.n)), axis=0, out=error[1:])
+        if patience is not None:
+            total = float(np.add.reduce(op.advance(q, a, inverse)))
+            if total < least:
+                best, least = k, total
+            if k >= FIRST and k - best >= patience:
+                break
+    Q, A, noise, ended = Q[:k], A[:k], noise[:k], ended[:k]
+    T, fold = op.scores(A), op.fold
+    predictions, leverage, error = np.empty((3, k + 1, len(fold)))
+    predictions[0], leverage[0], error[0] = op.ybar[fold], 1.0 / op.n[fold], 0.0
+    np.multiply(T, Q.take(fold, axis=1), out=predictions[1:])
+    np.square(T, out=leverage[1:])
+    # Rounding of a score moves its loading, and with it the predictions by the size of the score.
+    lost = noise * np.abs(Q)
+    np.multiply(lost.take(fold, axis=1), np.sqrt(leverage[1:] + leverage[0]), out=error[1:])
+    fit_error = np.concatenate([[0.0], np.cumsum(lost[:, -1]) / np.sqrt(op.n[-1])])
+    for sums in (predictions, leverage, error):
+        np.cumsum(sums, axis=0, out=sums)
+    error *= _SAFETY
     if op.squares_condition and ended.any():
         # With more digits there might be further components, of all that is left of y.
-        error[1:] += ended[:k] * np.sqrt(op.remaining(r, Q) / op.n)
+        left = np.sqrt(op.remaining(r, Q) / op.n)
+        error[1:] += (ended * left).take(fold, axis=1)
+    exhausted = np.zeros((k + 1, F1 - 1), dtype=bool)
+    np.logical_or.accumulate(ended[:, :-1], axis=0, out=exhausted[1:])
     return Run(
-        predictions=op.predictions(Q, A),
-        error=error[:, :-1],
+        predictions=predictions,
+        leverage=leverage,
+        error=error.max(axis=1, initial=0.0),
+        exhausted=exhausted,
         rss=op.rss(Q[:, -1], A),
-        fit_error=error[:, -1],
+        fit_error=_SAFETY * fit_error,
         directions=np.array(directions[:k]) if k else np.zeros((0, 1, 0)),
         triangle=triangle[:k, :, :k],
         loadings=Q,
@@ -323,28 +372,6 @@ def run(op: Operator, n_components: int, *, patience: int | None = None, keep: b
         centre=op.centre,
         centres=op.centres() if keep else None,
     )
-
-
-class _Walk:
-    """The walk to richer models, by the sums of squared errors of all folds (F,)."""
-
-    def __init__(self, losses: Array, patience: int) -> None:
-        self._best, self._patience = losses, patience
-        self._not_better = self._worse = 0
-
-    def is_over(self, losses: Array) -> bool:
-        """Take one more step; return whether it is time to stop."""
-        more = losses - self._best
-        total = float(np.add.reduce(more))
-        if total < 0:
-            self._best, self._not_better, self._worse = losses, 0, 0
-            return False
-        # Student's t of F folds has the variance (F - 1) / (F - 3), and none if they are few.
-        F = len(more)
-        variance = F * (float(more @ more) - total**2 / F)
-        self._not_better += 1
-        self._worse = self._worse + 1 if (F - 3) * total**2 > _CLEARLY**2 * variance else 0
-        return self._not_better >= self._patience or self._worse >= _IN_A_ROW
 
 
 # Operators in the space of the samples: products with X, or with a Gram matrix
@@ -362,14 +389,13 @@ class _Samples:
         n = len(y)
         self.weights = W = split.training_weights(n, weights)
         self.n = W.sum(axis=1)
-        self._ybar = (W @ y) / self.n
-        centred = y - self._ybar[:, None]
+        self.ybar = (W @ y) / self.n
+        centred = y - self.ybar[:, None]
         self.residual = W * centred
         self.total = np.vecdot(self.residual, centred)
-        self._places, self._fold = split.places(n), split.fold
+        self._places, self.fold = split.places(n), split.fold
         self._single = split.is_single
-        self._start = self._ybar[split.fold]
-        self._error = y[split.rows] - self._start
+        self._error = y[split.rows] - self.ybar[split.fold]
         self._share = None if weights is None else weights[split.rows]
         self._fits = centred[-1], weights
 
@@ -382,10 +408,10 @@ class _Samples:
             squares *= self._share
         if self._single:
             return squares
-        return np.asarray(np.bincount(self._fold, squares, len(self.n) - 1), dtype=np.float64)
+        return np.asarray(np.bincount(self.fold, squares, len(self.n) - 1), dtype=np.float64)
 
     def advance(self, q: Array, a: Array, inverse: Array) -> Array:  # noqa: ARG002
-        self._error -= a.take(self._places) * q.take(self._fold)
+        self._error -= a.take(self._places) * q.take(self.fold)
         return self.start()
 
     def remaining(self, r: Array, Q: Array) -> Array:  # noqa: ARG002
@@ -400,12 +426,8 @@ class _Samples:
         np.cumsum(left, axis=0, out=left)
         return np.asarray(np.vecdot(left, left if weights is None else left * weights))
 
-    def predictions(self, Q: Array, A: Array) -> Array:
-        made = np.empty((len(Q) + 1, len(self._start)))
-        made[0] = self._start
-        A.reshape(len(Q), self.weights.size).take(self._places, axis=1, out=made[1:])
-        made[1:] *= Q.take(self._fold, axis=1)
-        return np.asarray(np.cumsum(made, axis=0, out=made))
+    def scores(self, A: Array) -> Array:
+        return np.asarray(A.reshape(len(A), self.weights.size).take(self._places, axis=1))
 
 
 class Rows(_Samples):
@@ -445,7 +467,7 @@ class Rows(_Samples):
         self.X = np.subtract(X, self.shift, order="C")
         first, gross = self._sums(split, weights, scale)
         self.mean = first / nf
-        self.centre = self.shift + self.mean[-1], float(self._ybar[-1])
+        self.centre = self.shift + self.mean[-1], float(self.ybar[-1])
         self._between = between
         self._inverse: Array | None = None
         if scale:
@@ -514,7 +536,7 @@ class Rows(_Samples):
         return self._C
 
     def centres(self) -> tuple[Array, Array]:
-        return self.shift + self.mean, self._ybar
+        return self.shift + self.mean, self.ybar
 
     def noise(self, gradient: Array, squares: Array, out: Array) -> None:
         """Rounding of the two products: eps |X| (1 / alpha + |y| / |X'r|)."""
@@ -541,7 +563,7 @@ class Gram(_Samples):
     ) -> None:
         super().__init__(y, split, weights)
         self.K, self.lift = K, lift
-        self.centre = np.zeros(0) if x_mean is None else x_mean, float(self._ybar[-1])
+        self.centre = np.zeros(0) if x_mean is None else x_mean, float(self.ybar[-1])
         largest = 1.0 if weights is None else float(weights.max())
         size = largest * float(np.trace(K))
         self.in_range = _reach_in_range(size, self.total[-1])
@@ -557,7 +579,7 @@ class Gram(_Samples):
 
     def centres(self) -> tuple[Array, Array]:
         nothing = np.zeros((len(self.n), len(self.centre[0])))
-        return nothing, self._ybar
+        return nothing, self.ybar
 
     def noise(self, gradient: Array, squares: Array, out: Array) -> None:  # noqa: ARG002
         """Rounding of a product with K: eps |X|^2 |y| / |t|."""
@@ -589,10 +611,12 @@ class _Features:
         squares: Array,
         scale: bool,
         look: Callable[[Mask], Mask],
+        fold: Integers,
     ) -> None:
+        self.fold = fold
         self.n, self.residual, self.total = n, residual, np.maximum(total, 0.0)
-        self.mean, self._ybar = mean[:, :-1], mean[:, -1]
-        self.centre = self.mean[-1], float(self._ybar[-1])
+        self.mean, self.ybar = mean[:, :-1], mean[:, -1]
+        self.centre = self.mean[-1], float(self.ybar[-1])
         # Downdating loses digits relative to the moments of all rows.
         size = np.broadcast_to(whole.squares, squares.shape)
         self._inverse = np.ones(squares.shape)
@@ -614,7 +638,7 @@ class _Features:
         return a
 
     def centres(self) -> tuple[Array, Array]:
-        return self.mean, self._ybar
+        return self.mean, self.ybar
 
     def noise(self, gradient: Array, squares: Array, out: Array) -> None:  # noqa: ARG002
         """Rounding of a product with X'X: eps |X|^2 |y| / |t|."""
@@ -641,11 +665,13 @@ class FoldMoments(_Features):
     fitted, left : sequences of Moments
         Of the rows that each fold fits, and of those that it leaves out.
     scale : bool
-    predict : callable
-        From coefficients (F, k, p) and intercepts (F, k), fold by fold, to predictions (k, N) of
-        the rows left out.
+    project : callable
+        From directions (F, k, p) and centres (F, p), fold by fold, to the scores (k, N) of the
+        rows left out.
     look : callable
         From columns (F + 1, p) that may be constant in the training rows to those that are.
+    fold : (N,) array of int
+        The fold of every row left out, fold after fold.
 
     Notes
     -----
@@ -659,11 +685,12 @@ class FoldMoments(_Features):
         left: Sequence[Moments],
         *,
         scale: bool,
-        predict: Callable[[Array, Array], Array],
+        project: Callable[[Array, Array], Array],
         look: Callable[[Mask], Mask],
+        fold: Integers,
     ) -> None:
         fitted = [*fitted, whole]
-        self._predict = predict
+        self._project = project
         self._S = np.array([one.xx for one in fitted])
         super().__init__(
             whole,
@@ -674,6 +701,7 @@ class FoldMoments(_Features):
             np.array([one.squares for one in fitted]),
             scale,
             look,
+            fold,
         )
         # The rows left out: their moments, and their means from those of the fold and of all rows.
         p = len(whole.xy)
@@ -705,11 +733,8 @@ class FoldMoments(_Features):
         self._v += q[:-1, None] * added
         return self.start()
 
-    def predictions(self, Q: Array, A: Array) -> Array:
-        B = np.zeros((Q.shape[1] - 1, len(Q) + 1, A.shape[2]))
-        np.cumsum((Q[:, :-1, None] * A[:, :-1]).transpose(1, 0, 2), axis=1, out=B[:, 1:])
-        level = self._ybar[:-1, None] - np.matvec(B, self.mean[:-1])
-        return self._predict(B, level)
+    def scores(self, A: Array) -> Array:
+        return self._project(A[:, :-1].transpose(1, 0, 2), self.mean[:-1])
 
 
 class SingleRows(_Features):
@@ -756,6 +781,7 @@ class SingleRows(_Features):
             np.vstack([whole.squares - self._along * self._rows, whole.squares]),
             scale,
             look,
+            np.arange(len(y)),
         )
         # The row less the means of the others.
         self._apart = centred * (whole.n / n)[:, None]
@@ -774,12 +800,8 @@ class SingleRows(_Features):
         self._error -= q[:-1] * np.vecdot(self._apart[:, :-1], a[:-1])
         return self.start()
 
-    def predictions(self, Q: Array, A: Array) -> Array:
-        made = np.empty((len(Q) + 1, len(self._rows)))
-        made[0] = self._ybar[:-1]
-        np.vecdot(A[:, :-1], self._apart[:, :-1], out=made[1:])
-        made[1:] *= Q[:, :-1]
-        return np.asarray(np.cumsum(made, axis=0, out=made))
+    def scores(self, A: Array) -> Array:
+        return np.asarray(np.vecdot(A[:, :-1], self._apart[:, :-1]))
 
 
 def constant_columns(

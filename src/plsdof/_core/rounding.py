@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.inputs import Array, read_only
-from plsdof._core.krylov import RESOLUTION, Bidiagonalization, slopes_at_zero
-from plsdof._core.spectrum import Spectrum
+from plsdof._core.krylov import Bidiagonalization, slopes_at_zero
+from plsdof._core.spectrum import RESOLUTION, Spectrum
 
 _EPS = float(np.finfo(np.float64).eps)
 Mask = npt.NDArray[np.bool_]
@@ -32,6 +32,8 @@ Mask = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.intp]
 # Mixing falls off with the distance of eigenvalues: this many neighbours on each side matter.
 _NEIGHBOURS = 8
+# Number of perturbed copies.
+COPIES = 3
 # Of two directions with the same eigenvalue, one may have this share of z^2.
 _LARGER_SHARE = 0.8
 # Angles beyond this one are between directions that are hardly told apart.
@@ -206,6 +208,8 @@ class Copies:
 
     Attributes
     ----------
+    nodes : Nodes
+        What is copied.
     eigenvalues, z : (1 + copies, g) arrays
     unturned : (1 + copies, g) array
         The coordinates of y in a basis that is not turned.
@@ -215,6 +219,7 @@ class Copies:
     outer : (1 + copies, c) array
     """
 
+    nodes: Nodes
     eigenvalues: Array
     z: Array
     unturned: Array
@@ -223,12 +228,13 @@ class Copies:
     outer: Array
 
 
-def perturbed_copies(nodes: Nodes, copies: int) -> Copies:
+def perturbed_copies(spectrum: Spectrum, copies: int = COPIES) -> Copies:
     """Shift eigenvalues and z by their errors, turn z by the mixing angles, with random signs.
 
     The copies tell groups apart and leave small z what they are. All of them are within the error
     of the decomposition, so what they disagree in is not known.
     """
+    nodes = distinct_nodes(spectrum)
     signs = _signs(copies, len(nodes.z))
     if not nodes.computed:
         return _rounded_copies(nodes, signs, copies)
@@ -248,6 +254,7 @@ def perturbed_copies(nodes: Nodes, copies: int) -> Copies:
     dimension = excited.sum(axis=1)
     dimension[0] = nodes.dimension
     return Copies(
+        nodes=nodes,
         eigenvalues=lam,
         z=z,
         unturned=unturned,
@@ -262,6 +269,7 @@ def _rounded_copies(nodes: Nodes, signs: "_Signs", copies: int) -> Copies:
     shifts = 1.0 + np.finfo(np.float64).eps * signs.shifts[:, :, nodes.group]
     excited = np.broadcast_to(nodes.excited, shifts[0].shape)
     return Copies(
+        nodes=nodes,
         eigenvalues=nodes.level_eigenvalues * shifts[0],
         z=np.where(excited, nodes.level_z * shifts[1], 0.0),
         unturned=nodes.z * shifts[1],
@@ -350,13 +358,11 @@ def _over_groups(values: Array, group: Integers) -> Array:
 # Error estimates: what copies disagree about, what turned and unresolved directions change
 # -----------------------------------------------------------------------------------------
 
-# The largest deviation over this many perturbed copies, times the safety factor, estimates
-# the error of the Degrees of Freedom.
-COPIES = 3
+# The largest deviation over the perturbed copies is multiplied by this factor.
 SAFETY = 12.0
 # Components whose Degrees of Freedom, or coefficients, are less certain than this are not returned.
 SUPPORTED_ERROR = 1e-5
-SUPPORTED_COEF_ERROR = 1e-3
+_SUPPORTED_COEF_ERROR = 1e-3
 # Neighbours on each side towards which directions are turned.
 _TURNED = 2
 # Backward errors of sums of squares, in units of eps times the largest term.
@@ -375,50 +381,59 @@ class Errors:
     def supported(self, dof: Array) -> int:
         """Return the last model size before the first one that is too uncertain."""
         bad = ~(self.dof <= SUPPORTED_ERROR * np.maximum(1.0, np.abs(dof)))
-        bad |= ~(self.coef <= SUPPORTED_COEF_ERROR)
+        bad |= ~(self.coef <= _SUPPORTED_COEF_ERROR)
         return int(np.argmax(bad)) - 1 if bad.any() else len(dof) - 1
 
 
+def uncertain_from(component: int) -> str:
+    """Say that a path ends because `Errors.supported` does."""
+    return (
+        f"from component {component} on, rounding in the data's decomposition changes the "
+        f"Degrees of Freedom by more than {SUPPORTED_ERROR:g} relative, or the coefficients by "
+        f"more than {_SUPPORTED_COEF_ERROR:g}."
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
-class Copied:
-    """A recursion that was run on the data (first) and on perturbed copies of them.
+class Traces:
+    """What a recursion on copies adds up, the data first.
 
     Attributes
     ----------
-    nodes : Nodes
-    copies : Copies
-    run : Bidiagonalization
     leverage : (1 + copies, K, g) array
         h of every model.
     outer : (1 + copies, K, c) array
         Residual filters at the eigenvalues outside of the recursion.
     dof, squares : (1 + copies, K) arrays
-        Degrees of Freedom, and sums of squared residual filters.
+        Degrees of Freedom, and trace (I - H)(I - H)', the sum of phi^2 over all directions of the
+        samples.
+    std_error : (K,) array
+        Of Degrees of Freedom that are estimated.
     """
 
-    nodes: Nodes
-    copies: Copies
-    run: Bidiagonalization
     leverage: Array
     outer: Array
     dof: Array
     squares: Array
+    std_error: Array
 
 
-def pls_errors(spectrum: Spectrum, made: Copied, factors: Array, residuals: Array) -> Errors:
-    """Estimate the errors of Partial Least Squares with filters (K, r) on a spectrum."""
-    run, copies, nodes, h = made.run, made.copies, made.nodes, made.leverage
+def pls_errors(
+    spectrum: Spectrum, copies: Copies, run: Bidiagonalization, traces: Traces
+) -> Errors:
+    """Estimate the errors of Partial Least Squares on a spectrum from its copies."""
+    nodes, h = copies.nodes, traces.leverage
     largest = np.sqrt(spectrum.eigenvalues[0]) if len(spectrum.eigenvalues) else 1.0
     norm = float(np.linalg.norm(spectrum.z)) or 1.0
     # What the copies disagree about, and what turned directions change.
-    turned = _turning(spectrum, factors, residuals)
-    dof = _deviation(made.dof, _size_of_dof(run, h, nodes))
-    trace = _deviation(made.squares, spectrum.n + np.abs(made.squares[0]))
+    turned = _turning(spectrum, *(one[0][:, nodes.member] for one in (run.factors, run.residuals)))
+    dof = _deviation(traces.dof, _size_of_dof(run, h, nodes))
+    trace = _deviation(traces.squares, spectrum.n + np.abs(traces.squares[0]))
     rss = _rss_error(run, copies, turned.rss, spectrum)
     coef = _coef_error(run, copies, turned.coef * largest / norm)
     # What directions below the resolution of the solver could add.
     if spectrum.unresolved:
-        floor = made.outer[0, :, -1]
+        floor = traces.outer[0, :, -1]
         missed = _missed(run, h[0], floor, nodes, spectrum)
         dof += missed
         trace += 2.0 * missed
@@ -431,27 +446,30 @@ def pls_errors(spectrum: Spectrum, made: Copied, factors: Array, residuals: Arra
 class Below:
     """Largest f and f / S of a filter at eigenvalues below the floor, (K,) each.
 
-    Least squares takes what is there for nothing.
+    Least squares takes what is there for nothing. ``missed`` is the largest sum of f there.
     """
 
     factors: Array | float = 0.0
     slopes: Array | float = 0.0
+    missed: Array | float = 0.0
 
 
-NOTHING_BELOW = Below()
+_NOTHING_BELOW = Below()
 
 
 def linear_errors(
     spectrum: Spectrum,
     factors: Array,
     change: Array | float = 0.0,
-    below: Below = NOTHING_BELOW,
-) -> dict[str, Array]:
-    """Return first-order errors of residual sums of squares and of coefficients.
+    below: Below = _NOTHING_BELOW,
+) -> Errors:
+    """Return first-order errors of a filter that is linear in y, off by ``change`` (K, r).
 
     Eigenvalue i moves by e_i, and direction i turns towards j by (e_i + e_j) / 2 over the distance
     of the eigenvalues, which matters where the filter tells i from j.
     """
+    dof = np.broadcast_to(change, factors.shape).sum(axis=1) + below.missed
+    dof += ROUNDINGS * _EPS * (1.0 + factors.sum(axis=1))
     # Coefficients are f z / S: S moves with the eigenvalues, z by its own error.
     lam, e, z = spectrum.eigenvalues, spectrum.eigenvalue_error, spectrum.z
     residuals, slopes = 1.0 - factors, factors / np.sqrt(lam)
@@ -470,10 +488,26 @@ def linear_errors(
         changed += 2.0 * below.factors * spectrum.outside
         moved += below.slopes * np.sqrt(spectrum.outside)
     rounding = _rounding_of_rss(spectrum, spectrum.rss(factors, residuals))
-    return {
-        "rss_error": read_only(SAFETY * (changed + turned.rss + rounding)),
-        "coef_error": read_only(SAFETY * _relative(moved + turned.coef, size)),
-    }
+    return Errors(
+        dof=dof,
+        trace=2.0 * dof + _EPS * factors.shape[1],
+        rss=SAFETY * (changed + turned.rss + rounding),
+        coef=SAFETY * _relative(moved + turned.coef, size),
+    )
+
+
+def resolved_components(spectrum: Spectrum) -> int:
+    """Return how many singular values are more than rounding."""
+    relative = spectrum.eigenvalue_error / (2.0 * spectrum.eigenvalues)
+    return int(np.count_nonzero(SAFETY * relative <= _SUPPORTED_COEF_ERROR))
+
+
+def tied_components(spectrum: Spectrum) -> Mask:
+    """Return which components have the eigenvalue of the next one, up to rounding. (r - 1,)."""
+    lam, e = spectrum.eigenvalues, spectrum.eigenvalue_error
+    gap, coupling = lam[:-1] - lam[1:], (e[:-1] + e[1:]) / 2.0
+    # The angle between neighbours that rounding may turn.
+    return spectrum.computed_basis & (SAFETY * coupling > _SUPPORTED_COEF_ERROR * gap)
 
 
 @dataclass(frozen=True, kw_only=True)

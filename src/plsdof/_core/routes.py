@@ -6,9 +6,9 @@ from typing import NoReturn, TypeGuard
 
 import numpy as np
 
+from plsdof._core.compression import Compressed, Count, compress_gram, krylov_steps
 from plsdof._core.exact import Exact
 from plsdof._core.filters import Filter
-from plsdof._core.krylov import Compressed, Count, compress_gram, krylov_steps
 from plsdof._core.moments import tall_gram
 from plsdof._core.spectrum import (
     FORMED,

@@ -311,6 +311,8 @@ SOLVERS: tuple[Solver, ...] = get_args(Solver)
 _QR_RATIO = 2.0
 # Backward errors of LAPACK's decompositions, in units of eps times the largest value.
 BACKWARD = 2.0
+# Eigenvalues, and z from zero, are told apart beyond this multiple of their errors.
+RESOLUTION = 4.0
 
 
 @dataclass(frozen=True, kw_only=True)

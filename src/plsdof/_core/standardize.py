@@ -156,14 +156,14 @@ class Observations:
         if self.is_owned or self.checksum is not None:
             return
         if self.X.nbytes > _COPIED:
-            object.__setattr__(self, "checksum", float(self.X.sum()))
+            object.__setattr__(self, "checksum", float(np.nansum(self.X)))
         else:
             object.__setattr__(self, "X", read_only(self.X.copy(order="K")))
             object.__setattr__(self, "is_owned", True)
 
     def require_unchanged(self) -> None:
         """Refuse to go on with a large X that has been changed since it was given."""
-        if self.checksum is not None and float(self.X.sum()) != self.checksum:
+        if self.checksum is not None and float(np.nansum(self.X)) != self.checksum:
             raise InvalidInputError(
                 "X has been changed since it was given. An array of this size is not copied: leave "
                 "it as it is while the path is in use, or fit again."

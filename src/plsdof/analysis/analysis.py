@@ -335,7 +335,7 @@ class Analysis(About):
     @cached_property
     def order(self) -> Numbers:
         """Rows of the path that are shown, simplest model first: those that rows left out reach."""
-        order = self.path._simplest_first()
+        order = self.path.simplest_first()
         if self.left_out is None:
             return order
         return order[order < max(len(self.left_out.rss), self.index + 1)]
@@ -506,7 +506,7 @@ def _given(path: Path, index: int, left: LeftOut | None) -> Selection:
         scores=read_only(_padded(np.zeros(0) if left is None else left.press, len(path))),
         criterion=LEFT_OUT,
         rule="given",
-        summary=f"{path._label(index)} ({path.dof[index]:.2f} Degrees of Freedom): as asked for.",
+        summary=f"{path.label(index)} ({path.dof[index]:.2f} Degrees of Freedom): as asked for.",
         left_out=left,
     )
 
@@ -600,8 +600,8 @@ def analysis_of(
     """
     found = as_model(model)
     path = found.path
-    given = path._require_rows()
-    if path._is_dual:
+    given = path.require_rows()
+    if path.is_dual:
         raise NotAvailableError(
             f"{path.recipe.method.label} has no coefficients of predictors to describe; look at "
             "its path, left_out() and predict_interval()."
@@ -619,7 +619,7 @@ def analysis_of(
             found = asked_for(path, found.index, left)
             chosen = found.selection
         elif chosen.left_out is None:
-            found = replace(asked_for(path, found.index, left), _prepare=found._prepare)
+            found = replace(asked_for(path, found.index, left), prepare=found.prepare)
         assert chosen is not None
         return _described(data, request, found, chosen, left, None)
 
@@ -633,7 +633,8 @@ def fitted(data: Data, request: Request) -> Path:
     """Fit all models, however the table is read."""
     scale, sizes = scales(request, data), request.sizes(*data.shape)
     if isinstance(data, TableProblem):
-        path = METHODS[request.method].recipe(scale=scale, **sizes).fit(data.X, data.y)
+        recipe = METHODS[request.method].recipe(scale=scale, **sizes)
+        path = recipe.fit(data.X, data.y, data.rows.weights)
     else:
         path = sources.PATHS_FROM[request.method](data.gram, scale=scale, **sizes)
     if request.components is not None and request.components >= len(path):
@@ -655,11 +656,11 @@ def chosen(path: Path, left: LeftOut | None, request: Request) -> tuple[Selectio
                 "The average needs rows left out; of a table that is read piece by piece say how, "
                 "such as 10 folds."
             )
-        mean = path._average_left_out(left, "squared")
+        mean = path.average_of(left, "squared")
         assert mean.selection is not None
         return mean.selection, mean
     if request.wants(LEFT_OUT) and left is not None:
-        selection = path._select_left_out(left, "squared")
+        selection = path.select_from(left, "squared")
         return selection, Model(path=path, index=selection.index, selection=selection)
     criterion = "gcv" if request.wants(LEFT_OUT) else request.criterion
     try:
@@ -684,7 +685,7 @@ def _described(
     path = model.path
     average = None
     if left is not None:
-        average = model if model.is_average else path._average_left_out(left, "squared")
+        average = model if model.is_average else path.average_of(left, "squared")
     about = _about(data, request, model, left, _tested(data, model), search)
     permutation = None
     if request.permutations is not None:
@@ -728,12 +729,9 @@ def left_out(data: Data, request: Request, path: Path) -> LeftOut | None:
     if chain is not None and chain.learns_from_rows:
         from plsdof.chemometrics.preprocessing import preprocessed
 
-        again = preprocessed(chain.steps, path._same_models())
-        return again(np.asarray(data.rows.X), data.y).left_out(cv, data.groups)
-    # All models are looked at if somebody says how many, or chooses otherwise.
-    sized = request.max_components is not None or request.components is not None
-    if not sized and request.criterion in (None, LEFT_OUT, AVERAGE):
-        return path.select(cv=cv, groups=data.groups).left_out
+        again = preprocessed(chain.steps, path.same_models())
+        fit = again(np.asarray(data.rows.X), data.y, data.rows.weights)
+        return fit.left_out(cv, data.groups)
     return path.left_out(cv, data.groups)
 
 
@@ -760,7 +758,7 @@ def _left_out_of_blocks(data: StreamedProblem, request: Request, path: Path) -> 
     fold = np.zeros(len(data.y), dtype=np.intp)
     for number, one in enumerate(found.folds):
         fold[one.test] = number
-    residuals, order = data.y - _predictions(found), path._simplest_first()
+    residuals, order = data.y - _predictions(found), path.simplest_first()
     size = min(len(residuals), len(path))
     return LeftOut(
         parameters=path.parameters[:size],
@@ -771,7 +769,9 @@ def _left_out_of_blocks(data: StreamedProblem, request: Request, path: Path) -> 
         fold=fold,
         y=data.y,
         groups=None if data.groups is None else len(set(data.groups.tolist())),
-        error=read_only(np.zeros(size)),
+        leverage=read_only(np.zeros_like(residuals[:size])),
+        exhausted=np.zeros((size, 1), dtype=bool),
+        rounding=read_only(np.zeros(size)),
     )
 
 

@@ -42,6 +42,8 @@ class Rows:
         What names the rows.
     source : str
         Where they come from, in words.
+    weights : (n,) array or None
+        How many measurements each row is the mean of, over their mean.
     """
 
     X: Any
@@ -49,6 +51,7 @@ class Rows:
     numbers: Numbers
     labels: Labels | None
     source: str
+    weights: Array | None = None
 
     def row_name(self, i: int) -> str:
         """Return what messages call a row: its number in the file, and its name if it has one."""
@@ -59,8 +62,12 @@ class Rows:
         if which.all():
             return self
         labels = None if self.labels is None else self.labels[which]
-        X = self.X[which].reset_index(drop=True)
-        return replace(self, X=X, y=self.y[which], numbers=self.numbers[which], labels=labels)
+        weights = None
+        if self.weights is not None and np.ptp(self.weights[which]) > 0:
+            weights = self.weights[which] / self.weights[which].mean()
+        X, y = self.X[which].reset_index(drop=True), self.y[which]
+        numbers = self.numbers[which]
+        return replace(self, X=X, y=y, numbers=numbers, labels=labels, weights=weights)
 
     def preprocessed(self, chain: "Preprocessor", *, fit: bool) -> Any:
         """Return the predictors after a chain, fitted to these rows or before."""
@@ -201,6 +208,23 @@ class Problem:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class Measured:
+    """Single measurements of samples whose means are the rows of a calibration.
+
+    Attributes
+    ----------
+    column : str
+        What names the samples.
+    X : (N, p) array
+    samples : (N,) array of str
+    """
+
+    column: str
+    X: Array
+    samples: Labels
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class TableProblem(Problem):
     """A regression problem whose table is in memory.
 
@@ -210,6 +234,8 @@ class TableProblem(Problem):
         Those of the calibration, as they were read.
     X : pandas.DataFrame or (n, p) array
         Predictors as the model sees them: of ``rows``, after preprocessing.
+    measured : Measured or None
+        The measurements that rows are means of.
 
     Examples
     --------
@@ -222,6 +248,7 @@ class TableProblem(Problem):
 
     rows: Rows
     X: Any
+    measured: Measured | None = None
 
     @classmethod
     def of(

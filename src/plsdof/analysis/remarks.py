@@ -69,7 +69,7 @@ def _neighbours(path: Path, selection: Selection, index: int) -> str:
     """Return the score of the choice and of its neighbours, where a criterion chose."""
     if selection.rule == "given" or selection.criterion == LEFT_OUT:
         return ""
-    order = path._simplest_first().tolist()
+    order = path.simplest_first().tolist()
     place = order.index(index)
     scores = selection.scores[order]
     around = [f"{significant(scores[place - 1])} before"] if place > 0 else []
@@ -84,7 +84,7 @@ def errors_in_words(model: Model, average: Model | None) -> str:
         return f"{found}."
     if model.is_average:
         best = int(np.argmin(model.left_out.press))
-        single = model.path._label(best)
+        single = model.path.label(best)
         return f"{found}; {significant(model.left_out.rmse[best])} with {single}, the best single."
     return f"{found}; {significant(average.rmse)} with the {average.label}."
 

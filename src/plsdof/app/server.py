@@ -151,8 +151,9 @@ class Desk:
         }
 
     def _recipe(self, options: dict[str, Any]) -> str:
-        """Return what a trial was made with: its command, without the table."""
-        return " ".join(self.session.tools.command(arguments(options))[3:]) or "as usual"
+        """Return what a trial was made with: its command, without table and response."""
+        asked = {name: value for name, value in options.items() if name != "response"}
+        return " ".join(self.session.tools.command(arguments(asked))[3:]) or "as usual"
 
     def add(self, files: dict[str, bytes], folder: str, use: str) -> None:
         """Keep uploaded files, and use them as it was said."""
@@ -420,6 +421,10 @@ def new_folder(home: Path) -> Path:
 
 def begin(tools: Tools, home: Path, file: Path | None) -> Desk:
     """Go on with the latest session that is not open elsewhere, or begin one with a table."""
+    content = {}
+    if file is not None:
+        parts = files_in(file) if file.is_dir() else [file]
+        content = {one.name: one.read_bytes() for one in parts}
     known = sorted(home.iterdir(), reverse=True) if home.is_dir() else []
     for place, folder in enumerate(known):
         try:
@@ -432,8 +437,6 @@ def begin(tools: Tools, home: Path, file: Path | None) -> Desk:
             continue  # it is open in another process, or not a session
     desk = Desk.of(new_folder(home), tools)
     if file is not None:
-        parts = files_in(file) if file.is_dir() else [file]
-        content = {one.name: one.read_bytes() for one in parts}
         desk.add(content, file.name if file.is_dir() else "", "table")
     return desk
 

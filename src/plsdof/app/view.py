@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from plsdof._core.inputs import Array
 from plsdof._core.warnings import quietly
 from plsdof.analysis import Analysis
 from plsdof.analysis.data import Rows, TableProblem
@@ -46,6 +47,7 @@ class Workbench:
     def __init__(self, tools: Tools, report: Callable[[str], None] = lambda _: None) -> None:
         self.tools, self.report = tools, report
         self._analyses: OrderedDict[str, Analysis] = OrderedDict()
+        self._numbers: tuple[Any, Any] = (None, None)
 
     def analysis(self, options: Options) -> Analysis:
         """Return the analysis that options ask for."""
@@ -58,6 +60,14 @@ class Workbench:
                 self._analyses.popitem(last=False)
         self._analyses.move_to_end(key)
         return self._analyses[key]
+
+    def numbers(self, table: Table, names: tuple[str, ...], response: str) -> tuple[Array, Array]:
+        """Return predictors and response of all rows of a table, those used last without work."""
+        key = (id(table), names, response)
+        if self._numbers[0] != key:
+            self._numbers = (key, (table.numbers(names), table.numbers((response,))[:, 0]))
+        found: tuple[Array, Array] = self._numbers[1]
+        return found
 
     # The table
     # ---------
@@ -279,9 +289,10 @@ def _excluded(
     if not reasons:
         return None
     table, data = bench.tools.table(arguments(options)), analysis.data
+    all_X, all_y = bench.numbers(table, data.names, data.response)
     view = View(analysis=analysis, most_models=most_models or MOST_MODELS)
     away = np.isin(table.row_numbers, list(map(int, reasons)))
-    X, y = table.numbers(data.names)[away], table.numbers((data.response,))[away, 0]
+    X, y = all_X[away], all_y[away]
     complete = ~np.isnan(np.column_stack([X, y])).any(axis=1)
     if not complete.any():
         return None

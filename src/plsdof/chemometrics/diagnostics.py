@@ -119,7 +119,7 @@ def as_score_path(path: Any, *, plain: bool = False) -> PLSPath:
     and what is defined through the singular vectors of X would silently be something else.
     """
     found = isinstance(path, PLSPath)
-    if not found or (plain and (path._is_dual or hasattr(path, "metric"))):
+    if not found or (plain and (path.is_dual or hasattr(path, "metric"))):
         raise InvalidInputError(
             f"path must be a PLSPath, as made by pls_path, or a fitted PLSRegressor; got "
             f"{type(path).__name__}."
@@ -243,7 +243,7 @@ def explained_variance(path: Any) -> ExplainedVariance:
         path = as_score_path(path)
         F = row_factor(path)
         x = squared_rows(exact.filter.scores.T @ F) / (np.sum(F**2) or 1.0)
-        y = path._filter.loadings**2
+        y = path.filter.loadings**2
     y = y / (exact.spectrum.total or 1.0)
     return ExplainedVariance(x=read_only(x), y=read_only(y))
 
@@ -282,7 +282,7 @@ def vip(model: Any) -> Array:
     model = as_model(model)
     path = as_predictor_path(model.path, "Variable importance")
     m = at_least_one(model.index)
-    explained = path._filter.loadings[:m] ** 2
+    explained = path.filter.loadings[:m] ** 2
     squares = path.x_weights[:, :m] ** 2
     shares = squares / squares.sum(axis=0)
     return np.asarray(np.sqrt(len(shares) * (shares @ (explained / explained.sum()))))

@@ -160,7 +160,7 @@ def figures_of_fit(model: Any, y: Any = None) -> FiguresOfMerit:
     (True, True)
     """
     model = as_model(model)
-    exact, y = model.exact, model.path._response() if y is None else as_response(y, np.size(y))
+    exact, y = model.exact, model.path.response() if y is None else as_response(y, np.size(y))
     total, rss = exact.spectrum.total, max(model.rss, 0.0)
     slope = float(exact.filter.factors[model.row] @ exact.spectrum.z**2) / total
     mean = exact.units.y_mean

@@ -12,16 +12,18 @@ A chain is written as words with commas between them, each with its parameters a
 ``detrend[:degree]``        each row minus its polynomial over the columns; 1 by default
 ``baseline[:lambda[:p]]``   each row minus its baseline by asymmetric least squares; 1e4:0.01
 ``center``                  columns minus their means
-``autoscale``               columns minus their means, by their standard deviations
+``autoscale``               columns minus their means, by their standard deviations (n - 1)
+``adaptive``                the same, times the size of their coefficients in a ridge regression
+``impute[:rank]``           missing values filled by a few components of X; the first step, if any
 ``none``                    nothing; to compare other chains with
 ==========================  ====================================================================
 
-None of these looks at the response. Given the rows of X, the preprocessed X is fixed, so the
-Degrees of Freedom of a model that is fitted to it are exact, as for any other X.
+None of these but ``adaptive`` looks at the response. Given the rows of X, the preprocessed X is
+fixed, so the Degrees of Freedom of a model that is fitted to it are exact, as for any other X.
 
-``msc``, ``center`` and ``autoscale`` learn something from the rows (a reference, means,
-deviations). Whatever leaves rows out has to fit them anew without those; a path made by
-`preprocessed` does that. The other steps treat each row by itself.
+``msc``, ``center``, ``autoscale``, ``adaptive`` and ``impute`` learn something from the rows (a
+reference, means, deviations, components). Whatever leaves rows out has to fit them anew without
+those; a path made by `preprocessed` does that. The other steps treat each row by itself.
 """
 
 import contextlib
@@ -36,10 +38,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from plsdof._core.inputs import Array, as_matrix, feature_names
-from plsdof._core.left_out import Problem
+from plsdof._core.fit import METHODS
+from plsdof._core.inputs import Array
 from plsdof._core.moments import Moments, block_moments
-from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath
+from plsdof._core.recipe import Recipe
 from plsdof._core.rows import Rows
 from plsdof.errors import InvalidInputError, MissingExtraError
 from plsdof.large.blocks import RowBlocks
@@ -92,11 +94,15 @@ class Step:
     fixed : dict
         What the transformer takes besides.
     learned : tuple of str
-        Attributes, (p,) arrays each, of the fitted transformer that depend on the rows.
+        Attributes, (p,) or (p, k) arrays each, of the fitted transformer that depend on the rows.
     started : tuple of str
         Attributes that depend on the rows and are replaced by ones.
     along : bool
         Whether it goes along the columns and takes them for evenly spaced.
+    supervised : bool
+        Whether it looks at the response.
+    linear : bool
+        Whether a prepared row is linear in the row.
     """
 
     transformer: str
@@ -106,12 +112,15 @@ class Step:
     learned: tuple[str, ...] = ()
     started: tuple[str, ...] = ()
     along: bool = False
+    supervised: bool = False
+    linear: bool = True
 
-    def fitted(self, rows: Array, **parameters: Any) -> Any:
+    def fitted(self, rows: Array, y: Array | None = None, **parameters: Any) -> Any:
         """Return the transformer with these parameters, fitted to rows."""
         module, _, name = self.transformer.rpartition(".")
         try:
-            made = getattr(import_module(module), name)(**self.fixed, **parameters).fit(rows)
+            made = getattr(import_module(module), name)(**self.fixed, **parameters)
+            made.fit(rows, y) if self.supervised else made.fit(rows)
         except ImportError as error:
             raise MissingExtraError("chemotools", "spectra", "Preprocessing of spectra") from error
         for attribute in self.started:
@@ -122,12 +131,16 @@ class Step:
 # Smoothing is the derivative of order 0: chemotools' own smoother loops over rows in Python.
 _SAVGOL = "chemotools.derivative.SavitzkyGolay"
 _SCALER = "sklearn.preprocessing.StandardScaler"
+IMPUTE = "impute"
 STEPS: Mapping[str, Step] = {
-    "snv": Step(transformer="chemotools.scatter.StandardNormalVariate", example="snv"),
+    "snv": Step(
+        transformer="chemotools.scatter.StandardNormalVariate", linear=False, example="snv"
+    ),
     "msc": Step(
         transformer="chemotools.scatter.MultiplicativeScatterCorrection",
         parameters={"method": (_CENTER, "mean")},
         learned=("reference_",),
+        linear=False,
         example="msc or msc:median",
     ),
     "savgol": Step(
@@ -155,12 +168,29 @@ STEPS: Mapping[str, Step] = {
         # It would begin with weights from the first row; where it ends is the same.
         started=("w_init_",),
         along=True,
+        linear=False,
         example="baseline or baseline:1e5:0.01 (smoothness, asymmetry)",
     ),
     "center": Step(
         transformer=_SCALER, fixed={"with_std": False}, learned=("mean_",), example="center"
     ),
-    "autoscale": Step(transformer=_SCALER, learned=("mean_", "scale_"), example="autoscale"),
+    "autoscale": Step(
+        transformer="plsdof.chemometrics.columns.UnitVariance",
+        learned=("mean_", "scale_"),
+        example="autoscale",
+    ),
+    "adaptive": Step(
+        transformer="plsdof.chemometrics.columns.AdaptiveColumns",
+        learned=("mean_", "scale_"),
+        supervised=True,
+        example="adaptive",
+    ),
+    IMPUTE: Step(
+        transformer="plsdof.chemometrics.missing.LowRankImputer",
+        parameters={"rank": (_WHOLE, 0)},
+        learned=("mean_", "scale_", "loadings_"),
+        example="impute or impute:3 (components)",
+    ),
 }
 NOTHING = "none"
 # Values that differ by a smaller share are equal up to rounding.
@@ -184,7 +214,10 @@ def parse_chain(text: str) -> tuple[tuple[str, dict[str, Any]], ...]:
         raise InvalidInputError(
             f"a chain of steps such as savgol:15:2:1,snv is needed; got {text!r:.60}."
         )
-    return tuple(_parsed(word) for word in words)
+    chain = tuple(_parsed(word) for word in words)
+    if IMPUTE in [name for name, _ in chain[1:]]:
+        raise InvalidInputError(f"{IMPUTE} must be the first step: others need all values.")
+    return chain
 
 
 def _parsed(word: str) -> tuple[str, dict[str, Any]]:
@@ -292,22 +325,22 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
     def __init__(self, steps: str = NOTHING) -> None:
         self.steps = steps
 
-    def fit(self, X: Any, y: Any = None) -> "Preprocessor":  # noqa: ARG002
-        """Learn what the steps learn from rows: references, means, deviations. y is not used."""
-        self.fit_transform(X)
+    def fit(self, X: Any, y: Any = None) -> "Preprocessor":
+        """Learn what the steps learn from rows: references, means, deviations."""
+        self.fit_transform(X, y)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, **_: Any) -> Any:  # noqa: ARG002
+    def fit_transform(self, X: Any, y: Any = None, **_: Any) -> Any:
         """Fit, and return the preprocessed rows: each step is applied once."""
         chain = parse_chain(self.steps)
-        values: Array = validate_data(self, X, dtype=np.float64)
+        values: Array = validate_data(self, X, dtype=np.float64, ensure_all_finite=self._finite)
         transformers = []
         for name, parameters in chain:
             _require_columns(name, parameters, values.shape[1])
             if name == "msc":
                 middle = np.mean if parameters["method"] == "mean" else np.median
                 _require_varying(middle(values, axis=0), np.abs(values).max(), parameters)
-            transformer = STEPS[name].fitted(values, **parameters)
+            transformer = STEPS[name].fitted(values, y, **parameters)
             transformers.append((name, transformer))
             # The next step learns from rows as this one leaves them.
             values = _applied(name, transformer, values)
@@ -339,7 +372,9 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
     def transform(self, X: Any) -> Any:
         """Return the preprocessed rows, (n, p)."""
         check_is_fitted(self, "transformers_")
-        values = validate_data(self, X, dtype=np.float64, reset=False)
+        values = validate_data(
+            self, X, dtype=np.float64, reset=False, ensure_all_finite=self._finite
+        )
         for name, transformer in self.transformers_:
             values = _applied(name, transformer, values)
         return values
@@ -348,6 +383,31 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
     def learns_from_rows(self) -> bool:
         """Whether some step depends on the rows it was fitted to."""
         return any(STEPS[name].learned for name, _ in parse_chain(self.steps))
+
+    @property
+    def looks_at_y(self) -> bool:
+        """Whether some step depends on the response."""
+        return any(STEPS[name].supervised for name, _ in parse_chain(self.steps))
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the result is linear in the rows, apart from what was learned from others."""
+        return all(STEPS[name].linear for name, _ in parse_chain(self.steps))
+
+    @property
+    def fills_holes(self) -> bool:
+        """Whether values may be missing: the first step fills them."""
+        return any(name == IMPUTE for name, _ in parse_chain(self.steps)[:1])
+
+    @property
+    def _finite(self) -> bool | str:
+        return "allow-nan" if self.fills_holes else True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        with contextlib.suppress(InvalidInputError):
+            tags.input_tags.allow_nan = self.fills_holes
+        return tags
 
     @property
     def goes_along_columns(self) -> bool:
@@ -399,10 +459,10 @@ def _example(p: int) -> Array:
 
 def _learned_in_blocks(name: str, parameters: Mapping[str, Any], blocks: Rows) -> dict[str, Any]:
     """Return what a step learns, by one pass."""
-    if parameters.get("method") == "median":
+    if parameters.get("method") == "median" or name == IMPUTE or STEPS[name].supervised:
+        advice = "use msc, whose reference is the mean" if name == "msc" else "add --in-memory"
         raise InvalidInputError(
-            "msc:median needs all rows at once, but the table is read piece by piece; use msc, "
-            "whose reference is the mean."
+            f"{name} needs all rows at once, but the table is read piece by piece; {advice}."
         )
     work = partial(block_moments, products=False)
     found = blocks.reduce(work, Moments.merge, f"What {name} learns")
@@ -411,7 +471,7 @@ def _learned_in_blocks(name: str, parameters: Mapping[str, Any], blocks: Rows) -
     mean, constant = found.x_mean, found.constant[:-1]
     if name == "msc":
         _require_varying(mean, found.magnitude[:-1].max(), parameters)
-    scale = np.sqrt(found.squares / found.n)
+    scale = np.sqrt(found.squares / (found.n - 1.0))
     return {"reference_": mean, "mean_": mean, "scale_": np.where(constant, 1.0, scale)}
 
 
@@ -420,7 +480,7 @@ def _restored(name: str, parameters: Mapping[str, Any], learned: Any, rows: Arra
     values = {key: _vector(name, key, learned, rows.shape[1]) for key in step.learned}
     # MSC takes its reference as a parameter, and derives more from it.
     given = {"reference": values["reference_"]} if "reference_" in values else {}
-    transformer = step.fitted(rows, **parameters, **given)
+    transformer = step.fitted(rows, rows[:, 0], **parameters, **given)
     for key, value in values.items():
         setattr(transformer, key, value)
     return transformer
@@ -431,7 +491,8 @@ def _vector(name: str, key: str, learned: Any, p: int) -> Array:
         values = np.asarray(learned[key], dtype=np.float64)
     except (TypeError, KeyError, ValueError) as error:
         raise InvalidInputError(f"{name} needs {key}, a list of {p} numbers.") from error
-    if values.shape != (p,) or not np.isfinite(values).all():
+    shape = (p, values.shape[-1]) if key == "loadings_" and values.ndim == 2 else (p,)
+    if values.shape != shape or not np.isfinite(values).all():
         raise InvalidInputError(f"{key} of {name} must be a list of {p} finite numbers.")
     if key == "scale_" and not np.all(values > 0):
         raise InvalidInputError(f"{key} of {name} must be positive.")
@@ -439,7 +500,7 @@ def _vector(name: str, key: str, learned: Any, p: int) -> Array:
 
 
 def _require_columns(name: str, parameters: Mapping[str, Any], p: int) -> None:
-    if name in ("center", "autoscale"):
+    if STEPS[name].learned and name != "msc":  # columns by themselves
         return
     least = max(3, parameters.get("window_length", 0), parameters.get("order", 0) + 2)
     if p < least:
@@ -473,116 +534,45 @@ def _applied(name: str, transformer: Any, values: Array) -> Array:
 # --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PreprocessedPath(Path):
-    """A path fitted to preprocessed rows, which takes and keeps rows as they come.
-
-    Coefficients, scores and loadings are those of the preprocessed columns. Rows left out,
-    predictions and all that follows from them begin with rows that are not preprocessed yet: a
-    chain that learns from rows is fitted anew without those that are left out.
-
-    Attributes
-    ----------
-    preprocessor : Preprocessor
-        Fitted to the rows of the path.
-    """
-
-    preprocessor: Preprocessor
-
-    def _rows_of(self, X_new: Any, *, sparse: bool = True) -> Any:  # noqa: ARG002
-        return self.preprocessor.transform(super()._rows_of(X_new, sparse=False))
-
-    def _training_features(self) -> Array:
-        return np.asarray(self.preprocessor.transform(self._require_rows().X))
-
-    def _problem(self) -> Problem | None:
-        problem = super()._problem()
-        if problem is None or self.preprocessor.learns_from_rows:
-            return None
-        return replace(problem, given=replace(problem.given, X=self._training_features()))
-
-
-class PreprocessedPLSPath(PreprocessedPath, PLSPath):
-    """Partial Least Squares after preprocessing."""
-
-
-class PreprocessedPCRPath(PreprocessedPath, PCRPath):
-    """Principal components regression after preprocessing."""
-
-
-class PreprocessedRidgePath(PreprocessedPath, RidgePath):
-    """Ridge regression after preprocessing."""
-
-
-_KINDS: Mapping[type[Path], type[PreprocessedPath]] = {
-    PLSPath: PreprocessedPLSPath,
-    PCRPath: PreprocessedPCRPath,
-    RidgePath: PreprocessedRidgePath,
-}
-
-
-def preprocessed(steps: str, path: Callable[..., Path]) -> Callable[..., PreprocessedPath]:
-    """Return a function that fits a chain and then a path to its result.
+def preprocessed(steps: str, path: Recipe | Callable[..., Any]) -> Recipe:
+    """Return a recipe that fits a chain and then a method to its result.
 
     Parameters
     ----------
     steps : str
         As for `Preprocessor`.
-    path : callable
-        Takes (X, y) and keywords; returns a path of PLS, PCR or ridge regression. A recipe, such
-        as ``path.recipe``, is one.
+    path : Recipe or callable
+        Of the method: ``path.recipe`` of a path, or `pls_path`, `pcr_path`, `ridge_path`, also with
+        options (``functools.partial``).
 
     Returns
     -------
-    callable
-        Takes (X, y) and the same keywords; returns a `PreprocessedPath`. Its ``left_out``,
-        ``select``, ``average`` and intervals, and `plsdof.cross_validate` of this function, learn
-        what the chain learns from training rows only.
+    Recipe
+        ``left_out``, ``select``, ``average`` and intervals of the path that it fits, and
+        `plsdof.cross_validate` of this recipe, learn what the chain learns from training rows
+        only.
 
     Examples
     --------
-    >>> from functools import partial
     >>> from plsdof import cross_validate, pls_path
     >>> from plsdof.datasets import load_gasoline
     >>> X, y = load_gasoline(return_X_y=True)
-    >>> fit = preprocessed("msc", partial(pls_path, max_components=5))
-    >>> cross_validate(X, y, fit).rmse.round(2)[-1], fit(X, y).left_out().rmse.round(2)[-1]
-    (np.float64(0.24), np.float64(0.24))
+    >>> recipe = preprocessed("msc", partial(pls_path, max_components=5))
+    >>> float(cross_validate(X, y, recipe).rmse[-1].round(2))
+    0.24
+    >>> float(recipe.fit(X, y).left_out().rmse[-1].round(2))
+    0.24
     """
     parse_chain(steps)
-    return partial(_fit_chain, steps, path)
-
-
-def _fit_chain(
-    steps: str,
-    path: Callable[..., Path],
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
-    **options: Any,
-) -> PreprocessedPath:
-    if sample_weight is not None:
-        options["sample_weight"] = sample_weight
-    chain, names = Preprocessor(steps), feature_names(X)
-    rows = as_matrix(X)
-    found = path(chain.fit_transform(rows), y, **options)
-    if type(found) not in _KINDS or found._given is None:
-        raise InvalidInputError(
-            "path must fit PLS, PCR or ridge regression to arrays; it returned "
-            f"{type(found).__name__}."
-        )
-    given, method = found._given, found.recipe.method
-    raw = rows if given.kept is None else rows[given.kept]
-    kept = replace(given, X=raw, names=names, is_owned=False, checksum=None)
-    kept.own()
-    again = replace(
-        method, name=f"{steps},{method.name}", path=partial(_fit_chain, steps, method.path)
-    )
-    return _KINDS[type(found)](
-        recipe=replace(found.recipe, method=again),
-        preprocessor=chain,
-        _make=partial(getattr, found, "exact"),
-        _given=kept,
-        _asked=found._asked,
-        _names=names,
-    )
+    if isinstance(path, Recipe):
+        recipe = path
+    else:
+        function, options = getattr(path, "func", path), getattr(path, "keywords", {})
+        known = [one for one in METHODS.values() if one.path is function]
+        if not known:
+            raise InvalidInputError(
+                "path must be a recipe (path.recipe), or pls_path, pcr_path or ridge_path; got "
+                f"{path!r:.80}."
+            )
+        recipe = known[0].recipe(**options)
+    return replace(recipe, prepare=None if steps == NOTHING else partial(Preprocessor, steps))

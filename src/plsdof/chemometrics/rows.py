@@ -186,10 +186,10 @@ def left_out_rows(model: Any, *, cv: Any = None) -> LeftOutRows:
     """
     model = as_model(model)
     path, known = as_score_path(model.path), model.left_out_or_none
-    given = path._require_rows()
+    given = path.require_rows()
     count = None
     if cv is not None:
-        fold = path._folds(min(cv, len(given.y)) if isinstance(cv, int) else cv, None)[0]
+        fold = path.folds(min(cv, len(given.y)) if isinstance(cv, int) else cv, None)[0]
     elif known is not None:
         fold, count = known.fold, known.groups
     else:
@@ -219,7 +219,7 @@ def _left_out_distances(path: PLSPath, fold: Integers, m: int) -> tuple[Array, A
 
 
 def _measured(path: PLSPath, fold: Integers, size: int) -> tuple[Array, Array | None]:
-    given, split, problem = path._require_rows(), Split.of(fold), path._problem()
+    given, split, problem = path.require_rows(), Split.of(fold), path.fold_problem()
     held = None if problem is None else hold_out(problem, split, size, keep=True)
     t2, q = np.zeros((size + 1, len(given.y))), np.zeros((size + 1, len(given.y)))
     for f, test in enumerate(split.tests):
@@ -234,7 +234,7 @@ def _measured(path: PLSPath, fold: Integers, size: int) -> tuple[Array, Array | 
         t2[:, test] = (part.n - 1.0) * _sums_of_squares(part.scores)[taken]
         if part.rows is not None and part.loadings is not None:
             q[:, test] = _squared_residuals(part.rows, part.scores, part.loadings)[taken]
-    return read_only(t2), None if path._is_dual else read_only(q)
+    return read_only(t2), None if path.is_dual else read_only(q)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -291,14 +291,14 @@ def _fold_rotations(run: Run, f: int) -> Array:
 
 def _fitted_part(path: PLSPath, size: int, train: Integers, X_test: Array) -> _Part:
     """Fit the rest anew."""
-    part = as_score_path(path._fit_rows(train))
+    part = as_score_path(path.fit_rows(train))
     exact, rows = part.exact.complete(), standardized_rows(part, X_test)
     T = exact.filter.scores[:, :size]
     return _Part(
         n=exact.spectrum.n,
         scores=rows @ _rotations(exact, size),
-        rows=None if part._is_dual else rows,
-        loadings=None if part._is_dual else times_predictors(part, T),
+        rows=None if part.is_dual else rows,
+        loadings=None if part.is_dual else times_predictors(part, T),
     )
 
 
@@ -326,7 +326,7 @@ def _is_cross_validated(path: PLSPath, limit: str | None, new: bool) -> bool:
 
 def has_left_out_limits(path: PLSPath) -> bool:
     """Whether limits can come from rows left out: data in memory, and enough of them."""
-    return path._given is not None and len(path._given.y) >= _FEWEST
+    return path.given is not None and len(path.given.y) >= _FEWEST
 
 
 def hotelling_t2(
@@ -466,13 +466,13 @@ def score_spread(path: PLSPath, level: float) -> tuple[Array, Array]:
     there are too few rows for it.
     """
     n = path.exact.spectrum.n
-    spread = np.abs(path._filter.diagonal) / np.sqrt(n - 1.0)
+    spread = np.abs(path.filter.diagonal) / np.sqrt(n - 1.0)
     return spread, np.sqrt(t2_limit(n, 2, level, True).value) * spread
 
 
 def standardized_rows(path: PLSPath, X_new: Any) -> Array:
     """Return new rows in the units of the fit."""
-    rows: Array = path._rows_of(X_new, sparse=False)
+    rows: Array = path.new_rows(X_new, sparse=False)
     units = path.exact.units
     return (rows - units.x_mean) / row_units(units.x_scale)
 
@@ -827,7 +827,7 @@ def outliers(
     path, training = as_score_path(model.path, plain=True), X_new is None
     model = replace(model, weights=None)  # of an average the model with the largest weight
     labels = row_labels(y if training else X_new)
-    rows = None if training else path._rows_of(model.prepared(X_new), sparse=False)
+    rows = None if training else path.new_rows(model.prepared(X_new), sparse=False)
     leverage = row_leverage(model, rows)
     studentized, p_value = _studentized(model, y, rows, leverage.values, level)
     return OutlierTable(
@@ -846,13 +846,13 @@ def _studentized(
     """Return residuals over the errors of other rows left out, and their p-values."""
     training = rows is None
     error = np.full(len(leverage), np.nan) if y is None else _residual(model, y, rows)
-    if model.path._given is None:
+    if model.path.given is None:
         # Without rows to leave out: the noise level, and what a fit has seen of its rows
         variance, n = model.noise_variance(), model.exact.spectrum.n
         share = np.maximum(1.0 - leverage if training else 1.0 + leverage, 0.0)
         scale, df = np.sqrt(variance * share), min(model.rss / variance, n - 1.0)
     else:
-        held = model.left_out_residuals * np.sqrt(model.left_out._weights)
+        held = model.left_out_residuals * np.sqrt(model.left_out.weights)
         squares, n = float(held @ held), len(held)
         # Each row of the fit beside all others, a new one beside all
         others = np.maximum(squares - held**2, 0.0) / (n - 1.0) if training else squares / n

@@ -16,6 +16,7 @@ from plsdof._core.display import plural
 from plsdof._core.inputs import as_fraction
 from plsdof.analysis.analysis import Request
 from plsdof.analysis.data import (
+    Measured,
     Numbers,
     Rows,
     StreamedProblem,
@@ -26,11 +27,16 @@ from plsdof.analysis.data import (
 from plsdof.cli._tables import (
     JoinedReading,
     Mask,
+    averaged_table,
+    check_missing,
     choose_rows,
     few_values,
+    filled_in_words,
     find_response,
+    interpolate,
     located,
     match_columns,
+    measurements,
     missing_values,
     row_labels,
     same_sample,
@@ -78,10 +84,15 @@ class Part:
         One or several, each with a model of its own.
     features, exclude : tuple of str
         Predictors and columns to leave out, see `choose_columns`.
+    average_by : str or None
+        Column that names samples: their measurements are averaged first.
     groups, label : str or None
         Columns that say which rows belong together, and what rows are called: not predictors.
     drop_missing : bool
         Leave out rows with missing values.
+    missing : str or None
+        "drop" does the same; "interpolate" or "interpolate:5" fills them along the wavelengths,
+        "impute" by the other rows.
     exclude_rows : tuple of str
         Numbers and ranges such as 1,5,41:60, or COLUMN=VALUE; see `choose_rows`.
     """
@@ -90,18 +101,23 @@ class Part:
     features: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     groups: str | None = None
+    average_by: str | None = None
     label: str | None = None
     drop_missing: bool = False
+    missing: str | None = None
     exclude_rows: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse columns that were asked for by name in two places."""
+        check_missing(self.missing, drop_missing=self.drop_missing)
         for response in self.response:
             if response in self.features:
                 raise InvalidInputError(f"{shortened(response)} is the response, not a predictor.")
             # Rows with the same response may be those of the same sample.
             used = {"--groups": self.features, "--id": (response, *self.features)}
-            for option, name in {"--groups": self.groups, "--id": self.label}.items():
+            used["--average-by"] = used["--id"]
+            given = {"--groups": self.groups, "--id": self.label, "--average-by": self.average_by}
+            for option, name in given.items():
                 if name is not None and name in used[option]:
                     role = "the response" if name == response else "a predictor"
                     raise InvalidInputError(
@@ -109,9 +125,21 @@ class Part:
                     )
 
     @property
+    def drops(self) -> bool:
+        """Whether rows with missing values are left out."""
+        return self.drop_missing or self.missing == "drop"
+
+    def steps(self, preprocess: str) -> str:
+        """Return preprocessing steps, with one in front that fills what is missing if asked for."""
+        if self.missing != "impute" or preprocess.startswith("impute"):
+            return preprocess
+        return "impute" if preprocess == "none" else f"impute,{preprocess}"
+
+    @property
     def apart(self) -> list[str]:
         """Columns that say something about rows and are not predictors."""
-        return [name for name in (self.groups, self.label) if name is not None]
+        apart = (self.groups, self.label, self.average_by)
+        return [name for name in dict.fromkeys(apart) if name is not None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,12 +204,30 @@ def read_problems(
     table = reading.with_response(file, part.response, part.label)
     with located(table.source):
         targets = [find_response(table, response, reading) for response in part.response]
+        single = table
+        if part.average_by is not None:
+            table = averaged_table(table, part.average_by, targets)
+            part = replace(part, label=part.label or part.average_by)
         if len(table) < 2:
             raise InvalidInputError("there is only 1 row; a fit needs more.")
         return [
-            _problem(table, target, targets, part, reading, test or TestRows())
+            _with_measured(
+                _problem(table, target, targets, part, reading, test or TestRows()), single, part
+            )
             for target in targets
         ]
+
+
+def _with_measured(problem: TableProblem, single: Table, part: Part) -> TableProblem:
+    """Return a problem of means that knows the measurements of its rows."""
+    if part.average_by is None:
+        return problem
+    samples = labels_of(single, part.average_by)
+    order = list(dict.fromkeys(samples.tolist()))
+    kept = np.isin(samples, [order[i - 1] for i in problem.rows.numbers.tolist()])
+    X = single.numbers(problem.names)[kept]
+    measured = Measured(column=part.average_by, X=X, samples=samples[kept])
+    return replace(problem, measured=measured)
 
 
 def _problem(
@@ -195,17 +241,17 @@ def _problem(
     apart = [find_column(name, table.names) for name in part.apart]
     apart += [name for name in targets if name != target]
     names, about_columns = _predictors(table, target, part, apart)
-    everything, missing = _rows_of(table, target, names, part.label)
+    everything, missing, about_holes = _rows_of(table, target, names, part)
 
     def complete(wanted: Mask) -> Mask:
-        _require_complete(table, missing[wanted], (target, *names), part.drop_missing)
+        _require_complete(table, missing[wanted], (target, *names), part.drops)
         return without_any(missing)
 
     chosen = _chosen_rows(table, part, test, complete, everything)
     rows, used = everything.take(chosen.fit), everything.take(chosen.fit | chosen.test)
-    notes = [*table.notes, *about_columns, *chosen.notes]
+    notes = [*table.notes, *about_columns, *chosen.notes, *about_holes]
     notes += suspects(table, used, target, groups=part.groups)
-    tested, note = _test_table(test.test, target, names, reading, part.drop_missing)
+    tested, note = _test_table(test.test, target, names, reading, part)
     notes += note
     if chosen.test.any():
         source = f"{int(chosen.test.sum())} rows of {Path(table.source).name}"
@@ -229,18 +275,28 @@ def _problem(
 
 
 def _rows_of(
-    table: Table, target: str, names: tuple[str, ...], label: str | None
-) -> tuple[Rows, Mask]:
-    """Return all rows of a table, and which of their values are missing: response first."""
+    table: Table, target: str, names: tuple[str, ...], part: Part, label: bool = True
+) -> tuple[Rows, Mask, tuple[str, ...]]:
+    """Return all rows, which of their values forbid a row (response first), and what was filled."""
     y, X = table.numbers((target,))[:, 0], table.numbers(names)
+    notes: tuple[str, ...] = ()
+    if part.missing is not None and part.missing.startswith("interpolate"):
+        X, notes = interpolate(X, names, part.missing)
+    holes = np.isnan(X)
+    if part.missing == "impute":
+        # A row needs some value, and a column, too.
+        how = "imputed by components of the other values, made anew where rows are left out"
+        notes = filled_in_words(holes & ~holes.all(axis=1, keepdims=True), how)
+        holes &= holes.all(axis=1, keepdims=True) | holes.all(axis=0)
     rows = Rows(
         X=table.with_names(X, names),
         y=y,
         numbers=table.row_numbers,
-        labels=row_labels(table, label),
+        labels=row_labels(table, part.label) if label else row_labels(table, None),
         source=table.source,
+        weights=measurements(table) if label else None,
     )
-    return rows, np.column_stack([np.isnan(y), np.isnan(X)])
+    return rows, np.column_stack([np.isnan(y), holes]), notes
 
 
 def _require_complete(
@@ -368,7 +424,7 @@ def _test_table(
     target: str,
     names: tuple[str, ...],
     reading: JoinedReading,
-    drop_missing: bool,
+    part: Part,
 ) -> tuple[Rows | None, list[str]]:
     """Read rows to test on from a file, if there is one, and say how many there are."""
     if file is None:
@@ -381,11 +437,11 @@ def _test_table(
             raise InvalidInputError(
                 f"--test needs the response {shortened(target)}{suggestion(target, table.names)}"
             )
-        rows, missing = _rows_of(table, target, found, None)
-        _require_complete(table, missing, (target, *found), drop_missing, fewest=1)
+        rows, missing, notes = _rows_of(table, target, found, part, label=False)
+        _require_complete(table, missing, (target, *found), part.drops, fewest=1)
     rows = rows.take(without_any(missing))
     rows = replace(rows, X=table.with_names(rows.X.to_numpy(), names), source=str(file))
-    return rows, [f"Tested on {plural(len(rows.y), 'row')} of {file.name}."]
+    return rows, [f"Tested on {plural(len(rows.y), 'row')} of {file.name}.", *notes]
 
 
 def _read_for_test(
@@ -563,6 +619,12 @@ def read_streamed(
     values, for steps that learn from rows, and for rows that are kept in memory: those to test on,
     and a ``sample`` for pictures.
     """
+    asked = {"--missing": part.missing not in (None, "drop"), "--average-by": part.average_by}
+    for option, is_wanted in asked.items():
+        if is_wanted:
+            raise InvalidInputError(
+                f"{option} needs the table in memory; add --in-memory if it fits."
+            )
     if file.is_dir():
         files_in(file)
     elif file.exists() and not file.is_file():
@@ -598,7 +660,7 @@ def _streamed(
     texts = (*test.test_rows, *part.exclude_rows)
     named = [text.partition("=")[0] for text in texts if "=" in text]
     chosen, labels = None, None
-    if texts or part.apart or part.drop_missing or test.are_inside:
+    if texts or part.apart or part.drops or test.are_inside:
         wanted = [find_column(name, blocks.known) for name in (*named, *part.apart)]
         table = blocks.table(wanted, source=str(file))
         chosen = _chosen_rows(table, part, test, lambda _: _complete_rows(blocks, table, part))
@@ -621,9 +683,7 @@ def _streamed(
     assert changed.y is not None
     y = rows.y = changed.y
     kept = _kept_rows(file, blocks, chosen, labels, sample)
-    tested, note = _test_table(
-        test.test, response, blocks.names, JoinedReading(), part.drop_missing
-    )
+    tested, note = _test_table(test.test, response, blocks.names, JoinedReading(), part)
     left_out = [shortened(name) for name in blocks.left_out]
     said = [f"Left out, not numeric or without a name: {listed(left_out)}."] if left_out else []
     said += [*blocks.notes, *notes, *([] if chosen is None else chosen.notes)]
@@ -646,7 +706,7 @@ def _streamed(
 
 
 def _complete_rows(blocks: FileBlocks, table: Table, part: Part) -> Mask:
-    if not part.drop_missing:
+    if not part.drops:
         return np.ones(len(table), dtype=bool)
     complete = blocks.complete_rows()
     if complete.sum() < 2:

@@ -4,7 +4,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import reduce
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.display import plural
-from plsdof._core.inputs import Array, as_count
+from plsdof._core.inputs import Array, as_choice, as_count
 from plsdof.analysis.data import Numbers, Rows
 from plsdof.errors import InvalidInputError, PlsdofError
 from plsdof.files.columns import (
@@ -25,6 +25,7 @@ from plsdof.files.columns import (
     shortened,
     shortened_path,
     suggestion,
+    wavelengths,
 )
 from plsdof.files.tables import SUMMARY, Table, read_table
 
@@ -297,6 +298,58 @@ def _why_none(wanted: Sequence[str], rows: Table, by_number: Mapping[float, Sequ
 def _key(name: str) -> float:
     value = header_number(name)
     return float("nan") if value is None else value
+
+
+# Means of samples
+# ----------------
+
+
+def averaged_table(table: Table, by: str, known: Sequence[str] = ()) -> Table:
+    """Return means over rows with the same value in a column; texts are those of the first row.
+
+    Missing values make a mean missing, but for columns that are ``known`` to be of the sample,
+    such as a response that is given once. Rows are then samples, counted from 1.
+    """
+    # It needs scikit-learn, which takes a second to import.
+    from plsdof.chemometrics.replicates import averaged
+
+    samples = labels_of(table, find_column(by, table.names))
+    empty = table.row_numbers[samples == ""]
+    if len(empty):
+        raise InvalidInputError(
+            f"--average-by {shortened(by)} is empty in row {empty[0]}; every row needs a sample."
+        )
+    names, first = np.unique(samples, return_index=True)
+    order = np.sort(first)
+    frame = table.frame.iloc[order].reset_index(drop=True).copy()
+    texts = {by}
+    for name in table.names:
+        values, wrong = table.readable(name)
+        if name == by or table.is_text(name) or wrong:
+            texts.add(name)
+        else:
+            frame[name] = averaged(values, samples, known=name in known)
+    counts = np.array([np.count_nonzero(samples == samples[i]) for i in order])
+    frame[by] = samples[order]
+    each = f"{counts.min()} to {counts.max()}" if np.ptp(counts) else str(counts[0])
+    note = (
+        f"Averaged by {shortened(by)}: {len(table)} rows became {len(names)} samples ({each} each)."
+    )
+    return replace(
+        table,
+        frame=frame,
+        declared_text=frozenset(texts),
+        row_names=(),
+        blank=(),
+        notes=(*table.notes, note),
+        counts=tuple(counts.tolist()),
+    )
+
+
+def measurements(table: Table) -> Array | None:
+    """Return how many measurements rows are means of, over their mean; None if all are alike."""
+    counts = np.array(table.counts, dtype=np.float64)
+    return counts / counts.mean() if len(set(table.counts)) > 1 else None
 
 
 # What looks like a mistake
@@ -583,6 +636,56 @@ def seen_before(rows: Rows, test: Rows | None) -> Iterator[str]:
         )
 
 
+# Missing values
+# --------------
+
+MISSING = ("drop", "interpolate", "impute")
+
+
+def check_missing(text: str | None, *, drop_missing: bool) -> None:
+    """Refuse what --missing cannot be."""
+    if text is None:
+        return
+    if drop_missing:
+        raise InvalidInputError("--missing and --drop-missing exclude each other; give one.")
+    name, colon, widest = text.partition(":")
+    as_choice(name, "--missing", MISSING)
+    if colon and (name != "interpolate" or not widest.isdecimal() or not 0 < int(widest) < 10**6):
+        raise InvalidInputError(
+            f"--missing {text[:40]}: a number of points belongs to interpolate, as in "
+            "interpolate:5."
+        )
+
+
+def interpolate(X: Array, names: Sequence[str], text: str) -> tuple[Array, tuple[str, ...]]:
+    """Fill holes along the wavelengths as --missing says, and count what was filled."""
+    axis = wavelengths(names)
+    if axis is None:
+        raise InvalidInputError(
+            "--missing interpolate goes along wavelengths, and the columns are not named by rising "
+            "or falling numbers; use impute or drop."
+        )
+    # It needs scikit-learn, which takes a second to import.
+    from plsdof.chemometrics.missing import WIDEST_GAP, interpolated
+
+    widest = int(text.partition(":")[2] or WIDEST_GAP)
+    filled = interpolated(X, axis, widest)
+    what = f"interpolated along the wavelengths, over gaps of at most {plural(widest, 'point')}"
+    return filled, filled_in_words(np.isnan(X) & ~np.isnan(filled), what)
+
+
+def filled_in_words(filled: Mask, how: str) -> tuple[str, ...]:
+    """Say how many values were filled, in how many rows, and what that means."""
+    count, rows = int(filled.sum()), int(filled.any(axis=1).sum())
+    if not count:
+        return ()
+    return (
+        f"Filled: {plural(count, 'missing value')} ({count / filled.size:.2%}) in {rows} of "
+        f"{plural(len(filled), 'row')}, {how}. Standard errors and intervals take them for "
+        "measured.",
+    )
+
+
 # Words for messages
 # ------------------
 
@@ -616,4 +719,7 @@ def missing_values(missing: Mask, names: Sequence[str], advice: str) -> str:
     order = np.argsort(-counts, kind="stable")
     shown = listed([f"{shortened(names[i])} {counts[i]}" for i in order if counts[i]])
     rows = f"{int(missing.any(axis=1).sum())} of {len(missing)} rows"
-    return f"{rows} have missing values, by column: {shown}. Use --drop-missing {advice}."
+    return (
+        f"{rows} have missing values, by column: {shown}. Use --drop-missing {advice}, or fill "
+        "them with --missing interpolate or impute."
+    )

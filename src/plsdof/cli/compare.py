@@ -63,7 +63,7 @@ def compare(
     compare ways to choose a model instead, by their errors on rows left out, as the paper does.
     """
     criterion = as_choice(criterion or LEFT_OUT, "--criterion", (LEFT_OUT, *CRITERIA))
-    chains = dict.fromkeys(preprocess or ["none"])
+    chains = dict.fromkeys(part.steps(steps) for steps in preprocess or ["none"])
     asked = {"criterion": criterion, "cv": cv, "scale": scale}
     requests = {steps: as_group(Request, **asked, preprocess=steps) for steps in chains}
     if splits is not None and (cv is not None or len(chains) > 1):

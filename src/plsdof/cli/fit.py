@@ -5,7 +5,7 @@ import re
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -89,6 +89,7 @@ def fit(
 ) -> list[Analysis]:
     """Fit a table, choose the number of components, and print the model."""
     output.check(file)
+    request = replace(request, preprocess=part.steps(request.preprocess))
     data: Sequence[Data]
     if is_streamed(file, in_memory):
         sample = output.report is not None or output.plot is not None
@@ -106,7 +107,7 @@ def fit(
     with show.waiting("Writing", quiet=output.quiet):
         endings = file_endings([one.response for one in data])
         written = [
-            _write(one, output, part.label, ending)
+            _write(one, output, part.label or part.average_by, ending)
             for one, ending in zip(analyses, endings, strict=True)
         ]
         together = _write_together(analyses, output)
@@ -222,6 +223,7 @@ def _write_model(analysis: Analysis, file: Path, label: str | None) -> None:
     data = analysis.data
     source = {"file": data.source, "rows": data.shape[0], "dropped": data.dropped}
     source |= {} if label is None else {"id": label}  # names the rows in predictions, too
+    source |= _repeatability(analysis)
     kept = data.has_intervals if isinstance(data, StreamedProblem) else True
     model = frozen_model(
         analysis.model,
@@ -233,6 +235,20 @@ def _write_model(analysis: Analysis, file: Path, label: str | None) -> None:
         preprocessing=data.preprocessing,
     )
     save_model(model, file)
+
+
+def _repeatability(analysis: Analysis) -> dict[str, Any]:
+    """Return how far predictions of replicates are apart, for a file; nothing without them."""
+    measured = getattr(analysis.data, "measured", None)
+    if measured is None or len(measured.X) == analysis.data.shape[0]:
+        return {}
+    from plsdof.chemometrics.replicates import repeatability
+
+    chain, model = analysis.data.preprocessing, analysis.model
+    complete = ~np.isnan(measured.X).any(axis=1)
+    X = measured.X[complete] if chain is None else chain.transform(measured.X[complete])
+    found = repeatability(model.intercept + X @ model.coef, measured.samples[complete])
+    return {"replicates": {"column": measured.column, "std": found.std, "dof": found.dof}}
 
 
 # Data to try it with

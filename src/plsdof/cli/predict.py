@@ -41,6 +41,7 @@ def predict(
     level: float = 0.95,
     intervals: str | None = None,
     drop_missing: bool = False,
+    missing: str | None = None,
     label: str | None = None,
 ) -> None:
     """Predict the rows of a table with a model, and mark unusual ones.
@@ -49,6 +50,7 @@ def predict(
     residual is above its 95% limit. The CSV file and JSON also have the intervals of the mean.
     """
     as_fraction(level, "--level")
+    tables.check_missing(missing, drop_missing=drop_missing)
     if intervals is not None:
         as_choice(intervals, "--intervals", INTERVAL_METHODS)
     if out is not None:
@@ -60,7 +62,13 @@ def predict(
         fitted, rows = load_model(model), reading.table(file)
     with show.waiting("Predicting", quiet=printing.quiet), tables.located(rows.source):
         predicted = predict_table(
-            fitted, rows, level=level, drop_missing=drop_missing, label=label, method=intervals
+            fitted,
+            rows,
+            level=level,
+            drop_missing=drop_missing,
+            missing=missing,
+            label=label,
+            method=intervals,
         )
     if out is not None:
         write_tables({"predictions": predicted.columns}, out, escape=not plain_csv)
@@ -134,6 +142,7 @@ def predict_table(
     *,
     level: float,
     drop_missing: bool,
+    missing: str | None = None,
     label: str | None = None,
     method: str | None = None,
 ) -> Predictions:
@@ -148,11 +157,12 @@ def predict_table(
     columns: Columns = {"row": rows.row_numbers}
     columns |= {} if labels is None else {"id": labels}
     notes += tuple(tables.repeated_labels(labels, rows.row_numbers))
-    missing = np.isnan(X)
-    complete = tables.without_any(missing)
+    X, holes, filled = _without_holes(model, X, names, missing)
+    notes, drop_missing = (*notes, *filled), drop_missing or missing == "drop"
+    complete = tables.without_any(holes)
     if not complete.all():
         if not drop_missing:
-            raise InvalidInputError(tables.missing_values(missing, names, "to predict the others"))
+            raise InvalidInputError(tables.missing_values(holes, names, "to predict the others"))
         gone = listed([_row_name(columns, i) for i in np.flatnonzero(~complete).tolist()], 40)
         count = f"{(~complete).sum()} of {len(X)} rows"
         notes += (f"{count} with missing values not predicted: {gone}.",)
@@ -203,6 +213,27 @@ def predict_table(
         notes=notes,
         assumptions=assumptions,
     )
+
+
+def _without_holes(
+    model: FrozenModel, X: Array, names: tuple[str, ...], missing: str | None
+) -> tuple[Array, tables.Mask, tuple[str, ...]]:
+    """Return rows, which values forbid a prediction, and what was filled."""
+    notes: tuple[str, ...] = ()
+    if missing is not None and missing.startswith("interpolate"):
+        X, notes = tables.interpolate(X, names, missing)
+    holes = np.isnan(X)
+    if model.fills_holes and missing != "drop":
+        # A row needs some value.
+        empty = holes.all(axis=1, keepdims=True)
+        notes += tables.filled_in_words(holes & ~empty, "imputed by the model")
+        holes = holes & empty
+    elif missing == "impute":
+        raise InvalidInputError(
+            "--missing impute: the model does not impute; fit it with --missing impute, or use "
+            "interpolate or drop."
+        )
+    return X, holes, notes
 
 
 def _undefined(model: FrozenModel, X: Array, complete: tables.Mask) -> Any:

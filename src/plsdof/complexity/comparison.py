@@ -100,7 +100,7 @@ class Comparison:
         Comparison(8 models: pls 4, pcr 4, criteria=('aic', 'bic'))
         """
         each, sizes = paths.values(), [len(path) for path in paths.values()]
-        scores = [path._criteria_by_name(criteria, "jacobian") for path in each]
+        scores = [path.criteria(criteria, "jacobian") for path in each]
         known = [
             np.append((errors or {}).get(name, ()), np.full(size, np.nan))[:size]
             for name, size in zip(paths, sizes, strict=True)

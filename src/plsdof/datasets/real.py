@@ -1,8 +1,8 @@
 """Real data sets: shipped with the package, or downloaded once and verified by their hashes.
 
-Published files are looked for in one folder: ``data_home`` if given, else the folder named by the
-environment variable ``PLSDOF_DATA``, else pooch's cache folder of this package. What is missing
-there is downloaded into it, once. Nothing is used before its SHA-256 hash has been compared.
+Published files are kept by pooch in one folder: ``data_home`` if given, else the folder named by
+the environment variable ``PLSDOF_DATA``, else the cache folder of this package. What is missing or
+broken there is downloaded into it. Nothing is used before its SHA-256 hash has been compared.
 """
 
 import io
@@ -140,32 +140,11 @@ class DataFile:
     address: str | None = None
     advice: str = ""
 
-    def path(self, data_home: Folder = None) -> Traversable | Path | None:
-        """Return where the file is or shall be; None if only pooch knows, and is not installed."""
-        if self.address is None:
-            return _shipped(self.filename)
-        folder = data_home or os.environ.get(FOLDER_VARIABLE)
-        if folder:
-            try:
-                return Path(folder).expanduser() / self.filename
-            except (TypeError, RuntimeError) as error:
-                raise InvalidInputError(
-                    f"data_home and {FOLDER_VARIABLE} must name a folder; got {folder!r} ({error})."
-                ) from error
-        pooch = _pooch()
-        return None if pooch is None else Path(pooch.os_cache("plsdof")) / self.filename
-
-    def matches(self, content: bytes) -> bool:
+    def is_intact(self, path: Traversable | Path) -> bool:
         """Compare the hash; of a shipped file with whatever line ends version control put in."""
+        content = path.read_bytes()
         text = content.replace(b"\r\n", b"\n") if self.address is None else content
         return sha256(text).hexdigest() == self.sha256
-
-    @property
-    def repair(self) -> str:
-        """What to do about a file that is not what it should be."""
-        if self.address is None:
-            return "install the package again."
-        return f"delete it and call {self.function}(), or put the file from {self.address} there."
 
 
 OZONE = DataFile(
@@ -204,57 +183,38 @@ KIN32FH = DataFile(
 FILES = (OZONE, GASOLINE, COOKIE, KIN32FH)
 
 
-def read_file(file: DataFile, data_home: Folder = None) -> bytes:
-    """Return the content of a file, after a download where that is needed, if its hash is right.
-
-    The bytes returned are the bytes that were hashed. A file found with another hash is reported
-    and left as it is: it may be somebody's own.
-    """
-    path = file.path(data_home)
-    if path is None:
-        raise MissingExtraError("pooch", "data", f"Downloading {file.filename}")
-    if isinstance(path, Path) and file.address is not None and not is_there(path):
-        _download(file, path.parent)
+def _registry(data_home: Folder) -> Any:
+    """Return the folder of the published files, with their hashes and addresses, as pooch's."""
     try:
-        content = path.read_bytes()
-    except OSError as error:
-        advice = "install the package again" if file.address is None else "check its permissions"
-        raise DatasetError(f"{path} cannot be read ({error}); {advice}.") from error
-    if not file.matches(content):
-        raise DatasetError(
-            f"{path} is not the published file: it has {len(content)} bytes and SHA-256 "
-            f"{sha256(content).hexdigest()}, expected {file.sha256}. It is broken or another "
-            f"version; {file.repair}"
-        )
-    return content
-
-
-def is_there(path: Traversable | Path) -> bool:
-    """Tell whether there is such a file; a path that cannot even be looked up is not there."""
-    try:
-        return path.is_file()
-    except OSError:
-        return False
-
-
-def _download(file: DataFile, folder: Path) -> None:
-    pooch = _pooch()
-    if pooch is None:
-        purpose = f"{file.filename} is not in {folder}, and downloading it"
-        raise MissingExtraError("pooch", "data", purpose)
+        import pooch
+    except ImportError as error:
+        raise MissingExtraError("pooch", "data", "Fetching published data") from error
     # It would write to what was stderr when it was imported, --quiet or not, closed or not.
     pooch.get_logger().setLevel("WARNING")
+    folder = data_home or os.environ.get(FOLDER_VARIABLE) or pooch.os_cache("plsdof")
+    published = [file for file in FILES if file.address is not None]
     try:
-        # pooch writes to a temporary file and renames it once the hash is right.
-        pooch.retrieve(
-            url=file.address,
-            known_hash=f"sha256:{file.sha256}",
-            fname=file.filename,
-            path=folder,
+        return pooch.create(
+            path=Path(folder).expanduser(),
+            base_url="",
+            registry={file.filename: f"sha256:{file.sha256}" for file in published},
+            urls={file.filename: file.address for file in published},
         )
+    except (TypeError, RuntimeError) as error:
+        raise InvalidInputError(
+            f"data_home and {FOLDER_VARIABLE} must name a folder; got {folder!r} ({error})."
+        ) from error
+
+
+def _fetched(file: DataFile, data_home: Folder) -> bytes:
+    """Return the content of a published file, after a download where that is needed."""
+    registry = _registry(data_home)
+    try:
+        return Path(registry.fetch(file.filename)).read_bytes()
     except OSError as error:
         raise DatasetUnavailableError(
-            f"{_missing(file, folder)} The download failed: {type(error).__name__}: {error}"
+            f"{_missing(file, registry.abspath)} The download failed: {type(error).__name__}: "
+            f"{error}"
         ) from error
     except ValueError as error:
         raise DatasetError(
@@ -270,14 +230,6 @@ def _missing(file: DataFile, folder: Path) -> str:
         f"put it there, or into another folder named by data_home= or by the environment "
         f"variable {FOLDER_VARIABLE}."
     )
-
-
-def _pooch() -> Any:
-    try:
-        import pooch
-    except ImportError:
-        return None
-    return pooch
 
 
 def _shipped(filename: str) -> Traversable:
@@ -339,28 +291,23 @@ def dataset_status(*, data_home: Folder = None) -> list[DatasetStatus]:
 
 
 def _status(file: DataFile, data_home: Folder) -> DatasetStatus:
-    path = file.path(data_home)
-    state: Literal["shipped", "cached", "local", "missing"] = "missing"
-    intact = None
-    if file.address is None:
-        state = "shipped"
-    elif path is not None and is_there(path):
-        is_own = data_home or os.environ.get(FOLDER_VARIABLE)
-        state = "local" if is_own else "cached"
-    if path is not None and state != "missing":
+    state: Literal["shipped", "cached", "local", "missing"] = "shipped"
+    path: Traversable | Path | None = _shipped(file.filename)
+    message = "Part of the package."
+    if file.address is not None:
+        state, path, message = "missing", None, f"Call {file.function}() to download it."
         try:
-            intact = file.matches(path.read_bytes())
-        except OSError:
-            intact = False
-    if intact:
-        message = "Part of the package." if state == "shipped" else "Intact."
-    elif intact is False:
-        message = f"Broken or another version: {file.repair}"
-    elif isinstance(path, Path):
-        told = _missing(file, path.parent)
-        message = f"Call {file.function}() to download it. {told} {file.advice}".strip()
-    else:
-        message = f"Install 'plsdof[data]' and call {file.function}() to download it. {file.advice}"
+            path = Path(_registry(data_home).abspath) / file.filename
+            message = f"{message} {_missing(file, path.parent)} {file.advice}"
+        except MissingExtraError as error:
+            message = f"{error} {message} {file.advice}"
+        if path is not None and path.is_file():
+            own = data_home or os.environ.get(FOLDER_VARIABLE)
+            state, message = "local" if own else "cached", "Intact."
+    intact = None if path is None or state == "missing" else file.is_intact(path)
+    if intact is False:
+        repair = f"call {file.function}() to download it again" if file.address else "reinstall"
+        message = f"Broken or another version: {repair}."
     return DatasetStatus(
         name=file.name,
         function=file.function,
@@ -487,7 +434,8 @@ def load_gasoline(*, as_frame: bool = False, return_X_y: bool = False) -> "Bunch
 
 def _table(file: DataFile) -> Array:
     """Return the numbers of a CSV file with one line of names; empty cells become nan."""
-    return np.genfromtxt(io.BytesIO(read_file(file)), delimiter=",", skip_header=1)
+    content = _shipped(file.filename).read_bytes()
+    return np.genfromtxt(io.BytesIO(content), delimiter=",", skip_header=1)
 
 
 # Data sets that are downloaded once, or read from a local folder
@@ -646,7 +594,7 @@ def _kin_tables(content: bytes) -> tuple[Array, Array]:
 def _parsed(
     file: DataFile, data_home: Folder, reader: Callable[[bytes], tuple[Array, Array]]
 ) -> tuple[Array, Array]:
-    content = read_file(file, data_home)
+    content = _fetched(file, data_home)
     try:
         return reader(content)
     # The hash was right, so the reading library is at fault, with whatever error it likes.

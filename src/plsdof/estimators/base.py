@@ -41,7 +41,8 @@ from plsdof._core.inputs import (
 from plsdof._core.left_out import LeftOut
 from plsdof._core.model import Model
 from plsdof._core.path import Path
-from plsdof._core.recipe import Method
+from plsdof._core.pool import pooled
+from plsdof._core.recipe import Method, Recipe
 from plsdof._core.standardize import observe
 from plsdof._core.warnings import quietly, warn_caller
 from plsdof.errors import (
@@ -53,6 +54,7 @@ from plsdof.errors import (
 from plsdof.inference import intervals as inference
 from plsdof.inference.intervals import (
     Covariance,
+    frame_library,
     frame_rows,
     name_coefficients,
     name_predictions,
@@ -89,10 +91,12 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     n_features_in_: int
     feature_names_in_: npt.NDArray[np.object_]
     _path_takes_sparse = False
+    # Library of the data frame that it was fitted to.
+    _frames = "pandas"
 
     def predict(self, X: Any) -> Array:
         """Predict with the chosen model. Shape (n_new,), or (n_new, q) if y had columns."""
-        rows = self._path_rows(X)
+        rows = self.path_rows(X)
         return np.asarray(rows @ self.coef_.T + self.intercept_)
 
     def save(self, file: str | os.PathLike[str]) -> None:
@@ -117,7 +121,7 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = self._takes_sparse
         return tags
 
-    def _path_rows(self, X: Any) -> Any:
+    def path_rows(self, X: Any) -> Any:
         """Return new rows, checked, as the path of this model takes them. Shape (n_new, p)."""
         return self._new_rows(X, sparse=self._path_takes_sparse)
 
@@ -135,7 +139,7 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if not scipy.sparse.issparse(values) and responses.ndim == 1:
             require_response_outside(values, responses, feature_names(X), getattr(y, "name", None))
         self._one_response = responses.ndim == 1
-        self.response_names_ = names
+        self.response_names_, self._frames = names, frame_library(X)
         return values, responses[:, None] if responses.ndim == 1 else as_matrix(responses, "y")
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, Array]:
@@ -203,15 +207,15 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _named_predictions(self, limits: Array, X: Any) -> "Array | DataFrame":
         """Name limits (n_new, q, 2) by the rows of X and the responses, as far as these do."""
         if self._one_response:
-            return name_rows(limits[:, 0], frame_rows(X))
-        return name_predictions(limits, self.response_names_, frame_rows(X))
+            return name_rows(limits[:, 0], frame_rows(X), frame_library(X))
+        return name_predictions(limits, self.response_names_, frame_rows(X), frame_library(X))
 
     def _named_coefficients(self, limits: Array) -> "Array | DataFrame":
         """Name limits (q, p, 2) by features and responses, as far as these have names."""
         features = getattr(self, "feature_names_in_", None)
         if self._one_response:
-            return name_rows(limits[0], features)
-        return name_coefficients(limits, self.response_names_, features)
+            return name_rows(limits[0], features, self._frames, "feature")
+        return name_coefficients(limits, self.response_names_, features, self._frames)
 
     def _one_or_array(self, values: Sequence[Any]) -> Any:
         """Return the only value of a single response, an array of all otherwise."""
@@ -283,7 +287,7 @@ class ScoresMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: i
         With a model per response those of the first one come first. Of an average those of the
         model with the largest weight.
         """
-        rows = self._path_rows(X)
+        rows = self.path_rows(X)
         return np.hstack([path.transform(rows)[:, :index] for path, index in self._on_paths()])
 
     @property
@@ -369,7 +373,7 @@ class LinearScoresMixin(ScoresMixin):
 
 
 def _y_scores(path: Any, m: int) -> Array:
-    loadings, Y = np.atleast_2d(path.y_loadings)[:, :m], path._response()
+    loadings, Y = np.atleast_2d(path.y_loadings)[:, :m], path.response()
     left = (Y - path.fitted[:m]).reshape(m, len(Y), -1) / getattr(path, "y_scale", 1.0)
     return np.asarray(np.einsum("kij,jk->ik", left, loadings) / np.sum(loadings**2, axis=0))
 
@@ -445,7 +449,7 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
         names = getattr(self, "feature_names_in_", None)
         if names is not None:
             named = tuple(map(str, names))
-            models = [replace(one, path=one.path._with_names(named)) for one in models]
+            models = [replace(one, path=one.path.with_names(named)) for one in models]
         self._publish(models)
         return self
 
@@ -486,27 +490,71 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
         return getattr(self, name, None)
 
     def _fit_models(self, X: Any, Y: Array, weights: Array | None, groups: Any) -> list[Model]:
-        """Fit the paths of all responses and choose a model on each."""
-        recipe = self._method.recipe(**self._options())
-        if scipy.sparse.issparse(X) or self._method.name not in METHODS:
+        """Fit the paths of all responses and recipes, and choose a model for each response."""
+        recipes = self._recipes(X.shape[1])
+        if len(recipes) == 1:
+            paths = self._paths(next(iter(recipes.values())), X, Y, weights)
+            models = [
+                self._chosen_on(path, X, y, weights, groups)
+                for path, y in zip(paths, Y.T, strict=True)
+            ]
+        else:
+            by_recipe = self._by_recipe(recipes, X, Y, weights)
+            models = [
+                self._pooled(dict(zip(by_recipe, paths, strict=True)), groups)
+                for paths in zip(*by_recipe.values(), strict=True)
+            ]
+        for one in models:
+            if one.path.given is not None:
+                one.path.given.own()
+        return models
+
+    def _recipes(self, p: int) -> dict[str, Recipe]:  # noqa: ARG002
+        """Return what is compared, by name: one recipe, or several for a pool."""
+        options = self._options()
+        if options.get("scale") == "auto":
+            of = {"as measured": False, "scaled": True}
+            return {name: self._method.recipe(**options | {"scale": s}) for name, s in of.items()}
+        return {"": self._method.recipe(**options)}
+
+    def _paths(self, recipe: Recipe, X: Any, Y: Array, weights: Array | None) -> list[Path]:
+        """Fit the paths of all responses."""
+        if scipy.sparse.issparse(X) or recipe.method.name not in METHODS:
             first = recipe.fit(X, Y[:, 0], weights)
         else:  # the data have been checked
             first = recipe.fit(observe(X, Y[:, 0].copy(), weights, None), None)
-        given = first._given
-        if given is None:
-            others = [recipe.fit(X, y, weights) for y in Y.T[1:]]
-        else:
-            if Y.shape[1] > 1:
-                given.own()  # one copy of X for all responses
-            kept = Y if weights is None else Y[weights > 0]
-            others = [first.refit(y) for y in kept.T[1:]]
-        models = [
-            self._chosen_on(path, X, y, weights, groups)
-            for path, y in zip([first, *others], Y.T, strict=True)
-        ]
-        if given is not None:
-            given.own()
-        return models
+        given = first.given
+        if given is None or first.before is not None:
+            return [first, *(recipe.fit(X, y, weights) for y in Y.T[1:])]
+        if Y.shape[1] > 1:
+            given.own()  # one copy of X for all responses
+        kept = Y if weights is None else Y[weights > 0]
+        return [first, *(first.refit(y) for y in kept.T[1:])]
+
+    def _by_recipe(
+        self, recipes: dict[str, Recipe], X: Any, Y: Array, weights: Array | None
+    ) -> dict[str, list[Path]]:
+        """Fit the paths of all recipes."""
+        return {name: self._paths(one, X, Y, weights) for name, one in recipes.items()}
+
+    def _pooled(self, paths: dict[str, Path], groups: Any) -> Model:
+        """Choose one model of several recipes, or average them."""
+        choice = self._choice()
+        if choice in (LEFT_OUT, "average"):
+            return pooled(paths, average=choice == "average", cv=self._cv, groups=groups)
+        if isinstance(choice, str):
+            raise InvalidInputError(
+                f"{self._choice_name}={choice!r} chooses on one path, and there are "
+                f"{len(paths)} recipes to choose from; use {LEFT_OUT!r} or 'average'."
+            )
+        # A number of components is given: the recipe with the smallest error of rows left out.
+        models = [path[self._fixed_index(path)] for path in paths.values()]
+        lefts = [one.path.left_out(self._cv, groups) for one in models]
+        errors = [left.press[one.index] for one, left in zip(models, lefts, strict=True)]
+        best = int(np.argmin(errors))
+        chosen = given_selection(models[best], lefts[best])
+        name = list(paths)[best]
+        return replace(models[best], selection=replace(chosen, recipe=best, recipe_name=name))
 
     def _chosen_on(self, path: Path, X: Any, y: Array, weights: Array | None, groups: Any) -> Model:
         choice = self._choice()
@@ -518,12 +566,12 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
         if choice == "average":
             return path.average(groups=groups, cv=self._cv)
         if choice == "cv":
-            folds, recipe = 10 if self._cv is None else self._cv, path._same_models()
+            folds, recipe = 10 if self._cv is None else self._cv, path.same_models()
             results = cross_validate(X, y, recipe, folds, groups, sample_weight=weights)
             selection = results.select(rule=self._option("rule") or "minimum")
-            if not path._has(selection.index):  # folds may have models that all rows do not have
+            if not path.has(selection.index):  # folds may have models that all rows do not have
                 selection = replace(selection, index=min(selection.index, len(path) - 1))
-        elif choice == LEFT_OUT and path._given is not None:
+        elif choice == LEFT_OUT and path.given is not None:
             selection = path.select(groups=groups, cv=self._cv)
         else:
             criterion = None if choice == LEFT_OUT else choice
@@ -534,12 +582,15 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
     def _publish(self, models: Sequence[Model]) -> None:
         """Set the attributes: values for one response, one entry per column for several."""
         self.models_ = tuple(models)
-        self.coef_ = self._one_or_array([np.array(one.coef) for one in models])
-        self.intercept_ = self._one_or_array([float(one.intercept) for one in models])
+        self._publish_coef(models)
         selections = [one.selection for one in models]
         shown = [None if one is None or one.rule == "given" else one for one in selections]
         self.selection_ = self._one_or_tuple(shown)
         warn_of_empty_models(selections)
+
+    def _publish_coef(self, models: Sequence[Model]) -> None:
+        self.coef_ = self._one_or_array([np.array(one.coef) for one in models])
+        self.intercept_ = self._one_or_array([float(one.intercept) for one in models])
 
     @property
     def path_(self) -> PathType:
@@ -619,7 +670,7 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
         >>> model.predict_interval(X[:1], method="normal").round(1)
         array([[ 1.1, 19.3]])
         """
-        rows = self._path_rows(X)
+        rows = self.path_rows(X)
         options: dict[str, Any] = {"level": level, "kind": kind, "method": method}
         if str(method) == "normal" or str(kind) != "observation":
             options["noise"] = self._noise
@@ -755,8 +806,11 @@ class ComponentRegressor(PathRegressor[PathType]):
     def _fixed_index(self, path: Path) -> int:
         # Fewer than wanted where the data support no more (with a warning).
         wanted = as_count(self.n_components, "n_components")
-        return wanted if path._quick_run(wanted) is not None else min(wanted, len(path) - 1)
+        return wanted if path.has(wanted) else min(wanted, len(path) - 1)
 
     def _options(self) -> dict[str, Any]:
-        name = "max_components" if isinstance(self.n_components, str) else "n_components"
-        return {"max_components": as_count(getattr(self, name), name), **super()._options()}
+        chosen = isinstance(self.n_components, str)
+        name = "max_components" if chosen else "n_components"
+        size = getattr(self, name)
+        size = None if chosen and size is None else as_count(size, name)
+        return {"max_components": size, **super()._options()}

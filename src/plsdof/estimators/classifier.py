@@ -40,7 +40,7 @@ from plsdof.chemometrics.classes import (
 from plsdof.chemometrics.diagnostics import vip
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
 from plsdof.estimators.base import LinearScoresMixin
-from plsdof.inference.intervals import name_features
+from plsdof.inference.intervals import frame_library, name_features
 from plsdof.inference.resampling import PermutationTest
 from plsdof.variants.pls2 import pls2_path
 
@@ -192,6 +192,7 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, BaseEstimator):  # type:
         if self._is_choice:
             as_choice(self.n_components, "n_components", (LEFT_OUT,))
         values, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        self._frames = frame_library(X)
         check_classification_targets(labels)
         weights = as_weights(sample_weight, len(values))
         self.classes_ = np.unique(labels if weights is None else labels[weights > 0])
@@ -335,17 +336,17 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, BaseEstimator):  # type:
         Logarithms of the probabilities but for a constant per row. For two classes (n_new,): the
         log-odds of the second one.
         """
-        values = self._decision(self._path_rows(X))
+        values = self._decision(self.path_rows(X))
         return values[:, 0] if len(self.classes_) == 2 else values
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of new rows. Shape (n_new,)."""
-        found = self._codes_of(self._decision(self._path_rows(X)))
+        found = self._codes_of(self._decision(self.path_rows(X)))
         return np.asarray(self.classes_[found])
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithms of `predict_proba`. Shape (n_new, K)."""
-        values = self._decision(self._path_rows(X))
+        values = self._decision(self.path_rows(X))
         if len(self.classes_) == 2:
             values = np.hstack([np.zeros_like(values), values])
         return np.asarray(log_softmax(values, axis=1))
@@ -363,7 +364,7 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, BaseEstimator):  # type:
         By T^2 in the scores around the class and by Q, with limits of rows left out; a row of a
         class is accepted by it with probability ``novelty``.
         """
-        rows = self._path_rows(X)
+        rows = self.path_rows(X)
         if self.limits_ is None:
             raise NotAvailableError(
                 "Limits of the classes were not made; fit PLSClassifier(novelty=0.99)."
@@ -461,7 +462,7 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, BaseEstimator):  # type:
         """
         model = self._fitted().path_[self.n_components_]
         values = vip(model) if len(self.classes_) == 2 else model.vip()
-        return name_features(values, getattr(self, "feature_names_in_", None), None)
+        return name_features(values, getattr(self, "feature_names_in_", None), None, self._frames)
 
     @property
     def dof_(self) -> float:

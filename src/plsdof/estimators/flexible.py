@@ -1,16 +1,16 @@
 """Kernel and penalised PLS as scikit-learn estimators."""
 
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 
-from plsdof._core.choice import LEFT_OUT, Selection, global_minimum
-from plsdof._core.display import one_line, plural
-from plsdof._core.inputs import Array, as_float, read_only
+from plsdof._core.choice import LEFT_OUT
+from plsdof._core.inputs import Array, as_float
 from plsdof._core.model import Model
 from plsdof._core.path import Path
+from plsdof._core.pool import Mixture
+from plsdof._core.recipe import Recipe
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.estimators.base import (
     Choice,
@@ -18,7 +18,6 @@ from plsdof.estimators.base import (
     LinearScoresMixin,
     PathType,
     ScoresMixin,
-    given_selection,
 )
 from plsdof.variants.kernel import KERNEL_PLS, KernelFunction, KernelName, KernelPLSPath
 from plsdof.variants.penalized import PENALIZED_PLS, PenalizedPLSPath
@@ -27,117 +26,34 @@ from plsdof.variants.penalized import PENALIZED_PLS, PenalizedPLSPath
 # --------------------------------------------------------------------------------
 
 
-# Scores that differ by less than this share of those of the empty models are equal.
-_EQUAL = 1e-12
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Tuning:
-    """A value that was chosen together with the number of components, and the scores of all pairs.
-
-    Attributes
-    ----------
-    parameter_name : {"gamma", "strength"}
-    values : (G,) array
-        The values compared, as given.
-    value : float
-        The chosen one.
-    scores : (G, M + 1) array
-        Of every value and number of components: what the choice was made by (of a fixed number
-        and of an average, mean squared errors of rows left out); nan where a path has no such model
-        or no such score.
-    """
-
-    parameter_name: str
-    values: Array
-    value: float
-    scores: Array
-
-    def __repr__(self) -> str:
-        chosen = {self.parameter_name: self.value}
-        return one_line(self, f"chosen from {plural(len(self.values), 'value')}", **chosen)
-
-
 class TunedRegressor(ScoresMixin, ComponentRegressor[PathType]):
     """A regressor with one more parameter, which may be a list of values to choose from.
 
-    Every value has a path of its own, on which a model is chosen; the value whose choice has the
-    smallest score is taken. A subclass says which parameter that is (`_joint_name`).
+    Every value is a recipe of one pool. A subclass says which parameter that is (`_joint_name`).
     """
 
-    joint_selection_: Tuning | None
-
-    def _options(self) -> dict[str, Any]:
-        given = {} if self._several() else {self._joint_name: getattr(self, self._joint_name)}
-        return {**super()._options(), **given}
-
-    def _several(self) -> bool:
-        """Whether there are several values to choose from."""
+    def _recipes(self, p: int) -> dict[str, Recipe]:
         try:
-            return np.ndim(getattr(self, self._joint_name)) > 0
+            several = np.ndim(getattr(self, self._joint_name)) > 0
         except ValueError:  # lists of different lengths
-            return True
-
-    def _fit_models(self, X: Any, Y: Array, weights: Array | None, groups: Any) -> list[Model]:
-        self._tunings: list[Tuning | None] = [None] * Y.shape[1]
-        if not self._several():
-            return super()._fit_models(X, Y, weights, groups)
+            several = True
+        if not several:
+            return super()._recipes(p)
         values = as_float(getattr(self, self._joint_name), self._joint_name)
         if values.ndim != 1 or not len(values):
             raise InvalidInputError(
                 f"The values of {self._joint_name} to choose from must be a list of numbers; got "
                 f"{values!r:.80}."
             )
-        return [self._tuned(values, X, y, weights, groups, number) for number, y in enumerate(Y.T)]
-
-    def _tuned(
-        self, values: Array, X: Any, y: Array, weights: Array | None, groups: Any, number: int
-    ) -> Model:
-        """Choose a model on the path of every value, and return the best of them."""
-        models, choices = [], []
         recipe = self._method.recipe(**self._options())
-        for value in values.tolist():
-            path = recipe.but(**{self._joint_name: value}).fit(X, y, weights)
-            models.append(self._chosen_on(path, X, y, weights, groups))
-            choices.append(self._judged(models[-1], groups))
-        best = _first_smallest(choices)
-        scores = np.full((len(values), max(len(one.scores) for one in choices)), np.nan)
-        for row, one in zip(scores, choices, strict=True):
-            row[: len(one.scores)] = one.scores
-        self._tunings[number] = Tuning(
-            parameter_name=self._joint_name,
-            values=read_only(values),
-            value=float(values[best]),
-            scores=read_only(scores),
-        )
-        return models[best]
+        name = self._joint_name
+        return {f"{name} = {value:g}": recipe.but(**{name: value}) for value in values.tolist()}
 
-    def _judged(self, model: Model, groups: Any) -> Selection:
-        """Return the choice on a path whose score is compared with those of other values."""
-        if self.n_components == "average":
-            return model.path.select(groups=groups, cv=self._cv)
-        if model.selection is not None:
-            return model.selection
-        return given_selection(model, model.path.left_out(self._cv, groups))
-
-    def _publish(self, models: Any) -> None:
-        super()._publish(models)
-        self.joint_selection_ = self._one_or_tuple(self._tunings)
+    def _options(self) -> dict[str, Any]:
+        return {**super()._options(), self._joint_name: getattr(self, self._joint_name)}
 
     # What a subclass provides.
     _joint_name: str
-
-
-def _first_smallest(choices: Sequence[Selection]) -> int:
-    """Return the choice with the smallest score, the first one among equals.
-
-    Paths that interpolate the data all score zero up to rounding, which must not decide.
-    """
-    chosen = np.array([one.scores[min(one.index, len(one.scores) - 1)] for one in choices])
-    unit = np.nanmax(np.abs([one.scores[0] for one in choices]), initial=0.0)
-    smallest = chosen[global_minimum(chosen)]
-    with np.errstate(invalid="ignore"):
-        return int(np.argmax(chosen <= smallest + _EQUAL * unit))
 
 
 # scikit-learn estimators for kernel and penalised PLS: thin shells around the paths
@@ -160,8 +76,9 @@ class KernelPLSRegressor(TunedRegressor[KernelPLSPath]):
         of components, such as ``np.logspace(-2, 1, 7) / p``.
     degree, coef0 : int and float
         Of the polynomial kernel.
-    max_components : int
-        Limit of the search when the number is chosen.
+    max_components : int, optional
+        The largest model to look at when the number is chosen: all of them are. By default the
+        first 20, then up to 30 while errors fall.
     scale : bool
         Standardise the columns before the kernel.
     cv : int, splitter or iterable, optional
@@ -176,12 +93,11 @@ class KernelPLSRegressor(TunedRegressor[KernelPLSPath]):
         Degrees of Freedom and noise standard deviation of the chosen model.
     dual_coef_ : (n_rows,) array
         One coefficient per training row with positive weight, for kernel values. Shape
-        (n_rows, q), as in scikit-learn's KernelRidge, if y had columns.
+        (n_rows, q), as in scikit-learn's KernelRidge, if y had columns. Not of an average over
+        several widths.
     intercept_ : float
     path_ : KernelPLSPath
     selection_ : Selection or None
-    joint_selection_ : Tuning or None
-        Scores of all widths and numbers of components, when several widths were given.
     model_, models_, x_scores_, n_features_in_, feature_names_in_, response_names_
         As for `PLSRegressor`.
 
@@ -205,7 +121,7 @@ class KernelPLSRegressor(TunedRegressor[KernelPLSPath]):
     gamma: Any = None
     degree: int = 3
     coef0: float = 1.0
-    max_components: int = 30
+    max_components: int | None = None
     scale: bool = True
     cv: Any = None
 
@@ -213,19 +129,21 @@ class KernelPLSRegressor(TunedRegressor[KernelPLSPath]):
     _method = KERNEL_PLS
     _passed_on = ("kernel", "degree", "coef0", "scale")
 
-    def _publish(self, models: Any) -> None:
-        super()._publish(models)
-        # A kernel has no coefficients per feature.
-        self.dual_coef_ = self.coef_.T
-        del self.coef_
+    def _publish_coef(self, models: Any) -> None:
+        # A kernel has no coefficients per feature, and an average over widths none per row.
+        if not any(isinstance(one, Mixture) for one in models):
+            super()._publish_coef(models)
+            self.dual_coef_ = self.coef_.T
+            del self.coef_
 
     def predict(self, X: Any) -> Array:
         """Predict with the chosen model. Shape (n_new,), or (n_new, q) if y had columns."""
-        rows = self._path_rows(X)
+        rows = self.path_rows(X)
         first, *others = self.models_
-        if others and len({one.path.recipe.gamma for one in self.models_}) == 1:
+        several = any(isinstance(one, Mixture) for one in self.models_)
+        if others and not several and len({one.path.recipe.gamma for one in self.models_}) == 1:
             # One width for all responses: kernel values are computed once.
-            values = first.path._rows_of(rows)
+            values = first.path.new_rows(rows)
             columns = [values @ one.coef + one.intercept for one in self.models_]
         else:
             columns = [one.predict(rows) for one in self.models_]
@@ -287,8 +205,6 @@ class PenalizedPLSRegressor(LinearScoresMixin, TunedRegressor[PenalizedPLSPath])
     n_components_ : int
     strength_ : float
     path_ : PenalizedPLSPath
-    joint_selection_ : Tuning or None
-        Scores of all strengths and numbers of components, when several strengths were given.
     dof_, noise_std_, coef_, intercept_, selection_, model_, models_
         As for `PLSRegressor`, also for several responses, each with a strength of its own.
     x_scores_, x_weights_, x_loadings_, x_rotations_, y_scores_, y_loadings_
@@ -324,7 +240,7 @@ class PenalizedPLSRegressor(LinearScoresMixin, TunedRegressor[PenalizedPLSPath])
     penalty: Any = 2
     strength: Any = 1.0
     blocks: Any = None
-    max_components: int = 30
+    max_components: int | None = None
     scale: bool = False
     cv: Any = None
 

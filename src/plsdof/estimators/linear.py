@@ -30,8 +30,8 @@ class _LinearComponents(ComponentRegressor[PathType]):
 
     n_components: int | Choice = LEFT_OUT
     _: KW_ONLY
-    max_components: int = 30
-    scale: bool = True
+    max_components: int | None = None
+    scale: bool | Literal["auto"] = True
     dof: DofKind | None = None
     noise: Noise = None
     rule: Rule | CvRule | None = None
@@ -49,10 +49,12 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents[PLSPath]):
         A fixed number; or "left-out" for the smallest error of rows left out (`Path.select`);
         "average" for an average of all models by the same errors (`Path.average`); an information
         criterion such as "bic" (`Path.criterion`); or "cv" for cross-validation with a rule.
-    max_components : int
-        Limit of the search when the number is chosen.
-    scale : bool
-        Scale the columns to unit variance.
+    max_components : int, optional
+        The largest model to look at when the number is chosen: all of them are. By default the
+        first 20, then up to 30 while errors fall.
+    scale : bool or "auto"
+        Scale the columns to unit variance. "auto" compares both by rows left out; it is for
+        columns that share a unit, such as wavelengths.
     dof : {"exact", "naive", "clipped"}, optional
         Degrees of Freedom in a criterion; "exact" by default.
     noise : {"left-out", "jacobian", "dof", "naive"} or float, optional
@@ -116,12 +118,12 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents[PLSPath]):
         """Return the variable importance of the chosen model, `chemometrics.vip`. Shape (p,).
 
         A pandas series with one named entry per feature if the model was fitted on a data frame
-        (and pandas is installed). If y had columns (q, p), or a data frame with one named column
-        per response.
+        (and pandas is installed), a frame with columns feature and value if that was one of polars.
+        If y had columns (q, p), or a data frame with one named column per response.
         """
         values = self._one_or_array([vip(one) for one in self._fitted().models_])
         features = getattr(self, "feature_names_in_", None)
-        return cast("Array", name_features(values, features, self.response_names_))
+        return cast("Array", name_features(values, features, self.response_names_, self._frames))
 
 
 class PCRegressor(LinearScoresMixin, _LinearComponents[PCRPath]):
@@ -197,7 +199,7 @@ class RidgeRegressor(PathRegressor[RidgePath]):
     alpha: float | Choice = LEFT_OUT
     _: KW_ONLY
     alphas: Any = None
-    scale: bool = True
+    scale: bool | Literal["auto"] = True
     dof: DofKind | None = None
     noise: Noise = None
     rule: Rule | CvRule | None = None

@@ -159,4 +159,5 @@ class PLS2Regressor(LinearScoresMixin, ComponentRegressor[ResponsePath]):
 
     def vip(self) -> Any:
         """Return the importance of every variable for all responses together. Shape (p,)."""
-        return name_features(self.model_.vip(), getattr(self, "feature_names_in_", None), None)
+        features = getattr(self, "feature_names_in_", None)
+        return name_features(self.model_.vip(), features, None, self._frames)

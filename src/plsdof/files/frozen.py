@@ -28,9 +28,10 @@ from plsdof._core.inputs import (
     read_only,
     row_labels,
 )
-from plsdof._core.left_out import half_width
+from plsdof._core.left_out import REACTION, half_width
 from plsdof._core.model import Fitted, Model, as_model
 from plsdof._core.path import PLSPath
+from plsdof._core.pool import Mixture, members_of
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
     Limit,
@@ -54,6 +55,7 @@ from plsdof.inference.intervals import (
     INTERVAL_METHODS,
     Interval,
     critical_value,
+    frame_library,
     frame_rows,
     left_out_words,
     name_predictions,
@@ -513,9 +515,10 @@ class FrozenModel:
         limits = np.stack([np.column_stack([one.lower, one.upper]) for one in found], axis=1)
         named: Array | DataFrame
         if self.one_response:
-            named = name_rows(limits[:, 0], frame_rows(X))
+            named = name_rows(limits[:, 0], frame_rows(X), frame_library(X))
         else:
-            named = name_predictions(limits, self.response_names_, frame_rows(X))
+            names, library = self.response_names_, frame_library(X)
+            named = name_predictions(limits, names, frame_rows(X), library)
         return named
 
     def prediction_interval(
@@ -625,12 +628,19 @@ class FrozenModel:
         first = {self.parameter_name: self.parameter, "response": self.response[:60]}
         return one_line(self, self.method, **first, **values)
 
+    @property
+    def fills_holes(self) -> bool:
+        """Whether values of new rows may be missing: all preparations begin with filling them."""
+        chains = [one.preprocessing for one in self.preparations]
+        filled = all(one is not None and one.fills_holes for one in chains)
+        return filled and self.transfer is None
+
     def _deviations(self, X: Any) -> list[Array]:
         """Return new rows, checked, transferred and prepared in every way."""
         # Numbers in the place of names do not forbid others, but have an order.
         columns, given = self.columns, None if self.named else feature_names(X)
         known = self.named or (given is not None and set(given) == set(columns))
-        rows = as_new_rows(X, len(columns), columns if known else None)
+        rows = as_new_rows(X, len(columns), columns if known else None, holes=self.fills_holes)
         if self.transfer is not None:
             rows = self.transfer.apply(rows)
         return [one.deviation(rows) for one in self.preparations]
@@ -766,58 +776,110 @@ def frozen_model(
     opened = _opened(model)
     first = opened.models[0]
     default = intervals if isinstance(intervals, str) else ""
-    parts = [
-        _of_model(one, name, default, bool(intervals), noise or opened.noise)
-        for one, name in zip(
-            opened.models, opened.responses(len(opened.models), response), strict=True
-        )
+    parts, start = [], 0
+    for one, name in zip(
+        opened.models, opened.responses(len(opened.models), response), strict=True
+    ):
+        kept = _of_model(one, name, default, bool(intervals), noise or opened.noise, start)
+        parts.append(kept)
+        start += len(kept.members) if opened.own_preparations else 0
+    made = [
+        _preparation(one, opened, preprocessing, bool(intervals))
+        for model in (opened.models if opened.own_preparations else opened.models[:1])
+        for one in members_of(model)
     ]
-    x_mean, x_scale, n = _units(first, bool(intervals))
-    parameter_name, kernel = first.path.parameter_name, _kernel(first)
-    # A path of `chemometrics.preprocessed` has a chain of its own.
-    chain = preprocessing or getattr(first.path, "preprocessor", None)
-    preparation = Preparation(
-        x_mean=read_only(x_mean),
-        x_scale=read_only(x_scale),
-        kernel=kernel,
-        preprocessing=chain or _preprocessor(opened.before, len(x_mean)),
-    )
+    p = len(made[0].x_mean)
     given = opened.names if names is None else names
     return FrozenModel(
-        names=numbered(len(x_mean)) if given is None else tuple(map(str, given)),
-        n=float(n),
+        names=numbered(p) if given is None else tuple(map(str, given)),
+        n=float(_units(members_of(first)[0], bool(intervals))[2]),
         method=first.path.recipe.method.name.rpartition(",")[2],
-        parameter_name=parameter_name,
+        parameter_name=first.path.parameter_name,
         source=dict(source or {}),
         package=f"plsdof {__version__}",
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         one_response=opened.one_response,
         named=given is not None,
         responses_named=response is not None or opened.response_names is not None,
-        preparations=(preparation,),
+        preparations=tuple(made),
         responses=tuple(parts),
     )
 
 
-def _of_model(
-    model: Model, response: str, default: str, intervals: bool, noise: Noise
-) -> FrozenResponse:
-    """Keep one response."""
-    path, has_rows = model.path, model.path._given is not None
-    left = model.left_out if has_rows else None
-    counted = intervals or path.is_counted
-    usable = intervals and not path._is_dual and math.isfinite(model.dof)
-    inputs = getattr(path, "_inputs", None)
-    coef = np.array(model.coef)
+def _preparation(
+    model: Model, opened: "_Opened", preprocessing: Any, intervals: bool
+) -> Preparation:
+    """Keep what happens to rows before the coefficients of a model."""
+    x_mean, x_scale, _ = _units(model, intervals)
+    return Preparation(
+        x_mean=read_only(x_mean),
+        x_scale=read_only(x_scale),
+        kernel=_kernel(model),
+        # A path whose recipe prepares has a chain of its own.
+        preprocessing=preprocessing
+        or model.path.before
+        or _preprocessor(opened.before, len(x_mean)),
+    )
+
+
+def _member(model: Model, weight: float, preparation: int, intervals: bool) -> Member:
+    """Keep one recipe of a model, with its share of an average."""
+    path, inputs = model.path, getattr(model.path, "_inputs", None)
+    coef, rotations, shares = np.array(model.coef), None, _none()
+    if path.given is not None or (intervals and not path.is_dual):
+        has_scores = intervals and isinstance(path, PLSPath) and not path.is_dual
+        if has_scores:
+            _ = path.exact  # scores with the signs of the loadings
+            model = replace(model)
+        found = model.distance
+        _, x_scale, _ = _units(model, intervals)
+        unit = np.ones(1) if path.is_dual else row_units(x_scale)
+        # A column that did not vary is divided by infinity, and has no part.
+        unit = np.where(np.isfinite(unit), unit, 0.0)
+        rotations, shares = found.rotations * unit, weight * found.shares
     if inputs is not None and inputs.gram is not None:  # one coefficient per row that was given
-        coef = np.zeros(len(inputs.gram))
-        coef[inputs.kept] = model.coef
-    has_scores = intervals and isinstance(path, PLSPath) and not path._is_dual
+        coef = _spread(coef, inputs)
+        rotations = None if rotations is None else _spread(rotations, inputs)
+    return Member(
+        coef=read_only(weight * coef),
+        preparation=preparation,
+        weight=weight,
+        rotations=None if rotations is None else read_only(np.ascontiguousarray(rotations)),
+        shares=read_only(shares),
+    )
+
+
+def _spread(values: Array, inputs: Any) -> Array:
+    """Return values of the rows that count as values of all rows that were given."""
+    full = np.zeros((*values.shape[:-1], len(inputs.gram)))
+    full[..., inputs.kept] = values
+    return full
+
+
+def _of_model(
+    model: Model, response: str, default: str, intervals: bool, noise: Noise, start: int
+) -> FrozenResponse:
+    """Keep one response; its preparations begin at ``start``."""
+    path, has_rows = model.path, model.path.given is not None
+    left, members = model.left_out if has_rows else None, members_of(model)
+    if len(members) > 1 and path.is_dual:
+        raise NotAvailableError(
+            "A model file holds one kernel, and this is an average over several widths; keep it "
+            "with joblib.dump, or choose one width (n_components='left-out')."
+        )
+    counted = intervals or path.is_counted
+    single = len(members) == 1
+    usable = single and intervals and not path.is_dual and math.isfinite(model.dof)
+    inputs = getattr(path, "_inputs", None)
+    has_scores = intervals and isinstance(path, PLSPath) and not path.is_dual
+    weights = model.shares if isinstance(model, Mixture) else np.ones(1)
     return FrozenResponse(
         response=response,
-        members=(
-            Member(coef=read_only(coef), rotations=_rotations(model) if has_scores else None),
+        members=tuple(
+            _member(one, float(weight), start + i, intervals)
+            for i, (one, weight) in enumerate(zip(members, weights, strict=True))
         ),
+        reach=0.0 if left is None else REACTION / left.fitted_share,
         y_mean=_mean_response(model),
         parameter=float(model.parameter),
         dof=float(model.dof) if counted else math.nan,
@@ -826,7 +888,7 @@ def _of_model(
         scores=_none() if left is None else model.scores,
         weights=_none() if left is None or left.sample_weight is None else left.sample_weight,
         groups=_maybe(None if left is None else left.groups),
-        spent=1.0 if left is None else model._spent,
+        spent=1.0 if left is None else model.spent,
         noise_variance=float(model.noise_variance(noise)) if counted else math.nan,
         # A file has no infinity; so many are as good to 12 digits.
         df=min(reference_df(model, noise), 1e12) if usable else math.nan,
@@ -843,7 +905,7 @@ def _maybe(value: float | None) -> float:
 def _choice(model: Model) -> dict[str, str]:
     chosen = model.selection
     found = {"rule": "given", "label": model.label, "message": f"{model.label}: as asked for."}
-    if model.path._given is not None:
+    if model.path.given is not None:
         found["intervals"] = left_out_words(model)
     if chosen is None or chosen.rule == "given":
         return found
@@ -855,7 +917,7 @@ def _choice(model: Model) -> dict[str, str]:
 
 
 def _mean_response(model: Model) -> float:
-    given = model.path._given
+    given = model.path.given
     if given is None:
         return float(model.exact.units.y_mean)
     return float(np.average(given.y, weights=given.weights))
@@ -868,20 +930,20 @@ def _units(model: Model, intervals: bool) -> tuple[Array, Array, float]:
     if inputs is not None and inputs.gram is not None:
         x_mean = np.zeros(len(inputs.gram))
         x_mean[inputs.kept] = _mean_features(model)
-        return x_mean, np.ones(len(x_mean)), path._require_rows().n
+        return x_mean, np.ones(len(x_mean)), path.require_rows().n
     if inputs is not None:
-        return inputs.mean, inputs.scale, path._require_rows().n
-    if intervals or path._given is None:
+        return inputs.mean, inputs.scale, path.require_rows().n
+    if intervals or path.given is None:
         units = path.exact.units
         return units.x_mean, units.x_scale, units.n
     mean = _mean_features(model)
-    return mean, np.ones(len(mean)), path._given.n
+    return mean, np.ones(len(mean)), path.given.n
 
 
 def _mean_features(model: Model) -> Array:
     """Return the means of what coefficients multiply."""
-    values = model.path._training_features()
-    return np.asarray(np.average(values, axis=0, weights=model.path._require_rows().weights))
+    values = model.path.features()
+    return np.asarray(np.average(values, axis=0, weights=model.path.require_rows().weights))
 
 
 def _kernel(model: Model) -> KernelRows | None:
@@ -909,14 +971,6 @@ def _factor(model: Model) -> Array:
     size = np.linalg.norm(scaled, axis=0)
     keep = size > _EPS * size.max(initial=0.0)
     return read_only(np.ascontiguousarray(scaled[:, keep].T))
-
-
-def _rotations(model: Model) -> Array:
-    """Return R (m, p): what turns standardised rows into orthonormal scores."""
-    exact = model.path.exact.complete()
-    T = exact.filter.scores[:, : model.index]
-    rotated = T / exact.decomposition.singular_values[:, None]
-    return read_only(np.ascontiguousarray(exact.decomposition.to_features(rotated).T))
 
 
 def _row_check(model: Model) -> RowCheck:
@@ -950,6 +1004,11 @@ class _Opened:
     response_names: tuple[str, ...] | None = None
     one_response: bool = True
     noise: Noise = None
+
+    @property
+    def own_preparations(self) -> bool:
+        """Whether every response was prepared in a way of its own."""
+        return any(isinstance(m, Mixture) or m.path.before is not None for m in self.models)
 
     def responses(self, count: int, given: str | None) -> tuple[str, ...]:
         """Return the names of the responses."""
@@ -989,7 +1048,7 @@ def _preprocessor(before: Any, p: int) -> Any:
 
 def _opened(model: Any) -> _Opened:
     if isinstance(model, Model):
-        before = getattr(model._prepare, "before", None)
+        before = getattr(model.prepare, "before", None)
         return _Opened(models=[model], before=before, names=model.path.feature_names)
     if isinstance(model, PLS2Model):
         path = model.path
@@ -1003,7 +1062,7 @@ def _opened(model: Any) -> _Opened:
     fitted = getattr(model, "best_estimator_", model)  # of a search
     is_pipeline = hasattr(fitted, "steps") and hasattr(fitted, "named_steps")
     estimator = fitted.steps[-1][1] if is_pipeline else fitted
-    if not hasattr(estimator, "_path_rows") or not hasattr(estimator, "intercept_"):
+    if not hasattr(estimator, "path_rows") or not hasattr(estimator, "models_"):
         as_model(model)  # says why not
     return _Opened(
         models=estimator.models_,

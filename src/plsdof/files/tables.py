@@ -98,6 +98,8 @@ class Table:
         Rows without any value, which were left out, by their numbers.
     percent : frozenset of str
         Columns that a sheet shows as percent, but stores as fractions.
+    counts : tuple of int
+        How many rows of the file each row is the mean of; empty if they were not averaged.
     """
 
     source: str
@@ -113,6 +115,7 @@ class Table:
     row_names: tuple[str, ...] = ()
     blank: tuple[int, ...] = ()
     percent: frozenset[str] = frozenset()
+    counts: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.frame)

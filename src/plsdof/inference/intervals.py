@@ -6,7 +6,7 @@ components; the bias of a regularised fit and the choice of m are not in it, and
 so in one line (``assumptions``). Intervals for new observations are those of rows left out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -76,18 +76,40 @@ def frame_rows(X: Any) -> Any:
     return range(len(X)) if labels is None and feature_names(X) is not None else labels
 
 
-def name_rows(limits: Array, rows: Sequence[str] | None) -> Any:
-    """Name the rows of (k, 2) limits; they stay an array without names, or without pandas."""
-    if rows is None or (pandas := _pandas()) is None:
+def frame_library(X: Any) -> str:
+    """Return which library answers about X are frames of: polars for polars, else pandas."""
+    return "polars" if type(X).__module__.startswith("polars") else "pandas"
+
+
+def name_rows(
+    limits: Array, rows: Sequence[str] | None, library: str = "pandas", heading: str = ""
+) -> Any:
+    """Name the rows of (k, 2) limits; they stay an array without names, or without pandas.
+
+    Polars has no index: the names are a first column if it has a ``heading``.
+    """
+    if rows is None:
+        return limits
+    if library == "polars":
+        return _polars(limits, _LIMITS, {heading: list(rows)} if heading else {})
+    if (pandas := _pandas()) is None:
         return limits
     return pandas.DataFrame(limits, index=list(rows), columns=_LIMITS)
 
 
 def name_features(
-    values: Array, features: Sequence[str] | None, responses: Sequence[str] | None
+    values: Array,
+    features: Sequence[str] | None,
+    responses: Sequence[str] | None,
+    library: str = "pandas",
 ) -> Any:
     """Name (p,) or (q, p) values by features and, if there are several, by responses."""
-    if features is None or (pandas := _pandas()) is None:
+    if features is None:
+        return values
+    if library == "polars":
+        columns = ["value"] if values.ndim == 1 else _or_numbers(responses, len(values), "y")
+        return _polars(np.atleast_2d(values).T, columns, {"feature": list(features)})
+    if (pandas := _pandas()) is None:
         return values
     if values.ndim == 1:
         return pandas.Series(values, index=list(features))
@@ -96,21 +118,39 @@ def name_features(
 
 
 def name_coefficients(
-    limits: Array, responses: Sequence[str] | None, features: Sequence[str] | None
+    limits: Array,
+    responses: Sequence[str] | None,
+    features: Sequence[str] | None,
+    library: str = "pandas",
 ) -> Any:
     """Name (q, p, 2) limits by rows (response, feature), if either kind has names."""
-    named = responses is not None or features is not None
-    if not named or (pandas := _pandas()) is None:
+    if responses is None and features is None:
         return limits
     q, p, _ = limits.shape
     labels = [_or_numbers(responses, q, "y"), _or_numbers(features, p, "x")]
+    if library == "polars":
+        pairs = [[one for one in labels[0] for _ in range(p)], labels[1] * q]
+        named = dict(zip(("response", "feature"), pairs, strict=True))
+        return _polars(limits.reshape(q * p, 2), _LIMITS, named)
+    if (pandas := _pandas()) is None:
+        return limits
     index = pandas.MultiIndex.from_product(labels, names=["response", "feature"])
     return pandas.DataFrame(limits.reshape(q * p, 2), index=index, columns=_LIMITS)
 
 
-def name_predictions(limits: Array, responses: Sequence[str] | None, index: Any) -> Any:
-    """Name (n, q, 2) limits by columns (response, limit), if responses have names."""
-    if responses is None or (pandas := _pandas()) is None:
+def name_predictions(
+    limits: Array, responses: Sequence[str] | None, index: Any, library: str = "pandas"
+) -> Any:
+    """Name (n, q, 2) limits by columns (response, limit), if responses have names.
+
+    In polars these are called "name lower" and "name upper".
+    """
+    if responses is None:
+        return limits
+    if library == "polars":
+        names = [f"{name} {limit}" for name in responses for limit in _LIMITS]
+        return _polars(limits.reshape(len(limits), -1), names)
+    if (pandas := _pandas()) is None:
         return limits
     columns = pandas.MultiIndex.from_product([list(responses), _LIMITS])
     return pandas.DataFrame(limits.reshape(len(limits), -1), index=index, columns=columns)
@@ -118,6 +158,14 @@ def name_predictions(limits: Array, responses: Sequence[str] | None, index: Any)
 
 def _or_numbers(names: Sequence[str] | None, count: int, letter: str) -> list[str]:
     return [f"{letter}{i}" for i in range(count)] if names is None else [str(n) for n in names]
+
+
+def _polars(values: Array, columns: Sequence[str], labels: Mapping[str, Any] | None = None) -> Any:
+    """Return columns of values, after those of labels, as a data frame of polars."""
+    import polars
+
+    named = dict(zip(columns, values.T, strict=True))
+    return polars.DataFrame({**(labels or {}), **named})
 
 
 def _pandas() -> Any:
@@ -488,7 +536,7 @@ def prediction_interval(
     as_choice(kind, "kind", get_args(IntervalKind))
     model, labels = as_model(model), row_labels(X_new)
     if method is None:
-        left = kind == "observation" and model.path._given is not None
+        left = kind == "observation" and model.path.given is not None
         plain = noise is None and covariance == "homoscedastic"
         method = "left-out" if left and plain else "normal"
     as_choice(method, "method", INTERVAL_METHODS)
@@ -498,11 +546,11 @@ def prediction_interval(
                 "method='left-out' is for kind='observation': errors of rows left out are those of "
                 f"observations. For kind={kind!r} use method='normal'."
             )
-        center, half = model.predict(X_new), model.half_width(level)
+        center, half = model.predict(X_new), model.half_widths(X_new, level)
         unknown = read_only(np.full(len(center), np.nan))
         facts = {"level": level, "names": labels, "assumptions": left_out_words(model)}
-        return _interval(center, half, std_error=unknown, critical=half, **facts)
-    rows = model.path._rows_of(model.prepared(X_new))
+        return _interval(center, half, std_error=unknown, critical=np.nan, **facts)
+    rows = model.path.new_rows(model.prepared(X_new))
     used = _undersmoothed(model) if kind == "truth" else model
     root = covariance_root(used, covariance, noise=noise)
     center, std_error = _center(used, rows), root.std_error_at(used, rows)
@@ -540,7 +588,7 @@ def left_out_words(model: Model) -> str:
     units = "groups" if model.left_out.groups is not None else "rows"
     choice = (
         "the choice made again without them"
-        if model._was_chosen
+        if model.was_chosen
         else f"the {model.label} held fixed"
     )
     return (
@@ -558,8 +606,8 @@ def _undersmoothed(model: Model) -> Model:
             "averages have no such model. Use a smaller penalty, or one model of the path."
         )
     wanted = model.index + _MORE_COMPONENTS
-    if len(path) <= wanted and path._given is not None:
-        given = path._given
+    if len(path) <= wanted and path.given is not None:
+        given = path.given
         with quietly():
             path = path.recipe.but(max_components=wanted).fit(given.X, given.y, given.weights)
     return path[min(wanted, len(path) - 1)]
@@ -620,7 +668,7 @@ def noise_interval(model: Any, *, level: float = 0.95) -> Interval:
     model = as_model(model)
     estimate = require_noise(model, "jacobian")
     nu = satterthwaite(model)
-    has_rows = model.path._given is not None
+    has_rows = model.path.given is not None
     if has_rows:
         share = residual_share(model)
         excess = _upper_excess_kurtosis(model, share)

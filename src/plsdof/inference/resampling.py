@@ -142,7 +142,7 @@ def left_out_coefs(model: Any, cv: Any = None) -> LeftOutCoefs:
     """
     model = as_model(model)
     path = model.path
-    if path._is_dual:
+    if path.is_dual:
         raise NotAvailableError(
             "The jackknife compares coefficients of fits without single rows, and kernel PLS has "
             "one coefficient per row; use covariance 'homoscedastic' or 'hc3'."
@@ -153,22 +153,22 @@ def left_out_coefs(model: Any, cv: Any = None) -> LeftOutCoefs:
         assert known is not None
         fold = known.fold
     else:
-        fold = path._folds("loo" if cv is None else cv, None)[0]
+        fold = path.folds("loo" if cv is None else cv, None)[0]
     split = Split.of(fold)
     weights = np.eye(model.index + 1)[-1] if model.weights is None else model.weights
     active = np.flatnonzero(weights)
     mean = model.exact.units.x_mean
-    problem, largest = path._problem(), int(active.max())
+    problem, largest = path.fold_problem(), int(active.max())
     if problem is not None and problem.kernel is None:
         held = hold_out(problem, split, largest, keep=True)
-        if held.certain and len(held.predictions) > largest:
+        if held.certain and len(held.residuals) > largest:
             return _coefs_of(held.run, weights, active, mean)
     coefs, levels = [], []
-    given = path._require_rows()
+    given = path.require_rows()
     for test in split.tests:
         kept = np.setdiff1d(np.arange(len(given.y)), test)
         with quietly():
-            part = path._fit_rows(kept).exact
+            part = path.fit_rows(kept).exact
         rows = np.minimum(active, len(part.dof) - 1)
         coef = weights[active] @ part.coef[rows]
         coefs.append(coef)
@@ -507,7 +507,7 @@ def permutation_test(
     if largest < 1:
         raise NotAvailableError("The path has the empty model only, which no test can reject.")
     complete = exact.complete()
-    centred = path._response() - exact.units.y_mean
+    centred = path.response() - exact.units.y_mean
     generator = as_generator(rng)
     # The data themselves come first.
     drawn = np.array([centred, *(generator.permutation(centred) for _ in range(n_permutations))])

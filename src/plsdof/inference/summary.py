@@ -139,7 +139,7 @@ def _facts(model: Model, result: CoefficientInference) -> dict[str, float | str]
         "intervals": f"{100 * result.level:g}%, {_reference(result)}, {result.covariance}",
         "null hypothesis": result.null,
     }
-    if model.path._given is not None:
+    if model.path.given is not None:
         facts["error of rows left out"] = model.rmse
     if selection is not None:
         facts["choice"] = selection.message

@@ -131,7 +131,7 @@ def _models(fit: Callable[..., Any], gram: Gram, change: Change | None) -> _Mode
         predictions=np.empty((len(path), 0)),
         parameters=path.parameters,
         parameter_name=path.parameter_name,
-        simplest_first=path._simplest_first(),
+        simplest_first=path.simplest_first(),
         message=path.message,
     )
     return _Models(coef=path.coef, intercept=path.intercept, change=change, fit=found)

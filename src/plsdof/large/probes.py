@@ -36,9 +36,9 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from plsdof._core.compression import Tridiagonalization, krylov_nodes
 from plsdof._core.filters import factors_at, pls_filter
 from plsdof._core.inputs import Array, read_only
-from plsdof._core.krylov import Tridiagonalization, krylov_nodes
 from plsdof._core.spectrum import Gram, Map, Spectrum, TraceNodes
 
 _EPS = float(np.finfo(np.float64).eps)

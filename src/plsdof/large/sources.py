@@ -15,11 +15,11 @@ import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
 
+from plsdof._core.compression import Count
 from plsdof._core.exact import Exact
 from plsdof._core.filters import pls_filter, ridge_filter
 from plsdof._core.fit import METHODS, counted, optional_count, optional_penalties, pcr_method
 from plsdof._core.inputs import Array, as_count, as_generator, as_positive, read_only, require_flag
-from plsdof._core.krylov import Count
 from plsdof._core.moments import Moments as Moments
 from plsdof._core.moments import block_moments
 from plsdof._core.parallel import progress_bar

@@ -94,7 +94,7 @@ class DoFDisplay(Display):
             The choice to mark instead.
         """
         subject, path = path, as_path(path)
-        order = path._simplest_first()
+        order = path.simplest_first()
         return cls(
             parameters=path.parameters[order],
             dof=path.dof[order],
@@ -197,7 +197,7 @@ class CriterionDisplay(Display):
         elif mark.criterion in ROOTED:
             scores = np.sqrt(scores)
         own = None if subject is path else as_model(subject).parameter
-        order = path._simplest_first()
+        order = path.simplest_first()
         return cls(
             parameters=path.parameters[order],
             scores=_padded(scores, len(path))[order],
@@ -379,7 +379,7 @@ def overview_figure(
     CoefficientDisplay.from_model(model, level=level, per=None, response=response, ax=coefficients)
     note = coefficients.get_title()
     coefficients.set_title("Coefficients of the model" + (f"\n{note}" if note else ""))
-    if model.path._given is None:
+    if model.path.given is None:
         rows.remove()
     else:
         PredictionDisplay.from_model(model, response=response, ax=rows)

@@ -102,7 +102,7 @@ class SpectraDisplay(Display):
         """
         found, names = as_model(model), feature_names(X)
         rows = found.prepared(X)
-        rows = np.asarray(rows if found.path._is_dual else found.path._rows_of(rows, sparse=False))
+        rows = np.asarray(rows if found.path.is_dual else found.path.new_rows(rows, sparse=False))
         values = np.asarray(X)
         if values.shape != rows.shape or not np.array_equal(values, rows):
             kwargs = {"title": "preprocessed value"} | kwargs

@@ -94,8 +94,8 @@ class PredictionDisplay(Display):
             raise InvalidInputError("X_test and y_test belong together; give both or neither.")
         measured: dict[str, Array] = {}
         predicted: dict[str, Array] = {}
-        if model.path._given is not None or X_test is None:
-            y = model.path._response()
+        if model.path.given is not None or X_test is None:
+            y = model.path.response()
             measured |= {"calibration": y, "cross-validation": y}
             predicted["calibration"] = model.fitted
             predicted["cross-validation"] = y - model.left_out_residuals
@@ -179,7 +179,7 @@ class ResidualDisplay(Display):
         model = as_model(model)
         e = model.left_out_residuals
         return cls(
-            x=np.asarray(np.arange(len(e)) if against == "order" else model.path._response() - e),
+            x=np.asarray(np.arange(len(e)) if against == "order" else model.path.response() - e),
             residuals=e,
             spread=float(np.sqrt(np.mean(e**2))),
             against=against,

@@ -41,7 +41,7 @@ def rounded(values: Any, digits: int = DIGITS) -> list[Number]:
 
 def rounded_one(value: float, digits: int = DIGITS) -> Number:
     """Round one number to significant digits; None if it is not finite."""
-    return rounded([value], digits)[0]
+    return _rounded(float(value), f"%.{digits}g")
 
 
 def shown(value: Number) -> str:

@@ -227,7 +227,7 @@ def _notes(view: View) -> list[str]:
         found.append(
             "An average has no components of its own: T², Q, leverage, studentised residuals, VIP "
             f"and selectivity ratio are those of the model with most weight, "
-            f"{analysis.path._label(analysis.index)}."
+            f"{analysis.path.label(analysis.index)}."
         )
     total = len(analysis.order) + view.is_average
     if len(view.shown) < total and view.most_models == MOST_MODELS:

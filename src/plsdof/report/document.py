@@ -7,7 +7,7 @@ import os
 import platform
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from importlib import metadata, resources
 from typing import Any
 
@@ -177,11 +177,19 @@ def _filled(
 
 
 def _environment() -> Any:
-    """Return the templates; all text is escaped."""
+    """Return the templates."""
     try:
-        import jinja2
+        import jinja2  # noqa: F401
     except ImportError as error:
         raise MissingExtraError("jinja2", "report", "The HTML report") from error
+    return _templates()
+
+
+@lru_cache(maxsize=1)
+def _templates() -> Any:
+    """Return the templates, compiled once; all text is escaped."""
+    import jinja2
+
     return jinja2.Environment(
         loader=jinja2.PackageLoader("plsdof.report"),
         autoescape=True,

@@ -534,7 +534,7 @@ def _fit_fold(
             f"path.predict must return one row per model and one column per new row, shape "
             f"{(len(parameters), len(test))}; got shape {predictions.shape}."
         )
-    order = getattr(found, "_simplest_first", None)
+    order = getattr(found, "simplest_first", None)
     return FoldFit(
         predictions=predictions,
         parameters=parameters,
@@ -548,7 +548,8 @@ def _together(
     recipe: Recipe, X: Array, y: Array, weights: Array | None, folds: Sequence[Fold]
 ) -> list[FoldFit] | None:
     """Fit Partial Least Squares to all folds in one recursion; None if that is not certain."""
-    if recipe.method.name != "pls" or recipe.options.get("solver", "auto") != "auto":
+    plain = recipe.method.name == "pls" and recipe.prepare is None
+    if not plain or recipe.options.get("solver", "auto") != "auto":
         return None
     if weights is not None and not np.all(weights > 0):
         return None
@@ -562,8 +563,8 @@ def _together(
     held = hold_out(problem, split, size)
     if not held.certain:
         return None
-    K = len(held.predictions)
-    cut = asked is not None and asked > K - 1
+    K = int(np.argmax(np.append(held.run.exhausted.any(axis=1), True)))
+    cut = (asked is not None and asked > K - 1) or len(held.residuals) > K
     ends = np.cumsum([len(test) for test in split.tests])[:-1]
     return [
         FoldFit(
@@ -573,7 +574,7 @@ def _together(
             simplest_first=np.arange(K),
             message="The data support no more components." if cut else "",
         )
-        for part in np.split(held.predictions, ends, axis=1)
+        for part in np.split(held.run.predictions[:K], ends, axis=1)
     ]
 
 
@@ -696,7 +697,7 @@ def collected(
         predictions=_by_row(folds, predictions, rows),
         sample_weight=None if weights is None else read_only(weights.copy()),
         groups=None if groups is None else _frozen(group_codes(groups, len(y))),
-        message=_why_cut(fits, size, max_components),
+        message=_why_cut(fits, size, max_components) or fits[0].message,
     )
 
 

@@ -377,7 +377,7 @@ class KernelPLSPath(PLSPath):
             "is nothing to transform them back to; use pls_path for that."
         )
 
-    def _rows_of(self, X_new: Any, *, sparse: bool = True) -> Array:  # noqa: ARG002
+    def new_rows(self, X_new: Any, *, sparse: bool = True) -> Array:  # noqa: ARG002
         """Return the kernel values of new dense rows with the training rows. (n_new, n_rows)."""
         inputs = self._inputs
         if self._names is not None:
@@ -389,29 +389,33 @@ class KernelPLSPath(PLSPath):
         """None: coefficients belong to rows, not to columns."""
         return None
 
-    def _training_features(self) -> Array:
+    def features(self) -> Array:
+        """Return the kernel matrix of the training rows."""
         return self._inputs.training_values()
 
-    def _problem(self) -> Problem | None:
+    def problem(self) -> Problem | None:
+        """Return the centred kernel matrix for the recursion; None where rows are scaled."""
         # The kernel of rows that are scaled is another one without some of them.
-        if self._given is None or (self.recipe.options["scale"] and self._inputs.gram is None):
+        if self.given is None or (self.recipe.options["scale"] and self._inputs.gram is None):
             return None
         values = self._inputs.training_values()
         centred = _centred(values, np.full(len(values), 1.0 / len(values)))
-        return Problem(given=self._given, scale=False, kernel=centred)
+        return Problem(given=self.given, scale=False, kernel=centred)
 
-    def _same_models(self) -> Recipe:
+    def same_models(self) -> Recipe:
+        """Return the recipe; that of a given kernel matrix finds its values by row numbers."""
         if self._inputs.gram is None:
             return self.recipe
         # Of some rows, as their numbers find the kernel values.
         return self.recipe.but(kernel=self._inputs.kernel.function, scale=False)
 
     @property
-    def _is_dual(self) -> bool:
+    def is_dual(self) -> bool:
+        """True: `coef` has one entry per training row."""
         return True
 
     def __repr__(self) -> str:
-        n = self.exact.spectrum.n if self._given is None else self._given.n
+        n = self.exact.spectrum.n if self.given is None else self.given.n
         return f"KernelPLSPath(n={n:g}, kernel={self._inputs.kernel})"
 
 

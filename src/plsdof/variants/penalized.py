@@ -218,11 +218,12 @@ class PenalizedPLSPath(PLSPath):
         # What the parent maps from rotated coordinates is (I + P)^{-1} X't / (t't).
         return read_only(self.metric.apply(super().x_loadings))
 
-    def _problem(self) -> Problem | None:
-        if self._given is None:
+    def problem(self) -> Problem | None:
+        """Return the path as the recursion takes it: with the penalty between X and X'."""
+        if self.given is None:
             return None
         scale = bool(self.recipe.options["scale"])
-        return Problem(given=self._given, scale=scale, between=self._between)
+        return Problem(given=self.given, scale=scale, between=self._between)
 
     def _between(self, rows: Array) -> Array:
         """Return (I + P)^{-1} of every row of an (F, p) array."""

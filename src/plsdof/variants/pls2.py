@@ -49,6 +49,7 @@ from plsdof._core.standardize import (
     centre_response,
     standardize_observations,
 )
+from plsdof._core.store import Store
 from plsdof._core.threads import cached_property
 from plsdof._core.warnings import quietly
 from plsdof.errors import InvalidInputError, NotAvailableError
@@ -203,20 +204,36 @@ class ResponsePath(PLSPath):
 
     def refit(self, y: Any) -> Self:
         """Fit the same to another response in the place of this one."""
-        given = self._require_rows()
+        given = self.require_rows()
         return cast("Self", self.recipe.fit(given.X, y, given.weights))
 
-    def _problem(self) -> None:
+    def problem(self) -> None:
         """Return None: the recursion of one response is another method."""
 
-    def _leave_out(self, fold: Integers, count: int | None, **_: Any) -> LeftOut:
-        return self.whole.of_response(self.whole.leave_out(fold, count), self.number)
+    @property
+    def score_lengths(self) -> Array:
+        """(Weighted) lengths of the columns of `x_scores`. Shape (M,)."""
+        return self.whole.joint.fit.lengths
 
-    def _fit_rows(self, rows: Integers) -> "ResponsePath":
-        given = self._require_rows()
+    @cached_property
+    def store(self) -> Store:
+        """Rows left out of all responses together, as this one sees them."""
+        return _JointStore(self)
+
+    def fit_rows(self, rows: Integers) -> "ResponsePath":
+        """Fit all responses to some of the training rows."""
+        given = self.require_rows()
         weights = None if given.weights is None else given.weights[rows]
         part = self.whole.recipe.fit(given.X[rows], self.whole.Y[rows], weights)
         return cast("PLS2Path", part).responses[self.number]
+
+
+class _JointStore(Store):
+    """Rows left out of one response: all responses leave them out together."""
+
+    def left_out(self, fold: Integers, groups: int | None, **_: Any) -> LeftOut:
+        path = cast("ResponsePath", self.path)
+        return path.whole.of_response(path.whole.leave_out(fold, groups), path.number)
 
 
 # All responses together
@@ -276,7 +293,7 @@ class PLS2Path:
     joint: Joint
     Y: Array
     y_mean: Array
-    _given: Observations
+    given: Observations
 
     @cached_property
     def responses(self) -> tuple[ResponsePath, ...]:
@@ -296,7 +313,7 @@ class PLS2Path:
         return ResponsePath(
             recipe=Recipe(method=method, options=self.recipe.options),
             _make=partial(_itself, exact),
-            _given=replace(self._given, y=self.Y[:, j]),
+            given=replace(self.given, y=self.Y[:, j]),
             whole=self,
             number=j,
         )
@@ -406,7 +423,7 @@ class PLS2Path:
         >>> path.left_out().residuals.shape
         (3, 60)
         """
-        return self.leave_out(*folds_of(self._given, cv, groups))
+        return self.leave_out(*folds_of(self.given, cv, groups))
 
     def leave_out(self, fold: Integers, count: int | None) -> LeftOut:
         """Leave out given folds, see `left_out`; ``count`` is the number of groups."""
@@ -420,9 +437,11 @@ class PLS2Path:
         return {}
 
     def _left_out(self, fold: Integers, count: int | None) -> LeftOut:
-        given, Y, q = self._given, self.Y, len(self.names)
-        residuals, error = np.empty((len(self), *Y.shape)), np.zeros(len(self))
-        for test in Split.of(fold).tests:
+        given, Y, q = self.given, self.Y, len(self.names)
+        residuals, leverage = np.empty((len(self), *Y.shape)), np.empty((len(self), len(Y)))
+        split, rounding = Split.of(fold), np.zeros(len(self))
+        exhausted = np.zeros((len(self), split.count), dtype=bool)
+        for f, test in enumerate(split.tests):
             kept = np.delete(np.arange(len(Y)), test)
             weights = None if given.weights is None else given.weights[kept]
             with quietly():
@@ -431,10 +450,9 @@ class PLS2Path:
             last = np.minimum(self.n_components, len(part) - 1)
             residuals[:, test] = Y[test] - predicted[last]
             # A fold without a model repeats its last prediction, which is that of another model.
-            off = np.where(
-                self.n_components < len(part), part.rounding(given.X[test])[last], np.inf
-            )
-            error = np.maximum(error, off)
+            exhausted[len(part) :, f] = True
+            leverage[:, test] = part.responses[0].at(given.X[test]).leverage[last]
+            rounding = np.maximum(rounding, part.rounding(given.X[test])[last])
         return LeftOut(
             parameters=read_only(self.n_components.astype(np.float64)),
             parameter_name="n_components",
@@ -445,7 +463,9 @@ class PLS2Path:
             y=read_only(((Y - self.fitted[0]) / self.y_scale).ravel()),
             sample_weight=None if given.weights is None else np.repeat(given.weights, q),
             groups=count,
-            error=read_only(error),
+            leverage=read_only(np.repeat(leverage, q, axis=1)),
+            exhausted=exhausted,
+            rounding=read_only(rounding),
         )
 
     def rounding(self, X_new: Array) -> Array:
@@ -469,7 +489,8 @@ class PLS2Path:
             fold=left.fold[::q],
             y=self.Y[:, j],
             sample_weight=None if weights is None else weights[::q],
-            error=read_only(left.error * self.y_scale[j]),
+            leverage=left.leverage[:, ::q],
+            rounding=read_only(left.rounding * self.y_scale[j]),
             joint=left,
         )
 
@@ -511,7 +532,8 @@ class PLS2Path:
         longer = not self.message and len(self) <= self.joint.spectra[0].rank
         if name == LEFT_OUT:
             left = self.left_out(cv, groups)
-            return choice.select_left_out(left, loss, label=_label, longer=longer)
+            further = partial(_constant, longer)
+            return choice.select_left_out([left], loss, label=_label_of, longer=further)
         scores, used, q = self.criterion(name), rule or "paper", len(self.names)
         index = choice.choose(scores, used, self.dof)
         label = f"{_label(index)} for {plural(q, 'response')}"
@@ -531,8 +553,9 @@ class PLS2Path:
 
     def average(self, *, groups: Any = None, cv: Any = None, loss: Loss = "squared") -> "PLS2Model":
         """Average the models with one set of weights for all responses; see `Path.average`."""
-        found = choice.average_left_out(self.left_out(cv, groups), loss, label=_label)
-        return PLS2Model(path=self, index=found[1].index, weights=found[0], selection=found[1])
+        pool = [self.left_out(cv, groups)]
+        (weights,), chosen = choice.average_left_out(pool, loss, label=_label_of)
+        return PLS2Model(path=self, index=chosen.index, weights=weights, selection=chosen)
 
     def criterion(self, name: str) -> Array:
         """Evaluate a criterion for all responses together. Shape (M + 1,).
@@ -566,7 +589,8 @@ class PLS2Path:
         size = np.sqrt(np.vecdot(root[j], root[j]))
         return np.asarray(root / (size or 1.0) * (self.y_scale[j] / self.y_scale)[:, None])
 
-    def _response(self) -> Array:
+    def response(self) -> Array:
+        """Return the responses. Shape (n_rows, q)."""
         return self.Y
 
     def __repr__(self) -> str:
@@ -583,6 +607,14 @@ def _itself(exact: Exact) -> Exact:
 
 def _label(index: int) -> str:
     return plural(index, "component")
+
+
+def _label_of(_: int, index: int) -> str:
+    return _label(index)
+
+
+def _constant(value: bool, _: int) -> bool:
+    return value
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -784,7 +816,7 @@ def pls2_path(
         joint=joint,
         Y=kept,
         y_mean=read_only([one.mean for one in centred]),
-        _given=given,
+        given=given,
     )
     report_end(path.message, len(path) - 1, wanted, strict)
     return path

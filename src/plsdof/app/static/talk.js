@@ -103,7 +103,6 @@ async function look(before) {
       place(found);
       showSession();
       compareWith(before);
-      performance.mark("drawn");
     }
   } catch (error) {
     if (mine === asked) complain(error);
@@ -127,6 +126,7 @@ function place(found) {
     holder.replaceChildren(fresh.content);
   }
   begin(found.content);
+  performance.mark("answer");
   begun();
   byId("screens").classList.remove("old");
   page.ready = "true";

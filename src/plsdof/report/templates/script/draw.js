@@ -18,6 +18,12 @@ const isOld = (chart) => chart.shows !== wanted(chart) && chart.holder.clientWid
 function render(chart, width) {
   const [data, plan] = chart.draw(width || chart.holder.clientWidth);
   if (width) Object.assign(plan, { width: width, height: Math.min(plan.height, width < 400 ? 235 : 300) });
+  // A picture that has another width now is drawn anew.
+  const known = chart.holder._fullLayout;
+  if (!width && known && known.autosize && known.width !== chart.holder.clientWidth) {
+    Plotly.purge(chart.holder);
+    delete chart.holder.dataset.listens;
+  }
   Plotly.react(chart.holder, data, plan, { displayModeBar: false, responsive: !width });
   if (chart.depends.includes("row") && !chart.holder.dataset.listens) {
     chart.holder.dataset.listens = "true";
@@ -65,6 +71,7 @@ function drawRest() {
 
 function drawInSight() {
   charts.filter((chart) => isOld(chart) && isNear(chart)).forEach((chart) => render(chart));
+  performance.mark("seen");
 }
 
 function refresh() {

@@ -1,0 +1,262 @@
+"""A problem compressed to its Krylov space: few components need no singular vectors.
+
+m components live in span{g, Gg, ..., G^{m-1} g} with G = X'X and g = X'y. L steps of `lanczos`
+started at g, V'GV = J with an orthonormal V whose first column is the start, give L nodes theta_l
+and weights that integrate polynomials of degree 2L - 1 exactly against the measure that y puts on
+the eigenvalues (Gauss quadrature). It needs products with G only, which may not even be formed.
+Fits and coefficients of m components need L > m. The second sum of the Degrees of Freedom,
+sum_i phi_m(lambda_i) h_i, is the integral of a polynomial of degree 3m and needs 2L > 3m. Only the
+first sum, tr f, runs over all eigenvalues, and their values are enough for it.
+
+A filter can be so steep at a leading eigenvalue that rounding of the eigenvalue alone would ruin
+f there. It is steep only where the recursion has found the eigenvalue, so such eigenvalues are
+counted at the node itself, in which every step of the recursion agrees.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from plsdof._core.inputs import Array, read_only
+from plsdof._core.spectrum import (
+    RESOLUTION,
+    Decomposition,
+    Gram,
+    Map,
+    Spectrum,
+    TraceNodes,
+    decompose_gram,
+    on_gram,
+    resolved_rank,
+    spectrum_on_gram,
+)
+from plsdof._core.threads import cached_property
+
+_EPS = float(np.finfo(np.float64).eps)
+# The space is exhausted when a new direction is this share of the largest value.
+_EXHAUSTED = 4 * _EPS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tridiagonalization:
+    """A Krylov space, and the matrix in it.
+
+    Attributes
+    ----------
+    basis : (L, d) array
+        Orthonormal rows; the first one is the start.
+    diagonal, beside : (L,) arrays
+        Of the tridiagonal matrix; ``beside[j]`` couples rows j and j + 1 of the basis, and the
+        last one leads out of the space.
+    norm : float
+        Length of the start.
+    """
+
+    basis: Array
+    diagonal: Array
+    beside: Array
+    norm: float
+
+    @property
+    def tridiagonal(self) -> Array:
+        """The tridiagonal matrix. Shape (L, L)."""
+        inside = self.beside[:-1]
+        return np.diag(self.diagonal) + np.diag(inside, 1) + np.diag(inside, -1)
+
+    @property
+    def ritz_values(self) -> Array:
+        """Eigenvalues of the tridiagonal matrix, largest first. Shape (L,)."""
+        return self._eigen[0]
+
+    @property
+    def ritz_vectors(self) -> Array:
+        """Its eigenvectors, as columns. Shape (L, L)."""
+        return self._eigen[1]
+
+    @property
+    def ritz_residuals(self) -> Array:
+        """Norms of G v - theta v for the Ritz pairs. Shape (L,)."""
+        return np.asarray(np.abs(self.beside[-1] * self.ritz_vectors[-1]))
+
+    @cached_property
+    def _eigen(self) -> tuple[Array, Array]:
+        values, vectors = np.linalg.eigh(self.tridiagonal)
+        return values[::-1], vectors[:, ::-1]
+
+
+def lanczos(times: Map, start: Array, steps: int) -> Tridiagonalization:
+    """Tridiagonalise a symmetric matrix from a start, with full reorthogonalisation.
+
+    Stops when the space is exhausted. Cost: ``steps`` products, O(d steps^2) time, O(d steps)
+    memory.
+    """
+    steps = min(steps, len(start))
+    norm = float(np.linalg.norm(start))
+    basis = np.empty((steps, len(start)))
+    basis[0] = start / (norm or 1.0)
+    diagonal, beside = np.zeros(steps), np.zeros(steps)
+    largest, beta = 0.0, 0.0
+    for j in range(steps):
+        last = basis[j]
+        new = times(last[:, None])[:, 0]
+        if j:
+            new = new - beta * basis[j - 1]
+        diagonal[j] = alpha = float(last @ new)
+        new = new - alpha * last
+        new -= (basis[: j + 1] @ new) @ basis[: j + 1]
+        beside[j] = beta = math.sqrt(new @ new)
+        largest = max(largest, alpha)
+        if j + 1 == steps or beta <= _EXHAUSTED * largest:
+            steps = j + 1
+            break
+        np.divide(new, beta, out=basis[j + 1])
+    return Tridiagonalization(
+        basis=basis[:steps],
+        diagonal=diagonal[:steps],
+        beside=beside[:steps],
+        norm=norm,
+    )
+
+
+# The Krylov space of a problem: all that Partial Least Squares sees, without singular vectors
+# --------------------------------------------------------------------------------------------
+
+# What X does not reach of y is taken as |y|^2 - |z|^2 if that is known to this relative error.
+_OUTSIDE_ERROR = 1e-11
+# How traces are counted: see `compress_gram`.
+Count = Callable[[Gram, Tridiagonalization], tuple[TraceNodes, int, float]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compressed:
+    """A basis of the Krylov space, and the spectrum of the problem in it.
+
+    The ``decomposition`` belongs to one response; what needs every direction of X needs a
+    complete one.
+    """
+
+    decomposition: Decomposition
+    spectrum: Spectrum
+
+
+def krylov_steps(n_components: int) -> int:
+    """Return how many steps make everything about ``n_components`` components exact.
+
+    Polynomials of degree 3 n_components are integrated exactly by half as many nodes.
+    """
+    return 3 * n_components // 2 + 2
+
+
+def compress_gram(
+    gram: Gram,
+    n_components: int,
+    *,
+    y: Array | None = None,
+    count: Count | None = None,
+) -> Compressed:
+    """Compress a problem through its Gram matrix.
+
+    Parameters
+    ----------
+    gram : Gram
+    n_components : int
+        Largest model wanted.
+    y : (n_rows,) array, optional
+        The response, if the rows of X are in memory.
+    count : callable, optional
+        From ``gram`` and its `Tridiagonalization` to what traces add up, how many eigenvalues
+        are not resolved, and the floor below which they are not; by default all eigenvalues of
+        the formed matrix are counted, each once.
+
+    Notes
+    -----
+    Cost: `krylov_steps` products with G; with a formed matrix of order d, its eigenvalues
+    (O(d^3), a fraction of what vectors cost).
+    """
+    run = lanczos(gram.times, gram.response, krylov_steps(n_components))
+    counted, unresolved, floor = (count or _all_eigenvalues)(gram, run)
+    if gram.side == "samples" and count is None and counted.dimension < gram.order - 1:
+        # From y, which X does not reach, Lanczos keeps a node near zero, at the cost of digits.
+        complete = decompose_gram(gram)
+        return Compressed(decomposition=complete, spectrum=spectrum_on_gram(gram, complete))
+    theta, z = krylov_nodes(gram, run, floor)
+    basis = read_only((run.ritz_vectors[:, : len(theta)].T @ run.basis).T)
+    decomposition = on_gram(gram, theta, basis, None, unresolved, floor)
+    spectrum = decomposition.spectrum_of(
+        z,
+        n=gram.units.n,
+        norm=np.sqrt(gram.total),
+        outside=max(gram.total - float(z @ z), 0.0),
+        counted=counted,
+    )
+    y = gram.response if gram.side == "samples" else y
+    doubt = 2.0 * float(np.abs(z) @ spectrum.z_error)
+    if y is not None and doubt > _OUTSIDE_ERROR * spectrum.outside:
+        spectrum = replace(spectrum, outside=_outside(decomposition, y, z))
+    return Compressed(decomposition=decomposition, spectrum=spectrum)
+
+
+def krylov_nodes(gram: Gram, run: Tridiagonalization, floor: float) -> tuple[Array, Array]:
+    """Return the nodes above ``floor``, largest first, and z at them.
+
+    Nodes that cannot be told from zero have no part in any fit.
+    """
+    theta = run.ritz_values[run.ritz_values > floor]
+    first = run.norm * run.ritz_vectors[0, : len(theta)]
+    return theta, first if gram.side == "samples" else first / np.sqrt(theta)
+
+
+def _all_eigenvalues(gram: Gram, run: Tridiagonalization) -> tuple[TraceNodes, int, float]:
+    """Count every eigenvalue of a formed Gram matrix once; also how many are below which floor."""
+    assert gram.matrix is not None
+    eigenvalues: Array = np.linalg.eigvalsh(gram.matrix)[::-1].astype(np.float64, copy=False)
+    r, floor = resolved_rank(gram, eigenvalues)
+    error = gram.error(max(float(eigenvalues[0]), 0.0))
+    nodes = krylov_nodes(gram, run, floor)[0]
+    counted = _each_once(
+        _Values(values=eigenvalues[:r], error=np.full(r, error)),
+        _Values(values=nodes, error=np.full(len(nodes), error)),
+        run.ritz_residuals[: len(nodes)],
+    )
+    return counted, gram.max_rank - r, floor
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Values:
+    """Eigenvalues, or approximations of them, and how far they may be off."""
+
+    values: Array
+    error: Array
+
+
+def _each_once(eigenvalues: _Values, nodes: _Values, residual: Array) -> TraceNodes:
+    """Count every eigenvalue once, at a node where there is one that has converged to it.
+
+    A node with residual norm rho is within rho^2 / gap of an eigenvalue, gap the distance to the
+    other ones.
+    """
+    distance = np.abs(eigenvalues.values - nodes.values[:, None])
+    close = distance <= RESOLUTION * (eigenvalues.error + nodes.error[:, None])
+    gap = np.where(close, np.inf, distance).min(axis=1, initial=np.inf)
+    # Roots, because squares of residuals may leave the range of float64.
+    close &= (residual <= np.sqrt(gap) * np.sqrt(nodes.error))[:, None]
+    found: npt.NDArray[np.bool_] = np.asarray(close.any(axis=0))
+    at_node = np.zeros(len(nodes.values))
+    if found.any():
+        nearest = np.where(close, distance, np.inf)[:, found].argmin(axis=0)
+        at_node += np.bincount(nearest, minlength=len(at_node))
+    return TraceNodes(
+        eigenvalues=read_only(eigenvalues.values[~found]),
+        eigenvalue_error=read_only(eigenvalues.error[~found]),
+        weights=np.ones(int(np.count_nonzero(~found))),
+        dimension=float(len(found)),
+        basis_weights=at_node,
+    )
+
+
+def _outside(decomposition: Decomposition, y: Array, z: Array) -> float:
+    perpendicular = y - decomposition.to_samples(z[:, None])[:, 0]
+    return float(perpendicular @ perpendicular)

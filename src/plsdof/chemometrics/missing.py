@@ -1,0 +1,211 @@
+"""Holes in X: filled along the axis of each row, or by what the other rows have in common.
+
+Neither looks at the response. Given the rows of X the completed X is fixed, so that Degrees of
+Freedom of a model that is fitted to it are exact. `interpolated` treats each row by itself;
+`LowRankImputer` learns from rows and is fitted anew wherever rows are left out (as the step
+``impute`` of a `Preprocessor` chain).
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from plsdof._core.inputs import Array
+from plsdof.errors import InvalidInputError
+
+# Neighbouring points that a line across a gap stands for; a band is a few times as wide.
+WIDEST_GAP = 5
+# The number of components is chosen by a share of the known values that is taken out: from 0 to
+# more than any filling needs, until so many in a row are not better.
+_TAKEN_OUT, _MOST_COMPONENTS, _PATIENCE = 0.1, 30, 3
+# Rounds of filling and decomposing: more would fit the holes of a weak component to nothing but
+# noise. They end if no filled value changes by this share of a standard deviation.
+_ROUNDS, _SETTLED = 30, 1e-4
+# Smallest variance of the noise, as a share of the largest one, that keeps equations solvable.
+_NO_NOISE, _TINY = 1e-12, float(np.finfo(float).tiny)
+
+Mask = npt.NDArray[np.bool_]
+
+
+def interpolated(X: Array, axis: Array, widest: int = WIDEST_GAP) -> Array:
+    """Fill gaps of at most ``widest`` neighbouring points by lines along the axis, row by row.
+
+    Wider gaps, and gaps at the ends, stay as they are. Cost: O(n p).
+
+    Parameters
+    ----------
+    X : (n, p) array
+        nan where a value is missing.
+    axis : (p,) array
+        Rising or falling positions of the columns.
+    widest : int
+
+    Examples
+    --------
+    >>> row = np.array([[1.0, np.nan, np.nan, 4.0, np.nan]])
+    >>> interpolated(row, np.array([0.0, 1.0, 2.0, 4.0, 5.0]), widest=2)
+    array([[1.  , 1.75, 2.5 , 4.  ,  nan]])
+    """
+    filled = np.array(X, dtype=np.float64)
+    order = np.argsort(axis)
+    for i in np.flatnonzero(np.isnan(filled).any(axis=1)):
+        values = filled[i, order]
+        holes = np.isnan(values)
+        known = np.flatnonzero(~holes)
+        if len(known) < 2:
+            continue
+        # For every hole the known points on both sides, and how many are missing between them.
+        places = np.flatnonzero(holes)
+        after = np.searchsorted(known, places)
+        inside = (after > 0) & (after < len(known))
+        places, after = places[inside], after[inside]
+        narrow = places[known[after] - known[after - 1] - 1 <= widest]
+        points = axis[order]
+        values[narrow] = np.interp(points[narrow], points[known], values[known])
+        filled[i, order] = values
+    return filled
+
+
+class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    r"""Fill holes by a few components of the other values, which X alone gives.
+
+    Columns are standardised. With components W (probabilistic principal components: deviations
+    :math:`r = W u + e`, u of variance 1, e of constant variance, W in units of the standard
+    deviation of e) the holes of a row are filled by their expectation given what is known,
+
+    .. math:: \hat r = W (W_o' W_o + I)^{-1} W_o' r_o,
+
+    and means and components are computed from the filled rows, in turns, until the values stay.
+
+    Parameters
+    ----------
+    rank : int
+        Number of components; 0 takes the one that predicts a tenth of the known values best.
+
+    Attributes
+    ----------
+    mean_, scale_ : (p,) arrays
+    loadings_ : (p, k) array
+        W above.
+    n_features_in_ : int
+
+    Notes
+    -----
+    A row without holes is returned as it is, and a training row with holes as it was filled in
+    `fit`. Columns without any value are refused. Cost: O(n p min(n, p)) per round, up to 30
+    rounds for each number of components looked at.
+
+    References
+    ----------
+    M. E. Tipping, C. M. Bishop (1999), Probabilistic principal component analysis, Journal of the
+    Royal Statistical Society B 61, 611-622.
+
+    Examples
+    --------
+    >>> from plsdof.datasets import load_gasoline
+    >>> X, _ = load_gasoline(return_X_y=True)
+    >>> holes = X.copy()
+    >>> holes[::4, ::10] = np.nan
+    >>> filled = LowRankImputer().fit_transform(holes)
+    >>> bool(np.std(filled - X) < 0.05 * np.std(X - X.mean(axis=0)))
+    True
+    """
+
+    def __init__(self, rank: int = 0) -> None:
+        self.rank = rank
+
+    def fit(self, X: Any, y: Any = None) -> "LowRankImputer":  # noqa: ARG002
+        """Learn means, deviations and components. y is not used."""
+        values: Array = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
+        known = ~np.isnan(values)
+        empty = np.flatnonzero(~known.any(axis=0))
+        if len(empty):
+            raise InvalidInputError(
+                f"column {empty[0]} has no value to learn from; leave it out before the fit."
+            )
+        mean, spread = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
+        self.scale_ = np.where(spread > 0, spread, 1.0)
+        r = np.where(known, (values - mean) / self.scale_, 0.0)
+        k = _chosen(r, known, self.rank)
+        _, shift, self.loadings_ = _settled(r, known, k)
+        self.mean_ = mean + self.scale_ * shift
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Return rows with their holes filled. Shape (n, p)."""
+        check_is_fitted(self, "loadings_")
+        values: Array = validate_data(
+            self, X, dtype=np.float64, reset=False, ensure_all_finite="allow-nan"
+        )
+        known = ~np.isnan(values)
+        r = np.where(known, (values - self.mean_) / self.scale_, 0.0)
+        filled = _filled(r, known, np.zeros(len(self.mean_)), self.loadings_)
+        return np.where(known, values, self.mean_ + self.scale_ * filled)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _chosen(r: Array, known: Mask, rank: int) -> int:
+    """Return how many components predict known values best that were taken out at random."""
+    n, p = r.shape
+    most = min(n - 1, p - 1)
+    if rank:
+        return int(min(rank, most))
+    taken = known & (np.random.default_rng([n, p]).uniform(size=r.shape) < _TAKEN_OUT)
+    rest = known & ~taken
+    filled, errors = np.where(rest, r, 0.0), []
+    for k in range(min(most, _MOST_COMPONENTS) + 1):
+        # Each number begins where the last one ended.
+        filled = _settled(filled, rest, k)[0]
+        errors.append(float(np.mean((filled - r)[taken] ** 2)) if taken.any() else 0.0)
+        if k - int(np.argmin(errors)) >= _PATIENCE:
+            break
+    return int(np.argmin(errors))
+
+
+def _settled(r: Array, known: Mask, k: int) -> tuple[Array, Array, Array]:
+    """Decompose and fill in turns until values stay; return them, means and components."""
+    for _ in range(_ROUNDS):
+        shift, W = _components(r, known, k)
+        before, r = r, _filled(r, known, shift, W)
+        if np.abs(r - before).max() <= _SETTLED:
+            break
+    return r, shift, W
+
+
+def _components(r: Array, known: Mask, k: int) -> tuple[Array, Array]:
+    """Return column means and k components in units of the noise."""
+    n, p = r.shape
+    shift = r.mean(axis=0)
+    centred = r - shift
+    # The smaller of the two Gram matrices.
+    values, vectors = np.linalg.eigh(centred @ centred.T if n < p else centred.T @ centred)
+    values, vectors = np.maximum(values[::-1][:k], _TINY), vectors[:, ::-1][:, :k]
+    if n < p:
+        vectors = centred.T @ (vectors / np.sqrt(values))
+    # The noise is that of known values, by the freedom that components leave them.
+    rest = (centred - centred @ vectors @ vectors.T)[known]
+    freedom = max(rest.size - p - k * (n + p - k - 1), 1)
+    noise = max(rest @ rest / freedom, _NO_NOISE * (centred**2).sum() / n, _TINY)
+    return shift, vectors * np.sqrt(np.maximum(values / n - noise, 0.0) / noise)
+
+
+def _filled(r: Array, known: Mask, shift: Array, W: Array) -> Array:
+    """Return rows with holes filled by their expectation given what is known."""
+    holes = ~known.all(axis=1)
+    if not holes.any():
+        return r
+    p, k = W.shape
+    there = known[holes]
+    gram = (there @ (W[:, :, None] * W[:, None, :]).reshape(p, k * k)).reshape(len(there), k, k)
+    right = np.where(there, r[holes] - shift, 0.0) @ W
+    u = np.linalg.solve(gram + np.eye(k), right[:, :, None])[:, :, 0]
+    filled = r.copy()
+    filled[holes] = np.where(there, r[holes], shift + u @ W.T)
+    return filled

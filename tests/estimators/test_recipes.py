@@ -1,0 +1,160 @@
+"""One pool of recipes: against models made by hand, in every fold."""
+
+import numpy as np
+import pytest
+from _helpers.problems import make_problem
+
+from plsdof import PLSRegressor, RecipeRegressor, load_model, pls_path
+from plsdof._core.choice import objective
+from plsdof._core.pool import Mixture
+from plsdof.chemometrics import Preprocessor
+from plsdof.datasets import load_gasoline, load_ozone
+from plsdof.errors import InvalidInputError, NotAvailableError, RecipeWarning
+from plsdof.estimators.recipes import recipe_texts
+from plsdof.inference import coefficient_inference
+
+X, Y = load_gasoline(return_X_y=True)
+TEXTS = ["none", "scale", "snv", "savgol:11:2:1"]
+
+
+def by_hand(X, y, text):
+    """The path of a recipe whose steps treat every row by itself."""
+    steps = "none" if text == "scale" else text
+    return pls_path(Preprocessor(steps).fit_transform(X), y, scale=text == "scale")
+
+
+def test_one_model_is_the_best_vertex_of_paths_made_by_hand():
+    model = RecipeRegressor(recipes=TEXTS).fit(X, Y)
+    paths = [by_hand(X, Y, text) for text in TEXTS]
+    pool = [path.select().left_out for path in paths]
+    recipe, size = objective(pool).best_vertex()
+    assert (model.recipe_, model.n_components_) == (TEXTS[recipe], size)
+    rows = Preprocessor("none" if TEXTS[recipe] == "scale" else TEXTS[recipe]).fit_transform(X)
+    np.testing.assert_allclose(model.predict(X), paths[recipe].predict(rows)[size])
+    assert model.dof_ == pytest.approx(paths[recipe].dof[size], rel=1e-7)
+    assert model.dof_kind_ == "exact"
+    assert float(model.weights_.to_numpy().sum()) == 1.0
+
+
+def test_an_average_is_the_best_point_of_paths_made_by_hand():
+    model = RecipeRegressor("average", recipes=TEXTS).fit(X, Y)
+    paths = [by_hand(X, Y, text) for text in TEXTS]
+    pool = [path.select().left_out for path in paths]
+    weights = objective(pool).best_point()
+    expected, d, w = 0.0, [], []
+    for text, path, own in zip(TEXTS, paths, weights, strict=True):
+        rows = X if text == "scale" else Preprocessor(text).fit_transform(X)
+        expected = expected + own @ path.predict(rows)[: len(own)]
+        d += [path.dof[m] for m in np.flatnonzero(own)]
+        w += [own[m] for m in np.flatnonzero(own)]
+        np.testing.assert_allclose(model.weights_.loc[text][: len(own)], own, atol=1e-12)
+    np.testing.assert_allclose(model.predict(X), expected)
+    order = np.argsort(d)
+    d, w = np.array(d)[order], np.array(w)[order]
+    assert model.dof_ == pytest.approx(w @ d + np.cumsum(w)[:-1].sum(), rel=1e-7)
+    mixed = sum(own @ left.residuals for own, left in zip(weights, pool, strict=True))
+    assert model.model_.rmse == pytest.approx(np.sqrt(np.mean(mixed**2)))
+    h = sum(
+        own[m] * path[m].leverage_at(X if text == "scale" else Preprocessor(text).fit_transform(X))
+        for text, path, own in zip(TEXTS, paths, weights, strict=True)
+        for m in np.flatnonzero(own)
+    )
+    np.testing.assert_allclose(model.model_.leverage_at(X), h, rtol=1e-9)
+    with pytest.raises(NotAvailableError):
+        coefficient_inference(model)
+
+
+def test_steps_that_learn_from_rows_are_made_again_in_every_fold():
+    model = RecipeRegressor(recipes=["msc", "adaptive"], max_components=3).fit(X[:, ::20], Y)
+    for text, left in zip(["msc", "adaptive"], model.selection_.pool, strict=True):
+        for fold in range(10):
+            train, test = left.fold != fold, left.fold == fold
+            chain = Preprocessor(text).fit(X[train][:, ::20], Y[train])
+            part = pls_path(chain.transform(X[train][:, ::20]), Y[train], 3, scale=False)
+            predicted = part.predict(chain.transform(X[test][:, ::20]))
+            np.testing.assert_allclose(Y[test] - left.residuals[:, test], predicted, rtol=1e-7)
+
+
+def test_degrees_of_freedom_are_left_out_ones_where_a_recipe_looks_at_y():
+    X, y = load_ozone(return_X_y=True)
+    model = RecipeRegressor(recipes=["adaptive"]).fit(X, y)
+    assert model.dof_kind_ == "left-out"
+    left = model.model_.left_out
+    assert model.dof_ == pytest.approx(max(left.dof[model.n_components_], 1.0))
+
+
+@pytest.mark.parametrize("choice", ["left-out", "average"])
+def test_coefficients_where_every_recipe_is_linear(choice):
+    model = RecipeRegressor(choice, recipes=["none", "savgol:11:2:1,scale", "detrend"]).fit(X, Y)
+    np.testing.assert_allclose(X @ model.coef_ + model.intercept_, model.predict(X), rtol=1e-9)
+    curved = RecipeRegressor(choice, recipes=["snv"]).fit(X, Y)
+    assert not hasattr(curved, "coef_")
+
+
+@pytest.mark.parametrize("choice", ["left-out", "average"])
+def test_it_is_kept_in_files(choice, tmp_path):
+    model = RecipeRegressor(choice, recipes=TEXTS).fit(X[:45], Y[:45])
+    model.save(tmp_path / "model.json")
+    again = load_model(tmp_path / "model.json")
+    np.testing.assert_allclose(again.predict(X[45:]), model.predict(X[45:]), rtol=1e-10)
+    expected = model.predict_interval(X[45:])
+    np.testing.assert_allclose(again.predict_interval(X[45:]), expected, rtol=1e-9)
+    assert again.dof_ == pytest.approx(model.dof_)
+
+
+def test_scale_auto_is_the_pool_of_both():
+    auto = PLSRegressor(scale="auto").fit(X, Y)
+    pool = RecipeRegressor(recipes=["none", "scale"]).fit(X, Y)
+    np.testing.assert_array_equal(auto.predict(X), pool.predict(X))
+    assert auto.selection_.recipe_name in ("as measured", "scaled")
+
+
+def test_groups_are_left_out_together_in_every_recipe():
+    groups = np.arange(60) // 3
+    model = RecipeRegressor("average", recipes=TEXTS).fit(X, Y, groups=groups)
+    for left in model.selection_.pool:
+        assert left.groups == 20
+        assert all(len(set(left.fold[groups == g])) == 1 for g in range(20))
+
+
+def test_remarks_name_recipes_that_are_as_good():
+    model = RecipeRegressor(recipes=TEXTS).fit(X, Y)
+    assert model.selection_.remark("as-good-recipes") is not None
+    one = RecipeRegressor(recipes=["none"]).fit(X, Y)
+    assert one.selection_.remark("as-good-recipes") is None
+
+
+def test_presets_fit_the_number_of_columns():
+    assert recipe_texts("spectra", 8) == ["none", "scale", "snv", "savgol:7:2:1", "savgol:7:2:2"]
+    assert recipe_texts("spectra", 2) == ["none", "scale"]
+    for wrong in ("spectrum", [], "snv", 3):
+        with pytest.raises(InvalidInputError):
+            recipe_texts(wrong, 8)
+    with pytest.raises(InvalidInputError):
+        RecipeRegressor(recipes=["snow"]).fit(X, Y)
+    with pytest.raises(InvalidInputError):
+        RecipeRegressor(recipes=[3]).fit(X, Y)
+
+
+def test_a_preset_leaves_out_a_recipe_that_is_not_defined():
+    flat = X.copy()
+    flat[3] = 1.0
+    with pytest.warns(RecipeWarning):
+        model = RecipeRegressor().fit(flat, Y)
+    assert len(model.selection_.pool) == 4
+    with pytest.raises(InvalidInputError):
+        RecipeRegressor(recipes=["snv"]).fit(flat, Y)
+
+
+def test_a_fixed_number_takes_the_best_recipe():
+    model = RecipeRegressor(3, recipes=TEXTS).fit(X, Y)
+    errors = [by_hand(X, Y, text).left_out().press[3] for text in TEXTS]
+    assert model.recipe_ == TEXTS[int(np.argmin(errors))]
+    assert model.n_components_ == 3
+
+
+def test_an_average_of_one_recipe_is_an_ordinary_one():
+    X, y = make_problem(40, 6, seed=1, noise=1.0)
+    model = RecipeRegressor("average", recipes=["scale"]).fit(X, y)
+    assert not isinstance(model.model_, Mixture)
+    np.testing.assert_allclose(model.predict(X), PLSRegressor("average").fit(X, y).predict(X))
