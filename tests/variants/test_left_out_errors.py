@@ -7,6 +7,7 @@ from _helpers.oracle_left_out import exact_left_out, penalized, rbf
 from plsdof import kernel_pls_path, penalized_pls_path
 
 pytestmark = pytest.mark.filterwarnings("ignore::plsdof.errors.PlsdofWarning")
+EPS = np.finfo(float).eps
 FOLD = np.arange(15) % 5
 FOLDS = [(np.flatnonzero(f != FOLD), np.flatnonzero(f == FOLD)) for f in range(5)]
 
@@ -26,9 +27,9 @@ def make(kind, seed):
 def assert_within_error(left, exact):
     usable = min(len(left.residuals), len(exact))
     off = np.abs(left.residuals[:usable] - exact[:usable]).max(axis=1)
-    assert np.all(off <= left.error[:usable])
-    # Ordinary models are known, and close to rounding.
-    assert np.all(left.error[:2] < 1e-6)
+    assert np.all(off <= left.error[:usable] + 8 * EPS * np.abs(left.y).max())
+    # Small models are known, and close to rounding.
+    assert np.all(left.error[:2] < 1e-5)
 
 
 @pytest.mark.parametrize("scale", [False, True])
