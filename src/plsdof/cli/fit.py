@@ -16,7 +16,7 @@ import typer
 from plsdof._core.inputs import as_choice
 from plsdof.analysis import Analysis, Request
 from plsdof.analysis.analysis import analysed
-from plsdof.analysis.data import Data, StreamedProblem
+from plsdof.analysis.data import TableProblem
 from plsdof.analysis.tables import all_tables, coefficient_columns, to_content
 from plsdof.cli import _show as show
 from plsdof.cli._data import (
@@ -90,7 +90,7 @@ def fit(
     """Fit a table, choose the number of components, and print the model."""
     output.check(file)
     request = replace(request, preprocess=part.steps(request.preprocess))
-    data: Sequence[Data]
+    data: Sequence[TableProblem]
     if is_streamed(file, in_memory):
         sample = output.report is not None or output.plot is not None
         refuse_streamed(file, reading, request, sample=sample)
@@ -104,7 +104,7 @@ def fit(
             _fit_classes(data, request, output, part.label)
             return []
     # A pass over the files has a bar of its own.
-    passes = any(isinstance(one, StreamedProblem) and one.is_read_again for one in data)
+    passes = any(one.is_streamed for one in data)
     with show.waiting("Fitting", quiet=output.quiet or passes):
         analyses = [analysed(one, request) for one in data]
     with show.waiting("Writing", quiet=output.quiet):
@@ -244,14 +244,13 @@ def _write_model(analysis: Analysis, file: Path, label: str | None) -> None:
     source = {"file": data.source, "rows": data.shape[0], "dropped": data.dropped}
     source |= {} if label is None else {"id": label}  # names the rows in predictions, too
     source |= _repeatability(analysis)
-    kept = data.has_intervals if isinstance(data, StreamedProblem) else True
     model = frozen_model(
         analysis.model,
         names=data.names,
         response=data.response,
         source=source | {"recipe": analysis.recipe},
         noise=analysis.noise_kind,
-        intervals=analysis.request.intervals or kept,
+        intervals=analysis.request.intervals or data.has_intervals,
         preprocessing=data.preprocessing,
     )
     save_model(model, file)
