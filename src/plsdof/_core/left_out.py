@@ -446,6 +446,8 @@ class Problem:
         Scale the columns of every fold.
     kernel : (n, n) array or None
         Kernel matrix to use instead of the rows; then nothing is scaled.
+    size : float
+        Of the kernel matrix before it was centred, which its rounding is relative to.
     between : callable or None
         See `Rows`.
     """
@@ -453,6 +455,7 @@ class Problem:
     given: Observations
     scale: bool
     kernel: Array | None = None
+    size: float = 0.0
     between: Callable[[Array], Array] | None = None
 
     def operators(self, split: Split, n_components: int) -> list["Way"]:
@@ -462,7 +465,7 @@ class Problem:
             ways: list[Way] = X.operators(self.given, split, n_components, self.scale)
             return ways
         if self.kernel is not None:
-            return [Way(partial(_gram, self.kernel, y, weights))]
+            return [Way(partial(_gram, self.kernel, y, weights, self.size))]
         safe = Way(partial(_rows, X, y, weights, self.scale, self.between))
         if self.between is not None:
             return [safe]
@@ -496,8 +499,8 @@ def _rows(
     return Rows(X, y, split, weights, scale=scale, between=between)
 
 
-def _gram(K: Array, y: Array, weights: Array | None, split: Split) -> Operator:
-    return Gram(K, y, split, weights, lift=None)
+def _gram(K: Array, y: Array, weights: Array | None, size: float, split: Split) -> Operator:
+    return Gram(K, y, split, weights, lift=None, size=size)
 
 
 def _gram_of_rows(X: Array, y: Array, weights: Array | None, split: Split) -> Operator:
