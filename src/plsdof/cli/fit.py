@@ -4,6 +4,7 @@ import io
 import re
 import shlex
 import sys
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import resources
@@ -310,7 +311,6 @@ def _write_model(
     data = analysis.data
     source = {"file": data.source, "rows": data.shape[0], "dropped": data.dropped}
     source |= {} if label is None else {"id": label}  # names the rows in predictions, too
-    source |= _repeatability(analysis)
     kept = data.has_intervals if isinstance(data, StreamedProblem) else True
     model = frozen_model(
         analysis.model,
@@ -321,21 +321,28 @@ def _write_model(
         intervals=analysis.request.intervals or kept,
         preprocessing=data.preprocessing,
     )
-    save_model(model if parent is None else replace(model, parent=load_model(parent).sha256), file)
+    model = replace(
+        model,
+        source={**model.source, **_repeatability(data, model)},
+        parent="" if parent is None else load_model(parent).sha256,
+    )
+    save_model(model, file)
 
 
-def _repeatability(analysis: Analysis) -> dict[str, Any]:
+def _repeatability(data: Data, model: FrozenModel) -> dict[str, Any]:
     """Return how far predictions of replicates are apart, for a file; nothing without them."""
-    measured = getattr(analysis.data, "measured", None)
-    if measured is None or len(measured.X) == analysis.data.shape[0]:
+    measured = getattr(data, "measured", None)
+    if measured is None:
         return {}
     from plsdof.chemometrics.replicates import repeatability
 
-    chain, model = analysis.data.preprocessing, analysis.model
     complete = ~np.isnan(measured.X).any(axis=1)
-    X = measured.X[complete] if chain is None else chain.transform(measured.X[complete])
-    found = repeatability(model.intercept + X @ model.coef, measured.samples[complete])
-    return {"replicates": {"column": measured.column, "std": found.std, "dof": found.dof}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a chain that knows names gets an array
+        predicted = model.predict(measured.X[complete])
+    found = repeatability(predicted, measured.samples[complete])
+    usual = {"column": measured.column, "std": found.std, "dof": found.dof}
+    return {"replicates": usual} if found.dof else {}
 
 
 # Data to try it with
