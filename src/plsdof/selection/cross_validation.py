@@ -37,6 +37,7 @@ from plsdof._core.inputs import (
     as_matrix,
     as_response,
     as_weights,
+    feature_names,
     opened_table,
     read_only,
     require_flag,
@@ -47,7 +48,12 @@ from plsdof._core.parallel import as_jobs, run_each
 from plsdof._core.plugins import Source, opened
 from plsdof._core.recipe import Recipe
 from plsdof._core.recursion import Split
-from plsdof._core.standardize import CONSTANT_ULPS, Observations
+from plsdof._core.standardize import (
+    CONSTANT_ULPS,
+    Observations,
+    constant_columns,
+    warn_constant_columns,
+)
 from plsdof._core.threads import threads_for
 from plsdof.errors import InvalidInputError, NotAvailableError
 
@@ -683,6 +689,7 @@ def cross_validate(
         X = y
     else:
         X, y, sample_weight = opened_table(X, y, sample_weight)
+        names = feature_names(X)
         X = as_matrix(X, min_rows=2)
         y = as_response(y, len(X))
         weights = as_weights(sample_weight, len(X))
@@ -691,7 +698,7 @@ def cross_validate(
         if isinstance(recipe, Recipe):
             recipe = _same_penalties(recipe, X, y, weights)
         n = float(len(X)) if weights is None else float(weights.sum())
-        given = Observations(X=X, y=y, weights=weights, n=n, names=None)
+        given = Observations(X=X, y=y, weights=weights, n=n, names=names)
     folds = make_folds(X, y, cv, groups, repeats=repeats, rng=rng)
     if not given.in_memory:  # which is read in the order of its rows, and has those with a weight
         kept = np.ones(given.n_given, dtype=bool) if given.kept is None else given.kept
@@ -702,6 +709,8 @@ def cross_validate(
     moved, fits = y - level, None
     if isinstance(recipe, Recipe):
         fits = _together(recipe, replace(given, y=moved), folds)
+        if fits is not None and given.in_memory:
+            warn_constant_columns(constant_columns(X), given.names)
         if fits is None and not given.in_memory:
             fits = _refitted(recipe, given, folds)
     if fits is None:
