@@ -159,12 +159,11 @@ def chemists(X: Array, y: Array) -> None:
 
 def much(X: Array, y: Array) -> None:
     moments = large.Moments().partial_fit(X, y)
-    assert_type(large.pls_path_from(moments, 5), plsdof.PLSPath)
-    assert_type(plsdof.pls_path_from(moments, 5), plsdof.PLSPath)
-    assert_type(large.pcr_path_from(moments), plsdof.PCRPath)
-    assert_type(large.ridge_path_from(moments), plsdof.RidgePath)
+    assert_type(plsdof.pls_path(moments, max_components=5), plsdof.PLSPath)
+    assert_type(plsdof.pcr_path(moments), plsdof.PCRPath)
+    assert_type(plsdof.ridge_path(moments), plsdof.RidgePath)
     source: large.Rows = large.ArrayBlocks(X, y)
-    assert_type(large.cross_validate_from(source).rmse, Array)
+    assert_type(plsdof.cross_validate(source).rmse, Array)
 
 
 def pictures(X: Array, y: Array) -> None:
