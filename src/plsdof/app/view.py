@@ -116,6 +116,7 @@ class Workbench:
             "sheets": list(table.sheets),
             "reference": self._reference(options),
             "notes": [readable(text, 400) for text in _guesses(table, found)],
+            "doubts": [] if found is None else [readable(one, 400) for one in found.data.doubts],
             "unmatched": _unmatched(table, options),
             "error": error,
         }

@@ -18,6 +18,7 @@ from plsdof.analysis import Analysis, Request
 from plsdof.analysis.analysis import analysed
 from plsdof.analysis.data import Data, StreamedProblem
 from plsdof.analysis.tables import all_tables, coefficient_columns, to_content
+from plsdof.chemometrics.merit import accepted, require_criteria
 from plsdof.cli import _show as show
 from plsdof.cli._data import (
     Part,
@@ -39,6 +40,8 @@ from plsdof.files.writing import (
 )
 from plsdof.inference.intervals import prediction_interval
 
+# Exit code of a model that does not meet its criteria of acceptance.
+LIMIT_CROSSED = 3
 ENDINGS = {
     "report": (".html", ".htm"),
     "plot": (".png", ".svg", ".pdf"),
@@ -56,9 +59,11 @@ class Output(Printing):
     model: Path | None = None
     out: Path | None = None
     plain_csv: bool = False
+    accept: tuple[str, ...] = ()
 
     def check(self, file: Path) -> None:
         """Refuse output files that cannot be written, before a long computation."""
+        require_criteria(self.accept)
         seen = {file.resolve(): "the table"}
         for name, endings in ENDINGS.items():
             option, path = f"--{name}", getattr(self, name)
@@ -111,10 +116,11 @@ def fit(
             for one, ending in zip(analyses, endings, strict=True)
         ]
         together = _write_together(analyses, output)
+    verdicts = [[accepted(one, made.merit) for one in output.accept] for made in analyses]
     if output.as_json:
         contents = [
-            to_content(made) | {"written": files}
-            for made, files in zip(analyses, written, strict=True)
+            to_content(made) | {"written": files, "accepted": [asdict(one) for one in judged]}
+            for made, files, judged in zip(analyses, written, verdicts, strict=True)
         ]
         contents[0]["written"] |= together
         show.print_json("fit", contents[0] if len(contents) == 1 else {"responses": contents})
@@ -123,8 +129,13 @@ def fit(
         for place, made in enumerate(analyses):
             screen.print(*(["\n"] if place else []), end="")
             show.show_fit(screen, made, verbose=output.verbose)
+            for one in verdicts[place]:
+                word = "Accepted" if one.passed else "Not accepted"
+                show.remark(screen, word, f"{one.criterion}: {show.number(one.value)} ({one.rows})")
             _show_written(written[place])
         _show_written(together)
+    if not all(one.passed for judged in verdicts for one in judged):
+        raise typer.Exit(LIMIT_CROSSED)
     return analyses
 
 
@@ -180,7 +191,8 @@ def _write_together(analyses: Sequence[Analysis], output: Output) -> dict[str, s
     if output.report is not None:
         from plsdof.report import write_report
 
-        write_report(analyses, output.report, command=shlex.join(["plsdof", *sys.argv[1:]]))
+        command = shlex.join(["plsdof", *sys.argv[1:]])
+        write_report(analyses, output.report, command=command, accept=output.accept)
         written["report"] = str(output.report)
     if output.out is not None:
         write_tables(_sheets(analyses, output.out), output.out, escape=not output.plain_csv)
