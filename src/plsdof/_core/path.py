@@ -108,6 +108,10 @@ class Path:
             warn_caller(text, RankExhaustedWarning)
         return exact
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is made again when it is needed, so that files hold no cycles."""
+        return {name: value for name, value in self.__dict__.items() if name != "store"}
+
     @property
     def is_counted(self) -> bool:
         """Whether `exact` is there already."""

@@ -115,6 +115,23 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         return frozen_model(self, intervals=False)
 
+    def adjusted(
+        self,
+        X: Any,
+        y: Any,
+        kind: Literal["bias", "slope"] = "bias",
+        *,
+        reason: str,
+        force: bool = False,
+    ) -> "FrozenModel":
+        """Return a frozen model whose predictions are corrected by control samples.
+
+        See `plsdof.files.frozen.FrozenModel.adjusted`.
+        """
+        from plsdof.files.frozen import frozen_model
+
+        return frozen_model(self).adjusted(X, y, kind, reason=reason, force=force)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
