@@ -1,5 +1,5 @@
 // The screens from left to right, the settings of the model, what goes out, and the start.
-const SCREENS = { table: "Table", spectra: "Spectra", model: "Model", samples: "Samples", trials: "Trials", predict: "Predict", out: "Out" };
+const SCREENS = { table: "Table", spectra: "Spectra", model: "Model", samples: "Samples", trials: "Trials", predict: "Predict", check: "Check", out: "Out" };
 const FILES = { model: "Model file", report: "Report", out: "Workbook", plot: "Picture" };
 
 function openScreen(name) {
@@ -15,6 +15,7 @@ function openScreen(name) {
   if (name === "table" && session && session.options.file) preview();
   if (name === "out" && content) ask("/python").then((found) => (byId("python").textContent = found.python)).catch(complain);
   if (name === "predict" && session.chosen.predict) showPredictions();
+  if (name === "check" && session.chosen.check) showChecks();
   page.complete = String(!content);
   refresh();
 }

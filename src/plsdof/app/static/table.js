@@ -137,6 +137,7 @@ document.querySelectorAll(".drop").forEach((zone) => {
     const together = files.length > 1 && !folder ? "table" : folder;
     const done = await upload(files, use, together);
     if (done && use === "predict") showPredictions();
+    if (done && use === "check") showChecks();
   };
   input.addEventListener("change", () => take(input.files).then(() => (input.value = "")));
   zone.addEventListener("dragover", (event) => event.preventDefault());
