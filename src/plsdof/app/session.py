@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 from plsdof.analysis import Analysis
+from plsdof.chemometrics.checks import Kind
 from plsdof.errors import InvalidInputError
 from plsdof.files.tables import Table
 
@@ -53,7 +54,7 @@ class Tools(Protocol):
     def check_calibration(self, model: Path, table: Path) -> dict[str, Any]:
         """Return tests of a model by rows with reference values, and a control chart."""
 
-    def adjust(self, model: Path, table: Path, kind: str, reason: str) -> None:
+    def adjust(self, model: Path, table: Path, kind: Kind, reason: str) -> None:
         """Correct bias or slope of a model by such rows, in its file."""
 
 
@@ -99,7 +100,7 @@ class State:
     place: int = 0
     trials: dict[str, dict[str, Any]] = field(default_factory=dict)
     chosen: dict[str, str] = field(default_factory=dict)
-    adjusted: dict[str, dict[str, str]] = field(default_factory=dict)
+    adjusted: dict[str, dict[str, Any]] = field(default_factory=dict)
     revision: int = 0
 
     @property

@@ -24,7 +24,7 @@ from plsdof.plotting.style import readable
 from plsdof.report.content import MOST_MODELS, View, classes, report_content
 from plsdof.report.document import fragment
 
-Adjusted = dict[str, dict[str, str]]
+Adjusted = dict[str, dict[str, Any]]
 
 # Analyses and models that are kept: stepping back and forth through a session fits nothing twice.
 _MOST_KEPT = 12

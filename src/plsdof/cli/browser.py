@@ -12,7 +12,7 @@ import typer
 
 from plsdof._core.inputs import as_count
 from plsdof.analysis import Analysis, Request
-from plsdof.chemometrics.checks import check_calibration
+from plsdof.chemometrics.checks import Kind, check_calibration
 from plsdof.cli._data import Part, TestRows, is_streamed
 from plsdof.cli._options import OPTIONS, as_group
 from plsdof.cli._tables import JoinedReading, Reading
@@ -71,8 +71,10 @@ class CommandLine:
         ends = [word for name, path in files.items() for word in (f"--{name}", path.name)]
         sys.argv = [*self.command(options), *ends]
         given: dict[str, Any] = {"quiet": True, **files}
-        (found,) = fit(_file(options), **_groups(options), output=Output(**given))
-        return found
+        found = fit(_file(options), **_groups(options), output=Output(**given))
+        if not found:
+            raise InvalidInputError("classes are not shown in the browser; use plsdof fit.")
+        return found[0]
 
     def predict(self, model: Path, table: Path) -> dict[str, Any]:
         """Return predictions of the rows of a table: columns, limits, notes."""
@@ -93,7 +95,7 @@ class CommandLine:
             "notes": (*chart.sentences(), *rows.notes),
         }
 
-    def adjust(self, model: Path, table: Path, kind: str, reason: str) -> None:
+    def adjust(self, model: Path, table: Path, kind: Kind, reason: str) -> None:
         """Correct bias or slope of a model by such rows, in its file."""
         fitted, rows = _control(model, table)
         y = rows.columns["observed"] if "observed" in rows.columns else np.full(len(rows.X), np.nan)

@@ -28,7 +28,7 @@ from plsdof.cli._data import (
     read_streamed,
     refuse_streamed,
 )
-from plsdof.cli._options import SHIPPED, File, Printing
+from plsdof.cli._options import LIMIT_CROSSED, SHIPPED, File, Printing
 from plsdof.cli._tables import JoinedReading
 from plsdof.errors import InvalidInputError
 from plsdof.files.writing import (
@@ -40,8 +40,6 @@ from plsdof.files.writing import (
 )
 from plsdof.inference.intervals import prediction_interval
 
-# Exit code of a model that does not meet its criteria of acceptance.
-LIMIT_CROSSED = 3
 ENDINGS = {
     "report": (".html", ".htm"),
     "plot": (".png", ".svg", ".pdf"),
@@ -112,6 +110,7 @@ def fit(
     passes = any(isinstance(one, StreamedProblem) and one.is_read_again for one in data)
     with show.waiting("Fitting", quiet=output.quiet or passes):
         analyses = [analysed(one, request) for one in data]
+    verdicts = [[accepted(one, made.merit) for one in output.accept] for made in analyses]
     with show.waiting("Writing", quiet=output.quiet):
         endings = file_endings([one.response for one in data])
         written = [
@@ -119,7 +118,6 @@ def fit(
             for one, ending in zip(analyses, endings, strict=True)
         ]
         together = _write_together(analyses, output)
-    verdicts = [[accepted(one, made.merit) for one in output.accept] for made in analyses]
     if output.as_json:
         contents = [
             to_content(made) | {"written": files, "accepted": [asdict(one) for one in judged]}
@@ -149,6 +147,10 @@ def _fit_classes(data: Sequence[Any], request: Request, output: Output, label: s
 
     if len(data) > 1:
         raise InvalidInputError("a response of text is fitted alone; give one --response.")
+    if output.accept:
+        raise InvalidInputError(
+            "--accept is for measured responses, not for classes; leave it out."
+        )
     with show.waiting("Fitting", quiet=output.quiet):
         made = classified(data[0], request)
         written = write_classes(made, output, label)
