@@ -545,7 +545,9 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
         if scipy.sparse.issparse(X) or recipe.method.name not in METHODS:
             first = recipe.fit(X, Y[:, 0], weights)
         else:  # the data have been checked
-            first = recipe.fit(observe(X, Y[:, 0].copy(), weights, None), None)
+            names = getattr(self, "feature_names_in_", None)
+            named = None if names is None else tuple(map(str, names))
+            first = recipe.fit(observe(X, Y[:, 0].copy(), weights, named), None)
         given = first.given
         if given is None or first.before is not None:
             return [first, *(recipe.fit(X, y, weights) for y in Y.T[1:])]

@@ -9,7 +9,7 @@ array: (K, N) predictions for K models, with ``sizes`` (F,) rows per fold.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
@@ -37,6 +37,7 @@ from plsdof._core.inputs import (
     as_matrix,
     as_response,
     as_weights,
+    feature_names,
     opened_table,
     read_only,
     require_flag,
@@ -46,7 +47,12 @@ from plsdof._core.left_out import Problem, hold_out
 from plsdof._core.parallel import as_jobs, run_each
 from plsdof._core.recipe import Recipe
 from plsdof._core.recursion import Split
-from plsdof._core.standardize import CONSTANT_ULPS, Observations
+from plsdof._core.standardize import (
+    CONSTANT_ULPS,
+    Observations,
+    constant_columns,
+    warn_constant_columns,
+)
 from plsdof._core.threads import threads_for
 from plsdof.errors import InvalidInputError, NotAvailableError
 
@@ -653,6 +659,7 @@ def cross_validate(
     1
     """
     X, y, sample_weight = opened_table(X, y, sample_weight)
+    names = feature_names(X)
     X = as_matrix(X, min_rows=2)
     y = as_response(y, len(X))
     weights = as_weights(sample_weight, len(X))
@@ -660,14 +667,21 @@ def cross_validate(
     as_jobs(n_jobs)
     recipe = _as_recipe(path, X, y, weights, max_components, alphas, scale)
     folds = make_folds(X, y, cv, groups, repeats=repeats, rng=rng)
-    fits = None
+    # Residuals of responses with a large offset would lose digits; our methods do not see it.
+    level = float(y[0]) if isinstance(recipe, Recipe) else 0.0
+    moved, fits = y - level, None
     if isinstance(recipe, Recipe):
-        fits = _together(recipe, X, y, weights, folds)
-    if fits is None:
+        fits = _together(recipe, X, moved, weights, folds)
+    if fits is not None:
+        warn_constant_columns(constant_columns(X), names)
+    else:
         with threads_for(X.shape):
-            work = partial(_fit_fold, X=X, y=y, weights=weights, path=recipe)
+            work = partial(_fit_fold, X=X, y=moved, weights=weights, path=recipe)
             fits = run_each(work, folds, n_jobs=n_jobs)
-    return collected(folds, fits, y, weights=weights, groups=groups, max_components=max_components)
+    found = collected(
+        folds, fits, moved, weights=weights, groups=groups, max_components=max_components
+    )
+    return replace(found, y=read_only(y.copy()), predictions=read_only(found.predictions + level))
 
 
 def collected(
