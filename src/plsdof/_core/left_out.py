@@ -435,6 +435,8 @@ class Problem:
         Scale the columns of every fold.
     kernel : (n, n) array or None
         Kernel matrix to use instead of the rows; then nothing is scaled.
+    size : float
+        Of the kernel matrix before it was centred, which its rounding is relative to.
     between : callable or None
         See `Rows`.
     """
@@ -442,13 +444,14 @@ class Problem:
     given: Observations
     scale: bool
     kernel: Array | None = None
+    size: float = 0.0
     between: Callable[[Array], Array] | None = None
 
     def operators(self, split: Split, n_components: int) -> list["partial[Operator]"]:
         """Return ways to make the products of a split, the fastest one first, then safer ones."""
         X, y, weights = self.given.X, self.given.y, self.given.weights
         if self.kernel is not None:
-            return [partial(_gram, self.kernel, y, weights)]
+            return [partial(_gram, self.kernel, y, weights, self.size)]
         safe = partial(_rows, X, y, weights, self.scale, self.between)
         if self.between is not None:
             return [safe]
@@ -482,8 +485,8 @@ def _rows(
     return Rows(X, y, split, weights, scale=scale, between=between)
 
 
-def _gram(K: Array, y: Array, weights: Array | None, split: Split) -> Operator:
-    return Gram(K, y, split, weights, lift=None)
+def _gram(K: Array, y: Array, weights: Array | None, size: float, split: Split) -> Operator:
+    return Gram(K, y, split, weights, lift=None, size=size)
 
 
 def _gram_of_rows(X: Array, y: Array, weights: Array | None, split: Split) -> Operator:

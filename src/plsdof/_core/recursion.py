@@ -548,7 +548,8 @@ class Rows(_Samples):
 class Gram(_Samples):
     """Products with one (n, n) matrix K = XX' of rows that are not scaled, or of a kernel.
 
-    Its digits are half those of X. Cost: 2 F n^2 operations per component.
+    Its digits are half those of X. ``size`` is that of K before it was centred, if larger. Cost:
+    2 F n^2 operations per component.
     """
 
     def __init__(
@@ -560,12 +561,13 @@ class Gram(_Samples):
         *,
         lift: Callable[[Array], Array] | None = None,
         x_mean: Array | None = None,
+        size: float = 0.0,
     ) -> None:
         super().__init__(y, split, weights)
         self.K, self.lift = K, lift
         self.centre = np.zeros(0) if x_mean is None else x_mean, float(self.ybar[-1])
         largest = 1.0 if weights is None else float(weights.max())
-        size = largest * float(np.trace(K))
+        size = largest * max(float(np.trace(K)), size)
         self.in_range = _reach_in_range(size, self.total[-1])
         self._reach = np.square(_EPS * size) * self.total
 

@@ -4,6 +4,7 @@ import io
 import re
 import shlex
 import sys
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import resources
@@ -30,6 +31,7 @@ from plsdof.cli._data import (
 from plsdof.cli._options import SHIPPED, File, Printing
 from plsdof.cli._tables import JoinedReading
 from plsdof.errors import InvalidInputError
+from plsdof.files.frozen import FrozenModel
 from plsdof.files.writing import (
     TABLE_ENDINGS,
     atomic_write,
@@ -243,7 +245,6 @@ def _write_model(analysis: Analysis, file: Path, label: str | None) -> None:
     data = analysis.data
     source = {"file": data.source, "rows": data.shape[0], "dropped": data.dropped}
     source |= {} if label is None else {"id": label}  # names the rows in predictions, too
-    source |= _repeatability(analysis)
     kept = data.has_intervals if isinstance(data, StreamedProblem) else True
     model = frozen_model(
         analysis.model,
@@ -254,21 +255,23 @@ def _write_model(analysis: Analysis, file: Path, label: str | None) -> None:
         intervals=analysis.request.intervals or kept,
         preprocessing=data.preprocessing,
     )
-    save_model(model, file)
+    save_model(replace(model, source={**model.source, **_repeatability(data, model)}), file)
 
 
-def _repeatability(analysis: Analysis) -> dict[str, Any]:
+def _repeatability(data: Data, model: FrozenModel) -> dict[str, Any]:
     """Return how far predictions of replicates are apart, for a file; nothing without them."""
-    measured = getattr(analysis.data, "measured", None)
-    if measured is None or len(measured.X) == analysis.data.shape[0]:
+    measured = getattr(data, "measured", None)
+    if measured is None:
         return {}
     from plsdof.chemometrics.replicates import repeatability
 
-    chain, model = analysis.data.preprocessing, analysis.model
     complete = ~np.isnan(measured.X).any(axis=1)
-    X = measured.X[complete] if chain is None else chain.transform(measured.X[complete])
-    found = repeatability(model.intercept + X @ model.coef, measured.samples[complete])
-    return {"replicates": {"column": measured.column, "std": found.std, "dof": found.dof}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a chain that knows names gets an array
+        predicted = model.predict(measured.X[complete])
+    found = repeatability(predicted, measured.samples[complete])
+    usual = {"column": measured.column, "std": found.std, "dof": found.dof}
+    return {"replicates": usual} if found.dof else {}
 
 
 # Data to try it with

@@ -115,6 +115,23 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         return frozen_model(self, intervals=False)
 
+    def adjusted(
+        self,
+        X: Any,
+        y: Any,
+        kind: Literal["bias", "slope"] = "bias",
+        *,
+        reason: str,
+        force: bool = False,
+    ) -> "FrozenModel":
+        """Return a frozen model whose predictions are corrected by control samples.
+
+        See `plsdof.files.frozen.FrozenModel.adjusted`.
+        """
+        from plsdof.files.frozen import frozen_model
+
+        return frozen_model(self).adjusted(X, y, kind, reason=reason, force=force)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
@@ -528,7 +545,9 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
         if scipy.sparse.issparse(X) or recipe.method.name not in METHODS:
             first = recipe.fit(X, Y[:, 0], weights)
         else:  # the data have been checked
-            first = recipe.fit(observe(X, Y[:, 0].copy(), weights, None), None)
+            names = getattr(self, "feature_names_in_", None)
+            named = None if names is None else tuple(map(str, names))
+            first = recipe.fit(observe(X, Y[:, 0].copy(), weights, named), None)
         given = first.given
         if given is None or first.before is not None:
             return [first, *(recipe.fit(X, y, weights) for y in Y.T[1:])]
