@@ -14,7 +14,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from plsdof._core.choice import LEFT_OUT, RULES, Remark, Rule, Selection
+from plsdof._core.choice import (
+    LEFT_OUT,
+    RULES,
+    Remark,
+    Rule,
+    Selection,
+    choice_in_words,
+    one_standard_error,
+)
 from plsdof._core.criteria import CRITERIA, DOF_KINDS, DofKind, NoiseKind
 from plsdof._core.fit import METHODS
 from plsdof._core.folds import number_of_blocks
@@ -82,6 +90,9 @@ class Request:
         where the rows are read piece by piece and nobody asked to leave some out.
     rule, dof : str or None
         Of a criterion, see `Path.select`.
+    one_standard_error : bool
+        Take the simplest model whose error of rows left out is within one standard error of the
+        smallest one.
     components, max_components : int or None
         The model wanted, and the largest one to look at.
     cv : int, "loo", "blocks:K" or None
@@ -117,6 +128,7 @@ class Request:
     criterion: str | None = None
     rule: Rule | None = None
     dof: DofKind | None = None
+    one_standard_error: bool = False
     components: int | None = None
     max_components: int | None = None
     cv: Folds | None = None
@@ -173,6 +185,12 @@ class Request:
             yield f"components and max-components do not apply to {self.method}, which has none."
         if self.criterion == AVERAGE and self.components is not None:
             yield "criterion 'average' takes all models; leave out components."
+        apart = {self.components, self.select} == {None} and self.preprocess != "auto"
+        if self.one_standard_error and not (self.wants(LEFT_OUT) and apart):
+            yield (
+                "one-standard-error chooses one model of a path by rows left out; leave out other "
+                "ways to choose."
+            )
         if self.seed is not None and not isinstance(self.cv, int):
             yield "seed is about random folds; say how many with cv."
         for name in ("rule", "dof"):
@@ -659,6 +677,10 @@ def chosen(path: Path, left: LeftOut | None, request: Request) -> tuple[Selectio
         mean = path.average_of(left, "squared")
         assert mean.selection is not None
         return mean.selection, mean
+    if request.one_standard_error:
+        if left is None:
+            raise InvalidInputError("one-standard-error needs rows left out; say how with cv.")
+        return _simplest_within(path, left)
     if request.wants(LEFT_OUT) and left is not None:
         selection = path.select_from(left, "squared")
         return selection, Model(path=path, index=selection.index, selection=selection)
@@ -672,6 +694,16 @@ def chosen(path: Path, left: LeftOut | None, request: Request) -> tuple[Selectio
         ) from error
     # Its errors are those of a model that is given: rows left out did not choose it.
     return selection, asked_for(path, selection.index, left)
+
+
+def _simplest_within(path: Path, left: LeftOut) -> tuple[Selection, Model]:
+    """Choose the simplest model within one standard error of the smallest error."""
+    order = left.order
+    index = int(order[one_standard_error(left.rmse[order], left.rmse_std_error[order])])
+    rule = "one-standard-error"
+    summary = choice_in_words(path.label(index), path.dof[index], rule, LEFT_OUT)
+    selection = replace(_given(path, index, left), rule=rule, summary=summary)
+    return selection, Model(path=path, index=index, selection=selection)
 
 
 def _described(

@@ -198,7 +198,7 @@ class TestRows:
 
 
 def read_problems(
-    file: Path, part: Part, *, reading: JoinedReading, test: TestRows | None = None
+    file: Path | Sequence[Path], part: Part, *, reading: JoinedReading, test: TestRows | None = None
 ) -> list[TableProblem]:
     """Read a table and take the responses, one at a time, and the predictors out of it."""
     table = reading.with_response(file, part.response, part.label)

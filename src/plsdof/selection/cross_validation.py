@@ -37,6 +37,7 @@ from plsdof._core.inputs import (
     as_matrix,
     as_response,
     as_weights,
+    feature_names,
     opened_table,
     read_only,
     require_flag,
@@ -46,7 +47,12 @@ from plsdof._core.left_out import Problem, hold_out
 from plsdof._core.parallel import as_jobs, run_each
 from plsdof._core.recipe import Recipe
 from plsdof._core.recursion import Split
-from plsdof._core.standardize import CONSTANT_ULPS, Observations
+from plsdof._core.standardize import (
+    CONSTANT_ULPS,
+    Observations,
+    constant_columns,
+    warn_constant_columns,
+)
 from plsdof._core.threads import threads_for
 from plsdof.errors import InvalidInputError, NotAvailableError
 
@@ -653,6 +659,7 @@ def cross_validate(
     1
     """
     X, y, sample_weight = opened_table(X, y, sample_weight)
+    names = feature_names(X)
     X = as_matrix(X, min_rows=2)
     y = as_response(y, len(X))
     weights = as_weights(sample_weight, len(X))
@@ -665,7 +672,9 @@ def cross_validate(
     moved, fits = y - level, None
     if isinstance(recipe, Recipe):
         fits = _together(recipe, X, moved, weights, folds)
-    if fits is None:
+    if fits is not None:
+        warn_constant_columns(constant_columns(X), names)
+    else:
         with threads_for(X.shape):
             work = partial(_fit_fold, X=X, y=moved, weights=weights, path=recipe)
             fits = run_each(work, folds, n_jobs=n_jobs)
