@@ -973,11 +973,11 @@ def _units(model: Model, intervals: bool) -> tuple[Array, Array, float]:
         return x_mean, np.ones(len(x_mean)), path.require_rows().n
     if inputs is not None:
         return inputs.mean, inputs.scale, path.require_rows().n
-    if intervals or path.given is None:
+    if intervals or not path.in_memory:
         units = path.exact.units
         return units.x_mean, units.x_scale, units.n
     mean = _mean_features(model)
-    return mean, np.ones(len(mean)), path.given.n
+    return mean, np.ones(len(mean)), path.require_rows().n
 
 
 def _mean_features(model: Model) -> Array:
