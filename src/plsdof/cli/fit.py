@@ -19,7 +19,7 @@ from plsdof._core.display import plural
 from plsdof._core.inputs import as_choice
 from plsdof.analysis import Analysis, Request
 from plsdof.analysis.analysis import analysed
-from plsdof.analysis.data import Data, StreamedProblem, TableProblem
+from plsdof.analysis.data import TableProblem
 from plsdof.analysis.tables import all_tables, coefficient_columns, to_content
 from plsdof.chemometrics.merit import accepted, require_criteria
 from plsdof.cli import _show as show
@@ -109,7 +109,7 @@ def fit(
             raise InvalidInputError("Several tables, and --parent, are for tables in memory.")
         in_memory = True
     request = replace(request, preprocess=part.steps(request.preprocess))
-    data: Sequence[Data]
+    data: Sequence[TableProblem]
     if is_streamed(file, in_memory):
         sample = output.report is not None or output.plot is not None
         refuse_streamed(file, reading, request, sample=sample)
@@ -123,7 +123,7 @@ def fit(
             _fit_classes(data, request, output, part.label)
             return []
     # A pass over the files has a bar of its own.
-    passes = any(isinstance(one, StreamedProblem) and one.is_read_again for one in data)
+    passes = any(one.is_streamed for one in data)
     with show.waiting("Fitting", quiet=output.quiet or passes):
         analyses = [analysed(one, request) for one in data]
         if parent is not None:
@@ -325,14 +325,13 @@ def _write_model(
     data = analysis.data
     source = {"file": data.source, "rows": data.shape[0], "dropped": data.dropped}
     source |= {} if label is None else {"id": label}  # names the rows in predictions, too
-    kept = data.has_intervals if isinstance(data, StreamedProblem) else True
     model = frozen_model(
         analysis.model,
         names=data.names,
         response=data.response,
         source=source | {"recipe": analysis.recipe},
         noise=analysis.noise_kind,
-        intervals=analysis.request.intervals or kept,
+        intervals=analysis.request.intervals or data.has_intervals,
         preprocessing=data.preprocessing,
     )
     model = replace(
@@ -343,7 +342,7 @@ def _write_model(
     save_model(model, file)
 
 
-def _repeatability(data: Data, model: FrozenModel) -> dict[str, Any]:
+def _repeatability(data: TableProblem, model: FrozenModel) -> dict[str, Any]:
     """Return how far predictions of replicates are apart, for a file; nothing without them."""
     measured = getattr(data, "measured", None)
     if measured is None:
