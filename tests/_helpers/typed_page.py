@@ -144,6 +144,7 @@ def certainty(X: Array, y: Array) -> None:
 def chemists(X: Array, y: Array) -> None:
     path, model = plsdof.pls_path(X, y), plsdof.PLSRegressor(2).fit(X, y)
     assert_type(chemometrics.vip(model), Array)
+    assert_type(chemometrics.block_importance(path[2], [len(X.T)]), Array)
     assert_type(chemometrics.selectivity_ratio(path[2]).values, Array)
     assert_type(chemometrics.explained_variance(path).x, Array)
     assert_type(chemometrics.hotelling_t2(model).limit, float)
