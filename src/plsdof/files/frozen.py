@@ -356,7 +356,7 @@ class FrozenModel:
     >>> X, y = load_ozone(return_X_y=True)
     >>> model = frozen_model(PLSRegressor(2).fit(X, y))
     >>> model, round(model.score(X, y), 2), model.predict_interval(X[:1]).round(1)
-    (FrozenModel(pls, n_components=2, response='y', p=12), 0.7, array([[ 1.1, 19.4]]))
+    (FrozenModel(pls, n_components=2, response='y', p=12), 0.7, array([[ 1.4, 19.1]]))
     """
 
     names: Annotated[tuple[str, ...], Meta(min_length=1)]
