@@ -126,6 +126,9 @@ def test_a_few_columns_beside_a_spectrum_are_left_out_and_named(tmp_path):
 
 def test_a_response_of_text_is_called_so(tmp_path):
     file, _, _, _ = replicated(tmp_path)
+    table = pd.read_csv(file)
+    table["Sample ID"] = [f"S{i}" for i in range(len(table))]
+    table.to_csv(file, index=False)
     line = refused("fit", file, "-r", "Sample ID")
     assert "'Sample ID' holds text, such as 'S0', which cannot be predicted" in line
     assert "leave" not in line

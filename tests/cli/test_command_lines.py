@@ -55,6 +55,8 @@ VALUES = {
 }
 BY_METAVAR = {"N": ["3", "4"], "M": ["3", "4"], "P": ["0.9", "0.8"], "SHARE": ["0.9", "0.8"]}
 POSITIONS = {"predict": ["model.json", "table.csv"], "demo": [], "datasets": []}
+POSITIONS |= {name: ["model.json", "table.csv"] for name in ("check", "adjust")}
+POSITIONS["transfer"] = ["model.json"]
 # They change what is printed or written, not what is computed.
 OUTPUT = {"as_json", "report", "plot", "model", "tables", "quiet", "verbose", "out"}
 

@@ -231,8 +231,8 @@ def sheet_of(cells, rows):
 
 def test_a_workbook_with_too_many_cells_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("plsdof.files.tables.MOST_CELLS", 1000)
-    (tmp_path / "big.xlsx").write_bytes(sheet_of(10, 200))
-    with pytest.raises(InvalidInputError, match=r"2,000 cells.*CSV or Parquet"):
+    (tmp_path / "big.xlsx").write_bytes(sheet_of(10, 2000))
+    with pytest.raises(InvalidInputError, match=r"20,000 cells.*CSV or Parquet"):
         read_table(tmp_path / "big.xlsx")
     (tmp_path / "small.xlsx").write_bytes(sheet_of(10, 90))
     assert len(read_table(tmp_path / "small.xlsx")) == 89

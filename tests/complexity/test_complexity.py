@@ -230,11 +230,8 @@ def test_the_length_of_the_perturbation_is_taken_out_of_the_draws(data):
     assert result.std_error < 1e-10
 
 
-@pytest.mark.parametrize("controls", [None, "part of the fit", "unrelated"])
-def test_standard_error_is_the_spread_of_repeated_estimates(controls):
-    bases = np.linalg.qr(np.random.default_rng(0).normal(size=(25, 12)))[0]
-    H = bases[:, :6]
-    basis = {None: None, "part of the fit": bases[:, 3:9], "unrelated": bases[:, 6:]}[controls]
+def test_standard_error_is_the_spread_of_repeated_estimates():
+    H = np.linalg.qr(np.random.default_rng(0).normal(size=(25, 6)))[0]
     estimates = [
         monte_carlo_dof(
             lambda y, seed: H @ (H.T @ y),  # noqa: ARG005
@@ -242,7 +239,6 @@ def test_standard_error_is_the_spread_of_repeated_estimates(controls):
             step=1.0,
             n_draws=20,
             rng=np.random.default_rng(seed),
-            basis=basis,
         )
         for seed in range(300)
     ]
@@ -251,16 +247,6 @@ def test_standard_error_is_the_spread_of_repeated_estimates(controls):
     assert abs(values.mean() - 6) < 4 * claimed / np.sqrt(300)
     # A spread of 300 is known to about 4 %.
     assert values.std(ddof=1) == pytest.approx(claimed, rel=0.16)
-
-
-def test_knowing_the_predictors_makes_draws_for_linear_models_more_precise(data):
-    X, y = data
-    assert degrees_of_freedom(LinearRegression(), X, y, "monte-carlo").std_error < 1e-8
-    # Sparse predictors are not looked at.
-    blind = degrees_of_freedom(Lasso(0.1), scipy.sparse.csc_matrix(X), y, "monte-carlo")
-    sighted = degrees_of_freedom(Lasso(0.1), X, y, "monte-carlo")
-    assert sighted.std_error < 0.8 * blind.std_error
-    assert abs(sighted.value - blind.value) < 3 * blind.std_error
 
 
 def test_a_tree_has_more_degrees_of_freedom_than_leaves():

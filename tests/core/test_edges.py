@@ -10,7 +10,7 @@ from _helpers.oracle import exact_fit, exact_ridge
 from _helpers.problems import counted, make_problem
 from scipy.signal import savgol_filter
 
-from plsdof import compare_paths, cross_validate, pcr_path, pls_path, ridge_path
+from plsdof import PLSRegressor, compare_paths, cross_validate, pcr_path, pls_path, ridge_path
 from plsdof._core.filters import ridge_grid
 from plsdof.chemometrics import q_residuals
 from plsdof.datasets import load_gasoline
@@ -424,6 +424,7 @@ def test_a_response_that_does_not_vary_has_no_component_and_the_warning_is_a_sen
 NEARLY = {
     "path": lambda X, y: counted(pls_path(X, y, 2)),
     "left out": lambda X, y: pls_path(X, y, 2).left_out(5),
+    "estimator": lambda X, y: PLSRegressor(2).fit(X, y),
     "stream": lambda X, y: Moments.of(X, y).gram(),
 }
 
@@ -447,3 +448,20 @@ def test_columns_that_vary_by_rounding_only_have_no_coefficient():
     # A hundred times that is a signal, however small.
     varies = counted(pls_path(np.column_stack([X, 5 + 1e-13 * noise]), y, 3))
     assert varies.coef[1:, 3].all()
+
+
+@pytest.mark.parametrize("method", ["pls", "pcr", "ridge"])
+@pytest.mark.parametrize(("offset", "signal"), [(1e8, 1e-6), (-1e6, 1e-9), (1e3, 1.0)])
+def test_an_offset_of_the_response_costs_no_digits(method, offset, signal):
+    X, y = make_problem(40, 6, seed=3)
+    moved = offset + signal * y  # which rounds the signal
+    plain, shifted = (cross_validate(X, one, method, cv=5) for one in (moved - offset, moved))
+    np.testing.assert_allclose(shifted.rmse, plain.rmse, rtol=1e-6)
+    np.testing.assert_allclose(shifted.predictions, plain.predictions + offset, rtol=1e-14)
+    np.testing.assert_array_equal(shifted.y, moved)
+    fit = {"pls": pls_path, "pcr": pcr_path, "ridge": ridge_path}[method]
+    paths = [fit(X, one) for one in (moved - offset, moved)]
+    left, expected = (path.left_out(5) for path in reversed(paths))
+    np.testing.assert_allclose(left.rmse, expected.rmse, rtol=1e-6)
+    np.testing.assert_allclose(paths[1].rss, paths[0].rss, rtol=1e-6)
+    np.testing.assert_allclose(paths[1].dof, paths[0].dof, rtol=1e-6)

@@ -186,3 +186,28 @@ def test_what_has_no_model_is_refused():
     with pytest.raises(InvalidInputError, match="got PCRPath"):
         vip(PCRegressor(1).fit(X, Y))
     assert hotelling_t2(KernelPLSRegressor(2).fit(X, Y)).values.shape == (40,)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [PLSRegressor(), PLSRegressor("average"), PLSRegressor("bic"), PCRegressor(), RidgeRegressor()],
+    ids=repr,
+)
+def test_skops_keeps_models(model):
+    """Its files hold neither cycles nor keys that are tuples."""
+    skops = pytest.importorskip("skops.io")
+    model.fit(X, Y)
+    for one in (model, model.without_data()):
+        data = skops.dumps(one)
+        again = skops.loads(data, trusted=skops.get_untrusted_types(data=data))
+        np.testing.assert_allclose(again.predict(X), one.predict(X), rtol=1e-12)
+        np.testing.assert_allclose(again.predict_interval(X), one.predict_interval(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("model", [PLS2Regressor(1), KernelPLSRegressor(1)], ids=repr)
+def test_skops_keeps_any_model_without_its_data(model):
+    skops = pytest.importorskip("skops.io")
+    one = model.fit(X, Y).without_data()
+    data = skops.dumps(one)
+    again = skops.loads(data, trusted=skops.get_untrusted_types(data=data))
+    np.testing.assert_allclose(again.predict(X), one.predict(X), rtol=1e-12)

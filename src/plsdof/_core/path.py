@@ -108,6 +108,10 @@ class Path:
             warn_caller(text, RankExhaustedWarning)
         return exact
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is made again when it is needed, so that files hold no cycles."""
+        return {name: value for name, value in self.__dict__.items() if name != "store"}
+
     @property
     def is_counted(self) -> bool:
         """Whether `exact` is there already."""
@@ -311,19 +315,21 @@ class Path:
         X = self.require_rows().X
         return min(len(X) - 1, X.shape[1]) if asked is None else int(asked)
 
-    def fit_rows(self, rows: Integers) -> "Path":
-        """Fit the same method to some of the training rows."""
+    def fit_rows(self, rows: Integers, level: float = 0.0) -> "Path":
+        """Fit the same method to some of the training rows, to y less a level."""
         given = self.require_rows()
         weights = None if given.weights is None else given.weights[rows]
-        return self.same_models().fit(given.X[rows], given.y[rows], weights)
+        return self.same_models().fit(given.X[rows], given.y[rows] - level, weights)
 
     def same_models(self) -> Recipe:
         """Return the recipe with the sizes that this path has, where these depend on the rows."""
         return self.recipe
 
-    def predict_without(self, train: Integers, test: Integers, through: int) -> Predicted:
-        """Predict some training rows by a fit to others, with models up to ``through``."""
-        return self.fit_rows(train).at(self.require_rows().X[test], through)
+    def predict_without(
+        self, train: Integers, test: Integers, through: int, level: float = 0.0
+    ) -> Predicted:
+        """Predict y less a level of some training rows by a fit to others, up to ``through``."""
+        return self.fit_rows(train, level).at(self.require_rows().X[test], through)
 
     def at(self, X_new: Any, through: int | None = None) -> Predicted:
         """Return predictions, leverages and rounding errors of new rows; count only if needed.

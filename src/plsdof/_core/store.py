@@ -130,6 +130,7 @@ class Store:
         K = len(self.path)
         residuals, leverage = np.empty((2, K, len(y)))
         rounding, exhausted = np.zeros(K), np.zeros((K, split.count), dtype=bool)
+        level = float(y[0])  # residuals of responses with a large offset would lose digits
         for f, test in enumerate(split.tests):
             train = np.setdiff1d(np.arange(len(y)), test)
             if len(train) == 1:  # nothing but a mean
@@ -137,9 +138,9 @@ class Store:
                 exhausted[1:, f] = True
                 continue
             with quietly():
-                part = self.path.predict_without(train, test, K - 1)
+                part = self.path.predict_without(train, test, K - 1, level)
             last = np.minimum(np.arange(K), len(part.values) - 1)
-            residuals[:, test] = y[test] - part.values[last]
+            residuals[:, test] = y[test] - level - part.values[last]
             leverage[:, test] = part.leverage[last]
             np.maximum(rounding, part.error[last].max(axis=1), out=rounding)
             exhausted[len(part.values) :, f] = True

@@ -42,6 +42,8 @@ class Rows:
         What names the rows.
     source : str
         Where they come from, in words.
+    classes : tuple of str
+        Of a response of text: ``y`` are positions among them. Empty for numbers.
     weights : (n,) array or None
         How many measurements each row is the mean of, over their mean.
     """
@@ -51,6 +53,7 @@ class Rows:
     numbers: Numbers
     labels: Labels | None
     source: str
+    classes: tuple[str, ...] = ()
     weights: Array | None = None
 
     def row_name(self, i: int) -> str:

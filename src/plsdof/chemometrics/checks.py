@@ -230,7 +230,7 @@ def check_calibration(model: Any, X: Any, y: Any = None, level: float = 0.95) ->
     >>> check.verdicts[0].text, check.passed["sep"]
     ('Bias significant: 2.19, limit 0.967.', True)
     """
-    asked = model if hasattr(model, "calibration_errors") else _WithData(as_model(model))
+    asked = model if hasattr(type(model), "calibration_errors") else _WithData(as_model(model))
     level, predicted = as_level(level), np.asarray(asked.predict(X), dtype=np.float64)
     if predicted.ndim != 1:
         raise InvalidInputError(
@@ -288,15 +288,15 @@ def judge(
         verdicts += [
             _verdict("bias", bias, values["bias_limit"]),
             _verdict("sep", sep, values["sep_limit"], _beside(values)),
-            _verdict("slope", line.t, values["slope_limit"], f" The slope is {line.slope:.3g}."),
+            _verdict("slope", line.t, values["slope_limit"], f" Slope {line.slope:.3g}."),
         ]
     if n and np.isfinite(lower).any():
         outside = _most_crossings(n, calibration.units, level, level)
-        verdicts.append(_verdict("coverage", n - covered, outside, f" {n} rows."))
+        verdicts.append(_verdict("coverage", n - covered, outside, of=n))
     if limits:
         # T^2 and Q, each at this level: as if they were independent
         most = _most_crossings(rows, calibration.units, level ** len(limits), level)
-        verdicts.append(_verdict("unlike", unlike, most, f" {rows} rows."))
+        verdicts.append(_verdict("unlike", unlike, most, of=rows))
     if 1 < rows == unlike:
         verdicts[-1] = replace(verdicts[-1], text=ALL_UNLIKE.format(count=rows))
     return CalibrationCheck(
@@ -392,10 +392,13 @@ ALL_UNLIKE = (
 )
 
 
-def _verdict(name: str, value: float, limit: float, more: str = "") -> Verdict:
+def _verdict(
+    name: str, value: float, limit: float, more: str = "", of: int | None = None
+) -> Verdict:
     formula, good, bad = _TESTS[name]
     passed = None if math.isnan(value) or math.isnan(limit) else bool(abs(value) <= limit)
-    text = f"{good if passed else bad}: {value:.3g}, limit {limit:.3g}.{more}"
+    rows = "" if of is None else f" of {of}"
+    text = f"{good if passed else bad}: {value:.3g}{rows}, limit {limit:.3g}.{more}"
     if passed is None:
         text = f"Not tested ({name}): too few reference values, or predictions that do not differ."
     return Verdict(name=name, value=value, limit=limit, passed=passed, formula=formula, text=text)

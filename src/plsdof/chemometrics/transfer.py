@@ -20,8 +20,8 @@ Analytical Chemistry 63, 2750-2756.
 """
 
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -90,6 +90,11 @@ class Transfer:
         padded = np.pad(rows, ((0, 0), (width, width)))
         shifted = (band * padded[:, k : k + p] for k, band in enumerate(self.bands))
         return np.asarray(self.offset + sum(shifted))
+
+    def after(self, W: Array, names: tuple[str, ...]) -> "Transfer":
+        """Return this step after rows with other columns are multiplied by W (q, p)."""
+        matrix = read_only(self.apply(W) - self.offset)
+        return replace(self, matrix=matrix, bands=None, names=names)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -177,6 +182,30 @@ def fit_transfer(
     rmsep = {} if known is None else {way: _rms(one - known) for way, one in found.items()}
     chosen = min(ways, key=errors.__getitem__)
     return TransferFit(step=_step(chosen, A, B), chosen=chosen, errors=errors, rmsep=rmsep)
+
+
+def interpolation(axis: Iterable[float | None], target: Iterable[float | None]) -> Array:
+    """Return W (q, p) with spectra @ W, cubic splines through q wavelengths, at p others.
+
+    Examples
+    --------
+    >>> W = interpolation([1.0, 2.0, 3.0, 4.0], [1.5, 3.0])
+    >>> (np.array([1.0, 4.0, 9.0, 16.0]) @ W).round(12)
+    array([2.25, 9.  ])
+    """
+    from scipy.interpolate import CubicSpline
+
+    there, wanted = (np.array(list(one), dtype=np.float64) for one in (axis, target))
+    low, high = (there.min(), there.max()) if len(there) else (np.nan, np.nan)
+    if np.isnan(wanted).any() or not (
+        len(there) > 3 and low <= wanted.min() <= wanted.max() <= high
+    ):
+        raise InvalidInputError(
+            f"the columns of the model, from {wanted.min():g} to {wanted.max():g}, cannot be "
+            f"interpolated from those from {low:g} to {high:g}: they must lie between them."
+        )
+    order = np.argsort(there)
+    return np.asarray(CubicSpline(there[order], np.eye(len(there))[order])(wanted).T)
 
 
 def _rms(values: Array) -> float:

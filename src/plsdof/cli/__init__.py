@@ -1,12 +1,15 @@
 """The command ``plsdof``: one module per command.
 
 Exit codes: 0 done; 1 an unexpected error, with a traceback; 2 wrong usage or input that cannot be
-used, with one line that says why; 130 interrupted by Ctrl-C.
+used, with one line that says why; 3 a limit is crossed (check); 130 interrupted by Ctrl-C.
 
     plsdof fit TABLE --response COLUMN     choose a model, print it, keep it, report it; the table
                                            may be a folder, or larger than memory
     plsdof app [TABLE]                     the same in the browser, live
-    plsdof predict MODEL TABLE             predictions and intervals for new rows
+    plsdof predict MODEL... TABLE          predictions and intervals for new rows
+    plsdof check MODEL TABLE               bias, error, slope and control charts of control samples
+    plsdof adjust MODEL TABLE -o NEW       a model with bias or slope corrected
+    plsdof transfer MODEL --primary A --secondary B -o NEW      a model for another instrument
     plsdof compare TABLE --response COLUMN PLS, PCR and ridge on the scale of Degrees of Freedom;
                                            with --splits 50 also ways to choose, on rows left out
     plsdof demo, plsdof datasets           the main job on a shipped data set; the data sets
@@ -37,6 +40,9 @@ BAD_INPUT = 2
 COMMANDS = {
     "fit": ("fit", "Fit a table, choose the number of components, and print the model."),
     "predict": ("predict", "Predict the rows of a table with a model, and mark unusual ones."),
+    "check": ("life", "Check a calibration with control samples, and keep control charts."),
+    "adjust": ("life", "Correct bias or slope of a model by control samples, or undo that."),
+    "transfer": ("life", "Make a model for another instrument, by samples measured on both."),
     "app": ("browser", "Calibrate in the browser; the page stays on this machine."),
     "compare": ("compare", "Compare PLS, PCR and ridge regression by Degrees of Freedom."),
     "demo": ("fit", "Calibrate octane numbers by spectra that are shipped with the package."),
@@ -76,7 +82,8 @@ def load_command(name: str) -> Any:
 app = typer.Typer(
     cls=Commands,
     help="Degrees of Freedom, model selection and intervals for Partial Least Squares.",
-    epilog="Exit codes: 0 done, 1 unexpected error, 2 bad input or usage, 130 interrupted.",
+    epilog="Exit codes: 0 done, 1 unexpected error, 2 bad input or usage, 3 a limit was crossed, "
+    "130 interrupted.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from plsdof._core.display import plural
-from plsdof._core.inputs import as_fraction
+from plsdof._core.inputs import Array, as_fraction
 from plsdof.analysis.analysis import Request
 from plsdof.analysis.data import (
     Measured,
@@ -206,6 +206,14 @@ def read_problems(
         targets = [find_response(table, response, reading) for response in part.response]
         single = table
         if part.average_by is not None:
+            for target in filter(table.is_text, targets):
+                names = labels_of(table, part.average_by), labels_of(table, target)
+                pairs = set(zip(*names, strict=True))
+                if len(pairs) > len({sample for sample, _ in pairs}):
+                    raise InvalidInputError(
+                        f"--average-by {shortened(part.average_by)}: some sample has several "
+                        f"classes of {shortened(target)}, which cannot be averaged."
+                    )
             table = averaged_table(table, part.average_by, targets)
             part = replace(part, label=part.label or part.average_by)
         if len(table) < 2:
@@ -251,13 +259,13 @@ def _problem(
     rows, used = everything.take(chosen.fit), everything.take(chosen.fit | chosen.test)
     notes = [*table.notes, *about_columns, *chosen.notes, *about_holes]
     notes += suspects(table, used, target, groups=part.groups)
-    tested, note = _test_table(test.test, target, names, reading, part)
+    tested, note = _test_table(test.test, target, names, reading, part, rows.classes)
     notes += note
     if chosen.test.any():
         source = f"{int(chosen.test.sum())} rows of {Path(table.source).name}"
         tested = replace(everything.take(chosen.test), source=source)
     notes += seen_before(rows, tested)
-    if np.all(rows.y == rows.y[0]):
+    if not rows.classes and np.all(rows.y == rows.y[0]):
         raise InvalidInputError(_constant(target, rows.y[0]))
     return TableProblem(
         rows=rows,
@@ -275,10 +283,21 @@ def _problem(
 
 
 def _rows_of(
-    table: Table, target: str, names: tuple[str, ...], part: Part, label: bool = True
+    table: Table,
+    target: str,
+    names: tuple[str, ...],
+    part: Part,
+    label: bool = True,
+    classes: tuple[str, ...] = (),
 ) -> tuple[Rows, Mask, tuple[str, ...]]:
     """Return all rows, which of their values forbid a row (response first), and what was filled."""
-    y, X = table.numbers((target,))[:, 0], table.numbers(names)
+    if classes or table.is_text(target):
+        if part.missing == "impute":
+            raise InvalidInputError("--missing impute is for responses of numbers; leave it out.")
+        y, classes = _coded(table, target, classes)
+    else:
+        y = table.numbers((target,))[:, 0]
+    X = table.numbers(names)
     notes: tuple[str, ...] = ()
     if part.missing is not None and part.missing.startswith("interpolate"):
         X, notes = interpolate(X, names, part.missing)
@@ -289,6 +308,7 @@ def _rows_of(
         notes = filled_in_words(holes & ~holes.all(axis=1, keepdims=True), how)
         holes &= holes.all(axis=1, keepdims=True) | holes.all(axis=0)
     rows = Rows(
+        classes=classes,
         X=table.with_names(X, names),
         y=y,
         numbers=table.row_numbers,
@@ -297,6 +317,20 @@ def _rows_of(
         weights=measurements(table) if label else None,
     )
     return rows, np.column_stack([np.isnan(y), holes]), notes
+
+
+def _coded(table: Table, target: str, classes: tuple[str, ...]) -> tuple[Array, tuple[str, ...]]:
+    """Return a response of text as positions among its classes, or those that are known already."""
+    found = labels_of(table, target).tolist()
+    classes = classes or tuple(sorted(set(found) - {""}))
+    places: dict[str, float] = {one: place for place, one in enumerate(classes)} | {"": np.nan}
+    strange = [one for one in found if one not in places]
+    if strange:
+        raise InvalidInputError(
+            f"{shortened(target)} is {shortened(strange[0])} in a row to test on, which is not one "
+            f"of the classes {listed(list(map(shortened, classes)))}."
+        )
+    return np.array([places[one] for one in found]), classes
 
 
 def _require_complete(
@@ -425,6 +459,7 @@ def _test_table(
     names: tuple[str, ...],
     reading: JoinedReading,
     part: Part,
+    classes: tuple[str, ...] = (),
 ) -> tuple[Rows | None, list[str]]:
     """Read rows to test on from a file, if there is one, and say how many there are."""
     if file is None:
@@ -437,7 +472,7 @@ def _test_table(
             raise InvalidInputError(
                 f"--test needs the response {shortened(target)}{suggestion(target, table.names)}"
             )
-        rows, missing, notes = _rows_of(table, target, found, part, label=False)
+        rows, missing, notes = _rows_of(table, target, found, part, False, classes)
         _require_complete(table, missing, (target, *found), part.drops, fewest=1)
     rows = rows.take(without_any(missing))
     rows = replace(rows, X=table.with_names(rows.X.to_numpy(), names), source=str(file))

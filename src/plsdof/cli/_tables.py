@@ -126,10 +126,10 @@ def find_response(table: Table, response: str, reading: Reading) -> str:
     except InvalidInputError as error:
         hint = _where_else(table, response, reading)
         raise InvalidInputError(f"{error}{hint}") from error
-    if table.is_text(name):
+    if table.is_text(name) and 2 * table.frame[name].nunique() > len(table):
         raise InvalidInputError(
             f"{shortened(name)} holds text, such as {table.example(name)}, which cannot be "
-            "predicted; choose a column of numbers with --response."
+            "predicted: most rows have a text of their own. Choose another --response."
         )
     return name
 
@@ -379,18 +379,19 @@ def suspects(table: Table, rows: Rows, response: str, *, groups: str | None) -> 
     be of one sample. Cost: O(n p).
     """
     X, y, names, numbers = rows.X.to_numpy(), rows.y, list(rows.X.columns), rows.numbers
-    yield from few_values(y, response)
-    yield from _odd_response(y, response, names, groups)
+    if not rows.classes:
+        yield from few_values(y, response)
+        yield from _odd_response(y, response, names, groups)
+        yield from _zeros(X, y, response, numbers)
+        yield from _disguised(X, y, names, response)
+        yield from [] if groups else same_sample(y, response)
     yield from _fractions(table, (response, *names))
     yield from _summaries(table, set(numbers.tolist()))
     yield from _codes(X, y, names, response)
-    yield from _zeros(X, y, response, numbers)
     yield from _flat(X, numbers)
     yield from _counters(X, names, np.flatnonzero(np.isin(table.row_numbers, numbers)))
-    yield from _disguised(X, y, names, response)
     if groups is None:
         yield from _repeated_rows(X, y, numbers)
-        yield from same_sample(y, response)
 
 
 def _rows_in_words(names: Sequence[str]) -> str:

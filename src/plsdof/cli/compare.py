@@ -73,6 +73,10 @@ def compare(
         raise InvalidInputError("--response: a comparison is about one; give it once.")
     with show.waiting("Reading the table", quiet=printing.quiet):
         (problem,) = read_problems(file, part, reading=reading)
+        if problem.rows.classes:
+            raise InvalidInputError(
+                f"{problem.response!r:.40} holds text; a comparison is about numbers."
+            )
         problems = {steps: problem.after(steps) for steps in chains}
     if splits is None:
         with show.waiting("Comparing", quiet=printing.quiet), quietly():

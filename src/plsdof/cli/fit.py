@@ -100,6 +100,9 @@ def fit(
         with show.waiting("Reading the table", quiet=output.quiet):
             found = read_problems(file, part, reading=reading, test=test)
             data = [one.after(request.preprocess) for one in found]
+        if any(one.rows.classes for one in found):
+            _fit_classes(data, request, output, part.label)
+            return []
     # A pass over the files has a bar of its own.
     passes = any(isinstance(one, StreamedProblem) and one.is_read_again for one in data)
     with show.waiting("Fitting", quiet=output.quiet or passes):
@@ -126,6 +129,23 @@ def fit(
             _show_written(written[place])
         _show_written(together)
     return analyses
+
+
+def _fit_classes(data: Sequence[Any], request: Request, output: Output, label: str | None) -> None:
+    """Fit one response of text, and print and write what was asked for."""
+    from plsdof.analysis.classes import classified
+    from plsdof.cli._classes import show_classes, write_classes
+
+    if len(data) > 1:
+        raise InvalidInputError("a response of text is fitted alone; give one --response.")
+    with show.waiting("Fitting", quiet=output.quiet):
+        made = classified(data[0], request)
+        written = write_classes(made, output, label)
+    if output.as_json:
+        show.print_json("fit", made.to_content() | {"written": written})
+    elif not output.quiet:
+        show_classes(show.console(), made)
+        _show_written(written)
 
 
 # What is written

@@ -1,5 +1,6 @@
 """``plsdof predict``: predictions, their intervals, and which rows are unusual."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,26 +13,31 @@ from rich.table import Table as RichTable
 from plsdof._core.display import plural
 from plsdof._core.inputs import Array, as_choice, as_fraction
 from plsdof.analysis.tables import records
+from plsdof.chemometrics.checks import ALL_UNLIKE, doubtful_references
 from plsdof.chemometrics.merit import HEADINGS, RMSE_NAMES, FiguresOfMerit, figures_of_merit
 from plsdof.cli import _show as show
 from plsdof.cli import _tables as tables
+from plsdof.cli._classes import predict_classes
 from plsdof.cli._options import File, Printing
 from plsdof.errors import InvalidInputError
+from plsdof.files.classes import CLASSES
 from plsdof.files.columns import listed, shortened
 from plsdof.files.models import FrozenModel, load_model
 from plsdof.files.tables import Table
 from plsdof.files.writing import TABLE_ENDINGS, check_writable, require_ending, write_tables
 from plsdof.inference.intervals import INTERVAL_METHODS
 
-# Level of the limits of T^2 and Q.
-CHECK_LEVEL = 0.95
+# Levels of the limits of T^2 and Q: a row beyond the first is unusual, and one beyond the second,
+# which one of a thousand ordinary rows would be, is not to be predicted.
+CHECK_LEVEL, REJECT_LEVEL = 0.95, 0.999
 
 Columns = dict[str, npt.NDArray[Any]]
 
 
 def predict(
-    model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="File written by `plsdof fit --model`.")
+    models: Annotated[
+        list[Path],
+        typer.Argument(metavar="MODEL...", help="Files written by `plsdof fit --model`."),
     ],
     file: File,
     reading: tables.Reading,
@@ -47,63 +53,116 @@ def predict(
     """Predict the rows of a table with a model, and mark unusual ones.
 
     A row is unusual if it is unlike those that the model was fitted to: Hotelling's T^2 or the Q
-    residual is above its 95% limit. The CSV file and JSON also have the intervals of the mean.
+    residual is above its 95% limit (warn), or above its 99.9% limit (reject). The CSV file and
+    JSON also have the intervals of the mean. Several models, one for each constituent, give one
+    table.
     """
     as_fraction(level, "--level")
     tables.check_missing(missing, drop_missing=drop_missing)
     if intervals is not None:
         as_choice(intervals, "--intervals", INTERVAL_METHODS)
     if out is not None:
-        check_writable(out)
-        require_ending("--out", out, TABLE_ENDINGS)
-        if out.resolve() in (file.resolve(), model.resolve()):
-            raise InvalidInputError(f"--out {out} would overwrite the input; choose another name.")
+        check_output("--out", out, TABLE_ENDINGS, file, *models)
     with show.waiting("Reading", quiet=printing.quiet):
-        fitted, rows = load_model(model), reading.table(file)
+        fitted, rows = [load_model(one) for one in models], reading.table(file)
+    if any(one.method == CLASSES for one in fitted):
+        if intervals is not None or missing not in (None, "drop") or len(fitted) > 1:
+            raise InvalidInputError(
+                "--intervals, --missing and several models are for models of numbers."
+            )
+        options = {"drop_missing": drop_missing or missing == "drop", "label": label}
+        predict_classes(fitted[0], rows, printing, out, options)
+        return
     with show.waiting("Predicting", quiet=printing.quiet), tables.located(rows.source):
-        predicted = predict_table(
-            fitted,
-            rows,
-            level=level,
-            drop_missing=drop_missing,
-            missing=missing,
-            label=label,
-            method=intervals,
-        )
+        found = [
+            predict_table(
+                one,
+                rows,
+                level=level,
+                drop_missing=drop_missing,
+                missing=missing,
+                label=label,
+                method=intervals,
+            )
+            for one in fitted
+        ]
+    names = _names(fitted, models)
+    columns = found[0].columns if len(found) == 1 else _side_by_side(found, names)
     if out is not None:
-        write_tables({"predictions": predicted.columns}, out, escape=not plain_csv)
-    merit = predicted.merit
+        write_tables({"predictions": columns}, out, escape=not plain_csv)
     if printing.as_json:
-        content = {
-            "model": str(model),
-            "file": rows.source,
-            "response": fitted.response,
-            "level": level,
-            "assumptions": predicted.assumptions,
-            "predictions": records(predicted.columns),
-            "limits": {**predicted.limits, "level": CHECK_LEVEL} if predicted.limits else None,
-            "rmse": None if merit is None else merit.rmse,
-            "bias": None if merit is None else merit.bias,
-            "compared": 0 if merit is None else merit.n,
-            "merit": None if merit is None else asdict(merit),
-            "notes": predicted.notes,
-            "written": {} if out is None else {"predictions": str(out)},
-        }
-        show.print_json("predict", content)
+        written = {} if out is None else {"predictions": str(out)}
+        contents = [
+            _content(*each, rows.source, level) | {"written": written}
+            for each in zip(models, fitted, found, strict=True)
+        ]
+        show.print_json("predict", contents[0] if len(found) == 1 else {"responses": contents})
     elif not printing.quiet:
         screen = show.console()
-        screen.print(
-            f"{show.safe(fitted.response, 40)} for {plural(len(rows), 'row')} of "
-            f"{show.safe(Path(rows.source).name, 40)}, by {_described(fitted)}\n",
-            style="bold",
-        )
-        screen.print(_prediction_table(predicted, level, screen.width, verbose=printing.verbose))
+        for name, one in zip(names, fitted, strict=True):
+            screen.print(
+                f"{show.safe(name, 40)} for {plural(len(rows), 'row')} of "
+                f"{show.safe(Path(rows.source).name, 40)}, by {_described(one)}",
+                style="bold",
+            )
         screen.print()
-        if merit is not None:
-            show.remark(screen, "Accuracy", _merit_sentence(merit))
-        show.note(screen, predicted.notes)
+        screen.print(_shown(found, names, level, screen.width, verbose=printing.verbose))
+        screen.print()
+        for name, each in zip(names, found, strict=True):
+            of = f" of {name}" if len(found) > 1 else ""
+            if each.merit is not None:
+                show.remark(screen, f"Accuracy{of}", _merit_sentence(each.merit))
+        show.note(screen, dict.fromkeys(note for each in found for note in each.notes))
         if out is not None:
             show.remark(screen, "Wrote the predictions", str(out))
+
+
+def check_output(option: str, out: Path, endings: Sequence[str], *inputs: Path) -> None:
+    """Refuse an output file that cannot be written, or would overwrite an input."""
+    check_writable(out)
+    require_ending(option, out, endings)
+    if out.resolve() in [one.resolve() for one in inputs]:
+        raise InvalidInputError(f"{option} {out} would overwrite the input; choose another name.")
+
+
+def _content(
+    file: Path, model: FrozenModel, found: "Predictions", source: str, level: float
+) -> dict[str, Any]:
+    """Return predictions of one model as JSON has them."""
+    merit = found.merit
+    return {
+        "model": str(file),
+        "file": source,
+        "response": model.response,
+        "level": level,
+        "assumptions": found.assumptions,
+        "predictions": records(found.columns),
+        "limits": {**found.limits, "level": CHECK_LEVEL} if found.limits else None,
+        "rmse": None if merit is None else merit.rmse,
+        "bias": None if merit is None else merit.bias,
+        "compared": 0 if merit is None else merit.n,
+        "merit": None if merit is None else asdict(merit),
+        "history": model.history,
+        "notes": found.notes,
+    }
+
+
+def _names(models: Sequence[FrozenModel], files: Sequence[Path]) -> list[str]:
+    """Return what tells models apart: their responses, or the names of their files, or numbers."""
+    names = [one.response for one in models]
+    if len(set(names)) < len(names):
+        names = [one.stem for one in files]
+    return [f"{one} {i + 1}" if one in names[:i] else one for i, one in enumerate(names)]
+
+
+def _side_by_side(found: Sequence["Predictions"], names: Sequence[str]) -> "Columns":
+    """Return one row per sample, with the columns of every constituent."""
+    first = found[0].columns
+    shared = {name: values for name, values in first.items() if name in ("row", "id")}
+    for prefix, one in zip(names, found, strict=True):
+        rest = {name: values for name, values in one.columns.items() if name not in shared}
+        shared |= {f"{prefix} {name}": values for name, values in rest.items()}
+    return shared
 
 
 # What is computed: predictions, their intervals, and which rows are unusual
@@ -118,8 +177,8 @@ class Predictions:
     ----------
     columns : dict of (n,) arrays
         row, id (if a column names the rows), observed (if the table has the response),
-        prediction, mean_lower, mean_upper, lower, upper; t2, q and unusual if the model can tell;
-        nan where there is none.
+        prediction, mean_lower, mean_upper, lower, upper; t2, q, their limits and unusual if the
+        model can tell; status (ok, warn, reject) and reason; nan where there is none.
     limits : dict of float
         Of t2 and q, above which a row is unusual.
     merit : FiguresOfMerit or None
@@ -136,20 +195,29 @@ class Predictions:
     assumptions: str = ""
 
 
-def predict_table(
+@dataclass(frozen=True, kw_only=True)
+class NewRows:
+    """Rows of a table as a model takes them.
+
+    ``X`` has the columns of the model, ``complete`` marks rows without missing values; ``columns``
+    are row, id (if a column names the rows) and observed (if the table has the response).
+    """
+
+    X: Array
+    complete: tables.Mask
+    columns: Columns
+    notes: tuple[str, ...]
+
+
+def new_rows(
     model: FrozenModel,
     rows: Table,
     *,
-    level: float,
     drop_missing: bool,
     missing: str | None = None,
     label: str | None = None,
-    method: str | None = None,
-) -> Predictions:
-    """Predict the rows of a table; extra columns are ignored, the order does not matter.
-
-    ``method`` says how observations are covered; by default as the model was kept.
-    """
+) -> NewRows:
+    """Find the columns of a model in a table; extra ones are ignored, the order does not matter."""
     of_fit = model.source.get("id")
     labels = tables.row_labels(rows, of_fit if label is None and of_fit in rows.names else label)
     names, notes = tables.match_columns(model.columns, rows)
@@ -177,7 +245,25 @@ def predict_table(
         raise InvalidInputError("all rows have missing values among the predictors.")
     observed, reasons = _observed(model, rows)
     columns |= {} if observed is None else {"observed": observed}
-    notes += reasons
+    return NewRows(X=X, complete=complete, columns=columns, notes=notes + reasons)
+
+
+def predict_table(
+    model: FrozenModel,
+    rows: Table,
+    *,
+    level: float,
+    drop_missing: bool,
+    missing: str | None = None,
+    label: str | None = None,
+    method: str | None = None,
+) -> Predictions:
+    """Predict the rows of a table.
+
+    ``method`` says how observations are covered; by default as the model was kept.
+    """
+    new = new_rows(model, rows, drop_missing=drop_missing, missing=missing, label=label)
+    X, complete, columns, notes = new.X, new.complete, new.columns, (*model.history, *new.notes)
     # Predictions and intervals of the complete rows, nan elsewhere.
     used, assumptions = X[complete], ""
     found = {"prediction": model.predict(used)}
@@ -191,21 +277,23 @@ def predict_table(
     else:
         notes += ("Intervals are missing: the model was kept without what they need.",)
     # How far these rows are from those of the calibration.
-    limits = {}
+    limits, farther = {}, {}
     if model.check is not None:
-        for one in (
-            model.hotelling_t2(used, level=CHECK_LEVEL),
-            model.q_residuals(used, level=CHECK_LEVEL),
-        ):
+        for ask in (model.hotelling_t2, model.q_residuals):
+            one = ask(used, level=CHECK_LEVEL)
             found[one.name], limits[one.name] = one.values, one.limit
+            farther[one.name] = ask(used, level=REJECT_LEVEL).limit
             notes += (one.message,) if np.isnan(one.limit) else ()
     for name, values in found.items():
         columns[name] = np.full(len(X), np.nan)
         columns[name][complete] = values
+        columns |= {f"{name}_limit": np.full(len(X), limits[name])} if name in limits else {}
     if limits:
         unusual = np.any([columns[name] > limits[name] for name in limits], axis=0)
         columns["unusual"] = np.asarray(np.where(complete, unusual, None))
+    columns |= _status(columns, limits, farther)
     notes += _unusual(columns) if limits else (_why_no_check(model),)
+    notes += _doubts(model, columns)
     return Predictions(
         columns=columns,
         limits=limits,
@@ -258,11 +346,40 @@ def _merit(columns: Columns) -> FiguresOfMerit | None:
     return figures_of_merit(columns["observed"][known], columns["prediction"][known])
 
 
+def _status(columns: Columns, limits: Mapping[str, float], farther: Mapping[str, float]) -> Columns:
+    """Return ok, warn or reject for every row, and why."""
+    status, reasons = [], []
+    for i, value in enumerate(columns["prediction"]):
+        beyond = [name for name in limits if columns[name][i] > limits[name]]
+        far = [name for name in beyond if columns[name][i] > farther[name]]
+        levels = {name: REJECT_LEVEL if name in far else CHECK_LEVEL for name in beyond}
+        why = [f"{_HEADINGS[one]} above {show.percent(levels[one])} limit" for one in beyond]
+        if np.isnan(value):
+            why = ["no prediction"]
+        status.append("reject" if far or np.isnan(value) else "warn" if beyond else "ok")
+        reasons.append("; ".join(why))
+    return {"status": np.array(status), "reason": np.array(reasons)}
+
+
+def _doubts(model: FrozenModel, columns: Columns) -> tuple[str, ...]:
+    """Say which reference values cannot be right."""
+    if "observed" not in columns:
+        return ()
+    known = np.flatnonzero(np.isfinite(columns["observed"] - columns["prediction"]))
+    names = [_row_name(columns, i) for i in known.tolist()]
+    usual = model.calibration_errors.rmsecv
+    observed, predicted = columns["observed"][known], columns["prediction"][known]
+    return doubtful_references(observed, predicted, usual, names)
+
+
 def _unusual(columns: Columns) -> tuple[str, ...]:
     """Say which rows are unlike those of the calibration."""
     unusual = [i for i, is_unusual in enumerate(columns["unusual"]) if is_unusual]
     if not unusual:
         return ()
+    predicted = int(np.count_nonzero(np.isfinite(columns["prediction"])))
+    if 1 < predicted == len(unusual):
+        return (ALL_UNLIKE.format(count=predicted),)
     shown = listed([_row_name(columns, i) for i in unusual])
     which, whose = ("Rows", "are") if len(unusual) > 1 else ("Row", "is")
     return (
@@ -331,6 +448,55 @@ def _merit_sentence(merit: FiguresOfMerit) -> str:
     return f"{', '.join(shown)}, over {plural(merit.n, 'row')} with a known response."
 
 
+def _shown(
+    found: Sequence[Predictions], names: Sequence[str], level: float, width: int, *, verbose: bool
+) -> RichTable:
+    """Return the table of one constituent, or that of several with value and interval of each."""
+    if len(found) == 1:
+        return _prediction_table(found[0], level, width, verbose=verbose)
+    first = found[0].columns
+    named, size = "id" if "id" in first else "row", len(first["row"])
+    most = size if verbose else min(size, _MOST_ROWS)
+    headings, cells = [named], [list(map(str, first[named][:most]))]
+    for name, one in zip(names, found, strict=True):
+        decimals = _decimals(one.columns)
+        for part, heading in (
+            ("prediction", show.safe(name, 12)),
+            ("lower", "from"),
+            ("upper", "to"),
+        ):
+            values = one.columns.get(part, np.full(size, np.nan))[:most].tolist()
+            headings.append(heading)
+            cells.append([show.fixed(value, decimals) for value in values])
+    cells.append([_worst(names, found, i) for i in range(most)])
+    limits = (_limits_in_words(one, name) for one, name in zip(found, names, strict=True))
+    return show.table(
+        f"Predictions with {show.percent(level)} intervals of one observation",
+        [*headings, "status"],
+        zip(*cells, strict=True),
+        text_columns=int(named == "id"),
+        caption=_more(most, size) + " ".join(limits),
+    )
+
+
+def _more(most: int, size: int) -> str:
+    return f"{most} of {size} rows; --verbose shows all, --out writes all. " if most < size else ""
+
+
+def _worst(names: Sequence[str], found: Sequence[Predictions], i: int) -> str:
+    """Return the constituents of a row that are not ok."""
+    states = {name: str(one.columns["status"][i]) for name, one in zip(names, found, strict=True)}
+    bad = [f"{show.safe(name, 12)} {state}" for name, state in states.items() if state != "ok"]
+    return ", ".join(bad) or "ok"
+
+
+def _limits_in_words(predicted: Predictions, name: str = "") -> str:
+    """Return the limits of T^2 and Q as a sentence."""
+    shown = [f"{_HEADINGS[key]} {show.number(value, 3)}" for key, value in predicted.limits.items()]
+    of = f" of {show.safe(name, 24)}" if name else ""
+    return f"Limits{of}: {', '.join(shown)}." if shown else ""
+
+
 def _prediction_table(
     predicted: Predictions, level: float, width: int, *, verbose: bool
 ) -> RichTable:
@@ -345,12 +511,12 @@ def _prediction_table(
                 show.number(value, 3) if name in predicted.limits else show.fixed(value, decimals)
                 for value in values
             ]
-    if "unusual" in columns:
-        cells["unusual"] = ["yes" if one else "" for one in columns["unusual"][:most]]
+    if predicted.limits:
+        cells["status"] = columns["status"][:most].tolist()
     others = sum(max(map(len, (heading, *texts))) + _GAP for heading, texts in cells.items())
     room = int(np.clip(width - others, _SHORTEST_LABEL, _LONGEST_LABEL))
     labels = [_shortened(show.safe(str(label)), room) for label in columns[named][:most]]
-    more = f"{most} of {size} rows; --verbose shows all, --out writes all. " if most < size else ""
+    more = _more(most, size)
     covered = (
         f" with {show.percent(level)} intervals of one observation" if "upper" in columns else ""
     )
@@ -359,7 +525,7 @@ def _prediction_table(
         [named, *cells],
         zip(labels, *cells.values(), strict=True),
         text_columns=int(named == "id"),
-        caption=(more + predicted.assumptions).strip(),
+        caption=f"{more}{_limits_in_words(predicted)} {predicted.assumptions}".strip(),
     )
 
 

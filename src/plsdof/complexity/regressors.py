@@ -242,7 +242,6 @@ def degrees_of_freedom(
         step=scale,
         n_draws=n_draws,
         rng=rng,
-        basis=_linear_basis(X),
         n_jobs=n_jobs,
         progress=progress,
     )
@@ -259,7 +258,7 @@ def degrees_of_freedom(
     )
 
 
-def _in_words(estimate: "MonteCarlo", step: str, exact: "Exact | None", reason: str) -> str:
+def _in_words(estimate: "MonteCarlo", step: str, exact: "Formula | None", reason: str) -> str:
     said = [
         f"Monte Carlo (Ye 1998; Efron 2004) over {len(estimate.draws)} antithetic perturbations "
         f"of y with standard deviation {step}. For a fit that is not linear in y, above all one "
@@ -313,7 +312,7 @@ _STEIN = "Trace of the derivative of the fit at this y, unbiased under Gaussian 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exact:
+class Formula:
     """Degrees of Freedom from a formula.
 
     Attributes
@@ -331,7 +330,7 @@ class Exact:
     chosen: str = ""
 
 
-def exact_dof(model: Any, X: Any, y: Array) -> Exact:
+def exact_dof(model: Any, X: Any, y: Array) -> Formula:
     """Return the exact Degrees of Freedom of a model fitted to (X, y).
 
     Cost: a singular value decomposition of X.
@@ -361,10 +360,10 @@ def _class_of(model: Any) -> tuple[str, str]:
     return type(model).__module__.partition(".")[0], type(model).__name__
 
 
-def _our_estimator(model: Any) -> Exact:
+def _our_estimator(model: Any) -> Formula:
     one = model.model_
-    if one.is_average:
-        return Exact(
+    if one.weights is not None:
+        return Formula(
             value=one.dof,
             how=f"Those of {len(one.weights)} models, averaged, plus what their weights cost.",
             chosen="the models with weight",
@@ -373,14 +372,14 @@ def _our_estimator(model: Any) -> Exact:
     return exact if model.selection_ is None else replace(exact, chosen=one.label)
 
 
-def _of_path(path: Any, index: int) -> Exact:
+def _of_path(path: Any, index: int) -> Formula:
     value, name = float(path.dof[index]), type(path).__name__
     if not np.isfinite(value):
         raise NotAvailableError(f"the Degrees of Freedom of this {name} have no closed form")
-    return Exact(value=value, how=f"{_STEIN}closed form of {name} for {path[index].label}.")
+    return Formula(value=value, how=f"{_STEIN}closed form of {name} for {path[index].label}.")
 
 
-def _least_squares(model: Any, X: Any, y: Array) -> Exact:  # noqa: ARG001
+def _least_squares(model: Any, X: Any, y: Array) -> Formula:  # noqa: ARG001
     exact = _linear(model, X, penalty=0.0, selects=model.positive)
     if model.positive or not hasattr(model, "rank_"):  # sparse X has none
         return exact
@@ -388,17 +387,17 @@ def _least_squares(model: Any, X: Any, y: Array) -> Exact:  # noqa: ARG001
     return replace(exact, value=float(model.rank_ + int(model.fit_intercept)))
 
 
-def _ridge(model: Any, X: Any, y: Array) -> Exact:  # noqa: ARG001
+def _ridge(model: Any, X: Any, y: Array) -> Formula:  # noqa: ARG001
     return _linear(model, X, penalty=float(np.ravel(model.alpha)[0]), selects=model.positive)
 
 
-def _lasso(model: Any, X: Any, y: Array) -> Exact:
+def _lasso(model: Any, X: Any, y: Array) -> Formula:
     # scikit-learn divides the squared error by 2 n, so the ridge part of an elastic net is n times
     # as strong.
     return _linear(model, X, penalty=len(y) * model.alpha * (1.0 - model.l1_ratio), selects=True)
 
 
-def _linear(model: Any, X: Any, *, penalty: float, selects: bool) -> Exact:
+def _linear(model: Any, X: Any, *, penalty: float, selects: bool) -> Formula:
     """Sum of s^2 / (s^2 + penalty) over the singular values s of the predictors that take part.
 
     Those with a non-zero coefficient, where the method selects, as if they were fixed: Zou, Hastie
@@ -421,14 +420,14 @@ def _linear(model: Any, X: Any, *, penalty: float, selects: bool) -> Exact:
     else:
         squares = np.linalg.svd(X, compute_uv=False) ** 2
         value = float(np.sum(squares / (squares + penalty)))
-    return Exact(value=value + int(model.fit_intercept), how=how)
+    return Formula(value=value + int(model.fit_intercept), how=how)
 
 
 def _dense(X: Any) -> Array:
     return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
 
 
-def _nearest_neighbours(model: Any, X: Any, y: Array) -> Exact:  # noqa: ARG001
+def _nearest_neighbours(model: Any, X: Any, y: Array) -> Formula:  # noqa: ARG001
     """Sum over i of the share that row i has among the weights of its neighbours."""
     distances, rows = model.kneighbors(X)
     if callable(model.weights):
@@ -442,10 +441,10 @@ def _nearest_neighbours(model: Any, X: Any, y: Array) -> Exact:  # noqa: ARG001
         weights = np.ones(distances.shape)
     own = np.sum(weights * (rows == np.arange(len(rows))[:, None]), axis=1)
     value = float(np.sum(own / np.sum(weights, axis=1)))
-    return Exact(value=value, how=f"{_LINEAR}the weights of the rows in their own predictions.")
+    return Formula(value=value, how=f"{_LINEAR}the weights of the rows in their own predictions.")
 
 
-def _partial_least_squares(model: Any, X: Any, y: Array) -> Exact:
+def _partial_least_squares(model: Any, X: Any, y: Array) -> Formula:
     with quietly():  # the fit itself has warned
         path = pls_path(_dense(X), y, model.n_components, scale=model.scale)
     return _of_path(path, len(path.dof) - 1)
@@ -479,7 +478,7 @@ _CONTAINERS = {
 }
 
 
-def _pipeline(model: Any, X: Any, y: Array) -> Exact:
+def _pipeline(model: Any, X: Any, y: Array) -> Formula:
     """Principal components regression, preprocessing, imputation: that of the last step."""
     transformers = [step for _, step in model.steps[:-1]]
     for one in transformers:
@@ -508,7 +507,7 @@ def _require_blind(transformer: Any) -> None:
         raise NotAvailableError(f"the transformer {name} is not known to ignore y")
 
 
-RULES: dict[str, Callable[[Any, Any, Array], Exact]] = {
+RULES: dict[str, Callable[[Any, Any, Array], Formula]] = {
     "ElasticNet": _lasso,
     "KNeighborsRegressor": _nearest_neighbours,
     "Lasso": _lasso,
@@ -552,7 +551,6 @@ def monte_carlo_dof(
     step: float,
     n_draws: int = 100,
     rng: np.random.Generator,
-    basis: Array | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> MonteCarlo:
@@ -580,17 +578,14 @@ def monte_carlo_dof(
         Number of antithetic pairs B >= 4.
     rng : numpy Generator
         Gives one seed per draw, so that the result does not depend on ``n_jobs``.
-    basis : (n, r) array, optional
-        Orthonormal columns Q, not all of the space, to which the fit may be close, such as those
-        of the predictors: they make the estimate more precise, whether or not it is.
     n_jobs, progress
         As for `_core.parallel.run_each`.
 
     Notes
     -----
-    What a draw owes to the length of e is removed by regression on |e|^2 and |Q'e|^2, whose means
-    n and r are known (control variates). On the ozone data the first takes 40 to 50 % off the
-    standard error for forests and boosting, the second for the lasso and PLS.
+    What a draw owes to the length of e is removed by regression on |e|^2, whose mean n is known (a
+    control variate). On the ozone data that takes 40 to 50 % off the standard error for forests
+    and boosting.
 
     Cost: 2 B fits.
 
@@ -610,16 +605,14 @@ def monte_carlo_dof(
     """
     B = as_count(n_draws, "n_draws", minimum=4)
     seeds = rng.integers(2**32, size=B).tolist()
-    work = partial(_draw, fit=fit, y=y, step=step, basis=basis)
+    work = partial(_draw, fit=fit, y=y, step=step)
     outcomes = run_each(
         work, seeds, n_jobs=n_jobs, progress=progress, description="Draws", unit="draws"
     )
-    # Regress the draws on their controls; the intercept is the value where all have their mean.
-    drawn = np.array([numbers for numbers, _ in outcomes])
-    values, controls = drawn[:, 0], drawn[:, 1:]
-    Q, R = np.linalg.qr(np.column_stack([np.ones(B), controls]))
-    slopes = np.linalg.solve(R, Q.T @ values)[1:]
-    adjusted = values - controls @ slopes
+    # Regress the draws on the control; the intercept is the value where it has its mean, zero.
+    values, control = np.array([numbers for numbers, _ in outcomes]).T
+    Q, R = np.linalg.qr(np.column_stack([np.ones(B), control]))
+    adjusted = values - control * np.linalg.solve(R, Q.T @ values)[1]
     # Draws with long perturbations vary more, so each residual speaks for itself, made up for
     # its leverage (the jackknife, HC3 of MacKinnon & White 1985).
     left_over = (adjusted - adjusted.mean()) / (1.0 - np.sum(Q**2, axis=1))
@@ -632,10 +625,8 @@ def monte_carlo_dof(
     )
 
 
-def _draw(
-    seed: int, *, fit: Fit, y: Array, step: float, basis: Array | None
-) -> tuple[list[float], set[str]]:
-    """Return the covariance of one draw and its controls, of mean zero; and what warned."""
+def _draw(seed: int, *, fit: Fit, y: Array, step: float) -> tuple[list[float], set[str]]:
+    """Return the covariance of one draw and its control, of mean zero; and what warned."""
     rng = np.random.default_rng(seed)
     e = rng.standard_normal(len(y))
     fit_seed = int(rng.integers(2**31 - 1))
@@ -650,29 +641,7 @@ def _draw(
             "a transformed response."
         ) from error
     numbers = [float(e @ change) / (2 * step), float(e @ e) - len(e)]
-    if basis is not None:
-        inside = basis.T @ e
-        numbers.append(float(inside @ inside) - basis.shape[1])
     return numbers, {note.category.__name__ for note in caught}
-
-
-def _linear_basis(X: Any) -> Array | None:
-    """Return an orthonormal basis of the intercept and the predictors. Shape (n, r).
-
-    None if they are not plain numbers, or span more than half of the space: there is then little
-    to learn from how a fit treats them.
-    """
-    try:
-        columns = as_matrix(X)
-    except InvalidInputError:
-        return None
-    n, p = columns.shape
-    if 2 * p > n:
-        return None
-    scale = np.linalg.norm(columns, axis=0)
-    design = np.column_stack([np.ones(n), columns / np.where(scale > 0, scale, 1.0)])
-    left, singular, _ = np.linalg.svd(design, full_matrices=False)
-    return left[:, singular > 1e-10 * singular[0]]
 
 
 # Regressors, fitted again and again

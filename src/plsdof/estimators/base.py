@@ -115,10 +115,28 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         return frozen_model(self, intervals=False)
 
+    def adjusted(
+        self,
+        X: Any,
+        y: Any,
+        kind: Literal["bias", "slope"] = "bias",
+        *,
+        reason: str,
+        force: bool = False,
+    ) -> "FrozenModel":
+        """Return a frozen model whose predictions are corrected by control samples.
+
+        See `plsdof.files.frozen.FrozenModel.adjusted`.
+        """
+        from plsdof.files.frozen import frozen_model
+
+        return frozen_model(self).adjusted(X, y, kind, reason=reason, force=force)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         tags.input_tags.sparse = self._takes_sparse
+        tags.input_tags.allow_nan = self._takes_holes
         return tags
 
     def path_rows(self, X: Any) -> Any:
@@ -135,7 +153,7 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             self.__dict__.pop("feature_names_in_", None)
         else:
             values, responses = self._checked(X, y)
-        _require_finite(values, X)
+        _require_finite(values, X, holes=self._takes_holes)
         if not scipy.sparse.issparse(values) and responses.ndim == 1:
             require_response_outside(values, responses, feature_names(X), getattr(y, "name", None))
         self._one_response = responses.ndim == 1
@@ -159,6 +177,11 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return values, responses
 
     @property
+    def _takes_holes(self) -> bool:
+        """Whether values of X may be missing."""
+        return False
+
+    @property
     def _takes_sparse(self) -> bool:
         """Whether X may be a scipy sparse matrix in `fit`."""
         return self._path_takes_sparse
@@ -171,7 +194,7 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self._fitted()
         values = _numbers(X, "X")
         if self._are_as_fitted(X, values):
-            _require_finite(values, X)
+            _require_finite(values, X, holes=self._takes_holes)
             return values
         rows = check_array(
             values,
@@ -181,7 +204,7 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             ensure_all_finite=False,
             input_name="X",
         )
-        _require_finite(rows, X)
+        _require_finite(rows, X, holes=self._takes_holes)
         try:
             validate_data(self, _header(X, rows), reset=False, skip_check_array=True)
         except ValueError as error:
@@ -270,11 +293,11 @@ def _header(X: Any, values: Any) -> Any:
     return X.iloc[:0].set_axis(list(names), axis=1) if hasattr(X, "iloc") else X[:0]
 
 
-def _require_finite(values: Any, X: Any) -> None:
+def _require_finite(values: Any, X: Any, *, holes: bool) -> None:
     is_sparse: bool = scipy.sparse.issparse(values)
     if is_sparse:
         as_sparse_rows(values, values.shape[1])
-    else:
+    elif not holes or np.isinf(values).any():
         require_finite_columns(values, feature_names(X), "X", row_labels(X))
 
 
@@ -523,7 +546,9 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
         if scipy.sparse.issparse(X) or recipe.method.name not in METHODS:
             first = recipe.fit(X, Y[:, 0], weights)
         else:  # the data have been checked
-            first = recipe.fit(observe(X, Y[:, 0].copy(), weights, None), None)
+            names = getattr(self, "feature_names_in_", None)
+            named = None if names is None else tuple(map(str, names))
+            first = recipe.fit(observe(X, Y[:, 0].copy(), weights, named), None)
         given = first.given
         if given is None or first.before is not None:
             return [first, *(recipe.fit(X, y, weights) for y in Y.T[1:])]

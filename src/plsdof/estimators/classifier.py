@@ -478,7 +478,7 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, BaseEstimator):  # type:
             return np.asarray(decision[:, 0] > 0, dtype=np.intp)
         return np.asarray(decision.argmax(axis=1))
 
-    def _path_rows(self, X: Any) -> Array:
+    def path_rows(self, X: Any) -> Array:
         """Return new rows, checked."""
         self._fitted()
         rows: Array = validate_data(self, X, dtype=np.float64, reset=False)

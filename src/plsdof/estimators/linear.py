@@ -1,14 +1,19 @@
 """scikit-learn estimators for PLS, PCR and ridge: thin shells around the paths."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
 
 from plsdof._core.choice import LEFT_OUT, Rule
 from plsdof._core.criteria import DofKind, Noise
 from plsdof._core.fit import METHODS
-from plsdof._core.inputs import Array
+from plsdof._core.inputs import Array, as_choice
 from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath
+from plsdof._core.recipe import Recipe
 from plsdof.chemometrics.diagnostics import vip
+from plsdof.chemometrics.preprocessing import IMPUTE, Preprocessor
 from plsdof.estimators.base import (
     Choice,
     ComponentRegressor,
@@ -36,8 +41,40 @@ class _LinearComponents(ComponentRegressor[PathType]):
     noise: Noise = None
     rule: Rule | CvRule | None = None
     cv: Any = None
+    missing: Literal["raise", "impute"] = "raise"
 
     _path_takes_sparse = True
+
+    def predict(self, X: Any) -> Array:
+        """Predict with the chosen model. Shape (n_new,), or (n_new, q) if y had columns."""
+        if not self._takes_holes:
+            return super().predict(X)
+        rows = self.path_rows(X)
+        predicted = [one.predict(rows) for one in self.models_]
+        return np.asarray(predicted[0] if self._one_response else np.column_stack(predicted))
+
+    @property
+    def _takes_holes(self) -> bool:
+        return isinstance(self.missing, str) and self.missing == "impute"
+
+    @property
+    def _takes_sparse(self) -> bool:
+        return super()._takes_sparse and not self._takes_holes
+
+    def _training_data(self, X: Any, y: Any) -> tuple[Any, Array]:
+        as_choice(self.missing, "missing", ("raise", "impute"))
+        values, responses = super()._training_data(X, y)
+        self.__dict__.pop("n_imputed_", None)
+        if self._takes_holes:
+            self.n_imputed_ = int(np.count_nonzero(np.isnan(values)))
+        return values, responses
+
+    def _recipes(self, p: int) -> dict[str, Recipe]:
+        recipes = super()._recipes(p)
+        if not self._takes_holes:
+            return recipes
+        fill = partial(Preprocessor, IMPUTE)
+        return {name: replace(one, prepare=fill) for name, one in recipes.items()}
 
 
 class PLSRegressor(LinearScoresMixin, _LinearComponents[PLSPath]):
@@ -63,8 +100,12 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents[PLSPath]):
     rule : str, optional
         "paper" (default), "first-minimum" or "global-minimum" for a criterion (`Path.select`);
         "minimum" (default), "one-standard-error" or "randomization" for "cv".
-    cv : int, splitter or iterable, optional
+    cv : int, "loo", "blocks:5", splitter or iterable, optional
         Folds of the rows that are left out, see `Path.left_out`; 10 for "cv".
+    missing : {"raise", "impute"}
+        "impute" fills missing values of X, also of new rows, by components of X alone
+        (`plsdof.chemometrics.LowRankImputer`), which are learned anew wherever rows are left out.
+        Degrees of Freedom are exact given the completed X.
 
     Attributes
     ----------
@@ -87,6 +128,8 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents[PLSPath]):
         Of the chosen components, one column each, as in scikit-learn's PLSRegression.
     explained_variance_ratio_, y_explained_variance_ratio_ : (m,) arrays, m chosen components
         Shares of the variance of X and y that each component explains.
+    n_imputed_ : int
+        Number of values of X that were filled; of ``missing="impute"`` only.
     n_features_in_, feature_names_in_
         Number of columns of X, and their names if it was a data frame.
     response_names_ : tuple of str or None
@@ -134,7 +177,7 @@ class PCRegressor(LinearScoresMixin, _LinearComponents[PCRPath]):
 
     Parameters
     ----------
-    n_components, max_components, scale, dof, noise, rule, cv
+    n_components, max_components, scale, dof, noise, rule, cv, missing
         As for `PLSRegressor`.
 
     Attributes

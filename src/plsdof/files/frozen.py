@@ -32,6 +32,7 @@ from plsdof._core.left_out import REACTION, half_width
 from plsdof._core.model import Fitted, Model, as_model
 from plsdof._core.path import PLSPath
 from plsdof._core.pool import Mixture, members_of
+from plsdof.chemometrics.checks import CalibrationErrors, calibration_errors, correction
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
     Limit,
@@ -49,6 +50,7 @@ from plsdof.chemometrics.rows import (
     row_units,
     t2_limit,
 )
+from plsdof.chemometrics.transfer import Transfer as Transfer
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.inference.covariance import reference_df
 from plsdof.inference.intervals import (
@@ -86,58 +88,6 @@ def _none() -> Array:
 
 # What a frozen model consists of: each class is an object of the model file
 # --------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Transfer:
-    """A linear step in front of a model, which makes rows of one instrument those of another.
-
-    A new row x becomes ``offset + x' matrix``, or with bands of w columns to either side
-
-        x_j  <-  offset_j + sum_{k=-w..w} bands[k + w, j] x_{j + k},
-
-    where columns that do not exist count as 0, or ``offset + x`` if there is neither.
-
-    Attributes
-    ----------
-    kind : str
-        What it is called, such as "bias", "ds" or "pds".
-    offset : (p,) array
-    matrix : (q, p) array or None
-    bands : (2 w + 1, p) array or None
-    names : tuple of str
-        The q columns of new rows, if they are not those of the model.
-    date, reason : str
-    rows : float
-        Number of pairs it was fitted to.
-
-    Examples
-    --------
-    >>> bands = np.repeat([[0.0], [0.5], [0.5]], 3, axis=1)
-    >>> step = Transfer(kind="pds", offset=np.zeros(3), bands=bands)
-    >>> step.apply(np.array([[1.0, 2.0, 4.0]]))
-    array([[1.5, 3. , 2. ]])
-    """
-
-    kind: str
-    offset: Array
-    matrix: Array | None = None
-    bands: Array | None = None
-    names: tuple[str, ...] = ()
-    date: str = ""
-    reason: str = ""
-    rows: Size = 0.0
-
-    def apply(self, rows: Array) -> Array:
-        """Return rows as the model takes them. Shape (n_new, p)."""
-        if self.matrix is not None:
-            return np.asarray(rows @ self.matrix + self.offset)
-        if self.bands is None:
-            return rows + self.offset
-        width, p = len(self.bands) // 2, rows.shape[1]
-        padded = np.pad(rows, ((0, 0), (width, width)))
-        shifted = (band * padded[:, k : k + p] for k, band in enumerate(self.bands))
-        return np.asarray(self.offset + sum(shifted))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -303,6 +253,8 @@ class FrozenResponse:
     groups: Size = math.nan
     spent: Number = 1.0
     reach: Size = 0.0
+    rmsecv: Size = math.nan
+    sec: Size = math.nan
     noise_variance: Size = math.nan
     df: Positive = math.nan
     factor: Array | None = None
@@ -587,6 +539,74 @@ class FrozenModel:
         values = squared_rows(rows - scores @ check.loadings)
         return diagnose("q", values, check.limit("q", self.n, level), level)
 
+    @property
+    def calibration_errors(self) -> CalibrationErrors:
+        """Errors of the calibration that later ones are compared with, adjusted as predictions."""
+        one = self._only()
+        slope, rmsecv = abs(one.correction[0]), one.rmsecv
+        if math.isnan(rmsecv) and len(one.scores):  # a file of version 3
+            weights = one.weights if len(one.weights) else None
+            rmsecv = math.sqrt(float(np.average(one.scores**2, weights=weights)))
+        units = self.n if math.isnan(one.groups) else one.groups
+        df = self.n - one.parameter - 1.0
+        return CalibrationErrors(rmsecv=slope * rmsecv, units=units, sec=slope * one.sec, df=df)
+
+    def adjusted(
+        self,
+        X: Any,
+        y: Any,
+        kind: Literal["bias", "slope"] = "bias",
+        *,
+        reason: str,
+        force: bool = False,
+    ) -> "FrozenModel":
+        """Return a model whose predictions are corrected by control samples.
+
+        See `plsdof.chemometrics.checks.correction`. The correction, its reason and the checksum of
+        this model are kept with the new one.
+
+        Examples
+        --------
+        >>> from plsdof import pls_path
+        >>> model = frozen_model(pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0])[1])
+        >>> new = model.adjusted([[2.0], [3.0]], [2.5, 3.5], reason="new lamp")
+        >>> new.responses[0].adjustments[0].reason, (new.predict([[2.0]]) - model.predict([[2.0]]))
+        ('new lamp', array([0.7]))
+        """
+        if not reason.strip():
+            raise InvalidInputError("An adjustment needs a reason, which is kept with the model.")
+        self._only()
+        made = correction(y, self.predict(X), kind, force=force)
+        forced = "" if made.significant else " (not significant)"
+        adjustment = Adjustment(
+            kind=kind,
+            slope=made.slope,
+            intercept=made.intercept,
+            date=datetime.now(UTC).isoformat(timespec="seconds"),
+            reason=" ".join(reason.split()) + forced,
+            rows=float(made.rows),
+        )
+        return self.adjusted_by(adjustment)
+
+    @property
+    def history(self) -> tuple[str, ...]:
+        """What was done to the model after it was fitted, a sentence each."""
+        found = []
+        if (step := self.transfer) is not None:
+            pairs = f"by {step.rows:.0f} pairs" if step.rows else ""
+            found.append(f"Spectra are transferred ({step.kind}) {pairs}. {step.reason}".strip())
+        for one in (one for each in self.responses for one in each.adjustments):
+            change = (
+                f"{one.intercept:+.3g}"
+                if one.kind == "bias"
+                else (f"{one.intercept:.3g} + {one.slope:.3g} times the prediction")
+            )
+            found.append(
+                f"Predictions are adjusted ({one.kind}: {change}) by {one.rows:.0f} control "
+                f"samples, {one.date[:10]}: {one.reason}."
+            )
+        return tuple(found)
+
     def save(self, file: str | os.PathLike[str]) -> None:
         """Write the model to a JSON file, complete or not at all; `load_model` reads it."""
         from plsdof.files.models import save_model
@@ -613,9 +633,19 @@ class FrozenModel:
 
     def adjusted_by(self, adjustment: Adjustment, response: int = 0) -> "FrozenModel":
         """Return a model whose predictions of a response are corrected after all else."""
+        from plsdof.files.models import model_checksum
+
         kept, old = list(self.responses), self.responses[response]
-        kept[response] = replace(old, adjustments=(*old.adjustments, adjustment))
+        kept_with = replace(adjustment, parent=adjustment.parent or model_checksum(self))
+        kept[response] = replace(old, adjustments=(*old.adjustments, kept_with))
         return self.derived(responses=tuple(kept))
+
+    def unadjusted(self) -> "FrozenModel":
+        """Return a model without the last adjustment."""
+        one = self._only()
+        if not one.adjustments:
+            raise InvalidInputError("The model has no adjustment to undo.")
+        return self.derived(responses=(replace(one, adjustments=one.adjustments[:-1]),))
 
     def __repr__(self) -> str:
         values: dict[str, Any] = {"p": len(self.columns)}
@@ -873,6 +903,7 @@ def _of_model(
     inputs = getattr(path, "_inputs", None)
     has_scores = intervals and isinstance(path, PLSPath) and not path.is_dual
     weights = model.shares if isinstance(model, Mixture) else np.ones(1)
+    errors = calibration_errors(model) if left is not None and counted and single else None
     return FrozenResponse(
         response=response,
         members=tuple(
@@ -889,6 +920,8 @@ def _of_model(
         weights=_none() if left is None or left.sample_weight is None else left.sample_weight,
         groups=_maybe(None if left is None else left.groups),
         spent=1.0 if left is None else model.spent,
+        rmsecv=math.nan if left is None else model.rmse,
+        sec=math.nan if errors is None else errors.sec,
         noise_variance=float(model.noise_variance(noise)) if counted else math.nan,
         # A file has no infinity; so many are as good to 12 digits.
         df=min(reference_df(model, noise), 1e12) if usable else math.nan,

@@ -37,6 +37,7 @@ weights, groups      null, or weights of these rows; null, or the number of grou
                      were left out together
 spent                degrees of freedom that are lost for intervals of few rows or groups
 reach                how much intervals widen with the leverage; 0 if they do not
+rmsecv, sec          errors of rows left out and of calibration, or null
 noise_variance       sigma^2, or null if the data leave nothing to estimate it from
 df                   degrees of freedom of the t distribution (Satterthwaite's nu), or null
 factor               null, or a matrix G (k, p)

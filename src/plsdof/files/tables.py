@@ -747,12 +747,6 @@ def _hidden(content: bytes, sheet: Any) -> _Hidden:
     """Find what a sheet hides, by hand or by a filter: the quick way of openpyxl passes it over."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         text = archive.read(sheet._worksheet_path)
-    cells = sum(text.count(mark) for mark in (b"<c ", b"<c>", b"<c/", b":c ", b":c>", b":c/"))
-    if cells > MOST_CELLS:
-        raise InvalidInputError(
-            f"the sheet {shortened(sheet.title)} has {cells:,} cells, which is more than "
-            f"{MOST_CELLS:,}; save the table as CSV or Parquet."
-        )
     rows: set[int] = set()
     columns: set[int] = set()
     number = 0
@@ -907,6 +901,11 @@ def _require_workbook(content: bytes) -> None:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             sizes = {one.filename: one.file_size for one in archive.infolist()}
+            cells = 0
+            if sum(sizes.values()) <= _MOST_UNPACKED:
+                # A cell takes four bytes at least, so that most files need not be counted.
+                sheets = [name for name in sizes if sizes[name] > 4 * MOST_CELLS]
+                cells = max((_cells(archive.read(name)) for name in sheets), default=0)
     except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
         raise InvalidInputError("the file is a damaged Excel file or zip archive.") from error
     if "xl/workbook.xml" not in sizes:
@@ -919,6 +918,17 @@ def _require_workbook(content: bytes) -> None:
             f"the Excel file unpacks to {sum(sizes.values()) / 1e9:.1f} GB, which is too much; "
             "save the table as CSV or Parquet."
         )
+    if cells > MOST_CELLS:
+        raise InvalidInputError(
+            f"a sheet of the Excel file has {cells:,} cells, more than {MOST_CELLS:,}; save the "
+            "table as CSV or Parquet."
+        )
+
+
+def _cells(sheet: bytes) -> int:
+    """Return the number of cells of a sheet; an empty row counts as one, too."""
+    marks = (b"<c ", b"<c>", b"<c/", b":c ", b":c>", b":c/", b"<row/", b"<row r")
+    return sum(sheet.count(mark) for mark in marks)
 
 
 def _from_rows(rows: list[Row], source: str, described: str, how: _How, word: str) -> Table:

@@ -167,6 +167,51 @@ def write_tables(
         stream.write(content)
 
 
+def append_table(columns: Mapping[str, Any], file: str | os.PathLike[str]) -> None:
+    """Append rows to a CSV file, with a header if it is new: all of them or none.
+
+    Processes that append at the same time wait for each other, so that no line is lost, and a
+    process that is killed leaves the old file: the whole is written to a temporary file, which
+    takes its place in one step. Cost: that of writing the file again.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for value in (1.5, 2.5):
+    ...         append_table({"error": [value]}, Path(folder) / "log.csv")
+    ...     Path(folder, "log.csv").read_text().split()
+    ['error', '1.5', '2.5']
+    """
+    target = Path(os.path.realpath(file))
+    header, _, body = _separated(columns, ",", escape=True).partition(b"\n")
+    with _locked(target.with_name(f".{target.name}.lock")):
+        old = target.read_bytes() if target.exists() else b""
+        if old and old.partition(b"\n")[0].strip() != header:
+            raise InvalidInputError(
+                f"{os.fspath(file)!r} has other columns than this log; choose another file."
+            )
+        old = old if not old or old.endswith(b"\n") else old + b"\n"
+        with atomic_write(target) as stream:
+            stream.write((old or header + b"\n") + body)
+
+
+@contextmanager
+def _locked(file: Path) -> Iterator[None]:
+    """Wait until nobody else has the lock; the system gives it back when a process dies."""
+    with file.open("ab") as stream:
+        if os.name == "nt":  # pragma: no cover
+            import msvcrt
+
+            stream.seek(0)
+            msvcrt.locking(stream.fileno(), msvcrt.LK_LOCK, 1)  # type: ignore[attr-defined]
+        else:
+            import fcntl
+
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
+
+
 def _rows(columns: Mapping[str, Any]) -> Iterator[list[Any]]:
     """Return the rows of a table; None where a value is missing."""
     lists = [np.asarray(values).tolist() for values in columns.values()]

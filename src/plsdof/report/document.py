@@ -14,9 +14,9 @@ from typing import Any
 from plsdof._core.warnings import quietly
 from plsdof.analysis import Analysis, analysis_of
 from plsdof.errors import MissingExtraError
-from plsdof.files.writing import atomic_write, check_writable
+from plsdof.files.writing import atomic_write, check_writable, plain
 from plsdof.plotting.style import is_harmless, readable
-from plsdof.report._numbers import shown
+from plsdof.report._numbers import rounded_one, shown
 from plsdof.report.content import report_content
 
 # var a=core();a.register([bar(),...,map()]);b.exports=a});return
@@ -88,6 +88,29 @@ def write_report(
     text = next(iter(pages.values())) if len(several) == 1 else combined(pages, plotly)
     with atomic_write(file) as stream:
         stream.write(text.encode("utf-8", errors="replace"))
+
+
+def write_check(content: Mapping[str, Any], file: str | os.PathLike[str]) -> None:
+    """Write what a check of a calibration found, with its control charts, as one HTML file.
+
+    Parameters
+    ----------
+    content : mapping
+        What ``plsdof check --json`` gives.
+    file : path
+    """
+    check_writable(file)
+    from markupsafe import Markup
+
+    facts, script = plain(content), _own_file("script/check.js")
+    shared = Markup(_own_file("report.css"))
+    page = _filled("check", facts, [plotly_script(), script], **facts, shared=shared, show=_short)
+    with atomic_write(file) as stream:
+        stream.write(page.encode("utf-8", errors="replace"))
+
+
+def _short(value: float | None) -> str:
+    return shown(None if value is None else rounded_one(value))
 
 
 def render(content: dict[str, Any], *, plotly: str, command: str) -> str:

@@ -9,7 +9,7 @@ array: (K, N) predictions for K models, with ``sizes`` (F,) rows per fold.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
@@ -660,14 +660,19 @@ def cross_validate(
     as_jobs(n_jobs)
     recipe = _as_recipe(path, X, y, weights, max_components, alphas, scale)
     folds = make_folds(X, y, cv, groups, repeats=repeats, rng=rng)
-    fits = None
+    # Residuals of responses with a large offset would lose digits; our methods do not see it.
+    level = float(y[0]) if isinstance(recipe, Recipe) else 0.0
+    moved, fits = y - level, None
     if isinstance(recipe, Recipe):
-        fits = _together(recipe, X, y, weights, folds)
+        fits = _together(recipe, X, moved, weights, folds)
     if fits is None:
         with threads_for(X.shape):
-            work = partial(_fit_fold, X=X, y=y, weights=weights, path=recipe)
+            work = partial(_fit_fold, X=X, y=moved, weights=weights, path=recipe)
             fits = run_each(work, folds, n_jobs=n_jobs)
-    return collected(folds, fits, y, weights=weights, groups=groups, max_components=max_components)
+    found = collected(
+        folds, fits, moved, weights=weights, groups=groups, max_components=max_components
+    )
+    return replace(found, y=read_only(y.copy()), predictions=read_only(found.predictions + level))
 
 
 def collected(

@@ -220,11 +220,11 @@ class ResponsePath(PLSPath):
         """Rows left out of all responses together, as this one sees them."""
         return _JointStore(self)
 
-    def fit_rows(self, rows: Integers) -> "ResponsePath":
-        """Fit all responses to some of the training rows."""
+    def fit_rows(self, rows: Integers, level: float = 0.0) -> "ResponsePath":
+        """Fit all responses, less a level, to some of the training rows."""
         given = self.require_rows()
         weights = None if given.weights is None else given.weights[rows]
-        part = self.whole.recipe.fit(given.X[rows], self.whole.Y[rows], weights)
+        part = self.whole.recipe.fit(given.X[rows], self.whole.Y[rows] - level, weights)
         return cast("PLS2Path", part).responses[self.number]
 
 

@@ -1,0 +1,160 @@
+"""How well the classifier chooses: error on new rows, relative to 10-fold cross-validation.
+
+Run with ``python benchmarks/classes.py [--repeats 20]``. The number of components that
+`PLSClassifier` chooses is compared with that of the smallest error of a stratified 10-fold
+cross-validation, of the same classifier; ratios are of sums over repeats. Beside it is the usual
+recipe: scikit-learn's PLSRegression on coded classes, linear discriminant analysis of its scores,
+the number of components by 10-fold cross-validation. Calibration is the slope of a logistic
+regression of right answers on predicted log-odds of new rows: 1 is right, less is too sure. Results
+are kept in ``results/classes.json``.
+"""
+
+import argparse
+import json
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path as File
+from typing import Any
+
+import numpy as np
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.model_selection import StratifiedKFold
+from sklearn.preprocessing import StandardScaler
+
+from plsdof import PLSClassifier
+from plsdof.datasets import make_spectra
+
+RESULTS = File(__file__).with_name("results") / "classes.json"
+MOST = 15
+Sample = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+def real(load: Callable[..., Any], n: int) -> Callable[[int], Sample]:
+    """Return a design: n random rows to fit, the others to test."""
+    X, y = load(return_X_y=True)
+
+    def draw(seed: int) -> Sample:
+        order = np.random.default_rng(seed).permutation(len(y))
+        return X[order[:n]], y[order[:n]], X[order[n:]], y[order[n:]]
+
+    return draw
+
+
+def spectra(n: int, classes: int, blur: float) -> Callable[[int], Sample]:
+    """Return a design: classes are ranges of a constituent of simulated mixtures, blurred."""
+
+    def draw(seed: int) -> Sample:
+        made = make_spectra(n + 500, 200, random_state=seed)
+        content = made.constituents[:, classes - 2]
+        noise = blur * np.random.default_rng(seed).standard_normal(len(content))
+        edges = np.quantile(content, np.arange(1, classes) / classes)
+        y = np.digitize(content + noise * content.std(), edges)
+        return made.data[:n], y[:n], made.data[n:], y[n:]
+
+    return draw
+
+
+DESIGNS = {
+    **{f"iris, {n} rows": real(load_iris, n) for n in (40, 100)},
+    **{f"wine, {n} rows": real(load_wine, n) for n in (40, 100)},
+    **{f"breast cancer, {n} rows": real(load_breast_cancer, n) for n in (60, 200)},
+    **{
+        f"simulated spectra, {k} classes, {n} rows, blur {blur}": spectra(n, k, blur)
+        for k in (2, 3)
+        for n in (40, 100)
+        for blur in (0.1, 0.4)
+    },
+}
+
+
+def usual(X: np.ndarray, y: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Choose by 10-fold cross-validation of PLSRegression and discriminant analysis of scores."""
+    most = min(MOST, X.shape[1], len(X) - 2)
+    wrong = np.zeros(most)
+    for train, test in StratifiedKFold(10, shuffle=True, random_state=0).split(X, y):
+        for m, predict in enumerate(fits(X[train], y[train], most)):
+            wrong[m] += np.sum(predict(X[test]).argmax(axis=1) != y[test])
+    return list(fits(X, y, int(np.argmin(wrong)) + 1))[-1]
+
+
+def fits(X: np.ndarray, y: np.ndarray, most: int) -> Iterator[Callable[..., np.ndarray]]:
+    """Return functions from new rows to probabilities, of 1, 2, ... components."""
+    scaler, count = StandardScaler().fit(X), y.max() + 1
+    regression = PLSRegression(most, scale=False).fit(scaler.transform(X), np.eye(count)[y])
+    scores = regression.transform(scaler.transform(X))
+    for m in range(1, most + 1):
+        lda = LinearDiscriminantAnalysis().fit(scores[:, :m], y)
+
+        def predict(new: np.ndarray, m: int = m, lda: Any = lda) -> np.ndarray:
+            return lda.predict_proba(regression.transform(scaler.transform(new))[:, :m])
+
+        yield predict
+
+
+def slope(proba: np.ndarray, y: np.ndarray) -> float:
+    """Return the slope of right answers on the log-odds of the predicted class."""
+    best = proba.argmax(axis=1)
+    p = np.clip(proba.max(axis=1), 1e-6, 1 - 1e-6)
+    odds, right = np.log(p / (1 - p)), (best == y).astype(float)
+    b = 1.0
+    for _ in range(50):  # Newton's method for one coefficient, without an intercept
+        mu = 1 / (1 + np.exp(-b * odds))
+        b = float(np.clip(b + odds @ (right - mu) / (odds**2 @ (mu * (1 - mu)) + 1e-9), 0, 5))
+    return b
+
+
+def judge(design: Callable[[int], Sample], repeats: int) -> dict[str, float]:
+    """Return mean errors, log losses and calibrations of both sides."""
+    names = [f"{side}{what}" for side in ("", "cv ", "usual ") for what in ("error", "log loss")]
+    sums = dict.fromkeys(names, 0.0)
+    found: dict[str, list[Any]] = {"ours": [], "cv": [], "usual": [], "y": []}
+    components = 0
+    for seed in range(repeats):
+        X, y, X_new, y_new = design(seed)
+        model = PLSClassifier(max_components=MOST).fit(X, y)
+        components += model.n_components_
+        folds = list(StratifiedKFold(10, shuffle=True, random_state=0).split(X, y))
+        every = PLSClassifier(max_components=MOST, cv=folds).fit(X, y).left_out_.error
+        by_cv = PLSClassifier(int(np.argmin(every))).fit(X, y)
+        sides = {"": model.predict_proba(X_new), "cv ": by_cv.predict_proba(X_new)}
+        sides["usual "] = usual(X, y)(X_new)
+        for side, proba in sides.items():
+            own = np.clip(proba[np.arange(len(y_new)), y_new], 1e-12, None)
+            sums[f"{side}error"] += float(np.mean(proba.argmax(axis=1) != y_new))
+            sums[f"{side}log loss"] -= float(np.mean(np.log(own)))
+            found[side.strip() or "ours"].append(proba)
+        found["y"].append(y_new)
+    y = np.concatenate(found["y"])
+    means = {name: value / repeats for name, value in sums.items()}
+    return {
+        "ratio of errors": means["error"] / means["cv error"],
+        "ratio to the usual recipe": means["error"] / means["usual error"],
+        **means,
+        "components": components / repeats,
+        "calibration": slope(np.concatenate(found["ours"]), y),
+        "usual calibration": slope(np.concatenate(found["usual"]), y),
+    }
+
+
+def main() -> None:
+    """Measure all designs, print and keep the numbers."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=20)
+    repeats = parser.parse_args().repeats
+    warnings.simplefilter("ignore")
+    results: dict[str, Any] = {"repeats": repeats, "designs": {}}
+    for name, design in DESIGNS.items():
+        results["designs"][name] = judge(design, repeats)
+        shown = ", ".join(f"{key} {value:.3f}" for key, value in results["designs"][name].items())
+        print(f"{name}: {shown}", flush=True)
+    for name in ("ratio of errors", "ratio to the usual recipe"):
+        ratios = [one[name] for one in results["designs"].values()]
+        results[name] = float(np.exp(np.mean(np.log(ratios))))
+        print(f"{name}, geometric mean: {results[name]:.3f}")
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

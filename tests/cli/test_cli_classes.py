@@ -1,0 +1,152 @@
+"""A response of text is a classification: fit, report, model file, predict."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from _helpers.command_line import (
+    eighty_columns,  # noqa: F401
+    refused,
+    run,
+    run_json,
+)
+from sklearn.datasets import load_iris
+
+from plsdof import PLSClassifier, load_model
+from plsdof.files.classes import class_probabilities, frozen_classifier
+from plsdof.files.models import save_model
+
+
+@pytest.fixture(scope="module")
+def iris():
+    data = load_iris(as_frame=True)
+    return data.data, data.target_names[data.target]
+
+
+@pytest.fixture
+def file(iris, tmp_path):
+    X, labels = iris
+    table = X.assign(origin=labels, sample=[f"s{i}" for i in range(150)])
+    table.to_csv(tmp_path / "iris.csv", index=False)
+    return tmp_path / "iris.csv"
+
+
+def test_fit_prints_and_writes_a_classification(file, tmp_path):
+    names = {"--report": "r.html", "--model": "m.json", "--plot": "p.png", "--out": "t.xlsx"}
+    options = [text for key, name in names.items() for text in (key, tmp_path / name)]
+    shown = run("fit", file, "-r", "origin", "--test-fraction", 0.3, *options).output
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "versicolor" in shown
+    assert all((tmp_path / name).stat().st_size > 1000 for name in names.values())
+    sheets = pd.read_excel(tmp_path / "t.xlsx", sheet_name=None, engine="calamine")
+    assert [name.split()[-1] for name in sheets] == ["left-out", "calibration", "test"]
+    page = (tmp_path / "r.html").read_text()
+    assert "<svg" in page
+    assert "<script" not in page
+    assert page.count("<table>") == 3
+
+
+def test_numbers_are_those_of_the_estimator(file, iris):
+    X, labels = iris
+    model = PLSClassifier().fit(X, labels)
+    found = run_json("fit", file, "-r", "origin", "--permutations", 19)
+    assert found["n_components"] == model.n_components_
+    assert found["classes"] == model.classes_.tolist()
+    assert found["dof"] == pytest.approx(model.dof_)
+    np.testing.assert_allclose(found["models"]["log_loss"], model.left_out_.log_loss)
+    np.testing.assert_array_equal(found["errors"]["left-out"]["matrix"], model.errors().matrix)
+    assert found["permutation"] == 0.05
+    fixed = run_json("fit", file, "-r", "origin", "--components", 2, "--no-scale", "--cv", 5)
+    model = PLSClassifier(2, scale=False, cv=5).fit(X, labels)
+    np.testing.assert_array_equal(fixed["errors"]["left-out"]["matrix"], model.errors().matrix)
+
+
+def test_groups_preprocessing_and_a_test_table(file, iris, tmp_path):
+    X, labels = iris
+    table = pd.read_csv(file).assign(plant=np.arange(150) // 5)
+    table[::2].to_csv(file, index=False)
+    table[1::2].to_csv(tmp_path / "test.csv", index=False)
+    options = ["-r", "origin", "--groups", "plant", "--preprocess", "snv"]
+    found = run_json("fit", file, *options, "--test", tmp_path / "test.csv")
+    rows = X[::2].sub(X[::2].mean(axis=1), axis=0).div(X[::2].std(axis=1, ddof=1), axis=0)
+    model = PLSClassifier().fit(rows, labels[::2], groups=np.arange(150)[::2] // 5)
+    assert found["n_components"] == model.n_components_
+    new = X[1::2].sub(X[1::2].mean(axis=1), axis=0).div(X[1::2].std(axis=1, ddof=1), axis=0)
+    expected = model.errors(new, labels[1::2]).matrix
+    np.testing.assert_array_equal(found["errors"]["test"]["matrix"], expected)
+
+
+def test_replicates_are_averaged_and_counted(file, iris):
+    X, labels = iris
+    samples = np.sort(np.arange(150) // 2 * 2 % 149)  # one sample has more measurements
+    table = pd.read_csv(file).assign(plant=[f"p{i}" for i in samples])
+    table["origin"] = labels[samples]
+    table.to_csv(file, index=False)
+    found = run_json("fit", file, "-r", "origin", "--average-by", "plant")
+    means = X.groupby(samples).mean()
+    count = np.bincount(samples)[means.index]
+    model = PLSClassifier().fit(means, labels[means.index], count / count.mean())
+    assert found["dof"] == pytest.approx(model.dof_)
+    np.testing.assert_allclose(found["errors"]["left-out"]["matrix"], model.errors().matrix)
+    table["plant"] = "p0"
+    table.loc[:9, "plant"] = "p1"
+    table.to_csv(file, index=False)
+    refused("fit", file, "-r", "origin", "--average-by", "plant")
+
+
+def test_predictions_of_a_file_are_those_of_the_estimator(file, iris, tmp_path):
+    X, labels = iris
+    run("fit", file, "-r", "origin", "--model", tmp_path / "m.json", "-q")
+    out = tmp_path / "out.csv"
+    shown = run("predict", tmp_path / "m.json", file, "--out", out).output
+    assert max(map(len, shown.splitlines())) <= 80
+    model, written = PLSClassifier().fit(X, labels), pd.read_csv(out)
+    assert written["prediction"].tolist() == model.predict(X).tolist()
+    proba = written[[f"P({name})" for name in model.classes_]]
+    np.testing.assert_allclose(proba, model.predict_proba(X), atol=1e-9)
+    found = run_json("predict", tmp_path / "m.json", file)
+    assert found["predictions"][3]["observed"] == "setosa"
+    table = pd.read_csv(file)
+    table.loc[4, table.columns[0]] = np.nan
+    table.to_csv(file, index=False)
+    refused("predict", tmp_path / "m.json", file)
+    refused("predict", tmp_path / "m.json", file, "--intervals", "normal")
+    found = run_json("predict", tmp_path / "m.json", file, "--drop-missing")
+    assert found["predictions"][4]["prediction"] == ""
+    assert len(found["predictions"]) == 150
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_classifier_can_be_kept_in_a_file(iris, tmp_path, classes):
+    X, labels = (one[: 50 * classes] for one in iris)
+    model = PLSClassifier(2).fit(X, labels)
+    save_model(frozen_classifier(model), tmp_path / "m.json")
+    loaded = load_model(tmp_path / "m.json")
+    np.testing.assert_allclose(class_probabilities(loaded, X), model.predict_proba(X), atol=1e-12)
+    assert [one.response for one in loaded.responses] == model.classes_.tolist()
+    assert json.loads((tmp_path / "m.json").read_text())["method"] == "pls-classes"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--criterion", "bic"],
+        ["--method", "ridge"],
+        ["--covariance", "hc3"],
+        ["--std-errors"],
+        ["-r", "sample"],
+    ],
+)
+def test_what_is_for_numbers_is_refused(file, options):
+    refused("fit", file, "-r", "origin", *options)
+
+
+def test_labels_that_cannot_be_learned_are_refused(file, tmp_path):
+    refused("compare", file, "-r", "origin")
+    refused("fit", file, "-r", "sample")
+    table = pd.read_csv(file)
+    table.loc[3, "origin"] = "elsewhere"
+    table.to_csv(tmp_path / "test.csv", index=False)
+    assert "elsewhere" in refused("fit", file, "-r", "origin", "--test", tmp_path / "test.csv")
+    refused("fit", tmp_path / "test.csv", "-r", "origin")
