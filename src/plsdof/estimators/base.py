@@ -772,9 +772,9 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
     @property
     def _takes_sparse(self) -> bool:
         choice = self._choice()
-        return self._path_takes_sparse and not (
-            isinstance(choice, str) and choice in ("cv", "average")
-        )
+        pooled = isinstance(getattr(self, "scale", None), str)  # "auto" leaves rows out
+        left_out = isinstance(choice, str) and choice in ("cv", "average")
+        return self._path_takes_sparse and not pooled and not left_out
 
     # What a subclass provides, with the names of the parameters that the method takes as they are.
     _choice_name = "n_components"
